@@ -1,0 +1,54 @@
+/**
+ * The map of rooms: which folder may import which. It is the only place where the direction of imports
+ * is written down; the import check enforces it and the documentation shows it.
+ * It knows names only: how files are found and parsed is the business of imports.ts.
+ */
+
+export interface Room {
+  /** The folder below src/, or `index.ts` for the front door. */
+  readonly name: string
+  /** The rooms it may import, besides itself. Type-only and dynamic imports count. */
+  readonly rooms: readonly string[]
+  /** True when only the files directly in the folder belong to it; each subfolder is then a room of its own. */
+  readonly flat?: boolean
+  /** True when it may not even import a builtin of Node. */
+  readonly pure?: boolean
+}
+
+const ground = ['protocol', 'base']
+const parts = [...ground, 'journal', 'model', 'tool', 'grounding', 'hook']
+const agent = [...parts, 'turn', 'store']
+const graph = [...ground, 'journal', 'hook', 'store']
+
+export const rooms: readonly Room[] = [
+  { name: 'protocol', rooms: [], pure: true },
+  { name: 'base', rooms: [] },
+  { name: 'store', rooms: ground, flat: true },
+  { name: 'store/memory', rooms: [...ground, 'store'] },
+  { name: 'store/sqlite', rooms: [...ground, 'store'] },
+  { name: 'journal', rooms: [...ground, 'store'] },
+  { name: 'model', rooms: ground },
+  { name: 'tool', rooms: ground },
+  { name: 'grounding', rooms: ground },
+  { name: 'hook', rooms: ground },
+  { name: 'turn', rooms: parts },
+  { name: 'agent', rooms: agent },
+  { name: 'graph', rooms: graph },
+  { name: 'flow', rooms: [...agent, 'agent', 'graph'] },
+  { name: 'plugin', rooms: [...ground, 'hook', 'tool', 'model'] },
+  { name: 'host', rooms: [...agent, 'agent', 'graph'] },
+  { name: 'mcp', rooms: [...ground, 'tool'] },
+  { name: 'serve', rooms: [...ground, 'host'] },
+  { name: 'observe', rooms: [...ground, 'hook', 'journal'] },
+  { name: 'testing', rooms: [...ground, 'store', 'store/memory', 'journal'] },
+  { name: 'index.ts', rooms: [...ground, 'store', 'store/memory', 'journal'] },
+]
+
+/** Builtins that are drivers, each with the one room that may import it. Other builtins are free to all. */
+export const drivers: Readonly<Record<string, string>> = { 'node:sqlite': 'store/sqlite' }
+
+/** Folders that see the package as a stranger does: by its name, through its public entries. */
+export const outsiders: readonly string[] = ['src/cli', 'examples', 'bench', 'studio']
+
+/** What a test file in src may import besides anything of src and any builtin. */
+export const testPackages: readonly string[] = ['vitest', 'fast-check']

@@ -1,0 +1,45 @@
+/**
+ * Runs the commands that check, verify and the package test are made of, and says how long each took.
+ * Tools are found in node_modules/.bin first, so a step means the same under npm and when called by hand.
+ */
+import { spawn } from 'node:child_process'
+import { delimiter, resolve } from 'node:path'
+
+export interface Step {
+  readonly name: string
+  readonly command: readonly [string, ...string[]]
+}
+
+export interface StepResult {
+  readonly name: string
+  readonly ok: boolean
+  readonly seconds: number
+  /** What it printed; empty when it printed straight to the terminal. */
+  readonly output: string
+}
+
+/** Runs one step. A quiet one keeps its output for the caller, a loud one prints as it goes. */
+export async function runStep(step: Step, mode: 'quiet' | 'loud'): Promise<StepResult> {
+  const started = performance.now()
+  const [file, ...args] = step.command
+  const child = spawn(file, args, {
+    env: { ...process.env, PATH: `${resolve('node_modules/.bin')}${delimiter}${process.env['PATH'] ?? ''}` },
+    stdio: ['ignore', mode === 'loud' ? 'inherit' : 'pipe', mode === 'loud' ? 'inherit' : 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  const ok = await new Promise<boolean>((settle, fail) => {
+    child.on('error', fail)
+    child.on('close', (code) => settle(code === 0))
+  })
+  return { name: step.name, ok, seconds: (performance.now() - started) / 1000, output }
+}
+
+/** One line for a finished step: its mark, name and time. */
+export function summary(result: StepResult): string {
+  return `${result.ok ? 'ok  ' : 'FAIL'} ${result.name.padEnd(14)} ${result.seconds.toFixed(1)} s`
+}

@@ -1,0 +1,68 @@
+/**
+ * Names the running process so that another one on the same machine can tell whether it is still alive. The answer
+ * is "dead" only when that is certain; for a process elsewhere, or in another container, it is "unknown".
+ */
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+
+export type Liveness = 'alive' | 'dead' | 'unknown'
+
+/** `machine/pid/start`, stable for the life of the process. */
+export function processIdentity(): string {
+  own ??= [machine(), process.pid, startTime(process.pid)?.start ?? '-'].join('/')
+  return own
+}
+
+/** Judges an identity made by `processIdentity`, here or in another process; whatever follows a `#` is ignored. */
+export function processLiveness(identity: string): Liveness {
+  const [where, pid, start] = (identity.split('#')[0] ?? '').split('/')
+  if (where !== machine() || pid === undefined || start === undefined || !/^\d+$/.test(pid)) return 'unknown'
+  if (!exists(Number(pid))) return 'dead'
+  const seen = startTime(Number(pid))
+  if (seen === undefined || start === '-') return 'alive'
+  return seen.zombie || seen.start !== start ? 'dead' : 'alive'
+}
+
+let own: string | undefined
+let here: string | undefined
+
+function machine(): string {
+  here ??= [
+    hostname(),
+    tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
+    pidNamespace(),
+  ]
+    .join(':')
+    .replace(/[^\w:.-]/g, '')
+  return here
+}
+
+function pidNamespace(): string {
+  return tryRead(() => readlinkSync('/proc/self/ns/pid')) ?? ''
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** On Linux, the kernel's start time tells a process from a later one with the same pid. */
+function startTime(pid: number): { start: string; zombie: boolean } | undefined {
+  const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  if (stat === undefined) return undefined
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const start = fields[19]
+  return start === undefined ? undefined : { start, zombie: fields[0] === 'Z' }
+}
+
+function tryRead(read: () => string): string | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}

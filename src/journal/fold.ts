@@ -1,0 +1,167 @@
+/**
+ * The fold: entries to a session, and nothing else (R12). It reads no clock, knows no store, and never fails on what a
+ * driver could have written; an entry that makes no sense where it stands changes nothing.
+ *
+ * Inbox entries are ignored here: they take effect through the entry that takes them (R2).
+ */
+import {
+  addUsage,
+  type Entry,
+  type EntryOf,
+  type EntryType,
+  isInboxType,
+  isProgress,
+  type KnownEntry,
+  NO_USAGE,
+} from '../protocol/index.ts'
+import { understand } from './format.ts'
+import { newSession, type OpenTurn, type Session } from './session.ts'
+
+type Mutable<T> = T extends readonly (infer Item)[]
+  ? Mutable<Item>[]
+  : T extends object
+    ? { -readonly [K in keyof T]: Mutable<T[K]> }
+    : T
+type Draft = Mutable<Session>
+
+/** Entries must follow `from` without a gap. Throws `entry-not-understood` (R21). */
+export function fold(entries: Iterable<Entry>, from: Session = newSession()): Session {
+  const draft = thaw(from)
+  for (const entry of entries) step(draft, entry)
+  return draft
+}
+
+/** How many messages an entry puts into the transcript. Windows count with the same measure. */
+export function messageCount(entry: Entry): number {
+  switch (entry.type) {
+    case 'turn.start':
+      return entry.takes?.length ?? 0
+    case 'take':
+      return entry.data['as'] === 'message' ? (entry.takes?.length ?? 0) : 0
+    case 'model.end':
+      return (entry as EntryOf<'model.end'>).data.content.length > 0 ? 1 : 0
+    case 'note':
+    case 'tool.end':
+      return 1
+    default:
+      return 0
+  }
+}
+
+function step(draft: Draft, entry: Entry): void {
+  const known = understand(entry)
+  draft.seq = entry.seq
+  draft.at = entry.at
+  if (draft.createdAt === 0) {
+    draft.createdAt = entry.at
+    draft.activeAt = entry.at
+  }
+  if (known === undefined || isInboxType(known.type) || known.type === 'base') return
+  if (isProgress(known.type)) draft.claims = 0
+  const count = messageCount(known)
+  draft.window.messages += count
+  draft.totals.messages += count
+  const apply = steps[known.type] as ((draft: Draft, entry: KnownEntry) => void) | undefined
+  apply?.(draft, known)
+}
+
+const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = {
+  claim(draft, { data }) {
+    draft.epoch = data.epoch
+    draft.claims = data.attempt
+    if (draft.open !== undefined) draft.open.thinking = false
+  },
+  'turn.start'(draft, entry) {
+    const { principal, limits, metadata } = entry.data
+    draft.turn = entry.turn
+    draft.activeAt = entry.at
+    draft.totals.turns += 1
+    draft.open = thaw<OpenTurn>({
+      turn: entry.turn,
+      startSeq: entry.seq,
+      startedAt: entry.at,
+      principal,
+      ...(limits === undefined ? {} : { limits }),
+      ...(metadata === undefined ? {} : { metadata }),
+      iteration: 0,
+      thinking: false,
+      calls: [],
+      requests: [],
+      usage: NO_USAGE,
+      toolCalls: 0,
+    })
+  },
+  phase({ open }, { data }) {
+    if (open !== undefined) open.phase = data.name
+  },
+  'model.start'(draft, { data }) {
+    draft.totals.modelCalls += 1
+    if (draft.open === undefined) return
+    draft.open.iteration = data.iteration
+    draft.open.thinking = true
+    delete draft.open.phase
+  },
+  'model.end'(draft, { data }) {
+    if (data.usage !== undefined) draft.totals.usage = addUsage(draft.totals.usage, data.usage)
+    if (draft.open === undefined) return
+    draft.open.thinking = false
+    if (data.usage !== undefined) draft.open.usage = addUsage(draft.open.usage, data.usage)
+    const asked = data.content.filter((part) => part.type === 'tool-call')
+    draft.open.calls = asked.map(({ callId, tool, args }) => ({
+      callId,
+      tool,
+      state: 'requested',
+      args: thaw(args),
+    }))
+  },
+  'tool.start'(draft, { data }) {
+    const call = draft.open?.calls.find(({ callId }) => callId === data.callId)
+    if (draft.open === undefined || call?.state !== 'requested') return
+    draft.totals.toolCalls += 1
+    draft.open.toolCalls += 1
+    call.state = 'started'
+    call.args = thaw(data.args)
+    call.replay = data.replay
+    call.idempotencyKey = data.idempotencyKey
+  },
+  'tool.end'({ open }, { data }) {
+    const call = open?.calls.find(({ callId }) => callId === data.callId)
+    if (open === undefined || call === undefined) return
+    call.state = 'settled'
+    if (open.calls.every(({ state }) => state === 'settled')) open.calls = []
+  },
+  'request.start'({ open }, { data: { requestId, kind, callId, expiresAt } }) {
+    open?.requests.push({
+      requestId,
+      kind,
+      ...(callId === undefined ? {} : { callId }),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    })
+  },
+  'request.end'({ open }, { data }) {
+    if (open !== undefined)
+      open.requests = open.requests.filter(({ requestId }) => requestId !== data.requestId)
+  },
+  'turn.end'(draft, { data }) {
+    draft.outcome = data.outcome
+    delete draft.open
+  },
+  compact(draft, { data }) {
+    draft.window = { from: data.upTo + 1, messages: data.kept }
+  },
+  clear(draft, entry) {
+    draft.window = { from: entry.seq + 1, messages: 0 }
+  },
+  fork(draft, { data }) {
+    draft.origin = { parent: data.parent, at: data.at }
+    if (draft.open === undefined) return
+    draft.open.calls = []
+    draft.open.requests = []
+    draft.open.thinking = false
+  },
+}
+
+/** A copy that may be changed. Nothing in a session is shared with the entries that it came from. */
+function thaw<T>(value: T): Mutable<T> {
+  return structuredClone(value) as Mutable<T>
+}

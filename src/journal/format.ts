@@ -1,0 +1,22 @@
+/**
+ * What this version understands (R21). An entry of a newer type or format is either marked as one that may be skipped,
+ * or the reader must decline: acting on half a history is worse than not acting.
+ */
+import {
+  ENTRY_FORMAT,
+  type Entry,
+  type EntryType,
+  HoldfastError,
+  type KnownEntry,
+} from '../protocol/index.ts'
+
+/** The entry with its type, undefined if it may be skipped, or a thrown `entry-not-understood`. */
+export function understand(entry: Entry): KnownEntry | undefined {
+  const newest = Object.hasOwn(ENTRY_FORMAT, entry.type) ? ENTRY_FORMAT[entry.type as EntryType] : 0
+  if (entry.v <= newest) return entry as KnownEntry
+  if (entry.optional === true) return undefined
+  throw new HoldfastError('entry-not-understood', {
+    message: `Entry ${entry.seq} is a "${entry.type}" of format ${entry.v}, which this version of holdfast does not understand and must not skip. The conversation was left untouched; upgrade the holdfast package.`,
+    details: { seq: entry.seq, type: entry.type, v: entry.v },
+  })
+}

@@ -1,0 +1,49 @@
+/** From a store to a session: the newest snapshot or base, and the entries after it. */
+import { type ContextKey, HoldfastError, keyText } from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
+import { fold } from './fold.ts'
+import { newSession, SESSION_FORMAT, type Session } from './session.ts'
+
+type Source = Pick<Store, 'read' | 'base' | 'loadSnapshot'>
+
+const PAGE = 500
+/** A snapshot is worth writing when it spares the next reader about this many entries. */
+const SNAPSHOT_EVERY = 200
+
+/** The session at the newest entry, or as it was after entry `at`. A conversation without entries gives a new one. */
+export async function loadSession(
+  store: Source,
+  key: ContextKey,
+  at: number = Number.MAX_SAFE_INTEGER,
+): Promise<Session> {
+  let session = await startingPoint(store, key, at)
+  for (;;) {
+    const entries = await store.read(key, { from: session.seq + 1, to: at, limit: PAGE })
+    if (entries.length > 0) session = fold(entries, session)
+    if (entries.length < PAGE) return session
+  }
+}
+
+/** Spares the next reader the work, if there is enough of it. `since`: where the last snapshot is known to stand. */
+export async function saveSession(
+  store: Pick<Store, 'saveSnapshot'>,
+  key: ContextKey,
+  save: { session: Session; since: number },
+): Promise<boolean> {
+  const { session, since } = save
+  if (session.seq - since < SNAPSHOT_EVERY) return false
+  await store.saveSnapshot(key, { seq: session.seq, format: SESSION_FORMAT, state: session })
+  return true
+}
+
+async function startingPoint(store: Source, key: ContextKey, at: number): Promise<Session> {
+  const snapshot = await store.loadSnapshot(key, { format: SESSION_FORMAT, atMost: at })
+  if (snapshot !== undefined) return snapshot.state as Session
+  const base = await store.base(key)
+  if (base === undefined) return newSession()
+  if ((base.data['upTo'] as number) <= at) return base.data['session'] as Session
+  throw new HoldfastError('pruned', {
+    message: `Entry ${at} of ${keyText(key)} was pruned; the oldest position that can be asked for is ${String(base.data['upTo'])}.`,
+    details: { at, base: base.data['upTo'] ?? 0 },
+  })
+}

@@ -1,0 +1,109 @@
+/**
+ * What a conversation is at a position: small, plain data, the result of folding its journal (R12). Its size depends on
+ * what is open now and not on how much was said. Type aliases, so that the compiler sees that it is JSON.
+ */
+import type {
+  Json,
+  JsonObject,
+  OutcomeReason,
+  Position,
+  Principal,
+  ReplayClass,
+  Usage,
+} from '../protocol/index.ts'
+import { NO_USAGE } from '../protocol/index.ts'
+
+/** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
+export const SESSION_FORMAT = 1
+
+export type Session = {
+  readonly seq: number
+  readonly at: number
+  readonly createdAt: number
+  readonly activeAt: number
+  /** Number of turns begun. */
+  readonly turn: number
+  readonly epoch: number
+  /** Claims in a row that led nowhere (R7). */
+  readonly claims: number
+  readonly open?: OpenTurn
+  /** How the last finished turn ended. */
+  readonly outcome?: OutcomeReason
+  /** The part of the journal that prompts are made from, before any limit on its length. */
+  readonly window: { readonly from: number; readonly messages: number }
+  readonly totals: Totals
+  readonly origin?: { readonly parent: string; readonly at: number }
+}
+
+export type OpenTurn = {
+  readonly turn: number
+  readonly startSeq: number
+  readonly startedAt: number
+  readonly principal: Principal
+  readonly limits?: JsonObject
+  readonly metadata?: JsonObject
+  readonly iteration: number
+  /** A model call was begun and has not ended. */
+  readonly thinking: boolean
+  /** The last hook phase that is known to be complete (R8). */
+  readonly phase?: string
+  /** The calls of the current round; empty when no round is open. */
+  readonly calls: readonly Call[]
+  readonly requests: readonly Request[]
+  readonly usage: Usage
+  readonly toolCalls: number
+}
+
+export type Call = {
+  readonly callId: string
+  readonly tool: string
+  readonly state: 'requested' | 'started' | 'settled'
+  /** What the model asked for; once started, what the tool was really given. */
+  readonly args: Json
+  readonly replay?: ReplayClass
+  readonly idempotencyKey?: string
+}
+
+export type Request = {
+  readonly requestId: string
+  readonly kind: string
+  readonly callId?: string
+  readonly expiresAt?: number
+}
+
+export type Totals = {
+  readonly turns: number
+  readonly messages: number
+  readonly modelCalls: number
+  readonly toolCalls: number
+  readonly usage: Usage
+}
+
+export function newSession(): Session {
+  return {
+    seq: 0,
+    at: 0,
+    createdAt: 0,
+    activeAt: 0,
+    turn: 0,
+    epoch: 0,
+    claims: 0,
+    window: { from: 1, messages: 0 },
+    totals: { turns: 0, messages: 0, modelCalls: 0, toolCalls: 0, usage: NO_USAGE },
+  }
+}
+
+/** What a store needs to know of a session to start a fork or a base from it. */
+export function positionOf(session: Session): Position {
+  const { at, turn, epoch, claims, createdAt, activeAt, outcome } = session
+  return {
+    at,
+    turn,
+    epoch,
+    claims,
+    createdAt,
+    activeAt,
+    running: session.open !== undefined,
+    ...(outcome === undefined ? {} : { outcome }),
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Entries to messages (R9). Whatever happened on the way, each call is answered right after the message that asked for
+ * it, by all and only its results; what was said while a round was open comes after it.
+ */
+import type {
+  AssistantMessage,
+  Entry,
+  EntryOf,
+  EntryType,
+  KnownEntry,
+  Message,
+  SettledStatus,
+  ToolCallPart,
+  ToolResultPart,
+  UserContent,
+} from '../protocol/index.ts'
+import { understand } from './format.ts'
+
+/**
+ * The messages of a stretch of entries. It should begin between two rounds and hold the inputs that it takes; results
+ * without their call, and takes without their input, are left out. A round that is still open at the end is shown as
+ * far as it has come: no model is called before it closes.
+ */
+export function transcript(entries: Iterable<Entry>): Message[] {
+  const scribe = new Scribe()
+  for (const entry of entries) {
+    const known = understand(entry)
+    if (known !== undefined) scribe.write(known)
+  }
+  return scribe.messages()
+}
+
+interface Round {
+  readonly reply: AssistantMessage
+  readonly calls: readonly ToolCallPart[]
+  readonly started: Set<string>
+  readonly results: Map<string, ToolResultPart>
+}
+
+class Scribe {
+  #messages: { readonly seq: number; readonly message: Message }[] = []
+  #queued: { readonly seq: number; readonly message: Message }[] = []
+  #round: Round | undefined
+  #roundSeq = 0
+  readonly #inputs = new Map<number, UserContent>()
+
+  write(entry: KnownEntry): void {
+    const apply = writers[entry.type] as ((scribe: Scribe, entry: KnownEntry) => void) | undefined
+    apply?.(this, entry)
+  }
+
+  messages(): Message[] {
+    const open = this.#round === undefined ? [] : roundMessages(this.#round)
+    return [...this.#messages, ...this.#queued]
+      .map(({ message }) => message)
+      .toSpliced(this.#messages.length, 0, ...open)
+  }
+
+  remember(entry: EntryOf<'input'>): void {
+    this.#inputs.set(entry.seq, entry.data.message)
+  }
+
+  sayTaken({ seq, takes = [] }: Entry): void {
+    for (const taken of takes) {
+      const content = this.#inputs.get(taken)
+      if (content !== undefined) this.say(seq, { role: 'user', content })
+    }
+  }
+
+  say(seq: number, message: Message): void {
+    const list = this.#round === undefined ? this.#messages : this.#queued
+    list.push({ seq, message })
+  }
+
+  reply(seq: number, reply: AssistantMessage): void {
+    this.closeRound('not-run', 'Not run.')
+    const calls = reply.content.filter((part) => part.type === 'tool-call')
+    if (calls.length === 0) {
+      if (reply.content.length > 0) this.say(seq, reply)
+      return
+    }
+    this.#round = { reply, calls, started: new Set(), results: new Map() }
+    this.#roundSeq = seq
+  }
+
+  start(callId: string): void {
+    this.#round?.started.add(callId)
+  }
+
+  settle(result: Omit<ToolResultPart, 'type' | 'tool'>): void {
+    const call = this.#round?.calls.find(({ callId }) => callId === result.callId)
+    if (this.#round === undefined || call === undefined || this.#round.results.has(call.callId)) return
+    this.#round.results.set(call.callId, { type: 'tool-result', tool: call.tool, ...result })
+    if (this.#round.results.size === this.#round.calls.length) this.closeRound('not-run', '')
+  }
+
+  /** Answers whatever is still unanswered, so that what follows stands on legal ground. */
+  closeRound(status: SettledStatus, why: string): void {
+    const round = this.#round
+    if (round === undefined) return
+    for (const { callId, tool } of round.calls) {
+      if (round.results.has(callId)) continue
+      const unknown = status === 'not-run' && round.started.has(callId)
+      const said = unknown
+        ? { status: 'unknown', output: 'Started; its outcome is unknown.' }
+        : { status, output: why }
+      round.results.set(callId, { type: 'tool-result', callId, tool, ...said } as ToolResultPart)
+    }
+    this.#round = undefined
+    for (const message of roundMessages(round)) this.#messages.push({ seq: this.#roundSeq, message })
+    this.#messages.push(...this.#queued)
+    this.#queued = []
+  }
+
+  forkHere(): void {
+    this.#round?.started.clear()
+    this.closeRound('not-run', 'Not run in this fork.')
+  }
+
+  /** Forgets everything said up to a position, and begins with a summary of it if there is one. */
+  startOver(upTo: number, summary?: string): void {
+    const kept = this.#messages.filter(({ seq }) => seq > upTo)
+    const opening =
+      summary === undefined ? [] : [{ seq: upTo, message: { role: 'user', content: summary } as const }]
+    this.#messages = [...opening, ...kept]
+  }
+}
+
+const writers: { [T in EntryType]?: (scribe: Scribe, entry: EntryOf<T>) => void } = {
+  input: (scribe, entry) => scribe.remember(entry),
+  'turn.start': (scribe, entry) => scribe.sayTaken(entry),
+  take: (scribe, entry) => (entry.data.as === 'message' ? scribe.sayTaken(entry) : undefined),
+  note: (scribe, { seq, data }) => scribe.say(seq, { role: 'user', content: data.text }),
+  'model.end': (scribe, { seq, data }) => scribe.reply(seq, { role: 'assistant', content: data.content }),
+  'tool.start': (scribe, { data }) => scribe.start(data.callId),
+  'tool.end': (scribe, { data: { callId, status, output } }) => scribe.settle({ callId, status, output }),
+  'turn.end': (scribe) => scribe.closeRound('not-run', 'Not run: the turn ended first.'),
+  fork: (scribe) => scribe.forkHere(),
+  compact: (scribe, { data }) => scribe.startOver(data.upTo, data.summary),
+  clear: (scribe, { seq }) => scribe.startOver(seq),
+}
+
+function roundMessages({ reply, calls, results }: Round): Message[] {
+  const content = calls.map(({ callId }) => results.get(callId)).filter((result) => result !== undefined)
+  return content.length === 0 ? [reply] : [reply, { role: 'tool', content }]
+}

@@ -1,0 +1,209 @@
+/**
+ * Entries: the durable lines of a journal, and the nouns of the whole runtime.
+ *
+ * `Entry` is what a store keeps and hands out; it may have been written by a newer version, so its type is only a
+ * string. `KnownEntry` is an entry that this version understands; `journal/format.ts` turns the one into the other.
+ */
+import type { Principal } from './context.ts'
+import type { Json, JsonObject } from './json.ts'
+import type { AssistantPart, SettledStatus, UserContent } from './message.ts'
+import type { OutcomeReason, Usage } from './outcome.ts'
+
+export interface Entry {
+  /** Position in its conversation: 1, 2, 3 … without gaps. */
+  readonly seq: number
+  /** The turn that the driver was in; 0 outside of turns and for inbox entries. */
+  readonly turn: number
+  /** Milliseconds since 1970 by the store's clock; never less than that of the entry before (R12). */
+  readonly at: number
+  readonly type: string
+  /** Format version of `data` for this type. */
+  readonly v: number
+  readonly data: JsonObject
+  /** Inbox entries only: the sender's idempotency key. */
+  readonly key?: string
+  /** Positions of the inbox entries that take effect here (R2). */
+  readonly takes?: readonly number[]
+  /** Blobs that `data` names by their hash, beyond the ones that the store cut out of it by itself. */
+  readonly refs?: readonly string[]
+  /** A reader that does not know this type or version may skip it. Without this mark it must decline (R21). */
+  readonly optional?: true
+}
+
+export type KnownEntry = { readonly [T in EntryType]: EntryOf<T> }[EntryType]
+
+export interface EntryOf<T extends EntryType> extends Entry {
+  readonly type: T
+  readonly data: EntryData[T]
+}
+
+export type EntryType = keyof EntryData
+
+export interface EntryData {
+  // inbox: appended by anyone authorised, no effect until a driver takes it
+  input: { readonly message: UserContent; readonly principal?: Principal; readonly metadata?: JsonObject }
+  answer: { readonly requestId: string; readonly value: Json; readonly principal?: Principal }
+  cancel: { readonly turn: number; readonly reason?: string }
+  'late-result': { readonly callId: string; readonly status: SettledStatus; readonly output: Json }
+
+  // ownership
+  claim: {
+    readonly epoch: number
+    readonly driver: string
+    readonly leaseMs: number
+    readonly attempt: number
+  }
+  release: { readonly reason: string; readonly wakeAt?: number; readonly pause?: true }
+
+  // the turn
+  'turn.start': {
+    readonly principal: Principal
+    readonly limits?: JsonObject
+    readonly metadata?: JsonObject
+  }
+  take: { readonly as: 'message' | 'nothing'; readonly reason?: string }
+  note: { readonly text: string; readonly from: string }
+  phase: { readonly name: string; readonly changes?: JsonObject }
+  'model.start': { readonly model: string; readonly iteration: number; readonly attempt?: number }
+  'model.end': {
+    readonly content: readonly AssistantPart[]
+    readonly finish: string
+    readonly usage?: Usage
+    readonly error?: JsonObject
+  }
+  'tool.start': {
+    readonly callId: string
+    readonly tool: string
+    readonly args: Json
+    readonly idempotencyKey: string
+    readonly replay: ReplayClass
+  }
+  'tool.end': {
+    readonly callId: string
+    readonly status: SettledStatus
+    readonly output: Json
+    readonly display?: string
+  }
+  'tool.late': { readonly callId: string; readonly status: SettledStatus; readonly output: Json }
+  'request.start': {
+    readonly requestId: string
+    readonly kind: string
+    readonly prompt: string
+    readonly callId?: string
+    readonly schema?: JsonObject
+    readonly options?: readonly Json[]
+    readonly expiresAt?: number
+  }
+  'request.end': {
+    readonly requestId: string
+    readonly how: 'answered' | 'expired' | 'cancelled'
+    readonly value?: Json
+  }
+  warning: { readonly code: string; readonly message: string }
+  'turn.end': {
+    readonly outcome: OutcomeReason
+    readonly usage: Usage
+    readonly durationMs: number
+    readonly error?: JsonObject
+    readonly wakeAt?: number
+  }
+
+  // the conversation
+  /** `kept`: how many messages after `upTo` stay in the window. */
+  compact: {
+    readonly upTo: number
+    readonly kept: number
+    readonly summary?: string
+    readonly receipt?: JsonObject
+  }
+  clear: { readonly reason?: string }
+  fork: { readonly parent: string; readonly at: number; readonly position: Position }
+  base: { readonly upTo: number; readonly position: Position; readonly session: JsonObject }
+}
+
+/** May an effect that was started and never settled be run again? Only if its tool says that this is safe. */
+export type ReplayClass = 'never' | 'safe'
+
+/**
+ * Where a conversation stood at some entry: enough to rebuild a head row when what came before that entry is in
+ * another journal (a fork) or gone (a base).
+ */
+export type Position = {
+  readonly at: number
+  readonly turn: number
+  readonly epoch: number
+  readonly claims: number
+  readonly running: boolean
+  readonly createdAt: number
+  readonly activeAt: number
+  readonly outcome?: OutcomeReason
+}
+
+/** What a writer hands to the store; the store adds `seq` and `at`, and turns the keys in `takes` into positions. */
+export interface NewEntry {
+  readonly type: string
+  readonly turn: number
+  readonly data: JsonObject
+  readonly v?: number
+  readonly takes?: readonly string[]
+  readonly refs?: readonly string[]
+  readonly optional?: true
+}
+
+/** What anyone authorised may put into the inbox. Posting the same key twice is posting once. */
+export interface NewInboxEntry {
+  readonly type: InboxType
+  readonly key: string
+  readonly data: JsonObject
+}
+
+export type InboxType = 'input' | 'answer' | 'cancel' | 'late-result'
+
+const INBOX_TYPES: ReadonlySet<string> = new Set<InboxType>(['input', 'answer', 'cancel', 'late-result'])
+
+export function isInboxType(type: string): type is InboxType {
+  return INBOX_TYPES.has(type)
+}
+
+const NO_PROGRESS: ReadonlySet<string> = new Set<EntryType>([
+  'claim',
+  'release',
+  'model.start',
+  'tool.start',
+  'warning',
+])
+
+/**
+ * Does this entry show that a claim led somewhere (R7)? Saying what is about to be tried does not: the attempt itself
+ * may be what kills the process.
+ */
+export function isProgress(type: string): boolean {
+  return !isInboxType(type) && !NO_PROGRESS.has(type)
+}
+
+/** The current format version of every type; an entry with a higher one was written by a newer version. */
+export const ENTRY_FORMAT: Readonly<Record<EntryType, number>> = {
+  input: 1,
+  answer: 1,
+  cancel: 1,
+  'late-result': 1,
+  claim: 1,
+  release: 1,
+  'turn.start': 1,
+  take: 1,
+  note: 1,
+  phase: 1,
+  'model.start': 1,
+  'model.end': 1,
+  'tool.start': 1,
+  'tool.end': 1,
+  'tool.late': 1,
+  'request.start': 1,
+  'request.end': 1,
+  warning: 1,
+  'turn.end': 1,
+  compact: 1,
+  clear: 1,
+  fork: 1,
+  base: 1,
+}

@@ -1,0 +1,35 @@
+/** The nouns. This room imports nothing. */
+export type { ContextKey, Owner, Principal } from './context.ts'
+export { checkOwner, childKey, contextKey, keyText, LOCAL_OWNER, sameKey } from './context.ts'
+export type {
+  Entry,
+  EntryData,
+  EntryOf,
+  EntryType,
+  InboxType,
+  KnownEntry,
+  NewEntry,
+  NewInboxEntry,
+  Position,
+  ReplayClass,
+} from './entry.ts'
+export { ENTRY_FORMAT, isInboxType, isProgress } from './entry.ts'
+export type { ErrorCode, ErrorOptions } from './error.ts'
+export { HoldfastError } from './error.ts'
+export type { Json, JsonObject } from './json.ts'
+export type {
+  AssistantMessage,
+  AssistantPart,
+  FilePart,
+  Message,
+  ReasoningPart,
+  SettledStatus,
+  TextPart,
+  ToolCallPart,
+  ToolMessage,
+  ToolResultPart,
+  UserContent,
+  UserMessage,
+} from './message.ts'
+export type { OutcomeReason, Usage } from './outcome.ts'
+export { addUsage, NO_USAGE } from './outcome.ts'

@@ -1,0 +1,29 @@
+/** Why a turn ended, and what it used. */
+
+export type OutcomeReason =
+  | 'stop'
+  | 'max-iterations'
+  | 'limit'
+  | 'input-required'
+  | 'auth-required'
+  | 'failed'
+  | 'cancelled'
+
+export type Usage = {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** The part of `inputTokens` that the provider read from its cache. */
+  readonly cachedTokens: number
+  readonly costUsd: number
+}
+
+export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 }
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cachedTokens: a.cachedTokens + b.cachedTokens,
+    costUsd: a.costUsd + b.costUsd,
+  }
+}

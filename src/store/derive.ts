@@ -1,0 +1,57 @@
+/**
+ * Derived indexes: what grows with a conversation and must be found without reading it (R13). A derivation is a pure
+ * function from an entry to rows; a store keeps the rows, catches up by itself on entries written by a process that did
+ * not know the derivation, and can compute everything anew. A row never replaces an older one of the same key: each is
+ * filed under its entry, so a fork sees the rows up to its fork point and no later ones.
+ */
+import type { Entry, EntryData, JsonObject } from '../protocol/index.ts'
+import type { IndexRow } from './port.ts'
+
+export interface Derivation {
+  /** Lower-case name. Give it a new one when `rows` changes its mind about old entries. */
+  readonly index: string
+  readonly rows: (entry: Entry) => readonly { readonly key: string; readonly value: JsonObject }[]
+}
+
+/** Where each turn starts, by turn number. */
+export const turnStarts: Derivation = {
+  index: 'turn',
+  rows: (entry) => {
+    if (entry.type !== 'turn.start') return []
+    return [{ key: turnKey(entry.turn), value: { first: Math.min(entry.seq, ...(entry.takes ?? [])) } }]
+  },
+}
+
+/** Where each turn ends, and how, by turn number. */
+export const turnEnds: Derivation = {
+  index: 'outcome',
+  rows: (entry) => {
+    if (entry.type !== 'turn.end') return []
+    const { outcome, usage, durationMs } = entry.data as EntryData['turn.end']
+    return [
+      { key: turnKey(entry.turn), value: { last: entry.seq, outcome, usage: { ...usage }, durationMs } },
+    ]
+  },
+}
+
+/** The indexes that every store keeps. */
+export const STANDARD_DERIVATIONS: readonly Derivation[] = [turnStarts, turnEnds]
+
+export function turnKey(turn: number): string {
+  return String(turn).padStart(12, '0')
+}
+
+/** The positions of one turn, from its rows in the two indexes; undefined if there is no such turn. */
+export function turnRange(start: IndexRow | undefined, end: IndexRow | undefined): TurnRange | undefined {
+  if (start === undefined) return undefined
+  const last = end?.value['last']
+  return {
+    from: start.value['first'] as number,
+    to: typeof last === 'number' ? last : Number.MAX_SAFE_INTEGER,
+  }
+}
+
+export interface TurnRange {
+  readonly from: number
+  readonly to: number
+}

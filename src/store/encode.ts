@@ -1,0 +1,156 @@
+/**
+ * Entry data to text and back. Anything over 64 KB is cut out of the data and kept as a content-addressed blob (R16);
+ * where the cuts were is noted beside the text, never inside it, so data that looks like a reference stays data.
+ */
+import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { type Entry, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
+import type { AppendRequest } from './port.ts'
+
+/** Larger values are kept as blobs. */
+export const BLOB_THRESHOLD: number = 64 * 1024
+/** One entry may not be larger than this, blobs included. */
+export const MAX_ENTRY_BYTES: number = 32 * 1024 * 1024
+
+export interface Encoded {
+  readonly json: string
+  readonly cuts: readonly Cut[]
+  readonly blobs: ReadonlyMap<string, Buffer>
+}
+
+/** A value that was replaced by null in the text. An empty path is the whole data. */
+export interface Cut {
+  readonly path: readonly (string | number)[]
+  readonly hash: string
+  readonly kind: 'text' | 'json'
+}
+
+/** The request's data, encoded once and before any transaction. Keyed by the data objects themselves. */
+export type EncodedData = ReadonlyMap<JsonObject, Encoded>
+
+export function encodeRequest(request: AppendRequest): EncodedData {
+  const encoded = new Map<JsonObject, Encoded>()
+  for (const { type, data } of request.inbox ?? []) encoded.set(data, encode(type, data))
+  for (const { type, data } of request.entries ?? []) encoded.set(data, encode(type, data))
+  return encoded
+}
+
+export function encode(type: string, data: JsonObject): Encoded {
+  const json = toJson(type, data)
+  if (json.length * 3 <= BLOB_THRESHOLD || Buffer.byteLength(json) <= BLOB_THRESHOLD) {
+    return { json, cuts: [], blobs: NO_BLOBS }
+  }
+  const bytes = Buffer.byteLength(json)
+  if (bytes > MAX_ENTRY_BYTES) throw tooLarge(type, bytes)
+  const cuts: Cut[] = []
+  const blobs = new Map<string, Buffer>()
+  const rest = cutLarge(JSON.parse(json) as Json, { path: [], cuts, blobs })
+  return { json: JSON.stringify(rest), cuts, blobs }
+}
+
+/** The opposite of `encode`. `blob` may return undefined, which makes the entry corrupt. */
+export function decode(
+  json: string,
+  cuts: readonly Cut[],
+  blob: (hash: string) => Uint8Array | undefined,
+): JsonObject {
+  let data = JSON.parse(json) as Json
+  for (const { path, hash, kind } of cuts) {
+    const bytes = blob(hash)
+    if (bytes === undefined) throw new Error(`blob ${hash} is missing`)
+    const text = Buffer.from(bytes).toString('utf8')
+    data = withValue(data, path, kind === 'text' ? text : (JSON.parse(text) as Json))
+  }
+  return data as JsonObject
+}
+
+export function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+/** Tells whether two inbox entries say the same. */
+export function digestOf(type: string, json: string): string {
+  return `${crc32(type)}-${crc32(json)}-${json.length}`
+}
+
+/** Over everything that a reader gets, so that a flipped bit in a file is noticed and not believed. */
+export function checksum(entry: Omit<Entry, 'data'>, json: string, cuts: string): number {
+  const envelope = [
+    entry.seq,
+    entry.turn,
+    entry.at,
+    entry.type,
+    entry.v,
+    entry.key,
+    entry.takes,
+    entry.refs,
+    entry.optional,
+  ]
+  return crc32(json, crc32(cuts, crc32(envelope.join('\n'))))
+}
+
+const NO_BLOBS: ReadonlyMap<string, Buffer> = new Map()
+
+interface Cutting {
+  readonly path: readonly (string | number)[]
+  readonly cuts: Cut[]
+  readonly blobs: Map<string, Buffer>
+}
+
+function cutLarge(value: Json, cutting: Cutting): Json {
+  const text = JSON.stringify(value)
+  if (Buffer.byteLength(text) <= BLOB_THRESHOLD) return value
+  if (typeof value === 'string') return cutOut('text', value, cutting)
+  const inner: Cutting = { path: cutting.path, cuts: [], blobs: new Map() }
+  const rest = cutChildren(value, inner)
+  if (Buffer.byteLength(JSON.stringify(rest)) > BLOB_THRESHOLD) return cutOut('json', text, cutting)
+  cutting.cuts.push(...inner.cuts)
+  for (const [hash, bytes] of inner.blobs) cutting.blobs.set(hash, bytes)
+  return rest
+}
+
+function cutChildren(value: Json, cutting: Cutting): Json {
+  const child = (key: string | number, item: Json) =>
+    cutLarge(item, { ...cutting, path: [...cutting.path, key] })
+  if (Array.isArray(value)) return value.map((item: Json, index) => child(index, item))
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).map(([key, item]) => [key, child(key, item ?? null)]),
+  )
+}
+
+function cutOut(kind: Cut['kind'], text: string, { path, cuts, blobs }: Cutting): null {
+  const bytes = Buffer.from(text)
+  const hash = hashOf(bytes)
+  cuts.push({ path, hash, kind })
+  blobs.set(hash, bytes)
+  return null
+}
+
+function withValue(root: Json, path: readonly (string | number)[], value: Json): Json {
+  const last = path.at(-1)
+  if (last === undefined) return value
+  let at = root as Record<string | number, Json>
+  for (const key of path.slice(0, -1)) at = at[key] as Record<string | number, Json>
+  // Plain assignment would set the prototype for a key of this name.
+  Object.defineProperty(at, last, { value, enumerable: true, writable: true, configurable: true })
+  return root
+}
+
+function toJson(type: string, data: JsonObject): string {
+  try {
+    return JSON.stringify(data)
+  } catch (cause) {
+    throw new HoldfastError('invalid-entry', {
+      message: `The data of a ${type} entry cannot be written as JSON (${(cause as Error).message.split('\n')[0]}). Convert it first.`,
+      details: { type },
+      cause,
+    })
+  }
+}
+
+function tooLarge(type: string, bytes: number): HoldfastError {
+  return new HoldfastError('too-large', {
+    message: `A ${type} entry of ${bytes} bytes is over the limit of ${MAX_ENTRY_BYTES}. Keep the payload as blobs or artifact chunks and name them in the entry.`,
+    details: { type, bytes, limit: MAX_ENTRY_BYTES },
+  })
+}

@@ -1,0 +1,103 @@
+/**
+ * The head row as a pure function of the journal (R6): `advanceHead` over all entries gives the row that a store keeps.
+ * It knows only what ownership, waking and listing need; what a conversation means is the fold's business.
+ */
+import {
+  type ContextKey,
+  type Entry,
+  type EntryData,
+  isInboxType,
+  isProgress,
+  type OutcomeReason,
+  type Position,
+} from '../protocol/index.ts'
+import type { Head } from './port.ts'
+
+export function newHead(key: ContextKey, now: number): Head {
+  return {
+    key,
+    seq: 0,
+    at: 0,
+    turn: 0,
+    status: 'idle',
+    epoch: 0,
+    claims: 0,
+    pending: 0,
+    base: 0,
+    createdAt: now,
+    activeAt: now,
+  }
+}
+
+/** Where a fork begins, or what is left of a head when the entries before a base are gone. */
+export function headAt(key: ContextKey, seq: number, position: Position): Head {
+  return {
+    ...newHead(key, position.createdAt),
+    seq,
+    at: position.at,
+    turn: position.turn,
+    epoch: position.epoch,
+    claims: position.claims,
+    status: position.running ? 'running' : statusAfter(position.outcome),
+    activeAt: position.activeAt,
+    ...(position.outcome === undefined ? {} : { outcome: position.outcome }),
+  }
+}
+
+export function advanceHead(head: Head, entry: Entry): Head {
+  const next = { ...head, seq: entry.seq, at: entry.at, pending: head.pending - (entry.takes?.length ?? 0) }
+  if (isInboxType(entry.type)) {
+    next.pending += 1
+    return next
+  }
+  if (entry.type === 'base') {
+    // Not the driver's doing, so it neither holds a lease nor counts as progress.
+    next.base = Math.max(head.base, (entry.data as EntryData['base']).upTo)
+    return next
+  }
+  if (isProgress(entry.type)) next.claims = 0
+  if (next.lease !== undefined) next.lease = { ...next.lease, renewedAt: entry.at }
+  reducers[entry.type]?.(next, entry)
+  return next
+}
+
+type Draft = { -readonly [K in keyof Head]: Head[K] }
+
+const reducers: Record<string, (head: Draft, entry: Entry) => void> = {
+  claim(head, entry) {
+    const { epoch, driver, leaseMs, attempt } = entry.data as EntryData['claim']
+    head.epoch = epoch
+    head.lease = { driver, leaseMs, renewedAt: entry.at }
+    head.claims = attempt
+    if (head.status === 'paused') head.status = 'running'
+    delete head.wakeAt
+  },
+  release(head, entry) {
+    const { wakeAt, pause } = entry.data as EntryData['release']
+    delete head.lease
+    if (wakeAt !== undefined) head.wakeAt = wakeAt
+    if (pause && head.status === 'running') head.status = 'paused'
+  },
+  'turn.start'(head, entry) {
+    head.turn = entry.turn
+    head.status = 'running'
+    head.activeAt = entry.at
+  },
+  'turn.end'(head, entry) {
+    const { outcome, wakeAt } = entry.data as EntryData['turn.end']
+    delete head.lease
+    head.outcome = outcome
+    head.status = statusAfter(outcome)
+    if (wakeAt !== undefined) head.wakeAt = wakeAt
+  },
+  fork(head, entry) {
+    delete head.lease
+    head.createdAt = entry.at
+    head.activeAt = entry.at
+    if (head.status === 'running') head.status = 'paused'
+  },
+}
+
+function statusAfter(outcome: OutcomeReason | undefined): Head['status'] {
+  return outcome === 'input-required' || outcome === 'auth-required' ? 'waiting' : 'idle'
+}

@@ -1,0 +1,136 @@
+/** Fork, prune and rebuild (R6, R15): the decisions that all stores share. */
+import {
+  type ContextKey,
+  ENTRY_FORMAT,
+  type Entry,
+  type EntryData,
+  HoldfastError,
+  type JsonObject,
+  keyText,
+} from '../protocol/index.ts'
+import { advanceHead, headAt, newHead } from './head.ts'
+import type { ForkRequest, Head, PruneRequest } from './port.ts'
+import { erased } from './rules.ts'
+
+/** The first entry of a fork, or a refusal thrown. `parentBase` is where the parent's readable past begins. */
+export function forkEntry(request: ForkRequest, heads: ForkFacts, now: number): Entry {
+  const { parent, child, at, position } = request
+  if (parent.tenant !== child.tenant || parent.actor !== child.actor) {
+    throw new HoldfastError('invalid-key', {
+      message: 'A fork belongs to the owner of its parent; give it the same tenant and actor.',
+    })
+  }
+  if (heads.parent === undefined) throw notFound(parent)
+  if (heads.parent.status === 'erased') throw erased(parent)
+  if (heads.child !== undefined) throw exists(child, heads.child)
+  if (!Number.isSafeInteger(at) || at < 1 || at > heads.parent.seq) {
+    throw new HoldfastError('not-found', {
+      message: `${keyText(parent)} has no entry ${at} to fork after; its last one is ${heads.parent.seq}.`,
+      details: { at, seq: heads.parent.seq },
+    })
+  }
+  if (at < heads.parentBase) throw pruned(parent, at, heads.parentBase)
+  const data = { parent: parent.contextId, at, position: { ...position } }
+  return { seq: at + 1, turn: 0, at: Math.max(position.at, now), type: 'fork', v: ENTRY_FORMAT.fork, data }
+}
+
+export interface ForkFacts {
+  readonly parent: Head | undefined
+  readonly child: Head | undefined
+  readonly parentBase: number
+}
+
+export function forkHead(request: ForkRequest, entry: Entry): Head {
+  const head = advanceHead(headAt(request.child, request.at, request.position), entry)
+  return { ...head, parent: { contextId: request.parent.contextId, kind: 'fork', at: request.at } }
+}
+
+/** The base entry, undefined if that much is pruned already, or a refusal thrown. */
+export function baseEntry(request: PruneRequest, facts: PruneFacts, now: number): Entry | undefined {
+  const { key, upTo, position, session } = request
+  const { head } = facts
+  if (head === undefined) throw notFound(key)
+  if (head.status === 'erased') throw erased(key)
+  if (upTo <= head.base) return undefined
+  if (!Number.isSafeInteger(upTo) || upTo > head.seq || upTo <= facts.forkedAt) {
+    throw new HoldfastError('not-found', {
+      message: `${keyText(key)} can be pruned from ${facts.forkedAt + 1} to ${head.seq}, not to ${upTo}.`,
+      details: { upTo, seq: head.seq },
+    })
+  }
+  if (facts.needed !== undefined && facts.needed <= upTo) throw inUse(key, upTo, facts.needed)
+  const data = { upTo, position: { ...position }, session }
+  return { seq: head.seq + 1, turn: 0, at: Math.max(head.at, now), type: 'base', v: ENTRY_FORMAT.base, data }
+}
+
+export interface PruneFacts {
+  readonly head: Head | undefined
+  /** Where this context forked off; what lies below is its parent's. */
+  readonly forkedAt: number
+  /** The oldest position that the open turn, an untaken inbox entry or a later taking entry refers to. */
+  readonly needed: number | undefined
+}
+
+/** What the head row should be, from the context's own entries above its newest base. Lease times are the entries'. */
+export function headFrom(stored: Head, base: Entry | undefined, entries: Iterable<Entry>): Head | undefined {
+  let head = base === undefined ? undefined : startAt(stored.key, base)
+  for (const entry of entries) {
+    head ??= entry.type === 'fork' ? startAt(stored.key, entry) : newHead(stored.key, entry.at)
+    head = advanceHead(head, entry)
+  }
+  return head === undefined || stored.parent === undefined ? head : { ...head, parent: stored.parent }
+}
+
+/** Equal but for the lease's clock, which renewals move without an entry. */
+export function sameHead(a: Head, b: Head): boolean {
+  const plain = ({ lease, ...head }: Head): JsonObject => ({
+    ...head,
+    key: { ...head.key },
+    driver: lease?.driver,
+    leaseMs: lease?.leaseMs,
+    parent: head.parent === undefined ? undefined : { ...head.parent },
+  })
+  const [left, right] = [plain(a), plain(b)]
+  return Object.keys({ ...left, ...right }).every(
+    (name) => JSON.stringify(left[name]) === JSON.stringify(right[name]),
+  )
+}
+
+function startAt(key: ContextKey, entry: Entry): Head {
+  if (entry.type === 'fork') {
+    const { at, position } = entry.data as EntryData['fork']
+    return headAt(key, at, position)
+  }
+  const { upTo, position } = entry.data as EntryData['base']
+  return headAt(key, upTo, position)
+}
+
+function notFound(key: ContextKey): HoldfastError {
+  return new HoldfastError('not-found', {
+    message: `There is no conversation ${keyText(key)}.`,
+    details: { ...key },
+  })
+}
+
+function exists(key: ContextKey, head: Head): HoldfastError {
+  if (head.status === 'erased') return erased(key)
+  return new HoldfastError('exists', {
+    message: `${keyText(key)} exists already. Fork into a new contextId.`,
+    details: { ...key },
+  })
+}
+
+function pruned(key: ContextKey, at: number, base: number): HoldfastError {
+  return new HoldfastError('pruned', {
+    message: `Entry ${at} of ${keyText(key)} was pruned; fork at ${base} or later.`,
+    details: { at, base },
+  })
+}
+
+function inUse(key: ContextKey, upTo: number, needed: number): HoldfastError {
+  return new HoldfastError('in-use', {
+    message: `${keyText(key)} cannot be pruned to ${upTo}: entry ${needed} still matters to the open turn, to the inbox or to an entry that stays. Prune to ${needed - 1} at most.`,
+    retry: 'later',
+    details: { upTo, needed },
+  })
+}

@@ -1,0 +1,41 @@
+/**
+ * The Store port and the rules that all stores share; also `holdfast/store`, for those who write a store of their own.
+ * The adapters have doors of their own.
+ */
+export type { Derivation } from './derive.ts'
+export { STANDARD_DERIVATIONS, turnKey, turnRange } from './derive.ts'
+export type { Cut, Encoded, EncodedData } from './encode.ts'
+export { checksum, decode, digestOf, encode, encodeRequest, hashOf } from './encode.ts'
+export { advanceHead, headAt, newHead } from './head.ts'
+export { baseEntry, forkEntry, forkHead, headFrom, sameHead } from './history.ts'
+export type { LeaseJudge } from './lease.ts'
+export { isDue, isLapsed, isOwned } from './lease.ts'
+export type { BaseMark, Lineage, Link, Segment } from './lineage.ts'
+export { clip, lineageOf } from './lineage.ts'
+export type { PersistOptions } from './persist.ts'
+export { persist } from './persist.ts'
+export type {
+  AppendRequest,
+  ForkRequest,
+  Head,
+  HeadStatus,
+  IndexRow,
+  Lease,
+  ListPage,
+  ListQuery,
+  LookupQuery,
+  PruneReceipt,
+  PruneRequest,
+  ReadRange,
+  Receipt,
+  Renewal,
+  RenewRequest,
+  Snapshot,
+  SnapshotQuery,
+  Store,
+  WatchOptions,
+} from './port.ts'
+export { boundsOf, fromCursor, limitOf, toCursor } from './query.ts'
+export type { Decision, Facts, InboxFact } from './rules.ts'
+export { checkRequest, decideAppend, erased, orphan, refuseRenewal } from './rules.ts'
+export { Bell, watchEntries } from './watch.ts'

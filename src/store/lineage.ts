@@ -1,0 +1,63 @@
+/**
+ * Which journals a conversation is read from (R15). A fork holds only its own entries and reads its parent's up to the
+ * fork point; a base hides what lies below it, unless the fork point is older than the base.
+ */
+
+/** One context of a line of forks, the youngest first. `id` is whatever the adapter finds its rows by. */
+export interface Link<Id> {
+  readonly id: Id
+  /** Where it branched off its own parent; 0 if it is no fork. */
+  readonly forkedAt: number
+  /** Every base of this context: what it covers, and the position of the base entry. Any order. */
+  readonly bases: readonly BaseMark[]
+}
+
+export interface BaseMark {
+  readonly upTo: number
+  readonly seq: number
+}
+
+/** A stretch of one context's own rows, both ends inclusive. */
+export interface Segment<Id> {
+  readonly id: Id
+  readonly from: number
+  readonly to: number
+}
+
+export interface Lineage<Id> {
+  /** Youngest first; together they hold every readable position once. */
+  readonly segments: readonly Segment<Id>[]
+  /** What a fold starts from, if the line does not go back to the beginning. */
+  readonly base?: { readonly id: Id; readonly mark: BaseMark }
+}
+
+export function lineageOf<Id>(links: readonly Link<Id>[]): Lineage<Id> {
+  const segments: Segment<Id>[] = []
+  let to = Number.MAX_SAFE_INTEGER
+  for (const { id, forkedAt, bases } of links) {
+    const end = to
+    const mark = bases.filter(({ upTo }) => upTo <= end).reduce(later, undefined)
+    if (mark !== undefined && mark.upTo >= forkedAt) {
+      segments.push({ id, from: mark.upTo + 1, to })
+      return { segments, base: { id, mark } }
+    }
+    segments.push({ id, from: forkedAt + 1, to })
+    to = forkedAt
+  }
+  return { segments }
+}
+
+/** The parts of a lineage that hold positions `from` to `to`, in the order in which they are to be read. */
+export function clip<Id>(
+  lineage: Lineage<Id>,
+  range: { from: number; to: number; newest: boolean },
+): Segment<Id>[] {
+  const parts = lineage.segments
+    .map(({ id, from, to }) => ({ id, from: Math.max(from, range.from), to: Math.min(to, range.to) }))
+    .filter(({ from, to }) => from <= to)
+  return range.newest ? parts : parts.reverse()
+}
+
+function later(best: BaseMark | undefined, mark: BaseMark): BaseMark {
+  return best === undefined || mark.upTo > best.upTo ? mark : best
+}

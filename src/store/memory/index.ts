@@ -1,0 +1,2 @@
+export type { MemoryStoreOptions } from './memory-store.ts'
+export { memoryStore } from './memory-store.ts'

@@ -1,0 +1,417 @@
+/**
+ * The Store in the memory of one process: for tests, and for conversations that may be forgotten. It keeps the same
+ * encoded rows as a database would, so what works here works there.
+ */
+import { type Clock, type Liveness, processLiveness, systemClock } from '../../base/index.ts'
+import {
+  type ContextKey,
+  checkOwner,
+  contextKey,
+  type Entry,
+  HoldfastError,
+  keyText,
+  type Owner,
+} from '../../protocol/index.ts'
+import { type Derivation, STANDARD_DERIVATIONS, turnKey, turnRange } from '../derive.ts'
+import { digestOf, type Encoded, encode, encodeRequest, hashOf } from '../encode.ts'
+import { advanceHead } from '../head.ts'
+import { baseEntry, forkEntry, forkHead, headFrom, sameHead } from '../history.ts'
+import { isDue, type LeaseJudge } from '../lease.ts'
+import { clip, lineageOf } from '../lineage.ts'
+import type * as Port from '../port.ts'
+import { boundsOf, fromCursor, limitOf, toCursor } from '../query.ts'
+import { checkRequest, decideAppend, orphan, refuseRenewal } from '../rules.ts'
+import { Bell, watchEntries } from '../watch.ts'
+import { Context, hashesOf } from './context.ts'
+
+export interface MemoryStoreOptions {
+  readonly clock?: Clock
+  /** Is the process of this driver id alive? By default, ids made by `processIdentity` are looked up. */
+  readonly liveness?: (driver: string) => Liveness
+  readonly derivations?: readonly Derivation[]
+}
+
+const KEPT_SNAPSHOTS = 4
+
+export function memoryStore(options: MemoryStoreOptions = {}): Port.Store {
+  return new MemoryStore(options)
+}
+
+class MemoryStore implements Port.Store {
+  readonly #clock: Clock
+  readonly #liveness: (driver: string) => Liveness
+  readonly #derivations: readonly Derivation[]
+  readonly #contexts = new Map<string, Context>()
+  readonly #blobs = new Map<string, Map<string, Uint8Array>>()
+  readonly #bell = new Bell()
+  #closed = false
+
+  constructor(options: MemoryStoreOptions) {
+    this.#clock = options.clock ?? systemClock
+    this.#liveness = options.liveness ?? processLiveness
+    this.#derivations = [...STANDARD_DERIVATIONS, ...(options.derivations ?? [])]
+  }
+
+  async append(request: Port.AppendRequest): Promise<Port.Receipt> {
+    this.#open(request.key)
+    checkRequest(request)
+    const encoded = encodeRequest(request)
+    const context = this.#find(request.key)
+    const keys = [
+      ...(request.inbox ?? []).map(({ key }) => key),
+      ...(request.entries ?? []).flatMap(({ takes }) => takes ?? []),
+    ]
+    const earlier = context?.hasAppend(request.id, request.since) ?? false
+    const facts = { head: context?.head, earlier, inbox: context?.facts(keys) ?? new Map() }
+    const digest = (type: string, data: object) => digestOf(type, encoded.get(data as never)?.json ?? '')
+    const decision = decideAppend(request, facts, { ...this.#judge(), digestOf: digest })
+    if (decision.kind === 'refused') throw decision.error
+    if (decision.kind === 'repeated') return this.#receipt(context as Context, request, 'repeated')
+    const written = context ?? this.#create(decision.head)
+    for (const entry of decision.entries) {
+      const { json, ...rest } = encoded.get(entry.data) ?? encode(entry.type, entry.data)
+      if (entry.key !== undefined)
+        written.inbox.set(entry.key, { seq: entry.seq, taken: 0, digest: digestOf(entry.type, json) })
+      this.#write(written, entry, { encoded: { json, ...rest }, append: request.id })
+    }
+    written.head = decision.head
+    return this.#receipt(written, request, 'new')
+  }
+
+  async renew(request: Port.RenewRequest): Promise<Port.Renewal> {
+    this.#open(request.key)
+    const context = this.#find(request.key)
+    const refusal = refuseRenewal(request, context?.head)
+    if (refusal !== undefined) throw refusal
+    const { head } = context as Context
+    if (head.lease !== undefined) {
+      ;(context as Context).head = { ...head, lease: { ...head.lease, renewedAt: this.#clock.now() } }
+    }
+    return { seq: head.seq, inbox: this.#pending(context, request.since) }
+  }
+
+  async head(key: ContextKey): Promise<Port.Head | undefined> {
+    this.#open(key)
+    return this.#find(key)?.head
+  }
+
+  async read(key: ContextKey, range: Port.ReadRange = {}): Promise<readonly Entry[]> {
+    this.#open(key)
+    const bounds = boundsOf(range)
+    const context = this.#find(key)
+    if (context === undefined) return []
+    const turn =
+      range.turn === undefined ? { from: 1, to: Number.MAX_SAFE_INTEGER } : this.#turn(context, range.turn)
+    if (turn === undefined) return []
+    const part = {
+      from: Math.max(bounds.from, turn.from),
+      to: Math.min(bounds.to, turn.to),
+      newest: bounds.newest,
+    }
+    const found: Entry[] = []
+    for (const { id, from, to } of clip(lineageOf(context.line()), part)) {
+      const last = Math.min(to, id.head.seq)
+      for (let i = 0; i <= last - from && found.length < bounds.limit; i++) {
+        const entry = id.entry(bounds.newest ? last - i : from + i, this.#blob(key))
+        if (entry !== undefined) found.push(entry)
+      }
+    }
+    return found
+  }
+
+  async inbox(key: ContextKey): Promise<readonly Entry[]> {
+    this.#open(key)
+    return this.#pending(this.#find(key), 0)
+  }
+
+  async base(key: ContextKey): Promise<Entry | undefined> {
+    this.#open(key)
+    const base = lineageOf(this.#find(key)?.line() ?? []).base
+    return base?.id.entry(base.mark.seq, this.#blob(key))
+  }
+
+  async lookup(key: ContextKey, query: Port.LookupQuery): Promise<readonly Port.IndexRow[]> {
+    this.#open(key)
+    const context = this.#find(key)
+    return context === undefined ? [] : this.#lookup(context, query)
+  }
+
+  watch(key: ContextKey, options?: Port.WatchOptions): AsyncIterable<Entry> {
+    this.#open(key)
+    const read = async (from: number, limit: number) => {
+      if (this.#closed || this.#find(key)?.head.status === 'erased') return { entries: [], ended: true }
+      return { entries: await this.read(key, { from, limit }), ended: false }
+    }
+    return watchEntries({ bell: this.#bell, key: keyText(key), read }, options)
+  }
+
+  async list(query: Port.ListQuery): Promise<Port.ListPage> {
+    const { tenant, actor } = checkOwner(query.owner)
+    const limit = limitOf(query.limit, 50)
+    const cursor = fromCursor(query.cursor)
+    const matching = [...this.#contexts.values()]
+      .filter(({ head }) => head.key.tenant === tenant && head.key.actor === actor && matches(head, query))
+      .filter(
+        ({ id, head: { activeAt } }) =>
+          !cursor || activeAt < cursor.activeAt || (activeAt === cursor.activeAt && id < cursor.id),
+      )
+      .sort((a, b) => b.head.activeAt - a.head.activeAt || b.id - a.id)
+    const heads = matching.slice(0, limit)
+    const last = matching.length > limit ? heads.at(-1) : undefined
+    const next = last === undefined ? {} : { next: toCursor({ activeAt: last.head.activeAt, id: last.id }) }
+    return { heads: heads.map(({ head }) => head), ...next }
+  }
+
+  async due(limit?: number): Promise<readonly Port.Head[]> {
+    this.#open()
+    const judge = this.#judge()
+    const due = [...this.#contexts.values()].map(({ head }) => head).filter((head) => isDue(head, judge))
+    return due.sort((a, b) => a.activeAt - b.activeAt).slice(0, limitOf(limit, 100))
+  }
+
+  async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
+    this.#open()
+    const hash = hashOf(bytes)
+    this.#blobsOf(checkOwner(owner)).set(hash, Uint8Array.from(bytes))
+    return hash
+  }
+
+  async getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined> {
+    this.#open()
+    const bytes = this.#blobsOf(checkOwner(owner)).get(hash)
+    return bytes && Uint8Array.from(bytes)
+  }
+
+  async saveSnapshot(key: ContextKey, snapshot: Port.Snapshot): Promise<void> {
+    this.#open(key)
+    const context = this.#find(key)
+    if (context === undefined || context.head.status === 'erased' || snapshot.seq > context.head.seq) return
+    const others = context.snapshots.filter(({ seq }) => seq !== snapshot.seq)
+    context.snapshots = [...others, structuredClone(snapshot)]
+      .sort((a, b) => b.seq - a.seq)
+      .slice(0, KEPT_SNAPSHOTS)
+  }
+
+  async loadSnapshot(
+    key: ContextKey,
+    { format, atMost }: Port.SnapshotQuery,
+  ): Promise<Port.Snapshot | undefined> {
+    this.#open(key)
+    const { segments } = lineageOf(this.#find(key)?.line() ?? [])
+    for (const { id, from, to } of segments) {
+      const limit = Math.min(to, atMost ?? to)
+      const found = id.snapshots.find(
+        (snapshot) => snapshot.format === format && snapshot.seq <= limit && snapshot.seq >= from,
+      )
+      if (found !== undefined) return structuredClone(found)
+    }
+    return undefined
+  }
+
+  async dropSnapshots(key: ContextKey): Promise<void> {
+    this.#open(key)
+    const context = this.#find(key)
+    if (context !== undefined) context.snapshots = []
+  }
+
+  async fork(request: Port.ForkRequest): Promise<Port.Receipt> {
+    this.#open(request.parent)
+    this.#open(request.child)
+    const parent = this.#find(request.parent)
+    const parentBase = lineageOf(parent?.line() ?? []).base?.mark.upTo ?? 0
+    const facts = { parent: parent?.head, child: this.#find(request.child)?.head, parentBase }
+    const entry = forkEntry(request, facts, this.#clock.now())
+    const child = this.#create(forkHead(request, entry), parent)
+    this.#write(child, entry, { encoded: encode(entry.type, entry.data), append: '' })
+    const { seq, at } = entry
+    return {
+      first: seq,
+      last: seq,
+      at,
+      epoch: child.head.epoch,
+      entries: [entry],
+      inbox: [],
+      repeated: false,
+    }
+  }
+
+  async prune(request: Port.PruneRequest): Promise<Port.PruneReceipt> {
+    this.#open(request.key)
+    const context = this.#find(request.key)
+    const forkedAt = context?.line()[0]?.forkedAt ?? 0
+    const needed = context && this.#needed(context, request.upTo)
+    const entry = baseEntry(request, { head: context?.head, forkedAt, needed }, this.#clock.now())
+    if (context === undefined || entry === undefined) return { deleted: 0, base: context?.head.base ?? 0 }
+    this.#write(context, entry, { encoded: encode(entry.type, entry.data), append: '' })
+    context.bases.push({ upTo: request.upTo, seq: entry.seq })
+    context.head = advanceHead(context.head, entry)
+    const keepTo = context.forkPoint(this.#contexts.values())
+    const gone = [...context.rows.values()].filter(
+      ({ envelope: { seq, type } }) => seq <= request.upTo && seq > keepTo && type !== 'base',
+    )
+    const hashes = gone.flatMap(hashesOf)
+    for (const { envelope } of gone) context.rows.delete(envelope.seq)
+    this.#dropBlobs(request.key, hashes)
+    return { deleted: gone.length, base: context.head.base }
+  }
+
+  async erase(key: ContextKey): Promise<number> {
+    this.#open(key)
+    const context = this.#find(key)
+    if (context === undefined || context.head.status === 'erased') return 0
+    const children = [...this.#contexts.values()].filter(({ parent }) => parent === context)
+    const hashes = [...context.rows.values()].flatMap(hashesOf)
+    context.wipe(this.#clock.now())
+    this.#dropBlobs(key, hashes)
+    this.#bell.ring(keyText(key))
+    let count = 1
+    for (const child of children) count += await this.erase(child.head.key)
+    return count
+  }
+
+  async rebuild(key: ContextKey): Promise<{ repaired: boolean; head: Port.Head | undefined }> {
+    this.#open(key)
+    const context = this.#find(key)
+    if (context === undefined || context.head.status === 'erased')
+      return { repaired: false, head: context?.head }
+    const mark = context.bases.reduce((best, { upTo, seq }) => (upTo > best.upTo ? { upTo, seq } : best), {
+      upTo: 0,
+      seq: 0,
+    })
+    const own = [...context.rows.keys()].sort((a, b) => a - b).filter((seq) => seq > mark.upTo)
+    const entries = own.map((seq) => context.entry(seq, this.#blob(key)) as Entry)
+    const head = headFrom(
+      context.head,
+      mark.seq === 0 ? undefined : context.entry(mark.seq, this.#blob(key)),
+      entries,
+    )
+    for (const [index, rows] of context.derived)
+      context.derived.set(
+        index,
+        rows.filter(({ seq }) => seq <= mark.upTo),
+      )
+    for (const entry of entries) context.derive(entry, this.#derivations)
+    if (head === undefined || sameHead(head, context.head)) return { repaired: false, head: context.head }
+    context.head = head
+    return { repaired: true, head }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#bell.ringAll()
+  }
+
+  #open(key?: ContextKey): void {
+    if (this.#closed)
+      throw new HoldfastError('store-closed', { message: 'This memory store was closed; create another.' })
+    if (key !== undefined) contextKey(key)
+  }
+
+  #find(key: ContextKey): Context | undefined {
+    return this.#contexts.get(keyText(key))
+  }
+
+  #judge(): LeaseJudge {
+    return { now: this.#clock.now(), liveness: this.#liveness }
+  }
+
+  #create(head: Port.Head, forkedFrom?: Context): Context {
+    const parent =
+      forkedFrom ?? (head.parent && this.#find({ ...head.key, contextId: head.parent.contextId }))
+    if (head.parent !== undefined && (parent === undefined || parent.head.status === 'erased'))
+      throw orphan(head.key, head.parent.contextId)
+    const context = new Context(this.#contexts.size + 1, head, parent)
+    this.#contexts.set(keyText(head.key), context)
+    return context
+  }
+
+  #write(context: Context, entry: Entry, { encoded, append }: { encoded: Encoded; append: string }): void {
+    for (const [hash, bytes] of encoded.blobs) this.#blobsOf(context.head.key).set(hash, bytes)
+    context.write(entry, encoded, append)
+    context.derive(entry, this.#derivations)
+    this.#bell.ring(keyText(context.head.key))
+  }
+
+  #receipt(context: Context, { id, since, key }: Port.AppendRequest, kind: 'new' | 'repeated'): Port.Receipt {
+    const written = [...context.rows.values()].filter(
+      ({ append, envelope }) => append === id && envelope.seq > since,
+    )
+    const entries = written.map(({ envelope }) => context.entry(envelope.seq, this.#blob(key)) as Entry)
+    const first = entries[0]?.seq ?? context.head.seq + 1
+    const last = entries.at(-1)?.seq ?? context.head.seq
+    const at = entries[0]?.at ?? context.head.at
+    return {
+      first,
+      last,
+      at,
+      epoch: context.head.epoch,
+      entries,
+      inbox: this.#pending(context, since),
+      repeated: kind === 'repeated',
+    }
+  }
+
+  #pending(context: Context | undefined, since: number): Entry[] {
+    if (context === undefined || context.head.pending === 0) return []
+    const waiting = [...context.inbox.values()]
+      .filter(({ taken, seq }) => taken === 0 && seq > since)
+      .sort((a, b) => a.seq - b.seq)
+    return waiting.map(({ seq }) => context.entry(seq, this.#blob(context.head.key)) as Entry)
+  }
+
+  #lookup(context: Context, query: Port.LookupQuery): Port.IndexRow[] {
+    const newest = new Map<string, Port.IndexRow>()
+    for (const { id, to } of lineageOf(context.line()).segments) {
+      for (const row of (id.derived.get(query.index) ?? []).toReversed()) {
+        if (row.seq <= to && !newest.has(row.key) && wanted(row.key, query)) newest.set(row.key, row)
+      }
+    }
+    const rows = [...newest.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
+    return (query.order === 'last' ? rows.reverse() : rows).slice(0, limitOf(query.limit, 1000))
+  }
+
+  #turn(context: Context, turn: number): { from: number; to: number } | undefined {
+    const row = (index: string) => this.#lookup(context, { index, key: turnKey(turn) })[0]
+    return turnRange(row('turn'), row('outcome'))
+  }
+
+  #needed(context: Context, upTo: number): number | undefined {
+    const { status, turn } = context.head
+    const open = status === 'running' || status === 'paused' ? this.#turn(context, turn)?.from : undefined
+    const inbox = [...context.inbox.values()]
+      .filter(({ taken }) => taken === 0 || taken > upTo)
+      .map(({ seq }) => seq)
+    return [...inbox, ...(open === undefined ? [] : [open])].sort((a, b) => a - b)[0]
+  }
+
+  #blobsOf({ tenant, actor }: Owner): Map<string, Uint8Array> {
+    const owner = `${tenant} ${actor}`
+    const blobs = this.#blobs.get(owner) ?? new Map<string, Uint8Array>()
+    this.#blobs.set(owner, blobs)
+    return blobs
+  }
+
+  #blob(owner: Owner): (hash: string) => Uint8Array | undefined {
+    return (hash) => this.#blobsOf(owner).get(hash)
+  }
+
+  /** Drops those of the owner's blobs that no entry names any more. */
+  #dropBlobs({ tenant, actor }: Owner, hashes: readonly string[]): void {
+    const owned = [...this.#contexts.values()].filter(
+      ({ head: { key } }) => key.tenant === tenant && key.actor === actor,
+    )
+    const used = new Set(owned.flatMap(({ rows }) => [...rows.values()].flatMap(hashesOf)))
+    for (const hash of hashes) if (!used.has(hash)) this.#blobsOf({ tenant, actor }).delete(hash)
+  }
+}
+
+function matches(head: Port.Head, { status, prefix, parent, activeSince }: Port.ListQuery): boolean {
+  if (head.status === 'erased' || (status !== undefined && head.status !== status)) return false
+  if (parent === undefined ? head.parent?.kind === 'child' : head.parent?.contextId !== parent) return false
+  return head.key.contextId.startsWith(prefix ?? '') && head.activeAt >= (activeSince ?? 0)
+}
+
+function wanted(key: string, query: Port.LookupQuery): boolean {
+  if (query.key !== undefined) return key === query.key
+  return key.startsWith(query.prefix ?? '') && key > (query.after ?? '')
+}

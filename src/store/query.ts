@@ -1,0 +1,48 @@
+/** Small decisions about queries that all adapters make alike. */
+import { HoldfastError } from '../protocol/index.ts'
+import type { ListQuery, ReadRange } from './port.ts'
+
+const MAX_LIMIT = 100_000
+
+export interface Bounds {
+  readonly from: number
+  readonly to: number
+  readonly limit: number
+  readonly newest: boolean
+}
+
+export function boundsOf(range: ReadRange): Bounds {
+  return {
+    from: range.from ?? 1,
+    to: range.to ?? Number.MAX_SAFE_INTEGER,
+    limit: limitOf(range.limit, 1000),
+    newest: range.order === 'newest',
+  }
+}
+
+export function limitOf(limit: number | undefined, fallback: number): number {
+  if (limit === undefined) return fallback
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit
+  throw new HoldfastError('invalid-option', {
+    message: `limit must be a whole number from 1 to ${MAX_LIMIT}, not ${limit}.`,
+  })
+}
+
+/** Where the last page of a listing ended: activity first, then the adapter's own number of the context. */
+export interface ListCursor {
+  readonly activeAt: number
+  readonly id: number
+}
+
+export function toCursor({ activeAt, id }: ListCursor): string {
+  return `${activeAt}.${id}`
+}
+
+export function fromCursor(cursor: ListQuery['cursor']): ListCursor | undefined {
+  if (cursor === undefined) return undefined
+  const match = /^(\d{1,16})\.(\d{1,16})$/.exec(cursor)
+  if (match !== null) return { activeAt: Number(match[1]), id: Number(match[2]) }
+  throw new HoldfastError('invalid-option', {
+    message: 'This cursor was not made by this store. Pass back `next` of the page before, unchanged.',
+  })
+}

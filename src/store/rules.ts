@@ -1,0 +1,260 @@
+/**
+ * What an append may do, decided in one place for all stores and as a pure function: an adapter gathers the facts in
+ * a transaction, asks, and writes what it is told. R1, R2, R5 and R6 are made true here.
+ */
+import {
+  type ContextKey,
+  ENTRY_FORMAT,
+  type Entry,
+  type EntryType,
+  HoldfastError,
+  isInboxType,
+  type JsonObject,
+  keyText,
+  type NewEntry,
+} from '../protocol/index.ts'
+import { advanceHead, newHead } from './head.ts'
+import { isOwned, type LeaseJudge } from './lease.ts'
+import type { AppendRequest, Head, RenewRequest } from './port.ts'
+
+/** More untaken inputs than this and the sender has to wait: nobody is reading. A cancel or an answer still gets through. */
+export const MAX_PENDING = 1000
+const MAX_LEASE_MS = 24 * 60 * 60 * 1000
+const MAX_KEY_LENGTH = 256
+
+/** What the adapter knows, read inside the transaction that will carry the append. */
+export interface Facts {
+  readonly head: Head | undefined
+  /** An append with this id that is already stored after `since`. Needs to be looked for only if the head is past it. */
+  readonly earlier: boolean
+  /** What is known of the inbox keys that the request posts or takes. */
+  readonly inbox: ReadonlyMap<string, InboxFact>
+}
+
+export interface InboxFact {
+  readonly seq: number
+  /** Position of the entry that took it; 0 while it is pending. */
+  readonly taken: number
+  /** Of type and data, as `digestOf` computes it. */
+  readonly digest: string
+}
+
+export type Decision =
+  | { readonly kind: 'refused'; readonly error: HoldfastError }
+  | { readonly kind: 'repeated' }
+  | { readonly kind: 'accepted'; readonly entries: readonly Entry[]; readonly head: Head }
+
+export interface DecideOptions extends LeaseJudge {
+  readonly digestOf: (type: string, data: JsonObject) => string
+}
+
+export function decideAppend(request: AppendRequest, facts: Facts, options: DecideOptions): Decision {
+  const head = facts.head ?? newHead(request.key, options.now)
+  if (head.status === 'erased') return refuse(erased(request.key))
+  if (facts.earlier) return { kind: 'repeated' }
+  const refusal = fence(request, head, options)
+  if (refusal !== undefined) return refuse(refusal)
+  try {
+    return accept(request, { ...facts, head: birth(request, facts.head, head) }, options)
+  } catch (error) {
+    if (HoldfastError.is(error)) return refuse(error)
+    throw error
+  }
+}
+
+/** Undefined if the epoch still owns the context, else why not. */
+export function refuseRenewal(request: RenewRequest, head: Head | undefined): HoldfastError | undefined {
+  if (head?.status === 'erased') return erased(request.key)
+  if (head?.lease !== undefined && head.epoch === request.epoch) return undefined
+  return fenced(request.key, request.epoch, head?.epoch ?? 0)
+}
+
+/** Misuse that needs no facts to be seen. Throws before anything is queued. */
+export function checkRequest(request: AppendRequest): void {
+  const { entries = [], inbox = [], claim, epoch } = request
+  if (entries.length + inbox.length === 0 && claim === undefined)
+    throw misuse('an append must bring something')
+  if (entries.length > 0 && claim === undefined && epoch === undefined) {
+    throw misuse('driver entries need the epoch of a claim, or a claim beside them')
+  }
+  if (claim !== undefined && epoch !== undefined) throw misuse('give either a claim or an epoch, not both')
+  if (claim !== undefined) checkClaim(claim)
+  if (!Number.isSafeInteger(request.since) || request.since < 0)
+    throw misuse('`since` must be a position, 0 for none')
+  checkText('the append id', request.id)
+  if (new Set(inbox.map(({ key }) => key)).size < inbox.length)
+    throw misuse('it posts the same inbox key twice')
+  for (const entry of inbox) {
+    if (!isInboxType(entry.type)) throw misuse(`"${entry.type}" is not an inbox type`)
+    checkText('an inbox key', entry.key)
+  }
+  for (const entry of entries) checkDriverEntry(entry)
+}
+
+export function erased(key: ContextKey): HoldfastError {
+  return new HoldfastError('erased', {
+    message: `The conversation ${keyText(key)} was erased and cannot be written to again. Use a new contextId.`,
+    details: { contextId: key.contextId },
+  })
+}
+
+export function orphan(key: ContextKey, parent: string): HoldfastError {
+  return new HoldfastError('not-found', {
+    message: `${keyText(key)} cannot belong to ${parent}: there is no such conversation, or it was erased.`,
+    details: { contextId: key.contextId, parent },
+  })
+}
+
+function fence(request: AppendRequest, head: Head, options: DecideOptions): HoldfastError | undefined {
+  const { claim, epoch, entries = [], key } = request
+  if (epoch !== undefined) {
+    return head.lease !== undefined && head.epoch === epoch ? undefined : fenced(key, epoch, head.epoch)
+  }
+  if (claim === undefined) return undefined
+  if (isOwned(head, options)) return owned(key, head)
+  if (entries.length > 0 && head.seq !== request.since) {
+    return new HoldfastError('moved', {
+      message: `${keyText(key)} is at ${head.seq}, not at ${request.since}: read on, then decide anew.`,
+      retry: 'later',
+      details: { seq: head.seq, since: request.since },
+    })
+  }
+  return undefined
+}
+
+function accept(request: AppendRequest, facts: Facts & { head: Head }, options: DecideOptions): Decision {
+  const posted = new Map<string, number>()
+  const entries: Entry[] = []
+  let head = facts.head
+  const at = Math.max(head.at, options.now)
+  const push = (entry: Omit<Entry, 'seq' | 'at'>) => {
+    const stamped: Entry = { seq: head.seq + 1, at, ...entry }
+    entries.push(stamped)
+    head = advanceHead(head, stamped)
+  }
+  for (const { key, type, data } of request.inbox ?? []) {
+    const known = facts.inbox.get(key)
+    if (known === undefined) {
+      if (head.pending >= (type === 'input' ? MAX_PENDING : 2 * MAX_PENDING)) throw inboxFull(request.key)
+      posted.set(key, head.seq + 1)
+      push({ turn: 0, type, v: ENTRY_FORMAT[type], key, data })
+    } else if (known.digest !== options.digestOf(type, data)) {
+      throw keyReused(request.key, key)
+    }
+  }
+  if (request.claim !== undefined) {
+    const { driver, leaseMs } = request.claim
+    const turn = head.status === 'running' || head.status === 'paused' ? head.turn : 0
+    const data = { epoch: head.epoch + 1, driver, leaseMs, attempt: head.claims + 1 }
+    push({ turn, type: 'claim', v: ENTRY_FORMAT.claim, data })
+  }
+  const taken = new Set<number>()
+  for (const entry of request.entries ?? []) push(stampDriverEntry(entry, { request, facts, posted, taken }))
+  const byDriver = request.claim !== undefined || request.epoch !== undefined
+  if (byDriver && head.lease !== undefined)
+    head = { ...head, lease: { ...head.lease, renewedAt: options.now } }
+  return { kind: 'accepted', entries, head }
+}
+
+interface Taking {
+  readonly request: AppendRequest
+  readonly facts: Facts
+  readonly posted: ReadonlyMap<string, number>
+  readonly taken: Set<number>
+}
+
+function stampDriverEntry(entry: NewEntry, taking: Taking): Omit<Entry, 'seq' | 'at'> {
+  const takes = entry.takes?.map((key) => take(key, taking))
+  return {
+    turn: entry.turn,
+    type: entry.type,
+    v: entry.v ?? ENTRY_FORMAT[entry.type as EntryType] ?? 1,
+    ...(takes === undefined || takes.length === 0 ? {} : { takes }),
+    ...(entry.refs === undefined || entry.refs.length === 0 ? {} : { refs: entry.refs }),
+    ...(entry.optional === true ? { optional: true } : {}),
+    data: entry.data,
+  }
+}
+
+function take(key: string, { request, facts, posted, taken }: Taking): number {
+  const known = facts.inbox.get(key)
+  const seq = posted.get(key) ?? (known?.taken === 0 ? known.seq : undefined)
+  if (seq === undefined || taken.has(seq)) {
+    throw new HoldfastError('not-pending', {
+      message: `${keyText(request.key)} has no untaken inbox entry "${key}": it was ${known || seq ? 'taken before' : 'never posted'}.`,
+      details: { key },
+    })
+  }
+  taken.add(seq)
+  return seq
+}
+
+function birth(request: AppendRequest, existing: Head | undefined, head: Head): Head {
+  if (existing !== undefined || request.parent === undefined) return head
+  return { ...head, parent: { contextId: request.parent, kind: 'child', at: 0 } }
+}
+
+function checkDriverEntry(entry: NewEntry): void {
+  if (isInboxType(entry.type))
+    throw misuse(`"${entry.type}" belongs into the inbox, not among driver entries`)
+  if (['claim', 'fork', 'base'].includes(entry.type))
+    throw misuse(`"${entry.type}" is written by the store alone`)
+  if (!/^[a-z][a-z0-9.-]{0,63}$/.test(entry.type)) throw misuse(`"${entry.type}" is not an entry type`)
+  if (!Number.isSafeInteger(entry.turn) || entry.turn < 0)
+    throw misuse(`${entry.type}: turn must be 0 or a turn number`)
+  if (typeof entry.data !== 'object' || entry.data === null || Array.isArray(entry.data)) {
+    throw misuse(`${entry.type}: data must be an object`)
+  }
+}
+
+function checkClaim({ driver, leaseMs }: { driver: string; leaseMs: number }): void {
+  checkText('the driver id', driver)
+  if (!Number.isFinite(leaseMs) || leaseMs < 1 || leaseMs > MAX_LEASE_MS) {
+    throw misuse(`leaseMs must be between 1 and ${MAX_LEASE_MS}, not ${leaseMs}`)
+  }
+}
+
+function checkText(what: string, text: unknown): void {
+  if (typeof text !== 'string' || text.length === 0 || text.length > MAX_KEY_LENGTH) {
+    throw misuse(`${what} must be a string of 1 to ${MAX_KEY_LENGTH} characters`)
+  }
+}
+
+function misuse(why: string): HoldfastError {
+  return new HoldfastError('invalid-entry', { message: `Invalid append: ${why}.` })
+}
+
+function refuse(error: HoldfastError): Decision {
+  return { kind: 'refused', error }
+}
+
+function fenced(key: ContextKey, epoch: number, current: number): HoldfastError {
+  return new HoldfastError('fenced', {
+    message: `Epoch ${epoch} no longer owns ${keyText(key)} (now at ${current}). Stop; hand in finished work as late-result.`,
+    details: { contextId: key.contextId, epoch, current },
+  })
+}
+
+function owned(key: ContextKey, head: Head): HoldfastError {
+  const { driver, renewedAt, leaseMs } = head.lease ?? { driver: '', renewedAt: 0, leaseMs: 0 }
+  return new HoldfastError('owned', {
+    message: `${keyText(key)} is being driven by ${driver}. Watch it, post to its inbox, or try again when its lease has lapsed.`,
+    retry: 'later',
+    details: { contextId: key.contextId, driver, epoch: head.epoch, until: renewedAt + leaseMs },
+  })
+}
+
+function inboxFull(key: ContextKey): HoldfastError {
+  return new HoldfastError('inbox-full', {
+    message: `${keyText(key)} has ${MAX_PENDING} untaken inbox entries. Post again when its driver has caught up.`,
+    retry: 'later',
+    details: { contextId: key.contextId, limit: MAX_PENDING },
+  })
+}
+
+function keyReused(context: ContextKey, key: string): HoldfastError {
+  return new HoldfastError('key-reused', {
+    message: `The inbox key "${key}" of ${keyText(context)} was used before with other content. Use a new key for a new message.`,
+    details: { contextId: context.contextId, key },
+  })
+}

@@ -1,0 +1,282 @@
+/**
+ * The Store in a SQLite file, through Node's own driver. Several processes may use one file at once.
+ *
+ * Watching: a commit of this process wakes its watchers at once. Commits of other processes are noticed by asking
+ * SQLite for its `data_version`, a counter in shared memory, every `pollMs` while somebody watches.
+ */
+
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { backup as backupTo } from 'node:sqlite'
+import { type Clock, type Liveness, processLiveness, systemClock } from '../../base/index.ts'
+import {
+  type ContextKey,
+  checkOwner,
+  contextKey,
+  type Entry,
+  HoldfastError,
+  keyText,
+  type Owner,
+} from '../../protocol/index.ts'
+import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
+import { encodeRequest, hashOf } from '../encode.ts'
+import type * as Port from '../port.ts'
+import { limitOf } from '../query.ts'
+import { checkRequest, refuseRenewal } from '../rules.ts'
+import { Bell, watchEntries } from '../watch.ts'
+import { Database } from './database.ts'
+import * as reader from './reader.ts'
+import { type ContextRow, contextById, findContext } from './rows.ts'
+import * as writer from './writer.ts'
+
+export interface SqliteStoreOptions {
+  /**
+   * `FULL` (the default): what was acknowledged survives a power cut. `NORMAL`: it survives any crash of the process,
+   * but a power cut may take the last moments; several times faster.
+   */
+  readonly synchronous?: 'FULL' | 'NORMAL'
+  readonly readOnly?: boolean
+  /** How long to wait for other processes before `store-busy`. 10 seconds if not given. */
+  readonly busyMs?: number
+  /** Refuse to let the file grow beyond this. */
+  readonly maxBytes?: number
+  /** How often to look for other processes' commits while somebody watches. 100 ms if not given. */
+  readonly pollMs?: number
+  readonly clock?: Clock
+  readonly liveness?: (driver: string) => Liveness
+  /** Indexes beside the standard ones. */
+  readonly derivations?: readonly Derivation[]
+}
+
+export interface SqliteStore extends Port.Store {
+  readonly path: string
+  /** Copies the whole file as of one moment, while everything goes on. The target must not exist. */
+  backup(target: string): Promise<void>
+}
+
+export function sqliteStore(path: string, options: SqliteStoreOptions = {}): SqliteStore {
+  return new FileStore(path, options)
+}
+
+class FileStore implements SqliteStore {
+  readonly path: string
+  readonly #db: Database
+  readonly #desk: writer.Desk
+  readonly #bell = new Bell()
+  readonly #pollMs: number
+  #watchers = 0
+  #poll: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(path: string, options: SqliteStoreOptions) {
+    const { synchronous = 'FULL', readOnly = false, busyMs = 10_000, maxBytes, pollMs = 100 } = options
+    const { clock = systemClock, liveness = processLiveness } = options
+    this.path = path
+    this.#pollMs = pollMs
+    this.#db = new Database(path, { synchronous, readOnly, busyMs, maxBytes })
+    const derivations = [...STANDARD_DERIVATIONS, ...(options.derivations ?? [])]
+    const derivedBy = derivations.map(({ index }) => index).join(' ')
+    this.#desk = { db: this.#db, judge: () => ({ now: clock.now(), liveness }), derivations, derivedBy }
+  }
+
+  async append(request: Port.AppendRequest): Promise<Port.Receipt> {
+    this.#check(request.key)
+    checkRequest(request)
+    const encoded = encodeRequest(request)
+    const receipt = await this.#db.write(() => writer.append(this.#desk, request, encoded))
+    this.#bell.ring(keyText(request.key))
+    return receipt
+  }
+
+  async renew(request: Port.RenewRequest): Promise<Port.Renewal> {
+    this.#check(request.key)
+    const context = await this.#db.read(() => findContext(this.#db, request.key))
+    const refusal = refuseRenewal(request, context?.head)
+    if (refusal !== undefined) throw refusal
+    if (isStale(context, this.#desk.judge().now))
+      await this.#db.write(() => writer.renew(this.#desk, request))
+    const inbox = await this.#db.read(() => reader.pendingInbox(this.#db, context, request.since))
+    return { seq: context?.head.seq ?? 0, inbox }
+  }
+
+  async head(key: ContextKey): Promise<Port.Head | undefined> {
+    this.#check(key)
+    return this.#db.read(() => findContext(this.#db, key)?.head)
+  }
+
+  async read(key: ContextKey, range: Port.ReadRange = {}): Promise<readonly Entry[]> {
+    this.#check(key)
+    if (range.turn !== undefined) await this.#catchUp(key)
+    return this.#db.read(() => reader.readEntries(this.#db, key, range))
+  }
+
+  async inbox(key: ContextKey): Promise<readonly Entry[]> {
+    this.#check(key)
+    return this.#db.read(() => reader.pendingInbox(this.#db, findContext(this.#db, key), 0))
+  }
+
+  async base(key: ContextKey): Promise<Entry | undefined> {
+    this.#check(key)
+    return this.#db.read(() => {
+      const context = findContext(this.#db, key)
+      const base = context && reader.lineage(this.#db, context).base
+      return base && reader.entryAt(this.#db, key, { context: base.id, seq: base.mark.seq })
+    })
+  }
+
+  async lookup(key: ContextKey, query: Port.LookupQuery): Promise<readonly Port.IndexRow[]> {
+    this.#check(key)
+    await this.#catchUp(key)
+    return this.#db.read(() => {
+      const context = findContext(this.#db, key)
+      return context === undefined
+        ? []
+        : reader.lookupRows(this.#db, reader.lineage(this.#db, context), query)
+    })
+  }
+
+  async *watch(key: ContextKey, options?: Port.WatchOptions): AsyncGenerator<Entry> {
+    this.#check(key)
+    const read = async (from: number, limit: number) => {
+      if (this.#closed || (await this.head(key))?.status === 'erased') return { entries: [], ended: true }
+      return { entries: await this.read(key, { from, limit }), ended: false }
+    }
+    this.#startPolling()
+    try {
+      yield* watchEntries({ bell: this.#bell, key: keyText(key), read }, options)
+    } finally {
+      this.#stopPolling()
+    }
+  }
+
+  async list(query: Port.ListQuery): Promise<Port.ListPage> {
+    checkOwner(query.owner)
+    return this.#db.read(() => reader.listContexts(this.#db, query))
+  }
+
+  async due(limit?: number): Promise<readonly Port.Head[]> {
+    const most = limitOf(limit, 100)
+    return this.#db.read(() => reader.dueContexts(this.#db, this.#desk.judge(), most))
+  }
+
+  async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
+    checkOwner(owner)
+    const hash = hashOf(bytes)
+    await this.#db.write(() => writer.putBlob(this.#db, owner, { hash, bytes, at: this.#desk.judge().now }))
+    return hash
+  }
+
+  async getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined> {
+    checkOwner(owner)
+    return this.#db.read(() => reader.blobReader(this.#db, owner)(hash))
+  }
+
+  async saveSnapshot(key: ContextKey, snapshot: Port.Snapshot): Promise<void> {
+    this.#check(key)
+    await this.#db.write(() => writer.saveSnapshot(this.#desk, key, snapshot))
+  }
+
+  async loadSnapshot(key: ContextKey, query: Port.SnapshotQuery): Promise<Port.Snapshot | undefined> {
+    this.#check(key)
+    return this.#db.read(() => reader.readSnapshot(this.#db, key, query))
+  }
+
+  async dropSnapshots(key: ContextKey): Promise<void> {
+    this.#check(key)
+    await this.#db.write(() => {
+      const context = findContext(this.#db, key)
+      if (context !== undefined) this.#db.run('DELETE FROM snapshot WHERE context = ?', context.id)
+    })
+  }
+
+  async fork(request: Port.ForkRequest): Promise<Port.Receipt> {
+    this.#check(request.parent)
+    this.#check(request.child)
+    const receipt = await this.#db.write(() => writer.fork(this.#desk, request))
+    this.#bell.ring(keyText(request.child))
+    return receipt
+  }
+
+  async prune(request: Port.PruneRequest): Promise<Port.PruneReceipt> {
+    this.#check(request.key)
+    const receipt = await this.#db.write(() => writer.prune(this.#desk, request))
+    this.#bell.ring(keyText(request.key))
+    return receipt
+  }
+
+  async erase(key: ContextKey): Promise<number> {
+    this.#check(key)
+    const erased = await this.#db.write(() => writer.erase(this.#desk, key))
+    for (const gone of erased) this.#bell.ring(keyText(gone))
+    // The write-ahead log still holds the erased text until it is folded into the file.
+    if (erased.length > 0) await this.#db.read(() => this.#db.get('PRAGMA wal_checkpoint(TRUNCATE)'))
+    return erased.length
+  }
+
+  async rebuild(key: ContextKey): Promise<{ repaired: boolean; head: Port.Head | undefined }> {
+    this.#check(key)
+    return this.#db.write(() => writer.rebuild(this.#desk, key))
+  }
+
+  async backup(target: string): Promise<void> {
+    if (existsSync(target))
+      throw new HoldfastError('exists', { message: `${target} exists. Back up to a new path.` })
+    const partial = `${target}.partial`
+    rmSync(partial, { force: true })
+    await backupTo(this.#db.raw, partial)
+    renameSync(partial, target)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#bell.ringAll()
+    await this.#db.close()
+  }
+
+  #check(key: ContextKey): void {
+    contextKey(key)
+  }
+
+  async #catchUp(key: ContextKey): Promise<void> {
+    const behind = await this.#db.read(() => this.#behind(key))
+    if (behind.length === 0) return
+    await this.#db.write(() => {
+      for (const id of behind) writer.catchUp(this.#desk, contextById(this.#db, id))
+    })
+  }
+
+  #behind(key: ContextKey): number[] {
+    const context = findContext(this.#db, key)
+    if (context === undefined) return []
+    const line = reader
+      .lineage(this.#db, context)
+      .segments.map(({ id }) => contextById(this.#db, id) as ContextRow)
+    return line.filter((link) => !writer.isCaughtUp(this.#desk, link)).map(({ id }) => id)
+  }
+
+  #startPolling(): void {
+    this.#watchers += 1
+    let seen = this.#version()
+    this.#poll ??= setInterval(() => {
+      const version = this.#version()
+      if (version !== seen) this.#bell.ringAll()
+      seen = version
+    }, this.#pollMs)
+  }
+
+  #stopPolling(): void {
+    this.#watchers -= 1
+    if (this.#watchers > 0) return
+    clearInterval(this.#poll)
+    this.#poll = undefined
+  }
+
+  #version(): unknown {
+    return this.#closed ? undefined : this.#db.get('PRAGMA data_version')?.[0]
+  }
+}
+
+/** A renewal is worth a write only when a good part of the lease is used up. */
+function isStale(context: ContextRow | undefined, now: number): boolean {
+  const lease = context?.head.lease
+  return lease === undefined || Math.abs(now - lease.renewedAt) >= lease.leaseMs / 4
+}

@@ -1,0 +1,88 @@
+/**
+ * `npm run test:package`: tests what a user would get. Builds, packs, installs the tarball into an empty
+ * project and uses it there, on this Node and on the oldest supported one.
+ * `--update` writes the names of the public surface to exports.json instead of comparing them.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { install, makeFolder, oldestNode, pack, probe, run, typeCheck } from './project.ts'
+import { compareWithList, declaredNames, entriesOf, type Names, type Surface, writeList } from './surface.ts'
+
+const { values: options } = parseArgs({ options: { update: { type: 'boolean', default: false } } })
+const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  name: string
+  exports: Record<string, unknown>
+}
+const entries = entriesOf(manifest)
+const folder = makeFolder()
+
+function timed<T>(name: string, work: () => T): T {
+  const started = performance.now()
+  const result = work()
+  console.log(`ok   ${name} ${((performance.now() - started) / 1000).toFixed(1)} s`)
+  return result
+}
+
+function checkFiles(files: readonly string[]): void {
+  const published = /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+(\.js|\.js\.map|\.d\.ts))$/
+  const strays = files.filter((file) => !published.test(file) || file.includes('.test.'))
+  assert.deepEqual(strays, [], 'only dist, README, LICENSE and CHANGELOG are published')
+}
+
+function readSurface(): Surface {
+  const surface = [...entries].map(([entry, types]): [string, Names] => {
+    const { names } = probe(folder, process.execPath, entry)
+    const declared = declaredNames(join(folder, 'node_modules', manifest.name, types))
+    const missing = names.filter((name) => !declared.includes(name))
+    assert.deepEqual(missing, [], `${entry} declares every name it exports`)
+    return [entry, { values: names, types: declared.filter((name) => !names.includes(name)) }]
+  })
+  return Object.fromEntries(surface)
+}
+
+function checkSurface(surface: Surface): void {
+  if (options.update) return writeList(surface)
+  const changes = compareWithList(surface)
+  const advice = 'the public surface changed; if that is meant, run npm run test:package -- --update'
+  assert.deepEqual(changes, [], advice)
+}
+
+function checkOldestNode(surface: Surface): void {
+  const node = oldestNode()
+  for (const entry of entries.keys()) {
+    assert.deepEqual(probe(folder, node, entry).names, surface[entry]?.values, `${entry} on the oldest Node`)
+  }
+}
+
+/** Importing the front door must cost a user nothing but the package itself: no driver, no dependency. */
+function checkRootLoads(): void {
+  const { loaded } = probe(folder, process.execPath, manifest.name)
+  const own = `/node_modules/${manifest.name}/dist/`
+  const foreign = loaded.filter(
+    (url) => url === 'node:sqlite' || (url.startsWith('file:') && !url.includes(own)),
+  )
+  assert.deepEqual(foreign, [], 'the root entry loads no driver and no other package')
+}
+
+try {
+  timed('build', () => run('npm', ['run', 'build'], '.'))
+  const { tarball, files } = timed('pack', () => pack(folder))
+  timed('published files', () => checkFiles(files))
+  timed('install without network', () => install(folder, tarball))
+  const surface = timed('import every entry', readSurface)
+  timed(options.update ? 'exports.json written' : 'exports as listed', () => checkSurface(surface))
+  timed('root loads nothing else', checkRootLoads)
+  timed('oldest Node', () => checkOldestNode(surface))
+  const names = Object.entries(surface).map(
+    ([entry, { values, types }]) => [entry, [...values, ...types]] as const,
+  )
+  timed('consumer types', () => typeCheck(folder, new Map(names)))
+  timed('publint', () => run('publint', ['run', tarball, '--strict'], '.'))
+  timed('attw', () =>
+    run('attw', [tarball, '--profile', 'esm-only', '--exclude-entrypoints', './package.json'], '.'),
+  )
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
