@@ -4,7 +4,7 @@
  * type-checked too. All import the package by its name, as a reader would; run the build first.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { runStep, type Step, summary } from './step.ts'
 
 const snippetFolder = '.tmp/snippets'
@@ -37,10 +37,20 @@ function typeCheckOf(snippets: readonly string[]): Step[] {
 }
 
 const snippets = writeSnippets()
+/** Programs leave their files here, so that each starts in an empty folder. */
+function emptyFolderFor(file: string): string {
+  const folder = join('.tmp', 'runs', basename(file))
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  return folder
+}
+
 const programs = [...globSync('examples/*.ts').toSorted(), ...snippets]
 const steps: Step[] = [
   ...typeCheckOf(snippets),
-  ...programs.map((file): Step => ({ name: basename(file), command: ['node', file] })),
+  ...programs.map(
+    (file): Step => ({ name: basename(file), command: ['node', resolve(file)], cwd: emptyFolderFor(file) }),
+  ),
 ]
 for (const step of steps) {
   const result = await runStep(step, 'quiet')

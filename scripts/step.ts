@@ -8,6 +8,8 @@ import { delimiter, resolve } from 'node:path'
 export interface Step {
   readonly name: string
   readonly command: readonly [string, ...string[]]
+  /** Where to run it; the project's root if not given. */
+  readonly cwd?: string
 }
 
 export interface StepResult {
@@ -23,6 +25,7 @@ export async function runStep(step: Step, mode: 'quiet' | 'loud'): Promise<StepR
   const started = performance.now()
   const [file, ...args] = step.command
   const child = spawn(file, args, {
+    cwd: step.cwd ?? process.cwd(),
     env: { ...process.env, PATH: `${resolve('node_modules/.bin')}${delimiter}${process.env['PATH'] ?? ''}` },
     stdio: ['ignore', mode === 'loud' ? 'inherit' : 'pipe', mode === 'loud' ? 'inherit' : 'pipe'],
   })

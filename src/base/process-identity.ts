@@ -2,6 +2,7 @@
  * Names the running process so that another one on the same machine can tell whether it is still alive. The answer
  * is "dead" only when that is certain; for a process elsewhere, or in another container, it is "unknown".
  */
+import { createHash } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
@@ -26,15 +27,17 @@ export function processLiveness(identity: string): Liveness {
 let own: string | undefined
 let here: string | undefined
 
+/** One boot of one machine as seen from one container, short enough to be written often. */
 function machine(): string {
-  here ??= [
-    hostname(),
-    tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
-    pidNamespace(),
-  ]
-    .join(':')
-    .replace(/[^\w:.-]/g, '')
+  here ??= createHash('sha256')
+    .update([hostname(), bootId(), pidNamespace()].join('\n'))
+    .digest('hex')
+    .slice(0, 12)
   return here
+}
+
+function bootId(): string {
+  return tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')) ?? ''
 }
 
 function pidNamespace(): string {

@@ -1,5 +1,5 @@
 /** From a store to a session: the newest snapshot or base, and the entries after it. */
-import { type ContextKey, HoldfastError, keyText } from '../protocol/index.ts'
+import { type ContextKey, type EntryData, HoldfastError, keyText } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { fold } from './fold.ts'
 import { newSession, SESSION_FORMAT, type Session } from './session.ts'
@@ -39,11 +39,11 @@ export async function saveSession(
 async function startingPoint(store: Source, key: ContextKey, at: number): Promise<Session> {
   const snapshot = await store.loadSnapshot(key, { format: SESSION_FORMAT, atMost: at })
   if (snapshot !== undefined) return snapshot.state as Session
-  const base = await store.base(key)
+  const base = (await store.base(key))?.data as EntryData['base'] | undefined
   if (base === undefined) return newSession()
-  if ((base.data['upTo'] as number) <= at) return base.data['session'] as Session
+  if (base.upTo <= at) return base.session as Session
   throw new HoldfastError('pruned', {
-    message: `Entry ${at} of ${keyText(key)} was pruned; the oldest position that can be asked for is ${String(base.data['upTo'])}.`,
-    details: { at, base: base.data['upTo'] ?? 0 },
+    message: `Entry ${at} of ${keyText(key)} was pruned; the oldest position that can be asked for is ${base.upTo}.`,
+    details: { at, base: base.upTo },
   })
 }

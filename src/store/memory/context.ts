@@ -1,5 +1,5 @@
 /** One conversation's rows in memory: entries as encoded text, its inbox, its derived rows. */
-import { type Entry, HoldfastError, type JsonObject } from '../../protocol/index.ts'
+import { type Entry, HoldfastError } from '../../protocol/index.ts'
 import type { Derivation } from '../derive.ts'
 import { type Cut, decode, type Encoded } from '../encode.ts'
 import type { BaseMark, Link } from '../lineage.ts'
