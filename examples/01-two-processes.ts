@@ -37,7 +37,7 @@ console.log('the owner sees:', (await first.renew({ key, epoch, since: last })).
 // Nobody else may advance it while the lease holds …
 const refused = await second
   .append({ key, id: id(), since: 0, claim: { driver: 'second', leaseMs: 200 } })
-  .catch((error) => error)
+  .catch((error: unknown) => error)
 console.log('a second claim:', HoldfastError.is(refused) && refused.code)
 
 // … and whoever comes back too late is fenced.
@@ -51,7 +51,7 @@ const late = await first
     epoch,
     entries: [{ type: 'note', turn: 1, data: { text: 'late', from: 'me' } }],
   })
-  .catch((error) => error)
+  .catch((error: unknown) => error)
 console.log('the first one, late:', HoldfastError.is(late) && late.code)
 
 stop.abort()

@@ -270,8 +270,13 @@ class FileStore implements SqliteStore {
     this.#poll = undefined
   }
 
+  /** A failure counts as a change: whoever then reads meets the reason. */
   #version(): unknown {
-    return this.#closed ? undefined : this.#db.get('PRAGMA data_version')?.[0]
+    try {
+      return this.#closed ? undefined : this.#db.get('PRAGMA data_version')?.[0]
+    } catch (error) {
+      return error
+    }
   }
 }
 

@@ -147,8 +147,8 @@ export function saveSnapshot({ db }: Desk, key: ContextKey, snapshot: Port.Snaps
     state,
   )
   const old =
-    'DELETE FROM snapshot WHERE context = ?1 AND seq NOT IN (SELECT seq FROM snapshot WHERE context = ?1 ORDER BY seq DESC LIMIT ?2)'
-  db.run(old, context.id, KEPT_SNAPSHOTS)
+    'DELETE FROM snapshot WHERE context = ? AND seq NOT IN (SELECT seq FROM snapshot WHERE context = ? ORDER BY seq DESC LIMIT ?)'
+  db.run(old, context.id, context.id, KEPT_SNAPSHOTS)
 }
 
 export function putBlob(
@@ -317,7 +317,7 @@ function dropBlobs(
   db.run(`DELETE FROM blob_use WHERE ${stretch}`, context, above, upTo)
   for (const [blob] of blobs)
     db.run(
-      'DELETE FROM blob WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM blob_use WHERE blob = ?1)',
+      'DELETE FROM blob WHERE id = ? AND NOT EXISTS (SELECT 1 FROM blob_use WHERE blob_use.blob = blob.id)',
       blob as number,
     )
 }
