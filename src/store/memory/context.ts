@@ -1,9 +1,10 @@
 /** One conversation's rows in memory: entries as encoded text, its inbox, its derived rows. */
 import { type Entry, HoldfastError } from '../../protocol/index.ts'
-import type { Derivation } from '../derive.ts'
+import { type Derivation, type TurnRange, turnKey, turnRange } from '../derive.ts'
 import { type Cut, decode, type Encoded } from '../encode.ts'
-import type { BaseMark, Link } from '../lineage.ts'
-import type { Head, IndexRow, Snapshot } from '../port.ts'
+import { type BaseMark, type Link, lineageOf } from '../lineage.ts'
+import type { Head, IndexRow, LookupQuery, Snapshot } from '../port.ts'
+import { limitOf } from '../query.ts'
 import type { InboxFact } from '../rules.ts'
 
 export interface Row {
@@ -91,6 +92,33 @@ export class Context {
     }
   }
 
+  /** Rows of a derived index, through the whole line of forks. */
+  lookup(query: LookupQuery): IndexRow[] {
+    const newest = new Map<string, IndexRow>()
+    for (const { id, to } of lineageOf(this.line()).segments) {
+      for (const row of (id.derived.get(query.index) ?? []).toReversed()) {
+        if (row.seq <= to && !newest.has(row.key) && wanted(row.key, query)) newest.set(row.key, row)
+      }
+    }
+    const rows = [...newest.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
+    return (query.order === 'last' ? rows.reverse() : rows).slice(0, limitOf(query.limit, 1000))
+  }
+
+  turn(turn: number): TurnRange | undefined {
+    const row = (index: string) => this.lookup({ index, key: turnKey(turn) })[0]
+    return turnRange(row('turn'), row('outcome'))
+  }
+
+  /** The oldest position that pruning up to here would take away from somebody. */
+  needed(upTo: number): number | undefined {
+    const { status, turn } = this.head
+    const open = status === 'running' || status === 'paused' ? this.turn(turn)?.from : undefined
+    const inbox = [...this.inbox.values()]
+      .filter(({ taken }) => taken === 0 || taken > upTo)
+      .map(({ seq }) => seq)
+    return [...inbox, ...(open === undefined ? [] : [open])].sort((a, b) => a - b)[0]
+  }
+
   wipe(now: number): void {
     const { key, seq, epoch, createdAt, parent, turn } = this.head
     this.rows.clear()
@@ -115,4 +143,9 @@ export class Context {
 
 export function hashesOf({ cuts, envelope }: Row): string[] {
   return [...cuts.map(({ hash }) => hash), ...(envelope.refs ?? [])]
+}
+
+function wanted(key: string, query: LookupQuery): boolean {
+  if (query.key !== undefined) return key === query.key
+  return key.startsWith(query.prefix ?? '') && key > (query.after ?? '')
 }

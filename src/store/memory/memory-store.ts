@@ -12,7 +12,7 @@ import {
   keyText,
   type Owner,
 } from '../../protocol/index.ts'
-import { type Derivation, STANDARD_DERIVATIONS, turnKey, turnRange } from '../derive.ts'
+import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
 import { digestOf, type Encoded, encode, encodeRequest, hashOf } from '../encode.ts'
 import { advanceHead } from '../head.ts'
 import { baseEntry, forkEntry, forkHead, headFrom, sameHead } from '../history.ts'
@@ -101,7 +101,7 @@ class MemoryStore implements Port.Store {
     const context = this.#find(key)
     if (context === undefined) return []
     const turn =
-      range.turn === undefined ? { from: 1, to: Number.MAX_SAFE_INTEGER } : this.#turn(context, range.turn)
+      range.turn === undefined ? { from: 1, to: Number.MAX_SAFE_INTEGER } : context.turn(range.turn)
     if (turn === undefined) return []
     const part = {
       from: Math.max(bounds.from, turn.from),
@@ -133,7 +133,7 @@ class MemoryStore implements Port.Store {
   async lookup(key: ContextKey, query: Port.LookupQuery): Promise<readonly Port.IndexRow[]> {
     this.#open(key)
     const context = this.#find(key)
-    return context === undefined ? [] : this.#lookup(context, query)
+    return context === undefined ? [] : context.lookup(query)
   }
 
   watch(key: ContextKey, options?: Port.WatchOptions): AsyncIterable<Entry> {
@@ -239,7 +239,7 @@ class MemoryStore implements Port.Store {
     this.#open(request.key)
     const context = this.#find(request.key)
     const forkedAt = context?.line()[0]?.forkedAt ?? 0
-    const needed = context && this.#needed(context, request.upTo)
+    const needed = context?.needed(request.upTo)
     const entry = baseEntry(request, { head: context?.head, forkedAt, needed }, this.#clock.now())
     if (context === undefined || entry === undefined) return { deleted: 0, base: context?.head.base ?? 0 }
     this.#write(context, entry, { encoded: encode(entry.type, entry.data), append: '' })
@@ -359,31 +359,6 @@ class MemoryStore implements Port.Store {
     return waiting.map(({ seq }) => context.entry(seq, this.#blob(context.head.key)) as Entry)
   }
 
-  #lookup(context: Context, query: Port.LookupQuery): Port.IndexRow[] {
-    const newest = new Map<string, Port.IndexRow>()
-    for (const { id, to } of lineageOf(context.line()).segments) {
-      for (const row of (id.derived.get(query.index) ?? []).toReversed()) {
-        if (row.seq <= to && !newest.has(row.key) && wanted(row.key, query)) newest.set(row.key, row)
-      }
-    }
-    const rows = [...newest.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
-    return (query.order === 'last' ? rows.reverse() : rows).slice(0, limitOf(query.limit, 1000))
-  }
-
-  #turn(context: Context, turn: number): { from: number; to: number } | undefined {
-    const row = (index: string) => this.#lookup(context, { index, key: turnKey(turn) })[0]
-    return turnRange(row('turn'), row('outcome'))
-  }
-
-  #needed(context: Context, upTo: number): number | undefined {
-    const { status, turn } = context.head
-    const open = status === 'running' || status === 'paused' ? this.#turn(context, turn)?.from : undefined
-    const inbox = [...context.inbox.values()]
-      .filter(({ taken }) => taken === 0 || taken > upTo)
-      .map(({ seq }) => seq)
-    return [...inbox, ...(open === undefined ? [] : [open])].sort((a, b) => a - b)[0]
-  }
-
   #blobsOf({ tenant, actor }: Owner): Map<string, Uint8Array> {
     const owner = `${tenant} ${actor}`
     const blobs = this.#blobs.get(owner) ?? new Map<string, Uint8Array>()
@@ -409,9 +384,4 @@ function matches(head: Port.Head, { status, prefix, parent, activeSince }: Port.
   if (head.status === 'erased' || (status !== undefined && head.status !== status)) return false
   if (parent === undefined ? head.parent?.kind === 'child' : head.parent?.contextId !== parent) return false
   return head.key.contextId.startsWith(prefix ?? '') && head.activeAt >= (activeSince ?? 0)
-}
-
-function wanted(key: string, query: Port.LookupQuery): boolean {
-  if (query.key !== undefined) return key === query.key
-  return key.startsWith(query.prefix ?? '') && key > (query.after ?? '')
 }
