@@ -14,7 +14,7 @@ import {
   type KnownEntry,
   NO_USAGE,
 } from '../protocol/index.ts'
-import { understand } from './format.ts'
+import { isKnown, understand } from './format.ts'
 import { newSession, type OpenTurn, type Session } from './session.ts'
 
 type Mutable<T> = T extends readonly (infer Item)[]
@@ -33,19 +33,11 @@ export function fold(entries: Iterable<Entry>, from: Session = newSession()): Se
 
 /** How many messages an entry puts into the transcript. Windows count with the same measure. */
 export function messageCount(entry: Entry): number {
-  switch (entry.type) {
-    case 'turn.start':
-      return entry.takes?.length ?? 0
-    case 'take':
-      return entry.data['as'] === 'message' ? (entry.takes?.length ?? 0) : 0
-    case 'model.end':
-      return (entry as EntryOf<'model.end'>).data.content.length > 0 ? 1 : 0
-    case 'note':
-    case 'tool.end':
-      return 1
-    default:
-      return 0
-  }
+  if (!isKnown(entry)) return 0
+  if (entry.type === 'turn.start') return entry.takes?.length ?? 0
+  if (entry.type === 'take') return entry.data.as === 'message' ? (entry.takes?.length ?? 0) : 0
+  if (entry.type === 'model.end') return entry.data.content.length > 0 ? 1 : 0
+  return entry.type === 'note' || entry.type === 'tool.end' ? 1 : 0
 }
 
 function step(draft: Draft, entry: Entry): void {
@@ -56,8 +48,10 @@ function step(draft: Draft, entry: Entry): void {
     draft.createdAt = entry.at
     draft.activeAt = entry.at
   }
-  if (known === undefined || isInboxType(known.type) || known.type === 'base') return
-  if (isProgress(known.type)) draft.claims = 0
+  if (isInboxType(entry.type) || entry.type === 'base') return
+  // Whoever wrote it got somewhere, whether or not this version knows where to.
+  if (isProgress(entry.type)) draft.claims = 0
+  if (known === undefined) return
   const count = messageCount(known)
   draft.window.messages += count
   draft.totals.messages += count
@@ -146,14 +140,17 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.outcome = data.outcome
     delete draft.open
   },
-  compact(draft, { data }) {
-    draft.window = { from: data.upTo + 1, messages: data.kept }
+  compact(draft, { seq, data }) {
+    const summary = data.summary === undefined ? {} : { summary: seq }
+    draft.window = { from: data.upTo + 1, messages: data.kept, ...summary }
   },
   clear(draft, entry) {
     draft.window = { from: entry.seq + 1, messages: 0 }
   },
-  fork(draft, { data }) {
+  fork(draft, { at, data }) {
     draft.origin = { parent: data.parent, at: data.at }
+    draft.createdAt = at
+    draft.activeAt = at
     if (draft.open === undefined) return
     draft.open.calls = []
     draft.open.requests = []

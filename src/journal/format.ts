@@ -10,10 +10,13 @@ import {
   type KnownEntry,
 } from '../protocol/index.ts'
 
+export function isKnown(entry: Entry): entry is KnownEntry {
+  return Object.hasOwn(ENTRY_FORMAT, entry.type) && entry.v <= ENTRY_FORMAT[entry.type as EntryType]
+}
+
 /** The entry with its type, undefined if it may be skipped, or a thrown `entry-not-understood`. */
 export function understand(entry: Entry): KnownEntry | undefined {
-  const newest = Object.hasOwn(ENTRY_FORMAT, entry.type) ? ENTRY_FORMAT[entry.type as EntryType] : 0
-  if (entry.v <= newest) return entry as KnownEntry
+  if (isKnown(entry)) return entry
   if (entry.optional === true) return undefined
   throw new HoldfastError('entry-not-understood', {
     message: `Entry ${entry.seq} is a "${entry.type}" of format ${entry.v}, which this version of holdfast does not understand and must not skip. The conversation was left untouched; upgrade the holdfast package.`,

@@ -23,9 +23,18 @@ export async function pruneContext(
   key: ContextKey,
   { keepTurns }: { keepTurns: number },
 ): Promise<PruneReceipt> {
+  if (!Number.isSafeInteger(keepTurns) || keepTurns < 1) {
+    throw new HoldfastError('invalid-option', {
+      message: `keepTurns must be a whole number from 1 on, not ${keepTurns}.`,
+    })
+  }
   const head = await store.head(key)
-  let upTo = (await firstEntryOf(store, key, (head?.turn ?? 0) - keepTurns + 1)) - 1
-  while (head !== undefined && upTo > head.base) {
+  // What lies below the fork point is the parent's.
+  const floor = Math.max(head?.base ?? 0, head?.parent?.at ?? 0)
+  const { window } = await loadSession(store, key)
+  const kept = await firstEntryOf(store, key, (head?.turn ?? 0) - keepTurns + 1)
+  let upTo = Math.min(kept, window.summary ?? kept) - 1
+  while (upTo > floor) {
     const session = await loadSession(store, key, upTo)
     try {
       return await store.prune({ key, upTo, position: positionOf(session), session })

@@ -29,8 +29,8 @@ export type Session = {
   readonly open?: OpenTurn
   /** How the last finished turn ended. */
   readonly outcome?: OutcomeReason
-  /** The part of the journal that prompts are made from, before any limit on its length. */
-  readonly window: { readonly from: number; readonly messages: number }
+  /** The part of the journal that prompts are made from, before any limit on its length; where its summary stands. */
+  readonly window: { readonly from: number; readonly messages: number; readonly summary?: number }
   readonly totals: Totals
   readonly origin?: { readonly parent: string; readonly at: number }
 }

@@ -43,6 +43,10 @@ export function childKey(parent: ContextKey, name: string): ContextKey {
   return contextKey({ ...parent, contextId: `${parent.contextId}/${name}` })
 }
 
+export function sameKey(a: ContextKey, b: ContextKey): boolean {
+  return a.contextId === b.contextId && a.actor === b.actor && a.tenant === b.tenant
+}
+
 /** A key as one line, for maps and messages. No name can contain a space, so it is unambiguous. */
 export function keyText(key: ContextKey): string {
   return `${key.tenant} ${key.actor} ${key.contextId}`

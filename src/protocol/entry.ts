@@ -137,6 +137,9 @@ export type Position = {
   readonly createdAt: number
   readonly activeAt: number
   readonly outcome?: OutcomeReason
+  /** Added by the store to a base: what the head row rests on and the entries after the base may not say again. */
+  readonly lease?: { readonly driver: string; readonly leaseMs: number }
+  readonly wakeAt?: number
 }
 
 /** What a writer hands to the store; the store adds `seq` and `at`, and turns the keys in `takes` into positions. */

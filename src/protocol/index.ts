@@ -1,6 +1,6 @@
 /** The nouns. This room imports nothing. */
 export type { ContextKey, Owner, Principal } from './context.ts'
-export { checkOwner, childKey, contextKey, keyText, LOCAL_OWNER } from './context.ts'
+export { checkOwner, childKey, contextKey, keyText, LOCAL_OWNER, sameKey } from './context.ts'
 export type {
   Entry,
   EntryData,

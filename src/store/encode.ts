@@ -73,6 +73,11 @@ export function digestOf(type: string, json: string): string {
   return `${crc32(type)}-${crc32(json)}-${json.length}`
 }
 
+/** Tells whether two inbox entries say the same, in what was cut out of them, too. */
+export function inboxDigest(type: string, { json, cuts }: Encoded): string {
+  return digestOf(type, cuts.length === 0 ? json : json + JSON.stringify(cuts))
+}
+
 /** Over everything that a reader gets, so that a flipped bit in a file is noticed and not believed. */
 export function checksum(entry: Omit<Entry, 'data'>, json: string, cuts: string): number {
   const envelope = [
@@ -100,7 +105,9 @@ interface Cutting {
 function cutLarge(value: Json, cutting: Cutting): Json {
   const text = JSON.stringify(value)
   if (Buffer.byteLength(text) <= BLOB_THRESHOLD) return value
-  if (typeof value === 'string') return cutOut('text', value, cutting)
+  // UTF-8 has no way to write half of a character, JSON has.
+  if (typeof value === 'string')
+    return value.isWellFormed() ? cutOut('text', value, cutting) : cutOut('json', text, cutting)
   const inner: Cutting = { path: cutting.path, cuts: [], blobs: new Map() }
   const rest = cutChildren(value, inner)
   if (Buffer.byteLength(JSON.stringify(rest)) > BLOB_THRESHOLD) return cutOut('json', text, cutting)
@@ -137,15 +144,22 @@ function withValue(root: Json, path: readonly (string | number)[], value: Json):
 }
 
 function toJson(type: string, data: JsonObject): string {
+  let json: string | undefined
   try {
-    return JSON.stringify(data)
+    json = JSON.stringify(data)
   } catch (cause) {
-    throw new HoldfastError('invalid-entry', {
-      message: `The data of a ${type} entry cannot be written as JSON (${(cause as Error).message.split('\n')[0]}). Convert it first.`,
-      details: { type },
-      cause,
-    })
+    throw unwritable(type, (cause as Error).message.split('\n')[0] ?? '', cause)
   }
+  if (json?.startsWith('{')) return json
+  throw unwritable(type, 'it is not an object')
+}
+
+function unwritable(type: string, why: string, cause?: unknown): HoldfastError {
+  return new HoldfastError('invalid-entry', {
+    message: `The data of a ${type} entry cannot be written as JSON (${why}). Convert it first.`,
+    details: { type },
+    cause,
+  })
 }
 
 function tooLarge(type: string, bytes: number): HoldfastError {

@@ -31,6 +31,7 @@ export function newHead(key: ContextKey, now: number): Head {
 
 /** Where a fork begins, or what is left of a head when the entries before a base are gone. */
 export function headAt(key: ContextKey, seq: number, position: Position): Head {
+  const { outcome, lease, wakeAt } = position
   return {
     ...newHead(key, position.createdAt),
     seq,
@@ -38,9 +39,11 @@ export function headAt(key: ContextKey, seq: number, position: Position): Head {
     turn: position.turn,
     epoch: position.epoch,
     claims: position.claims,
-    status: position.running ? 'running' : statusAfter(position.outcome),
+    status: position.running ? 'running' : statusAfter(outcome),
     activeAt: position.activeAt,
-    ...(position.outcome === undefined ? {} : { outcome: position.outcome }),
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(lease === undefined ? {} : { lease: { ...lease, renewedAt: position.at } }),
+    ...(wakeAt === undefined ? {} : { wakeAt }),
   }
 }
 
@@ -75,7 +78,7 @@ const reducers: Record<string, (head: Draft, entry: Entry) => void> = {
   release(head, entry) {
     const { wakeAt, pause } = entry.data as EntryData['release']
     delete head.lease
-    if (wakeAt !== undefined) head.wakeAt = wakeAt
+    if (wakeAt !== undefined) head.wakeAt = Math.ceil(wakeAt)
     if (pause && head.status === 'running') head.status = 'paused'
   },
   'turn.start'(head, entry) {
@@ -88,7 +91,7 @@ const reducers: Record<string, (head: Draft, entry: Entry) => void> = {
     delete head.lease
     head.outcome = outcome
     head.status = statusAfter(outcome)
-    if (wakeAt !== undefined) head.wakeAt = wakeAt
+    if (wakeAt !== undefined) head.wakeAt = Math.ceil(wakeAt)
   },
   fork(head, entry) {
     delete head.lease

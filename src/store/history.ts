@@ -7,6 +7,7 @@ import {
   HoldfastError,
   type JsonObject,
   keyText,
+  type Position,
 } from '../protocol/index.ts'
 import { advanceHead, headAt, newHead } from './head.ts'
 import type { ForkRequest, Head, PruneRequest } from './port.ts'
@@ -59,7 +60,7 @@ export function baseEntry(request: PruneRequest, facts: PruneFacts, now: number)
     })
   }
   if (facts.needed !== undefined && facts.needed <= upTo) throw inUse(key, upTo, facts.needed)
-  const data = { upTo, position: { ...position }, session }
+  const data = { upTo, position: { ...position, ...ownershipOf(head) }, session }
   return { seq: head.seq + 1, turn: 0, at: Math.max(head.at, now), type: 'base', v: ENTRY_FORMAT.base, data }
 }
 
@@ -94,6 +95,17 @@ export function sameHead(a: Head, b: Head): boolean {
   return Object.keys({ ...left, ...right }).every(
     (name) => JSON.stringify(left[name]) === JSON.stringify(right[name]),
   )
+}
+
+/**
+ * Lease and wake time of now, for a base that lies in the past: either nothing touched them since, or what touched
+ * them last comes after the base and is read again.
+ */
+function ownershipOf({ lease, wakeAt }: Head): Pick<Position, 'lease' | 'wakeAt'> {
+  return {
+    ...(lease === undefined ? {} : { lease: { driver: lease.driver, leaseMs: lease.leaseMs } }),
+    ...(wakeAt === undefined ? {} : { wakeAt }),
+  }
 }
 
 function startAt(key: ContextKey, entry: Entry): Head {

@@ -5,7 +5,7 @@
 export type { Derivation } from './derive.ts'
 export { STANDARD_DERIVATIONS, turnKey, turnRange } from './derive.ts'
 export type { Cut, Encoded, EncodedData } from './encode.ts'
-export { checksum, decode, digestOf, encode, encodeRequest, hashOf } from './encode.ts'
+export { checksum, decode, digestOf, encode, encodeRequest, hashOf, inboxDigest } from './encode.ts'
 export { advanceHead, headAt, newHead } from './head.ts'
 export { baseEntry, forkEntry, forkHead, headFrom, sameHead } from './history.ts'
 export type { LeaseJudge } from './lease.ts'
@@ -35,7 +35,7 @@ export type {
   Store,
   WatchOptions,
 } from './port.ts'
-export { boundsOf, fromCursor, limitOf, toCursor } from './query.ts'
+export { boundsOf, byCodePoint, fromCursor, limitOf, toCursor } from './query.ts'
 export type { Decision, Facts, InboxFact } from './rules.ts'
-export { checkRequest, decideAppend, erased, orphan, refuseRenewal } from './rules.ts'
+export { checkRequest, decideAppend, epochOf, erased, missingBlob, orphan, refuseRenewal } from './rules.ts'
 export { Bell, watchEntries } from './watch.ts'

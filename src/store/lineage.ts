@@ -42,7 +42,8 @@ export function lineageOf<Id>(links: readonly Link<Id>[]): Lineage<Id> {
       return { segments, base: { id, mark } }
     }
     segments.push({ id, from: forkedAt + 1, to })
-    to = forkedAt
+    // A fork of a fork may lie below the point where that one branched off; then it reads none of its parent's own.
+    to = Math.min(to, forkedAt)
   }
   return { segments }
 }

@@ -137,6 +137,7 @@ export interface Receipt {
   readonly first: number
   readonly last: number
   readonly at: number
+  /** The epoch that it was appended under, also in a repetition; for a post, the newest one. */
   readonly epoch: number
   /** What was appended, as stored. */
   readonly entries: readonly Entry[]

@@ -28,6 +28,19 @@ export function limitOf(limit: number | undefined, fallback: number): number {
   })
 }
 
+/** The order of index keys: by code point, as databases compare bytes. JavaScript's own differs outside of the BMP. */
+export function byCodePoint(a: string, b: string): number {
+  for (let i = 0; i < Math.min(a.length, b.length); i++) {
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)]
+    if (x !== y) return (isSurrogate(x) ? x + 0x10000 : x) - (isSurrogate(y) ? y + 0x10000 : y)
+  }
+  return a.length - b.length
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff
+}
+
 /** Where the last page of a listing ended: activity first, then the adapter's own number of the context. */
 export interface ListCursor {
   readonly activeAt: number

@@ -21,6 +21,8 @@ import type { AppendRequest, Head, RenewRequest } from './port.ts'
 export const MAX_PENDING = 1000
 const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 const MAX_KEY_LENGTH = 256
+/** Their `wakeAt` goes into the head row. */
+const WAKING: ReadonlySet<string> = new Set<EntryType>(['release', 'turn.end'])
 
 /** What the adapter knows, read inside the transaction that will carry the append. */
 export interface Facts {
@@ -69,6 +71,15 @@ export function refuseRenewal(request: RenewRequest, head: Head | undefined): Ho
   return fenced(request.key, request.epoch, head?.epoch ?? 0)
 }
 
+/**
+ * The epoch that a stored append was made under. A repetition may come after somebody else has claimed, and being told
+ * the newest epoch would hand it a fence that is not its own (R1).
+ */
+export function epochOf(request: AppendRequest, entries: readonly Entry[], head: Head): number {
+  const claim = entries.find(({ type }) => type === 'claim')
+  return request.epoch ?? (claim?.data['epoch'] as number | undefined) ?? head.epoch
+}
+
 /** Misuse that needs no facts to be seen. Throws before anything is queued. */
 export function checkRequest(request: AppendRequest): void {
   const { entries = [], inbox = [], claim, epoch } = request
@@ -102,6 +113,13 @@ export function orphan(key: ContextKey, parent: string): HoldfastError {
   return new HoldfastError('not-found', {
     message: `${keyText(key)} cannot belong to ${parent}: there is no such conversation, or it was erased.`,
     details: { contextId: key.contextId, parent },
+  })
+}
+
+export function missingBlob(hash: string, { contextId }: ContextKey): HoldfastError {
+  return new HoldfastError('invalid-entry', {
+    message: `An entry for ${contextId} names blob ${hash}, which is not stored. Put the blob first, then append.`,
+    details: { contextId, hash },
   })
 }
 
@@ -168,7 +186,7 @@ function stampDriverEntry(entry: NewEntry, taking: Taking): Omit<Entry, 'seq' | 
   return {
     turn: entry.turn,
     type: entry.type,
-    v: entry.v ?? ENTRY_FORMAT[entry.type as EntryType] ?? 1,
+    v: entry.v ?? (Object.hasOwn(ENTRY_FORMAT, entry.type) ? ENTRY_FORMAT[entry.type as EntryType] : 1),
     ...(takes === undefined || takes.length === 0 ? {} : { takes }),
     ...(entry.refs === undefined || entry.refs.length === 0 ? {} : { refs: entry.refs }),
     ...(entry.optional === true ? { optional: true } : {}),
@@ -202,15 +220,20 @@ function checkDriverEntry(entry: NewEntry): void {
   if (!/^[a-z][a-z0-9.-]{0,63}$/.test(entry.type)) throw misuse(`"${entry.type}" is not an entry type`)
   if (!Number.isSafeInteger(entry.turn) || entry.turn < 0)
     throw misuse(`${entry.type}: turn must be 0 or a turn number`)
+  if (entry.v !== undefined && !(Number.isSafeInteger(entry.v) && entry.v >= 1))
+    throw misuse(`${entry.type}: v must be a format version, from 1 on`)
   if (typeof entry.data !== 'object' || entry.data === null || Array.isArray(entry.data)) {
     throw misuse(`${entry.type}: data must be an object`)
   }
+  const { wakeAt } = entry.data
+  if (WAKING.has(entry.type) && wakeAt !== undefined && !Number.isSafeInteger(wakeAt))
+    throw misuse(`${entry.type}: wakeAt must be whole milliseconds since 1970`)
 }
 
 function checkClaim({ driver, leaseMs }: { driver: string; leaseMs: number }): void {
   checkText('the driver id', driver)
-  if (!Number.isFinite(leaseMs) || leaseMs < 1 || leaseMs > MAX_LEASE_MS) {
-    throw misuse(`leaseMs must be between 1 and ${MAX_LEASE_MS}, not ${leaseMs}`)
+  if (!Number.isSafeInteger(leaseMs) || leaseMs < 1 || leaseMs > MAX_LEASE_MS) {
+    throw misuse(`leaseMs must be a whole number between 1 and ${MAX_LEASE_MS}, not ${leaseMs}`)
   }
 }
 

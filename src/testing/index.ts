@@ -1,3 +1,30 @@
 /** `holdfast/testing`: stand-ins, and the suites that ports must pass. Needs no test runner of its own. */
 export { CountingIds } from './counting-ids.ts'
+export type { ExploreOptions } from './explore/explore.ts'
+export { explore, replay } from './explore/explore.ts'
+export type {
+  Faults,
+  Move,
+  Operation,
+  Port,
+  Process,
+  ProcessStatus,
+  Report,
+  Scenario,
+  Stage,
+  Violation,
+  World,
+} from './explore/scenario.ts'
+export type { StorePortOptions } from './explore/store-port.ts'
+export { storePort } from './explore/store-port.ts'
+export type { Fault } from './faulty-store.ts'
+export { faultyStore } from './faulty-store.ts'
 export { ManualClock } from './manual-clock.ts'
+export type {
+  ContractCase,
+  OpenOptions,
+  StoreDamage,
+  StoreHarness,
+  StoreWorker,
+} from './store-contract/index.ts'
+export { storeContract, whySkipped } from './store-contract/index.ts'

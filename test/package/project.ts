@@ -36,13 +36,18 @@ export function pack(folder: string): Packed {
 export function install(folder: string, tarball: string): void {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', tarball], folder)
-  for (const file of ['probe.ts', 'tsconfig.json'])
+  for (const file of ['probe.ts', 'contract.ts', 'tsconfig.json'])
     cpSync(join('test/package/consumer', file), join(folder, file))
 }
 
 /** Imports an entry in a fresh process of the given Node. */
 export function probe(folder: string, node: string, entry: string): Probe {
   return JSON.parse(run(node, ['--no-warnings', 'probe.ts', entry], folder)) as Probe
+}
+
+/** The store contract on the installed package; returns what it says of itself. */
+export function contract(folder: string, node: string): string {
+  return run(node, ['--no-warnings', 'contract.ts'], folder).trim()
 }
 
 /** Type-checks the project, declarations of the package included, with one import of every name. */

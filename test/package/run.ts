@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { install, makeFolder, oldestNode, pack, probe, run, typeCheck } from './project.ts'
+import { contract, install, makeFolder, oldestNode, pack, probe, run, typeCheck } from './project.ts'
 import { compareWithList, declaredNames, entriesOf, type Names, type Surface, writeList } from './surface.ts'
 
 const { values: options } = parseArgs({ options: { update: { type: 'boolean', default: false } } })
@@ -75,6 +75,8 @@ try {
   timed(options.update ? 'exports.json written' : 'exports as listed', () => checkSurface(surface))
   timed('root loads nothing else', checkRootLoads)
   timed('oldest Node', () => checkOldestNode(surface))
+  for (const node of [process.execPath, oldestNode()])
+    console.log(`     ${timed('store contract', () => contract(folder, node))}`)
   const names = Object.entries(surface).map(
     ([entry, { values, types }]) => [entry, [...values, ...types]] as const,
   )

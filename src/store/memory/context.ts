@@ -4,7 +4,7 @@ import { type Derivation, type TurnRange, turnKey, turnRange } from '../derive.t
 import { type Cut, decode, type Encoded } from '../encode.ts'
 import { type BaseMark, type Link, lineageOf } from '../lineage.ts'
 import type { Head, IndexRow, LookupQuery, Snapshot } from '../port.ts'
-import { limitOf } from '../query.ts'
+import { byCodePoint, limitOf } from '../query.ts'
 import type { InboxFact } from '../rules.ts'
 
 export interface Row {
@@ -32,6 +32,7 @@ export class Context {
 
   /** This context and the ones that it reads through to, youngest first. */
   line(): Link<Context>[] {
+    if (this.head.status === 'erased') return []
     const forkedAt = this.head.parent?.kind === 'fork' ? this.head.parent.at : 0
     const own = { id: this, forkedAt, bases: this.bases }
     return forkedAt > 0 && this.parent !== undefined ? [own, ...this.parent.line()] : [own]
@@ -100,7 +101,7 @@ export class Context {
         if (row.seq <= to && !newest.has(row.key) && wanted(row.key, query)) newest.set(row.key, row)
       }
     }
-    const rows = [...newest.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
+    const rows = [...newest.values()].sort((a, b) => byCodePoint(a.key, b.key))
     return (query.order === 'last' ? rows.reverse() : rows).slice(0, limitOf(query.limit, 1000))
   }
 
@@ -129,7 +130,7 @@ export class Context {
     const tombstone = {
       key,
       seq,
-      at: now,
+      at: Math.max(now, this.head.at),
       turn,
       status: 'erased',
       epoch,
@@ -147,5 +148,5 @@ export function hashesOf({ cuts, envelope }: Row): string[] {
 
 function wanted(key: string, query: LookupQuery): boolean {
   if (query.key !== undefined) return key === query.key
-  return key.startsWith(query.prefix ?? '') && key > (query.after ?? '')
+  return key.startsWith(query.prefix ?? '') && byCodePoint(key, query.after ?? '') > 0
 }

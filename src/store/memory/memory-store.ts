@@ -13,14 +13,14 @@ import {
   type Owner,
 } from '../../protocol/index.ts'
 import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
-import { digestOf, type Encoded, encode, encodeRequest, hashOf } from '../encode.ts'
+import { type Encoded, encode, encodeRequest, hashOf, inboxDigest } from '../encode.ts'
 import { advanceHead } from '../head.ts'
 import { baseEntry, forkEntry, forkHead, headFrom, sameHead } from '../history.ts'
 import { isDue, type LeaseJudge } from '../lease.ts'
 import { clip, lineageOf } from '../lineage.ts'
 import type * as Port from '../port.ts'
 import { boundsOf, fromCursor, limitOf, toCursor } from '../query.ts'
-import { checkRequest, decideAppend, orphan, refuseRenewal } from '../rules.ts'
+import { checkRequest, decideAppend, epochOf, missingBlob, orphan, refuseRenewal } from '../rules.ts'
 import { Bell, watchEntries } from '../watch.ts'
 import { Context, hashesOf } from './context.ts'
 
@@ -54,6 +54,7 @@ class MemoryStore implements Port.Store {
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {
     this.#open(request.key)
+    if (request.parent !== undefined) this.#open({ ...request.key, contextId: request.parent })
     checkRequest(request)
     const encoded = encodeRequest(request)
     const context = this.#find(request.key)
@@ -63,16 +64,17 @@ class MemoryStore implements Port.Store {
     ]
     const earlier = context?.hasAppend(request.id, request.since) ?? false
     const facts = { head: context?.head, earlier, inbox: context?.facts(keys) ?? new Map() }
-    const digest = (type: string, data: object) => digestOf(type, encoded.get(data as never)?.json ?? '')
+    const digest = (type: string, data: object) => inboxDigest(type, encoded.get(data as never) as Encoded)
     const decision = decideAppend(request, facts, { ...this.#judge(), digestOf: digest })
     if (decision.kind === 'refused') throw decision.error
     if (decision.kind === 'repeated') return this.#receipt(context as Context, request, 'repeated')
+    this.#checkRefs(request.key, decision.entries)
     const written = context ?? this.#create(decision.head)
     for (const entry of decision.entries) {
-      const { json, ...rest } = encoded.get(entry.data) ?? encode(entry.type, entry.data)
+      const text = encoded.get(entry.data) ?? encode(entry.type, entry.data)
       if (entry.key !== undefined)
-        written.inbox.set(entry.key, { seq: entry.seq, taken: 0, digest: digestOf(entry.type, json) })
-      this.#write(written, entry, { encoded: { json, ...rest }, append: request.id })
+        written.inbox.set(entry.key, { seq: entry.seq, taken: 0, digest: inboxDigest(entry.type, text) })
+      this.#write(written, entry, { encoded: text, append: request.id })
     }
     written.head = decision.head
     return this.#receipt(written, request, 'new')
@@ -146,6 +148,7 @@ class MemoryStore implements Port.Store {
   }
 
   async list(query: Port.ListQuery): Promise<Port.ListPage> {
+    this.#open()
     const { tenant, actor } = checkOwner(query.owner)
     const limit = limitOf(query.limit, 50)
     const cursor = fromCursor(query.cursor)
@@ -325,6 +328,12 @@ class MemoryStore implements Port.Store {
     return context
   }
 
+  #checkRefs(key: ContextKey, entries: readonly Entry[]): void {
+    const blobs = this.#blobsOf(key)
+    for (const hash of entries.flatMap(({ refs }) => refs ?? []))
+      if (!blobs.has(hash)) throw missingBlob(hash, key)
+  }
+
   #write(context: Context, entry: Entry, { encoded, append }: { encoded: Encoded; append: string }): void {
     for (const [hash, bytes] of encoded.blobs) this.#blobsOf(context.head.key).set(hash, bytes)
     context.write(entry, encoded, append)
@@ -332,7 +341,8 @@ class MemoryStore implements Port.Store {
     this.#bell.ring(keyText(context.head.key))
   }
 
-  #receipt(context: Context, { id, since, key }: Port.AppendRequest, kind: 'new' | 'repeated'): Port.Receipt {
+  #receipt(context: Context, request: Port.AppendRequest, kind: 'new' | 'repeated'): Port.Receipt {
+    const { id, since, key } = request
     const written = [...context.rows.values()].filter(
       ({ append, envelope }) => append === id && envelope.seq > since,
     )
@@ -344,7 +354,7 @@ class MemoryStore implements Port.Store {
       first,
       last,
       at,
-      epoch: context.head.epoch,
+      epoch: epochOf(request, entries, context.head),
       entries,
       inbox: this.#pending(context, since),
       repeated: kind === 'repeated',

@@ -7,11 +7,13 @@
  * event loop for more than a few milliseconds.
  */
 
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { realpathSync, statSync } from 'node:fs'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HoldfastError } from '../../protocol/index.ts'
-import { inspectFile, MIGRATIONS, migrate } from './schema.ts'
-import { isBusy, translate } from './trouble.ts'
+import { openFile } from './open.ts'
+import { checkSchema, inspectFile, MIGRATIONS, migrate } from './schema.ts'
+import { Busy, isBusy, translate } from './trouble.ts'
 
 export interface DatabaseOptions {
   readonly synchronous: 'FULL' | 'NORMAL'
@@ -22,9 +24,11 @@ export interface DatabaseOptions {
   readonly maxBytes: number | undefined
 }
 
-type Value = null | number | string | Uint8Array
+export type Cell = null | number | string | Uint8Array
 
 interface Job {
+  /** Until when it waits for the lock of another process. */
+  readonly deadline: number
   readonly run: () => unknown
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
@@ -33,25 +37,28 @@ interface Job {
 const OPEN_WAIT_MS = 5000
 const STEP_WAIT_MS = 4
 const LARGEST_BATCH = 1000
+const LOOK_EVERY_MS = 50
 
 export class Database {
   readonly path: string
   readonly #options: DatabaseOptions
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
+  readonly #files: readonly string[]
+  readonly #identity: string
+  #lookedAt = 0
   #queue: Job[] = []
   #flushing: Promise<void> | undefined
+  #closing = false
 
   constructor(path: string, options: DatabaseOptions) {
     this.path = path
     this.#options = options
-    try {
-      this.#db = new DatabaseSync(path, { timeout: OPEN_WAIT_MS, readOnly: options.readOnly })
-    } catch (error) {
-      throw translate(error, path)
-    }
+    this.#db = openFile(path, { ...options, waitMs: Math.min(OPEN_WAIT_MS, options.busyMs) })
     try {
       this.#prepare()
+      this.#files = [realpathSync(path), `${realpathSync(path)}-wal`]
+      this.#identity = this.#identify()
     } catch (error) {
       this.#db.close()
       throw translate(error, path)
@@ -67,34 +74,26 @@ export class Database {
   }
 
   /** The first row as an array of values, or undefined. */
-  get(sql: string, ...values: Value[]): Value[] | undefined {
-    return this.#statement(sql).get(...values) as Value[] | undefined
+  get(sql: string, ...values: Cell[]): Cell[] | undefined {
+    return this.#statement(sql).get(...values) as Cell[] | undefined
   }
 
-  all(sql: string, ...values: Value[]): Value[][] {
-    return this.#statement(sql).all(...values) as unknown as Value[][]
+  all(sql: string, ...values: Cell[]): Cell[][] {
+    return this.#statement(sql).all(...values) as unknown as Cell[][]
   }
 
-  iterate(sql: string, ...values: Value[]): Iterable<Value[]> {
-    return this.#statement(sql).iterate(...values) as unknown as Iterable<Value[]>
+  iterate(sql: string, ...values: Cell[]): Iterable<Cell[]> {
+    return this.#statement(sql).iterate(...values) as unknown as Iterable<Cell[]>
   }
 
-  run(sql: string, ...values: Value[]): number {
+  run(sql: string, ...values: Cell[]): number {
     return Number(this.#statement(sql).run(...values).changes)
   }
 
-  /** Runs a function that only reads. */
+  /** Runs a function that only reads; all that it reads is of one moment. */
   async read<T>(run: () => T): Promise<T> {
     this.#checkOpen()
-    const deadline = performance.now() + this.#options.busyMs
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return run()
-      } catch (error) {
-        if (!isBusy(error) || performance.now() > deadline) throw translate(error, this.path)
-      }
-      await sleep(backoff(attempt))
-    }
+    return this.#patiently(() => this.#readNow(run))
   }
 
   /** Runs a function inside the next transaction; what it throws is reported after the commit, its changes undone. */
@@ -106,12 +105,35 @@ export class Database {
       })
     }
     const { promise, resolve, reject } = Promise.withResolvers<T>()
-    this.#queue.push({ run, resolve: resolve, reject })
+    const deadline = performance.now() + this.#options.busyMs
+    this.#queue.push({ deadline, run, resolve: resolve, reject })
     this.#flushing ??= this.#flushSoon()
     return promise
   }
 
+  /** Rewrites the whole file, which leaves nothing in the unused parts of its pages. Blocks for about 10 ms per MB. */
+  async rewrite(): Promise<void> {
+    while (this.#flushing !== undefined) await this.#flushing
+    this.#checkOpen()
+    await this.#patiently(() => this.#db.exec('VACUUM'))
+  }
+
+  /** Folds the write-ahead log into the file and empties it, once no other process is reading from it. */
+  async emptyLog(): Promise<void> {
+    this.#checkOpen()
+    await this.#patiently(() => {
+      const [busy] = this.get('PRAGMA wal_checkpoint(TRUNCATE)') ?? []
+      if (busy !== 0) throw new Busy()
+    })
+  }
+
+  get size(): number {
+    const [pages, pageSize] = ['page_count', 'page_size'].map((name) => this.get(`PRAGMA ${name}`)?.[0])
+    return Number(pages) * Number(pageSize)
+  }
+
   async close(): Promise<void> {
+    this.#closing = true
     while (this.#flushing !== undefined) await this.#flushing
     if (this.#db.isOpen) this.#db.close()
     this.#statements.clear()
@@ -124,28 +146,32 @@ export class Database {
     this.#flushing = undefined
   }
 
+  /** Waits for the write lock in small steps; then all that has gathered meanwhile becomes one transaction. */
   async #flush(): Promise<void> {
-    const failure = await this.#begin()
-    const jobs = this.#queue.splice(0, LARGEST_BATCH)
-    if (failure !== undefined) {
-      for (const { reject } of jobs) reject(failure.error)
-      return
+    for (let attempt = 1; this.#queue.length > 0; attempt++) {
+      const failure = this.#begin()
+      if (failure === undefined || !isBusy(failure)) {
+        const jobs = this.#queue.splice(0, LARGEST_BATCH)
+        const settled = failure === undefined ? this.#commit(jobs) : this.#fail(jobs, failure)
+        for (const settle of settled) settle()
+        return
+      }
+      const now = performance.now()
+      const late = this.#queue.findLastIndex(({ deadline }) => deadline < now) + 1
+      for (const settle of this.#fail(this.#queue.splice(0, late), failure)) settle()
+      await sleep(backoff(attempt))
     }
-    const settled = this.#commit(jobs)
-    for (const settle of settled) settle()
   }
 
-  /** Takes the write lock, waiting for other processes in small steps. */
-  async #begin(): Promise<{ error: unknown } | undefined> {
-    const deadline = performance.now() + this.#options.busyMs
-    for (let attempt = 1; ; attempt++) {
-      try {
-        this.#statement('BEGIN IMMEDIATE').run()
-        return undefined
-      } catch (error) {
-        if (!isBusy(error) || performance.now() > deadline) return { error: translate(error, this.path) }
-      }
-      await sleep(backoff(attempt))
+  #begin(): unknown {
+    try {
+      this.#rollback()
+      this.#statement('BEGIN IMMEDIATE').run()
+      if (this.#isInPlace()) return undefined
+      this.#rollback()
+      return this.#replaced()
+    } catch (error) {
+      return error
     }
   }
 
@@ -156,13 +182,44 @@ export class Database {
       if (this.#db.isTransaction) this.#statement('COMMIT').run()
       return settled
     } catch (error) {
+      this.#rollback()
+      return this.#fail(jobs, error)
+    }
+  }
+
+  #fail(jobs: readonly Job[], error: unknown): (() => void)[] {
+    const reason = translate(error, this.path)
+    return jobs.map((job) => () => job.reject(reason))
+  }
+
+  /** What cannot be rolled back now will be before the next transaction; until then nothing of it is visible. */
+  #rollback(): void {
+    try {
       if (this.#db.isTransaction) this.#statement('ROLLBACK').run()
-      const reason = translate(error, this.path)
-      return jobs.map(
-        ({ reject }) =>
-          () =>
-            reject(reason),
-      )
+    } catch {
+      // The error that led here says more.
+    }
+  }
+
+  async #patiently<T>(run: () => T): Promise<T> {
+    const deadline = performance.now() + this.#options.busyMs
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return run()
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > deadline) throw translate(error, this.path)
+      }
+      await sleep(backoff(attempt))
+    }
+  }
+
+  #readNow<T>(run: () => T): T {
+    if (this.#db.isTransaction) return run()
+    this.#statement('BEGIN').run()
+    try {
+      return run()
+    } finally {
+      this.#rollback()
     }
   }
 
@@ -172,7 +229,7 @@ export class Database {
       const value = run()
       return () => resolve(value as never)
     } catch (error) {
-      if (this.#db.isTransaction) this.#statement('ROLLBACK').run()
+      this.#rollback()
       return () => reject(translate(error, this.path))
     }
   }
@@ -212,6 +269,7 @@ export class Database {
         message: `${this.path} has file format ${version} and must be opened for writing once to become format ${MIGRATIONS.length}.`,
       })
     }
+    checkSchema(db, this.path)
     db.exec('PRAGMA cache_size = -16384')
     db.exec('PRAGMA trusted_schema = OFF')
     db.exec(`PRAGMA busy_timeout = ${STEP_WAIT_MS}`)
@@ -221,6 +279,28 @@ export class Database {
     if (this.#options.maxBytes === undefined) return
     const pageSize = Number(this.get('PRAGMA page_size')?.[0])
     this.#db.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(this.#options.maxBytes / pageSize))}`)
+  }
+
+  /** SQLite would go on writing to files that no longer have a name. To look costs too much to do it every time. */
+  #isInPlace(): boolean {
+    const now = performance.now()
+    if (now - this.#lookedAt < LOOK_EVERY_MS) return true
+    if (this.#identify() !== this.#identity) return false
+    this.#lookedAt = now
+    return true
+  }
+
+  /** Which files the paths lead to. */
+  #identify(): string {
+    const stats = this.#files.map((file) => statSync(file, { throwIfNoEntry: false }))
+    return stats.map((stat) => `${stat?.dev}:${stat?.ino}`).join(' ')
+  }
+
+  #replaced(): HoldfastError {
+    return new HoldfastError('store-failed', {
+      message: `${this.path} or its log was removed or replaced while this store had it open. Nothing was written. Close this store; look for the old file before you open the path again.`,
+      details: { path: this.path },
+    })
   }
 
   #statement(sql: string): StatementSync {
@@ -233,7 +313,7 @@ export class Database {
   }
 
   #checkOpen(): void {
-    if (this.#db.isOpen) return
+    if (this.#db.isOpen && !this.#closing) return
     throw new HoldfastError('store-closed', {
       message: `The store on ${this.path} was closed; open it again.`,
     })

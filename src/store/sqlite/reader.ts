@@ -4,142 +4,181 @@ import {
   type Entry,
   HoldfastError,
   type JsonObject,
+  keyText,
   type Owner,
 } from '../../protocol/index.ts'
 import { turnKey, turnRange } from '../derive.ts'
+import { hashOf } from '../encode.ts'
 import { isDue, type LeaseJudge } from '../lease.ts'
-import { clip, type Lineage, type Link, lineageOf, type Segment } from '../lineage.ts'
+import { type BaseMark, clip, type Lineage, type Link, lineageOf, type Segment } from '../lineage.ts'
 import type * as Port from '../port.ts'
-import { boundsOf, fromCursor, limitOf, toCursor } from '../query.ts'
-import type { Database } from './database.ts'
+import { boundsOf, byCodePoint, fromCursor, limitOf, toCursor } from '../query.ts'
+import type { Cell, Database } from './database.ts'
 import {
-  type Cell,
   CONTEXT_COLUMNS,
   type ContextRow,
   contextById,
+  damagedEntry,
   ENTRY_COLUMNS,
   findContext,
   toContextRow,
   toEntry,
 } from './rows.ts'
-import { isDamage } from './trouble.ts'
+import { isSealed } from './seal.ts'
+import { Damage, isDamage } from './trouble.ts'
 
 const OLDEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`
 const NEWEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?`
 const ONE = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq = ?`
 
-export function readEntries(db: Database, key: ContextKey, range: Port.ReadRange): Entry[] {
+/** A conversation as a reader sees it: its head, the journals that it is read from, and rows that are not yet stored. */
+export interface View {
+  readonly context: ContextRow
+  readonly line: Lineage<number>
+  readonly fresh: readonly FreshRow[]
+}
+
+/** A row of a derived index that only this process knows, because it may not write. */
+export interface FreshRow {
+  readonly context: number
+  readonly index: string
+  readonly row: Port.IndexRow
+}
+
+export function viewOf(db: Database, context: ContextRow, fresh: readonly FreshRow[] = []): View {
+  return { context, line: lineage(db, context), fresh }
+}
+
+export function readEntries(db: Database, view: View, range: Port.ReadRange): Entry[] {
   const { from, to, limit, newest } = boundsOf(range)
-  const context = findContext(db, key)
-  if (context === undefined || context.head.status === 'erased') return []
-  const line = lineage(db, context)
-  const turn = range.turn === undefined ? { from, to } : turnOf(db, line, range.turn)
+  const { key, status, seq } = view.context.head
+  if (status === 'erased') return []
+  const turn = range.turn === undefined ? { from, to } : turnOf(db, view, range.turn)
   if (turn === undefined) return []
   const found: Entry[] = []
-  const part = { from: Math.max(from, turn.from), to: Math.min(to, turn.to, context.head.seq), newest }
-  for (const segment of clip(line, part)) {
+  const first = Math.ceil(Math.max(from, turn.from))
+  const part = { from: first, to: Math.floor(Math.min(to, turn.to, seq)), newest }
+  for (const segment of clip(view.line, part)) {
     if (found.length >= limit) break
     const read = { segment, newest, limit: limit - found.length }
-    found.push(...(range.damaged === 'skip' ? readIntact(db, key, read) : readSegment(db, key, read)))
+    const entries = range.damaged === 'skip' ? readIntact(db, key, read) : readSegment(db, key, read)
+    for (const entry of entries) found.push(entry)
   }
   return found
 }
 
-export function entryAt(
-  db: Database,
-  key: ContextKey,
-  at: { context: number; seq: number },
-): Entry | undefined {
-  const row = db.get(ONE, at.context, at.seq)
-  return row && toEntry(row, key, blobReader(db, key))
+/** An entry that must be there. Throws `entry-corrupt` if it is not, or is not what was written. */
+export function entryAt(db: Database, key: ContextKey, at: { context: number; seq: number }): Entry {
+  try {
+    const row = db.get(ONE, at.context, at.seq)
+    if (row === undefined) throw new Damage(`Entry ${at.seq}`, {})
+    return toEntry(row, { key, context: at.context, blob: blobReader(db, key) })
+  } catch (error) {
+    throw isDamage(error) ? unreadable(key, at.seq, error) : error
+  }
 }
 
-/** Own entries of one context above a position, read as they are needed. */
+/** Own entries of one context above a position, in order and without a gap, read as they are needed. */
 export function* ownEntries(db: Database, { id, head }: ContextRow, above: number): Generator<Entry> {
-  const blob = blobReader(db, head.key)
-  for (let from = above + 1; ; ) {
-    const rows = db.all(OLDEST, id, from, Number.MAX_SAFE_INTEGER, 1000)
-    for (const row of rows) yield toEntry(row, head.key, blob)
+  const place = { key: head.key, context: id, blob: blobReader(db, head.key) }
+  for (let next = above + 1; ; ) {
+    const rows = db.all(OLDEST, id, next, Number.MAX_SAFE_INTEGER, 1000)
+    for (const row of rows) {
+      if (row[0] !== next) throw unreadable(head.key, next)
+      yield toEntry(row, place)
+      next += 1
+    }
     if (rows.length === 0) return
-    from = (rows.at(-1)?.[0] as number) + 1
   }
 }
 
 export function lineage(db: Database, context: ContextRow): Lineage<number> {
+  if (context.head.status === 'erased') return { segments: [] }
   const links: Link<number>[] = []
-  for (let at: ContextRow | undefined = context; at !== undefined; ) {
-    const bases = db.all('SELECT up_to, seq FROM base WHERE context = ?', at.id)
-    links.push({
-      id: at.id,
-      forkedAt: at.forkedAt,
-      bases: bases.map(([upTo, seq]) => ({ upTo: upTo as number, seq: seq as number })),
-    })
-    at = at.forkedAt > 0 && at.parentId !== undefined ? contextById(db, at.parentId) : undefined
+  for (let at = context; ; ) {
+    links.push({ id: at.id, forkedAt: at.forkedAt, bases: basesOf(db, at) })
+    if (at.forkedAt === 0 || at.parentId === undefined) return lineageOf(links)
+    const parent = contextById(db, at.parentId)
+    if (parent === undefined) throw new Damage(`The parent of ${keyText(at.head.key)}`, at.head.key)
+    at = parent
   }
-  return lineageOf(links)
 }
 
+/** Bytes are only handed out if they are what their name says. */
 export function blobReader(db: Database, owner: Owner): (hash: string) => Uint8Array | undefined {
-  return (hash) =>
-    db.get(
-      'SELECT data FROM blob WHERE tenant = ? AND actor = ? AND hash = ?',
-      owner.tenant,
-      owner.actor,
-      hash,
-    )?.[0] as Uint8Array | undefined
-}
-
-export function pendingInbox(db: Database, context: ContextRow | undefined, since: number): Entry[] {
-  if (context === undefined || context.head.pending === 0) return []
-  const sql = 'SELECT seq FROM inbox WHERE context = ? AND taken = 0 AND seq > ? ORDER BY seq'
-  return db
-    .all(sql, context.id, since)
-    .map(([seq]) => entryAt(db, context.head.key, { context: context.id, seq: seq as number }))
-    .filter((entry) => entry !== undefined)
+  const sql = 'SELECT data FROM blob WHERE tenant = ? AND actor = ? AND hash = ?'
+  return (hash) => {
+    const data = db.get(sql, owner.tenant, owner.actor, hash)?.[0]
+    if (data === undefined) return undefined
+    if (data instanceof Uint8Array && hashOf(data) === hash) return data
+    throw new Damage(`Blob ${hash} of ${owner.tenant} ${owner.actor}`, { ...owner, hash })
+  }
 }
 
 const ROWS_BY_KEY =
-  'SELECT key, seq, value FROM derived WHERE context = ? AND idx = ? AND key = ? AND seq <= ? ORDER BY seq DESC LIMIT 1'
-const ROWS_FIRST = `SELECT key, max(seq), value FROM derived WHERE context = ? AND idx = ? AND key > ? AND key >= ? AND key < ? AND seq <= ?
-  GROUP BY key ORDER BY key LIMIT ?`
+  'SELECT key, seq, value, crc FROM derived WHERE context = ? AND idx = ? AND key = ? AND seq <= ? ORDER BY seq DESC LIMIT 1'
+const ROWS_FIRST = `SELECT key, max(seq), value, crc FROM derived
+  WHERE context = ? AND idx = ? AND key > ? AND key >= ? AND key < ? AND seq <= ? GROUP BY key ORDER BY key LIMIT ?`
 const ROWS_LAST = ROWS_FIRST.replace('ORDER BY key', 'ORDER BY key DESC')
 
-export function lookupRows(db: Database, line: Lineage<number>, query: Port.LookupQuery): Port.IndexRow[] {
+export function lookupRows(
+  db: Database,
+  { context, line, fresh }: View,
+  query: Port.LookupQuery,
+): Port.IndexRow[] {
   const limit = limitOf(query.limit, 1000)
   const last = query.order === 'last'
   const newest = new Map<string, Port.IndexRow>()
+  const add = (row: Port.IndexRow) => newest.has(row.key) || newest.set(row.key, row)
   for (const { id, to } of line.segments) {
-    const { key, prefix = '', after = '' } = query
+    const { index, key, prefix = '', after = '' } = query
+    for (const { row } of fresh.filter((it) => it.context === id && it.index === index && it.row.seq <= to))
+      if (key === undefined ? byCodePoint(row.key, after) > 0 && row.key.startsWith(prefix) : row.key === key)
+        add(row)
     const rows =
       key === undefined
-        ? db.all(
-            last ? ROWS_LAST : ROWS_FIRST,
-            id,
-            query.index,
-            after,
-            prefix,
-            `${prefix}\u{10ffff}`,
-            to,
-            limit,
-          )
-        : db.all(ROWS_BY_KEY, id, query.index, key, to)
-    for (const row of rows) if (!newest.has(row[0] as string)) newest.set(row[0] as string, toIndexRow(row))
+        ? db.all(last ? ROWS_LAST : ROWS_FIRST, id, index, after, prefix, `${prefix}\u{10ffff}`, to, limit)
+        : db.all(ROWS_BY_KEY, id, index, key, to)
+    for (const row of rows) {
+      if (!isSealed(row, id, index)) throw damagedIndex(index, context.head.key)
+      add({ key: row[0] as string, seq: row[1] as number, value: JSON.parse(row[2] as string) as JsonObject })
+    }
   }
-  const rows = [...newest.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
+  const rows = [...newest.values()].sort((a, b) => byCodePoint(a.key, b.key))
   return (last ? rows.reverse() : rows).slice(0, limit)
 }
 
-export function turnOf(
-  db: Database,
-  line: Lineage<number>,
-  turn: number,
-): { from: number; to: number } | undefined {
-  const row = (index: string) => lookupRows(db, line, { index, key: turnKey(turn) })[0]
-  return turnRange(row('turn'), row('outcome'))
+export function turnOf(db: Database, view: View, turn: number): { from: number; to: number } | undefined {
+  const { status, turn: newest } = view.context.head
+  const open = turn === newest && (status === 'running' || status === 'paused')
+  const row = (index: string) => lookupRows(db, view, { index, key: turnKey(turn) })[0]
+  const [start, end] = [row('turn'), row('outcome')]
+  if (turn > 0 && turn <= newest) {
+    if (start === undefined) refuseHiddenTurn(db, view, { turn, type: 'turn.start' })
+    else if (end === undefined && !open) refuseHiddenTurn(db, view, { turn, type: 'turn.end' })
+    // Where its end was pruned, too, only the row knows it.
+    const pruned = start !== undefined && (start.value['first'] as number) < oldestOf(view)
+    if (pruned && end === undefined && !open) throw damagedIndex('outcome', view.context.head.key)
+  }
+  return turnRange(start, end)
 }
 
-const SNAPSHOT = `SELECT seq, state FROM snapshot WHERE context = ? AND format = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT 1`
+function oldestOf({ line }: View): number {
+  return line.segments.reduce((oldest, { from }) => Math.min(oldest, from), Number.MAX_SAFE_INTEGER)
+}
 
+/** A row that is missing although the entry is there would make a turn too long, or look as if it never was. */
+function refuseHiddenTurn(db: Database, view: View, { turn, type }: { turn: number; type: string }): void {
+  const sql =
+    'SELECT 1 FROM entry WHERE context = ? AND seq BETWEEN ? AND ? AND type = ? AND turn = ? LIMIT 1'
+  for (const { id, from, to } of view.line.segments)
+    if (db.get(sql, id, from, to, type, turn) !== undefined)
+      throw damagedIndex(type === 'turn.start' ? 'turn' : 'outcome', view.context.head.key)
+}
+
+const SNAPSHOTS = `SELECT seq, state, crc FROM snapshot WHERE context = ? AND format = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC`
+
+/** Damaged snapshots are passed over: they are derived, and an older one or none at all does as well. */
 export function readSnapshot(
   db: Database,
   key: ContextKey,
@@ -147,9 +186,13 @@ export function readSnapshot(
 ): Port.Snapshot | undefined {
   const context = findContext(db, key)
   for (const { id, from, to } of context === undefined ? [] : lineage(db, context).segments) {
-    const row = db.get(SNAPSHOT, id, format, from, Math.min(to, atMost ?? to))
-    if (row !== undefined)
-      return { seq: row[0] as number, format, state: JSON.parse(row[1] as string) as JsonObject }
+    const found = unlessDamaged(() => {
+      for (const row of db.iterate(SNAPSHOTS, id, format, from, Math.min(to, atMost ?? to)))
+        if (isSealed(row, id, format)) return row
+      return undefined
+    })
+    if (found !== undefined)
+      return { seq: found[0] as number, format, state: JSON.parse(found[1] as string) as JsonObject }
   }
   return undefined
 }
@@ -180,17 +223,22 @@ export function listContexts(db: Database, query: Port.ListQuery): Port.ListPage
 }
 
 const OPEN = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.status = 'running' OR c.pending > 0 ORDER BY c.active_at`
-const WAKING = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.wake_at <= ? ORDER BY c.wake_at`
+const WAKING = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.wake_at <= ? ORDER BY c.active_at`
 
 export function dueContexts(db: Database, judge: LeaseJudge, limit: number): Port.Head[] {
   const due = new Map<number, Port.Head>()
   for (const rows of [db.iterate(WAKING, judge.now), db.iterate(OPEN)]) {
+    let found = 0
     for (const row of rows) {
-      const { id, head } = toContextRow(row)
-      if (due.size < limit && isDue(head, judge)) due.set(id, head)
+      if (found >= limit) break
+      // One damaged conversation must not keep a host from all the others; whoever asks for it hears of the damage.
+      const context = unlessDamaged(() => toContextRow(row))
+      if (context === undefined || !isDue(context.head, judge)) continue
+      due.set(context.id, context.head)
+      found += 1
     }
   }
-  return [...due.values()].sort((a, b) => a.activeAt - b.activeAt)
+  return [...due.values()].sort((a, b) => a.activeAt - b.activeAt).slice(0, limit)
 }
 
 interface SegmentRead {
@@ -200,44 +248,63 @@ interface SegmentRead {
 }
 
 function readSegment(db: Database, key: ContextKey, { segment, newest, limit }: SegmentRead): Entry[] {
-  const blob = blobReader(db, key)
-  return db
-    .all(newest ? NEWEST : OLDEST, segment.id, segment.from, segment.to, limit)
-    .map((row) => toEntry(row, key, blob))
+  const { id, from, to } = segment
+  const positions = (i: number) => (newest ? to - i : from + i)
+  const count = Math.min(limit, to - from + 1)
+  const rows = unlessDamaged(() => db.all(newest ? NEWEST : OLDEST, id, from, to, limit))
+  // Where the range cannot be read, the first position that cannot be read by itself is the one to name.
+  if (rows === undefined)
+    return Array.from({ length: count }, (_, i) => entryAt(db, key, { context: id, seq: positions(i) }))
+  const place = { key, context: id, blob: blobReader(db, key) }
+  const entries = rows.map((row, i) => {
+    if (row[0] !== positions(i)) throw unreadable(key, positions(i))
+    return toEntry(row, place)
+  })
+  if (entries.length < count) throw unreadable(key, positions(entries.length))
+  return entries
 }
 
 /** One by one, so that a damaged row or page costs only itself. */
 function readIntact(db: Database, key: ContextKey, { segment, newest, limit }: SegmentRead): Entry[] {
   const found: Entry[] = []
   for (let i = 0; i <= segment.to - segment.from && found.length < limit; i++) {
-    const entry = readIfIntact(db, key, {
-      context: segment.id,
-      seq: newest ? segment.to - i : segment.from + i,
-    })
+    const seq = newest ? segment.to - i : segment.from + i
+    const entry = unlessDamaged(() => entryAt(db, key, { context: segment.id, seq }))
     if (entry !== undefined) found.push(entry)
   }
   return found
 }
 
-function readIfIntact(
-  db: Database,
-  key: ContextKey,
-  at: { context: number; seq: number },
-): Entry | undefined {
+function basesOf(db: Database, { id, head }: ContextRow): BaseMark[] {
+  const rows = db.all('SELECT up_to, seq, crc FROM base WHERE context = ?', id)
+  const marks = rows.map(([upTo, seq]) => ({ upTo: upTo as number, seq: seq as number }))
+  const newest = marks.reduce((most, { upTo }) => Math.max(most, upTo), 0)
+  const whole = head.status === 'erased' || newest === head.base
+  if (whole && rows.every((row) => isSealed(row, id))) return marks
+  throw new Damage(`A base of ${keyText(head.key)}`, head.key)
+}
+
+export function unlessDamaged<T>(read: () => T): T | undefined {
   try {
-    return entryAt(db, key, at)
+    return read()
   } catch (error) {
     if (HoldfastError.is(error, 'entry-corrupt') || isDamage(error)) return undefined
     throw error
   }
 }
 
+export function unreadable(key: ContextKey, seq: number, cause?: unknown): HoldfastError {
+  const why =
+    cause === undefined || cause instanceof Damage ? 'it is not where it should be' : 'SQLite cannot read it'
+  return damagedEntry(key, seq, new Error(why, { cause }))
+}
+
+function damagedIndex(index: string, key: ContextKey): Damage {
+  return new Damage(`The derived index "${index}" of ${keyText(key)}`, key)
+}
+
 /** The planner uses the partial index on status only for a literal. */
 function literalStatus(status: Port.HeadStatus): string {
   if (!['idle', 'running', 'waiting', 'paused'].includes(status)) return '0'
   return status === 'idle' ? `c.status = 'idle'` : `c.status = '${status}' AND c.status <> 'idle'`
-}
-
-function toIndexRow([key, seq, value]: Cell[]): Port.IndexRow {
-  return { key: key as string, seq: seq as number, value: JSON.parse(value as string) as JsonObject }
 }

@@ -1,10 +1,19 @@
 /** Rows of the file to heads and entries, and back. */
-import { type ContextKey, type Entry, HoldfastError } from '../../protocol/index.ts'
+import {
+  type ContextKey,
+  contextKey,
+  type Entry,
+  HoldfastError,
+  keyText,
+  sameKey,
+} from '../../protocol/index.ts'
 import { type Cut, checksum, decode, type Encoded } from '../encode.ts'
+import { newHead } from '../head.ts'
+import type { BaseMark } from '../lineage.ts'
 import type { Head, HeadStatus } from '../port.ts'
-import type { Database } from './database.ts'
-
-export type Cell = null | number | string | Uint8Array
+import type { Cell, Database } from './database.ts'
+import { isSealed, seal } from './seal.ts'
+import { Damage, isDamage, isTrouble } from './trouble.ts'
 
 /** A context's row: its head, and what only this adapter needs to know. */
 export interface ContextRow {
@@ -18,14 +27,18 @@ export interface ContextRow {
 
 export const CONTEXT_COLUMNS = `c.id, c.tenant, c.actor, c.name, c.seq, c.at, c.turn, c.status, c.outcome, c.epoch, c.driver,
   c.renewed_at, c.lease_ms, c.claims, c.wake_at, c.pending, c.base, c.parent, c.parent_kind, c.forked_at, c.created_at,
-  c.active_at, c.derived_seq, c.derived_by, (SELECT p.name FROM context p WHERE p.id = c.parent)`
+  c.active_at, c.derived_seq, c.derived_by, (SELECT p.name FROM context p WHERE p.id = c.parent), c.crc`
+const STORED = 24
 
 const BY_KEY = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.tenant = ? AND c.actor = ? AND c.name = ?`
 const BY_ID = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.id = ?`
 
 export function findContext(db: Database, key: ContextKey): ContextRow | undefined {
   const row = db.get(BY_KEY, key.tenant, key.actor, key.contextId)
-  return row && toContextRow(row)
+  if (row === undefined) return refuseHidden(db, key)
+  const context = toContextRow(row)
+  if (!sameKey(context.head.key, key)) throw new Damage(`The index entry of ${keyText(key)}`, key)
+  return context
 }
 
 export function contextById(db: Database, id: number): ContextRow | undefined {
@@ -33,7 +46,48 @@ export function contextById(db: Database, id: number): ContextRow | undefined {
   return row && toContextRow(row)
 }
 
+/** A head row that is not what was written is refused: to act on a wrong head is worse than not to act. */
 export function toContextRow(row: readonly Cell[]): ContextRow {
+  const context = parseContextRow(row)
+  if (isSealed(row)) return context
+  throw new Damage(`The head row of ${nameOf(context)}`, { row: context.id })
+}
+
+/** A damaged name may be anything, and is then better not repeated. */
+function nameOf({ id, head: { key } }: ContextRow): string {
+  try {
+    return keyText(contextKey(key))
+  } catch {
+    return `conversation ${id}`
+  }
+}
+
+/** The row as it stands, damaged or not; for repairing or erasing it. */
+export function suspectContext(
+  db: Database,
+  key: ContextKey,
+): { row: ContextRow; intact: boolean } | undefined {
+  const cells = db.get(BY_KEY, key.tenant, key.actor, key.contextId)
+  if (cells === undefined) return refuseHidden(db, key)
+  const row = parseContextRow(cells)
+  return { row: { ...row, head: { ...row.head, key } }, intact: isSealed(cells) }
+}
+
+export function suspectById(db: Database, id: number): ContextRow | undefined {
+  const cells = db.get(BY_ID, id)
+  return cells && parseContextRow(cells)
+}
+
+const BY_NAME =
+  'SELECT 1 FROM context INDEXED BY context_by_name WHERE name = ? AND actor = ? AND tenant = ? LIMIT 1'
+
+/** A second index on the same names: damage to one of them cannot make a conversation look as if it never was. */
+function refuseHidden(db: Database, key: ContextKey): undefined {
+  if (db.get(BY_NAME, key.contextId, key.actor, key.tenant) === undefined) return undefined
+  throw new Damage(`The index entry of ${keyText(key)}`, key)
+}
+
+function parseContextRow(row: readonly Cell[]): ContextRow {
   const head: { -readonly [K in keyof Head]: Head[K] } = {
     key: { tenant: row[1] as string, actor: row[2] as string, contextId: row[3] as string },
     seq: row[4] as number,
@@ -52,7 +106,11 @@ export function toContextRow(row: readonly Cell[]): ContextRow {
     head.lease = { driver: row[10] as string, renewedAt: row[11] as number, leaseMs: row[12] as number }
   if (row[14] !== null) head.wakeAt = row[14] as number
   if (row[17] !== null) {
-    head.parent = { contextId: row[24] as string, kind: row[18] as 'fork' | 'child', at: row[19] as number }
+    head.parent = {
+      contextId: row[STORED] as string,
+      kind: row[18] as 'fork' | 'child',
+      at: row[19] as number,
+    }
   }
   return {
     id: row[0] as number,
@@ -64,50 +122,83 @@ export function toContextRow(row: readonly Cell[]): ContextRow {
   }
 }
 
+/** The cells of a row in the order of CONTEXT_COLUMNS, up to the seal. The parent's name is sealed, not stored. */
+function cellsOf({ id, head, parentId, forkedAt, derivedSeq, derivedBy }: ContextRow): Cell[] {
+  const { key, seq, at, turn, status, outcome = null, epoch, lease, claims, wakeAt = null } = head
+  const kind = parentId === undefined ? null : (head.parent?.kind ?? null)
+  return [
+    id,
+    key.tenant,
+    key.actor,
+    key.contextId,
+    seq,
+    at,
+    turn,
+    status,
+    outcome,
+    epoch,
+    lease?.driver ?? null,
+    lease?.renewedAt ?? null,
+    lease?.leaseMs ?? null,
+    claims,
+    wakeAt,
+    head.pending,
+    head.base,
+    parentId ?? null,
+    kind,
+    forkedAt,
+    head.createdAt,
+    head.activeAt,
+    derivedSeq,
+    derivedBy,
+    kind === null ? null : (head.parent?.contextId ?? null),
+  ]
+}
+
 const INSERT_CONTEXT = `INSERT INTO context (tenant, actor, name, seq, at, turn, status, outcome, epoch, driver, renewed_at, lease_ms,
-  claims, wake_at, pending, base, parent, parent_kind, forked_at, created_at, active_at, derived_seq, derived_by)
-  VALUES (?, ?, ?, 0, 0, 0, 'idle', NULL, 0, NULL, NULL, NULL, 0, NULL, 0, 0, ?, ?, ?, ?, ?, ?, ?)`
+  claims, wake_at, pending, base, parent, parent_kind, forked_at, created_at, active_at, derived_seq, derived_by, crc)
+  VALUES (?, ?, ?, 0, 0, 0, 'idle', NULL, 0, NULL, NULL, NULL, 0, NULL, 0, 0, ?, ?, ?, ?, ?, ?, ?, 0) RETURNING id`
 
 export interface Birth {
   readonly parentId: number | null
   readonly derivedBy: string
 }
 
-/** Makes the row of a new context; the head's own columns follow with the first `updateHead`. */
+/** Makes the row of a new context; the head's own columns and the seal follow with the first `updateHead`. */
 export function insertContext(db: Database, head: Head, { parentId, derivedBy }: Birth): ContextRow {
   const { tenant, actor, contextId } = head.key
-  const kind = parentId === null ? null : (head.parent?.kind ?? null)
-  const forkedAt = kind === 'fork' ? (head.parent?.at ?? 0) : 0
-  db.run(
-    INSERT_CONTEXT,
-    tenant,
-    actor,
-    contextId,
-    parentId,
-    kind,
+  const parent = parentId === null ? undefined : head.parent
+  const forkedAt = parent?.kind === 'fork' ? parent.at : 0
+  const kin = [parentId, parent?.kind ?? null, forkedAt] as const
+  const times = [head.createdAt, head.activeAt] as const
+  const row = db.get(INSERT_CONTEXT, tenant, actor, contextId, ...kin, ...times, forkedAt, derivedBy)
+  return {
+    id: row?.[0] as number,
+    head: { ...newHead(head.key, head.createdAt), ...(parent === undefined ? {} : { parent }) },
+    parentId: parentId ?? undefined,
     forkedAt,
-    head.createdAt,
-    head.activeAt,
-    forkedAt,
+    derivedSeq: forkedAt,
     derivedBy,
-  )
-  return findContext(db, head.key) as ContextRow
+  }
 }
 
-const ADVANCE = 'UPDATE context SET seq = ?, at = ?, claims = ?, renewed_at = ?, derived_seq = ? WHERE id = ?'
-const MOVE = `UPDATE context SET seq = ?, at = ?, claims = ?, renewed_at = ?, derived_seq = ?, turn = ?, status = ?, outcome = ?, epoch = ?,
-  driver = ?, lease_ms = ?, wake_at = ?, pending = ?, base = ?, active_at = ?, created_at = ? WHERE id = ?`
+const ADVANCE =
+  'UPDATE context SET seq = ?, at = ?, claims = ?, renewed_at = ?, derived_seq = ?, crc = ? WHERE id = ?'
+const MOVE = `UPDATE context SET seq = ?, at = ?, claims = ?, renewed_at = ?, derived_seq = ?, crc = ?, turn = ?, status = ?, outcome = ?,
+  epoch = ?, driver = ?, lease_ms = ?, wake_at = ?, pending = ?, base = ?, active_at = ?, created_at = ? WHERE id = ?`
 
 /** Writes a head. Most appends only advance it, and then no index of the table is touched. */
 export function updateHead(
   db: Database,
-  { id, head: old }: ContextRow,
+  context: ContextRow,
   change: { head: Head; derivedSeq: number },
 ): void {
+  const { id, head: old } = context
   const { head, derivedSeq } = change
   const renewedAt = head.lease?.renewedAt ?? null
+  const crc = seal(cellsOf({ ...context, head, derivedSeq }))
   if (onlyAdvanced(old, head)) {
-    db.run(ADVANCE, head.seq, head.at, head.claims, renewedAt, derivedSeq, id)
+    db.run(ADVANCE, head.seq, head.at, head.claims, renewedAt, derivedSeq, crc, id)
     return
   }
   const {
@@ -123,7 +214,7 @@ export function updateHead(
     createdAt,
   } = head
   const [driver, leaseMs] = [lease?.driver ?? null, lease?.leaseMs ?? null]
-  const hot = [head.seq, head.at, head.claims, renewedAt, derivedSeq] as const
+  const hot = [head.seq, head.at, head.claims, renewedAt, derivedSeq, crc] as const
   db.run(
     MOVE,
     ...hot,
@@ -148,13 +239,30 @@ function onlyAdvanced(a: Head, b: Head): boolean {
     a.pending === b.pending &&
     a.epoch === b.epoch &&
     a.lease?.driver === b.lease?.driver &&
+    a.lease?.leaseMs === b.lease?.leaseMs &&
     a.turn === b.turn &&
     a.wakeAt === b.wakeAt &&
     a.activeAt === b.activeAt &&
     a.outcome === b.outcome &&
     a.base === b.base &&
+    a.createdAt === b.createdAt &&
     a.seq > 0
   )
+}
+
+const PUT_CONTEXT = `INSERT OR REPLACE INTO context (id, tenant, actor, name, seq, at, turn, status, outcome, epoch, driver, renewed_at,
+  lease_ms, claims, wake_at, pending, base, parent, parent_kind, forked_at, created_at, active_at, derived_seq, derived_by, crc)
+  VALUES (${Array.from({ length: STORED + 1 }, () => '?').join(', ')})`
+
+/** Writes the whole row, whatever was there before. */
+export function putContext(db: Database, context: ContextRow): void {
+  const cells = cellsOf(context)
+  db.run(PUT_CONTEXT, ...cells.slice(0, STORED), seal(cells))
+}
+
+export function insertBase(db: Database, context: number, { upTo, seq }: BaseMark): void {
+  const cells = [context, upTo, seq] as const
+  db.run('INSERT INTO base (context, up_to, seq, crc) VALUES (?, ?, ?, ?)', ...cells, seal(cells))
 }
 
 interface Extra {
@@ -165,7 +273,7 @@ interface Extra {
   cuts?: readonly Cut[]
 }
 
-export const ENTRY_COLUMNS = 'seq, turn, at, type, v, data, extra, crc'
+export const ENTRY_COLUMNS = 'seq, turn, at, type, v, data, extra, crc, append'
 const INSERT_ENTRY =
   'INSERT INTO entry (context, seq, turn, at, type, v, data, extra, crc, append) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
@@ -176,18 +284,21 @@ export function insertEntry(
 ): void {
   const { json, cuts } = row.encoded
   const extra = extraOf(entry, cuts)
-  const crc = checksum(entry, json, extra ?? '')
+  const crc = checksum(entry, json, bound(row.context, row.append, extra))
   const { seq, turn, at, type, v } = entry
   db.run(INSERT_ENTRY, row.context, seq, turn, at, type, v, json, extra, crc, row.append)
 }
 
-/** An entry from a row of ENTRY_COLUMNS. Throws `entry-corrupt` if it is not what was written. */
-export function toEntry(
-  row: readonly Cell[],
-  key: ContextKey,
-  blob: (hash: string) => Uint8Array | undefined,
-): Entry {
-  const [seq, turn, at, type, v, json, extra, crc] = row as [
+/** Where a row was found: whose journal is being read, in which context the row lies, and that owner's blobs. */
+export interface Place {
+  readonly key: ContextKey
+  readonly context: number
+  readonly blob: (hash: string) => Uint8Array | undefined
+}
+
+/** An entry from a row of ENTRY_COLUMNS. Throws `entry-corrupt` if it is not what was written there. */
+export function toEntry(row: readonly Cell[], { key, context, blob }: Place): Entry {
+  const [seq, turn, at, type, v, json, extra, crc, append] = row as [
     number,
     number,
     number,
@@ -196,19 +307,31 @@ export function toEntry(
     string,
     string | null,
     number,
+    string | null,
   ]
   try {
     const { cuts = [], ...rest } = extra === null ? {} : (JSON.parse(extra) as Extra)
     const envelope = { seq, turn, at, type, v, ...rest }
-    if (checksum(envelope, json, extra ?? '') !== crc) throw new Error('its checksum does not match')
+    const sealed = checksum(envelope, json, bound(context, append, extra))
+    if (sealed !== crc || typeof json !== 'string') throw new Error('its checksum does not match')
     return { ...envelope, data: decode(json, cuts, blob) }
   } catch (cause) {
-    throw new HoldfastError('entry-corrupt', {
-      message: `Entry ${seq} of ${key.contextId} is damaged: ${(cause as Error).message}. Restore a backup, or read with { damaged: 'skip' } to get the rest.`,
-      details: { contextId: key.contextId, seq },
-      cause,
-    })
+    if (isTrouble(cause) && !isDamage(cause)) throw cause
+    throw damagedEntry(key, seq, cause as Error)
   }
+}
+
+export function damagedEntry(key: ContextKey, seq: number, cause: Error): HoldfastError {
+  return new HoldfastError('entry-corrupt', {
+    message: `Entry ${seq} of ${keyText(key)} is damaged: ${cause.message}. Restore a backup, or read with { damaged: 'skip' } to get the rest.`,
+    details: { contextId: key.contextId, seq },
+    cause,
+  })
+}
+
+/** What an entry's checksum covers beside the entry: the row belongs to this context and came with this append. */
+function bound(context: number, append: string | null, extra: string | null): string {
+  return `${context} ${append ?? ''}\n${extra ?? ''}`
 }
 
 function extraOf({ key, takes, refs, optional }: Entry, cuts: readonly Cut[]): string | null {

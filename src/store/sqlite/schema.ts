@@ -2,7 +2,7 @@
  * What the database file looks like, and how a file of an older version becomes one of this. A migration is one
  * transaction; a file that is newer, or that is somebody else's, is left untouched.
  */
-import type { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { HoldfastError } from '../../protocol/index.ts'
 
 /** "HDFT": tells our files from other people's. */
@@ -26,9 +26,10 @@ export const MIGRATIONS: readonly Migration[] = [
         wake_at INTEGER, pending INTEGER NOT NULL, base INTEGER NOT NULL,
         parent INTEGER, parent_kind TEXT, forked_at INTEGER NOT NULL,
         created_at INTEGER NOT NULL, active_at INTEGER NOT NULL,
-        derived_seq INTEGER NOT NULL, derived_by TEXT NOT NULL,
+        derived_seq INTEGER NOT NULL, derived_by TEXT NOT NULL, crc INTEGER NOT NULL,
         UNIQUE (tenant, actor, name)
       ) STRICT;
+      CREATE INDEX context_by_name ON context (name, actor, tenant);
       CREATE INDEX context_by_activity ON context (tenant, actor, active_at, id);
       CREATE INDEX context_by_status ON context (tenant, actor, status, active_at, id) WHERE status <> 'idle';
       CREATE INDEX context_by_parent ON context (parent, active_at, id) WHERE parent IS NOT NULL;
@@ -40,17 +41,17 @@ export const MIGRATIONS: readonly Migration[] = [
         turn INTEGER NOT NULL, at INTEGER NOT NULL, type TEXT NOT NULL, v INTEGER NOT NULL,
         data TEXT NOT NULL, extra TEXT, crc INTEGER NOT NULL, append TEXT,
         PRIMARY KEY (context, seq)
-      ) STRICT, WITHOUT ROWID;
+      ) STRICT;
 
       CREATE TABLE inbox (
         context INTEGER NOT NULL, key TEXT NOT NULL,
-        seq INTEGER NOT NULL, taken INTEGER NOT NULL, digest TEXT NOT NULL,
+        seq INTEGER NOT NULL, taken INTEGER NOT NULL, digest TEXT NOT NULL, crc INTEGER NOT NULL,
         PRIMARY KEY (context, key)
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX inbox_pending ON inbox (context, seq) WHERE taken = 0;
 
       CREATE TABLE base (
-        context INTEGER NOT NULL, up_to INTEGER NOT NULL, seq INTEGER NOT NULL,
+        context INTEGER NOT NULL, up_to INTEGER NOT NULL, seq INTEGER NOT NULL, crc INTEGER NOT NULL,
         PRIMARY KEY (context, up_to)
       ) STRICT, WITHOUT ROWID;
 
@@ -67,10 +68,12 @@ export const MIGRATIONS: readonly Migration[] = [
 
       CREATE TABLE derived (
         context INTEGER NOT NULL, idx TEXT NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL, value TEXT NOT NULL,
+        crc INTEGER NOT NULL,
         PRIMARY KEY (context, idx, key, seq)
       ) STRICT, WITHOUT ROWID;
       CREATE TABLE snapshot (
         context INTEGER NOT NULL, seq INTEGER NOT NULL, format INTEGER NOT NULL, state TEXT NOT NULL,
+        crc INTEGER NOT NULL,
         PRIMARY KEY (context, seq)
       ) STRICT, WITHOUT ROWID;
     `,
@@ -94,7 +97,21 @@ export function inspectFile(
   if (empty && application === 0) return { version: 0, empty }
   if (application !== APPLICATION_ID) throw foreign(path)
   if (version > supported) throw newer(path, version, supported)
+  if (version < 1 || empty) throw damaged(path)
   return { version, empty }
+}
+
+/** Each of our tables and indexes must be as it was made; what others have added is their business. */
+export function checkSchema(
+  db: DatabaseSync,
+  path: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): void {
+  const model = new DatabaseSync(':memory:')
+  for (const { up } of migrations) model.exec(up)
+  const [wanted, found] = [schemaOf(model), new Set(schemaOf(db))]
+  model.close()
+  if (!wanted.every((line) => found.has(line))) throw damaged(path)
 }
 
 /** Brings the file to the newest version, all steps in one transaction. Safe when several processes try at once. */
@@ -114,6 +131,18 @@ export function migrate(db: DatabaseSync, path: string, migrations: readonly Mig
 function pragma(db: DatabaseSync, name: string): number {
   const row = db.prepare(`PRAGMA ${name}`).get() ?? {}
   return Number(row[name])
+}
+
+function schemaOf(db: DatabaseSync): string[] {
+  const rows = db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema').all()
+  return rows.map((row) => JSON.stringify(Object.values(row)))
+}
+
+function damaged(path: string): HoldfastError {
+  return new HoldfastError('store-corrupt', {
+    message: `${path} is damaged: its tables are not those of its file format. It was left as it is: restore a backup, or copy what is intact into a new file with salvageSqlite().`,
+    details: { path },
+  })
 }
 
 function foreign(path: string): HoldfastError {

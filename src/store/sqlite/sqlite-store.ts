@@ -5,8 +5,6 @@
  * SQLite for its `data_version`, a counter in shared memory, every `pollMs` while somebody watches.
  */
 
-import { existsSync, renameSync, rmSync } from 'node:fs'
-import { backup as backupTo } from 'node:sqlite'
 import { type Clock, type Liveness, processLiveness, systemClock } from '../../base/index.ts'
 import {
   type ContextKey,
@@ -23,9 +21,12 @@ import type * as Port from '../port.ts'
 import { limitOf } from '../query.ts'
 import { checkRequest, refuseRenewal } from '../rules.ts'
 import { Bell, watchEntries } from '../watch.ts'
+import { backupFile } from './copy.ts'
 import { Database } from './database.ts'
+import { pendingInbox } from './inbox.ts'
 import * as reader from './reader.ts'
-import { type ContextRow, contextById, findContext } from './rows.ts'
+import { rebuild } from './repair.ts'
+import { type ContextRow, findContext } from './rows.ts'
 import * as writer from './writer.ts'
 
 export interface SqliteStoreOptions {
@@ -51,7 +52,15 @@ export interface SqliteStore extends Port.Store {
   readonly path: string
   /** Copies the whole file as of one moment, while everything goes on. The target must not exist. */
   backup(target: string): Promise<void>
+  /**
+   * Rewrites the file so that nothing of what was erased is left in the unused parts of its pages, where SQLite may
+   * have left copies when it moved rows about. `erase` does it by itself in files of up to 8 MB; in larger ones it
+   * takes about 10 ms per MB, during which nobody can write, and needs as much free disk as the file is large.
+   */
+  scrub(): Promise<void>
 }
+
+const SCRUBBED_AT_ONCE = 8 * 1024 * 1024
 
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): SqliteStore {
   return new FileStore(path, options)
@@ -70,6 +79,7 @@ class FileStore implements SqliteStore {
   constructor(path: string, options: SqliteStoreOptions) {
     const { synchronous = 'FULL', readOnly = false, busyMs = 10_000, maxBytes, pollMs = 100 } = options
     const { clock = systemClock, liveness = processLiveness } = options
+    checkOptions(options)
     this.path = path
     this.#pollMs = pollMs
     this.#db = new Database(path, { synchronous, readOnly, busyMs, maxBytes })
@@ -80,6 +90,7 @@ class FileStore implements SqliteStore {
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {
     this.#check(request.key)
+    if (request.parent !== undefined) this.#check({ ...request.key, contextId: request.parent })
     checkRequest(request)
     const encoded = encodeRequest(request)
     const receipt = await this.#db.write(() => writer.append(this.#desk, request, encoded))
@@ -94,8 +105,10 @@ class FileStore implements SqliteStore {
     if (refusal !== undefined) throw refusal
     if (isStale(context, this.#desk.judge().now))
       await this.#db.write(() => writer.renew(this.#desk, request))
-    const inbox = await this.#db.read(() => reader.pendingInbox(this.#db, context, request.since))
-    return { seq: context?.head.seq ?? 0, inbox }
+    return this.#db.read(() => {
+      const now = findContext(this.#db, request.key)
+      return { seq: now?.head.seq ?? 0, inbox: pendingInbox(this.#db, now, request.since) }
+    })
   }
 
   async head(key: ContextKey): Promise<Port.Head | undefined> {
@@ -106,12 +119,15 @@ class FileStore implements SqliteStore {
   async read(key: ContextKey, range: Port.ReadRange = {}): Promise<readonly Entry[]> {
     this.#check(key)
     if (range.turn !== undefined) await this.#catchUp(key)
-    return this.#db.read(() => reader.readEntries(this.#db, key, range))
+    return this.#db.read(() => {
+      const view = this.#view(key, range.turn !== undefined)
+      return view === undefined ? [] : reader.readEntries(this.#db, view, range)
+    })
   }
 
   async inbox(key: ContextKey): Promise<readonly Entry[]> {
     this.#check(key)
-    return this.#db.read(() => reader.pendingInbox(this.#db, findContext(this.#db, key), 0))
+    return this.#db.read(() => pendingInbox(this.#db, findContext(this.#db, key), 0))
   }
 
   async base(key: ContextKey): Promise<Entry | undefined> {
@@ -127,19 +143,23 @@ class FileStore implements SqliteStore {
     this.#check(key)
     await this.#catchUp(key)
     return this.#db.read(() => {
-      const context = findContext(this.#db, key)
-      return context === undefined
-        ? []
-        : reader.lookupRows(this.#db, reader.lineage(this.#db, context), query)
+      const view = this.#view(key, true)
+      return view === undefined ? [] : reader.lookupRows(this.#db, view, query)
     })
   }
 
   async *watch(key: ContextKey, options?: Port.WatchOptions): AsyncGenerator<Entry> {
-    this.#check(key)
     const read = async (from: number, limit: number) => {
-      if (this.#closed || (await this.head(key))?.status === 'erased') return { entries: [], ended: true }
-      return { entries: await this.read(key, { from, limit }), ended: false }
+      try {
+        if ((await this.head(key))?.status === 'erased') return { entries: [], ended: true }
+        return { entries: await this.read(key, { from, limit }), ended: false }
+      } catch (error) {
+        if (this.#closed) return { entries: [], ended: true }
+        throw error
+      }
     }
+    // A watch that begins on a closed store is refused; one that the closing meets ends.
+    await this.head(key)
     this.#startPolling()
     try {
       yield* watchEntries({ bell: this.#bell, key: keyText(key), read }, options)
@@ -207,27 +227,30 @@ class FileStore implements SqliteStore {
     this.#check(key)
     const erased = await this.#db.write(() => writer.erase(this.#desk, key))
     for (const gone of erased) this.#bell.ring(keyText(gone))
-    // The write-ahead log still holds the erased text until it is folded into the file.
-    if (erased.length > 0) await this.#db.read(() => this.#db.get('PRAGMA wal_checkpoint(TRUNCATE)'))
+    // Repeating an erase finishes what another process's reading may have prevented.
+    if (this.#db.size <= SCRUBBED_AT_ONCE) await this.scrub()
+    else await this.#db.emptyLog()
     return erased.length
+  }
+
+  async scrub(): Promise<void> {
+    await this.#db.rewrite()
+    await this.#db.emptyLog()
   }
 
   async rebuild(key: ContextKey): Promise<{ repaired: boolean; head: Port.Head | undefined }> {
     this.#check(key)
-    return this.#db.write(() => writer.rebuild(this.#desk, key))
+    return this.#db.write(() => rebuild(this.#desk, key))
   }
 
   async backup(target: string): Promise<void> {
-    if (existsSync(target))
-      throw new HoldfastError('exists', { message: `${target} exists. Back up to a new path.` })
-    const partial = `${target}.partial`
-    rmSync(partial, { force: true })
-    await backupTo(this.#db.raw, partial)
-    renameSync(partial, target)
+    await backupFile(this.path, target)
   }
 
   async close(): Promise<void> {
     this.#closed = true
+    // A watch that nobody reads any more never ends by itself; it must not keep the process alive.
+    clearInterval(this.#poll)
     this.#bell.ringAll()
     await this.#db.close()
   }
@@ -236,21 +259,21 @@ class FileStore implements SqliteStore {
     contextKey(key)
   }
 
-  async #catchUp(key: ContextKey): Promise<void> {
-    const behind = await this.#db.read(() => this.#behind(key))
-    if (behind.length === 0) return
-    await this.#db.write(() => {
-      for (const id of behind) writer.catchUp(this.#desk, contextById(this.#db, id))
-    })
+  /** A store that may not write computes what is missing each time it is asked. */
+  #view(key: ContextKey, indexed: boolean): reader.View | undefined {
+    const context = findContext(this.#db, key)
+    if (context === undefined) return undefined
+    const fresh = indexed && this.#db.readOnly ? writer.freshRows(this.#desk, context) : []
+    return reader.viewOf(this.#db, context, fresh)
   }
 
-  #behind(key: ContextKey): number[] {
-    const context = findContext(this.#db, key)
-    if (context === undefined) return []
-    const line = reader
-      .lineage(this.#db, context)
-      .segments.map(({ id }) => contextById(this.#db, id) as ContextRow)
-    return line.filter((link) => !writer.isCaughtUp(this.#desk, link)).map(({ id }) => id)
+  async #catchUp(key: ContextKey): Promise<void> {
+    if (this.#db.readOnly) return
+    const behind = await this.#db.read(() => {
+      const context = findContext(this.#db, key)
+      return context !== undefined && writer.lagging(this.#desk, context).length > 0
+    })
+    if (behind) await this.#db.write(() => writer.catchUp(this.#desk, key))
   }
 
   #startPolling(): void {
@@ -277,6 +300,16 @@ class FileStore implements SqliteStore {
     } catch (error) {
       return error
     }
+  }
+}
+
+function checkOptions({ synchronous, ...options }: SqliteStoreOptions): void {
+  if (synchronous !== undefined && !['FULL', 'NORMAL'].includes(synchronous))
+    throw new HoldfastError('invalid-option', { message: `synchronous must be 'FULL' or 'NORMAL'.` })
+  for (const name of ['busyMs', 'maxBytes', 'pollMs'] as const) {
+    const value = options[name] ?? 1
+    if (Number.isFinite(value) && value >= (name === 'busyMs' ? 0 : 1)) continue
+    throw new HoldfastError('invalid-option', { message: `${name} must be a positive number.` })
   }
 }
 

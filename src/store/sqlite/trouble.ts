@@ -1,5 +1,5 @@
-/** SQLite's error codes in the words of the Store port. */
-import { HoldfastError } from '../../protocol/index.ts'
+/** SQLite's error codes, and damage that SQLite cannot see, in the words of the Store port. */
+import { type ErrorCode, HoldfastError, type JsonObject } from '../../protocol/index.ts'
 
 const BUSY = 5
 const LOCKED = 6
@@ -8,75 +8,194 @@ const IOERR = 10
 const CORRUPT = 11
 const FULL = 13
 const CANTOPEN = 14
+const TOOBIG = 18
+const CONSTRAINT = 19
 const NOTADB = 26
+const IOERR_READ = 266
+const IOERR_SHORT_READ = 522
 const IOERR_WRITE = 778
+const IOERR_SHMSIZE = 4874
+const CONSTRAINT_NOTNULL = 1299
+const CONSTRAINT_DATATYPE = 3091
+
+/** A row that SQLite hands out without complaint and that is not what was written. */
+export class Damage extends Error {
+  readonly what: string
+  readonly details: JsonObject
+
+  constructor(what: string, details: JsonObject) {
+    super(`${what} is damaged`)
+    this.what = what
+    this.details = { ...details }
+  }
+}
+
+/** What SQLite reports as a result instead of an error. */
+export class Busy extends Error {
+  readonly errcode: number = BUSY
+}
+
+/** Did SQLite say it? */
+export function isTrouble(error: unknown): boolean {
+  return primary(error) !== undefined
+}
 
 export function isBusy(error: unknown): boolean {
   const code = primary(error)
   return code === BUSY || code === LOCKED
 }
 
+/** May SQLite not write here, or not even beside the file? */
+export function isNotWritable(error: unknown): boolean {
+  const code = primary(error)
+  return code === READONLY || code === CANTOPEN
+}
+
 export function isDamage(error: unknown): boolean {
   const code = primary(error)
-  return code === CORRUPT || code === NOTADB
+  return code === CORRUPT || code === NOTADB || error instanceof Damage || isUnreadableNumber(error)
 }
 
 /** What went wrong, said so that the reader knows what to do. Errors that are not SQLite's pass unchanged. */
 export function translate(error: unknown, path: string): unknown {
+  if (error instanceof Damage) return damagedRow(error, path)
+  if (isUnreadableNumber(error)) return damagedRow(new Damage('A number', {}), path)
   const code = primary(error)
-  if (code === undefined) return error
-  const said = (error as Error).message
-  const make = (
-    name: ConstructorParameters<typeof HoldfastError>[0],
-    message: string,
-    retry: 'never' | 'later' = 'never',
-  ) => new HoldfastError(name, { message, retry, cause: error, details: { path, sqlite: extended(error) } })
+  if (code === undefined && !isSystemError(error)) return error
+  const {
+    name,
+    says,
+    retry = 'never',
+  } = code === undefined ? systemVerdict(error as Error) : verdict(code, error as SqliteError)
+  return new HoldfastError(name, {
+    message: `${path} ${says}`,
+    retry,
+    details: { path, sqlite: extended(error) },
+    cause: error,
+  })
+}
+
+interface Verdict {
+  readonly name: ErrorCode
+  readonly says: string
+  readonly retry?: 'later'
+}
+
+interface SqliteError extends Error {
+  readonly errcode: number
+}
+
+function verdict(code: number, error: SqliteError): Verdict {
+  const said = error.message
   switch (code) {
     case BUSY:
     case LOCKED:
-      return make(
-        'store-busy',
-        `${path} is locked by another process and stayed so. Nothing was written; try again, or end the process that holds it.`,
-        'later',
-      )
+      return {
+        name: 'store-busy',
+        says: 'is locked by another process and stayed so. Nothing was written; try again, or end the process that holds it.',
+        retry: 'later',
+      }
     case READONLY:
-      return make(
-        'store-read-only',
-        `${path} cannot be written to (${said}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
-      )
+      return {
+        name: 'store-read-only',
+        says: `cannot be written to (${said}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
+      }
     case FULL:
-      return make(
-        'store-full',
-        `${path} cannot grow: the disk, or the size limit of the file, is full. Nothing was written; make room and try again.`,
-        'later',
-      )
+      return {
+        name: 'store-full',
+        says: 'cannot grow: the disk, or the size limit of the file, is full. Nothing was written; make room and try again.',
+        retry: 'later',
+      }
     case CORRUPT:
     case NOTADB:
-      return make(
-        'store-corrupt',
-        `${path} is damaged or not a SQLite database (${said}). It was left as it is: restore a backup, or copy what is intact into a new file with salvageSqlite().`,
-      )
-    case CANTOPEN:
-      return make(
-        'store-failed',
-        `${path} cannot be opened (${said}). Check that its folder exists and that this user may use it.`,
-      )
-    case IOERR:
-      if (extended(error) === IOERR_WRITE) {
-        return make(
-          'store-full',
-          `${path} could not be written (${said}): the disk is full, or the file has reached a size limit of the system. Nothing was written; make room and try again.`,
-          'later',
-        )
+      return {
+        name: 'store-corrupt',
+        says: `is damaged or not a SQLite database (${said}). It was left as it is: restore a backup, or copy what is intact into a new file with salvageSqlite().`,
       }
-      return make(
-        'ambiguous',
-        `${path} had an input/output error (${said}). What was being written may or may not be there; repeat the call with the same id.`,
-        'later',
-      )
+    case CANTOPEN:
+      return {
+        name: 'store-failed',
+        says: `cannot be opened (${said}). Check that its folder exists and that this user may use it.`,
+      }
+    case IOERR:
+      return ioVerdict(error)
+    case TOOBIG:
+      return { name: 'too-large', says: 'cannot hold a value of this size. Store it in smaller parts.' }
+    case CONSTRAINT:
+      return constraintVerdict(error)
     default:
-      return make('store-failed', `${path}: ${said}`)
+      return { name: 'store-failed', says: `reports an error (${said}).` }
   }
+}
+
+function systemVerdict({ message }: Error): Verdict {
+  const [said = ''] = message.split(',')
+  if (/^(EACCES|EPERM|EROFS)\b/.test(message)) {
+    return {
+      name: 'store-read-only',
+      says: `cannot be written to (${said}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
+    }
+  }
+  return {
+    name: 'store-failed',
+    says: `cannot be opened (${said}). Check the path and that this user may use it.`,
+  }
+}
+
+function ioVerdict({ errcode, message }: SqliteError): Verdict {
+  switch (errcode) {
+    case IOERR_WRITE:
+    case IOERR_SHMSIZE:
+      return {
+        name: 'store-full',
+        says: `could not be written (${message}): the disk is full, or the file has reached a size limit of the system. Nothing was written; make room and try again.`,
+        retry: 'later',
+      }
+    case IOERR_READ:
+    case IOERR_SHORT_READ:
+      return {
+        name: 'store-failed',
+        says: `could not be read (${message}). Nothing was written; check the disk, then try again.`,
+        retry: 'later',
+      }
+    default:
+      return {
+        name: 'ambiguous',
+        says: `had an input/output error (${message}). What was being written may or may not be there; repeat the call with the same id.`,
+        retry: 'later',
+      }
+  }
+}
+
+function constraintVerdict({ errcode, message }: SqliteError): Verdict {
+  if (errcode === CONSTRAINT_DATATYPE || errcode === CONSTRAINT_NOTNULL) {
+    return {
+      name: 'invalid-entry',
+      says: `cannot hold this value (${message}). Nothing was written; numbers must be whole, texts must be strings.`,
+    }
+  }
+  return {
+    name: 'store-corrupt',
+    says: `holds a row where none should be (${message}). Nothing was written: restore a backup, or copy what is intact into a new file with salvageSqlite().`,
+  }
+}
+
+function damagedRow({ what, details, cause }: Damage, path: string): HoldfastError {
+  return new HoldfastError('store-corrupt', {
+    message: `${what} in ${path} is damaged. Nothing was changed. Call rebuild() on the conversation, which computes it anew from the entries; if that fails too, restore a backup or use salvageSqlite().`,
+    details: { ...details, path },
+    cause,
+  })
+}
+
+/** Nothing that is ever stored is outside the safe integers; a damaged cell may be, and Node refuses to read it. */
+function isUnreadableNumber(error: unknown): boolean {
+  return error instanceof RangeError && (error as NodeJS.ErrnoException).code === 'ERR_OUT_OF_RANGE'
+}
+
+/** An error of the operating system, as the functions of `node:fs` throw it. */
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string'
 }
 
 function extended(error: unknown): number | undefined {

@@ -1,15 +1,28 @@
 /** Writing: everything here runs inside a transaction of `Database.write`. */
-import { type ContextKey, type Entry, HoldfastError, type Owner } from '../../protocol/index.ts'
+import { type ContextKey, type Entry, type JsonObject, type Owner } from '../../protocol/index.ts'
 import type { Derivation } from '../derive.ts'
-import { digestOf, type Encoded, type EncodedData, encode } from '../encode.ts'
-import { advanceHead } from '../head.ts'
-import { baseEntry, forkEntry, forkHead, headFrom, sameHead } from '../history.ts'
+import { decode, type Encoded, type EncodedData, encode, hashOf, inboxDigest } from '../encode.ts'
+import { advanceHead, newHead } from '../head.ts'
+import { baseEntry, forkEntry, forkHead } from '../history.ts'
 import type { LeaseJudge } from '../lease.ts'
 import type * as Port from '../port.ts'
-import { decideAppend, type InboxFact, orphan, refuseRenewal } from '../rules.ts'
+import { decideAppend, epochOf, missingBlob, orphan, refuseRenewal } from '../rules.ts'
 import type { Database } from './database.ts'
-import { entryAt, lineage, ownEntries, pendingInbox, turnOf } from './reader.ts'
-import { type ContextRow, contextById, findContext, insertContext, insertEntry, updateHead } from './rows.ts'
+import { fileEntry, inboxFacts, pendingInbox } from './inbox.ts'
+import { entryAt, type FreshRow, lineage, ownEntries, turnOf, viewOf } from './reader.ts'
+import {
+  type ContextRow,
+  contextById,
+  findContext,
+  insertBase,
+  insertContext,
+  insertEntry,
+  putContext,
+  suspectById,
+  suspectContext,
+  updateHead,
+} from './rows.ts'
+import { seal } from './seal.ts'
 
 /** What every writing function needs. */
 export interface Desk {
@@ -25,7 +38,7 @@ const KEPT_SNAPSHOTS = 4
 export function append(desk: Desk, request: Port.AppendRequest, encoded: EncodedData): Port.Receipt {
   const { db } = desk
   const context = findContext(db, request.key)
-  const digest = (type: string, data: object) => digestOf(type, (encoded.get(data as never) as Encoded).json)
+  const digest = (type: string, data: object) => inboxDigest(type, encoded.get(data as never) as Encoded)
   const facts = {
     head: context?.head,
     earlier: hasAppend(db, context, request),
@@ -34,14 +47,20 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
   const decision = decideAppend(request, facts, { ...desk.judge(), digestOf: digest })
   if (decision.kind === 'refused') throw decision.error
   if (decision.kind === 'repeated') return repeatedReceipt(db, context as ContextRow, request)
-  const { entries, head } = decision
+  const { head } = decision
+  const texts = decision.entries.map(({ type, data }) => encoded.get(data) ?? encode(type, data))
+  // Receipts and derived rows are made from what a reader will get, not from what the caller still holds.
+  const entries = decision.entries.map((entry, i) => ({ ...entry, data: decoded(texts[i] as Encoded) }))
   let target = context
   if (entries.length > 0) {
     target ??= insertContext(db, head, { parentId: parentOf(db, head), derivedBy: desk.derivedBy })
-    for (const entry of entries) {
-      const text = encoded.get(entry.data) ?? encode(entry.type, entry.data)
-      const edge = entry === entries[0] || entry === entries.at(-1)
-      writeEntry(desk, target, { entry, encoded: text, append: edge ? request.id : null })
+    for (const [i, entry] of entries.entries()) {
+      const edge = i === 0 || i === entries.length - 1
+      writeEntry(desk, target, {
+        entry,
+        encoded: texts[i] as Encoded,
+        append: edge ? request.id : null,
+      })
     }
     advance(desk, target, { head, entries })
   }
@@ -51,11 +70,17 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
   return { first, last: first + entries.length - 1, at, epoch: head.epoch, entries, inbox, repeated: false }
 }
 
+function decoded({ json, cuts, blobs }: Encoded): JsonObject {
+  return decode(json, cuts, (hash) => blobs.get(hash))
+}
+
 export function renew(desk: Desk, request: Port.RenewRequest): void {
   const context = findContext(desk.db, request.key)
   const refusal = refuseRenewal(request, context?.head)
   if (refusal !== undefined) throw refusal
-  desk.db.run('UPDATE context SET renewed_at = ? WHERE id = ?', desk.judge().now, (context as ContextRow).id)
+  const { head, derivedSeq } = context as ContextRow
+  const lease = head.lease && { ...head.lease, renewedAt: desk.judge().now }
+  updateHead(desk.db, context as ContextRow, { head: { ...head, ...(lease && { lease }) }, derivedSeq })
 }
 
 export function fork(desk: Desk, request: Port.ForkRequest): Port.Receipt {
@@ -83,7 +108,7 @@ export function fork(desk: Desk, request: Port.ForkRequest): Port.Receipt {
 export function prune(desk: Desk, request: Port.PruneRequest): Port.PruneReceipt {
   const { db } = desk
   // Rows of the derived indexes outlive the entries that they came from, so they must all be there first.
-  const context = catchUp(desk, findContext(db, request.key))
+  const context = catchUp(desk, request.key)
   const needed = context && oldestNeeded(db, context, request.upTo)
   const entry = baseEntry(
     request,
@@ -92,7 +117,7 @@ export function prune(desk: Desk, request: Port.PruneRequest): Port.PruneReceipt
   )
   if (context === undefined || entry === undefined) return { deleted: 0, base: context?.head.base ?? 0 }
   writeEntry(desk, context, { entry, encoded: encode(entry.type, entry.data), append: null })
-  db.run('INSERT INTO base (context, up_to, seq) VALUES (?, ?, ?)', context.id, request.upTo, entry.seq)
+  insertBase(db, context.id, { upTo: request.upTo, seq: entry.seq })
   advance(desk, context, { head: advanceHead(context.head, entry), entries: [entry] })
   const gone = { context: context.id, above: forkPoint(db, context.id), upTo: request.upTo }
   dropBlobs(db, gone)
@@ -100,65 +125,75 @@ export function prune(desk: Desk, request: Port.PruneRequest): Port.PruneReceipt
   return { deleted: db.run(sql, gone.context, gone.above, gone.upTo), base: request.upTo }
 }
 
-/** Returns the keys of what is gone. */
+/** Returns the keys of what is gone. Damage is no reason to keep a conversation, so no row has to be intact. */
 export function erase(desk: Desk, key: ContextKey): ContextKey[] {
-  const context = findContext(desk.db, key)
+  const context = suspectContext(desk.db, key)?.row
   return context === undefined || context.head.status === 'erased' ? [] : eraseTree(desk, context)
 }
 
-export function rebuild(desk: Desk, key: ContextKey): { repaired: boolean; head: Port.Head | undefined } {
-  const { db } = desk
-  const context = findContext(db, key)
-  if (context === undefined || context.head.status === 'erased')
-    return { repaired: false, head: context?.head }
-  const [upTo = 0, seq] =
-    db.get('SELECT up_to, seq FROM base WHERE context = ? ORDER BY up_to DESC LIMIT 1', context.id) ?? []
-  const base = seq === undefined ? undefined : entryAt(db, key, { context: context.id, seq: seq as number })
-  const head = headFrom(context.head, base, ownEntries(db, context, upTo as number))
-  db.run('DELETE FROM derived WHERE context = ? AND seq > ?', context.id, upTo)
-  deriveFrom(desk, context, upTo as number)
-  if (head === undefined || sameHead(head, context.head)) return { repaired: false, head: context.head }
-  updateHead(db, context, { head, derivedSeq: head.seq })
-  return { repaired: true, head }
-}
-
-/** Derives what was appended by processes that keep other indexes; returns the row as it is then. */
-export function catchUp(desk: Desk, context: ContextRow | undefined): ContextRow | undefined {
-  if (context === undefined || isCaughtUp(desk, context)) return context
-  const above =
-    context.derivedBy === desk.derivedBy ? context.derivedSeq : Math.max(context.head.base, context.forkedAt)
-  deriveFrom(desk, context, above)
-  return contextById(desk.db, context.id)
+/** Derives what was appended by processes that keep other indexes, along the whole line; returns the row as it is then. */
+export function catchUp(desk: Desk, key: ContextKey): ContextRow | undefined {
+  const context = findContext(desk.db, key)
+  for (const link of context === undefined ? [] : lagging(desk, context)) {
+    for (const entry of ownEntries(desk.db, link, derivedUpTo(desk, link))) derive(desk, link.id, entry)
+    putContext(desk.db, { ...link, derivedSeq: link.head.seq, derivedBy: desk.derivedBy })
+  }
+  return findContext(desk.db, key)
 }
 
 export function isCaughtUp({ derivedBy }: Desk, context: ContextRow): boolean {
   return context.derivedBy === derivedBy && context.derivedSeq === context.head.seq
 }
 
+/** The contexts of a line whose derived rows are not all stored. */
+export function lagging(desk: Desk, context: ContextRow): ContextRow[] {
+  return lineage(desk.db, context)
+    .segments.map(({ id }) => contextById(desk.db, id) as ContextRow)
+    .filter((link) => !isCaughtUp(desk, link))
+}
+
+/** What `catchUp` would store, for a reader that may not write. */
+export function freshRows(desk: Desk, context: ContextRow): FreshRow[] {
+  return lagging(desk, context).flatMap((link) =>
+    [...ownEntries(desk.db, link, derivedUpTo(desk, link))]
+      .reverse()
+      .flatMap((entry) =>
+        desk.derivations.flatMap(({ index, rows }) =>
+          rows(entry).map((row) => ({ context: link.id, index, row: { ...row, seq: entry.seq } })),
+        ),
+      ),
+  )
+}
+
 export function saveSnapshot({ db }: Desk, key: ContextKey, snapshot: Port.Snapshot): void {
   const context = findContext(db, key)
   if (context === undefined || context.head.status === 'erased' || snapshot.seq > context.head.seq) return
+  const { seq, format } = snapshot
   const state = JSON.stringify(snapshot.state)
-  db.run(
-    'INSERT OR REPLACE INTO snapshot (context, seq, format, state) VALUES (?, ?, ?, ?)',
-    context.id,
-    snapshot.seq,
-    snapshot.format,
-    state,
-  )
+  const put = 'INSERT OR REPLACE INTO snapshot (context, seq, format, state, crc) VALUES (?, ?, ?, ?, ?)'
+  db.run(put, context.id, seq, format, state, seal([context.id, format, seq, state]))
   const old =
     'DELETE FROM snapshot WHERE context = ? AND seq NOT IN (SELECT seq FROM snapshot WHERE context = ? ORDER BY seq DESC LIMIT ?)'
   db.run(old, context.id, context.id, KEPT_SNAPSHOTS)
 }
 
+/** Bytes that are there already are kept, unless they are damaged: what is acknowledged can be read. */
 export function putBlob(
   db: Database,
   owner: Owner,
   blob: { hash: string; bytes: Uint8Array; at: number },
 ): number {
-  const put =
-    'INSERT INTO blob (tenant, actor, hash, at, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = excluded.at RETURNING id'
-  return db.get(put, owner.tenant, owner.actor, blob.hash, blob.at, blob.bytes)?.[0] as number
+  const { tenant, actor } = owner
+  const find = 'SELECT id, data FROM blob WHERE tenant = ? AND actor = ? AND hash = ?'
+  const [id, data] = db.get(find, tenant, actor, blob.hash) ?? []
+  if (typeof id !== 'number') {
+    const put = 'INSERT INTO blob (tenant, actor, hash, at, data) VALUES (?, ?, ?, ?, ?) RETURNING id'
+    return db.get(put, tenant, actor, blob.hash, blob.at, blob.bytes)?.[0] as number
+  }
+  const intact = data instanceof Uint8Array && hashOf(data) === blob.hash
+  if (intact) db.run('UPDATE blob SET at = ? WHERE id = ?', blob.at, id)
+  else db.run('UPDATE blob SET at = ?, data = ? WHERE id = ?', blob.at, blob.bytes, id)
+  return id
 }
 
 interface Writing {
@@ -167,11 +202,9 @@ interface Writing {
   readonly append: string | null
 }
 
-function writeEntry(
-  { db }: Desk,
-  { id, head: { key } }: ContextRow,
-  { entry, encoded, append: appendId }: Writing,
-): void {
+function writeEntry({ db }: Desk, context: ContextRow, { entry, encoded, append: appendId }: Writing): void {
+  const { id } = context
+  const { key } = context.head
   for (const [hash, bytes] of encoded.blobs)
     useBlob(db, { id, seq: entry.seq, blob: putBlob(db, key, { hash, bytes, at: entry.at }) })
   for (const hash of entry.refs ?? []) {
@@ -181,16 +214,11 @@ function writeEntry(
       key.actor,
       hash,
     )
-    if (blob === undefined) throw missingBlob(hash, key.contextId)
+    if (blob === undefined) throw missingBlob(hash, key)
     useBlob(db, { id, seq: entry.seq, blob: blob[0] as number })
   }
   insertEntry(db, entry, { context: id, encoded, append: appendId })
-  if (entry.key !== undefined) {
-    const post = 'INSERT INTO inbox (context, key, seq, taken, digest) VALUES (?, ?, ?, 0, ?)'
-    db.run(post, id, entry.key, entry.seq, digestOf(entry.type, encoded.json))
-  }
-  for (const seq of entry.takes ?? [])
-    db.run('UPDATE inbox SET taken = ? WHERE context = ? AND seq = ? AND taken = 0', entry.seq, id, seq)
+  fileEntry(db, context, { entry, encoded })
 }
 
 function useBlob(db: Database, { id, seq, blob }: { id: number; seq: number; blob: number }): void {
@@ -208,18 +236,21 @@ function advance(
   updateHead(desk.db, context, { head, derivedSeq: upToDate ? head.seq : context.derivedSeq })
 }
 
-function derive({ db, derivations }: Desk, context: number, entry: Entry): void {
+export function derive({ db, derivations }: Desk, context: number, entry: Entry): void {
   for (const { index, rows } of derivations) {
     for (const { key, value } of rows(entry)) {
-      const put = 'INSERT OR REPLACE INTO derived (context, idx, key, seq, value) VALUES (?, ?, ?, ?, ?)'
-      db.run(put, context, index, key, entry.seq, JSON.stringify(value))
+      const put =
+        'INSERT OR REPLACE INTO derived (context, idx, key, seq, value, crc) VALUES (?, ?, ?, ?, ?, ?)'
+      const cells = [context, index, key, entry.seq, JSON.stringify(value)] as const
+      db.run(put, ...cells, seal(cells))
     }
   }
 }
 
-function deriveFrom(desk: Desk, context: ContextRow, above: number): void {
-  for (const entry of ownEntries(desk.db, context, above)) derive(desk, context.id, entry)
-  desk.db.run('UPDATE context SET derived_seq = seq, derived_by = ? WHERE id = ?', desk.derivedBy, context.id)
+/** Up to where the stored rows of the derived indexes are known to be whole. */
+function derivedUpTo({ derivedBy }: Desk, context: ContextRow): number {
+  if (context.derivedBy === derivedBy) return context.derivedSeq
+  return Math.max(context.head.base, context.forkedAt)
 }
 
 function hasAppend(
@@ -234,34 +265,13 @@ function hasAppend(
   )
 }
 
-function inboxFacts(
-  db: Database,
-  context: ContextRow | undefined,
-  request: Port.AppendRequest,
-): Map<string, InboxFact> {
-  const facts = new Map<string, InboxFact>()
-  if (context === undefined) return facts
-  const posts = (request.inbox ?? []).map(({ key }) => key)
-  const takes = (request.entries ?? []).flatMap((entry) => entry.takes ?? [])
-  for (const key of new Set([...posts, ...takes])) {
-    const row = db.get('SELECT seq, taken, digest FROM inbox WHERE context = ? AND key = ?', context.id, key)
-    if (row !== undefined)
-      facts.set(key, { seq: row[0] as number, taken: row[1] as number, digest: row[2] as string })
-  }
-  return facts
-}
-
-function repeatedReceipt(
-  db: Database,
-  context: ContextRow,
-  { id, since, key }: Port.AppendRequest,
-): Port.Receipt {
+function repeatedReceipt(db: Database, context: ContextRow, request: Port.AppendRequest): Port.Receipt {
+  const { id, since, key } = request
   const bounds = 'SELECT min(seq), max(seq) FROM entry WHERE context = ? AND seq > ? AND append = ?'
   const [first, last] = db.get(bounds, context.id, since, id) as [number, number]
   const positions = Array.from({ length: last - first + 1 }, (_, i) => first + i)
-  const entries = positions.map((seq) => entryAt(db, key, { context: context.id, seq }) as Entry)
-  const epoch =
-    (entries.find(({ type }) => type === 'claim')?.data['epoch'] as number | undefined) ?? context.head.epoch
+  const entries = positions.map((seq) => entryAt(db, key, { context: context.id, seq }))
+  const epoch = epochOf(request, entries, context.head)
   const inbox = pendingInbox(db, context, since)
   return { first, last, at: entries[0]?.at ?? 0, epoch, entries, inbox, repeated: true }
 }
@@ -278,7 +288,7 @@ function oldestNeeded(db: Database, context: ContextRow, upTo: number): number |
   const [waiting] = db.get(inbox, context.id, upTo) ?? []
   const { status, turn } = context.head
   const open =
-    status === 'running' || status === 'paused' ? turnOf(db, lineage(db, context), turn)?.from : undefined
+    status === 'running' || status === 'paused' ? turnOf(db, viewOf(db, context), turn)?.from : undefined
   const positions = [waiting, open].filter((seq) => typeof seq === 'number')
   return positions.length === 0 ? undefined : Math.min(...positions)
 }
@@ -288,31 +298,34 @@ function forkPoint(db: Database, context: number): number {
   return (db.get(sql, context)?.[0] as number | null) ?? 0
 }
 
-function eraseTree(desk: Desk, { id, head }: ContextRow): ContextKey[] {
+function eraseTree(desk: Desk, context: ContextRow): ContextKey[] {
   const { db } = desk
-  const children = db
+  const { id, head } = context
+  const below = db
     .all('SELECT id FROM context WHERE parent = ?', id)
-    .map(([child]) => contextById(db, child as number) as ContextRow)
-  const below = children
-    .filter((child) => child.head.status !== 'erased')
-    .flatMap((child) => eraseTree(desk, child))
-  dropBlobs(db, { context: id, above: 0, upTo: Number.MAX_SAFE_INTEGER })
+    .map(([child]) => suspectById(db, child as number))
+    .filter((child) => child !== undefined && child.head.status !== 'erased')
+    .flatMap((child) => (child === undefined ? [] : eraseTree(desk, child)))
   for (const table of ['entry', 'inbox', 'base', 'derived', 'snapshot'])
     db.run(`DELETE FROM ${table} WHERE context = ?`, id)
-  const { now } = desk.judge()
-  db.run(ENTOMB, Math.max(now, head.at), now, id)
+  dropBlobs(db, { context: id, above: 0, upTo: Number.MAX_SAFE_INTEGER })
+  putContext(db, { ...context, head: tombstone(head, desk.judge().now), derivedSeq: head.seq })
   return [head.key, ...below]
 }
 
-const ENTOMB = `UPDATE context SET status = 'erased', outcome = NULL, driver = NULL, renewed_at = NULL, lease_ms = NULL, wake_at = NULL,
-  claims = 0, pending = 0, base = seq, at = ?, active_at = ?, derived_seq = seq WHERE id = ?`
+function tombstone(head: Port.Head, now: number): Port.Head {
+  const { key, seq, turn, epoch, createdAt, parent } = head
+  const last = { seq, turn, epoch, createdAt, base: seq, at: Math.max(now, head.at), activeAt: now }
+  return { ...newHead(key, now), ...last, status: 'erased', ...(parent && { parent }) }
+}
 
-/** Forgets that a stretch of entries used blobs, and deletes the blobs that nothing else uses. */
+/** Forgets that a stretch of entries, its bases aside, used blobs, and deletes the blobs that nothing else uses. */
 function dropBlobs(
   db: Database,
   { context, above, upTo }: { context: number; above: number; upTo: number },
 ): void {
-  const stretch = 'context = ? AND seq > ? AND seq <= ?'
+  const stretch =
+    'context = ? AND seq > ? AND seq <= ? AND NOT EXISTS (SELECT 1 FROM base b WHERE b.context = blob_use.context AND b.seq = blob_use.seq)'
   const blobs = db.all(`SELECT DISTINCT blob FROM blob_use WHERE ${stretch}`, context, above, upTo)
   db.run(`DELETE FROM blob_use WHERE ${stretch}`, context, above, upTo)
   for (const [blob] of blobs)
@@ -320,11 +333,4 @@ function dropBlobs(
       'DELETE FROM blob WHERE id = ? AND NOT EXISTS (SELECT 1 FROM blob_use WHERE blob_use.blob = blob.id)',
       blob as number,
     )
-}
-
-function missingBlob(hash: string, contextId: string): HoldfastError {
-  return new HoldfastError('invalid-entry', {
-    message: `An entry for ${contextId} names blob ${hash}, which is not stored. Put the blob first, then append.`,
-    details: { hash },
-  })
 }

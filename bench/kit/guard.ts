@@ -1,0 +1,51 @@
+/**
+ * The guard of the budgets in CI. It fails only on what no noise explains: a ratio that misses its budget by a factor
+ * of two, several times in a row. What is not noisy gets no such margin.
+ */
+import { styleText } from 'node:util'
+import { budgetText, type Case, isWithin, type Lab, type Row } from './result.ts'
+import { digits } from './table.ts'
+
+const MARGIN = 2
+const ATTEMPTS = 3
+
+/** True if every budget holds. Says on the way what it found. */
+export async function guard(cases: readonly Case[], lab: Lab): Promise<boolean> {
+  const missed: string[] = []
+  for (const item of cases) {
+    let failed = await failures(item, lab)
+    for (let attempt = 2; attempt <= ATTEMPTS && failed.length > 0; attempt++) {
+      const again = await failures(item, lab)
+      failed = failed.filter(({ what }) => again.some((row) => row.what === what))
+    }
+    missed.push(...failed.map((row) => `${item.name}: ${rowText(row)}`))
+  }
+  for (const line of missed)
+    console.error(
+      styleText('red', `Over budget in ${ATTEMPTS} attempts: ${line}`, { stream: process.stderr }),
+    )
+  return missed.length === 0
+}
+
+async function failures(item: Case, lab: Lab): Promise<Row[]> {
+  const started = performance.now()
+  const rows = (await item.run(lab)).filter(({ budget }) => budget !== undefined)
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  const failed = rows.filter((row) => !isWithin(row, marginOf(row)))
+  for (const row of rows) {
+    const mark = failed.includes(row) ? styleText('red', 'OVER') : styleText('green', 'ok  ')
+    console.log(`${mark} ${item.name.padEnd(8)} ${rowText(row)}   ${styleText('dim', `${seconds} s`)}`)
+  }
+  return failed
+}
+
+function rowText(row: Row): string {
+  const { what, ratio, budget } = row
+  if (ratio === undefined || budget === undefined) return what
+  const limits = `budget ${budgetText(budget)}, guarded at ${budgetText(budget, marginOf(row))}`
+  return `${what}: ${digits(ratio.median)}x; ${limits}`
+}
+
+function marginOf({ exact }: Row): number {
+  return exact === true ? 1 : MARGIN
+}

@@ -1,0 +1,18 @@
+/**
+ * `npm run properties`: the journal's properties on many random histories instead of the few of `npm test`.
+ * The number of runs, spread over all properties and both stores, is the first argument; 10,000 if not given.
+ * A failure prints a seed; `HOLDFAST_SEED=…` in the environment tries it again.
+ */
+import { runStep } from './step.ts'
+
+const runs = Number(process.argv[2] ?? 10_000)
+if (!Number.isSafeInteger(runs) || runs < 1)
+  throw new Error(`The number of runs must be a whole number, not ${process.argv[2]}`)
+
+process.env['HOLDFAST_RUNS'] = String(runs)
+const { ok, seconds } = await runStep(
+  { name: 'properties', command: ['vitest', 'run', 'test/journal'] },
+  'loud',
+)
+console.log(`${runs} runs in ${seconds.toFixed(0)} s`)
+if (!ok) process.exitCode = 1

@@ -1,0 +1,354 @@
+/** The fold, entry by entry: what each type changes in a session, and what it leaves alone. */
+import { describe, expect, it } from 'vitest'
+import type { Entry, EntryData, EntryType } from '../protocol/index.ts'
+import { fold, messageCount } from './fold.ts'
+import { newSession, type OpenTurn, type Session } from './session.ts'
+
+const principal = { tenant: 't', actor: 'a' }
+const usage = { inputTokens: 5, outputTokens: 2, cachedTokens: 1, costUsd: 0.5 }
+const noUsage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 }
+
+/** Entries from parts, numbered from 1, a second apart. */
+function journal(...parts: readonly Part[]): Entry[] {
+  return parts.map(([type, data, more], index) => ({
+    seq: index + 1,
+    turn: 1,
+    at: 1000 * (index + 1),
+    type,
+    v: 1,
+    data: data as Entry['data'],
+    ...more,
+  }))
+}
+
+type Part = { [T in EntryType]: readonly [T, EntryData[T], Partial<Entry>?] }[EntryType]
+
+const input: Part = ['input', { message: 'Hello' }, { turn: 0, key: 'k' }]
+const claim: Part = ['claim', { epoch: 3, driver: 'd', leaseMs: 1000, attempt: 2 }]
+const start: Part = [
+  'turn.start',
+  { principal, limits: { iterations: 4 }, metadata: { from: 'cli' } },
+  { takes: [1] },
+]
+const thinking: Part = ['model.start', { model: 'm', iteration: 1 }]
+const asking: Part = [
+  'model.end',
+  {
+    content: [
+      { type: 'text', text: 'Let me see.' },
+      { type: 'tool-call', callId: 'a', providerId: 'p', tool: 'look', args: { at: 1 } },
+      { type: 'tool-call', callId: 'b', tool: 'look', args: { at: 2 } },
+    ],
+    finish: 'tools',
+    usage,
+  },
+]
+const startOf = (callId: string): Part => [
+  'tool.start',
+  { callId, tool: 'look', args: { at: 'edited' }, idempotencyKey: `i-${callId}`, replay: 'safe' },
+]
+const endOf = (callId: string): Part => ['tool.end', { callId, status: 'ok', output: 'seen' }]
+const end: Part = ['turn.end', { outcome: 'stop', usage, durationMs: 3 }]
+
+/** Position, time and birth belong to every entry and are looked at once. */
+function foldOf(...parts: readonly Part[]): Omit<Session, 'seq' | 'at' | 'createdAt' | 'activeAt'> {
+  const { seq: _, at: __, createdAt: ___, activeAt: ____, ...rest } = fold(journal(...parts))
+  return rest
+}
+
+function openAfter(...parts: readonly Part[]): OpenTurn | undefined {
+  return fold(journal(input, claim, start, ...parts)).open
+}
+
+function cases(...parts: readonly Part[]): { type: EntryType; part: Part }[] {
+  return parts.map((part) => ({ type: part[0], part }))
+}
+
+describe('a session', () => {
+  it('is new before the first entry', () => {
+    expect(fold([])).toEqual(newSession())
+    expect(newSession()).toEqual({
+      seq: 0,
+      at: 0,
+      createdAt: 0,
+      activeAt: 0,
+      turn: 0,
+      epoch: 0,
+      claims: 0,
+      window: { from: 1, messages: 0 },
+      totals: { turns: 0, messages: 0, modelCalls: 0, toolCalls: 0, usage: noUsage },
+    })
+  })
+
+  it('is born with the first entry and active since the last start of a turn', () => {
+    expect(fold(journal(input))).toMatchObject({ seq: 1, at: 1000, createdAt: 1000, activeAt: 1000 })
+    expect(fold(journal(input, claim, start, end))).toMatchObject({
+      seq: 4,
+      at: 4000,
+      createdAt: 1000,
+      activeAt: 3000,
+    })
+  })
+
+  it.each(
+    cases(
+      input,
+      ['answer', { requestId: 'r', value: true }, { turn: 0, key: 'k' }],
+      ['cancel', { turn: 1 }, { turn: 0, key: 'k' }],
+      ['late-result', { callId: 'a', status: 'ok', output: 1 }, { turn: 0, key: 'k' }],
+    ),
+  )('ignores $type until it is taken (R2)', ({ part }) => {
+    const before = foldOf(input, claim, start, thinking, asking)
+    expect(foldOf(input, claim, start, thinking, asking, part)).toEqual(before)
+  })
+
+  it.each(
+    cases(
+      ['release', { reason: 'pause' }],
+      ['warning', { code: 'w', message: 'odd' }],
+      ['tool.late', { callId: 'a', status: 'ok', output: 1 }],
+      ['take', { as: 'nothing' }, { takes: [1] }],
+      ['base', { upTo: 2, position: {} as never, session: {} }],
+    ),
+  )('is not changed by $type within a turn', ({ part }) => {
+    const before = foldOf(input, claim, start, thinking, asking)
+    expect(foldOf(input, claim, start, thinking, asking, part)).toEqual(before)
+  })
+})
+
+describe('ownership', () => {
+  it('is the newest claim, with its number of attempts', () => {
+    expect(foldOf(claim)).toMatchObject({ epoch: 3, claims: 2, turn: 0 })
+  })
+
+  it.each(
+    cases(
+      ['release', { reason: 'r' }],
+      thinking,
+      startOf('a'),
+      ['warning', { code: 'w', message: 'm' }],
+      input,
+      ['base', { upTo: 1, position: {} as never, session: {} }],
+    ),
+  )('leads nowhere with $type (R7)', ({ part }) => {
+    expect(foldOf(claim, part).claims).toBe(2)
+  })
+
+  it.each(
+    cases(
+      start,
+      ['take', { as: 'nothing' }],
+      ['note', { text: 't', from: 'f' }],
+      ['phase', { name: 'p' }],
+      asking,
+      endOf('a'),
+      end,
+      ['clear', {}],
+    ),
+  )('leads somewhere with $type (R7)', ({ part }) => {
+    expect(foldOf(claim, part).claims).toBe(0)
+  })
+
+  it('ends the model call of the owner before', () => {
+    expect(openAfter(thinking)?.thinking).toBe(true)
+    expect(openAfter(thinking, claim)?.thinking).toBe(false)
+  })
+})
+
+describe('a turn', () => {
+  it('opens with who asks, limits and metadata', () => {
+    expect(foldOf(input, claim, start)).toEqual({
+      turn: 1,
+      epoch: 3,
+      claims: 0,
+      open: {
+        turn: 1,
+        startSeq: 3,
+        startedAt: 3000,
+        principal,
+        limits: { iterations: 4 },
+        metadata: { from: 'cli' },
+        iteration: 0,
+        thinking: false,
+        calls: [],
+        requests: [],
+        usage: noUsage,
+        toolCalls: 0,
+      },
+      window: { from: 1, messages: 1 },
+      totals: { turns: 1, messages: 1, modelCalls: 0, toolCalls: 0, usage: noUsage },
+    })
+  })
+
+  it('closes with its outcome and leaves nothing open', () => {
+    expect(foldOf(input, claim, start, thinking, asking, startOf('a'), end)).toEqual({
+      turn: 1,
+      epoch: 3,
+      claims: 0,
+      outcome: 'stop',
+      window: { from: 1, messages: 2 },
+      totals: { turns: 1, messages: 2, modelCalls: 1, toolCalls: 1, usage },
+    })
+  })
+
+  it('remembers the last phase until the next model call (R8)', () => {
+    expect(openAfter(['phase', { name: 'beforeLlm' }])?.phase).toBe('beforeLlm')
+    expect(openAfter(['phase', { name: 'beforeLlm' }], ['phase', { name: 'other' }])?.phase).toBe('other')
+    expect(openAfter(['phase', { name: 'beforeLlm' }], thinking)).not.toHaveProperty('phase')
+  })
+
+  it('counts iterations and model calls apart', () => {
+    const again: Part = ['model.start', { model: 'm', iteration: 1, attempt: 2 }]
+    const failed: Part = ['model.end', { content: [], finish: 'error', error: { code: 'overloaded' } }]
+    expect(openAfter(thinking, failed, again)).toMatchObject({ iteration: 1, thinking: true, usage: noUsage })
+    expect(foldOf(input, claim, start, thinking, failed, again).totals.modelCalls).toBe(2)
+  })
+})
+
+describe('a round', () => {
+  it('opens with what the model asked for', () => {
+    expect(openAfter(thinking, asking)).toMatchObject({
+      thinking: false,
+      usage,
+      calls: [
+        { callId: 'a', tool: 'look', state: 'requested', args: { at: 1 } },
+        { callId: 'b', tool: 'look', state: 'requested', args: { at: 2 } },
+      ],
+    })
+  })
+
+  it('holds what a started call was really given', () => {
+    expect(openAfter(thinking, asking, startOf('b'))?.calls).toEqual([
+      { callId: 'a', tool: 'look', state: 'requested', args: { at: 1 } },
+      {
+        callId: 'b',
+        tool: 'look',
+        state: 'started',
+        args: { at: 'edited' },
+        replay: 'safe',
+        idempotencyKey: 'i-b',
+      },
+    ])
+  })
+
+  it('stays open until the last call is settled, in whatever order', () => {
+    expect(openAfter(thinking, asking, endOf('b'))?.calls.map(({ state }) => state)).toEqual([
+      'requested',
+      'settled',
+    ])
+    expect(openAfter(thinking, asking, startOf('a'), endOf('b'), endOf('a'))?.calls).toEqual([])
+  })
+
+  it('ignores calls that it does not have, and second starts', () => {
+    const before = openAfter(thinking, asking, startOf('a'))
+    expect(openAfter(thinking, asking, startOf('a'), startOf('x'))).toEqual(before)
+    expect(openAfter(thinking, asking, startOf('a'), startOf('a'))).toEqual(before)
+    expect(openAfter(thinking, asking, startOf('a'), endOf('x'))).toEqual(before)
+    expect(foldOf(startOf('a'), endOf('a'))).toMatchObject({ totals: { toolCalls: 0 } })
+  })
+
+  it('counts only calls that were started', () => {
+    expect(openAfter(thinking, asking, startOf('a'), endOf('a'), endOf('b'))?.toolCalls).toBe(1)
+  })
+})
+
+describe('requests', () => {
+  const ask: Part = [
+    'request.start',
+    { requestId: 'r', kind: 'approval', prompt: 'May I?', callId: 'a', expiresAt: 9 },
+  ]
+  const other: Part = ['request.start', { requestId: 's', kind: 'question', prompt: 'Which?' }]
+
+  it('stay open until they are closed, however that is', () => {
+    expect(openAfter(ask, other)?.requests).toEqual([
+      { requestId: 'r', kind: 'approval', callId: 'a', expiresAt: 9 },
+      { requestId: 's', kind: 'question' },
+    ])
+    for (const how of ['answered', 'expired', 'cancelled'] as const)
+      expect(openAfter(ask, other, ['request.end', { requestId: 'r', how }])?.requests).toHaveLength(1)
+  })
+
+  it('need an open turn', () => {
+    expect(foldOf(ask, ['request.end', { requestId: 'r', how: 'expired' }])).toEqual(foldOf())
+  })
+})
+
+describe('the window', () => {
+  it('counts messages: what was taken, said, replied and found', () => {
+    const parts: Part[] = [
+      input,
+      claim,
+      start,
+      thinking,
+      asking,
+      endOf('a'),
+      endOf('b'),
+      ['note', { text: 't', from: 'f' }],
+    ]
+    expect(foldOf(...parts)).toMatchObject({ window: { from: 1, messages: 5 }, totals: { messages: 5 } })
+    expect(journal(...parts).map(messageCount)).toEqual([0, 0, 1, 0, 1, 1, 1, 1])
+  })
+
+  it('counts every input that is taken as a message, and none that is not', () => {
+    expect(
+      journal(
+        ['take', { as: 'message' }, { takes: [1, 2] }],
+        ['take', { as: 'nothing' }, { takes: [3] }],
+        ['take', { as: 'message' }],
+      ).map(messageCount),
+    ).toEqual([2, 0, 0])
+    expect(
+      journal(['turn.start', { principal }, { takes: [1, 2, 3] }], ['turn.start', { principal }]).map(
+        messageCount,
+      ),
+    ).toEqual([3, 0])
+  })
+
+  it('does not count empty replies, nor what this version does not know', () => {
+    const empty: Part = ['model.end', { content: [], finish: 'error' }]
+    expect(
+      journal(empty, ['model.end', { content: 'of another format' } as never, { v: 2, optional: true }]).map(
+        messageCount,
+      ),
+    ).toEqual([0, 0])
+  })
+
+  it('begins after what was compacted away, and knows where the summary stands', () => {
+    const parts: Part[] = [input, claim, start, asking]
+    expect(foldOf(...parts, ['compact', { upTo: 3, kept: 1 }]).window).toEqual({ from: 4, messages: 1 })
+    expect(foldOf(...parts, ['compact', { upTo: 3, kept: 1, summary: 's' }]).window).toEqual({
+      from: 4,
+      messages: 1,
+      summary: 5,
+    })
+    expect(foldOf(...parts, ['compact', { upTo: 3, kept: 1 }]).totals.messages).toBe(2)
+  })
+
+  it('begins anew after a clear', () => {
+    const parts: Part[] = [input, claim, start, ['compact', { upTo: 1, kept: 1, summary: 's' }]]
+    expect(foldOf(...parts, ['clear', {}]).window).toEqual({ from: 6, messages: 0 })
+  })
+})
+
+describe('a fork', () => {
+  const position = { at: 1, turn: 1, epoch: 3, claims: 0, running: true, createdAt: 1, activeAt: 1 }
+  const fork: Part = ['fork', { parent: 'p', at: 6, position }, { turn: 0 }]
+
+  it('keeps everything but what was open, and is born now', () => {
+    const ask: Part = ['request.start', { requestId: 'r', kind: 'k', prompt: 'p' }]
+    const before = fold(journal(input, claim, start, thinking, asking, ask))
+    expect(fold(journal(input, claim, start, thinking, asking, ask, fork))).toEqual({
+      ...before,
+      seq: 7,
+      at: 7000,
+      createdAt: 7000,
+      activeAt: 7000,
+      origin: { parent: 'p', at: 6 },
+      open: { ...before.open, calls: [], requests: [], thinking: false },
+    })
+  })
+
+  it('of a conversation at rest has no turn', () => {
+    expect(foldOf(input, claim, start, end, fork)).not.toHaveProperty('open')
+  })
+})

@@ -1,0 +1,73 @@
+/** Forking with the fold's help: what is refused, and what the store is told. Pruning is tried on real histories in test/journal. */
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Store } from '../store/index.ts'
+import { memoryStore } from '../store/memory/index.ts'
+import { forkContext } from './history.ts'
+import { loadSession } from './load.ts'
+import { positionOf } from './session.ts'
+
+const key = { tenant: 't', actor: 'a', contextId: 'c' }
+const principal = { tenant: 't', actor: 'a' }
+let store: Store
+
+beforeEach(async () => {
+  store = memoryStore()
+  const start = { type: 'turn.start', turn: 1, data: { principal } }
+  const end = { type: 'turn.end', turn: 1, data: { outcome: 'limit', usage: {}, durationMs: 1 } }
+  await store.append({ key, id: 'a', since: 0, claim: { driver: 'd', leaseMs: 1000 }, entries: [start, end] })
+})
+
+describe('a fork', () => {
+  it('begins after the newest entry, or after the one that is named', async () => {
+    expect(await forkContext(store, key, { contextId: 'x' })).toMatchObject({ first: 4, last: 4 })
+    expect(await forkContext(store, key, { contextId: 'y', at: 2 })).toMatchObject({ first: 3, last: 3 })
+  })
+
+  it('stands where its parent stood: paused in an open turn, idle after it', async () => {
+    await forkContext(store, key, { contextId: 'x', at: 2 })
+    await forkContext(store, key, { contextId: 'y', at: 3 })
+    expect(await store.head({ ...key, contextId: 'x' })).toMatchObject({
+      status: 'paused',
+      turn: 1,
+      epoch: 1,
+    })
+    expect(await store.head({ ...key, contextId: 'y' })).toMatchObject({
+      status: 'idle',
+      turn: 1,
+      outcome: 'limit',
+    })
+  })
+
+  it('of nothing is refused', async () => {
+    const nobody = { ...key, contextId: 'nobody' }
+    await expect(forkContext(store, nobody, { contextId: 'x' })).rejects.toMatchObject({ code: 'not-found' })
+    await expect(forkContext(store, key, { contextId: 'x', at: 0 })).rejects.toMatchObject({
+      code: 'not-found',
+    })
+    await expect(forkContext(store, key, { contextId: 'x', at: 4 })).rejects.toMatchObject({
+      code: 'not-found',
+    })
+    expect(await store.head({ ...key, contextId: 'x' })).toBe(undefined)
+  })
+
+  it('into a conversation that exists is refused', async () => {
+    await expect(forkContext(store, key, { contextId: 'c' })).rejects.toMatchObject({ code: 'exists' })
+  })
+})
+
+describe('a position', () => {
+  it('says of a session what a head row needs', async () => {
+    const running = await loadSession(store, key, 2)
+    const { at } = running
+    expect(positionOf(running)).toEqual({
+      at,
+      turn: 1,
+      epoch: 1,
+      claims: 0,
+      running: true,
+      createdAt: at,
+      activeAt: at,
+    })
+    expect(positionOf(await loadSession(store, key))).toMatchObject({ running: false, outcome: 'limit' })
+  })
+})

@@ -1,0 +1,243 @@
+/** The transcript, case by case (R9). */
+import { describe, expect, it } from 'vitest'
+import type { AssistantPart, Entry, JsonObject, Message, SettledStatus } from '../protocol/index.ts'
+import { transcript } from './transcript.ts'
+
+let seq = 0
+
+function entry(type: string, data: JsonObject, more: Partial<Entry> = {}): Entry {
+  seq += 1
+  return { seq, turn: 1, at: 1, type, v: 1, data, ...more }
+}
+
+const input = (message: string): Entry => entry('input', { message }, { turn: 0, key: `k${seq}` })
+const start = (...taken: readonly Entry[]): Entry =>
+  entry('turn.start', { principal: { tenant: 't', actor: 'a' } }, { takes: taken.map((one) => one.seq) })
+const take = (one: Entry, as = 'message'): Entry => entry('take', { as }, { takes: [one.seq] })
+const note = (text: string): Entry => entry('note', { text, from: 'hook' })
+const call = (callId: string): AssistantPart => ({
+  type: 'tool-call',
+  callId,
+  providerId: `p-${callId}`,
+  tool: 'look',
+  args: {},
+})
+const reply = (...content: readonly AssistantPart[]): Entry => entry('model.end', { content, finish: 'stop' })
+const text = (said: string): AssistantPart => ({ type: 'text', text: said })
+const begun = (callId: string): Entry =>
+  entry('tool.start', { callId, tool: 'look', args: {}, idempotencyKey: callId, replay: 'never' })
+const settled = (callId: string, status: SettledStatus = 'ok', output: string = callId): Entry =>
+  entry('tool.end', { callId, status, output, display: 'not for models' })
+const ended = (): Entry => entry('turn.end', { outcome: 'stop', durationMs: 1 })
+const forked = (): Entry => entry('fork', { parent: 'p', at: seq })
+const compacted = (upTo: Entry, summary?: string): Entry =>
+  entry('compact', { upTo: upTo.seq, kept: 0, ...(summary === undefined ? {} : { summary }) })
+
+const user = (content: string): Message => ({ role: 'user', content })
+const assistant = (...content: readonly AssistantPart[]): Message => ({ role: 'assistant', content })
+const results = (...parts: readonly [string, SettledStatus, string][]): Message => ({
+  role: 'tool',
+  content: parts.map(([callId, status, output]) => ({
+    type: 'tool-result',
+    callId,
+    tool: 'look',
+    status,
+    output,
+  })),
+})
+
+describe('what is said', () => {
+  it('is what was taken, in the order of taking, and not what was not', () => {
+    const [one, two, three, four] = [input('1'), input('2'), input('3'), input('4')]
+    const said = [one, two, three, four, start(three, one), take(two, 'nothing')]
+    expect(transcript(said)).toEqual([user('3'), user('1')])
+  })
+
+  it('leaves out takes whose input is not there, and what is no input', () => {
+    const answer = entry('answer', { requestId: 'r', value: 'yes' }, { key: 'k' })
+    expect(
+      transcript([answer, take(answer), entry('take', { as: 'message' }, { takes: [999_999] })]),
+    ).toEqual([])
+  })
+
+  it('holds notes of hooks as text of the user', () => {
+    expect(transcript([note('Mind the gap.')])).toEqual([user('Mind the gap.')])
+  })
+
+  it('keeps files, reasoning and provider ids as they are', () => {
+    const content = [
+      { type: 'text', text: 'See' },
+      { type: 'file', mediaType: 'image/png', data: 'aGk=' },
+    ] as const
+    const posted = entry('input', { message: content }, { key: 'k' })
+    const thought: AssistantPart = { type: 'reasoning', text: 'Hm.', provider: { signature: 's' } }
+    expect(transcript([posted, start(posted), reply(thought)])).toEqual([
+      { role: 'user', content },
+      assistant(thought),
+    ])
+  })
+
+  it('has no place for an empty reply', () => {
+    expect(transcript([reply(), reply(text('Yes.'))])).toEqual([assistant(text('Yes.'))])
+  })
+
+  it('is not moved by phases, warnings, claims, requests and late results', () => {
+    const quiet = [
+      'phase',
+      'warning',
+      'claim',
+      'release',
+      'request.start',
+      'request.end',
+      'tool.late',
+      'model.start',
+      'base',
+    ]
+    expect(transcript(quiet.map((type) => entry(type, {})))).toEqual([])
+  })
+})
+
+describe('a round', () => {
+  it('is answered in the order of its calls, whatever order they ended in', () => {
+    const said = [
+      reply(text('Look.'), call('a'), call('b'), call('c')),
+      settled('c'),
+      settled('a', 'error', 'no'),
+      settled('b', 'rejected', 'not allowed'),
+    ]
+    expect(transcript(said)).toEqual([
+      assistant(text('Look.'), call('a'), call('b'), call('c')),
+      results(['a', 'error', 'no'], ['b', 'rejected', 'not allowed'], ['c', 'ok', 'c']),
+    ])
+  })
+
+  it('that is open is shown as far as it has come', () => {
+    const asked = reply(call('a'), call('b'))
+    expect(transcript([asked])).toEqual([assistant(call('a'), call('b'))])
+    expect(transcript([asked, settled('b')])).toEqual([
+      assistant(call('a'), call('b')),
+      results(['b', 'ok', 'b']),
+    ])
+  })
+
+  it('comes before everything said while it was open', () => {
+    const steering = input('Hurry.')
+    const said = [
+      reply(call('a'), call('b')),
+      note('1'),
+      settled('a'),
+      steering,
+      take(steering),
+      settled('b'),
+      note('2'),
+    ]
+    expect(transcript(said)).toEqual([
+      assistant(call('a'), call('b')),
+      results(['a', 'ok', 'a'], ['b', 'ok', 'b']),
+      user('1'),
+      user('Hurry.'),
+      user('2'),
+    ])
+    expect(transcript(said.slice(0, 5))).toEqual([
+      assistant(call('a'), call('b')),
+      results(['a', 'ok', 'a']),
+      user('1'),
+      user('Hurry.'),
+    ])
+  })
+
+  it('is completed when its turn ends', () => {
+    expect(
+      transcript([
+        reply(call('a'), call('b'), call('c')),
+        begun('b'),
+        settled('a'),
+        note('1'),
+        ended(),
+        note('2'),
+      ]),
+    ).toEqual([
+      assistant(call('a'), call('b'), call('c')),
+      results(
+        ['a', 'ok', 'a'],
+        ['b', 'unknown', 'Started; its outcome is unknown.'],
+        ['c', 'not-run', 'Not run: the turn ended first.'],
+      ),
+      user('1'),
+      user('2'),
+    ])
+  })
+
+  it('is completed when the model speaks again', () => {
+    expect(transcript([reply(call('a')), reply(text('Never mind.'))])).toEqual([
+      assistant(call('a')),
+      results(['a', 'not-run', 'Not run.']),
+      assistant(text('Never mind.')),
+    ])
+  })
+
+  it('is not run in a fork, also what was started', () => {
+    expect(
+      transcript([reply(call('a'), call('b'), call('c')), begun('b'), settled('a'), note('1'), forked()]),
+    ).toEqual([
+      assistant(call('a'), call('b'), call('c')),
+      results(
+        ['a', 'ok', 'a'],
+        ['b', 'not-run', 'Not run in this fork.'],
+        ['c', 'not-run', 'Not run in this fork.'],
+      ),
+      user('1'),
+    ])
+  })
+
+  it('takes the first settlement of a call, and none of calls that it does not have', () => {
+    const said = [
+      settled('a'),
+      reply(call('a'), call('b')),
+      settled('x'),
+      settled('a', 'unknown', 'first'),
+      settled('a', 'ok', 'second'),
+      settled('b'),
+      settled('b', 'error', 'after the round'),
+    ]
+    expect(transcript(said)).toEqual([
+      assistant(call('a'), call('b')),
+      results(['a', 'unknown', 'first'], ['b', 'ok', 'b']),
+    ])
+  })
+})
+
+describe('a cut', () => {
+  it('forgets what was said up to its position and begins with the summary', () => {
+    const [one, two, three] = [note('1'), note('2'), note('3')]
+    expect(transcript([one, two, three, compacted(two, 'Counted to two.'), note('4')])).toEqual([
+      user('Counted to two.'),
+      user('3'),
+      user('4'),
+    ])
+    expect(transcript([one, two, three, compacted(two), note('4')])).toEqual([user('3'), user('4')])
+  })
+
+  it('replaces the cut before it, summary and all', () => {
+    const [one, two] = [note('1'), note('2')]
+    const first = compacted(one, 'One.')
+    expect(transcript([one, two, first, compacted(two, 'Two.')])).toEqual([user('Two.')])
+    expect(transcript([one, two, first, compacted(one)])).toEqual([user('2')])
+  })
+
+  it('takes a round away with the reply that asked for it', () => {
+    const asked = reply(call('a'))
+    expect(transcript([asked, settled('a'), compacted(asked), note('1')])).toEqual([user('1')])
+  })
+
+  it('of a clear forgets everything', () => {
+    expect(transcript([note('1'), compacted(note('2'), 'Sum.'), entry('clear', {}), note('3')])).toEqual([
+      user('3'),
+    ])
+  })
+
+  it('keeps an input that was posted before and is taken after', () => {
+    const waiting = input('Later.')
+    expect(transcript([waiting, note('1'), entry('clear', {}), start(waiting)])).toEqual([user('Later.')])
+  })
+})

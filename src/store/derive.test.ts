@@ -1,0 +1,47 @@
+/** The derived indexes that every store keeps. */
+import { describe, expect, it } from 'vitest'
+import type { Entry } from '../protocol/index.ts'
+import { STANDARD_DERIVATIONS, turnEnds, turnKey, turnRange, turnStarts } from './derive.ts'
+
+function entry(type: string, more: Partial<Entry> = {}): Entry {
+  return { seq: 9, turn: 3, at: 1, type, v: 1, data: {}, ...more }
+}
+
+describe('the index of turns', () => {
+  it('says where a turn begins: with the first input that it took', () => {
+    expect(turnStarts.rows(entry('turn.start'))).toEqual([{ key: '000000000003', value: { first: 9 } }])
+    expect(turnStarts.rows(entry('turn.start', { takes: [7, 4] }))[0]?.value).toEqual({ first: 4 })
+  })
+
+  it('says where and how a turn ends', () => {
+    const usage = { inputTokens: 1, outputTokens: 2, cachedTokens: 0, costUsd: 0.5 }
+    const data = { outcome: 'limit', usage, durationMs: 12, error: { code: 'x' } }
+    expect(turnEnds.rows(entry('turn.end', { data }))).toEqual([
+      { key: '000000000003', value: { last: 9, outcome: 'limit', usage, durationMs: 12 } },
+    ])
+  })
+
+  it('says nothing of other entries', () => {
+    for (const type of ['input', 'claim', 'take', 'model.end', 'fork', 'base', 'x.future'])
+      for (const { rows } of STANDARD_DERIVATIONS) expect(rows(entry(type))).toEqual([])
+  })
+
+  it('has keys that sort as the turns do', () => {
+    const turns = [1, 2, 9, 10, 99, 100, 12_345]
+    expect(turns.map(turnKey).sort()).toEqual(turns.map(turnKey))
+  })
+})
+
+describe('the range of a turn', () => {
+  const start = { key: turnKey(3), seq: 9, value: { first: 4 } }
+  const end = { key: turnKey(3), seq: 20, value: { last: 20 } }
+
+  it('is from its first input to its end', () => {
+    expect(turnRange(start, end)).toEqual({ from: 4, to: 20 })
+  })
+
+  it('has no end yet while the turn is open, and is nothing before it began', () => {
+    expect(turnRange(start, undefined)).toEqual({ from: 4, to: Number.MAX_SAFE_INTEGER })
+    expect(turnRange(undefined, end)).toBe(undefined)
+  })
+})

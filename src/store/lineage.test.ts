@@ -1,0 +1,109 @@
+/** Which journals a conversation is read from (R15), case by case. */
+import { describe, expect, it } from 'vitest'
+import { clip, type Link, lineageOf } from './lineage.ts'
+
+const END = Number.MAX_SAFE_INTEGER
+
+function link(id: string, forkedAt = 0, ...upTos: readonly number[]): Link<string> {
+  return { id, forkedAt, bases: upTos.map((upTo) => ({ upTo, seq: upTo + 100 })) }
+}
+
+describe('a lineage', () => {
+  it('of nothing is nothing', () => {
+    expect(lineageOf([])).toEqual({ segments: [] })
+  })
+
+  it('of a conversation is all of its own', () => {
+    expect(lineageOf([link('a')])).toEqual({ segments: [{ id: 'a', from: 1, to: END }] })
+  })
+
+  it('of a pruned one begins after its newest base, in whatever order bases come', () => {
+    const expected = {
+      segments: [{ id: 'a', from: 21, to: END }],
+      base: { id: 'a', mark: { upTo: 20, seq: 120 } },
+    }
+    expect(lineageOf([link('a', 0, 10, 20)])).toEqual(expected)
+    expect(lineageOf([link('a', 0, 20, 10)])).toEqual(expected)
+  })
+
+  it('of a fork goes on in its parent, up to the fork point', () => {
+    expect(lineageOf([link('b', 30), link('a')]).segments).toEqual([
+      { id: 'b', from: 31, to: END },
+      { id: 'a', from: 1, to: 30 },
+    ])
+  })
+
+  it('of a fork of a fork goes back through all of them', () => {
+    expect(lineageOf([link('c', 40), link('b', 30), link('a')]).segments).toEqual([
+      { id: 'c', from: 41, to: END },
+      { id: 'b', from: 31, to: 40 },
+      { id: 'a', from: 1, to: 30 },
+    ])
+  })
+
+  it('of a fork of a fork below where that one began reads nothing twice', () => {
+    const lineage = lineageOf([link('c', 20), link('b', 30), link('a')])
+    expect(clip(lineage, { from: 1, to: END, newest: true })).toEqual([
+      { id: 'c', from: 21, to: END },
+      { id: 'a', from: 1, to: 20 },
+    ])
+  })
+
+  it('of a fork below two others reads the eldest only as far as the youngest says', () => {
+    const lineage = lineageOf([link('d', 10), link('c', 20), link('b', 30), link('a')])
+    expect(clip(lineage, { from: 1, to: END, newest: false })).toEqual([
+      { id: 'a', from: 1, to: 10 },
+      { id: 'd', from: 11, to: END },
+    ])
+  })
+
+  it('of a fork begins at the base of its parent, if that lies at or below the fork point', () => {
+    for (const upTo of [20, 30]) {
+      expect(lineageOf([link('b', 30), link('a', 0, upTo)])).toEqual({
+        segments: [
+          { id: 'b', from: 31, to: END },
+          { id: 'a', from: upTo + 1, to: 30 },
+        ],
+        base: { id: 'a', mark: { upTo, seq: upTo + 100 } },
+      })
+    }
+  })
+
+  it('of a fork knows nothing of a base above the fork point', () => {
+    expect(lineageOf([link('b', 30), link('a', 0, 31)])).toEqual(lineageOf([link('b', 30), link('a')]))
+    expect(lineageOf([link('b', 30), link('a', 0, 10, 31)]).base).toEqual({
+      id: 'a',
+      mark: { upTo: 10, seq: 110 },
+    })
+  })
+
+  it('of a pruned fork needs its parent no more', () => {
+    expect(lineageOf([link('b', 30, 35), link('a')])).toEqual({
+      segments: [{ id: 'b', from: 36, to: END }],
+      base: { id: 'b', mark: { upTo: 35, seq: 135 } },
+    })
+  })
+})
+
+describe('a part of a lineage', () => {
+  const lineage = lineageOf([link('c', 40), link('b', 30), link('a')])
+
+  it('is read oldest first, or newest first', () => {
+    expect(clip(lineage, { from: 1, to: 50, newest: false }).map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+    expect(clip(lineage, { from: 1, to: 50, newest: true }).map(({ id }) => id)).toEqual(['c', 'b', 'a'])
+  })
+
+  it('leaves out what it does not touch', () => {
+    expect(clip(lineage, { from: 35, to: 38, newest: false })).toEqual([{ id: 'b', from: 35, to: 38 }])
+    expect(clip(lineage, { from: 30, to: 41, newest: false })).toEqual([
+      { id: 'a', from: 30, to: 30 },
+      { id: 'b', from: 31, to: 40 },
+      { id: 'c', from: 41, to: 41 },
+    ])
+    expect(clip(lineage, { from: 9, to: 8, newest: false })).toEqual([])
+  })
+
+  it('holds nothing that a base has covered', () => {
+    expect(clip(lineageOf([link('a', 0, 20)]), { from: 1, to: 20, newest: false })).toEqual([])
+  })
+})

@@ -1,0 +1,91 @@
+/** R5, the writer's half: certainty ends the asking, doubt goes on with it, under the same id. */
+import { describe, expect, it } from 'vitest'
+import { type ErrorCode, HoldfastError } from '../protocol/index.ts'
+import { persist } from './persist.ts'
+import type { AppendRequest, Receipt } from './port.ts'
+
+const request: AppendRequest = { key: { tenant: 't', actor: 'a', contextId: 'c' }, id: 'a', since: 0 }
+const receipt: Receipt = { first: 1, last: 1, at: 1, epoch: 1, entries: [], inbox: [], repeated: false }
+
+/** Plays a script of outcomes; fails on an unexpected call. */
+function scripted(...script: readonly (Receipt | Error)[]) {
+  const seen: AppendRequest[] = []
+  const waits: number[] = []
+  return {
+    seen,
+    waits,
+    store: {
+      async append(asked: AppendRequest): Promise<Receipt> {
+        const outcome = script[seen.length]
+        seen.push(asked)
+        if (outcome === undefined) throw new RangeError('the script has no more steps')
+        if (outcome instanceof Error) throw outcome
+        return outcome
+      },
+    },
+    wait: async (ms: number) => void waits.push(ms),
+  }
+}
+
+function trouble(code: ErrorCode): HoldfastError {
+  return new HoldfastError(code, { message: code, retry: 'later' })
+}
+
+describe('persisting', () => {
+  it('asks once when all is well', async () => {
+    const { store, seen, wait } = scripted(receipt)
+    expect(await persist(store, request, { wait })).toBe(receipt)
+    expect(seen).toEqual([request])
+  })
+
+  it('asks again with the same request, and waits longer each time, while its fate is unknown', async () => {
+    const { store, seen, waits, wait } = scripted(
+      trouble('ambiguous'),
+      new Error('socket'),
+      trouble('ambiguous'),
+      receipt,
+    )
+    expect(await persist(store, request, { wait })).toBe(receipt)
+    expect(seen).toEqual([request, request, request, request])
+    expect(waits).toEqual([20, 40, 80])
+  })
+
+  it.each<ErrorCode>([
+    'fenced',
+    'owned',
+    'moved',
+    'not-pending',
+    'key-reused',
+    'erased',
+    'store-busy',
+    'store-full',
+    'store-closed',
+  ])('passes %s on at once', async (code) => {
+    const error = trouble(code)
+    const { store, seen, wait } = scripted(error)
+    await expect(persist(store, request, { wait })).rejects.toBe(error)
+    expect(seen).toHaveLength(1)
+  })
+
+  it('passes a refusal on that comes after doubt', async () => {
+    const { store, wait } = scripted(trouble('ambiguous'), trouble('fenced'))
+    await expect(persist(store, request, { wait })).rejects.toMatchObject({ code: 'fenced' })
+  })
+
+  it('gives up with the last error after as many attempts as it was told', async () => {
+    const last = new Error('third')
+    const { store, seen, waits, wait } = scripted(new Error('first'), new Error('second'), last)
+    await expect(persist(store, request, { attempts: 3, wait })).rejects.toBe(last)
+    expect(seen).toHaveLength(3)
+    expect(waits).toEqual([20, 40])
+  })
+
+  it('tries five times if it was told nothing, and really waits', async () => {
+    const { store, seen } = scripted()
+    const began = performance.now()
+    await expect(persist(store, request, { attempts: 2 })).rejects.toThrow(RangeError)
+    expect(performance.now() - began).toBeGreaterThan(15)
+    await expect(persist(store, request, { wait: async () => {} })).rejects.toThrow(RangeError)
+    expect(seen).toHaveLength(2 + 5)
+  })
+})

@@ -1,0 +1,81 @@
+/** The inbox table: which keys were posted, where their entries are, and what took them. */
+import { type ContextKey, type Entry, keyText } from '../../protocol/index.ts'
+import { type Encoded, inboxDigest } from '../encode.ts'
+import type * as Port from '../port.ts'
+import type { InboxFact } from '../rules.ts'
+import type { Database } from './database.ts'
+import { entryAt } from './reader.ts'
+import type { ContextRow } from './rows.ts'
+import { isSealed, seal } from './seal.ts'
+import { Damage } from './trouble.ts'
+
+const COLUMNS = 'key, seq, taken, digest, crc'
+/** Left to itself the planner prefers the primary key, and reads everything that ever came in. */
+const UNTAKEN = 'FROM inbox INDEXED BY inbox_pending WHERE context = ? AND taken = 0'
+const PENDING = `SELECT ${COLUMNS} ${UNTAKEN} AND seq > ? ORDER BY seq`
+const PENDING_COUNT = `SELECT count(*), count(*) FILTER (WHERE seq > ?) ${UNTAKEN}`
+const BY_KEY = `SELECT ${COLUMNS} FROM inbox WHERE context = ? AND key = ?`
+const BY_SEQ = `SELECT ${COLUMNS} ${UNTAKEN} AND seq = ?`
+const PUT = 'INSERT INTO inbox (context, key, seq, taken, digest, crc) VALUES (?, ?, ?, ?, ?, ?)'
+
+export function pendingInbox(db: Database, context: ContextRow | undefined, since: number): Entry[] {
+  if (context === undefined || context.head.pending === 0) return []
+  const { id, head } = context
+  const rows = db.all(PENDING, id, since)
+  // Counted in the index alone, which may be whole where the way from it to a row is not.
+  const [all, after] = db.get(PENDING_COUNT, since, id) ?? []
+  const whole = all === head.pending && after === rows.length
+  if (!whole || !rows.every((row) => isSealed(row, id))) throw damagedInbox(head.key)
+  return rows.map(([, seq]) => entryAt(db, head.key, { context: id, seq: seq as number }))
+}
+
+/** What is known of the keys that a request posts or takes. */
+export function inboxFacts(
+  db: Database,
+  context: ContextRow | undefined,
+  request: Port.AppendRequest,
+): Map<string, InboxFact> {
+  const facts = new Map<string, InboxFact>()
+  if (context === undefined) return facts
+  const posts = (request.inbox ?? []).map(({ key }) => key)
+  const takes = (request.entries ?? []).flatMap((entry) => entry.takes ?? [])
+  for (const key of new Set([...posts, ...takes])) {
+    const row = db.get(BY_KEY, context.id, key)
+    if (row === undefined) continue
+    if (!isSealed(row, context.id)) throw damagedInbox(request.key)
+    facts.set(key, { seq: row[1] as number, taken: row[2] as number, digest: row[3] as string })
+  }
+  return facts
+}
+
+/** Files an inbox entry, and marks what an entry takes as taken. */
+export function fileEntry(db: Database, context: ContextRow, { entry, encoded }: Filing): void {
+  const { id } = context
+  if (entry.key !== undefined) {
+    const cells = [id, entry.key, entry.seq, 0, inboxDigest(entry.type, encoded)] as const
+    db.run(PUT, ...cells, seal(cells))
+  }
+  for (const seq of entry.takes ?? []) {
+    const [key, at, , digest] = db.get(BY_SEQ, id, seq) ?? []
+    if (key === undefined || at !== seq || digest === undefined) throw damagedInbox(context.head.key)
+    const crc = seal([id, key, seq, entry.seq, digest])
+    db.run('UPDATE inbox SET taken = ?, crc = ? WHERE context = ? AND key = ?', entry.seq, crc, id, key)
+  }
+}
+
+export interface Filing {
+  readonly entry: Entry
+  readonly encoded: Encoded
+}
+
+/** Forgets everything above a position, to be filed anew, and what is damaged below. */
+export function unfile(db: Database, context: number, above: number): void {
+  db.run('DELETE FROM inbox WHERE context = ? AND seq > ?', context, above)
+  for (const row of db.all(`SELECT ${COLUMNS} FROM inbox WHERE context = ?`, context))
+    if (!isSealed(row, context))
+      db.run('DELETE FROM inbox WHERE context = ? AND key = ?', context, row[0] ?? null)
+}
+
+function damagedInbox(key: ContextKey): Damage {
+  return new Damage(`The inbox of ${keyText(key)}`, key)
+}

@@ -1,0 +1,98 @@
+/**
+ * Everything but entries and blobs is computed from the entries, and can be computed anew: head row, bases, inbox and
+ * derived indexes. What lies below a base has lost its entries; of that the rows are kept that are intact.
+ */
+import type { ContextKey, Entry, EntryData } from '../../protocol/index.ts'
+import { encode } from '../encode.ts'
+import { headFrom, sameHead } from '../history.ts'
+import type { Head } from '../port.ts'
+import type { Database } from './database.ts'
+import { fileEntry, unfile } from './inbox.ts'
+import { entryAt, ownEntries, unlessDamaged, unreadable } from './reader.ts'
+import { type ContextRow, contextById, findContext, insertBase, putContext, suspectContext } from './rows.ts'
+import { isSealed } from './seal.ts'
+import { Damage } from './trouble.ts'
+import { type Desk, derive } from './writer.ts'
+
+export function rebuild(desk: Desk, key: ContextKey): { repaired: boolean; head: Head | undefined } {
+  const suspect = suspectContext(desk.db, key)
+  if (suspect === undefined) return { repaired: false, head: undefined }
+  const { row, intact } = suspect
+  if (row.head.status === 'erased') return sealTombstone(desk.db, row, intact)
+  const context = intact ? row : withKin(desk.db, row)
+  const base = rebuildBases(desk.db, context)
+  const above = base === undefined ? context.forkedAt : (base.data as EntryData['base']).upTo
+  unfile(desk.db, context.id, above)
+  dropDerived(desk.db, context.id, above)
+  const head = headFrom(context.head, base, refiled(desk, context, above))
+  // A lost tail must not become the truth by being recomputed.
+  if (head === undefined || (intact && head.seq < row.head.seq))
+    throw unreadable(key, (head?.seq ?? above) + 1)
+  const right = intact && sameHead(head, row.head)
+  const kept = right ? row.head : head
+  putContext(desk.db, { ...context, head: kept, derivedSeq: kept.seq, derivedBy: desk.derivedBy })
+  return { repaired: !right, head: kept }
+}
+
+function sealTombstone(db: Database, row: ContextRow, intact: boolean): { repaired: boolean; head: Head } {
+  const [entries] = db.get('SELECT count(*) FROM entry WHERE context = ?', row.id) ?? []
+  if (entries !== 0) throw new Damage(`The head row of ${row.head.key.contextId}`, row.head.key)
+  if (!intact) putContext(db, row)
+  return { repaired: !intact, head: row.head }
+}
+
+/** Entries in order, each filed in the inbox and the derived indexes as it passes. */
+function* refiled(desk: Desk, context: ContextRow, above: number): Generator<Entry> {
+  for (const entry of ownEntries(desk.db, context, above)) {
+    fileEntry(desk.db, context, { entry, encoded: encode(entry.type, entry.data) })
+    derive(desk, context.id, entry)
+    yield entry
+  }
+}
+
+/** Returns the newest base entry. */
+function rebuildBases(db: Database, { id, head }: ContextRow): Entry | undefined {
+  db.run('DELETE FROM base WHERE context = ?', id)
+  let newest: Entry | undefined
+  for (const [seq] of db.all(`SELECT seq FROM entry WHERE context = ? AND type = 'base' ORDER BY seq`, id)) {
+    newest = entryAt(db, head.key, { context: id, seq: seq as number })
+    insertBase(db, id, { upTo: (newest.data as EntryData['base']).upTo, seq: newest.seq })
+  }
+  return newest
+}
+
+function dropDerived(db: Database, context: number, above: number): void {
+  db.run('DELETE FROM derived WHERE context = ? AND seq > ?', context, above)
+  for (const row of db.all('SELECT idx, key, seq, value, crc FROM derived WHERE context = ?', context)) {
+    const [idx, key, seq] = row as [string, string, number]
+    if (!isSealed(row, context))
+      db.run(
+        'DELETE FROM derived WHERE context = ? AND idx = ? AND key = ? AND seq = ?',
+        context,
+        idx,
+        key,
+        seq,
+      )
+  }
+}
+
+/** Whose fork a damaged row is, its fork entry knows. Whose child it is, only the row does. */
+function withKin(db: Database, row: ContextRow): ContextRow {
+  const { parent, ...head } = row.head
+  const orphan = { ...row, head, parentId: undefined, forkedAt: 0 }
+  const [first, type] =
+    db.get('SELECT seq, type FROM entry WHERE context = ? ORDER BY seq LIMIT 1', row.id) ?? []
+  if (type === 'fork') {
+    const fork = entryAt(db, head.key, { context: row.id, seq: first as number })
+    const { parent: contextId, at } = fork.data as EntryData['fork']
+    const origin = findContext(db, { ...head.key, contextId })
+    if (origin === undefined) throw new Damage(`The parent of ${head.key.contextId}`, head.key)
+    const link = { contextId, kind: 'fork', at } as const
+    return { ...orphan, head: { ...head, parent: link }, parentId: origin.id, forkedAt: at }
+  }
+  const known =
+    row.parentId === undefined ? undefined : unlessDamaged(() => contextById(db, row.parentId as number))
+  if (parent?.kind !== 'child' || known === undefined) return orphan
+  const link = { contextId: known.head.key.contextId, kind: 'child', at: 0 } as const
+  return { ...orphan, head: { ...head, parent: link }, parentId: known.id }
+}

@@ -1,0 +1,86 @@
+/** The SQLite store against the contract of the Store port, and processes that meet before the file exists. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { ContextKey } from '../../protocol/index.ts'
+import { type StoreHarness, type StoreWorker, storeContract, whySkipped } from '../../testing/index.ts'
+import { Child } from '../../testing/store-contract/child.ts'
+import { keyOf } from '../../testing/store-contract/talk.ts'
+import type { Store } from '../index.ts'
+import { type SqliteStore, sqliteStore } from './index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-sqlite-'))
+let files = 0
+const MEETING = 5
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function newPath(): string {
+  files += 1
+  return join(folder, `${files}.db`)
+}
+
+/** With the default settings, so synchronous FULL. */
+const harness: StoreHarness = {
+  open: async (options) => sqliteStore(newPath(), options),
+  reopen: async (store, options) => sqliteStore(pathOf(store), options),
+  worker: (store) => workerOn(pathOf(store)),
+  damage: {
+    async entry(store, key, seq) {
+      alter(store, key, `UPDATE entry SET data = '{"text":"forged"}' WHERE seq = ${seq} AND context = ?`)
+    },
+    async head(store, key) {
+      alter(store, key, 'UPDATE context SET seq = seq - 1, pending = 7 WHERE id = ?')
+    },
+  },
+  async verify(store) {
+    const db = new DatabaseSync(pathOf(store))
+    const found = db.prepare('PRAGMA integrity_check').all()
+    db.close()
+    expect(found).toEqual([{ integrity_check: 'ok' }])
+  },
+}
+
+describe('the SQLite store', () => {
+  test.each(storeContract)('$subject: $name', async (item) => {
+    expect(whySkipped(item, harness)).toBeUndefined()
+    await expect(item.run(harness)).resolves.toBeUndefined()
+  })
+})
+
+test('processes may meet at a path where there is no file yet', async () => {
+  const path = newPath()
+  const children = Array.from({ length: MEETING }, (_, i) => {
+    const job = { do: 'share', name: `p${i}`, keys: [keyOf('shared')], rounds: 1 } as const
+    return new Child(workerOn(path), job)
+  })
+  try {
+    await Promise.all(children.map((child) => child.hearOut()))
+    for (const child of children) await child.gone()
+  } finally {
+    for (const child of children) await child.kill()
+  }
+  const store = sqliteStore(path)
+  expect((await store.head(keyOf('shared')))?.epoch).toBe(MEETING)
+  await store.close()
+})
+
+function workerOn(path: string): StoreWorker {
+  const module = new URL('../../../test/store/open-sqlite.ts', import.meta.url).href
+  return { module, argument: JSON.stringify([path, {}]) }
+}
+
+function pathOf(store: Store): string {
+  return (store as SqliteStore).path
+}
+
+function alter(store: Store, { tenant, actor, contextId }: ContextKey, sql: string): void {
+  const db = new DatabaseSync(pathOf(store))
+  const find = 'SELECT id FROM context WHERE tenant = ? AND actor = ? AND name = ?'
+  const id = db.prepare(find).get(tenant, actor, contextId)?.['id']
+  const { changes } = db.prepare(sql).run(id ?? null)
+  db.close()
+  expect(changes).toBe(1)
+}

@@ -1,0 +1,222 @@
+/**
+ * What a child process does in the cases with several processes: one job, told on the command line, on a store that the
+ * harness's own module opens. It speaks in lines of JSON, written synchronously, so that whatever was said before a
+ * SIGKILL has been said.
+ */
+import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { processIdentity } from '../../base/index.ts'
+import {
+  type ContextKey,
+  HoldfastError,
+  type JsonObject,
+  type NewEntry,
+  type NewInboxEntry,
+} from '../../protocol/index.ts'
+import { persist, type Receipt, type Store } from '../../store/index.ts'
+import { faultyStore } from '../faulty-store.ts'
+
+export type Job =
+  /** Posts to each conversation, claims it, takes what is there, writes, lets go; so many rounds. */
+  | {
+      readonly do: 'share'
+      readonly name: string
+      readonly keys: readonly ContextKey[]
+      readonly rounds: number
+    }
+  /** Claims, then appends once for every line that it hears. */
+  | { readonly do: 'hold'; readonly key: ContextKey; readonly leaseMs: number }
+  /** Posts once for every line that it hears. */
+  | { readonly do: 'post'; readonly key: ContextKey }
+  /** Writes to all conversations at once, until it is killed. */
+  | { readonly do: 'write'; readonly keys: readonly ContextKey[] }
+  /** Claims, then dies with its next append. */
+  | { readonly do: 'die'; readonly key: ContextKey; readonly when: 'before' | 'after' }
+  /** Watches, looks away, closes the store, and has nothing left to do. */
+  | { readonly do: 'leave'; readonly key: ContextKey }
+
+/** What a child says. */
+export type Message =
+  | { readonly epoch: number; readonly driver: string }
+  | { readonly result: string }
+  | { readonly wrote: Written }
+
+/** One acknowledged append: where its entries are, and the mark that each of them bears. */
+export interface Written {
+  readonly contextId: string
+  readonly first: number
+  readonly last: number
+  readonly mark: string
+}
+
+/** The whole life of a child. `open` is the harness's. */
+export async function work(open: (argument: string) => Store | Promise<Store>): Promise<void> {
+  const [argument = '', job = ''] = process.argv.slice(1)
+  const store = await open(argument)
+  const task = JSON.parse(job) as Job
+  await (jobs[task.do] as (store: Store, task: Job) => Promise<void>)(store, task)
+  await store.close()
+}
+
+/** The request with which a job of the kind `die` dies; somebody else may repeat it. */
+export function lastWords(key: ContextKey, epoch: number): Parameters<Store['append']>[0] {
+  const data = { text: 'last words', from: 'contract' }
+  return { key, id: 'last-words', since: 1, epoch, entries: [{ type: 'note', turn: 0, data }] }
+}
+
+type JobOf<K extends Job['do']> = Extract<Job, { do: K }>
+
+const jobs: { readonly [K in Job['do']]: (store: Store, job: JobOf<K>) => Promise<void> } = {
+  share,
+  hold,
+  post,
+  write,
+  die,
+  leave,
+}
+
+async function share(store: Store, { name, keys, rounds }: JobOf<'share'>): Promise<void> {
+  for (let round = 1; round <= rounds; round++) {
+    for (const key of keys) await shareOnce(new Pen(store, key, name), `${name}-${round}`)
+  }
+}
+
+async function shareOnce(pen: Pen, mark: string): Promise<void> {
+  const input: NewInboxEntry = { type: 'input', key: mark, data: { message: mark, mark: `${mark}-post` } }
+  await pen.append({ inbox: [input] }, `${mark}-post`)
+  const { inbox } = await pen.claim(60_000)
+  const takes = inbox.map(({ key = '' }) => key)
+  await pen.write([{ ...pen.note(`${mark}-take`), takes }, pen.note(`${mark}-take`)], `${mark}-take`)
+  const release: NewEntry = { type: 'release', turn: 0, data: { reason: 'done', ...pen.sign(`${mark}-end`) } }
+  await pen.write([pen.note(`${mark}-end`), release], `${mark}-end`)
+}
+
+async function hold(store: Store, { key, leaseMs }: JobOf<'hold'>): Promise<void> {
+  const pen = new Pen(store, key, 'hold')
+  const { epoch } = await pen.claim(leaseMs)
+  say({ epoch, driver: pen.driver })
+  let n = 0
+  for await (const _ of createInterface({ input: process.stdin })) {
+    n += 1
+    const mark = `hold-${n}`
+    const result = await pen.write([pen.note(mark)], mark).then(() => 'written', codeOf)
+    say({ result })
+  }
+}
+
+async function post(store: Store, { key }: JobOf<'post'>): Promise<void> {
+  const pen = new Pen(store, key, 'post')
+  say({ result: 'ready' })
+  let n = 0
+  for await (const _ of createInterface({ input: process.stdin })) {
+    n += 1
+    const mark = `post-${n}`
+    await pen.append({ inbox: [{ type: 'input', key: mark, data: { message: mark, mark } }] }, mark)
+  }
+}
+
+async function write(store: Store, { keys }: JobOf<'write'>): Promise<void> {
+  await Promise.all(
+    keys.map(async (key, stream) => {
+      const pen = new Pen(store, key, `writer-${stream}`)
+      await pen.claim(60_000)
+      for (let n = 1; ; n++) {
+        const mark = `${process.pid}-${stream}-${n}`
+        const size = n % 7 === 0 ? 70_000 : 100
+        const of = 1 + (n % 3)
+        const entries = Array.from({ length: of }, (_, i) =>
+          pen.note(mark, { text: 'x'.repeat(size + i), of }),
+        )
+        await pen.write(entries, mark)
+      }
+    }),
+  )
+}
+
+async function die(store: Store, { key, when }: JobOf<'die'>): Promise<void> {
+  const pen = new Pen(store, key, 'die')
+  const { epoch } = await pen.claim(60_000)
+  say({ epoch, driver: pen.driver })
+  await faultyStore(store, [{ at: 1, how: 'kill', when }]).append(lastWords(key, epoch))
+}
+
+async function leave(store: Store, { key }: JobOf<'leave'>): Promise<void> {
+  const watch = store.watch(key)[Symbol.asyncIterator]()
+  await watch.next()
+  say({ result: 'leaving' })
+}
+
+/** One driver at one conversation. Whatever it writes bears its name and epoch, and is said aloud once acknowledged. */
+class Pen {
+  readonly driver: string
+  readonly #store: Store
+  readonly #key: ContextKey
+  #epoch = 0
+  #seen = 0
+
+  constructor(store: Store, key: ContextKey, name: string) {
+    this.#store = store
+    this.#key = key
+    this.driver = `${processIdentity()}#${name}`
+  }
+
+  /** Waits for its turn. */
+  async claim(leaseMs: number): Promise<Receipt> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const claim = { driver: this.driver, leaseMs }
+        const receipt = await this.#append({ id: `claim-${process.pid}-${Math.random()}`, claim, since: 0 })
+        this.#epoch = receipt.epoch
+        return receipt
+      } catch (error) {
+        if (!HoldfastError.is(error, 'owned')) throw error
+        await sleep(Math.random() * Math.min(attempt, 10))
+      }
+    }
+  }
+
+  sign(mark: string): JsonObject {
+    return { mark, driver: this.driver, epoch: this.#epoch }
+  }
+
+  note(mark: string, data: JsonObject = {}): NewEntry {
+    return { type: 'note', turn: 0, data: { text: mark, from: 'contract', ...this.sign(mark), ...data } }
+  }
+
+  write(entries: readonly NewEntry[], mark: string): Promise<void> {
+    return this.append({ epoch: this.#epoch, entries }, mark)
+  }
+
+  async append(
+    what: { inbox?: readonly NewInboxEntry[]; epoch?: number; entries?: readonly NewEntry[] },
+    mark: string,
+  ): Promise<void> {
+    const { first, last } = await this.#append({ id: `${this.driver.slice(-200)}-${mark}`, ...what })
+    say({ wrote: { contextId: this.#key.contextId, first, last, mark } })
+  }
+
+  async #append(
+    request: Omit<Parameters<Store['append']>[0], 'key' | 'since'> & { since?: number },
+  ): Promise<Receipt> {
+    const receipt = await persist(this.#store, { since: this.#seen, ...request, key: this.#key })
+    this.#seen = Math.max(this.#seen, receipt.last)
+    return receipt
+  }
+}
+
+function say(message: Message): void {
+  const line = Buffer.from(`${JSON.stringify(message)}\n`)
+  for (let written = 0; written < line.length; ) {
+    try {
+      written += writeSync(1, line, written)
+    } catch (error) {
+      // The other end is slow; what has happened must be said before anything else happens.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    }
+  }
+}
+
+function codeOf(error: unknown): string {
+  return HoldfastError.is(error) ? error.code : String(error)
+}

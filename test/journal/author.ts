@@ -1,0 +1,383 @@
+/**
+ * Plays moves against a real store, as drivers and senders would: claims, appends, crashes, takeovers. Keeps the whole
+ * log of every branch, also of what was pruned since, so that tests can compare what is with what was.
+ */
+import { fold, forkContext, messageCount, positionOf, pruneContext } from '../../src/journal/index.ts'
+import {
+  type AssistantPart,
+  type ContextKey,
+  type Entry,
+  HoldfastError,
+  type InboxType,
+  type JsonObject,
+  LOCAL_OWNER,
+  type NewEntry,
+  type NewInboxEntry,
+  NO_USAGE,
+  type SettledStatus,
+} from '../../src/protocol/index.ts'
+import type { AppendRequest, Store } from '../../src/store/index.ts'
+import type { ManualClock } from '../../src/testing/index.ts'
+import type { Move } from './histories.ts'
+import { type Ledger, ledgerOf, newLedger, observe, roundIsOpen } from './ledger.ts'
+
+export interface Stage {
+  readonly store: Store
+  readonly clock: ManualClock
+  /** Drivers whose process is known to be dead. */
+  readonly dead: Set<string>
+}
+
+/** One conversation: its log from the beginning, the entry at position n at index n - 1. */
+export interface Branch {
+  readonly key: ContextKey
+  readonly log: Entry[]
+  ledger: Ledger
+  driver: string | undefined
+  readonly parent?: Branch
+  /** The fork point; 0 if it is no fork. */
+  readonly forkedAt: number
+}
+
+const LEASE_MS = 1000
+const BIG = 'big '.repeat(17_000)
+let serial = 0
+
+export class Author {
+  readonly stage: Stage
+  readonly branches: Branch[]
+  branch: Branch
+  #count = 0
+
+  constructor(stage: Stage) {
+    serial += 1
+    this.stage = stage
+    const key = { ...LOCAL_OWNER, contextId: `history-${serial}` }
+    this.branch = { key, log: [], ledger: newLedger(), driver: undefined, forkedAt: 0 }
+    this.branches = [this.branch]
+  }
+
+  get log(): readonly Entry[] {
+    return this.branch.log
+  }
+
+  /** Plays all moves; `afterEach` sees the conversation after every one of them. */
+  async play(moves: readonly Move[], afterEach?: () => Promise<void>): Promise<this> {
+    for (const move of moves) {
+      const play = plays[move.do] as (author: Author, move: Move) => Promise<void>
+      await play(this, move)
+      await afterEach?.()
+    }
+    return this
+  }
+
+  /** A number for a name or a text that occurs once. */
+  next(): number {
+    this.#count += 1
+    return this.#count
+  }
+
+  text(what: string, big = false): string {
+    return `${what} ${this.next()}${big ? ` ${BIG}` : ''}`
+  }
+
+  get turn(): number {
+    return this.branch.ledger.open ? this.branch.ledger.turn : 0
+  }
+
+  async append(part: Omit<AppendRequest, 'key' | 'id' | 'since'>): Promise<void> {
+    const { key, log } = this.branch
+    await this.stage.store.append({ key, id: `append-${this.next()}`, since: log.length, ...part })
+    await this.catchUp()
+  }
+
+  async catchUp(): Promise<void> {
+    const { key, log, ledger } = this.branch
+    for (const entry of await this.stage.store.read(key, { from: log.length + 1 })) {
+      if (entry.seq !== log.length + 1) throw new Error(`entry ${entry.seq} follows ${log.length}`)
+      log.push(entry)
+      observe(ledger, entry)
+    }
+  }
+
+  async post(type: InboxType, data: JsonObject): Promise<string> {
+    const entry = this.letter(type, data)
+    await this.append({ inbox: [entry] })
+    return entry.key
+  }
+
+  letter(type: InboxType, data: JsonObject): NewInboxEntry {
+    return { type, key: `key-${this.next()}`, data }
+  }
+
+  newClaim(): { driver: string; leaseMs: number } {
+    this.branch.driver = `driver-${this.next()}`
+    return { driver: this.branch.driver, leaseMs: LEASE_MS }
+  }
+
+  /** Appends driver entries, by the driver that is there or by one that takes over. */
+  async drive(...entries: readonly NewEntry[]): Promise<void> {
+    if (this.branch.driver === undefined || !this.branch.ledger.owned)
+      await this.append({ claim: this.newClaim() })
+    await this.append({ epoch: this.branch.ledger.epoch, entries })
+  }
+
+  entry(type: string, data: JsonObject, more: Partial<NewEntry> = {}): NewEntry {
+    return { type, turn: this.turn, data, ...more }
+  }
+
+  crash(): void {
+    if (this.branch.driver !== undefined) this.stage.dead.add(this.branch.driver)
+    this.branch.driver = undefined
+  }
+
+  async ensureTurn(): Promise<void> {
+    if (!this.branch.ledger.open) await begin(this, 1, false)
+  }
+
+  settlement(callId: string, status: SettledStatus, big = false): NewEntry {
+    return this.entry('tool.end', { callId, status, output: { said: this.text('result', big) } })
+  }
+}
+
+/** Starts a turn with what waits, or with a new input. */
+async function begin(author: Author, takes: number, together: boolean): Promise<void> {
+  const { ledger } = author.branch
+  const waiting = ledger.pending.filter(({ type }) => type === 'input').slice(0, takes)
+  const fresh =
+    waiting.length === 0 && takes > 0 ? [author.letter('input', { message: author.text('input') })] : []
+  const keys = [...waiting, ...fresh].map(({ key }) => key)
+  const data = { principal: { ...LOCAL_OWNER }, limits: { iterations: 10 } }
+  const start = { type: 'turn.start', turn: ledger.turn + 1, data, takes: keys }
+  const owned = author.branch.driver !== undefined && ledger.owned
+  if (together && !owned) {
+    await author.append({ inbox: fresh, claim: author.newClaim(), entries: [start] })
+    return
+  }
+  if (fresh.length > 0) await author.append({ inbox: fresh })
+  await author.drive(start)
+}
+
+async function startModel(author: Author): Promise<void> {
+  const { ledger } = author.branch
+  if (ledger.thinking && author.branch.driver !== undefined) return
+  await author.drive(author.entry('model.start', { model: 'test/model', iteration: ledger.iteration + 1 }))
+}
+
+function contentOf(author: Author, move: Extract<Move, { do: 'reply' }>): AssistantPart[] {
+  const calls = Array.from({ length: move.calls }, (): AssistantPart => {
+    const n = author.next()
+    return {
+      type: 'tool-call',
+      callId: `call-${n}`,
+      providerId: `p${n}`,
+      tool: `tool-${n % 3}`,
+      args: move.big ? { n, text: BIG } : { n },
+    }
+  })
+  const thought: AssistantPart = {
+    type: 'reasoning',
+    text: author.text('thought'),
+    provider: { signature: 's' },
+  }
+  const said: AssistantPart = { type: 'text', text: author.text('reply', move.big) }
+  return [...(move.calls % 2 === 1 ? [thought] : []), ...(move.text ? [said] : []), ...calls]
+}
+
+/** What may be said of a call in this state: only a started one can succeed, only a requested one be refused. */
+function possible(state: string, status: SettledStatus): SettledStatus {
+  if (state === 'started') return status === 'rejected' ? 'error' : status === 'not-run' ? 'unknown' : status
+  return status === 'ok' ? 'rejected' : status === 'unknown' ? 'not-run' : status
+}
+
+async function prune(author: Author, upTo: number): Promise<void> {
+  const { key, log } = author.branch
+  if (upTo < 1) return
+  const session = fold(log.slice(0, upTo))
+  try {
+    await author.stage.store.prune({ key, upTo, position: positionOf(session), session })
+  } catch (error) {
+    if (HoldfastError.is(error, 'in-use')) await prune(author, (error.details['needed'] as number) - 1)
+    else if (!HoldfastError.is(error, 'not-found')) throw error
+  }
+}
+
+async function fork(author: Author, at: number): Promise<Branch | undefined> {
+  const parent = author.branch
+  const contextId = `${parent.key.contextId}-${author.next()}`
+  try {
+    await forkContext(author.stage.store, parent.key, { contextId, at })
+  } catch (error) {
+    if (HoldfastError.is(error, 'pruned')) return undefined
+    throw error
+  }
+  const log = parent.log.slice(0, at)
+  const key = { ...parent.key, contextId }
+  const branch: Branch = { key, log, ledger: ledgerOf(log), driver: undefined, parent, forkedAt: at }
+  author.branches.push(branch)
+  author.branch = branch
+  await author.catchUp()
+  return branch
+}
+
+const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }>) => Promise<void> } = {
+  async say(author, { big }) {
+    await author.post('input', { message: author.text('input', big) })
+  },
+  async begin(author, { takes, together }) {
+    if (!author.branch.ledger.open) await begin(author, takes, together)
+  },
+  async think(author) {
+    if (roundIsOpen(author.branch.ledger)) return
+    await author.ensureTurn()
+    await startModel(author)
+  },
+  async reply(author, move) {
+    if (roundIsOpen(author.branch.ledger)) return
+    await author.ensureTurn()
+    await startModel(author)
+    const usage = { inputTokens: 10, outputTokens: 3, cachedTokens: 1, costUsd: 0.1 }
+    await author.drive(author.entry('model.end', { content: contentOf(author, move), finish: 'stop', usage }))
+  },
+  async fail(author) {
+    if (roundIsOpen(author.branch.ledger)) return
+    await author.ensureTurn()
+    await startModel(author)
+    await author.drive(
+      author.entry('model.end', { content: [], finish: 'error', error: { code: 'overloaded' } }),
+    )
+  },
+  async start(author, { from, count }) {
+    const ready = author.branch.ledger.calls.filter(({ state }) => state === 'requested')
+    if (ready.length === 0) return
+    const chosen = ready.slice(from % ready.length).slice(0, count)
+    const entries = chosen.map(({ callId, tool }) =>
+      author.entry('tool.start', {
+        callId,
+        tool,
+        args: { edited: author.next() },
+        idempotencyKey: `key of ${callId}`,
+        replay: author.next() % 2 === 0 ? 'safe' : 'never',
+      }),
+    )
+    await author.drive(...entries)
+  },
+  async settle(author, { which, status, big }) {
+    const unsettled = author.branch.ledger.calls.filter(({ state }) => state !== 'settled')
+    const call = unsettled[which % unsettled.length]
+    if (call !== undefined)
+      await author.drive(author.settlement(call.callId, possible(call.state, status), big))
+  },
+  async ask(author, { about, expires }) {
+    await author.ensureTurn()
+    const { callId } = author.branch.ledger.calls[about] ?? {}
+    const requestId = `request-${author.next()}`
+    const expiresAt = expires ? author.stage.clock.now() + 1000 : undefined
+    const data = { requestId, kind: 'approval', prompt: 'May I?', callId, expiresAt }
+    await author.drive(author.entry('request.start', JSON.parse(JSON.stringify(data)) as JsonObject))
+  },
+  async resolve(author, { which, how }) {
+    const { requests } = author.branch.ledger
+    const requestId = requests[which % requests.length]
+    if (requestId === undefined) return
+    const takes = how === 'answered' ? [await author.post('answer', { requestId, value: true })] : []
+    await author.drive(author.entry('request.end', { requestId, how }, { takes }))
+  },
+  async steer(author, { as, fresh }) {
+    await author.ensureTurn()
+    const { pending } = author.branch.ledger
+    if (fresh || pending.length === 0) await author.post('input', { message: author.text('steer') })
+    const first = author.branch.ledger.pending[0]
+    if (first === undefined) return
+    const data = { as: first.type === 'input' ? as : 'nothing' }
+    await author.drive(author.entry('take', data, { takes: [first.key] }))
+  },
+  async note(author) {
+    await author.ensureTurn()
+    await author.drive(author.entry('note', { text: author.text('note'), from: 'hook' }))
+  },
+  async phase(author, { name }) {
+    await author.ensureTurn()
+    await author.drive(author.entry('phase', { name, changes: { n: author.next() } }))
+  },
+  async warn(author) {
+    await author.drive(author.entry('warning', { code: 'odd', message: author.text('warning') }))
+  },
+  async skippable(author, { known }) {
+    const more = { optional: true, v: known ? 99 : 1 } as const
+    await author.drive(author.entry(known ? 'model.end' : 'x.future', { n: author.next() }, more))
+  },
+  async end(author, { outcome, tidy, wake }) {
+    const { ledger } = author.branch
+    if (!ledger.open) return
+    const unsettled = ledger.calls.filter(({ state }) => state !== 'settled')
+    const last = unsettled.map(({ callId, state }) => author.settlement(callId, possible(state, 'unknown')))
+    const wakeAt = wake ? { wakeAt: author.stage.clock.now() + 5000 } : {}
+    const end = author.entry('turn.end', { outcome, usage: NO_USAGE, durationMs: 1, ...wakeAt })
+    await author.drive(...(tidy ? last : []), end)
+  },
+  async cancel(author) {
+    if (!author.branch.ledger.open) return
+    const key = await author.post('cancel', { turn: author.turn })
+    const take = author.entry('take', { as: 'nothing' }, { takes: [key] })
+    const end = author.entry('turn.end', { outcome: 'cancelled', usage: NO_USAGE, durationMs: 1 })
+    await author.drive(take, end)
+  },
+  async crash(author) {
+    author.crash()
+  },
+  async poison(author, { times }) {
+    for (let i = 0; i < times; i++) {
+      author.crash()
+      await author.append({ claim: author.newClaim() })
+    }
+    author.crash()
+  },
+  async release(author, { pause, wake }) {
+    const data = {
+      reason: 'test',
+      ...(pause ? { pause } : {}),
+      ...(wake ? { wakeAt: author.stage.clock.now() + 5000 } : {}),
+    }
+    await author.drive(author.entry('release', data))
+  },
+  async late(author) {
+    const callId = author.branch.ledger.unknown[0]
+    if (callId === undefined) return
+    const data = { callId, status: 'ok', output: author.text('late') }
+    const key = await author.post('late-result', data)
+    await author.drive(author.entry('tool.late', data, { takes: [key] }))
+  },
+  async compact(author, { back, summary }) {
+    const { ledger, log } = author.branch
+    if (ledger.thinking || roundIsOpen(ledger)) return
+    const upTo = ledger.boundaries.at(-1 - (back % ledger.boundaries.length)) ?? 0
+    const kept = log.slice(upTo).reduce((sum, entry) => sum + messageCount(entry), 0)
+    const data = { upTo, kept, ...(summary ? { summary: author.text('summary') } : {}) }
+    await author.drive(author.entry('compact', { ...data, receipt: { by: 'test' } }))
+  },
+  async clear(author) {
+    const { ledger } = author.branch
+    if (!ledger.thinking && !roundIsOpen(ledger)) await author.drive(author.entry('clear', {}))
+  },
+  async prune(author, { back, byTurns }) {
+    const { branch, stage } = author
+    if (byTurns) await pruneContext(stage.store, branch.key, { keepTurns: 1 + (back % 4) })
+    else await prune(author, branch.log.length - back)
+    await author.catchUp()
+  },
+  async fork(author, { back, stay }) {
+    const parent = author.branch
+    if (parent.log.length === 0) return
+    await fork(author, Math.max(1, parent.log.length - back))
+    if (stay) author.branch = parent
+  },
+  async switch(author, { which }) {
+    author.branch = author.branches[which % author.branches.length] ?? author.branch
+  },
+  async pass(author, { ms }) {
+    const { clock } = author.stage
+    if (ms >= 0) clock.advance(ms)
+    else clock.set(clock.now() + ms)
+  },
+}

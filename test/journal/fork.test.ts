@@ -1,0 +1,144 @@
+/** R15: a fork is its parent up to the fork point, but for what was open; pruning the parent changes no fork. */
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fold, forkContext, loadSession, type Session, transcript } from '../../src/journal/index.ts'
+import type { Entry, EntryData, Message } from '../../src/protocol/index.ts'
+import type { Author, Branch } from './author.ts'
+import { expectedTranscript, violations } from './oracle.ts'
+import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
+
+const places = fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 5 })
+
+describe.each(STORES)('a fork in the %s store', (name) => {
+  const stage = stageOf(name)
+
+  it(
+    'equals its parent at any point, but for what was open',
+    PATIENCE,
+    forAll({ stage, share: 0.06, extra: places }, async (author, moves, cuts) => {
+      await author.play(moves)
+      for (const { child, parent, at } of await forksOf(author, cuts)) {
+        const entry = child.log[at] as Entry
+        expect(entry).toMatchObject({ seq: at + 1, type: 'fork', turn: 0 })
+        expect(await loadSession(stage.store, child.key)).toEqual(
+          afterFork(fold(parent.log.slice(0, at)), entry),
+        )
+        expect(await stage.store.inbox(child.key)).toEqual([])
+      }
+    }),
+  )
+
+  it(
+    'has the transcript of its parent, open calls not run',
+    PATIENCE,
+    forAll({ stage, share: 0.06, extra: places }, async (author, moves, cuts) => {
+      await author.play(moves)
+      for (const { child, parent, at } of await forksOf(author, cuts)) {
+        const said = transcript(child.log)
+        expect(violations(said, false)).toEqual([])
+        expect(said).toEqual(notRunInFork(expectedTranscript(parent.log.slice(0, at))))
+      }
+    }),
+  )
+
+  it(
+    'reads the same as its log wherever nothing was pruned',
+    PATIENCE,
+    forAll({ stage, share: 0.03 }, async (author, moves) => {
+      await author.play(moves)
+      for (const { key, log } of author.branches) {
+        const base = ((await stage.store.base(key))?.data as EntryData['base'] | undefined)?.upTo ?? 0
+        expect(await stage.store.read(key)).toEqual(log.slice(base))
+        const newest = await stage.store.read(key, { order: 'newest', limit: 5 })
+        expect(newest).toEqual(log.slice(base).reverse().slice(0, 5))
+      }
+    }),
+  )
+
+  it(
+    'is not changed by what happens to its parent later',
+    PATIENCE,
+    forAll({ stage, share: 0.05, extra: places }, async (author, moves, cuts) => {
+      await author.play(moves)
+      const forks = await forksOf(author, cuts)
+      const before = await Promise.all(forks.map(({ child }) => sessionText(child)))
+      for (const { parent } of forks) {
+        author.branch = parent
+        await author.play([
+          { do: 'reply', calls: 0, text: true, big: false },
+          { do: 'end', outcome: 'stop', tidy: true, wake: false },
+          { do: 'prune', back: 2, byTurns: false },
+        ])
+      }
+      expect(await Promise.all(forks.map(({ child }) => sessionText(child)))).toEqual(before)
+      for (const { child, at } of forks) {
+        const readable = await stage.store.read(child.key)
+        expect(readable).toEqual(child.log.slice(child.log.length - readable.length))
+        expect(readable.at(-1)).toMatchObject({ seq: at + 1, type: 'fork' })
+      }
+    }),
+  )
+
+  async function sessionText({ key }: Branch): Promise<string> {
+    return JSON.stringify(await loadSession(stage.store, key))
+  }
+
+  /** Forks every branch of a history, also forks of forks and pruned ones, wherever it can be forked. */
+  async function forksOf(author: Author, cuts: readonly number[]): Promise<Forked[]> {
+    const forks: Forked[] = []
+    for (const parent of [...author.branches]) {
+      const base = ((await stage.store.base(parent.key))?.data as EntryData['base'] | undefined)?.upTo ?? 0
+      for (const cut of parent.log.length === 0 ? [] : cuts) {
+        const lowest = Math.max(1, base)
+        const at = lowest + (cut % (parent.log.length - lowest + 1))
+        forks.push({ parent, at, child: await forked(author, parent, at) })
+      }
+    }
+    return forks
+  }
+
+  async function forked(author: Author, parent: Branch, at: number): Promise<Branch> {
+    const contextId = `${parent.key.contextId}.${author.next()}`
+    await forkContext(stage.store, parent.key, { contextId, at })
+    const key = { ...parent.key, contextId }
+    const own = await stage.store.read(key, { from: at + 1 })
+    return { ...parent, key, log: [...parent.log.slice(0, at), ...own], parent, forkedAt: at }
+  }
+})
+
+interface Forked {
+  readonly parent: Branch
+  readonly child: Branch
+  readonly at: number
+}
+
+/** All that a fork entry changes in a session. */
+function afterFork(session: Session, { seq, at, data }: Entry): Session {
+  const { open } = session
+  return {
+    ...session,
+    seq,
+    at,
+    createdAt: at,
+    activeAt: at,
+    claims: 0,
+    origin: { parent: data['parent'] as string, at: data['at'] as number },
+    ...(open === undefined ? {} : { open: { ...open, calls: [], requests: [], thinking: false } }),
+  }
+}
+
+/** Completes the last round, if it is open, as a fork does. */
+function notRunInFork(messages: readonly Message[]): Message[] {
+  const index = messages.findLastIndex(({ role }) => role === 'assistant')
+  const reply = messages[index]
+  const next = messages[index + 1]
+  const calls = reply?.role === 'assistant' ? reply.content.filter((part) => part.type === 'tool-call') : []
+  if (calls.length === 0) return [...messages]
+  const results = next?.role === 'tool' ? next.content : []
+  const content = calls.map(
+    ({ callId, tool }) =>
+      results.find((result) => result.callId === callId) ??
+      ({ type: 'tool-result', callId, tool, status: 'not-run', output: 'Not run in this fork.' } as const),
+  )
+  return messages.toSpliced(index + 1, results.length === 0 ? 0 : 1, { role: 'tool', content })
+}

@@ -1,0 +1,117 @@
+/**
+ * Random legal histories. A history is a list of moves; an `Author` plays them against a store through its public port.
+ * A move that makes no sense where it comes is passed over, so every list of moves is a legal history and shrinks well.
+ */
+import * as fc from 'fast-check'
+import type { OutcomeReason, SettledStatus } from '../../src/protocol/index.ts'
+
+export type Move =
+  /** Somebody posts an input; nobody takes it yet. */
+  | { readonly do: 'say'; readonly big: boolean }
+  /** A turn begins, with inputs that wait or with a new one; claimed in the same append or in one before. */
+  | { readonly do: 'begin'; readonly takes: number; readonly together: boolean }
+  | { readonly do: 'think' }
+  | { readonly do: 'reply'; readonly calls: number; readonly text: boolean; readonly big: boolean }
+  /** The model fails: the reply is empty. */
+  | { readonly do: 'fail' }
+  | { readonly do: 'start'; readonly from: number; readonly count: number }
+  | { readonly do: 'settle'; readonly which: number; readonly status: SettledStatus; readonly big: boolean }
+  | { readonly do: 'ask'; readonly about: number; readonly expires: boolean }
+  | { readonly do: 'resolve'; readonly which: number; readonly how: 'answered' | 'expired' | 'cancelled' }
+  /** The driver takes one inbox entry, new or waiting, in the middle of a turn. */
+  | { readonly do: 'steer'; readonly as: 'message' | 'nothing'; readonly fresh: boolean }
+  | { readonly do: 'note' }
+  | { readonly do: 'phase'; readonly name: string }
+  | { readonly do: 'warn' }
+  /** An entry of a version to come, marked as one that may be skipped. */
+  | { readonly do: 'skippable'; readonly known: boolean }
+  /** `tidy`: open calls are settled first; otherwise the end finds them open. */
+  | { readonly do: 'end'; readonly outcome: OutcomeReason; readonly tidy: boolean; readonly wake: boolean }
+  | { readonly do: 'cancel' }
+  /** The driver dies; the next move that needs one is another driver's. */
+  | { readonly do: 'crash' }
+  /** Drivers claim and die before they do anything. */
+  | { readonly do: 'poison'; readonly times: number }
+  | { readonly do: 'release'; readonly pause: boolean; readonly wake: boolean }
+  | { readonly do: 'late' }
+  | { readonly do: 'compact'; readonly back: number; readonly summary: boolean }
+  | { readonly do: 'clear' }
+  | { readonly do: 'prune'; readonly back: number; readonly byTurns: boolean }
+  /** Forks off some way back; `stay`: the history goes on in the parent, otherwise in the fork. */
+  | { readonly do: 'fork'; readonly back: number; readonly stay: boolean }
+  /** Goes on in another branch. */
+  | { readonly do: 'switch'; readonly which: number }
+  /** Time passes, or somebody sets the clock back. */
+  | { readonly do: 'pass'; readonly ms: number }
+
+type Kind = Move['do']
+type Fields<K extends Kind> = {
+  [F in Exclude<keyof Extract<Move, { do: K }>, 'do'>]: fc.Arbitrary<Extract<Move, { do: K }>[F]>
+}
+
+const small = fc.nat(7)
+const flag = fc.boolean()
+const seldom = fc.nat(19).map((n) => n === 19)
+const status = fc.constantFrom<SettledStatus>('ok', 'error', 'rejected', 'unknown', 'not-run')
+const outcome = fc.constantFrom<OutcomeReason>(
+  'stop',
+  'max-iterations',
+  'limit',
+  'input-required',
+  'auth-required',
+  'failed',
+)
+const phases = fc.constantFrom('beforeLlm', 'afterLlm', 'beforeTools', 'afterTools')
+
+function move<K extends Kind>(kind: K, weight: number, fields: Fields<K>): fc.WeightedArbitrary<Move> {
+  const record: fc.Arbitrary<unknown> = fc.record({ do: fc.constant(kind), ...fields })
+  return { weight, arbitrary: record as fc.Arbitrary<Move> }
+}
+
+const talk: readonly fc.WeightedArbitrary<Move>[] = [
+  move('say', 3, { big: seldom }),
+  move('begin', 6, { takes: fc.nat(3), together: flag }),
+  move('think', 2, {}),
+  move('reply', 14, { calls: fc.nat(4), text: flag, big: seldom }),
+  move('fail', 1, {}),
+  move('start', 9, { from: small, count: fc.integer({ min: 1, max: 4 }) }),
+  move('settle', 18, { which: small, status, big: seldom }),
+  move('ask', 2, { about: small, expires: flag }),
+  move('resolve', 6, { which: small, how: fc.constantFrom('answered', 'expired', 'cancelled') }),
+  move('steer', 4, { as: fc.constantFrom('message', 'nothing'), fresh: flag }),
+  move('note', 4, {}),
+  move('phase', 2, { name: phases }),
+  move('warn', 1, {}),
+  move('skippable', 1, { known: flag }),
+  move('end', 5, { outcome, tidy: flag, wake: seldom }),
+  move('cancel', 1, {}),
+  move('crash', 2, {}),
+  move('poison', 1, { times: fc.integer({ min: 1, max: 3 }) }),
+  move('release', 1, { pause: flag, wake: flag }),
+  move('late', 3, {}),
+  move('pass', 2, { ms: fc.integer({ min: -50_000, max: 100_000 }) }),
+]
+
+const cuts: readonly fc.WeightedArbitrary<Move>[] = [
+  move('compact', 2, { back: fc.nat(30), summary: flag }),
+  move('clear', 1, {}),
+]
+
+const branches: readonly fc.WeightedArbitrary<Move>[] = [
+  move('prune', 2, { back: fc.nat(30), byTurns: flag }),
+  move('fork', 2, { back: fc.nat(60), stay: flag }),
+  move('switch', 1, { which: small }),
+]
+
+export interface HistoryOptions {
+  readonly maxMoves?: number
+  /** Leave out forks and prunes. */
+  readonly linear?: boolean
+  /** Leave out compactions and clears. */
+  readonly whole?: boolean
+}
+
+export function histories(options: HistoryOptions = {}): fc.Arbitrary<readonly Move[]> {
+  const moves = [...talk, ...(options.whole ? [] : cuts), ...(options.linear ? [] : branches)]
+  return fc.array(fc.oneof(...moves), { minLength: 1, maxLength: options.maxMoves ?? 120, size: 'max' })
+}

@@ -1,0 +1,128 @@
+/**
+ * What a transcript must be, said a second time and in another way: round by round, with the ledger telling when one
+ * is open. Also the rule of rounds that every provider checks (R9).
+ */
+import type {
+  Entry,
+  EntryOf,
+  Message,
+  ToolCallPart,
+  ToolResultPart,
+  UserContent,
+} from '../../src/protocol/index.ts'
+import { type Ledger, newLedger, observe, roundIsOpen } from './ledger.ts'
+
+/** Every way in which messages break the rule of rounds; `open`: the last round may be incomplete. */
+export function violations(messages: readonly Message[], open: boolean): string[] {
+  const lastAsking = messages.findLastIndex((message) => callsOf(message).length > 0)
+  return messages.flatMap((message, index) => {
+    const next = messages[index + 1]
+    const answers = next?.role === 'tool' ? next.content.map(({ callId }) => callId) : []
+    const asked = callsOf(message).map(({ callId }) => callId)
+    const due = open && index === lastAsking ? asked.filter((callId) => answers.includes(callId)) : asked
+    return [
+      ...(asked.length > 0 && answers.join() !== due.join()
+        ? [`${index}: ${asked.join()} got ${answers.join()}`]
+        : []),
+      ...(message.role === 'tool' && callsOf(messages[index - 1]).length === 0
+        ? [`${index}: answers nobody`]
+        : []),
+      ...(message.content.length === 0 ? [`${index}: is empty`] : []),
+    ]
+  })
+}
+
+export function expectedTranscript(log: readonly Entry[]): Message[] {
+  const sketch: Sketch = { ledger: newLedger(), inputs: new Map(), said: [], waiting: [], started: new Set() }
+  for (const entry of log) {
+    observe(sketch.ledger, entry)
+    if (entry.v === 1) sketchEntry(sketch, entry)
+  }
+  const { said, waiting } = sketch
+  return [...said, ...answered(sketch), ...waiting].map(({ message }) => message)
+}
+
+interface Said {
+  /** Where it belongs: the entry that said it; for a result, the reply that asked. */
+  readonly seq: number
+  readonly message: Message
+}
+
+interface Sketch {
+  readonly ledger: Ledger
+  readonly inputs: Map<number, UserContent>
+  said: Said[]
+  /** Said while a round was open. */
+  waiting: Said[]
+  round?: { seq: number; reply: Message; results: ToolResultPart[] } | undefined
+  started: Set<unknown>
+}
+
+function sketchEntry(sketch: Sketch, entry: Entry): void {
+  const { inputs, ledger } = sketch
+  if (entry.type === 'input') inputs.set(entry.seq, entry.data['message'] as UserContent)
+  if (entry.type === 'turn.end') finish(sketch, 'Not run: the turn ended first.')
+  if (entry.type === 'fork') {
+    sketch.started.clear()
+    finish(sketch, 'Not run in this fork.')
+  }
+  for (const message of userMessages(entry, inputs)) {
+    const list = sketch.round === undefined ? sketch.said : sketch.waiting
+    list.push({ seq: entry.seq, message })
+  }
+  if (entry.type === 'model.end') sketchReply(sketch, entry as EntryOf<'model.end'>)
+  if (entry.type === 'tool.start') sketch.started.add(entry.data['callId'])
+  if (entry.type === 'tool.end') {
+    const { callId, status, output } = (entry as EntryOf<'tool.end'>).data
+    const tool = callsOf(sketch.round?.reply).find((call) => call.callId === callId)?.tool ?? 'no such call'
+    sketch.round?.results.push({ type: 'tool-result', callId, tool, status, output })
+  }
+  if (!roundIsOpen(ledger)) finish(sketch)
+  if (entry.type === 'clear') sketch.said = []
+  if (entry.type === 'compact') {
+    const { upTo, summary } = (entry as EntryOf<'compact'>).data
+    const opening: Said[] =
+      summary === undefined ? [] : [{ seq: 0, message: { role: 'user', content: summary } }]
+    sketch.said = [...opening, ...sketch.said.filter(({ seq }) => seq > upTo)]
+  }
+}
+
+function sketchReply(sketch: Sketch, { seq, data: { content } }: EntryOf<'model.end'>): void {
+  const message: Message = { role: 'assistant', content }
+  if (callsOf(message).length > 0) sketch.round = { seq, reply: message, results: [] }
+  else if (content.length > 0) sketch.said.push({ seq, message })
+}
+
+/** Closes the round and lets out what was said meanwhile. `why`: what to say of calls that nobody settled. */
+function finish(sketch: Sketch, why?: string): void {
+  sketch.said.push(...answered(sketch, why), ...sketch.waiting)
+  sketch.waiting = []
+  sketch.round = undefined
+}
+
+function answered({ round, started }: Sketch, why?: string): Said[] {
+  if (round === undefined) return []
+  const results = callsOf(round.reply).flatMap(({ callId, tool }): ToolResultPart[] => {
+    const settled = round.results.find((result) => result.callId === callId)
+    if (settled !== undefined || why === undefined) return settled === undefined ? [] : [settled]
+    const said = started.has(callId)
+      ? ({ status: 'unknown', output: 'Started; its outcome is unknown.' } as const)
+      : ({ status: 'not-run', output: why } as const)
+    return [{ type: 'tool-result', callId, tool, ...said }]
+  })
+  const answer: Message[] = results.length === 0 ? [] : [{ role: 'tool', content: results }]
+  return [round.reply, ...answer].map((message) => ({ seq: round.seq, message }))
+}
+
+function userMessages(
+  { type, data, takes = [] }: Entry,
+  inputs: ReadonlyMap<number, UserContent>,
+): Message[] {
+  if (type === 'note') return [{ role: 'user', content: data['text'] as string }]
+  if (type !== 'turn.start' && !(type === 'take' && data['as'] === 'message')) return []
+  return takes.map((seq) => ({ role: 'user', content: inputs.get(seq) ?? `no input ${seq}` }))
+}
+
+function callsOf(message: Message | undefined): readonly ToolCallPart[] {
+  return message?.role === 'assistant' ? message.content.filter((part) => part.type === 'tool-call') : []
+}

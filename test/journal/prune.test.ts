@@ -1,0 +1,125 @@
+/** R15: pruning deletes the oldest part and changes nothing else: not the session, not the forks, not what is still needed. */
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fold, forkContext, loadSession, positionOf, pruneContext } from '../../src/journal/index.ts'
+import type { ContextKey, NewEntry } from '../../src/protocol/index.ts'
+import { conversationKey, converse, plainTurn } from './conversation.ts'
+import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
+
+describe.each(STORES)('pruning in the %s store', (name) => {
+  const stage = stageOf(name)
+
+  it(
+    'keeps the newest turns whole, and all that is needed still',
+    PATIENCE,
+    forAll(
+      { stage, share: 0.05, extra: fc.integer({ min: 1, max: 4 }) },
+      async (author, moves, keepTurns) => {
+        await author.play(moves)
+        for (const branch of author.branches) {
+          author.branch = branch
+          const { key, log } = branch
+          const { turn, window } = fold(log)
+          const recent = log.filter((entry) => entry.turn > turn - keepTurns)
+          const wanted = new Set([
+            ...recent.flatMap(({ seq, takes = [] }) => [seq, ...takes]),
+            window.summary,
+          ])
+          const inbox = await stage.store.inbox(key)
+          const before = await stage.store.read(key)
+          await pruneContext(stage.store, key, { keepTurns })
+          await author.catchUp()
+          const after = await stage.store.read(key)
+          expect(after.filter(({ seq }) => wanted.has(seq))).toEqual(
+            before.filter(({ seq }) => wanted.has(seq)),
+          )
+          expect(await stage.store.inbox(key)).toEqual(inbox)
+          expect(JSON.stringify(await loadSession(stage.store, key))).toBe(JSON.stringify(fold(log)))
+        }
+      },
+    ),
+  )
+
+  it('deletes the old turns', async () => {
+    const key = await conversation('old', 40)
+    expect(await pruneContext(stage.store, key, { keepTurns: 10 })).toEqual({ deleted: 363, base: 363 })
+    expect((await stage.store.read(key))[0]).toMatchObject({ seq: 364, type: 'input' })
+    expect(await pruneContext(stage.store, key, { keepTurns: 10 })).toEqual({ deleted: 0, base: 363 })
+    expect(await pruneContext(stage.store, key, { keepTurns: 100 })).toEqual({ deleted: 0, base: 363 })
+  })
+
+  it.each([0, -1, 1.5, Number.NaN])('refuses to keep %d turns', async (keepTurns) => {
+    const key = await conversation('none', 10)
+    await expect(pruneContext(stage.store, key, { keepTurns })).rejects.toMatchObject({
+      code: 'invalid-option',
+    })
+  })
+
+  it('leaves a conversation without entries alone', async () => {
+    expect(await pruneContext(stage.store, conversationKey('nobody'), { keepTurns: 1 })).toEqual({
+      deleted: 0,
+      base: 0,
+    })
+    expect(await stage.store.head(conversationKey('nobody'))).toBe(undefined)
+  })
+
+  it("leaves the parent's part of a fork alone", async () => {
+    const parent = await conversation('parent', 20)
+    const child = { ...parent, contextId: `${parent.contextId}-fork` }
+    await forkContext(stage.store, parent, { contextId: child.contextId, at: 100 })
+    expect(await pruneContext(stage.store, child, { keepTurns: 1 })).toEqual({ deleted: 0, base: 0 })
+    expect(await stage.store.read(child, { limit: 200 })).toHaveLength(101)
+  })
+
+  it('leaves a base readable for a fork when more is pruned later, also a large one', async () => {
+    const key = conversationKey(`large-${name}`)
+    const [start, thinking, reply, ...rest] = plainTurn(1) as [NewEntry, NewEntry, NewEntry, ...NewEntry[]]
+    const args = { text: 'x'.repeat(100_000) }
+    const calls = [1, 2].map((n) => ({ type: 'tool-call', callId: `call-1-${n}`, tool: 'look', args }))
+    const large = { ...reply, data: { ...reply.data, content: calls } }
+    const input = { type: 'input', key: 'input-1', data: { message: 'Look.' } } as const
+    await stage.store.append({
+      key,
+      id: 'a',
+      since: 0,
+      inbox: [input],
+      claim: { driver: 'd', leaseMs: 1 },
+      entries: [start, thinking, large, ...rest],
+    })
+    await prune(key, 5)
+    await forkContext(stage.store, key, { contextId: `${key.contextId}-fork`, at: 7 })
+    const fork = { ...key, contextId: `${key.contextId}-fork` }
+    const before = await loadSession(stage.store, fork)
+    await converse(stage.store, key, { from: 2, to: 12 })
+    await prune(key, 14)
+    expect(await loadSession(stage.store, fork)).toEqual(before)
+    expect(before.open?.calls[0]).toBe(undefined)
+  })
+
+  it('leaves a driver its lease, also when the head is rebuilt', async () => {
+    const key = await conversation('lease', 10)
+    const { seq } = await loadSession(stage.store, key)
+    const { epoch } = await stage.store.append({
+      key,
+      id: 'claim',
+      since: seq,
+      claim: { driver: 'd', leaseMs: 1000 },
+    })
+    await prune(key, seq + 1)
+    expect((await stage.store.rebuild(key)).repaired).toBe(false)
+    const warning = { type: 'warning', turn: 0, data: { code: 'still', message: 'here' } }
+    await stage.store.append({ key, id: 'still', since: seq + 2, epoch, entries: [warning] })
+    expect((await stage.store.head(key))?.lease).toMatchObject({ driver: 'd', leaseMs: 1000 })
+  })
+
+  async function conversation(what: string, turns: number): Promise<ContextKey> {
+    const key = conversationKey(`${what}-${name}`)
+    if ((await stage.store.head(key)) === undefined) await converse(stage.store, key, { from: 1, to: turns })
+    return key
+  }
+
+  async function prune(key: ContextKey, upTo: number): Promise<void> {
+    const session = await loadSession(stage.store, key, upTo)
+    await stage.store.prune({ key, upTo, position: positionOf(session), session })
+  }
+})

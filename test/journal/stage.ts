@@ -1,0 +1,72 @@
+/** The stores that properties are tried on, and how often: `HOLDFAST_RUNS` is the total, spread over all properties. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { afterAll } from 'vitest'
+import type { Liveness } from '../../src/base/index.ts'
+import type { Store } from '../../src/store/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { ManualClock } from '../../src/testing/index.ts'
+import { Author, type Stage } from './author.ts'
+import { type HistoryOptions, histories, type Move } from './histories.ts'
+
+export const STORES = ['memory', 'sqlite'] as const
+export type StoreName = (typeof STORES)[number]
+
+const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 600)
+const SEED = process.env['HOLDFAST_SEED']
+/** For tests whose length depends on the number of runs. */
+export const PATIENCE: { timeout: number } = { timeout: 30_000 + RUNS * 1000 }
+
+/** A store for the tests of one file: a file that all histories share, or a memory of its own for each. */
+export function stageOf(name: StoreName): Stage & { reset(): void } {
+  const clock = new ManualClock()
+  const dead = new Set<string>()
+  const liveness = (driver: string): Liveness => (dead.has(driver) ? 'dead' : 'alive')
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-journal-'))
+  const open = (): Store =>
+    name === 'memory'
+      ? memoryStore({ clock, liveness })
+      : sqliteStore(join(folder, 'test.db'), { clock, liveness, synchronous: 'NORMAL' })
+  let store: Store | undefined
+  afterAll(async () => {
+    await store?.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return {
+    clock,
+    dead,
+    get store() {
+      store ??= open()
+      return store
+    },
+    reset() {
+      if (name === 'memory') store = undefined
+    },
+  }
+}
+
+export interface Property<Extra> extends HistoryOptions {
+  readonly stage: Stage & { reset(): void }
+  /** The part of all runs that this property gets; half of it on each store. */
+  readonly share: number
+  /** Choices that the property makes beside the history. */
+  readonly extra?: fc.Arbitrary<Extra>
+}
+
+/** The body of a test: a property of random histories, each written by an author of its own. */
+export function forAll<Extra = undefined>(
+  property: Property<Extra>,
+  check: (author: Author, moves: readonly Move[], extra: Extra) => Promise<void>,
+): () => Promise<void> {
+  const { stage, share } = property
+  const numRuns = Math.max(1, Math.round((RUNS * share) / STORES.length))
+  const extra = property.extra ?? (fc.constant(undefined) as fc.Arbitrary<Extra>)
+  const law = fc.asyncProperty(histories(property), extra, (moves, more) => {
+    stage.reset()
+    return check(new Author(stage), moves, more)
+  })
+  return () => fc.assert(law, { numRuns, ...(SEED === undefined ? {} : { seed: Number(SEED) }) })
+}

@@ -1,0 +1,227 @@
+/** R11 and R13: a window never splits a round, moves in steps, holds the newest, and costs the same however long the past is. */
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  fold,
+  loadSession,
+  messageCount,
+  newSession,
+  pruneContext,
+  readWindow,
+  type Session,
+  transcript,
+  windowSize,
+} from '../../src/journal/index.ts'
+import type { ContextKey, Entry, EntryOf } from '../../src/protocol/index.ts'
+import type { Branch } from './author.ts'
+import { conversationKey, converse, counting, MESSAGES_A_TURN } from './conversation.ts'
+import { ledgerOf, newLedger, observe, roundIsOpen } from './ledger.ts'
+import { violations } from './oracle.ts'
+import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
+
+const limits = fc.integer({ min: 1, max: 30 })
+
+describe.each(STORES)('a window on a journal in the %s store', (name) => {
+  const stage = stageOf(name)
+
+  it(
+    'without a limit shows the whole transcript',
+    PATIENCE,
+    forAll({ stage, share: 0.04 }, async (author, moves) => {
+      await author.play(moves)
+      for (const { key, log } of author.branches) {
+        const entries = await readWindow(stage.store, key, {
+          session: fold(log),
+          maxMessages: Number.POSITIVE_INFINITY,
+        })
+        expect(transcript(entries)).toEqual(transcript(await stage.store.read(key)))
+      }
+    }),
+  )
+
+  it(
+    'shows summary, opening and the end of the transcript',
+    PATIENCE,
+    forAll({ stage, share: 0.07, extra: limits }, async (author, moves, limit) => {
+      await author.play(moves)
+      for (const branch of author.branches) {
+        const { session, readable, entries, core } = await view(branch, limit)
+        const shown = transcript(entries)
+        const summary = transcript(readable.filter(({ seq }) => seq === session.window.summary))
+        const opening = transcript(openingOf({ session, readable, core }))
+        const tail = transcript([...readable.filter(({ type }) => type === 'input'), ...core]).slice(
+          summaryIn(session, core),
+        )
+        const all = transcript(readable)
+        expect(violations(shown, roundIsOpen(branch.ledger))).toEqual([])
+        expect(shown).toEqual([...summary, ...opening, ...tail])
+        expect(all.slice(all.length - tail.length)).toEqual(tail)
+        expect(shown.at(-1)).toEqual(all.at(-1))
+      }
+    }),
+  )
+
+  it(
+    'is no longer than its limit, a round and an opening',
+    PATIENCE,
+    forAll({ stage, share: 0.06, extra: limits }, async (author, moves, limit) => {
+      await author.play(moves)
+      for (const branch of author.branches) {
+        const { session, readable, entries } = await view(branch, limit)
+        const wanted = windowSize(session.window.messages, limit)
+        const possible = readable.filter(({ seq }) => seq >= session.window.from)
+        const most =
+          limit + largestRound(branch.log) + Math.max(0, ...branch.log.map(({ takes }) => takes?.length ?? 0))
+        expect(wanted).toBeLessThanOrEqual(limit)
+        expect(messagesIn(entries)).toBeGreaterThanOrEqual(Math.min(wanted, messagesIn(possible)))
+        expect(messagesIn(entries)).toBeLessThanOrEqual(most)
+      }
+    }),
+  )
+
+  it(
+    'begins with no result whose call is missing',
+    PATIENCE,
+    forAll({ stage, share: 0.05, extra: limits, whole: true, linear: true }, async (author, moves, limit) => {
+      await author.play(moves)
+      const { core } = await view(author.branch, limit)
+      const asked = core
+        .filter((entry): entry is EntryOf<'model.end'> => entry.type === 'model.end' && entry.v === 1)
+        .flatMap(({ data }) =>
+          data.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : [])),
+        )
+      const answered = core.filter(({ type }) => type === 'tool.end').map(({ data }) => data['callId'])
+      expect(answered.filter((callId) => !asked.includes(callId as string))).toEqual([])
+    }),
+  )
+
+  it(
+    'moves in steps',
+    PATIENCE,
+    forAll({ stage, share: 0.05, extra: limits, linear: true, whole: true }, async (author, moves, limit) => {
+      const step = Math.max(1, Math.floor(limit / 4))
+      const starts = new Set<number>()
+      const steps = new Set<number>()
+      await author.play(moves, async () => {
+        const { key, log } = author.branch
+        const session = fold(log)
+        const [first] = coreOf(await readWindow(stage.store, key, { session, maxMessages: limit }))
+        if (first !== undefined) starts.add(first.seq)
+        steps.add((session.window.messages - windowSize(session.window.messages, limit)) / step)
+      })
+      // A round that its turn left open is let go of when the turn ends, and then the window may begin inside it.
+      const unfinished = author.log.filter(
+        ({ type, seq }) => type === 'turn.end' && roundIsOpen(ledgerOf(author.log.slice(0, seq - 1))),
+      )
+      expect(starts.size).toBeLessThanOrEqual(steps.size + unfinished.length)
+    }),
+  )
+
+  it('begins at another entry once in 25 messages, however long the conversation', async () => {
+    const key = conversationKey(`steps-${name}`)
+    const starts: number[] = []
+    let session = newSession()
+    for (let turn = 1; turn <= 100; turn++) {
+      await converse(stage.store, key, { from: turn, to: turn })
+      session = fold(await stage.store.read(key, { from: session.seq + 1 }), session)
+      const [first] = await readWindow(stage.store, key, { session })
+      if (first !== undefined && first.seq !== starts.at(-1)) starts.push(first.seq)
+    }
+    expect(starts.length).toBe(1 + (100 * MESSAGES_A_TURN - 100) / 25)
+  })
+
+  it('costs as much after 2,000 turns as after 40', { timeout: 60_000 }, async () => {
+    const key = conversationKey(`cost-${name}`)
+    const costs: number[] = []
+    for (const [from, to] of [
+      [1, 40],
+      [41, 2000],
+    ] as const) {
+      await converse(stage.store, key, { from, to })
+      costs.push(await costOf(key), await costOf(key, 8))
+    }
+    expect(costs.slice(2)).toEqual(costs.slice(0, 2))
+    await pruneContext(stage.store, key, { keepTurns: 100 })
+    expect(await costOf(key)).toBe(costs[0])
+    await pruneContext(stage.store, key, { keepTurns: 2 })
+    expect(await costOf(key)).toBeLessThan(150)
+  })
+
+  it.each(['compact', 'clear'])('costs little after a %s', { timeout: 60_000 }, async (type) => {
+    const key = conversationKey(`after-${type}-${name}`)
+    await converse(stage.store, key, { from: 1, to: 1000 })
+    const { seq } = await loadSession(stage.store, key)
+    const data = type === 'clear' ? {} : { upTo: seq, kept: 0, summary: 'what was' }
+    await stage.store.append({
+      key,
+      id: type,
+      since: seq,
+      claim: { driver: 'd', leaseMs: 1 },
+      entries: [
+        { type, turn: 0, data },
+        { type: 'release', turn: 0, data: { reason: 'done' } },
+      ],
+    })
+    expect(await costOf(key)).toBeLessThanOrEqual(4)
+    await converse(stage.store, key, { from: 1001, to: 1001 })
+    expect(await costOf(key)).toBeLessThanOrEqual(20)
+  })
+
+  async function costOf(key: ContextKey, maxMessages?: number): Promise<number> {
+    const session = await loadSession(stage.store, key)
+    const counted = counting(stage.store)
+    await readWindow(counted, key, { session, ...(maxMessages === undefined ? {} : { maxMessages }) })
+    return counted.rows
+  }
+
+  async function view({ key, log }: Branch, maxMessages: number): Promise<View> {
+    const session = fold(log)
+    const entries = await readWindow(stage.store, key, { session, maxMessages })
+    const readable = await stage.store.read(key)
+    return { session, entries, readable, core: coreOf(entries) }
+  }
+})
+
+interface View {
+  readonly session: Session
+  readonly entries: readonly Entry[]
+  /** Everything that was not pruned. */
+  readonly readable: readonly Entry[]
+  /** The unbroken stretch up to the newest entry. */
+  readonly core: readonly Entry[]
+}
+
+function coreOf(entries: readonly Entry[]): readonly Entry[] {
+  const start = entries.findLastIndex(({ seq }, index) => entries[index - 1]?.seq !== seq - 1)
+  return start < 0 ? [] : entries.slice(start)
+}
+
+function messagesIn(entries: readonly Entry[]): number {
+  return entries.reduce((sum, entry) => sum + messageCount(entry), 0)
+}
+
+/** The most messages from a reply to the entry that closed its round, what was said meanwhile included. */
+function largestRound(log: readonly Entry[]): number {
+  const ledger = newLedger()
+  let [largest, messages] = [0, 0]
+  for (const entry of log) {
+    const wasOpen = roundIsOpen(ledger)
+    observe(ledger, entry)
+    messages = wasOpen || roundIsOpen(ledger) ? messages + messageCount(entry) : 0
+    largest = Math.max(largest, messages)
+  }
+  return largest
+}
+
+/** The start of the turn that the core begins in, with its inputs, if the core does not hold it. */
+function openingOf({ session, readable, core }: Omit<View, 'entries'>): readonly Entry[] {
+  const first = core.find(({ turn, type }) => turn > 0 && type !== 'claim')
+  const start = readable.find(({ type, turn }) => type === 'turn.start' && turn === first?.turn)
+  if (start === undefined || start.seq >= (core[0]?.seq ?? 0) || start.seq < session.window.from) return []
+  return [...readable.filter(({ seq }) => start.takes?.includes(seq)), start]
+}
+
+/** How many messages of the core's own transcript are its summary. */
+function summaryIn({ window }: Session, core: readonly Entry[]): number {
+  return core.some(({ seq }) => seq === window.summary) ? 1 : 0
+}

@@ -1,0 +1,228 @@
+/**
+ * What is explored: a fast scope for every run of the tests, a full one for `npm run explore`, and the broken variants,
+ * each with the rule that must catch it. Scopes are small on purpose; what is explored within them is everything.
+ */
+import {
+  fenceStripped,
+  headLeftBehind,
+  idsForgotten,
+  leaseIgnored,
+  newestEpochTold,
+  positionExpected,
+  postsDropped,
+  takenTwice,
+} from './broken-stores.ts'
+import type { Flaw } from './reference-driver.ts'
+import type { Setting } from './world.ts'
+
+type Case = Omit<Setting, 'name'>
+
+const lapse = { part: 1, times: 1 }
+/** One leaves an acknowledgement too old to start an effect on, two let the lease lapse. */
+const halves = { part: 0.6, times: 2 }
+
+export const FAST: readonly Setting[] = named({
+  'two drivers, 1 lapse': { drivers: 2, ticks: lapse },
+  'two drivers, 1 crash, 1 lapse': { drivers: 2, faults: { crash: 1 }, ticks: lapse, reads: 'joined' },
+  'two drivers, 1 ambiguity, 1 lapse': {
+    drivers: 2,
+    faults: { ambiguous: 1 },
+    ticks: lapse,
+    reads: 'joined',
+  },
+  'two drivers, a safe call, 1 crash': { drivers: 2, tools: ['look'], faults: { crash: 1 } },
+  'one driver, cancel, 1 crash, 1 ambiguity': {
+    drivers: 1,
+    traffic: ['cancel'],
+    faults: { crash: 1, ambiguous: 1 },
+  },
+  'one driver, cancel and second input': { drivers: 1, traffic: ['cancel', 'input'] },
+  'two drivers with heartbeats, 2 part lapses': { drivers: 2, heartbeats: 1, ticks: halves, reads: 'joined' },
+  'one driver, the clock set back 2 leases, 1 crash': { drivers: 1, setBack: 2, faults: { crash: 1 } },
+  'three drivers, a poisoned turn': { drivers: 3, poison: true },
+})
+
+export const FAST_SQLITE: readonly Setting[] = named({
+  'one driver, 1 crash, 1 ambiguity': { drivers: 1, faults: { crash: 1, ambiguous: 1 } },
+  'two drivers': { drivers: 2 },
+})
+
+/** Small enough to be played without pruning. */
+export const TINY: readonly Setting[] = named({
+  'one driver with a heartbeat, cancel, 1 late answer': {
+    drivers: 1,
+    heartbeats: 1,
+    traffic: ['cancel'],
+    faults: { unheard: 1 },
+  },
+  'one driver, 1 crash, 1 stray append': { drivers: 1, faults: { crash: 1, stray: 1 } },
+  'two drivers, 1 crash': { drivers: 2, faults: { crash: 1 }, reads: 'joined' },
+})
+
+export const FULL: readonly Setting[] = named({
+  'two drivers, 2 crashes, 1 lapse, 1 ambiguity': {
+    drivers: 2,
+    faults: { crash: 2, ambiguous: 1 },
+    ticks: lapse,
+  },
+  'three drivers, cancel, 1 crash, 1 lapse': {
+    drivers: 3,
+    traffic: ['cancel'],
+    faults: { crash: 1 },
+    ticks: lapse,
+    reads: 'joined',
+  },
+  'two drivers, cancel and second input, 1 lapse': {
+    drivers: 2,
+    traffic: ['cancel', 'input'],
+    ticks: lapse,
+    reads: 'joined',
+  },
+  'two drivers, second input, 1 crash, 1 lapse': {
+    drivers: 2,
+    traffic: ['input'],
+    faults: { crash: 1 },
+    ticks: lapse,
+    reads: 'joined',
+  },
+  'two drivers, two calls at once, cancel, 1 crash, 1 lapse': {
+    drivers: 2,
+    tools: ['pay', 'look'],
+    traffic: ['cancel'],
+    faults: { crash: 1 },
+    ticks: lapse,
+    reads: 'joined',
+  },
+  'one driver, cancel and second input, 1 crash, 1 ambiguity': {
+    drivers: 1,
+    traffic: ['cancel', 'input'],
+    faults: { crash: 1, ambiguous: 1 },
+  },
+  'two drivers, 1 crash, 1 late answer, 2 part lapses': {
+    drivers: 2,
+    faults: { crash: 1, unheard: 1 },
+    ticks: halves,
+    reads: 'joined',
+  },
+  'two drivers with heartbeats, cancel, 2 part lapses': {
+    drivers: 2,
+    heartbeats: 1,
+    traffic: ['cancel'],
+    ticks: halves,
+    reads: 'joined',
+  },
+  'two drivers, 1 crash, 1 stray append, 1 lapse': {
+    drivers: 2,
+    faults: { crash: 1, stray: 1 },
+    ticks: lapse,
+    reads: 'joined',
+  },
+  'two drivers, a safe call, 1 crash, 1 lapse': {
+    drivers: 2,
+    tools: ['look'],
+    faults: { crash: 1 },
+    ticks: lapse,
+  },
+  'two drivers, a safe call, 1 ambiguity, 1 lapse': {
+    drivers: 2,
+    tools: ['look'],
+    faults: { ambiguous: 1 },
+    ticks: lapse,
+    reads: 'joined',
+  },
+  'two drivers that come back, 2 lapses': {
+    drivers: 2,
+    returns: true,
+    ticks: { part: 1, times: 2 },
+    reads: 'joined',
+  },
+  'two drivers on two machines, 2 crashes, 1 lapse': {
+    drivers: 2,
+    blind: true,
+    faults: { crash: 2 },
+    ticks: lapse,
+  },
+  'two drivers, the clock set back 2 leases, 1 crash, 1 lapse': {
+    drivers: 2,
+    setBack: 2,
+    faults: { crash: 1 },
+    ticks: lapse,
+    reads: 'joined',
+  },
+  'two drivers, the clock set back half a lease, 1 crash, 1 lapse': {
+    drivers: 2,
+    setBack: 0.5,
+    faults: { crash: 1 },
+    ticks: lapse,
+    reads: 'joined',
+  },
+  'three drivers, a poisoned turn': { drivers: 3, poison: true },
+})
+
+export const FULL_SQLITE: readonly Setting[] = named({
+  'two drivers, 1 ambiguity, 1 lapse': {
+    drivers: 2,
+    faults: { ambiguous: 1 },
+    ticks: lapse,
+    reads: 'joined',
+  },
+  'two drivers, 1 crash, 1 lapse': { drivers: 2, faults: { crash: 1 }, ticks: lapse },
+  'one driver, cancel, 1 crash, 1 ambiguity': {
+    drivers: 1,
+    traffic: ['cancel'],
+    faults: { crash: 1, ambiguous: 1 },
+  },
+  'two drivers with heartbeats, 2 part lapses': { drivers: 2, heartbeats: 1, ticks: halves, reads: 'joined' },
+})
+
+export interface Variant {
+  readonly rule: string
+  readonly setting: Setting
+}
+
+export const BROKEN: readonly Variant[] = [
+  spoilt('R1', 'the fence is stripped', { drivers: 2, ticks: lapse, spoil: () => fenceStripped }),
+  spoilt('R1', 'a claim ignores a live lease', { drivers: 2, spoil: () => leaseIgnored }),
+  spoilt('R1', 'a repetition is told the newest epoch', {
+    drivers: 2,
+    faults: { ambiguous: 1 },
+    ticks: lapse,
+    spoil: () => newestEpochTold,
+  }),
+  spoilt('R2', "a driver's append expects a position", {
+    drivers: 1,
+    traffic: ['input'],
+    spoil: () => positionExpected,
+  }),
+  spoilt('R2', 'posts are acknowledged and dropped', {
+    drivers: 1,
+    traffic: ['cancel'],
+    spoil: () => postsDropped,
+  }),
+  spoilt('R2', 'an inbox entry can be taken twice', { drivers: 2, spoil: takenTwice }),
+  flawed('R2', 'acts on an input without taking it', { drivers: 1 }),
+  flawed('R2', 'cancels without taking the cancel', { drivers: 1, traffic: ['cancel'] }),
+  flawed('R3', 'starts the effect before its intent is durable', { drivers: 1 }),
+  flawed('R4', 'runs a started never-call again', { drivers: 2, faults: { crash: 1 } }),
+  flawed('R4', 'ignores the age of its acknowledgement', { drivers: 2, ticks: lapse }),
+  flawed('R4', 'counts the age from when it heard', { drivers: 2, ticks: lapse }),
+  flawed('R4', 'starts effects although fenced', { drivers: 2, ticks: lapse }),
+  flawed('R4', 'drops late results', { drivers: 2, ticks: lapse, reads: 'joined' }),
+  flawed('R5', 'retries under a new id', { drivers: 1, faults: { ambiguous: 1 } }),
+  spoilt('R5', 'ids are forgotten', { drivers: 1, faults: { ambiguous: 1 }, spoil: idsForgotten }),
+  spoilt('R6', 'the head row is left behind', { drivers: 1, spoil: headLeftBehind }),
+  flawed('R7', 'never gives up', { drivers: 2, poison: true }),
+  flawed('R7', 'says its hook phase again at every attempt', { drivers: 2, poison: true }),
+]
+
+function named(cases: Readonly<Record<string, Case>>): Setting[] {
+  return Object.entries(cases).map(([name, setting]) => ({ name, ...setting }))
+}
+
+function spoilt(rule: string, name: string, setting: Case): Variant {
+  return { rule, setting: { ...setting, name: `store: ${name}` } }
+}
+
+function flawed(rule: string, flaw: Flaw, setting: Case): Variant {
+  return { rule, setting: { ...setting, name: `driver: ${flaw}`, flaws: [flaw] } }
+}

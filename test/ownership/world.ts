@@ -1,0 +1,294 @@
+/**
+ * The worlds that ownership is explored in: some drivers, some senders, one conversation, one clock, one witness. A
+ * setting says how many of each and what may go wrong; this makes a scenario of it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock, Liveness } from '../../src/base/index.ts'
+import type { Call } from '../../src/journal/index.ts'
+import type { ContextKey, NewInboxEntry } from '../../src/protocol/index.ts'
+import { persist, type Store } from '../../src/store/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import {
+  CountingIds,
+  type Faults,
+  ManualClock,
+  type Move,
+  type Port,
+  type Process,
+  type Scenario,
+  type Stage,
+  storePort,
+  type World,
+} from '../../src/testing/index.ts'
+import type { Spoil } from './broken-stores.ts'
+import { checkEnd, checkState, checkSurvivors } from './properties.ts'
+import { type DriverPorts, drive, type Flaw } from './reference-driver.ts'
+import { Witness } from './witness.ts'
+
+export interface Setting {
+  readonly name: string
+  readonly drivers: number
+  /** What the model asks for in its first reply. `pay` may run once; `look` may run again. */
+  readonly tools?: readonly string[]
+  /** Senders beside the drivers, at work at any time. */
+  readonly traffic?: readonly ('input' | 'cancel')[]
+  readonly faults?: Faults
+  /** `joined`: nobody acts between a driver's read and its claim. */
+  readonly reads?: 'each' | 'joined'
+  /** Time passes this many times, by a part of the lease each. */
+  readonly ticks?: { readonly part: number; readonly times: number }
+  /** Somebody sets the wall clock back, by this many leases, once. */
+  readonly setBack?: number
+  /** Nobody can see whether another process is dead, as across machines. */
+  readonly blind?: true
+  readonly heartbeats?: number
+  /** A driver that was passed over comes back as a new one. */
+  readonly returns?: true
+  /** The model step kills every driver. */
+  readonly poison?: true
+  readonly flaws?: readonly Flaw[]
+  readonly spoil?: () => Spoil
+}
+
+/** Where the stores of a run come from: `open` gives each process its own. */
+export interface Bench {
+  readonly begin: (judge: Judge) => { readonly key: ContextKey; readonly open: (process: string) => Store }
+  readonly close: () => Promise<void>
+  /** Every run has a store to itself. */
+  readonly alone: boolean
+}
+
+export interface Judge {
+  readonly clock: Clock
+  readonly liveness: (driver: string) => Liveness
+}
+
+const LEASE_MS = 1000
+const MAX_CLAIMS = 2
+
+export function memoryBench(): Bench {
+  const key = { tenant: 'local', actor: 'local', contextId: 'c' }
+  const begin = (judge: Judge) => {
+    const store = memoryStore(judge)
+    return { key, open: () => store }
+  }
+  return { begin, close: async () => {}, alone: true }
+}
+
+/** One file for all runs, a connection for each process, and an owner of its own for each run. */
+export function sqliteBench(): Bench {
+  const dir = mkdtempSync(join(tmpdir(), 'holdfast-ownership-'))
+  const stores = new Map<string, Store>()
+  let judge: Judge | undefined
+  let runs = 0
+  const clock = { now: () => judge?.clock.now() ?? 0, elapsed: () => judge?.clock.elapsed() ?? 0 }
+  const liveness = (driver: string) => judge?.liveness(driver) ?? 'unknown'
+  const open = (process: string) => {
+    const store =
+      stores.get(process) ?? sqliteStore(join(dir, 'o.db'), { synchronous: 'NORMAL', clock, liveness })
+    stores.set(process, store)
+    return store
+  }
+  return {
+    alone: false,
+    begin: (next) => {
+      judge = next
+      return { key: { tenant: 'local', actor: `run${++runs}`, contextId: 'c' }, open }
+    },
+    close: async () => {
+      for (const store of stores.values()) await store.close()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface Surroundings {
+  readonly bench?: Bench
+  /** Filled with what happened, and how often. */
+  readonly coverage?: Map<string, number>
+}
+
+export function scenarioOf(setting: Setting, surroundings: Surroundings = {}): Scenario {
+  const { bench = memoryBench(), coverage = new Map<string, number>() } = surroundings
+  return {
+    name: setting.name,
+    ...(setting.faults === undefined ? {} : { faults: setting.faults }),
+    setup: (stage) => new OwnershipWorld(setting, stage, { bench, coverage }).begin(),
+  }
+}
+
+class OwnershipWorld {
+  readonly #setting: Setting
+  readonly #stage: Stage
+  readonly #clock = new ManualClock()
+  readonly #open: (process: string) => Store
+  readonly #witness: Witness
+  /** Those that the poison killed after the end of the schedule. */
+  readonly #killed = new Set<string>()
+  #clockSet = false
+
+  constructor(setting: Setting, stage: Stage, { bench, coverage }: Required<Surroundings>) {
+    this.#setting = setting
+    this.#stage = stage
+    const isDead = (driver: string) => stage.status(driver) === 'dead' || this.#killed.has(driver)
+    const isSeenDead = (driver: string) => !setting.blind && isDead(driver)
+    const liveness = (driver: string): Liveness => {
+      if (setting.blind) return 'unknown'
+      return isDead(driver) ? 'dead' : 'alive'
+    }
+    const { key, open } = bench.begin({ clock: this.#clock, liveness })
+    const spoil = setting.spoil?.()
+    this.#open = (process) => (spoil === undefined ? open(process) : spoil(open(process)))
+    this.#witness = new Witness({
+      stage,
+      key,
+      clock: this.#clock,
+      leaseMs: LEASE_MS,
+      maxClaims: MAX_CLAIMS,
+      store: this.#open('witness'),
+      coverage,
+      alone: bench.alone,
+      isSeenDead,
+      clockWasSet: () => this.#clockSet,
+    })
+  }
+
+  async begin(): Promise<World> {
+    const { key, store } = this.#witness.scene
+    await store.append({ key, id: 'first', since: 0, inbox: [post('input', 'in1')] })
+    const names = ['A', 'B', 'C'].slice(0, this.#setting.drivers)
+    const drivers = names.map((name): Process => ({ name, run: (port) => this.#drive(port) }))
+    const senders = (this.#setting.traffic ?? []).map((type): Process => {
+      const entry = post(type, type === 'input' ? 'in2' : 'cancel1')
+      return { name: `${type} sender`, run: (port) => this.#send(port, entry) }
+    })
+    return {
+      clock: this.#clock,
+      processes: [...drivers, ...senders],
+      moves: this.#moves(),
+      state: () => this.#state(),
+      check: () => checkState(this.#witness),
+      finish: () => this.#finish(),
+    }
+  }
+
+  #drive(port: Port): Promise<unknown> {
+    const applying = this.#witness.applying(port.process, this.#open(port.process))
+    const store = this.#witness.hearing(
+      port.process,
+      storePort(port, applying, { reads: this.#setting.reads ?? 'each' }),
+    )
+    const { poison, heartbeats = 0, returns, flaws = [] } = this.#setting
+    const think = async () => {
+      if (poison) await port.point({ label: 'model', perform: () => {}, deadly: true })
+    }
+    const effect = (call: Call) => this.#witness.effect(port, call)
+    const { key } = this.#witness.scene
+    return drive(
+      { store, clock: this.#clock, ...this.#parts(port.process, think), effect },
+      { key, driver: port.process, leaseMs: LEASE_MS, maxClaims: MAX_CLAIMS, heartbeats, returns, flaws },
+    )
+  }
+
+  async #send(port: Port, entry: NewInboxEntry): Promise<void> {
+    const applying = this.#witness.applying(port.process, this.#open(port.process))
+    const store = this.#witness.hearing(port.process, storePort(port, applying))
+    const request = { key: this.#witness.scene.key, id: entry.key, since: 0, inbox: [entry] }
+    await persist(store, request, { wait: async () => {} })
+  }
+
+  #moves(): Move[] {
+    const { ticks, setBack } = this.#setting
+    const moves: Move[] = []
+    if (ticks !== undefined)
+      moves.push({
+        label: ticks.part === 1 ? 'the lease passes' : `${ticks.part} of the lease passes`,
+        times: ticks.times,
+        run: () => this.#clock.advance(LEASE_MS * ticks.part),
+      })
+    if (setBack !== undefined)
+      moves.push({
+        label: `the wall clock is set back ${setBack} leases`,
+        times: 1,
+        run: () => {
+          this.#clockSet = true
+          this.#clock.set(this.#clock.now() - LEASE_MS * setBack)
+        },
+      })
+    return moves
+  }
+
+  async #state(): Promise<string> {
+    const { head, entries } = await this.#witness.look()
+    const { key: _, ...row } = head ?? { key: undefined }
+    const effects = this.#witness.effects.map(({ process, call, heard }) => {
+      const known = heard && this.#stage.status(process) !== 'dead'
+      return `${process} ${call.callId} ${known}`
+    })
+    return JSON.stringify([row, entries, effects.sort(), this.#clock.now(), this.#clock.elapsed()])
+  }
+
+  /** Everyone has ended or died: one more driver comes, undisturbed, and must bring everything to its end. */
+  async #finish(): Promise<void> {
+    await checkSurvivors(this.#witness)
+    const { blind, setBack, faults } = this.#setting
+    // Only where a lease may have been left behind by someone whom nobody sees, or a claim by nobody at all.
+    if (blind || setBack !== undefined || faults?.stray) this.#clock.advance(LEASE_MS)
+    if (this.#setting.poison) await this.#poisonMore()
+    const ended = await this.#driveAlone('last', async () => {})
+    if (ended !== 'idle') this.#stage.violate('R1', `the last driver could not finish: ${ended}`)
+    await checkState(this.#witness)
+    await checkEnd(this.#witness)
+  }
+
+  /** As many victims as it takes, and a few more. */
+  async #poisonMore(): Promise<void> {
+    const die = async () => {
+      throw new Error('poisoned')
+    }
+    for (let count = 1; count <= MAX_CLAIMS + 3; count++) {
+      const name = `victim${count}`
+      try {
+        await this.#driveAlone(name, die)
+      } catch {
+        this.#killed.add(name)
+      }
+    }
+    const { head } = await this.#witness.look()
+    if (head?.status === 'running') this.#stage.violate('R7', 'a turn that kills every driver never ends')
+  }
+
+  async #driveAlone(name: string, think: () => Promise<void>): Promise<string> {
+    const { store, key } = this.#witness.scene
+    const effect = (call: Call) => this.#witness.perform({ process: name, call, heard: true })
+    return drive(
+      {
+        store: this.#witness.hearing(name, this.#witness.applying(name, store)),
+        clock: this.#clock,
+        ...this.#parts(name, think),
+        effect,
+      },
+      { key, driver: name, leaseMs: LEASE_MS, maxClaims: MAX_CLAIMS, flaws: this.#setting.flaws ?? [] },
+    )
+  }
+
+  #parts(name: string, think: () => Promise<void>): Pick<DriverPorts, 'ids' | 'model'> {
+    const counting = new CountingIds()
+    const tools = this.#setting.tools ?? ['pay']
+    return {
+      ids: { next: (prefix) => `${name}.${counting.next(prefix)}` },
+      // A second turn is there for what it takes, not for what it does.
+      model: async ({ turn, iteration }) => {
+        await think()
+        return turn === 1 && iteration === 1 ? tools : []
+      },
+    }
+  }
+}
+
+function post(type: 'input' | 'cancel', key: string): NewInboxEntry {
+  return { type, key, data: type === 'input' ? { message: key } : { turn: 1 } }
+}

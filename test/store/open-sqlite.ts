@@ -1,0 +1,8 @@
+/** What a child process of the contract suite imports to open a SQLite store: the `worker` module of its harness. */
+import { type SqliteStore, type SqliteStoreOptions, sqliteStore } from '../../src/store/sqlite/index.ts'
+
+/** The argument is a path and the options as JSON. */
+export function open(argument: string): SqliteStore {
+  const [path, options] = JSON.parse(argument) as [string, SqliteStoreOptions]
+  return sqliteStore(path, options)
+}
