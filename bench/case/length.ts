@@ -69,7 +69,5 @@ async function wholeTurn(store: Store, talk: Talk, maxMessages: number): Promise
   const session = await loadSession(store, talk.key)
   await readWindow(store, talk.key, { session, maxMessages })
   await playTurn(store, talk)
-  if (Math.floor(talk.turn / 20) > Math.floor((talk.turn - 1) / 20)) {
-    await saveSession(store, talk.key, { session: await loadSession(store, talk.key), since: 0 })
-  }
+  if (talk.turn % 20 === 0) await saveSession(store, talk.key, { session, since: 0 })
 }

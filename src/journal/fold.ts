@@ -11,6 +11,7 @@ import {
   type EntryType,
   isInboxType,
   isProgress,
+  isWaiting,
   type KnownEntry,
   NO_USAGE,
 } from '../protocol/index.ts'
@@ -49,7 +50,7 @@ function step(draft: Draft, entry: Entry): void {
     draft.activeAt = entry.at
   }
   if (isInboxType(entry.type) || entry.type === 'base') return
-  // Whoever wrote it got somewhere, whether or not this version knows where to.
+  // The type tells, whether or not this version can read the rest: the head row counts so too.
   if (isProgress(entry.type)) draft.claims = 0
   if (known === undefined) return
   const count = messageCount(known)
@@ -79,11 +80,12 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(metadata === undefined ? {} : { metadata }),
       iteration: 0,
       thinking: false,
-      calls: [],
-      requests: [],
+      calls: draft.parked?.calls ?? [],
+      requests: draft.parked?.requests ?? [],
       usage: NO_USAGE,
       toolCalls: 0,
     })
+    delete draft.parked
   },
   phase({ open }, { data }) {
     if (open !== undefined) open.phase = data.name
@@ -137,8 +139,10 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       open.requests = open.requests.filter(({ requestId }) => requestId !== data.requestId)
   },
   'turn.end'(draft, { data }) {
+    const { calls = [], requests = [] } = draft.open ?? {}
     draft.outcome = data.outcome
     delete draft.open
+    if (isWaiting(data.outcome) && calls.length + requests.length > 0) draft.parked = { calls, requests }
   },
   compact(draft, { seq, data }) {
     const summary = data.summary === undefined ? {} : { summary: seq }
@@ -146,15 +150,18 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
   clear(draft, entry) {
     draft.window = { from: entry.seq + 1, messages: 0 }
+    delete draft.parked
   },
   fork(draft, { at, data }) {
     draft.origin = { parent: data.parent, at: data.at }
     draft.createdAt = at
     draft.activeAt = at
+    delete draft.parked
     if (draft.open === undefined) return
     draft.open.calls = []
     draft.open.requests = []
     draft.open.thinking = false
+    delete draft.open.phase
   },
 }
 

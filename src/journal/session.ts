@@ -29,6 +29,8 @@ export type Session = {
   readonly open?: OpenTurn
   /** How the last finished turn ended. */
   readonly outcome?: OutcomeReason
+  /** What that turn ended to wait for: the next one finds its calls and requests open. */
+  readonly parked?: { readonly calls: readonly Call[]; readonly requests: readonly Request[] }
   /** The part of the journal that prompts are made from, before any limit on its length; where its summary stands. */
   readonly window: { readonly from: number; readonly messages: number; readonly summary?: number }
   readonly totals: Totals

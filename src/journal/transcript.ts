@@ -2,17 +2,18 @@
  * Entries to messages (R9). Whatever happened on the way, each call is answered right after the message that asked for
  * it, by all and only its results; what was said while a round was open comes after it.
  */
-import type {
-  AssistantMessage,
-  Entry,
-  EntryOf,
-  EntryType,
-  KnownEntry,
-  Message,
-  SettledStatus,
-  ToolCallPart,
-  ToolResultPart,
-  UserContent,
+import {
+  type AssistantMessage,
+  type Entry,
+  type EntryOf,
+  type EntryType,
+  isWaiting,
+  type KnownEntry,
+  type Message,
+  type SettledStatus,
+  type ToolCallPart,
+  type ToolResultPart,
+  type UserContent,
 } from '../protocol/index.ts'
 import { understand } from './format.ts'
 
@@ -117,6 +118,12 @@ class Scribe {
     this.closeRound('not-run', 'Not run in this fork.')
   }
 
+  forget(): void {
+    this.#messages = []
+    this.#queued = []
+    this.#round = undefined
+  }
+
   /** Forgets everything said up to a position, and begins with a summary of it if there is one. */
   startOver(upTo: number, summary?: string): void {
     const kept = this.#messages.filter(({ seq }) => seq > upTo)
@@ -134,10 +141,11 @@ const writers: { [T in EntryType]?: (scribe: Scribe, entry: EntryOf<T>) => void 
   'model.end': (scribe, { seq, data }) => scribe.reply(seq, { role: 'assistant', content: data.content }),
   'tool.start': (scribe, { data }) => scribe.start(data.callId),
   'tool.end': (scribe, { data: { callId, status, output } }) => scribe.settle({ callId, status, output }),
-  'turn.end': (scribe) => scribe.closeRound('not-run', 'Not run: the turn ended first.'),
+  'turn.end': (scribe, { data }) =>
+    isWaiting(data.outcome) ? undefined : scribe.closeRound('not-run', 'Not run: the turn ended first.'),
   fork: (scribe) => scribe.forkHere(),
   compact: (scribe, { data }) => scribe.startOver(data.upTo, data.summary),
-  clear: (scribe, { seq }) => scribe.startOver(seq),
+  clear: (scribe) => scribe.forget(),
 }
 
 function roundMessages({ reply, calls, results }: Round): Message[] {

@@ -124,13 +124,14 @@ describe('a window', () => {
     expect(await shown(2)).toEqual(['3', '4'])
   })
 
-  it('does not count what this version skips', async () => {
+  it('does not count what this version skips, nor take it for a part of a round', async () => {
     await begin('Count.')
     await drive('model.end', say('1'))
-    await drive('model.end', say('2'))
-    await append([{ type: 'model.end', turn, data: {}, v: 2, optional: true }])
+    await drive('note', { text: 'Good.', from: 'f' })
     await append([{ type: 'tool.end', turn, data: {}, v: 2, optional: true }])
-    expect(await shown(2)).toEqual(['Count.', '1', '2'])
+    expect(await shown(1)).toEqual(['Count.', 'Good.'])
+    await append([{ type: 'model.end', turn, data: {}, v: 2, optional: true }])
+    expect(await shown(2)).toEqual(['Count.', '1', 'Good.'])
   })
 
   it.each([0, -1, Number.NaN])('refuses a limit of %d', async (maxMessages) => {

@@ -56,7 +56,7 @@ async function readBack(
 ): Promise<Entry[]> {
   const { session, wanted } = view
   const found: Entry[] = []
-  const round = new Set(session.open?.calls.map(({ callId }) => callId))
+  const round = new Set((session.open ?? session.parked)?.calls.map(({ callId }) => callId))
   let messages = 0
   for (let to = session.seq; to >= session.window.from; ) {
     const page = await store.read(key, { from: session.window.from, to, limit: PAGE, order: 'newest' })

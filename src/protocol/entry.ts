@@ -118,7 +118,13 @@ export interface EntryData {
   }
   clear: { readonly reason?: string }
   fork: { readonly parent: string; readonly at: number; readonly position: Position }
-  base: { readonly upTo: number; readonly position: Position; readonly session: JsonObject }
+  /** `kept`: up to here forks still read, and nothing was deleted. */
+  base: {
+    readonly upTo: number
+    readonly kept: number
+    readonly position: Position
+    readonly session: JsonObject
+  }
 }
 
 /** May an effect that was started and never settled be run again? Only if its tool says that this is safe. */
@@ -168,20 +174,24 @@ export function isInboxType(type: string): type is InboxType {
   return INBOX_TYPES.has(type)
 }
 
-const NO_PROGRESS: ReadonlySet<string> = new Set<EntryType>([
-  'claim',
-  'release',
-  'model.start',
-  'tool.start',
-  'warning',
+const PROGRESS: ReadonlySet<string> = new Set<EntryType>([
+  'turn.start',
+  'model.end',
+  'tool.end',
+  'request.start',
+  'request.end',
+  'turn.end',
+  'compact',
+  'clear',
+  'fork',
 ])
 
 /**
- * Does this entry show that a claim led somewhere (R7)? Saying what is about to be tried does not: the attempt itself
- * may be what kills the process.
+ * Does this entry show that a claim led somewhere (R7)? Saying what is about to be tried does not: the attempt may be
+ * what kills the process. Nor do hook phases and what they add, which an attempt may repeat.
  */
 export function isProgress(type: string): boolean {
-  return !isInboxType(type) && !NO_PROGRESS.has(type)
+  return PROGRESS.has(type)
 }
 
 /** The current format version of every type; an entry with a higher one was written by a newer version. */

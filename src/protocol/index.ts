@@ -32,4 +32,4 @@ export type {
   UserMessage,
 } from './message.ts'
 export type { OutcomeReason, Usage } from './outcome.ts'
-export { addUsage, NO_USAGE } from './outcome.ts'
+export { addUsage, isWaiting, NO_USAGE } from './outcome.ts'

@@ -9,6 +9,11 @@ export type OutcomeReason =
   | 'failed'
   | 'cancelled'
 
+/** Did the turn end only to wait for somebody? */
+export function isWaiting(outcome: OutcomeReason): boolean {
+  return outcome === 'input-required' || outcome === 'auth-required'
+}
+
 export type Usage = {
   readonly inputTokens: number
   readonly outputTokens: number

@@ -106,7 +106,7 @@ describe('a round trip', () => {
         const [came, went] = roundTrip(enlarged(sketch) as JsonObject)
         expect(came === went).toBe(true)
       }),
-      { numRuns: 80 },
+      { numRuns: 40 },
     )
   })
 

@@ -8,6 +8,7 @@ import {
   type EntryData,
   isInboxType,
   isProgress,
+  isWaiting,
   type OutcomeReason,
   type Position,
 } from '../protocol/index.ts'
@@ -102,5 +103,5 @@ const reducers: Record<string, (head: Draft, entry: Entry) => void> = {
 }
 
 function statusAfter(outcome: OutcomeReason | undefined): Head['status'] {
-  return outcome === 'input-required' || outcome === 'auth-required' ? 'waiting' : 'idle'
+  return outcome !== undefined && isWaiting(outcome) ? 'waiting' : 'idle'
 }

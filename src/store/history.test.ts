@@ -69,10 +69,10 @@ describe('a fork', () => {
 describe('a prune', () => {
   const session = { seq: 12, said: 'so far' }
   const request = { key, upTo: 12, position, session }
-  const facts = { head, forkedAt: 0, needed: undefined }
+  const facts = { head, forkedAt: 0, needed: undefined, kept: 3 }
 
   it('appends a base with the fold, after everything else', () => {
-    const data = { upTo: 12, position, session }
+    const data = { upTo: 12, kept: 3, position, session }
     expect(baseEntry(request, facts, 5000)).toEqual({ seq: 21, turn: 0, at: 5000, type: 'base', v: 1, data })
     expect(baseEntry(request, facts, 5)?.at).toBe(900)
   })
@@ -138,7 +138,7 @@ describe('a head from its journal', () => {
   it('goes on from its base, and from the position of a fork', () => {
     const start = { ...newHead(key, 100), turn: 4, epoch: 6, activeAt: 700, status: 'running', claims: 0 }
     const base = { ...entry(9, 'base'), data: { upTo: 5, position, session: {} } }
-    expect(headFrom(head, base, [entry(6, 'note')])).toEqual({ ...start, seq: 6, at: 600 })
+    expect(headFrom(head, base, [entry(6, 'tool.end')])).toEqual({ ...start, seq: 6, at: 600 })
     const fork = { ...entry(6, 'fork'), data: { parent: 'p', at: 5, position } }
     expect(headFrom(head, undefined, [fork])).toEqual({
       ...start,

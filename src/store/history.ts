@@ -60,7 +60,7 @@ export function baseEntry(request: PruneRequest, facts: PruneFacts, now: number)
     })
   }
   if (facts.needed !== undefined && facts.needed <= upTo) throw inUse(key, upTo, facts.needed)
-  const data = { upTo, position: { ...position, ...ownershipOf(head) }, session }
+  const data = { upTo, kept: facts.kept, position: { ...position, ...ownershipOf(head) }, session }
   return { seq: head.seq + 1, turn: 0, at: Math.max(head.at, now), type: 'base', v: ENTRY_FORMAT.base, data }
 }
 
@@ -70,6 +70,8 @@ export interface PruneFacts {
   readonly forkedAt: number
   /** The oldest position that the open turn, an untaken inbox entry or a later taking entry refers to. */
   readonly needed: number | undefined
+  /** The highest position that a fork still reads. */
+  readonly kept: number
 }
 
 /** What the head row should be, from the context's own entries above its newest base. Lease times are the entries'. */

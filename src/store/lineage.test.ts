@@ -5,7 +5,7 @@ import { clip, type Link, lineageOf } from './lineage.ts'
 const END = Number.MAX_SAFE_INTEGER
 
 function link(id: string, forkedAt = 0, ...upTos: readonly number[]): Link<string> {
-  return { id, forkedAt, bases: upTos.map((upTo) => ({ upTo, seq: upTo + 100 })) }
+  return { id, forkedAt, bases: upTos.map((upTo) => ({ upTo, seq: upTo + 100, kept: 0 })) }
 }
 
 describe('a lineage', () => {
@@ -20,10 +20,21 @@ describe('a lineage', () => {
   it('of a pruned one begins after its newest base, in whatever order bases come', () => {
     const expected = {
       segments: [{ id: 'a', from: 21, to: END }],
-      base: { id: 'a', mark: { upTo: 20, seq: 120 } },
+      base: { id: 'a', mark: { upTo: 20, seq: 120, kept: 0 } },
     }
     expect(lineageOf([link('a', 0, 10, 20)])).toEqual(expected)
     expect(lineageOf([link('a', 0, 20, 10)])).toEqual(expected)
+  })
+
+  it('of a fork is not touched by what its parent pruned later', () => {
+    const parent = { ...link('a'), bases: [{ upTo: 20, seq: 60, kept: 30 }] }
+    expect(lineageOf([parent]).segments).toEqual([{ id: 'a', from: 21, to: END }])
+    const segments = [
+      { id: 'b', from: 31, to: END },
+      { id: 'a', from: 1, to: 30 },
+    ]
+    expect(lineageOf([link('b', 30), parent])).toEqual({ segments })
+    expect(lineageOf([link('b', 31), parent]).base).toMatchObject({ id: 'a', mark: { upTo: 20 } })
   })
 
   it('of a fork goes on in its parent, up to the fork point', () => {
@@ -64,7 +75,7 @@ describe('a lineage', () => {
           { id: 'b', from: 31, to: END },
           { id: 'a', from: upTo + 1, to: 30 },
         ],
-        base: { id: 'a', mark: { upTo, seq: upTo + 100 } },
+        base: { id: 'a', mark: { upTo, seq: upTo + 100, kept: 0 } },
       })
     }
   })
@@ -73,14 +84,14 @@ describe('a lineage', () => {
     expect(lineageOf([link('b', 30), link('a', 0, 31)])).toEqual(lineageOf([link('b', 30), link('a')]))
     expect(lineageOf([link('b', 30), link('a', 0, 10, 31)]).base).toEqual({
       id: 'a',
-      mark: { upTo: 10, seq: 110 },
+      mark: { upTo: 10, seq: 110, kept: 0 },
     })
   })
 
   it('of a pruned fork needs its parent no more', () => {
     expect(lineageOf([link('b', 30, 35), link('a')])).toEqual({
       segments: [{ id: 'b', from: 36, to: END }],
-      base: { id: 'b', mark: { upTo: 35, seq: 135 } },
+      base: { id: 'b', mark: { upTo: 35, seq: 135, kept: 0 } },
     })
   })
 })

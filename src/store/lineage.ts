@@ -15,6 +15,8 @@ export interface Link<Id> {
 export interface BaseMark {
   readonly upTo: number
   readonly seq: number
+  /** Up to here nothing was deleted, because forks that existed then read it. */
+  readonly kept: number
 }
 
 /** A stretch of one context's own rows, both ends inclusive. */
@@ -36,7 +38,9 @@ export function lineageOf<Id>(links: readonly Link<Id>[]): Lineage<Id> {
   let to = Number.MAX_SAFE_INTEGER
   for (const { id, forkedAt, bases } of links) {
     const end = to
-    const mark = bases.filter(({ upTo }) => upTo <= end).reduce(later, undefined)
+    const own = end === Number.MAX_SAFE_INTEGER
+    // A base speaks for its own context, and for forks that were made after it.
+    const mark = bases.filter(({ upTo, kept }) => upTo <= end && (own || kept < end)).reduce(later, undefined)
     if (mark !== undefined && mark.upTo >= forkedAt) {
       segments.push({ id, from: mark.upTo + 1, to })
       return { segments, base: { id, mark } }

@@ -58,7 +58,7 @@ export interface Store {
   /** The newest base at or below a position: what a fold starts from where the entries before it are gone (R15). */
   base(key: ContextKey): Promise<Entry | undefined>
 
-  /** Rows of a derived index (see `derive.ts`), in the order of their keys; the newest version of each key. */
+  /** Rows of a derived index (see `derive.ts`), in the order of their keys by code point; the newest version of each. */
   lookup(key: ContextKey, query: LookupQuery): Promise<readonly IndexRow[]>
 
   /**

@@ -55,7 +55,7 @@ describe('an append', () => {
       at: 1050,
       epoch: 8,
       pending: 0,
-      claims: 0,
+      claims: 1,
       lease: { ...claim, renewedAt: 1050 },
     })
   })

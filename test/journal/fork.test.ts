@@ -51,6 +51,12 @@ describe.each(STORES)('a fork in the %s store', (name) => {
         expect(await stage.store.read(key)).toEqual(log.slice(base))
         const newest = await stage.store.read(key, { order: 'newest', limit: 5 })
         expect(newest).toEqual(log.slice(base).reverse().slice(0, 5))
+        for (const start of log.slice(base).filter(({ type }) => type === 'turn.start')) {
+          const { from, to } = rangeOf(log, start)
+          expect(await stage.store.read(key, { turn: start.turn })).toEqual(
+            log.slice(Math.max(base, from - 1), to),
+          )
+        }
       }
     }),
   )
@@ -110,6 +116,12 @@ interface Forked {
   readonly parent: Branch
   readonly child: Branch
   readonly at: number
+}
+
+/** A turn from the first input that it took to its end, or to the end of the log. */
+function rangeOf(log: readonly Entry[], { seq, takes = [], turn }: Entry): { from: number; to: number } {
+  const end = log.find((entry) => entry.type === 'turn.end' && entry.turn === turn)
+  return { from: Math.min(seq, ...takes), to: end?.seq ?? log.length }
 }
 
 /** All that a fork entry changes in a session. */

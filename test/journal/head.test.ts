@@ -21,7 +21,9 @@ describe.each(STORES)('the head row in the %s store', (name) => {
           pending: ledger.pending.length,
           owned: ledger.owned,
         })
+        const turns = await stage.store.lookup(key, { index: 'turn' })
         expect(await stage.store.rebuild(key)).toEqual({ repaired: false, head })
+        expect(await stage.store.lookup(key, { index: 'turn' })).toEqual(turns)
       })
     }),
   )

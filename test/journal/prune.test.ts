@@ -1,7 +1,15 @@
 /** R15: pruning deletes the oldest part and changes nothing else: not the session, not the forks, not what is still needed. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fold, forkContext, loadSession, positionOf, pruneContext } from '../../src/journal/index.ts'
+import {
+  fold,
+  forkContext,
+  loadSession,
+  positionOf,
+  pruneContext,
+  readWindow,
+  transcript,
+} from '../../src/journal/index.ts'
 import type { ContextKey, NewEntry } from '../../src/protocol/index.ts'
 import { conversationKey, converse, plainTurn } from './conversation.ts'
 import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
@@ -63,12 +71,37 @@ describe.each(STORES)('pruning in the %s store', (name) => {
     expect(await stage.store.head(conversationKey('nobody'))).toBe(undefined)
   })
 
+  it('leaves the summary that prompts begin with', async () => {
+    const key = await conversation('summary', 10)
+    const { seq } = await loadSession(stage.store, key)
+    const compact = { type: 'compact', turn: 0, data: { upTo: seq, kept: 0, summary: 'Ten turns.' } }
+    const release = { type: 'release', turn: 0, data: { reason: 'done' } }
+    const claim = { driver: 'd', leaseMs: 1000 }
+    await stage.store.append({ key, id: 'compact', since: seq, claim, entries: [compact, release] })
+    await converse(stage.store, key, { from: 11, to: 60 })
+    expect(await pruneContext(stage.store, key, { keepTurns: 1 })).toMatchObject({ base: seq + 1 })
+    const window = await readWindow(stage.store, key, {
+      session: await loadSession(stage.store, key),
+      maxMessages: 5,
+    })
+    expect(transcript(window)[0]).toEqual({ role: 'user', content: 'Ten turns.' })
+  })
+
   it("leaves the parent's part of a fork alone", async () => {
     const parent = await conversation('parent', 20)
     const child = { ...parent, contextId: `${parent.contextId}-fork` }
     await forkContext(stage.store, parent, { contextId: child.contextId, at: 100 })
     expect(await pruneContext(stage.store, child, { keepTurns: 1 })).toEqual({ deleted: 0, base: 0 })
     expect(await stage.store.read(child, { limit: 200 })).toHaveLength(101)
+  })
+
+  it('leaves a fork all of its past, and so its prompt', async () => {
+    const parent = await conversation('whole', 20)
+    const fork = { ...parent, contextId: `${parent.contextId}-fork` }
+    await forkContext(stage.store, parent, { contextId: fork.contextId })
+    const before = await stage.store.read(fork)
+    expect(await pruneContext(stage.store, parent, { keepTurns: 2 })).toMatchObject({ deleted: 0 })
+    expect(await stage.store.read(fork)).toEqual(before)
   })
 
   it('leaves a base readable for a fork when more is pruned later, also a large one', async () => {

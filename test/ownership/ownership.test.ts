@@ -92,7 +92,7 @@ describe('a broken rule is noticed and named', () => {
       'A: claim + turn.start(in1) + model.start · error, but it was done → 2-4, epoch 1',
       'B: read',
       'the lease passes',
-      'B: claim + model.start → 5-6, epoch 2',
+      'B: claim + phase + model.start → 5-7, epoch 2',
       'A: claim + turn.start(in1) + model.start → 2-4, epoch 2, repeated',
     ])
   })

@@ -51,7 +51,6 @@ export type Flaw =
   | 'drops late results'
   | 'retries under a new id'
   | 'never gives up'
-  | 'says its hook phase again at every attempt'
 
 /** Tools named `look…` may run again; everything else may not. */
 function replayOf(tool: string): 'safe' | 'never' {
@@ -158,9 +157,8 @@ class ReferenceDriver {
     const unknown = started.filter((call) => !rerun(call))
     const said = [...unknown.map((call) => this.#settle(call, open.turn)), ...requested.map(start(open.turn))]
     if (requested.length > 0 || started.some(rerun)) return said
-    // A phase counts as progress, so one that is repeated hides that the attempts lead nowhere (R7).
-    if (this.#has('says its hook phase again at every attempt'))
-      said.push({ type: 'phase', turn: open.turn, data: { name: 'beforeLlm' } })
+    // Hooks run at least once. That one has run again does not mean that the attempt leads anywhere (R7).
+    said.push({ type: 'phase', turn: open.turn, data: { name: 'beforeLlm' } })
     return [...said, modelStart(open.turn, open.thinking ? open.iteration : open.iteration + 1)]
   }
 

@@ -212,7 +212,6 @@ export const BROKEN: readonly Variant[] = [
   spoilt('R5', 'ids are forgotten', { drivers: 1, faults: { ambiguous: 1 }, spoil: idsForgotten }),
   spoilt('R6', 'the head row is left behind', { drivers: 1, spoil: headLeftBehind }),
   flawed('R7', 'never gives up', { drivers: 2, poison: true }),
-  flawed('R7', 'says its hook phase again at every attempt', { drivers: 2, poison: true }),
 ]
 
 function named(cases: Readonly<Record<string, Case>>): Setting[] {

@@ -243,14 +243,14 @@ class MemoryStore implements Port.Store {
     const context = this.#find(request.key)
     const forkedAt = context?.line()[0]?.forkedAt ?? 0
     const needed = context?.needed(request.upTo)
-    const entry = baseEntry(request, { head: context?.head, forkedAt, needed }, this.#clock.now())
+    const kept = context?.forkPoint(this.#contexts.values()) ?? 0
+    const entry = baseEntry(request, { head: context?.head, forkedAt, needed, kept }, this.#clock.now())
     if (context === undefined || entry === undefined) return { deleted: 0, base: context?.head.base ?? 0 }
     this.#write(context, entry, { encoded: encode(entry.type, entry.data), append: '' })
-    context.bases.push({ upTo: request.upTo, seq: entry.seq })
+    context.bases.push({ upTo: request.upTo, seq: entry.seq, kept })
     context.head = advanceHead(context.head, entry)
-    const keepTo = context.forkPoint(this.#contexts.values())
     const gone = [...context.rows.values()].filter(
-      ({ envelope: { seq, type } }) => seq <= request.upTo && seq > keepTo && type !== 'base',
+      ({ envelope: { seq, type } }) => seq <= request.upTo && seq > kept && type !== 'base',
     )
     const hashes = gone.flatMap(hashesOf)
     for (const { envelope } of gone) context.rows.delete(envelope.seq)

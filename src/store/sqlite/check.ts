@@ -4,6 +4,7 @@
  */
 import { setImmediate as breathe } from 'node:timers/promises'
 import { type ContextKey, HoldfastError } from '../../protocol/index.ts'
+import { STANDARD_DERIVATIONS } from '../derive.ts'
 import { hashOf } from '../encode.ts'
 import { headFrom, sameHead } from '../history.ts'
 import { Database } from './database.ts'
@@ -87,25 +88,27 @@ class Check {
     await this.#rows('snapshot', 'format, seq, state', context)
     const view = await this.#try('head', key, () => viewOf(this.#db, context))
     if (view === undefined) return 0
-    const entries = await this.#entries(view)
-    await this.#try('head', key, () => this.#head(view))
-    return entries
+    const { intact, damaged } = await this.#entries(view)
+    if (damaged === 0) await this.#try('head', key, () => this.#computed(view))
+    return intact
   }
 
-  async #entries({ context, line }: View): Promise<number> {
+  async #entries({ context, line }: View): Promise<{ intact: number; damaged: number }> {
     const { key, seq: last } = context.head
-    let intact = 0
+    let [intact, damaged] = [0, 0]
     for (const { id, from, to } of line.segments) {
       for (let seq = from; seq <= Math.min(to, last); seq++) {
         const read = () => entryAt(this.#db, key, { context: id, seq })
         // What a fork reads of its parent is the parent's to report.
-        if (id === context.id && (await this.#try('entry', key, read)) !== undefined) intact += 1
+        if (id !== context.id) break
+        if ((await this.#try('entry', key, read)) === undefined) damaged += 1
+        else intact += 1
       }
       const missing = id !== context.id && this.#count(id, from, to) < to - from + 1
       if (missing)
         await this.#try('entry', key, () => readEntries(this.#db, { context, line, fresh: [] }, { from, to }))
     }
-    return intact
+    return { intact, damaged }
   }
 
   #count(id: number, from: number, to: number): number {
@@ -113,12 +116,21 @@ class Check {
     return Number(this.#db.get(sql, id, from, to)?.[0])
   }
 
-  #head({ context, line }: View): void {
+  /** Head row and standard indexes, computed anew and compared. */
+  #computed({ context, line }: View): void {
+    const { key } = context.head
     const own = line.base?.id === context.id ? line.base.mark : undefined
-    const base = own && entryAt(this.#db, context.head.key, { context: context.id, seq: own.seq })
-    const head = headFrom(context.head, base, ownEntries(this.#db, context, own?.upTo ?? context.forkedAt))
+    const base = own && entryAt(this.#db, key, { context: context.id, seq: own.seq })
+    const entries = [...ownEntries(this.#db, context, own?.upTo ?? context.forkedAt)]
+    const head = headFrom(context.head, base, entries)
     if (head === undefined || !sameHead(head, context.head))
-      this.#problems.push({ kind: 'head', key: context.head.key, message: 'It is not what its entries say.' })
+      this.#problems.push({ kind: 'head', key, message: 'It is not what its entries say.' })
+    const sql = 'SELECT 1 FROM derived WHERE context = ? AND idx = ? AND key = ? AND seq = ?'
+    for (const { index, rows } of STANDARD_DERIVATIONS)
+      for (const entry of entries.filter(({ seq }) => seq <= context.derivedSeq))
+        for (const row of rows(entry))
+          if (this.#db.get(sql, context.id, index, row.key, entry.seq) === undefined)
+            this.#problems.push({ kind: 'index', key, message: `${index} ${row.key} is missing.` })
   }
 
   async #rows(

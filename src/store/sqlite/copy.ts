@@ -24,15 +24,20 @@ export async function backupFile(path: string, target: string): Promise<void> {
 export async function makeFile(target: string, fill: (partial: string) => Promise<void>): Promise<void> {
   if (existsSync(target)) throw exists(target)
   const partial = `${target}.partial`
-  // A journal that an interrupted attempt left behind would be played back into the new file.
-  for (const side of ['', '-journal', '-wal', '-shm']) rmSync(`${partial}${side}`, { force: true })
   try {
+    // A journal that an interrupted attempt left behind would be played back into the new file.
+    removeFile(partial)
     await fill(partial)
     appear(partial, target)
   } catch (error) {
-    for (const side of ['', '-journal', '-wal', '-shm']) rmSync(`${partial}${side}`, { force: true })
+    if (existsSync(partial)) removeFile(partial)
     throw translate(error, target)
   }
+}
+
+/** A database file with what SQLite keeps beside it. */
+export function removeFile(path: string): void {
+  for (const side of ['', '-journal', '-wal', '-shm']) rmSync(`${path}${side}`, { force: true })
 }
 
 function appear(partial: string, target: string): void {

@@ -2,7 +2,7 @@
  * Opening a file without harm. Before SQLite may touch it: what is no file of ours is refused unread or read in a way
  * that leaves no trace, and a log that SQLite would cut short without a word is refused as damaged.
  */
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -48,8 +48,10 @@ function openToRead(path: string, { waitMs }: OpenOptions): DatabaseSync {
     return db
   } catch (error) {
     db.close()
-    if (isNotWritable(error) && sizeOf(`${path}-wal`) === 0) return openUnchanging(path)
-    throw error
+    if (!isNotWritable(error)) throw error
+    if (sizeOf(`${path}-wal`) === 0) return openUnchanging(path)
+    const way = 'Open it for writing once, or copy both to a folder that this user may write to'
+    throw failed('store-read-only', path, `has a log ${path}-wal that must be taken in first. ${way}`)
   }
 }
 
@@ -118,7 +120,7 @@ function checkOurs(path: string): void {
   }
 }
 
-function tryStat(path: string): ReturnType<typeof statSync> {
+function tryStat(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch (error) {

@@ -276,8 +276,11 @@ function readIntact(db: Database, key: ContextKey, { segment, newest, limit }: S
 }
 
 function basesOf(db: Database, { id, head }: ContextRow): BaseMark[] {
-  const rows = db.all('SELECT up_to, seq, crc FROM base WHERE context = ?', id)
-  const marks = rows.map(([upTo, seq]) => ({ upTo: upTo as number, seq: seq as number }))
+  const rows = db.all('SELECT up_to, seq, kept, crc FROM base WHERE context = ?', id)
+  const marks = rows.map((row) => {
+    const [upTo, seq, kept] = row as [number, number, number]
+    return { upTo, seq, kept }
+  })
   const newest = marks.reduce((most, { upTo }) => Math.max(most, upTo), 0)
   const whole = head.status === 'erased' || newest === head.base
   if (whole && rows.every((row) => isSealed(row, id))) return marks

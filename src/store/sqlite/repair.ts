@@ -18,7 +18,10 @@ export function rebuild(desk: Desk, key: ContextKey): { repaired: boolean; head:
   const suspect = suspectContext(desk.db, key)
   if (suspect === undefined) return { repaired: false, head: undefined }
   const { row, intact } = suspect
-  if (row.head.status === 'erased') return sealTombstone(desk.db, row, intact)
+  if (row.head.status === 'erased' && (intact || !hasEntries(desk.db, row.id))) {
+    if (!intact) putContext(desk.db, row)
+    return { repaired: !intact, head: row.head }
+  }
   const context = intact ? row : withKin(desk.db, row)
   const base = rebuildBases(desk.db, context)
   const above = base === undefined ? context.forkedAt : (base.data as EntryData['base']).upTo
@@ -34,11 +37,8 @@ export function rebuild(desk: Desk, key: ContextKey): { repaired: boolean; head:
   return { repaired: !right, head: kept }
 }
 
-function sealTombstone(db: Database, row: ContextRow, intact: boolean): { repaired: boolean; head: Head } {
-  const [entries] = db.get('SELECT count(*) FROM entry WHERE context = ?', row.id) ?? []
-  if (entries !== 0) throw new Damage(`The head row of ${row.head.key.contextId}`, row.head.key)
-  if (!intact) putContext(db, row)
-  return { repaired: !intact, head: row.head }
+function hasEntries(db: Database, context: number): boolean {
+  return db.get('SELECT 1 FROM entry WHERE context = ? LIMIT 1', context) !== undefined
 }
 
 /** Entries in order, each filed in the inbox and the derived indexes as it passes. */
@@ -56,7 +56,8 @@ function rebuildBases(db: Database, { id, head }: ContextRow): Entry | undefined
   let newest: Entry | undefined
   for (const [seq] of db.all(`SELECT seq FROM entry WHERE context = ? AND type = 'base' ORDER BY seq`, id)) {
     newest = entryAt(db, head.key, { context: id, seq: seq as number })
-    insertBase(db, id, { upTo: (newest.data as EntryData['base']).upTo, seq: newest.seq })
+    const { upTo, kept } = newest.data as EntryData['base']
+    insertBase(db, id, { upTo, kept, seq: newest.seq })
   }
   return newest
 }

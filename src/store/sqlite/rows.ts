@@ -260,9 +260,9 @@ export function putContext(db: Database, context: ContextRow): void {
   db.run(PUT_CONTEXT, ...cells.slice(0, STORED), seal(cells))
 }
 
-export function insertBase(db: Database, context: number, { upTo, seq }: BaseMark): void {
-  const cells = [context, upTo, seq] as const
-  db.run('INSERT INTO base (context, up_to, seq, crc) VALUES (?, ?, ?, ?)', ...cells, seal(cells))
+export function insertBase(db: Database, context: number, { upTo, seq, kept }: BaseMark): void {
+  const cells = [context, upTo, seq, kept] as const
+  db.run('INSERT INTO base (context, up_to, seq, kept, crc) VALUES (?, ?, ?, ?, ?)', ...cells, seal(cells))
 }
 
 interface Extra {

@@ -107,12 +107,16 @@ async function copyContext(db: Database, find: Find): Promise<SalvagedConversati
   const live = liveEntries(found, stored)
   const copied =
     key !== undefined && live.length > 0 && (await copyLive(db, find, { stored, key, found, live }))
-  const kept = copied ? live.length : 0
-  const last = live.at(-1)?.entry.seq ?? 0
-  const beyond = copied ? found.filter(({ entry }) => entry.seq > last) : found
+  const last = copied ? (live.at(-1)?.entry.seq ?? 0) : 0
+  const beyond = found.filter(({ entry }) => entry.seq > last)
   const lines = beyond.map(({ entry }) => `${JSON.stringify({ ...key, context: id, ...entry })}\n`)
   if (lines.length > 0) appendFileSync(rest, lines.join(''))
-  return { ...report, intact: found.length, kept, lost: lostRanges(found, stored) }
+  return {
+    ...report,
+    intact: found.length,
+    kept: found.length - beyond.length,
+    lost: lostRanges(found, stored),
+  }
 }
 
 /** Blobs are verified by what they are called; the copies keep their numbers. */

@@ -51,7 +51,8 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX inbox_pending ON inbox (context, seq) WHERE taken = 0;
 
       CREATE TABLE base (
-        context INTEGER NOT NULL, up_to INTEGER NOT NULL, seq INTEGER NOT NULL, crc INTEGER NOT NULL,
+        context INTEGER NOT NULL, up_to INTEGER NOT NULL, seq INTEGER NOT NULL, kept INTEGER NOT NULL,
+        crc INTEGER NOT NULL,
         PRIMARY KEY (context, up_to)
       ) STRICT, WITHOUT ROWID;
 

@@ -1,6 +1,7 @@
 /** SQLite's error codes, and damage that SQLite cannot see, in the words of the Store port. */
 import { type ErrorCode, HoldfastError, type JsonObject } from '../../protocol/index.ts'
 
+const ERROR = 1
 const BUSY = 5
 const LOCKED = 6
 const READONLY = 8
@@ -85,8 +86,12 @@ interface SqliteError extends Error {
   readonly errcode: number
 }
 
-function verdict(code: number, error: SqliteError): Verdict {
+/** What SQLite says in general terms when the description of the tables is not what our statements expect. */
+const STRANGE = /unsupported file format|malformed|no such (table|column|index)/
+
+function verdict(primaryCode: number, error: SqliteError): Verdict {
   const said = error.message
+  const code = primaryCode === ERROR && STRANGE.test(said) ? CORRUPT : primaryCode
   switch (code) {
     case BUSY:
     case LOCKED:

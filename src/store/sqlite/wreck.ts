@@ -16,6 +16,7 @@ import {
 } from 'node:fs'
 import { backup, DatabaseSync, type StatementSync } from 'node:sqlite'
 import { type ContextKey, contextKey } from '../../protocol/index.ts'
+import { removeFile } from './copy.ts'
 import type { Cell } from './database.ts'
 import { CONTEXT_COLUMNS, type ContextRow, ENTRY_COLUMNS, toContextRow } from './rows.ts'
 import { checkSchema, MIGRATIONS } from './schema.ts'
@@ -32,34 +33,38 @@ export class Wreck {
   readonly #path: string
   readonly #statements = new Map<string, StatementSync>()
 
-  private constructor(db: DatabaseSync, path: string) {
+  constructor(db: DatabaseSync, path: string) {
     this.#db = db
     this.#path = path
   }
 
   /** Copies the file to `path` and opens the copy; undefined if nothing of ours can be found in it. */
   static async open(from: string, path: string): Promise<Wreck | undefined> {
-    for (const schema of ['whole', 'any'] as const) {
-      for (const copy of [copyPages, copyBytes, withNewHeader, withNewPage, withRewrittenPage]) {
-        removeFiles(path)
-        await Promise.resolve(copy(from, path)).catch(() => undefined)
-        const wreck = attempt(() => new Wreck(new DatabaseSync(path), path))
-        if (wreck?.hasAnything(schema)) return wreck
-        wreck?.close()
-      }
+    const yields = new Map<Copy, number>()
+    for (const copy of [copyPages, copyBytes, withNewHeader, withNewPage, withRewrittenPage]) {
+      const wreck = await openCopy(copy, from, path)
+      if (wreck?.knowsItsTables() && copy !== withNewPage && copy !== withRewrittenPage) return wreck
+      yields.set(copy, wreck?.yield() ?? 0)
+      wreck?.close()
     }
-    removeFiles(path)
-    return undefined
+    const [best, most] = [...yields].reduce((a, b) => (b[1] > a[1] ? b : a))
+    return most === 0 ? undefined : openCopy(best, from, path)
   }
 
-  hasAnything(schema: 'whole' | 'any'): boolean {
-    const ours = schema === 'any' || attempt(() => checkSchema(this.#db, this.#path) === undefined) === true
-    return ours && this.contextIds().length > 0
+  /** Is the description of the tables its own, and whole? */
+  knowsItsTables(): boolean {
+    return attempt(() => checkSchema(this.#db, this.#path) === undefined) === true && this.yield() > 0
+  }
+
+  /** How much can be seen. A first page that does not fit the file shows next to nothing. */
+  yield(): number {
+    const entries = this.get('SELECT count(*) FROM entry')?.[0] ?? 0
+    return Number(entries) + this.contextIds().length
   }
 
   close(): void {
     this.#db.close()
-    removeFiles(this.#path)
+    removeFile(this.#path)
   }
 
   /** Every context that anything may be left of, parents before children. */
@@ -162,6 +167,19 @@ export class Wreck {
   }
 }
 
+type Copy = (from: string, path: string) => Promise<void>
+
+async function openCopy(copy: Copy, from: string, path: string): Promise<Wreck | undefined> {
+  removeFile(path)
+  try {
+    await copy(from, path)
+    return new Wreck(new DatabaseSync(path), path)
+  } catch {
+    removeFile(path)
+    return undefined
+  }
+}
+
 function attempt<T>(run: () => T): T | undefined {
   try {
     return run()
@@ -230,8 +248,4 @@ function newFile(path: string, then: string): Buffer {
   const bytes = readFileSync(`${path}.model`)
   rmSync(`${path}.model`)
   return bytes
-}
-
-function removeFiles(path: string): void {
-  for (const side of ['', '-wal', '-shm', '-journal']) rmSync(path + side, { force: true })
 }

@@ -110,16 +110,14 @@ export function prune(desk: Desk, request: Port.PruneRequest): Port.PruneReceipt
   // Rows of the derived indexes outlive the entries that they came from, so they must all be there first.
   const context = catchUp(desk, request.key)
   const needed = context && oldestNeeded(db, context, request.upTo)
-  const entry = baseEntry(
-    request,
-    { head: context?.head, forkedAt: context?.forkedAt ?? 0, needed },
-    desk.judge().now,
-  )
+  const kept = context === undefined ? 0 : forkPoint(db, context.id)
+  const facts = { head: context?.head, forkedAt: context?.forkedAt ?? 0, needed, kept }
+  const entry = baseEntry(request, facts, desk.judge().now)
   if (context === undefined || entry === undefined) return { deleted: 0, base: context?.head.base ?? 0 }
   writeEntry(desk, context, { entry, encoded: encode(entry.type, entry.data), append: null })
-  insertBase(db, context.id, { upTo: request.upTo, seq: entry.seq })
+  insertBase(db, context.id, { upTo: request.upTo, seq: entry.seq, kept })
   advance(desk, context, { head: advanceHead(context.head, entry), entries: [entry] })
-  const gone = { context: context.id, above: forkPoint(db, context.id), upTo: request.upTo }
+  const gone = { context: context.id, above: kept, upTo: request.upTo }
   dropBlobs(db, gone)
   const sql = `DELETE FROM entry WHERE context = ? AND seq > ? AND seq <= ? AND type <> 'base'`
   return { deleted: db.run(sql, gone.context, gone.above, gone.upTo), base: request.upTo }

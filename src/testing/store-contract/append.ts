@@ -248,6 +248,31 @@ export const appendCases: readonly ContractCase[] = subject('append', {
     assert.equal(await talk.store.head(talk.key), undefined)
   },
 
+  'the smallest and the largest values that are allowed are accepted': async (trial) => {
+    const talk = await trial.talk()
+    const longest = 'x'.repeat(256)
+    const day = 24 * 60 * 60 * 1000
+    await talk.append({ id: longest, inbox: [input(longest)], claim: { driver: longest, leaseMs: day } })
+    await talk.write(1, { ...note('x'), v: 1 }, release({ wakeAt: 0 }))
+    await talk.append({ id: 'x', inbox: [input('y')], claim: { driver: 'd', leaseMs: 1 } })
+    const types = ['1 input', '2 claim', '3 note', '4 release', '5 input', '6 claim']
+    assert.deepEqual(lines(await talk.read()), types)
+  },
+
+  'a parent is named by the request that creates a conversation, and by no later one (R17)': async (
+    trial,
+  ) => {
+    const store = await trial.open()
+    const [one, two, child] = ['one', 'two', 'child'].map((name) => new Talk(store, keyOf(name)))
+    for (const talk of [one, two]) await talk?.post('a')
+    await child?.append({ parent: 'one', inbox: [input('a')] })
+    await child?.append({ parent: 'two', inbox: [input('b')] })
+    await one?.append({ parent: 'two', inbox: [input('b')] })
+    assert.equal((await child?.head())?.parent?.contextId, 'one')
+    assert.equal((await one?.head())?.parent, undefined)
+    assert.equal((await store.list({ owner: keyOf(), parent: 'two' })).heads.length, 0)
+  },
+
   'an unknown entry type, an entry marked as optional and a version of its own are kept as they are (R21)':
     async (trial) => {
       const talk = await trial.talk()

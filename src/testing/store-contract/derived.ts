@@ -46,17 +46,19 @@ const derivedFacts = subject('derived indexes', {
     assert.deepEqual(await keysOf(talk, { order: 'last', prefix: 'b', limit: 1 }), ['b2'])
   },
 
-  'paging through keys of all scripts finds each once (R13)': async (trial) => {
-    const all = ['z', 'é', '日本', '\uff5e', '😀', '\u{10000}', 'Z', '0']
-    const talk = await seeing(trial, all)
+  'keys of all scripts are in the order of their code points, and paging finds each once (R13)': async (
+    trial,
+  ) => {
+    const inOrder = ['0', 'Z', 'z', 'é', '日本', '\uff5e', '\u{10000}', '😀']
+    const talk = await seeing(trial, ['z', 'é', '日本', '\uff5e', '😀', '\u{10000}', 'Z', '0'])
+    assert.deepEqual(await keysOf(talk, {}), inOrder)
     for (const limit of [1, 2, 3]) {
       const found: string[] = []
       for (let page = await keysOf(talk, { limit }); page.length > 0 && found.length < 99; ) {
         found.push(...page)
         page = await keysOf(talk, { limit, after: found.at(-1) ?? '' })
       }
-      assert.deepEqual(found, await keysOf(talk, {}), `pages of ${limit}`)
-      assert.deepEqual(found.toSorted(), all.toSorted(), `pages of ${limit}`)
+      assert.deepEqual(found, inOrder, `pages of ${limit}`)
     }
   },
 

@@ -1,0 +1,144 @@
+/** Copies of a file that is in use: of one moment, whole, and never in the place of something else. */
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { checkSqlite, type SqliteStore, sqliteStore } from '../../src/store/sqlite/index.ts'
+import { errorOf, SQLITE_MODULE, workplace } from './kit.ts'
+import { fill, survey } from './library.ts'
+import { keyOf, OWNER, post } from './talk.ts'
+
+const place = workplace()
+
+/** Posts to ten conversations in turn until told to stop, and remembers what was acknowledged. */
+function keepWriting(store: SqliteStore) {
+  const acknowledged = new Map<string, number>()
+  let going = true
+  const done = (async () => {
+    for (let i = 0; going; i++) {
+      const key = keyOf(`busy-${i % 10}`)
+      const since = acknowledged.get(key.contextId) ?? 0
+      const inbox = [{ type: 'input', key: `k${i}`, data: { message: 'm'.repeat(500) } }] as const
+      const { last } = await store.append({ key, id: `a${i}`, since, inbox })
+      acknowledged.set(key.contextId, last)
+    }
+  })()
+  const stop = () => {
+    going = false
+    return done
+  }
+  return { acknowledged, stop }
+}
+
+/** Every conversation without a gap, and nothing missing that was acknowledged before. */
+async function expectWhole(path: string, acknowledged: ReadonlyMap<string, number>): Promise<void> {
+  expect(await checkSqlite(path)).toMatchObject({ ok: true, problems: [] })
+  const copy = sqliteStore(path, { readOnly: true })
+  for (const [contextId, seq] of acknowledged) {
+    const head = await copy.head(keyOf(contextId))
+    expect(head?.seq).toBeGreaterThanOrEqual(seq)
+    expect(await copy.read(keyOf(contextId), { limit: 10_000 })).toHaveLength(head?.seq ?? 0)
+  }
+  await copy.close()
+}
+
+describe('a backup', () => {
+  it('holds everything, and is a store like any other', async () => {
+    const store = sqliteStore(place.path(), { synchronous: 'NORMAL', liveness: () => 'unknown' })
+    const { blob } = await fill(store)
+    const path = place.path('copy.db')
+    await store.backup(path)
+    const copy = sqliteStore(path, { liveness: () => 'unknown' })
+    expect(await survey(copy, blob)).toEqual(await survey(store, blob))
+    await post(copy, keyOf('plain'), 'only in the copy')
+    expect((await store.head(keyOf('plain')))?.seq).toBe(48)
+    await copy.close()
+    await store.close()
+  })
+
+  it('while its own process keeps writing is of one moment', async () => {
+    const store = sqliteStore(place.path(), { synchronous: 'NORMAL' })
+    await store.putBlob(OWNER, Buffer.alloc(3_000_000, 'x'))
+    const writing = keepWriting(store)
+    for (let i = 0; i < 3; i++) {
+      await sleep(50)
+      const before = new Map(writing.acknowledged)
+      const path = place.path(`copy-${i}.db`)
+      await store.backup(path)
+      await expectWhole(path, before)
+    }
+    await writing.stop()
+    await store.close()
+  })
+
+  it('while another process keeps writing is of one moment, and comes to an end', async () => {
+    const path = place.path()
+    const store = sqliteStore(path, { synchronous: 'NORMAL' })
+    await store.putBlob(OWNER, Buffer.alloc(5_000_000, 'x'))
+    const child = place.start(
+      `
+      import { sqliteStore } from ${JSON.stringify(SQLITE_MODULE)}
+      const store = sqliteStore(args[0], { synchronous: 'NORMAL' })
+      const key = { tenant: 'acme', actor: 'ada', contextId: 'busy' }
+      for (let i = 0; ; i++) {
+        const inbox = [{ type: 'late-result', key: 'k' + i, data: { text: 'm'.repeat(300) } }]
+        const { last } = await store.append({ key: { ...key, contextId: 'busy-' + (i % 50) }, id: 'a' + i, since: i, inbox })
+        if (i % 20 === 0) say({ contextId: 'busy-' + (i % 50), last })
+      }`,
+      { args: [path] },
+    )
+    for (let i = 0; i < 3; i++) {
+      const { contextId, last } = (await child.next()) as { contextId: string; last: number }
+      const copy = place.path('copy.db')
+      await store.backup(copy)
+      await expectWhole(copy, new Map([[contextId, last]]))
+    }
+    await child.kill()
+    await store.close()
+  })
+
+  it('never takes the place of another file', async () => {
+    const store = sqliteStore(place.path())
+    await post(store, keyOf('c'), 'x')
+    const path = place.path('copy.db')
+    writeFileSync(path, 'mine')
+    const error = await errorOf(() => store.backup(path))
+    expect(error).toMatchObject({ code: 'exists', message: expect.stringContaining(path) })
+    expect((await errorOf(() => store.backup(store.path))).code).toBe('exists')
+    expect((await errorOf(() => store.backup(join(path, 'x.db')))).code).toBe('store-failed')
+    expect((await errorOf(() => store.backup(join(dirname(path), 'no', 'x.db')))).code).toBe('store-failed')
+    expect(readFileSync(path, 'utf8')).toBe('mine')
+    expect(await store.read(keyOf('c'))).toHaveLength(1)
+    expect(readdirSync(dirname(path))).toEqual(['copy.db'])
+    await store.close()
+  })
+
+  it('that is interrupted leaves only a .partial, and the next one is not misled by it', async () => {
+    const path = place.path()
+    const store = sqliteStore(path, { synchronous: 'NORMAL' })
+    await store.putBlob(OWNER, Buffer.alloc(60_000_000, 'x'))
+    await post(store, keyOf('c'), 'x')
+    const copy = place.path('copy.db')
+    const child = place.start(
+      `
+      import { sqliteStore } from ${JSON.stringify(SQLITE_MODULE)}
+      const store = sqliteStore(args[0])
+      say('going')
+      await store.backup(args[1])
+      say('done')`,
+      { args: [path, copy] },
+    )
+    expect(await child.next()).toBe('going')
+    while ((statSync(`${copy}.partial`, { throwIfNoEntry: false })?.size ?? 0) === 0 && !existsSync(copy))
+      await sleep(1)
+    await child.kill()
+    expect(existsSync(copy)).toBe(false)
+    const left = readdirSync(dirname(copy))
+    expect(left.every((name) => name.startsWith(`${basename(copy)}.partial`))).toBe(true)
+    writeFileSync(`${copy}.partial-journal`, 'an old journal')
+    await store.backup(copy)
+    expect(readdirSync(dirname(copy))).toEqual(['copy.db'])
+    await expectWhole(copy, new Map([['c', 1]]))
+    await store.close()
+  })
+})
