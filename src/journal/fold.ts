@@ -16,18 +16,22 @@ import {
   NO_USAGE,
 } from '../protocol/index.ts'
 import { isKnown, understand } from './format.ts'
-import { newSession, type OpenTurn, type Session } from './session.ts'
+import { type Call, newSession, type OpenTurn, type Request, type Session } from './session.ts'
 
-type Mutable<T> = T extends readonly (infer Item)[]
-  ? Mutable<Item>[]
-  : T extends object
-    ? { -readonly [K in keyof T]: Mutable<T[K]> }
-    : T
-type Draft = Mutable<Session>
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+type OpenDraft = Omit<Writable<OpenTurn>, 'calls' | 'requests'> & {
+  calls: Writable<Call>[]
+  requests: Request[]
+}
+type Draft = Omit<Writable<Session>, 'open' | 'window' | 'totals'> & {
+  open?: OpenDraft
+  window: Writable<Session['window']>
+  totals: Writable<Session['totals']>
+}
 
 /** Entries must follow `from` without a gap. Throws `entry-not-understood` (R21). */
 export function fold(entries: Iterable<Entry>, from: Session = newSession()): Session {
-  const draft = thaw(from)
+  const draft = draftOf(from)
   for (const entry of entries) step(draft, entry)
   return draft
 }
@@ -71,7 +75,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.turn = entry.turn
     draft.activeAt = entry.at
     draft.totals.turns += 1
-    draft.open = thaw<OpenTurn>({
+    draft.open = openDraftOf({
       turn: entry.turn,
       startSeq: entry.seq,
       startedAt: entry.at,
@@ -107,7 +111,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       callId,
       tool,
       state: 'requested',
-      args: thaw(args),
+      args,
     }))
   },
   'tool.start'(draft, { data }) {
@@ -116,7 +120,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.totals.toolCalls += 1
     draft.open.toolCalls += 1
     call.state = 'started'
-    call.args = thaw(data.args)
+    call.args = data.args
     call.replay = data.replay
     call.idempotencyKey = data.idempotencyKey
   },
@@ -139,9 +143,10 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       open.requests = open.requests.filter(({ requestId }) => requestId !== data.requestId)
   },
   'turn.end'(draft, { data }) {
-    const { calls = [], requests = [] } = draft.open ?? {}
+    const { calls = [], requests = [] } = draft.open ?? draft.parked ?? {}
     draft.outcome = data.outcome
     delete draft.open
+    delete draft.parked
     if (isWaiting(data.outcome) && calls.length + requests.length > 0) draft.parked = { calls, requests }
   },
   compact(draft, { seq, data }) {
@@ -165,7 +170,13 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
 }
 
-/** A copy that may be changed. Nothing in a session is shared with the entries that it came from. */
-function thaw<T>(value: T): Mutable<T> {
-  return structuredClone(value) as Mutable<T>
+/** Copies what the steps change, in the same order of keys. The rest, such as arguments, is shared: nobody changes it. */
+function draftOf(session: Session): Draft {
+  const { open, ...rest } = { ...session, window: { ...session.window }, totals: { ...session.totals } }
+  if (open === undefined) return rest
+  return Object.assign({}, session, rest, { open: openDraftOf(open) })
+}
+
+function openDraftOf(open: OpenTurn): OpenDraft {
+  return { ...open, calls: open.calls.map((call) => ({ ...call })), requests: [...open.requests] }
 }

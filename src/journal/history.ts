@@ -1,8 +1,11 @@
 /** Fork and prune with the fold's help (R15): a store needs to be told where the conversation stood. */
 import { type ContextKey, HoldfastError, keyText } from '../protocol/index.ts'
 import type { PruneReceipt, Receipt, Store } from '../store/index.ts'
+import { isKnown } from './format.ts'
 import { loadSession } from './load.ts'
-import { positionOf } from './session.ts'
+import { positionOf, type Session, stillOpen } from './session.ts'
+
+const PAGE = 200
 
 /** Branches off after entry `at` (the newest if not given), by reference. An open turn stays open but never inherits calls. */
 export async function forkContext(
@@ -17,7 +20,11 @@ export async function forkContext(
   return store.fork({ parent, child, at: to.at ?? session.seq, position: positionOf(session) })
 }
 
-/** Deletes the oldest part and keeps at least the newest `keepTurns` turns whole, with everything that they refer to. */
+/**
+ * Deletes the oldest part and keeps at least the newest `keepTurns` turns whole, with everything that they refer to. It
+ * never cuts between a question and its answer: the reply that asked for calls and the request that somebody has to
+ * answer stay until that is done and old (R9).
+ */
 export async function pruneContext(
   store: Store,
   key: ContextKey,
@@ -36,6 +43,11 @@ export async function pruneContext(
   let upTo = Math.min(kept, window.summary ?? kept) - 1
   while (upTo > floor) {
     const session = await loadSession(store, key, upTo)
+    const since = await askedSince(store, key, session)
+    if (since <= upTo) {
+      upTo = since - 1
+      continue
+    }
     try {
       return await store.prune({ key, upTo, position: positionOf(session), session })
     } catch (error) {
@@ -44,6 +56,26 @@ export async function pruneContext(
     }
   }
   return { deleted: 0, base: head?.base ?? 0 }
+}
+
+/** Where the oldest of what is open at this point was asked for; after it if nothing is, or if that is gone already. */
+async function askedSince(store: Store, key: ContextKey, session: Session): Promise<number> {
+  const { calls, requests } = stillOpen(session)
+  const unseen = new Set(requests.map(({ requestId }) => requestId))
+  let inRound = calls.length > 0
+  let since = session.seq + 1
+  for (let to = session.seq; to > 0 && (inRound || unseen.size > 0); ) {
+    const page = await store.read(key, { to, limit: PAGE, order: 'newest' })
+    for (const entry of page.filter(isKnown)) {
+      if (entry.type === 'request.start' && unseen.delete(entry.data.requestId)) since = entry.seq
+      if (entry.type === 'model.end' && inRound) {
+        inRound = false
+        since = entry.seq
+      }
+    }
+    to = (page.at(-1)?.seq ?? 1) - 1
+  }
+  return since
 }
 
 async function firstEntryOf(store: Store, key: ContextKey, turn: number): Promise<number> {

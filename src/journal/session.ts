@@ -95,6 +95,11 @@ export function newSession(): Session {
   }
 }
 
+/** What waits to be settled, in the open turn or parked by one that ended to wait. No prompt is made while a round is. */
+export function stillOpen({ open, parked }: Session): NonNullable<Session['parked']> {
+  return open ?? parked ?? { calls: [], requests: [] }
+}
+
 /** What a store needs to know of a session to start a fork or a base from it. */
 export function positionOf(session: Session): Position {
   const { at, turn, epoch, claims, createdAt, activeAt, outcome } = session

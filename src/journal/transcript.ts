@@ -107,10 +107,8 @@ class Scribe {
         : { status, output: why }
       round.results.set(callId, { type: 'tool-result', callId, tool, ...said } as ToolResultPart)
     }
-    this.#round = undefined
     for (const message of roundMessages(round)) this.#messages.push({ seq: this.#roundSeq, message })
-    this.#messages.push(...this.#queued)
-    this.#queued = []
+    this.leaveRound()
   }
 
   forkHere(): void {
@@ -118,14 +116,18 @@ class Scribe {
     this.closeRound('not-run', 'Not run in this fork.')
   }
 
-  forget(): void {
-    this.#messages = []
-    this.#queued = []
+  leaveRound(): void {
     this.#round = undefined
+    this.#messages.push(...this.#queued)
+    this.#queued = []
   }
 
-  /** Forgets everything said up to a position, and begins with a summary of it if there is one. */
+  /**
+   * Forgets everything said up to a position, and begins with a summary of it if there is one. A round goes with the
+   * message that asked, even if it is open: a window that begins after that message cannot show it either.
+   */
   startOver(upTo: number, summary?: string): void {
+    if (this.#round !== undefined && this.#roundSeq <= upTo) this.leaveRound()
     const kept = this.#messages.filter(({ seq }) => seq > upTo)
     const opening =
       summary === undefined ? [] : [{ seq: upTo, message: { role: 'user', content: summary } as const }]
@@ -145,7 +147,7 @@ const writers: { [T in EntryType]?: (scribe: Scribe, entry: EntryOf<T>) => void 
     isWaiting(data.outcome) ? undefined : scribe.closeRound('not-run', 'Not run: the turn ended first.'),
   fork: (scribe) => scribe.forkHere(),
   compact: (scribe, { data }) => scribe.startOver(data.upTo, data.summary),
-  clear: (scribe) => scribe.forget(),
+  clear: (scribe, { seq }) => scribe.startOver(seq),
 }
 
 function roundMessages({ reply, calls, results }: Round): Message[] {

@@ -6,7 +6,7 @@ import { type ContextKey, type Entry, HoldfastError } from '../protocol/index.ts
 import { type Store, turnKey } from '../store/index.ts'
 import { messageCount } from './fold.ts'
 import { isKnown } from './format.ts'
-import type { Session } from './session.ts'
+import { type Session, stillOpen } from './session.ts'
 
 export interface WindowOptions {
   /** The most messages that a prompt gets, give or take the round that would be split. 100 if not given. */
@@ -56,7 +56,7 @@ async function readBack(
 ): Promise<Entry[]> {
   const { session, wanted } = view
   const found: Entry[] = []
-  const round = new Set((session.open ?? session.parked)?.calls.map(({ callId }) => callId))
+  const round = new Set(stillOpen(session).calls.map(({ callId }) => callId))
   let messages = 0
   for (let to = session.seq; to >= session.window.from; ) {
     const page = await store.read(key, { from: session.window.from, to, limit: PAGE, order: 'newest' })

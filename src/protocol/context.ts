@@ -3,6 +3,7 @@
  * tenant or actor can be named, let alone read, by another (R20).
  */
 import { HoldfastError } from './error.ts'
+import { quote } from './quote.ts'
 
 export type Owner = {
   readonly tenant: string
@@ -76,14 +77,6 @@ function checkSize(field: string, name: unknown): void {
   if (name.length > MAX_NAME_BYTES || Buffer.byteLength(name) > MAX_NAME_BYTES) {
     throw invalid(field, `it has ${name.length} characters; at most ${MAX_NAME_BYTES} bytes are allowed`)
   }
-}
-
-function quote(name: string): string {
-  const text = JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name)
-  return text.replace(
-    /[\u007f-\u009f\u2028\u2029\u202a-\u202e]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }
 
 function invalid(field: string, why: string): HoldfastError {

@@ -33,3 +33,4 @@ export type {
 } from './message.ts'
 export type { OutcomeReason, Usage } from './outcome.ts'
 export { addUsage, isWaiting, NO_USAGE } from './outcome.ts'
+export { quote } from './quote.ts'

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { type Entry, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
+import { type Entry, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import type { AppendRequest } from './port.ts'
 
 /** Larger values are kept as blobs. */
@@ -148,7 +148,7 @@ function toJson(type: string, data: JsonObject): string {
   try {
     json = JSON.stringify(data)
   } catch (cause) {
-    throw unwritable(type, (cause as Error).message.split('\n')[0] ?? '', cause)
+    throw unwritable(type, quote((cause as Error).message.split('\n')[0], 200), cause)
   }
   if (json?.startsWith('{')) return json
   throw unwritable(type, 'it is not an object')

@@ -28,7 +28,8 @@ export interface Store {
    * `repeated` set. So after any error the writer may simply call again; `persist` does.
    *
    * Rejects with: `fenced` (the epoch is not the owner's any more; stop), `owned` (claim refused: a live driver has
-   * it), `moved` (a claim that brought entries, and the journal is not where its writer thought), `not-pending` (an
+   * it), `moved` (the journal is not where the writer thought: `since` lies beyond it, or a claim that brought
+   * entries is behind), `not-pending` (an
    * inbox key that was never posted, or was taken before), `key-reused` (same inbox key, other content), `inbox-full`,
    * `erased`, `invalid-entry`, `too-large`, `ambiguous` (it may or may not have happened: call again), or the trouble
    * of the store itself (`store-…`, nothing was written).
@@ -73,7 +74,7 @@ export interface Store {
 
   /**
    * Contexts of all owners that want a driver now: an unowned or lapsed turn, an inbox with nobody looking at it, a
-   * wake time that has come (R6). For hosts; paused ones are left out. Oldest activity first, at most `limit`.
+   * wake time that has come (R6). For hosts; paused ones wait for their wake time, if they have one. Oldest activity first, at most `limit`.
    */
   due(limit?: number): Promise<readonly Head[]>
 
@@ -106,7 +107,7 @@ export interface Store {
    */
   erase(key: ContextKey): Promise<number>
 
-  /** Recomputes head row and derived indexes from the journal. Returns the head as it was if it had been wrong. */
+  /** Recomputes head row and derived indexes from the journal. Returns the head as it is then, and whether it was wrong. */
   rebuild(key: ContextKey): Promise<{ readonly repaired: boolean; readonly head: Head | undefined }>
 
   /** Finishes what was accepted and lets go of the database. Later calls reject with `store-closed`. Idempotent. */

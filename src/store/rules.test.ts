@@ -60,8 +60,17 @@ describe('an append', () => {
     })
   })
 
+  it('is refused if its writer has seen more than there is', () => {
+    expect(decide({ since: 99, inbox: [letter('k')] })).toMatchObject({
+      kind: 'refused',
+      error: { code: 'moved' },
+    })
+  })
+
   it('creates what is not there, as somebody’s child if it is said', () => {
-    const { head, entries } = accepted(decide({ inbox: [letter('k')], parent: 'p' }, { head: undefined }))
+    const { head, entries } = accepted(
+      decide({ since: 0, inbox: [letter('k')], parent: 'p' }, { head: undefined }),
+    )
     expect(head).toEqual({
       ...newHead(key, 1050),
       seq: 1,

@@ -12,6 +12,7 @@ import {
   type JsonObject,
   keyText,
   type NewEntry,
+  quote,
 } from '../protocol/index.ts'
 import { advanceHead, newHead } from './head.ts'
 import { isOwned, type LeaseJudge } from './lease.ts'
@@ -21,6 +22,8 @@ import type { AppendRequest, Head, RenewRequest } from './port.ts'
 export const MAX_PENDING = 1000
 const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 const MAX_KEY_LENGTH = 256
+/** Control, formatting and broken characters. */
+const UNTIDY = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 /** Their `wakeAt` goes into the head row. */
 const WAKING: ReadonlySet<string> = new Set<EntryType>(['release', 'turn.end'])
 
@@ -56,6 +59,8 @@ export function decideAppend(request: AppendRequest, facts: Facts, options: Deci
   if (facts.earlier) return { kind: 'repeated' }
   const refusal = fence(request, head, options)
   if (refusal !== undefined) return refuse(refusal)
+  // A repetition of it could not be recognised later.
+  if (request.since > head.seq) return refuse(moved(request, head))
   try {
     return accept(request, { ...facts, head: birth(request, facts.head, head) }, options)
   } catch (error) {
@@ -96,7 +101,7 @@ export function checkRequest(request: AppendRequest): void {
   if (new Set(inbox.map(({ key }) => key)).size < inbox.length)
     throw misuse('it posts the same inbox key twice')
   for (const entry of inbox) {
-    if (!isInboxType(entry.type)) throw misuse(`"${entry.type}" is not an inbox type`)
+    if (!isInboxType(entry.type)) throw misuse(`${quote(entry.type)} is not an inbox type`)
     checkText('an inbox key', entry.key)
   }
   for (const entry of entries) checkDriverEntry(entry)
@@ -130,14 +135,7 @@ function fence(request: AppendRequest, head: Head, options: DecideOptions): Hold
   }
   if (claim === undefined) return undefined
   if (isOwned(head, options)) return owned(key, head)
-  if (entries.length > 0 && head.seq !== request.since) {
-    return new HoldfastError('moved', {
-      message: `${keyText(key)} is at ${head.seq}, not at ${request.since}: read on, then decide anew.`,
-      retry: 'later',
-      details: { seq: head.seq, since: request.since },
-    })
-  }
-  return undefined
+  return entries.length > 0 && head.seq !== request.since ? moved(request, head) : undefined
 }
 
 function accept(request: AppendRequest, facts: Facts & { head: Head }, options: DecideOptions): Decision {
@@ -199,7 +197,7 @@ function take(key: string, { request, facts, posted, taken }: Taking): number {
   const seq = posted.get(key) ?? (known?.taken === 0 ? known.seq : undefined)
   if (seq === undefined || taken.has(seq)) {
     throw new HoldfastError('not-pending', {
-      message: `${keyText(request.key)} has no untaken inbox entry "${key}": it was ${known || seq ? 'taken before' : 'never posted'}.`,
+      message: `${keyText(request.key)} has no untaken inbox entry ${quote(key)}: it was ${known || seq ? 'taken before' : 'never posted'}.`,
       details: { key },
     })
   }
@@ -214,16 +212,20 @@ function birth(request: AppendRequest, existing: Head | undefined, head: Head): 
 
 function checkDriverEntry(entry: NewEntry): void {
   if (isInboxType(entry.type))
-    throw misuse(`"${entry.type}" belongs into the inbox, not among driver entries`)
+    throw misuse(`${quote(entry.type)} belongs into the inbox, not among driver entries`)
   if (['claim', 'fork', 'base'].includes(entry.type))
-    throw misuse(`"${entry.type}" is written by the store alone`)
-  if (!/^[a-z][a-z0-9.-]{0,63}$/.test(entry.type)) throw misuse(`"${entry.type}" is not an entry type`)
+    throw misuse(`${quote(entry.type)} is written by the store alone`)
+  if (!/^[a-z][a-z0-9.-]{0,63}$/.test(entry.type)) throw misuse(`${quote(entry.type)} is not an entry type`)
   if (!Number.isSafeInteger(entry.turn) || entry.turn < 0)
     throw misuse(`${entry.type}: turn must be 0 or a turn number`)
   if (entry.v !== undefined && !(Number.isSafeInteger(entry.v) && entry.v >= 1))
     throw misuse(`${entry.type}: v must be a format version, from 1 on`)
   if (typeof entry.data !== 'object' || entry.data === null || Array.isArray(entry.data)) {
     throw misuse(`${entry.type}: data must be an object`)
+  }
+  for (const key of entry.takes ?? []) checkText(`${entry.type}: a key that it takes`, key)
+  for (const hash of entry.refs ?? []) {
+    if (!/^[0-9a-f]{64}$/.test(hash)) throw misuse(`${entry.type}: ${quote(hash)} is not the hash of a blob`)
   }
   const { wakeAt } = entry.data
   if (WAKING.has(entry.type) && wakeAt !== undefined && !Number.isSafeInteger(wakeAt))
@@ -238,9 +240,10 @@ function checkClaim({ driver, leaseMs }: { driver: string; leaseMs: number }): v
 }
 
 function checkText(what: string, text: unknown): void {
-  if (typeof text !== 'string' || text.length === 0 || text.length > MAX_KEY_LENGTH) {
-    throw misuse(`${what} must be a string of 1 to ${MAX_KEY_LENGTH} characters`)
-  }
+  const proper =
+    typeof text === 'string' && text.length > 0 && text.length <= MAX_KEY_LENGTH && !UNTIDY.test(text)
+  if (!proper)
+    throw misuse(`${what} must be a string of 1 to ${MAX_KEY_LENGTH} visible characters, not ${quote(text)}`)
 }
 
 function misuse(why: string): HoldfastError {
@@ -255,6 +258,14 @@ function fenced(key: ContextKey, epoch: number, current: number): HoldfastError 
   return new HoldfastError('fenced', {
     message: `Epoch ${epoch} no longer owns ${keyText(key)} (now at ${current}). Stop; hand in finished work as late-result.`,
     details: { contextId: key.contextId, epoch, current },
+  })
+}
+
+function moved({ key, since }: AppendRequest, head: Head): HoldfastError {
+  return new HoldfastError('moved', {
+    message: `${keyText(key)} is at ${head.seq}, not at ${since}: read on, then decide anew.`,
+    retry: 'later',
+    details: { seq: head.seq, since },
   })
 }
 
@@ -277,7 +288,7 @@ function inboxFull(key: ContextKey): HoldfastError {
 
 function keyReused(context: ContextKey, key: string): HoldfastError {
   return new HoldfastError('key-reused', {
-    message: `The inbox key "${key}" of ${keyText(context)} was used before with other content. Use a new key for a new message.`,
+    message: `The inbox key ${quote(key)} of ${keyText(context)} was used before with other content. Use a new key for a new message.`,
     details: { contextId: context.contextId, key },
   })
 }

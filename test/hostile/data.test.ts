@@ -85,8 +85,7 @@ const unwritable: Record<string, unknown> = {
 
 describe('data that cannot be JSON', () => {
   for (const [what, data] of Object.entries(unwritable)) {
-    const test = what === 'a toJSON that throws' ? it.fails : it
-    test(`because of ${what} is refused and nothing is written`, async () => {
+    it(`because of ${what} is refused and nothing is written`, async () => {
       expect((await errorOf(() => append(data as JsonObject))).code).toBe('invalid-entry')
       expect(await store.head(key)).toBeUndefined()
     })
@@ -110,27 +109,23 @@ describe('data that cannot be JSON', () => {
 describe('nesting', () => {
   for (const depth of [100, 1000, 10_000, 200_000]) {
     it(`${depth} deep comes back, and can be folded, or is refused`, async () => {
-      const data = nested(depth)
-      try {
-        await append(data)
-      } catch {
-        expect((await errorOf(() => append(data))).code).toBe('invalid-entry')
-        expect(await store.head(key)).toBeUndefined()
-        return
-      }
-      expect(await store.read(key)).toHaveLength(1)
-      expect(await loadSession(store, key)).toMatchObject({ seq: 1 })
+      const code = await codeOf(() => append(nested(depth)))
+      expect(['ok', 'invalid-entry']).toContain(code)
+      const count = code === 'ok' ? 1 : 0
+      expect(await store.read(key)).toHaveLength(count)
+      expect(await loadSession(store, key)).toMatchObject({ seq: count })
     })
   }
 
-  it.fails('3000 deep in the arguments of a call can be folded, or is refused', async () => {
+  it('3000 deep in the arguments of a call can be folded, or is refused', async () => {
     const part = { type: 'tool-call', callId: 'c1', tool: 't', args: nested(3000) }
     const start = { type: 'turn.start', turn: 1, data: { principal: { ...OWNER } } }
     const reply = { type: 'model.end', turn: 1, data: { content: [part], finish: 'tool-calls' } }
     const claim = { driver: 'd', leaseMs: 10_000 }
     const run = () => store.append({ key, id: newId(), since: 0, claim, entries: [start, reply] })
-    if ((await codeOf(run)) === 'ok') expect(await loadSession(store, key)).toMatchObject({ seq: 3 })
-    else expect((await errorOf(run)).code).toBe('invalid-entry')
+    const code = await codeOf(run)
+    expect(['ok', 'invalid-entry']).toContain(code)
+    expect(await loadSession(store, key)).toMatchObject({ seq: code === 'ok' ? 3 : 0 })
   })
 })
 
@@ -145,7 +140,7 @@ describe('size', () => {
     const text = 'é'.repeat(16 * MIB - 100)
     await append({ text })
     const [entry] = await store.read(key)
-    expect((entry?.data['value'] as { text: string }).text === text).toBe(true)
+    expect(entry?.data['value'] as { text: string } | undefined).toEqual({ text })
   })
 
   it('is measured in bytes, not in characters', async () => {
@@ -226,23 +221,15 @@ describe('numbers that are none', () => {
         () => store.loadSnapshot(key, { format: n }),
         () => store.loadSnapshot(key, { format: 1, atMost: n }),
       ]
-      for (const run of runs) await answer(run)
+      const codes = await Promise.all(runs.map((run) => codeOf(run)))
+      const clear = ['ok', 'invalid-entry', 'invalid-option', 'fenced', 'owned']
+      expect(codes.filter((code) => !clear.includes(code))).toEqual([])
       const entries = await store.read(key)
       expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, i) => i + 1))
       expect(await store.rebuild(key)).toMatchObject({ repaired: false })
     })
   }
 })
-
-/** Either it works or it says clearly why not; what it does not do is break. */
-async function answer(run: () => unknown): Promise<void> {
-  try {
-    await run()
-  } catch {
-    const { code } = await errorOf(run)
-    expect(['invalid-entry', 'invalid-option', 'fenced', 'owned']).toContain(code)
-  }
-}
 
 function append(value: JsonObject): Promise<Receipt> {
   const inbox = [{ type: 'input', key: newId(), data: { message: 'x', value } }] as const

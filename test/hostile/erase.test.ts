@@ -12,7 +12,9 @@ const SECRET = 'Xylophon-Rendezvous'
 const words: Derivation = {
   index: 'word',
   rows: ({ type, data }) =>
-    type === 'note' ? [{ key: String(data['text']).slice(0, 50), value: { text: data['text'] ?? '' } }] : [],
+    type === 'note'
+      ? [{ key: (data['text'] as string).slice(0, 50), value: { text: data['text'] ?? '' } }]
+      : [],
 }
 
 function open(path: string): SqliteStore {
@@ -153,7 +155,8 @@ describe('an erase while another process is reading', () => {
     await confide(store, 'secret')
     const child = place.start(READER, { args: [path] })
     expect(await child.next()).toBe('reading')
-    expect((await errorOf(() => store.erase(keyOf('secret')))).code).toBe('store-busy')
+    const error = await errorOf(() => store.erase(keyOf('secret')))
+    expect(error).toMatchObject({ code: 'store-busy', message: expect.stringContaining('is erased') })
     expect(await store.read(keyOf('secret'))).toEqual([])
     child.process.stdin?.write('go\n')
     expect(await child.next()).toBe('done')

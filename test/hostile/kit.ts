@@ -38,6 +38,9 @@ export function workplace(): Workplace {
   }
 }
 
+/** What moves a cursor, hides text or turns it around in somebody's terminal. */
+const UNPRINTABLE = /\p{Cc}|\p{Cf}|\p{Cs}|\p{Zl}|\p{Zp}/u
+
 /** The error that something ends in; fails if it ends well. What everybody may expect of an error is checked here. */
 export async function errorOf(run: () => unknown): Promise<HoldfastError> {
   try {
@@ -46,11 +49,17 @@ export async function errorOf(run: () => unknown): Promise<HoldfastError> {
     if (!HoldfastError.is(error)) throw error
     expect(error.message.length).toBeLessThan(1000)
     expect(JSON.stringify(error).length).toBeLessThan(2000)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
-    expect(error.message).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/)
+    expect(error.message).not.toMatch(UNPRINTABLE)
     return error
   }
   throw new Error('It went well, and should not have.')
+}
+
+/** The different codes that several calls end in. */
+export async function codesOf(runs: readonly (() => unknown)[]): Promise<string[]> {
+  const codes = new Set<string>()
+  for (const run of runs) codes.add((await errorOf(run)).code)
+  return [...codes]
 }
 
 export async function codeOf(run: () => unknown): Promise<ErrorCode | 'ok'> {
@@ -64,7 +73,7 @@ export async function codeOf(run: () => unknown): Promise<ErrorCode | 'ok'> {
 }
 
 /** Through another process: reading and closing the file here would drop the locks that SQLite holds on it. */
-export function bytesOf(path: string): Buffer {
+function bytesOf(path: string): Buffer {
   if (!existsSync(path)) return Buffer.alloc(0)
   return execFileSync('cat', [path], { maxBuffer: 1 << 28 })
 }
@@ -113,13 +122,13 @@ function startChild(code: string, { args = [], uid, shell }: ChildOptions = {}):
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const exited = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)))
+  const exited = new Promise<number | null>((resolve) => child.on('exit', resolve))
   return {
     process: child,
     next: async () => {
       const { value, done } = await lines.next()
       if (done) throw new Error('The other process ended without a word.')
-      return JSON.parse(value as string) as unknown
+      return JSON.parse(value) as unknown
     },
     exited,
     kill: () => {

@@ -90,7 +90,7 @@ describe('a store opened with readOnly', () => {
     const words: Derivation = {
       index: 'word',
       rows: ({ type, data }) =>
-        type === 'note' ? [{ key: String(data['text']), value: { from: 'note' } }] : [],
+        type === 'note' ? [{ key: data['text'] as string, value: { from: 'note' } }] : [],
     }
     const path = place.path()
     const writer = use(path)
@@ -211,8 +211,8 @@ describe.runIf(process.getuid?.() === 0)('for somebody without the right to writ
     for (const side of ['', '-wal']) chmodSync(copy + side, 0o644)
     chmodSync(dirname(copy), 0o755)
     const answer = await as(copy, 'read')
-    if (answer.code === undefined) expect(answer).toEqual({ read: 49 })
-    else expect(answer).toMatchObject({ code: 'store-read-only', message: expect.stringContaining(copy) })
+    expect(answer.read ?? answer.code).toBe(answer.read === undefined ? 'store-read-only' : 49)
+    expect(answer.message ?? copy).toContain(copy)
   })
 
   it('a file that may not even be read says so', async () => {

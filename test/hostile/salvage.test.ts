@@ -13,7 +13,6 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { loadSession } from '../../src/journal/index.ts'
-import { HoldfastError } from '../../src/protocol/index.ts'
 import {
   checkSqlite,
   type SalvagedConversation,
@@ -21,7 +20,7 @@ import {
   salvageSqlite,
   sqliteStore,
 } from '../../src/store/sqlite/index.ts'
-import { errorOf, hashOfFile, linesOf, workplace } from './kit.ts'
+import { codeOf, errorOf, hashOfFile, linesOf, workplace } from './kit.ts'
 import { fill, survey } from './library.ts'
 import { keyOf, post, turn } from './talk.ts'
 
@@ -67,10 +66,8 @@ async function salvage(): Promise<SalvageReport> {
     expect(read).toEqual(right.slice(0, read.length))
     const beside = rest.filter(({ contextId }) => contextId === key.contextId)
     expect(kept + beside.length).toBe(intact)
-    for (const { tenant, actor, contextId, context, ...entry } of beside as Record<string, unknown>[]) {
-      const same = right.find(({ seq }) => seq === entry['seq'])
-      if (same !== undefined) expect(entry).toEqual(same)
-    }
+    const alike = right.filter(({ seq }) => beside.some((line) => line.seq === seq))
+    expect(beside.filter(({ seq }) => right.some((entry) => entry.seq === seq))).toMatchObject(alike)
     for (const range of lost) expect(range.to).toBeGreaterThanOrEqual(range.from)
   }
   await store.close()
@@ -232,11 +229,7 @@ describe('pages that are gone', () => {
         bytes.fill(i % 2 ? 0 : 0xa5, page * PAGE, (page + 1) * PAGE)
       writeFileSync(from, bytes)
       to = place.path('salvaged.db')
-      try {
-        await salvage()
-      } catch (error) {
-        if (!HoldfastError.is(error, 'store-corrupt')) throw error
-      }
+      expect(['ok', 'store-corrupt']).toContain(await codeOf(salvage))
     }
   })
 })

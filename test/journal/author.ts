@@ -19,7 +19,7 @@ import {
 import type { AppendRequest, Store } from '../../src/store/index.ts'
 import type { ManualClock } from '../../src/testing/index.ts'
 import type { Move } from './histories.ts'
-import { type Ledger, ledgerOf, newLedger, observe, roundIsOpen } from './ledger.ts'
+import { isParked, type Ledger, ledgerOf, newLedger, observe, roundIsOpen } from './ledger.ts'
 
 export interface Stage {
   readonly store: Store
@@ -131,8 +131,8 @@ export class Author {
     this.branch.driver = undefined
   }
 
-  async ensureTurn(): Promise<void> {
-    if (!this.branch.ledger.open) await begin(this, 1, false)
+  async ensureTurn(takes = 1): Promise<void> {
+    if (!this.branch.ledger.open) await begin(this, takes, false)
   }
 
   settlement(callId: string, status: SettledStatus, big = false): NewEntry {
@@ -233,7 +233,7 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     await startModel(author)
   },
   async reply(author, move) {
-    if (roundIsOpen(author.branch.ledger)) return
+    if (roundIsOpen(author.branch.ledger) && !move.over) return
     await author.ensureTurn()
     await startModel(author)
     const usage = { inputTokens: 10, outputTokens: 3, cachedTokens: 1, costUsd: 0.1 }
@@ -250,6 +250,7 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
   async start(author, { from, count }) {
     const ready = author.branch.ledger.calls.filter(({ state }) => state === 'requested')
     if (ready.length === 0) return
+    await author.ensureTurn()
     const chosen = ready.slice(from % ready.length).slice(0, count)
     const entries = chosen.map(({ callId, tool }) =>
       author.entry('tool.start', {
@@ -265,8 +266,9 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
   async settle(author, { which, status, big }) {
     const unsettled = author.branch.ledger.calls.filter(({ state }) => state !== 'settled')
     const call = unsettled[which % unsettled.length]
-    if (call !== undefined)
-      await author.drive(author.settlement(call.callId, possible(call.state, status), big))
+    if (call === undefined) return
+    await author.ensureTurn()
+    await author.drive(author.settlement(call.callId, possible(call.state, status), big))
   },
   async ask(author, { about, expires }) {
     await author.ensureTurn()
@@ -281,6 +283,7 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     const requestId = requests[which % requests.length]
     if (requestId === undefined) return
     const takes = how === 'answered' ? [await author.post('answer', { requestId, value: true })] : []
+    await author.ensureTurn(0)
     await author.drive(author.entry('request.end', { requestId, how }, { takes }))
   },
   async steer(author, { as, fresh }) {
@@ -317,8 +320,10 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     await author.drive(...(tidy ? last : []), end)
   },
   async cancel(author) {
-    if (!author.branch.ledger.open) return
-    const key = await author.post('cancel', { turn: author.turn })
+    const { ledger } = author.branch
+    if (!ledger.open && !isParked(ledger)) return
+    const key = await author.post('cancel', { turn: ledger.turn })
+    await author.ensureTurn(0)
     const take = author.entry('take', { as: 'nothing' }, { takes: [key] })
     const end = author.entry('turn.end', { outcome: 'cancelled', usage: NO_USAGE, durationMs: 1 })
     await author.drive(take, end)
@@ -350,15 +355,14 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
   },
   async compact(author, { back, summary }) {
     const { ledger, log } = author.branch
-    if (ledger.thinking || roundIsOpen(ledger)) return
-    const upTo = ledger.boundaries.at(-1 - (back % ledger.boundaries.length)) ?? 0
+    if (ledger.thinking) return
+    const upTo = Math.max(ledger.from - 1, log.length - back)
     const kept = log.slice(upTo).reduce((sum, entry) => sum + messageCount(entry), 0)
     const data = { upTo, kept, ...(summary ? { summary: author.text('summary') } : {}) }
     await author.drive(author.entry('compact', { ...data, receipt: { by: 'test' } }))
   },
   async clear(author) {
-    const { ledger } = author.branch
-    if (!ledger.thinking && !roundIsOpen(ledger)) await author.drive(author.entry('clear', {}))
+    if (!author.branch.ledger.thinking) await author.drive(author.entry('clear', {}))
   },
   async prune(author, { back, byTurns }) {
     const { branch, stage } = author

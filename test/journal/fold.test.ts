@@ -2,11 +2,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fold, loadSession, newSession, SESSION_FORMAT, type Session } from '../../src/journal/index.ts'
-import { type Entry, isInboxType } from '../../src/protocol/index.ts'
+import { type Entry, isInboxType, type JsonObject } from '../../src/protocol/index.ts'
 import type { Branch } from './author.ts'
 import { plainJournal } from './conversation.ts'
+import { isParked, newLedger, observe } from './ledger.ts'
 import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
 
+type Parked = NonNullable<Session['parked']>
+const NOTHING: Parked = { calls: [], requests: [] }
 const places = fc.array(fc.nat(1_000_000), { maxLength: 8 })
 
 describe('the size of a session', () => {
@@ -16,10 +19,14 @@ describe('the size of a session', () => {
   })
 
   it(
-    'does not depend on what was said, when nothing is open',
+    'does not depend on what was said, when nothing is open and nothing parked',
     PATIENCE,
     forAll({ stage: stageOf('memory'), share: 0.04 }, async (author, moves) => {
-      await author.play([...moves, { do: 'end', outcome: 'stop', tidy: false, wake: false }])
+      await author.play([
+        ...moves,
+        { do: 'begin', takes: 0, together: false },
+        { do: 'end', outcome: 'stop', tidy: false, wake: false },
+      ])
       expect(text(fold(author.log)).length).toBeLessThan(600)
     }),
   )
@@ -80,15 +87,41 @@ describe.each(STORES)('the fold of a journal in the %s store', (name) => {
   )
 
   it(
-    'does not share anything with its entries',
+    'changes neither its entries nor the session that it started from',
     PATIENCE,
     forAll({ stage, share: 0.02 }, async (author, moves) => {
       await author.play(moves)
       const entries = structuredClone(author.log)
-      const session = fold(entries)
-      const before = text(session)
-      for (const entry of entries) scribble(entry.data)
-      expect(text(session)).toBe(before)
+      const middle = fold(entries.slice(0, entries.length >> 1))
+      const before = text(middle)
+      fold(entries.slice(entries.length >> 1), middle)
+      expect(text(middle)).toBe(before)
+      expect(entries).toEqual(author.log)
+    }),
+  )
+
+  it(
+    'holds open what nobody has settled, parked when a turn ended to wait for it',
+    PATIENCE,
+    forAll({ stage, share: 0.05 }, async (author, moves) => {
+      await author.play(moves)
+      for (const { log } of author.branches) {
+        const ledger = newLedger()
+        for (let seq = 1; seq <= log.length; seq++) {
+          for (const entry of log.slice(seq - 1, seq)) observe(ledger, entry)
+          const { open, parked } = fold(log.slice(0, seq))
+          expect({
+            inTurn: open !== undefined,
+            parked: parked !== undefined,
+            ...openIn(open ?? parked ?? NOTHING),
+          }).toEqual({
+            inTurn: ledger.open,
+            parked: isParked(ledger),
+            calls: ledger.calls.map(({ callId, tool, state }) => ({ callId, tool, state })),
+            requests: ledger.requests,
+          })
+        }
+      }
     }),
   )
 
@@ -128,6 +161,13 @@ function expected({ log }: Branch, oldest: number): string[] {
   return sessions
 }
 
+function openIn({ calls, requests }: Parked): JsonObject {
+  return {
+    calls: calls.map(({ callId, tool, state }) => ({ callId, tool, state })),
+    requests: requests.map(({ requestId }) => requestId),
+  }
+}
+
 function text(session: Session): string {
   return JSON.stringify(session)
 }
@@ -135,13 +175,4 @@ function text(session: Session): string {
 function chunksOf(log: readonly Entry[], cuts: readonly number[]): Entry[][] {
   const ends = [...cuts.map((cut) => cut % (log.length + 1)), log.length].sort((a, b) => a - b)
   return ends.map((end, index) => log.slice(ends[index - 1] ?? 0, end))
-}
-
-/** Changes everything in reach, in place. */
-function scribble(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return
-  for (const [key, inner] of Object.entries(value)) {
-    scribble(inner)
-    ;(value as Record<string, unknown>)[key] = typeof inner === 'object' ? null : `scribbled ${String(inner)}`
-  }
 }

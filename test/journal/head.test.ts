@@ -1,4 +1,4 @@
-/** R6: at every step the head row is what `rebuild` computes from the journal, and agrees with the session. */
+/** R6, R7: at every step the head row is what `rebuild` computes from the journal, and agrees with the session. */
 import { describe, expect, it } from 'vitest'
 import { fold, positionOf } from '../../src/journal/index.ts'
 import type { Head } from '../../src/store/index.ts'
@@ -16,10 +16,16 @@ describe.each(STORES)('the head row in the %s store', (name) => {
         const head = await stage.store.head(key)
         if (head === undefined && log.length === 0) return
         expect(head && positionIn(head)).toEqual(positionOf(fold(log)))
-        expect({ seq: head?.seq, pending: head?.pending, owned: head?.lease !== undefined }).toEqual({
+        expect({
+          seq: head?.seq,
+          pending: head?.pending,
+          owned: head?.lease !== undefined,
+          claims: head?.claims,
+        }).toEqual({
           seq: log.length,
           pending: ledger.pending.length,
           owned: ledger.owned,
+          claims: ledger.claims,
         })
         const turns = await stage.store.lookup(key, { index: 'turn' })
         expect(await stage.store.rebuild(key)).toEqual({ repaired: false, head })

@@ -11,7 +11,14 @@ export type Move =
   /** A turn begins, with inputs that wait or with a new one; claimed in the same append or in one before. */
   | { readonly do: 'begin'; readonly takes: number; readonly together: boolean }
   | { readonly do: 'think' }
-  | { readonly do: 'reply'; readonly calls: number; readonly text: boolean; readonly big: boolean }
+  /** `over`: also while a round is open, which no driver should let happen; its calls are then given up. */
+  | {
+      readonly do: 'reply'
+      readonly calls: number
+      readonly text: boolean
+      readonly big: boolean
+      readonly over: boolean
+    }
   /** The model fails: the reply is empty. */
   | { readonly do: 'fail' }
   | { readonly do: 'start'; readonly from: number; readonly count: number }
@@ -25,7 +32,7 @@ export type Move =
   | { readonly do: 'warn' }
   /** An entry of a version to come, marked as one that may be skipped. */
   | { readonly do: 'skippable'; readonly known: boolean }
-  /** `tidy`: open calls are settled first; otherwise the end finds them open. */
+  /** `tidy`: open calls are settled first; otherwise the end finds them open, and parks them if it is one to wait. */
   | { readonly do: 'end'; readonly outcome: OutcomeReason; readonly tidy: boolean; readonly wake: boolean }
   | { readonly do: 'cancel' }
   /** The driver dies; the next move that needs one is another driver's. */
@@ -34,6 +41,7 @@ export type Move =
   | { readonly do: 'poison'; readonly times: number }
   | { readonly do: 'release'; readonly pause: boolean; readonly wake: boolean }
   | { readonly do: 'late' }
+  /** Anywhere in the window, also within a round. */
   | { readonly do: 'compact'; readonly back: number; readonly summary: boolean }
   | { readonly do: 'clear' }
   | { readonly do: 'prune'; readonly back: number; readonly byTurns: boolean }
@@ -61,6 +69,7 @@ const outcome = fc.constantFrom<OutcomeReason>(
   'auth-required',
   'failed',
 )
+const waiting = fc.constantFrom<OutcomeReason>('input-required', 'auth-required')
 const phases = fc.constantFrom('beforeLlm', 'afterLlm', 'beforeTools', 'afterTools')
 
 function move<K extends Kind>(kind: K, weight: number, fields: Fields<K>): fc.WeightedArbitrary<Move> {
@@ -72,7 +81,7 @@ const talk: readonly fc.WeightedArbitrary<Move>[] = [
   move('say', 3, { big: seldom }),
   move('begin', 6, { takes: fc.nat(3), together: flag }),
   move('think', 2, {}),
-  move('reply', 14, { calls: fc.nat(4), text: flag, big: seldom }),
+  move('reply', 14, { calls: fc.nat(4), text: flag, big: seldom, over: seldom }),
   move('fail', 1, {}),
   move('start', 9, { from: small, count: fc.integer({ min: 1, max: 4 }) }),
   move('settle', 18, { which: small, status, big: seldom }),
@@ -112,6 +121,35 @@ export interface HistoryOptions {
 }
 
 export function histories(options: HistoryOptions = {}): fc.Arbitrary<readonly Move[]> {
-  const moves = [...talk, ...(options.whole ? [] : cuts), ...(options.linear ? [] : branches)]
-  return fc.array(fc.oneof(...moves), { minLength: 1, maxLength: options.maxMoves ?? 120, size: 'max' })
+  const others = [...(options.whole ? [] : cuts), ...(options.linear ? [] : branches)]
+  const single = fc.oneof(...talk, ...others).map((only): readonly Move[] => [only])
+  const parts = fc.oneof({ weight: 14, arbitrary: single }, { weight: 1, arbitrary: waits(others) })
+  const most = { minLength: 1, maxLength: options.maxMoves ?? 120, size: 'max' } as const
+  return fc.array(parts, most).map((lists) => lists.flat())
+}
+
+/** A turn that ends to wait, what happens meanwhile, and what the next turn makes of it: seldom in a row by chance. */
+function waits(others: readonly fc.WeightedArbitrary<Move>[]): fc.Arbitrary<readonly Move[]> {
+  const calls = fc.integer({ min: 1, max: 4 })
+  const ask = move('ask', 1, { about: small, expires: flag })
+  const start = move('start', 1, { from: small, count: fc.integer({ min: 1, max: 4 }) })
+  const settle = move('settle', 2, { which: small, status, big: seldom })
+  const resolve = move('resolve', 1, {
+    which: small,
+    how: fc.constantFrom('answered', 'expired', 'cancelled'),
+  })
+  const end = move('end', 1, { outcome: waiting, tidy: fc.constant(false), wake: seldom })
+  const begin = move('begin', 2, { takes: fc.nat(2), together: flag })
+  const reply = move('reply', 1, { calls: fc.nat(2), text: flag, big: seldom, over: fc.constant(true) })
+  const meanwhile = [move('say', 2, { big: seldom }), move('warn', 1, {}), ...others]
+  const some = (...moves: fc.WeightedArbitrary<Move>[]) => fc.array(fc.oneof(...moves), { maxLength: 4 })
+  return fc
+    .tuple(
+      move('reply', 1, { calls, text: flag, big: seldom, over: flag }).arbitrary.map((only) => [only]),
+      some(ask, start, settle),
+      end.arbitrary.map((only) => [only]),
+      some(...meanwhile),
+      some(begin, start, settle, resolve, end, reply, ...meanwhile, move('cancel', 1, {})),
+    )
+    .map((lists) => lists.flat())
 }

@@ -61,11 +61,12 @@ interface Sketch {
 function sketchEntry(sketch: Sketch, entry: Entry): void {
   const { inputs, ledger } = sketch
   if (entry.type === 'input') inputs.set(entry.seq, entry.data['message'] as UserContent)
-  if (entry.type === 'turn.end') finish(sketch, 'Not run: the turn ended first.')
+  if (entry.type === 'turn.end' && !roundIsOpen(ledger)) finish(sketch, 'Not run: the turn ended first.')
   if (entry.type === 'fork') {
     sketch.started.clear()
     finish(sketch, 'Not run in this fork.')
   }
+  if (entry.type === 'model.end') finish(sketch, 'Not run.')
   for (const message of userMessages(entry, inputs)) {
     const list = sketch.round === undefined ? sketch.said : sketch.waiting
     list.push({ seq: entry.seq, message })
@@ -78,11 +79,15 @@ function sketchEntry(sketch: Sketch, entry: Entry): void {
     sketch.round?.results.push({ type: 'tool-result', callId, tool, status, output })
   }
   if (!roundIsOpen(ledger)) finish(sketch)
-  if (entry.type === 'clear') sketch.said = []
+  if (entry.type === 'clear') Object.assign(sketch, { said: [], waiting: [], round: undefined })
   if (entry.type === 'compact') {
     const { upTo, summary } = (entry as EntryOf<'compact'>).data
     const opening: Said[] =
       summary === undefined ? [] : [{ seq: 0, message: { role: 'user', content: summary } }]
+    if (sketch.round !== undefined && sketch.round.seq <= upTo) {
+      sketch.round = undefined
+      finish(sketch)
+    }
     sketch.said = [...opening, ...sketch.said.filter(({ seq }) => seq > upTo)]
   }
 }

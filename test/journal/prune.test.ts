@@ -10,7 +10,7 @@ import {
   readWindow,
   transcript,
 } from '../../src/journal/index.ts'
-import type { ContextKey, NewEntry } from '../../src/protocol/index.ts'
+import type { ContextKey, Entry, EntryOf, NewEntry } from '../../src/protocol/index.ts'
 import { conversationKey, converse, plainTurn } from './conversation.ts'
 import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
 
@@ -43,6 +43,33 @@ describe.each(STORES)('pruning in the %s store', (name) => {
           )
           expect(await stage.store.inbox(key)).toEqual(inbox)
           expect(JSON.stringify(await loadSession(stage.store, key))).toBe(JSON.stringify(fold(log)))
+        }
+      },
+    ),
+  )
+
+  it(
+    'never cuts between a question and its answer, be it open, parked or given',
+    PATIENCE,
+    forAll(
+      { stage, share: 0.05, extra: fc.integer({ min: 1, max: 2 }) },
+      async (author, moves, keepTurns) => {
+        await author.play(moves)
+        for (const branch of author.branches) {
+          author.branch = branch
+          const { key, ledger, log } = branch
+          const before = await stage.store.read(key)
+          await pruneContext(stage.store, key, { keepTurns })
+          await author.catchUp()
+          const after = await stage.store.read(key)
+          const gone = before.filter(({ seq }) => seq < (after[0]?.seq ?? 0))
+          const open = [...ledger.calls.map(({ callId }) => callId), ...ledger.requests]
+          const needed = [...open, ...after.flatMap(answeredBy)]
+          expect(gone.flatMap(askedBy).filter((id) => needed.includes(id))).toEqual([])
+          const summaries = fold(log).window.summary === undefined ? 0 : 1
+          const said = transcript(before).slice(summaries)
+          const left = transcript(after).slice(summaries)
+          expect(left).toEqual(said.slice(said.length - left.length))
         }
       },
     ),
@@ -156,3 +183,17 @@ describe.each(STORES)('pruning in the %s store', (name) => {
     await stage.store.prune({ key, upTo, position: positionOf(session), session })
   }
 })
+
+/** Ids of the calls and requests that an entry opens. */
+function askedBy(entry: Entry): string[] {
+  if (entry.type === 'request.start') return [entry.data['requestId'] as string]
+  if (entry.type !== 'model.end' || entry.v !== 1) return []
+  const { content } = (entry as EntryOf<'model.end'>).data
+  return content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []))
+}
+
+/** Ids of the calls and requests that an entry is about. */
+function answeredBy({ type, data }: Entry): string[] {
+  if (type === 'request.end') return [data['requestId'] as string]
+  return type === 'tool.start' || type === 'tool.end' ? [data['callId'] as string] : []
+}

@@ -49,13 +49,14 @@ export function inboxFacts(
 }
 
 /** Files an inbox entry, and marks what an entry takes as taken. */
-export function fileEntry(db: Database, context: ContextRow, { entry, encoded }: Filing): void {
+export function fileEntry(db: Database, context: ContextRow, filing: Filing): void {
+  const { entry, encoded, taken = 0, takes = entry.takes ?? [] } = filing
   const { id } = context
   if (entry.key !== undefined) {
-    const cells = [id, entry.key, entry.seq, 0, inboxDigest(entry.type, encoded)] as const
+    const cells = [id, entry.key, entry.seq, taken, inboxDigest(entry.type, encoded)] as const
     db.run(PUT, ...cells, seal(cells))
   }
-  for (const seq of entry.takes ?? []) {
+  for (const seq of takes) {
     const [key, at, , digest] = db.get(BY_SEQ, id, seq) ?? []
     if (key === undefined || at !== seq || digest === undefined) throw damagedInbox(context.head.key)
     const crc = seal([id, key, seq, entry.seq, digest])
@@ -66,6 +67,10 @@ export function fileEntry(db: Database, context: ContextRow, { entry, encoded }:
 export interface Filing {
   readonly entry: Entry
   readonly encoded: Encoded
+  /** Which entry has taken it already: one that comes with it never has to be found as pending. */
+  readonly taken?: number
+  /** What it takes of what was filed before; all that it takes if not given. */
+  readonly takes?: readonly number[]
 }
 
 /** Forgets everything above a position, to be filed anew, and what is damaged below. */

@@ -25,10 +25,15 @@ export interface ContextRow {
   readonly derivedBy: string
 }
 
-export const CONTEXT_COLUMNS = `c.id, c.tenant, c.actor, c.name, c.seq, c.at, c.turn, c.status, c.outcome, c.epoch, c.driver,
-  c.renewed_at, c.lease_ms, c.claims, c.wake_at, c.pending, c.base, c.parent, c.parent_kind, c.forked_at, c.created_at,
-  c.active_at, c.derived_seq, c.derived_by, (SELECT p.name FROM context p WHERE p.id = c.parent), c.crc`
-const STORED = 24
+const COLUMN_NAMES = [
+  ...['id', 'tenant', 'actor', 'name', 'seq', 'at', 'turn', 'status', 'outcome', 'epoch', 'driver'],
+  ...['renewed_at', 'lease_ms', 'claims', 'wake_at', 'pending', 'base', 'parent', 'parent_kind', 'forked_at'],
+  ...['created_at', 'active_at', 'derived_seq', 'derived_by'],
+]
+const STORED = COLUMN_NAMES.length
+
+export const CONTEXT_COLUMNS: string = `${COLUMN_NAMES.map((name) => `c.${name}`).join(', ')},
+  (SELECT p.name FROM context p WHERE p.id = c.parent), c.crc`
 
 const BY_KEY = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.tenant = ? AND c.actor = ? AND c.name = ?`
 const BY_ID = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.id = ?`
@@ -182,76 +187,23 @@ export function insertContext(db: Database, head: Head, { parentId, derivedBy }:
   }
 }
 
-const ADVANCE =
-  'UPDATE context SET seq = ?, at = ?, claims = ?, renewed_at = ?, derived_seq = ?, crc = ? WHERE id = ?'
-const MOVE = `UPDATE context SET seq = ?, at = ?, claims = ?, renewed_at = ?, derived_seq = ?, crc = ?, turn = ?, status = ?, outcome = ?,
-  epoch = ?, driver = ?, lease_ms = ?, wake_at = ?, pending = ?, base = ?, active_at = ?, created_at = ? WHERE id = ?`
-
-/** Writes a head. Most appends only advance it, and then no index of the table is touched. */
+/**
+ * Writes what has changed in a head, and only that: a column that is set to what it was still costs the indexes it is
+ * in. There are few kinds of change, so the statements are soon all prepared.
+ */
 export function updateHead(
   db: Database,
   context: ContextRow,
   change: { head: Head; derivedSeq: number },
 ): void {
-  const { id, head: old } = context
-  const { head, derivedSeq } = change
-  const renewedAt = head.lease?.renewedAt ?? null
-  const crc = seal(cellsOf({ ...context, head, derivedSeq }))
-  if (onlyAdvanced(old, head)) {
-    db.run(ADVANCE, head.seq, head.at, head.claims, renewedAt, derivedSeq, crc, id)
-    return
-  }
-  const {
-    turn,
-    status,
-    outcome = null,
-    epoch,
-    lease,
-    wakeAt = null,
-    pending,
-    base,
-    activeAt,
-    createdAt,
-  } = head
-  const [driver, leaseMs] = [lease?.driver ?? null, lease?.leaseMs ?? null]
-  const hot = [head.seq, head.at, head.claims, renewedAt, derivedSeq, crc] as const
-  db.run(
-    MOVE,
-    ...hot,
-    turn,
-    status,
-    outcome,
-    epoch,
-    driver,
-    leaseMs,
-    wakeAt,
-    pending,
-    base,
-    activeAt,
-    createdAt,
-    id,
-  )
+  const [before, after] = [cellsOf(context), cellsOf({ ...context, ...change })]
+  const changed = COLUMN_NAMES.filter((_, i) => before[i] !== after[i])
+  const values = changed.map((name) => after[COLUMN_NAMES.indexOf(name)] as Cell)
+  const sets = changed.map((name) => `${name} = ?, `).join('')
+  db.run(`UPDATE context SET ${sets}crc = ? WHERE id = ?`, ...values, seal(after), context.id)
 }
 
-function onlyAdvanced(a: Head, b: Head): boolean {
-  return (
-    a.status === b.status &&
-    a.pending === b.pending &&
-    a.epoch === b.epoch &&
-    a.lease?.driver === b.lease?.driver &&
-    a.lease?.leaseMs === b.lease?.leaseMs &&
-    a.turn === b.turn &&
-    a.wakeAt === b.wakeAt &&
-    a.activeAt === b.activeAt &&
-    a.outcome === b.outcome &&
-    a.base === b.base &&
-    a.createdAt === b.createdAt &&
-    a.seq > 0
-  )
-}
-
-const PUT_CONTEXT = `INSERT OR REPLACE INTO context (id, tenant, actor, name, seq, at, turn, status, outcome, epoch, driver, renewed_at,
-  lease_ms, claims, wake_at, pending, base, parent, parent_kind, forked_at, created_at, active_at, derived_seq, derived_by, crc)
+const PUT_CONTEXT = `INSERT OR REPLACE INTO context (${COLUMN_NAMES.join(', ')}, crc)
   VALUES (${Array.from({ length: STORED + 1 }, () => '?').join(', ')})`
 
 /** Writes the whole row, whatever was there before. */

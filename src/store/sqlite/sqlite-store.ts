@@ -227,9 +227,14 @@ class FileStore implements SqliteStore {
     this.#check(key)
     const erased = await this.#db.write(() => writer.erase(this.#desk, key))
     for (const gone of erased) this.#bell.ring(keyText(gone))
-    // Repeating an erase finishes what another process's reading may have prevented.
-    if (this.#db.size <= SCRUBBED_AT_ONCE) await this.scrub()
-    else await this.#db.emptyLog()
+    // Repeating an erase finishes what a full disk or another process's reading has prevented.
+    if (erased.length === 0 && (await this.head(key)) === undefined) return 0
+    try {
+      if (this.#db.size <= SCRUBBED_AT_ONCE) await this.scrub()
+      else await this.#db.emptyLog()
+    } catch (error) {
+      throw HoldfastError.is(error) ? tracesLeft(key, error) : error
+    }
     return erased.length
   }
 
@@ -311,6 +316,15 @@ function checkOptions({ synchronous, ...options }: SqliteStoreOptions): void {
     if (Number.isFinite(value) && value >= (name === 'busyMs' ? 0 : 1)) continue
     throw new HoldfastError('invalid-option', { message: `${name} must be a positive number.` })
   }
+}
+
+function tracesLeft(key: ContextKey, { code, retry, details, message, cause }: HoldfastError): HoldfastError {
+  return new HoldfastError(code, {
+    message: `${keyText(key)} is erased and cannot be read any more, but traces of it may be left in the file or its log. Erase it again to remove them. (${message})`,
+    retry,
+    details,
+    cause,
+  })
 }
 
 /** A renewal is worth a write only when a good part of the lease is used up. */

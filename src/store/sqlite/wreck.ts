@@ -40,24 +40,24 @@ export class Wreck {
 
   /** Copies the file to `path` and opens the copy; undefined if nothing of ours can be found in it. */
   static async open(from: string, path: string): Promise<Wreck | undefined> {
-    const yields = new Map<Copy, number>()
+    const amounts = new Map<Copy, number>()
     for (const copy of [copyPages, copyBytes, withNewHeader, withNewPage, withRewrittenPage]) {
       const wreck = await openCopy(copy, from, path)
       if (wreck?.knowsItsTables() && copy !== withNewPage && copy !== withRewrittenPage) return wreck
-      yields.set(copy, wreck?.yield() ?? 0)
+      amounts.set(copy, wreck?.amount() ?? 0)
       wreck?.close()
     }
-    const [best, most] = [...yields].reduce((a, b) => (b[1] > a[1] ? b : a))
+    const [best, most] = [...amounts].reduce((a, b) => (b[1] > a[1] ? b : a))
     return most === 0 ? undefined : openCopy(best, from, path)
   }
 
   /** Is the description of the tables its own, and whole? */
   knowsItsTables(): boolean {
-    return attempt(() => checkSchema(this.#db, this.#path) === undefined) === true && this.yield() > 0
+    return attempt(() => checkSchema(this.#db, this.#path) === undefined) === true && this.amount() > 0
   }
 
   /** How much can be seen. A first page that does not fit the file shows next to nothing. */
-  yield(): number {
+  amount(): number {
     const entries = this.get('SELECT count(*) FROM entry')?.[0] ?? 0
     return Number(entries) + this.contextIds().length
   }

@@ -8,7 +8,7 @@ import type { LeaseJudge } from '../lease.ts'
 import type * as Port from '../port.ts'
 import { decideAppend, epochOf, missingBlob, orphan, refuseRenewal } from '../rules.ts'
 import type { Database } from './database.ts'
-import { fileEntry, inboxFacts, pendingInbox } from './inbox.ts'
+import { type Filing, fileEntry, inboxFacts, pendingInbox } from './inbox.ts'
 import { entryAt, type FreshRow, lineage, ownEntries, turnOf, viewOf } from './reader.ts'
 import {
   type ContextRow,
@@ -55,11 +55,12 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
   if (entries.length > 0) {
     target ??= insertContext(db, head, { parentId: parentOf(db, head), derivedBy: desk.derivedBy })
     for (const [i, entry] of entries.entries()) {
-      const edge = i === 0 || i === entries.length - 1
+      const append = i === 0 || i === entries.length - 1 ? request.id : null
       writeEntry(desk, target, {
         entry,
         encoded: texts[i] as Encoded,
-        append: edge ? request.id : null,
+        append,
+        ...takenTogether(entries, entry),
       })
     }
     advance(desk, target, { head, entries })
@@ -68,6 +69,13 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
   const inbox = target === undefined ? [] : pendingInbox(db, { ...target, head }, request.since)
   const at = entries[0]?.at ?? head.at
   return { first, last: first + entries.length - 1, at, epoch: head.epoch, entries, inbox, repeated: false }
+}
+
+/** Who of these takes this one, and what it takes that is not one of these. */
+function takenTogether(entries: readonly Entry[], entry: Entry): Pick<Filing, 'taken' | 'takes'> {
+  const taken = entries.find(({ takes }) => takes?.includes(entry.seq))?.seq ?? 0
+  const takes = entry.takes?.filter((seq) => seq < (entries[0] as Entry).seq) ?? []
+  return { taken, takes }
 }
 
 function decoded({ json, cuts, blobs }: Encoded): JsonObject {
@@ -139,7 +147,7 @@ export function catchUp(desk: Desk, key: ContextKey): ContextRow | undefined {
   return findContext(desk.db, key)
 }
 
-export function isCaughtUp({ derivedBy }: Desk, context: ContextRow): boolean {
+function isCaughtUp({ derivedBy }: Desk, context: ContextRow): boolean {
   return context.derivedBy === derivedBy && context.derivedSeq === context.head.seq
 }
 
@@ -194,13 +202,12 @@ export function putBlob(
   return id
 }
 
-interface Writing {
-  readonly entry: Entry
-  readonly encoded: Encoded
+interface Writing extends Filing {
   readonly append: string | null
 }
 
-function writeEntry({ db }: Desk, context: ContextRow, { entry, encoded, append: appendId }: Writing): void {
+function writeEntry({ db }: Desk, context: ContextRow, writing: Writing): void {
+  const { entry, encoded } = writing
   const { id } = context
   const { key } = context.head
   for (const [hash, bytes] of encoded.blobs)
@@ -215,8 +222,8 @@ function writeEntry({ db }: Desk, context: ContextRow, { entry, encoded, append:
     if (blob === undefined) throw missingBlob(hash, key)
     useBlob(db, { id, seq: entry.seq, blob: blob[0] as number })
   }
-  insertEntry(db, entry, { context: id, encoded, append: appendId })
-  fileEntry(db, context, { entry, encoded })
+  insertEntry(db, entry, { context: id, encoded, append: writing.append })
+  fileEntry(db, context, writing)
 }
 
 function useBlob(db: Database, { id, seq, blob }: { id: number; seq: number; blob: number }): void {

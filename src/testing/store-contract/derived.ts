@@ -138,6 +138,7 @@ const derivedFacts = subject('derived indexes', {
     assert.deepEqual(await keysOf(talk, {}), ['last', 'turn 1', 'turn 2', 'turn 3'])
     await talk.store.rebuild(talk.key)
     assert.deepEqual(await keysOf(talk, {}), ['last', 'turn 1', 'turn 2', 'turn 3'])
+    assert.equal((await talk.store.lookup(talk.key, { index: 'outcome' })).length, 3)
     assert.equal((await look(talk, { key: 'last' }))[0]?.value['as'], 3)
   },
 

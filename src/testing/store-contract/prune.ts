@@ -6,7 +6,7 @@ import { headIsRebuilt, keys, lines, positions, refused, same } from './assertio
 import { sha256, text } from './blobs.ts'
 import { type ContractCase, subject } from './contract.ts'
 import { forkOf, turns } from './fork.ts'
-import { ANN, input, keyOf, note, release, type Talk, turnEnd, turnStart } from './talk.ts'
+import { ANN, input, keyOf, note, release, Talk, turnEnd, turnStart } from './talk.ts'
 
 export const pruneCases: readonly ContractCase[] = subject('prune', {
   'pruning appends a base and deletes what lies below it (R15)': async (trial) => {
@@ -131,7 +131,11 @@ export const pruneCases: readonly ContractCase[] = subject('prune', {
     const talk = await turns(trial, 3)
     const fork = await forkOf(talk, 'fork', 7)
     const before = await fork.read()
-    assert.deepEqual(await pruneTo(talk, 10), { deleted: 3, base: 10 })
+    const other = new Talk(talk.store, keyOf('other'))
+    await other.turn(1)
+    await other.turn(2)
+    await forkOf(other, 'fork-of-other', 10)
+    assert.deepEqual(await pruneTo(talk, 10), { deleted: 3, base: 10 }, 'nor do others keep anything')
     assert.deepEqual(await fork.read(), before)
     assert.equal((await fork.head()).base, 0)
     assert.equal(await fork.store.base(fork.key), undefined)
