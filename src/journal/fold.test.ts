@@ -1,6 +1,6 @@
 /** The fold, entry by entry: what each type changes in a session, and what it leaves alone. */
 import { describe, expect, it } from 'vitest'
-import type { Entry, EntryData, EntryType } from '../protocol/index.ts'
+import type { Entry, EntryData, EntryType, OutcomeReason } from '../protocol/index.ts'
 import { fold, messageCount } from './fold.ts'
 import { newSession, type OpenTurn, type Session } from './session.ts'
 
@@ -48,7 +48,17 @@ const startOf = (callId: string): Part => [
   { callId, tool: 'look', args: { at: 'edited' }, idempotencyKey: `i-${callId}`, replay: 'safe' },
 ]
 const endOf = (callId: string): Part => ['tool.end', { callId, status: 'ok', output: 'seen' }]
-const end: Part = ['turn.end', { outcome: 'stop', usage, durationMs: 3 }]
+const endWith = (outcome: OutcomeReason): Part => ['turn.end', { outcome, usage, durationMs: 3 }]
+const end: Part = endWith('stop')
+const fork: Part = [
+  'fork',
+  {
+    parent: 'p',
+    at: 6,
+    position: { at: 1, turn: 1, epoch: 3, claims: 0, running: true, createdAt: 1, activeAt: 1 },
+  },
+  { turn: 0 },
+]
 
 /** Position, time and birth belong to every entry and are looked at once. */
 function foldOf(...parts: readonly Part[]): Omit<Session, 'seq' | 'at' | 'createdAt' | 'activeAt'> {
@@ -131,18 +141,33 @@ describe('ownership', () => {
       ['take', { as: 'nothing' }],
       ['note', { text: 't', from: 'f' }],
       ['phase', { name: 'p' }],
+      ['tool.late', { callId: 'a', status: 'ok', output: 1 }],
       ['base', { upTo: 1, kept: 0, position: {} as never, session: {} }],
     ),
   )('leads nowhere with $type (R7)', ({ part }) => {
     expect(foldOf(claim, part).claims).toBe(2)
   })
 
-  it.each(cases(start, asking, endOf('a'), end, ['clear', {}]))(
-    'leads somewhere with $type (R7)',
-    ({ part }) => {
-      expect(foldOf(claim, part).claims).toBe(0)
-    },
-  )
+  it('leads nowhere with a type that this version does not know (R7)', () => {
+    const unknown: Entry = { seq: 2, turn: 1, at: 2000, type: 'x.future', v: 1, data: {}, optional: true }
+    expect(fold([...journal(claim), unknown]).claims).toBe(2)
+  })
+
+  it.each(
+    cases(
+      start,
+      asking,
+      endOf('a'),
+      ['request.start', { requestId: 'r', kind: 'k', prompt: 'p' }],
+      ['request.end', { requestId: 'r', how: 'expired' }],
+      end,
+      ['compact', { upTo: 1, kept: 0 }],
+      ['clear', {}],
+      fork,
+    ),
+  )('leads somewhere with $type (R7)', ({ part }) => {
+    expect(foldOf(claim, part).claims).toBe(0)
+  })
 
   it('ends the model call of the owner before', () => {
     expect(openAfter(thinking)?.thinking).toBe(true)
@@ -268,6 +293,131 @@ describe('requests', () => {
   })
 })
 
+describe('what a turn waits for', () => {
+  const ask: Part = ['request.start', { requestId: 'r', kind: 'approval', prompt: 'May I?', callId: 'b' }]
+  const untilNow: readonly Part[] = [input, claim, start, thinking, asking, startOf('a'), ask]
+  const wait = endWith('input-required')
+  const next: Part = ['turn.start', { principal }, { turn: 2 }]
+  const parked: Session['parked'] = {
+    calls: [
+      {
+        callId: 'a',
+        tool: 'look',
+        state: 'started',
+        args: { at: 'edited' },
+        replay: 'safe',
+        idempotencyKey: 'i-a',
+      },
+      { callId: 'b', tool: 'look', state: 'requested', args: { at: 2 } },
+    ],
+    requests: [{ requestId: 'r', kind: 'approval', callId: 'b' }],
+  }
+
+  it.each(['input-required', 'auth-required'] as const)('is parked when it ends with %s', (outcome) => {
+    expect(foldOf(...untilNow, endWith(outcome))).toEqual({
+      turn: 1,
+      epoch: 3,
+      claims: 0,
+      outcome,
+      parked,
+      window: { from: 1, messages: 2 },
+      totals: { turns: 1, messages: 2, modelCalls: 1, toolCalls: 1, usage },
+    })
+  })
+
+  it.each(['stop', 'max-iterations', 'limit', 'failed', 'cancelled'] as const)(
+    'is not, when it ends with %s',
+    (outcome) => {
+      expect(foldOf(...untilNow, endWith(outcome))).not.toHaveProperty('parked')
+    },
+  )
+
+  it('may be a request alone, the rest of a round, or nothing', () => {
+    expect(foldOf(input, claim, start, ask, wait).parked).toEqual({ calls: [], requests: parked.requests })
+    expect(foldOf(input, claim, start, thinking, asking, endOf('a'), wait).parked).toMatchObject({
+      calls: [{ state: 'settled' }, { state: 'requested' }],
+      requests: [],
+    })
+    expect(foldOf(input, claim, start, thinking, asking, endOf('a'), endOf('b'), wait)).not.toHaveProperty(
+      'parked',
+    )
+  })
+
+  it('stays parked through what happens between turns', () => {
+    const between: Part[] = [
+      input,
+      ['answer', { requestId: 'r', value: true }, { turn: 0, key: 'k' }],
+      claim,
+      ['compact', { upTo: 3, kept: 1, summary: 's' }],
+      ['warning', { code: 'w', message: 'm' }],
+      ['base', { upTo: 2, kept: 0, position: {} as never, session: {} }],
+      ['release', { reason: 'r' }],
+    ]
+    for (let count = 1; count <= between.length; count++)
+      expect(foldOf(...untilNow, wait, ...between.slice(0, count)).parked).toEqual(parked)
+  })
+
+  it('is found open by the next turn, which counts from zero', () => {
+    const session = foldOf(...untilNow, wait, claim, next)
+    expect(session).not.toHaveProperty('parked')
+    expect(session.open).toEqual({
+      turn: 2,
+      startSeq: 10,
+      startedAt: 10_000,
+      principal,
+      iteration: 0,
+      thinking: false,
+      ...parked,
+      usage: noUsage,
+      toolCalls: 0,
+    })
+  })
+
+  it('is settled there', () => {
+    const answered: Part = ['request.end', { requestId: 'r', how: 'answered' }]
+    const settled: Part[] = [answered, startOf('b'), endOf('b'), endOf('a')]
+    expect(foldOf(...untilNow, wait, next, ...settled).open).toMatchObject({
+      calls: [],
+      requests: [],
+      toolCalls: 1,
+    })
+    expect(foldOf(...untilNow, wait, next, ...settled, wait)).not.toHaveProperty('parked')
+  })
+
+  it('is parked again by a turn that waits for the rest of it, and forgotten by one that does not', () => {
+    expect(foldOf(...untilNow, wait, next, endOf('a'), wait).parked).toMatchObject({
+      calls: [{ state: 'settled' }, { state: 'requested' }],
+    })
+    expect(foldOf(...untilNow, wait, next, wait, next, wait).parked).toEqual(parked)
+    expect(foldOf(...untilNow, wait, next, end)).not.toHaveProperty('parked')
+    expect(foldOf(...untilNow, wait, next, end, next).open).toMatchObject({ calls: [], requests: [] })
+  })
+
+  it('is given up when the model asks for something else, but for what was requested of people', () => {
+    const other: Part = ['model.end', { content: [], finish: 'stop' }]
+    expect(foldOf(...untilNow, wait, next, thinking, other).open).toMatchObject({
+      calls: [],
+      requests: parked.requests,
+    })
+  })
+
+  it('does not outlive a clear or a fork', () => {
+    for (const cut of [['clear', {}], fork] as const) {
+      expect(foldOf(...untilNow, wait, cut)).not.toHaveProperty('parked')
+      expect(foldOf(...untilNow, wait, cut, next).open).toMatchObject({ calls: [], requests: [] })
+    }
+  })
+
+  it('outlives a clear in the turn that found it, because what was started must be settled', () => {
+    expect(foldOf(...untilNow, wait, next, ['clear', {}]).open).toMatchObject(parked)
+  })
+
+  it('follows the outcome also when that is changed without a turn', () => {
+    expect(foldOf(...untilNow, wait, endWith('auth-required')).parked).toEqual(parked)
+    expect(foldOf(...untilNow, wait, endWith('cancelled'))).not.toHaveProperty('parked')
+  })
+})
+
 describe('the window', () => {
   it('counts messages: what was taken, said, replied and found', () => {
     const parts: Part[] = [
@@ -326,9 +476,6 @@ describe('the window', () => {
 })
 
 describe('a fork', () => {
-  const position = { at: 1, turn: 1, epoch: 3, claims: 0, running: true, createdAt: 1, activeAt: 1 }
-  const fork: Part = ['fork', { parent: 'p', at: 6, position }, { turn: 0 }]
-
   it('keeps everything but what was open, and is born now', () => {
     const ask: Part = ['request.start', { requestId: 'r', kind: 'k', prompt: 'p' }]
     const before = fold(journal(input, claim, start, thinking, asking, ask))
@@ -345,5 +492,9 @@ describe('a fork', () => {
 
   it('of a conversation at rest has no turn', () => {
     expect(foldOf(input, claim, start, end, fork)).not.toHaveProperty('open')
+  })
+
+  it('does not know which phase was complete: its parent ran the hooks (R8)', () => {
+    expect(openAfter(['phase', { name: 'beforeLlm' }], fork)).not.toHaveProperty('phase')
   })
 })

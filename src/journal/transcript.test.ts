@@ -1,5 +1,5 @@
 /** The transcript, case by case (R9). */
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { AssistantPart, Entry, JsonObject, Message, SettledStatus } from '../protocol/index.ts'
 import { transcript } from './transcript.ts'
 
@@ -28,7 +28,7 @@ const begun = (callId: string): Entry =>
   entry('tool.start', { callId, tool: 'look', args: {}, idempotencyKey: callId, replay: 'never' })
 const settled = (callId: string, status: SettledStatus = 'ok', output: string = callId): Entry =>
   entry('tool.end', { callId, status, output, display: 'not for models' })
-const ended = (): Entry => entry('turn.end', { outcome: 'stop', durationMs: 1 })
+const ended = (outcome = 'stop'): Entry => entry('turn.end', { outcome, durationMs: 1 })
 const forked = (): Entry => entry('fork', { parent: 'p', at: seq })
 const compacted = (upTo: Entry, summary?: string): Entry =>
   entry('compact', { upTo: upTo.seq, kept: 0, ...(summary === undefined ? {} : { summary }) })
@@ -207,6 +207,127 @@ describe('a round', () => {
   })
 })
 
+describe('a round that is parked', () => {
+  const asked = assistant(call('a'), call('b'), call('c'))
+  let before: Entry
+  let parked: Entry[]
+  let next: Entry[]
+
+  beforeEach(() => {
+    before = note('0')
+    parked = [
+      reply(call('a'), call('b'), call('c')),
+      begun('b'),
+      settled('a'),
+      note('1'),
+      ended('input-required'),
+    ]
+    const posted = input('Well?')
+    next = [...parked, posted, start(posted)]
+  })
+
+  it.each(['input-required', 'auth-required'])('stays open when its turn ends with %s', (outcome) => {
+    expect(transcript([...parked.slice(0, -1), ended(outcome)])).toEqual([
+      asked,
+      results(['a', 'ok', 'a']),
+      user('1'),
+    ])
+  })
+
+  it.each(['stop', 'max-iterations', 'limit', 'failed', 'cancelled'])(
+    'is none when its turn ends with %s',
+    (outcome) => {
+      expect(transcript([...parked.slice(0, -1), ended(outcome)])).toEqual([
+        asked,
+        results(
+          ['a', 'ok', 'a'],
+          ['b', 'unknown', 'Started; its outcome is unknown.'],
+          ['c', 'not-run', 'Not run: the turn ended first.'],
+        ),
+        user('1'),
+      ])
+    },
+  )
+
+  it('comes before what the next turn was asked, and is closed by its results', () => {
+    expect(transcript(next)).toEqual([asked, results(['a', 'ok', 'a']), user('1'), user('Well?')])
+    expect(transcript([...next, settled('c'), note('2'), settled('b'), note('3')])).toEqual([
+      asked,
+      results(['a', 'ok', 'a'], ['b', 'ok', 'b'], ['c', 'ok', 'c']),
+      user('1'),
+      user('Well?'),
+      user('2'),
+      user('3'),
+    ])
+  })
+
+  it('stays open through turns that wait again', () => {
+    const again = [...next, settled('c'), ended('auth-required'), start(), note('2'), ended('input-required')]
+    expect(transcript(again)).toEqual([
+      asked,
+      results(['a', 'ok', 'a'], ['c', 'ok', 'c']),
+      user('1'),
+      user('Well?'),
+      user('2'),
+    ])
+  })
+
+  it('is completed when the model speaks instead', () => {
+    expect(transcript([...next, reply(text('Never mind.'))])).toEqual([
+      asked,
+      results(
+        ['a', 'ok', 'a'],
+        ['b', 'unknown', 'Started; its outcome is unknown.'],
+        ['c', 'not-run', 'Not run.'],
+      ),
+      user('1'),
+      user('Well?'),
+      assistant(text('Never mind.')),
+    ])
+  })
+
+  it('is completed when the next turn does not wait', () => {
+    expect(transcript([...next, ended('failed'), note('2')])).toEqual([
+      asked,
+      results(
+        ['a', 'ok', 'a'],
+        ['b', 'unknown', 'Started; its outcome is unknown.'],
+        ['c', 'not-run', 'Not run: the turn ended first.'],
+      ),
+      user('1'),
+      user('Well?'),
+      user('2'),
+    ])
+  })
+
+  it('is not run in a fork, wherever that begins', () => {
+    const closed = results(
+      ['a', 'ok', 'a'],
+      ['b', 'not-run', 'Not run in this fork.'],
+      ['c', 'not-run', 'Not run in this fork.'],
+    )
+    expect(transcript([...parked, forked(), settled('b')])).toEqual([asked, closed, user('1')])
+    expect(transcript([...next, forked(), settled('b')])).toEqual([asked, closed, user('1'), user('Well?')])
+  })
+
+  it('is forgotten with all else by a clear, and so are its results', () => {
+    expect(transcript([...parked, entry('clear', {}), note('2')])).toEqual([user('2')])
+    expect(transcript([...next, entry('clear', {}), settled('b'), settled('c'), note('2')])).toEqual([
+      user('2'),
+    ])
+  })
+
+  it('outlives a cut before it', () => {
+    expect(transcript([before, ...next, compacted(before, 'Zero.'), settled('b'), settled('c')])).toEqual([
+      user('Zero.'),
+      asked,
+      results(['a', 'ok', 'a'], ['b', 'ok', 'b'], ['c', 'ok', 'c']),
+      user('1'),
+      user('Well?'),
+    ])
+  })
+})
+
 describe('a cut', () => {
   it('forgets what was said up to its position and begins with the summary', () => {
     const [one, two, three] = [note('1'), note('2'), note('3')]
@@ -228,6 +349,14 @@ describe('a cut', () => {
   it('takes a round away with the reply that asked for it', () => {
     const asked = reply(call('a'))
     expect(transcript([asked, settled('a'), compacted(asked), note('1')])).toEqual([user('1')])
+  })
+
+  it('takes an open round away in the same way, and leaves what was said after the cut', () => {
+    const [asked, one, two] = [reply(call('a')), note('1'), note('2')]
+    expect(transcript([asked, one, two, compacted(one), settled('a'), note('3')])).toEqual([
+      user('2'),
+      user('3'),
+    ])
   })
 
   it('of a clear forgets everything', () => {

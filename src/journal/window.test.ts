@@ -102,6 +102,50 @@ describe('a window', () => {
     expect(await shown(2)).toEqual(['Look.', 'a?', 'a!', 'Stop.'])
   })
 
+  it('does not begin inside a round that is parked, in however many turns', async () => {
+    await begin('Look.')
+    await drive('model.end', ask('a', 'b'))
+    await drive('tool.end', found('a'))
+    await end('input-required')
+    expect(await shown(1)).toEqual(['Look.', 'a b?', 'a!'])
+    await post('Well?', 'Well?')
+    expect(await shown(1)).toEqual(['Look.', 'a b?', 'a!'])
+    await begin('So?')
+    expect(await shown(1)).toEqual(['Look.', 'a b?', 'a!', 'So?'])
+    await end('auth-required')
+    await begin('Now?')
+    await steer('Please.')
+    expect(await shown(1)).toEqual(['Look.', 'a b?', 'a!', 'So?', 'Now?', 'Please.'])
+    await drive('tool.end', found('b'))
+    expect(await shown(1)).toEqual(['Look.', 'a b?', 'a b!', 'So?', 'Now?', 'Please.'])
+    await drive('model.end', say('Done.'))
+    expect(await shown(2)).toEqual(['Look.', 'a b?', 'a b!', 'So?', 'Now?', 'Please.', 'Done.'])
+    expect(await shown(1)).toEqual(['Now?', 'Done.'])
+  })
+
+  it('may begin inside a parked round once that is given up', async () => {
+    await begin('Look.')
+    await drive('model.end', ask('a'))
+    await end('input-required')
+    await begin('Forget it.')
+    expect(await shown(1)).toEqual(['Look.', 'a?', 'Forget it.'])
+    await drive('model.end', say('Well.'))
+    expect(await shown(1)).toEqual(['Forget it.', 'Well.'])
+    expect(await shown(2)).toEqual(['Forget it.', 'Well.'])
+    expect(await shown(3)).toEqual(['Look.', 'a?', 'a!', 'Forget it.', 'Well.'])
+  })
+
+  it('shows nothing of a parked round that was cleared', async () => {
+    await begin('Look.')
+    await drive('model.end', ask('a'))
+    await end('input-required')
+    await drive('clear', {})
+    await drive('release', { reason: 'cleared' })
+    expect(await shown(5)).toEqual([])
+    await begin('Anew.')
+    expect(await shown(1)).toEqual(['Anew.'])
+  })
+
   it('keeps the summary of what was compacted, however far it moves on', async () => {
     await begin('One.')
     await drive('model.end', say('1'))
@@ -175,8 +219,8 @@ describe('a window', () => {
     await append([{ type: 'take', turn, data: { as: 'message' }, takes: [message] }])
   }
 
-  async function end(): Promise<void> {
-    await drive('turn.end', { outcome: 'stop', usage: {}, durationMs: 1 })
+  async function end(outcome = 'stop'): Promise<void> {
+    await drive('turn.end', { outcome, usage: {}, durationMs: 1 })
   }
 
   async function positions(maxMessages: number): Promise<number[]> {

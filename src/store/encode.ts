@@ -94,6 +94,9 @@ export function checksum(entry: Omit<Entry, 'data'>, json: string, cuts: string)
   return crc32(json, crc32(cuts, crc32(envelope.join('\n'))))
 }
 
+/** Looking for the part to cut costs the whole text at every level. */
+const DEEPEST_CUT = 16
+
 const NO_BLOBS: ReadonlyMap<string, Buffer> = new Map()
 
 interface Cutting {
@@ -108,6 +111,7 @@ function cutLarge(value: Json, cutting: Cutting): Json {
   // UTF-8 has no way to write half of a character, JSON has.
   if (typeof value === 'string')
     return value.isWellFormed() ? cutOut('text', value, cutting) : cutOut('json', text, cutting)
+  if (cutting.path.length >= DEEPEST_CUT) return cutOut('json', text, cutting)
   const inner: Cutting = { path: cutting.path, cuts: [], blobs: new Map() }
   const rest = cutChildren(value, inner)
   if (Buffer.byteLength(JSON.stringify(rest)) > BLOB_THRESHOLD) return cutOut('json', text, cutting)

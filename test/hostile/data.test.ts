@@ -117,6 +117,15 @@ describe('nesting', () => {
     })
   }
 
+  it('1,500 deep and large takes no time to speak of', async () => {
+    const data = nested(1500)
+    const large = { ...data, text: 'x'.repeat(70_000), inner: nested(1500), list: ['y'.repeat(70_000)] }
+    const started = performance.now()
+    await append(large)
+    expect(performance.now() - started).toBeLessThan(1000)
+    expect(JSON.stringify((await store.read(key))[0]?.data)).toBe(JSON.stringify(large))
+  })
+
   it('3000 deep in the arguments of a call can be folded, or is refused', async () => {
     const part = { type: 'tool-call', callId: 'c1', tool: 't', args: nested(3000) }
     const start = { type: 'turn.start', turn: 1, data: { principal: { ...OWNER } } }

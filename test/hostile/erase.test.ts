@@ -87,7 +87,7 @@ describe('after an erase', () => {
         const text = who % 2 === 1 ? SECRET : 'harmless'
         const data = { message: `${text} ${i} `.repeat(1 + Math.floor(random() ** 3 * 250)) }
         const inbox = [{ type: 'input', key: `${text}-${i}`, data }] as const
-        await store.append({ key: keyOf(`c${who}`), id: newId(), since: 700, inbox })
+        await store.append({ key: keyOf(`c${who}`), id: newId(), since: 0, inbox })
       }
       for (let who = 1; who < 12; who += 2) await store.erase(keyOf(`c${who}`))
       expect(hasText(path, SECRET)).toBe(false)

@@ -10,7 +10,14 @@ import {
   readWindow,
   transcript,
 } from '../../src/journal/index.ts'
-import type { ContextKey, Entry, EntryOf, NewEntry } from '../../src/protocol/index.ts'
+import {
+  type ContextKey,
+  type Entry,
+  type EntryOf,
+  LOCAL_OWNER,
+  type NewEntry,
+  NO_USAGE,
+} from '../../src/protocol/index.ts'
 import { conversationKey, converse, plainTurn } from './conversation.ts'
 import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
 
@@ -112,6 +119,37 @@ describe.each(STORES)('pruning in the %s store', (name) => {
       maxMessages: 5,
     })
     expect(transcript(window)[0]).toEqual({ role: 'user', content: 'Ten turns.' })
+  })
+
+  it('leaves a request as long as a turn waits for its answer', async () => {
+    const key = await conversation('request', 10)
+    const { seq } = await loadSession(stage.store, key)
+    const entry = (turn: number, type: string, data: NewEntry['data']): NewEntry => ({ type, turn, data })
+    const start = { principal: { ...LOCAL_OWNER } }
+    const wait = { outcome: 'input-required', usage: { ...NO_USAGE }, durationMs: 1 }
+    const request = { requestId: 'r', kind: 'question', prompt: 'Which?' }
+    await stage.store.append({
+      key,
+      id: 'ask',
+      since: seq,
+      claim: { driver: 'd', leaseMs: 1000 },
+      entries: [
+        entry(11, 'turn.start', start),
+        entry(11, 'request.start', request),
+        entry(11, 'turn.end', wait),
+      ],
+    })
+    await stage.store.append({
+      key,
+      id: 'wait',
+      since: seq + 4,
+      claim: { driver: 'd', leaseMs: 1000 },
+      entries: [12, 13].flatMap((turn) => [entry(turn, 'turn.start', start), entry(turn, 'turn.end', wait)]),
+    })
+    expect(await pruneContext(stage.store, key, { keepTurns: 1 })).toMatchObject({ base: seq + 2 })
+    expect((await stage.store.read(key))[0]).toMatchObject({ type: 'request.start', data: request })
+    for (const turn of [14, 15]) await converse(stage.store, key, { from: turn, to: turn })
+    expect(await pruneContext(stage.store, key, { keepTurns: 1 })).toMatchObject({ base: seq + 23 })
   })
 
   it("leaves the parent's part of a fork alone", async () => {

@@ -257,8 +257,6 @@ export class Database {
       db.exec(`PRAGMA synchronous = ${this.#options.synchronous}`)
       // Erased means erased: freed space is overwritten.
       db.exec('PRAGMA secure_delete = ON')
-      // Four times the default: folding the log into the file was the largest single cost of many appends at once.
-      db.exec('PRAGMA wal_autocheckpoint = 4000')
       db.exec('PRAGMA journal_size_limit = 67108864')
       if (version < MIGRATIONS.length) migrate(db, this.path)
       this.#limitSize()

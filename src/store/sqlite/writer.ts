@@ -55,11 +55,11 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
   if (entries.length > 0) {
     target ??= insertContext(db, head, { parentId: parentOf(db, head), derivedBy: desk.derivedBy })
     for (const [i, entry] of entries.entries()) {
-      const append = i === 0 || i === entries.length - 1 ? request.id : null
+      const appendId = i === 0 || i === entries.length - 1 ? request.id : null
       writeEntry(desk, target, {
         entry,
         encoded: texts[i] as Encoded,
-        append,
+        append: appendId,
         ...takenTogether(entries, entry),
       })
     }
