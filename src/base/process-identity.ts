@@ -16,7 +16,9 @@ export function processIdentity(): string {
 
 /** Judges an identity made by `processIdentity`, here or in another process; whatever follows a `#` is ignored. */
 export function processLiveness(identity: string): Liveness {
-  const [where, pid, start] = (identity.split('#')[0] ?? '').split('/')
+  const [process = ''] = identity.split('#')
+  if (process === processIdentity()) return 'alive'
+  const [where, pid, start] = process.split('/')
   if (where !== machine() || pid === undefined || start === undefined || !/^\d+$/.test(pid)) return 'unknown'
   if (!exists(Number(pid))) return 'dead'
   const seen = startTime(Number(pid))

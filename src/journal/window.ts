@@ -15,6 +15,8 @@ export interface WindowOptions {
 
 const DEFAULT_MESSAGES = 100
 const PAGE = 200
+/** About; a guess that is wrong costs another page. */
+const ENTRIES_PER_MESSAGE = 3
 
 type Source = Pick<Store, 'read' | 'lookup'>
 
@@ -59,7 +61,8 @@ async function readBack(
   const round = new Set(stillOpen(session).calls.map(({ callId }) => callId))
   let messages = 0
   for (let to = session.seq; to >= session.window.from; ) {
-    const page = await store.read(key, { from: session.window.from, to, limit: PAGE, order: 'newest' })
+    const limit = Math.min(PAGE, 10 + ENTRIES_PER_MESSAGE * Math.max(0, wanted - messages))
+    const page = await store.read(key, { from: session.window.from, to, limit, order: 'newest' })
     for (const entry of page) {
       if (messages >= wanted && round.size === 0) return found.reverse()
       found.push(entry)

@@ -208,8 +208,12 @@ export function listContexts(db: Database, query: Port.ListQuery): Port.ListPage
     query.status === undefined ? [`c.status <> 'erased'`, []] : [literalStatus(query.status), []],
     parent === undefined ? [`c.parent_kind IS NOT 'child'`, []] : ['c.parent = ?', [parent.id]],
   ]
-  if (query.prefix !== undefined)
-    wheres.push(['c.name >= ? AND c.name < ?', [query.prefix, `${query.prefix}\u{10ffff}`]])
+  if (query.prefix !== undefined) {
+    const bounds = [query.prefix, `${query.prefix}\u{10ffff}`]
+    // Few matches are found by name and sorted; of many, the most recent are found by going through the recent ones.
+    const name = hasManyNames(db, query.owner, bounds) ? '+c.name' : 'c.name'
+    wheres.push([`${name} >= ? AND ${name} < ?`, bounds])
+  }
   if (query.activeSince !== undefined) wheres.push(['c.active_at >= ?', [query.activeSince]])
   if (cursor !== undefined) wheres.push(['(c.active_at, c.id) < (?, ?)', [cursor.activeAt, cursor.id]])
   const where = wheres.map(([sql]) => sql).join(' AND ')
@@ -222,6 +226,12 @@ export function listContexts(db: Database, query: Port.ListQuery): Port.ListPage
     : { heads, next: toCursor({ activeAt: last.head.activeAt, id: last.id }) }
 }
 
+function hasManyNames(db: Database, { tenant, actor }: Owner, bounds: readonly Cell[]): boolean {
+  const sql = `SELECT 1 FROM context WHERE tenant = ? AND actor = ? AND name >= ? AND name < ? LIMIT 1 OFFSET ${MANY_NAMES}`
+  return db.get(sql, tenant, actor, ...bounds) !== undefined
+}
+
+const MANY_NAMES = 1000
 const OPEN = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.status = 'running' OR c.pending > 0 ORDER BY c.active_at`
 const WAKING = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.wake_at <= ? ORDER BY c.active_at`
 
