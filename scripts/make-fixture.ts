@@ -1,6 +1,6 @@
 /**
  * Makes the fixtures of the current formats: a journal with every entry type, what it folds to, and a SQLite file that
- * holds it with a fork, a base, a blob and a tombstone. It never overwrites: a file of a released format is not made
+ * holds it with forks, a base, a blob and a tombstone. It never overwrites: a file of a released format is not made
  * again, because only the old one proves that old files stay readable.
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,11 +13,15 @@ import { ManualClock } from '../src/testing/index.ts'
 
 const VERSION = 1
 const FOLDER = 'test/fixtures'
-/** An open round with people talking, the ends of two turns, an open round again, and the last entry. */
-const POSITIONS = [16, 26, 41, 49, 61]
+/**
+ * An open round with people talking, the ends of two turns; a round that is parked, found by the next turn, and closed
+ * when that ends; an open round where the fork begins, and the last entry.
+ */
+const POSITIONS = [16, 26, 41, 52, 56, 63, 71, 83]
 const owner = { tenant: 'acme', actor: 'ada' }
 const garden: ContextKey = { ...owner, contextId: 'garden' }
 const branch: ContextKey = { ...owner, contextId: 'garden-fork' }
+const leaf: ContextKey = { ...owner, contextId: 'garden-fork-2' }
 const usage = { inputTokens: 120, outputTokens: 30, cachedTokens: 100, costUsd: 0.002 }
 
 /** Writes one conversation, an append at a time, a second apart. */
@@ -189,29 +193,61 @@ async function secondTurn(pen: Pen): Promise<void> {
   await pen.end('cancelled')
 }
 
-/** A round that is open when it is forked: one call settled, one started, one requested. */
-async function thirdTurn(pen: Pen): Promise<number> {
-  await pen.post('input', 'in-4', { message: 'Which beds are there?' })
+/** A turn that ends to wait: one call settled, one started, one requested. The next one settles what is left. */
+async function waitingTurns(pen: Pen): Promise<void> {
+  await pen.post('input', 'in-4', { message: 'Fertilise bed 2.' })
   await pen.begin('driver-6', ['in-4'])
   await pen.drive(thinking(1))
   await pen.drive(
     asking(
-      call('call-4', 'beds', {}),
-      call('call-5', 'soil', { bed: 1 }),
-      call('call-6', 'soil', { bed: 2 }),
+      { type: 'text', text: 'I will need your word.' },
+      call('call-4', 'soil', { bed: 2 }),
+      call('call-5', 'fertilise', { bed: 2 }),
+      call('call-6', 'order', { item: 'compost' }),
     ),
   )
-  await pen.drive(starting('call-4', 'beds', {}), starting('call-5', 'soil', { bed: 1 }))
-  await pen.drive(settling('call-4', 'ok', { beds: [1, 2, 3] }))
+  await pen.drive(starting('call-4', 'soil', { bed: 2 }), starting('call-6', 'order', { item: 'compost' }))
+  const request = { requestId: 'req-2', kind: 'approval', prompt: 'Fertilise bed 2?', callId: 'call-5' }
+  await pen.drive(settling('call-4', 'ok', { nitrogen: 'low' }), ['request.start', request])
+  await pen.drive(['note', { text: 'The shop closes at six.', from: 'shop' }])
+  await pen.end('input-required', { wakeAt: 1_767_312_000_000 })
+  await pen.post('input', 'in-5', { message: 'Bed 1 as well.' })
+  await pen.post('answer', 'an-2', { requestId: 'req-2', value: true, principal: owner })
+  await pen.begin('driver-7', ['in-5'])
+  await pen.drive(
+    ['request.end', { requestId: 'req-2', how: 'answered', value: true }, { takes: ['an-2'] }],
+    starting('call-5', 'fertilise', { bed: 2, grams: 50 }),
+  )
+  await pen.drive(settling('call-6', 'ok', { ordered: 1 }))
+  await pen.drive(settling('call-5', 'ok', { grams: 50 }))
+  await pen.drive(thinking(1))
+  await pen.drive(saying('Bed 2 is done. Compost for bed 1 is on its way.'))
+  await pen.end('stop')
+}
+
+/** A round that is open when it is forked: one call settled, one started, one requested. */
+async function lastTurn(pen: Pen): Promise<number> {
+  await pen.post('input', 'in-6', { message: 'Which beds are there?' })
+  await pen.begin('driver-8', ['in-6'])
+  await pen.drive(thinking(1))
+  await pen.drive(
+    asking(
+      call('call-7', 'beds', {}),
+      call('call-8', 'soil', { bed: 1 }),
+      call('call-9', 'soil', { bed: 2 }),
+    ),
+  )
+  await pen.drive(starting('call-7', 'beds', {}), starting('call-8', 'soil', { bed: 1 }))
+  await pen.drive(settling('call-7', 'ok', { beds: [1, 2, 3] }))
   const { seq } = (await pen.store.head(pen.key)) ?? { seq: 0 }
   await pen.drive(
-    settling('call-5', 'error', 'The sensor is broken.'),
-    settling('call-6', 'not-run', 'Not run.'),
+    settling('call-8', 'error', 'The sensor is broken.'),
+    settling('call-9', 'not-run', 'Not run.'),
   )
   await pen.drive(thinking(2))
   await pen.drive(saying('Beds 1, 2 and 3.'))
   await pen.end('stop')
-  await pen.post('input', 'in-5', { message: 'Nobody has taken this yet.' })
+  await pen.post('input', 'in-7', { message: 'Nobody has taken this yet.' })
   return seq
 }
 
@@ -219,21 +255,24 @@ async function forkAndPrune(pen: Pen, at: number): Promise<Entry[]> {
   pen.clock.advance(1000)
   await forkContext(pen.store, garden, { contextId: branch.contextId, at })
   const fork = new Pen(pen.store, pen.clock, branch)
-  fork.turn = 3
-  await fork.claim('driver-7')
+  fork.turn = 5
+  await fork.claim('driver-9')
   await fork.drive(thinking(2))
   await fork.drive(saying('I know of beds 1, 2 and 3.'))
   await fork.end('input-required', { wakeAt: 1_767_400_000_000 })
-  await fork.post('input', 'in-6', { message: 'Thank you.' })
-  await fork.begin('driver-8', ['in-6'])
+  await fork.post('input', 'in-8', { message: 'Thank you.' })
+  await fork.begin('driver-10', ['in-8'])
   await fork.drive(thinking(1))
   await fork.drive(saying('You are welcome.'))
   await fork.end('stop')
   const log = await pen.store.read(branch)
-  const upTo = log.find(({ key }) => key === 'in-6')?.seq ?? 0
-  const session = await loadSession(pen.store, branch, upTo - 1)
+  const upTo = (log.find(({ key }) => key === 'in-8')?.seq ?? 0) - 1
+  const session = await loadSession(pen.store, branch, upTo)
   pen.clock.advance(1000)
-  await pen.store.prune({ key: branch, upTo: upTo - 1, position: positionOf(session), session })
+  // It goes on reading almost all of what is pruned.
+  await forkContext(pen.store, branch, { contextId: leaf.contextId, at: upTo - 1 })
+  pen.clock.advance(1000)
+  await pen.store.prune({ key: branch, upTo, position: positionOf(session), session })
   return [...log, ...(await pen.store.read(branch, { from: log.length + 1 }))]
 }
 
@@ -269,7 +308,8 @@ const store = sqliteStore(path, { clock, liveness: () => 'unknown' })
 const pen = new Pen(store, clock, garden)
 await firstTurn(pen)
 await secondTurn(pen)
-const log = await forkAndPrune(pen, await thirdTurn(pen))
+await waitingTurns(pen)
+const log = await forkAndPrune(pen, await lastTurn(pen))
 await othersIn(store, clock)
 await store.close()
 toSingleFile(path)

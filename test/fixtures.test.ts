@@ -15,6 +15,7 @@ import { type SqliteStore, sqliteStore } from '../src/store/sqlite/index.ts'
 const owner = { tenant: 'acme', actor: 'ada' }
 const garden = { ...owner, contextId: 'garden' }
 const branch = { ...owner, contextId: 'garden-fork' }
+const leaf = { ...owner, contextId: 'garden-fork-2' }
 
 const log = fixture('journal-v1.jsonl')
   .trimEnd()
@@ -66,6 +67,48 @@ describe('the journal of format 1', () => {
   it.each(Object.keys(transcripts))('reads as it did, after entry %s', (position) => {
     expect(transcript(log.slice(0, Number(position)))).toEqual(transcripts[position])
   })
+
+  const started = { replay: 'never', idempotencyKey: 'key-call-6' }
+  const waiting = {
+    calls: [
+      {
+        callId: 'call-4',
+        tool: 'soil',
+        state: 'settled',
+        args: { bed: 2 },
+        ...started,
+        idempotencyKey: 'key-call-4',
+      },
+      { callId: 'call-5', tool: 'fertilise', state: 'requested', args: { bed: 2 } },
+      { callId: 'call-6', tool: 'order', state: 'started', args: { item: 'compost' }, ...started },
+    ],
+    requests: [{ requestId: 'req-2', kind: 'approval', callId: 'call-5' }],
+  }
+
+  it('parks what turn 3 waits for, and turn 4 finds it', () => {
+    const [parked, found, done] = [52, 56, 63].map((position) => sessions[String(position)])
+    expect(parked).toMatchObject({ turn: 3, outcome: 'input-required', parked: waiting })
+    expect(parked).not.toHaveProperty('open')
+    expect(found).toMatchObject({ turn: 4, open: { turn: 4, startSeq: 56, toolCalls: 0, ...waiting } })
+    expect(found).not.toHaveProperty('parked')
+    expect(done).toMatchObject({ turn: 4, outcome: 'stop', totals: { turns: 4, toolCalls: 5 } })
+    expect([done?.open, done?.parked]).toEqual([undefined, undefined])
+  })
+
+  it('keeps the round of turn 3 open until turn 4 has settled it', () => {
+    const said = (position: number): string[] => (transcripts[String(position)] ?? []).map(brief)
+    const round = 'I will need your word. call-4? call-5? call-6?'
+    const before = ['Ada asked about bed 4, which does not exist.', 'Fertilise bed 2.', round]
+    expect(said(52)).toEqual([...before, 'call-4: ok', 'The shop closes at six.'])
+    expect(said(56)).toEqual([...before, 'call-4: ok', 'The shop closes at six.', 'Bed 1 as well.'])
+    expect(said(63)).toEqual([
+      ...before,
+      'call-4: ok, call-5: ok, call-6: ok',
+      'The shop closes at six.',
+      'Bed 1 as well.',
+      'Bed 2 is done. Compost for bed 1 is on its way.',
+    ])
+  })
 })
 
 describe('the SQLite file of format 1', () => {
@@ -88,48 +131,57 @@ describe('the SQLite file of format 1', () => {
   })
 
   it('holds the parent, entry by entry, up to where it was forked', async () => {
-    expect((await store.read(garden)).slice(0, 49)).toEqual(log.slice(0, 49))
-    expect(JSON.stringify(await loadSession(store, garden, 49))).toBe(JSON.stringify(sessions['49']))
+    expect((await store.read(garden)).slice(0, 71)).toEqual(log.slice(0, 71))
+    expect(JSON.stringify(await loadSession(store, garden, 71))).toBe(JSON.stringify(sessions['71']))
     expect(await store.head(garden)).toMatchObject({
-      seq: 55,
-      turn: 3,
+      seq: 77,
+      turn: 5,
       status: 'idle',
       outcome: 'stop',
-      epoch: 6,
+      epoch: 8,
       pending: 1,
       base: 0,
     })
     expect(await store.inbox(garden)).toMatchObject([
-      { seq: 55, key: 'in-5', data: { message: 'Nobody has taken this yet.' } },
+      { seq: 77, key: 'in-7', data: { message: 'Nobody has taken this yet.' } },
     ])
   })
 
   it('holds the fork, pruned, with a session that is what it was', async () => {
-    expect(await store.read(branch)).toEqual(log.slice(54))
+    expect(await store.read(branch)).toEqual(log.slice(76))
     expect(await store.base(branch)).toEqual(log.at(-1))
-    expect(JSON.stringify(await loadSession(store, branch))).toBe(JSON.stringify(sessions['61']))
+    expect(log.at(-1)?.data).toMatchObject({ upTo: 76, kept: 75 })
+    expect(JSON.stringify(await loadSession(store, branch))).toBe(JSON.stringify(sessions['83']))
     expect(await store.head(branch)).toEqual({
       key: branch,
-      seq: 61,
-      at: 1_767_226_135_000,
-      turn: 4,
+      seq: 83,
+      at: 1_767_226_275_000,
+      turn: 6,
       status: 'idle',
       outcome: 'stop',
-      epoch: 8,
+      epoch: 10,
       claims: 0,
       pending: 0,
-      base: 54,
-      parent: { contextId: 'garden', kind: 'fork', at: 49 },
-      createdAt: 1_767_226_004_000,
-      activeAt: 1_767_226_131_000,
+      base: 76,
+      parent: { contextId: 'garden', kind: 'fork', at: 71 },
+      createdAt: 1_767_226_143_000,
+      activeAt: 1_767_226_270_000,
     })
+  })
+
+  it('holds a fork of the fork, whole, because it was made before the pruning', async () => {
+    const entries = await store.read(leaf)
+    expect(entries.slice(0, 75)).toEqual(log.slice(0, 75))
+    expect(entries.slice(75)).toMatchObject([{ seq: 76, type: 'fork', data: { at: 75 } }])
+    expect(await loadSession(store, leaf)).toEqual(fold(entries))
   })
 
   it('prompts with what is left', async () => {
     const window = async (key: typeof garden) =>
       transcript(await readWindow(store, key, { session: await loadSession(store, key) }))
-    expect(await window(branch)).toEqual(transcripts['61']?.slice(-2))
-    expect((await window(garden)).slice(0, 3)).toEqual(transcripts['49']?.slice(0, 3))
+    expect(await window(branch)).toEqual(transcripts['83']?.slice(-2))
+    expect(await window(leaf)).toEqual(transcripts['83']?.slice(0, -2))
+    expect((await window(garden)).slice(0, 9)).toEqual(transcripts['71']?.slice(0, 9))
   })
 
   it('gives large texts back from its blobs', async () => {
@@ -149,12 +201,14 @@ describe('the SQLite file of format 1', () => {
   })
 
   it('has heads and indexes that need no repair', async () => {
-    for (const key of [garden, branch])
+    for (const key of [garden, branch, leaf])
       expect(await store.rebuild(key)).toEqual({ repaired: false, head: await store.head(key) })
     expect(await store.lookup(garden, { index: 'outcome' })).toMatchObject([
       { seq: 26, value: { outcome: 'stop' } },
       { seq: 41, value: { outcome: 'cancelled' } },
-      { seq: 54, value: { outcome: 'stop' } },
+      { seq: 52, value: { outcome: 'input-required' } },
+      { seq: 63, value: { outcome: 'stop' } },
+      { seq: 76, value: { outcome: 'stop' } },
     ])
     expect((await store.read(garden, { turn: 2 })).map(({ seq }) => seq)).toEqual([
       31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41,
@@ -163,7 +217,7 @@ describe('the SQLite file of format 1', () => {
 
   it('can be gone on with', async () => {
     const { seq = 0 } = (await store.head(garden)) ?? {}
-    const start = { type: 'turn.start', turn: 4, data: { principal: { ...owner } }, takes: ['in-5'] }
+    const start = { type: 'turn.start', turn: 6, data: { principal: { ...owner } }, takes: ['in-7'] }
     const receipt = await store.append({
       key: garden,
       id: 'on',
@@ -171,10 +225,19 @@ describe('the SQLite file of format 1', () => {
       claim: { driver: 'd', leaseMs: 1000 },
       entries: [start],
     })
-    expect(receipt).toMatchObject({ first: 56, last: 57, epoch: 7 })
-    expect(await loadSession(store, garden)).toMatchObject({ seq: 57, turn: 4, totals: { turns: 4 } })
+    expect(receipt).toMatchObject({ first: 78, last: 79, epoch: 9 })
+    expect(await loadSession(store, garden)).toMatchObject({ seq: 79, turn: 6, totals: { turns: 6 } })
   })
 })
+
+/** A message in a line: its texts, its calls with a question mark, its results with how they ended. */
+function brief({ role, content }: Message): string {
+  if (role === 'tool') return content.map(({ callId, status }) => `${callId}: ${status}`).join(', ')
+  if (typeof content === 'string') return content
+  return content
+    .map((part) => ('callId' in part ? `${part.callId}?` : 'text' in part ? part.text : ''))
+    .join(' ')
+}
 
 function fixture(name: string): string {
   return readFileSync(join('test/fixtures', name), 'utf8')

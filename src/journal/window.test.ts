@@ -123,6 +123,14 @@ describe('a window', () => {
     expect(await shown(1)).toEqual(['Now?', 'Done.'])
   })
 
+  it('does not begin inside a parked round that has no results yet', async () => {
+    await begin('Look.')
+    await drive('model.end', ask('a'))
+    await steer('Hurry.')
+    await end('input-required')
+    expect(await shown(1)).toEqual(['Look.', 'a?', 'Hurry.'])
+  })
+
   it('may begin inside a parked round once that is given up', async () => {
     await begin('Look.')
     await drive('model.end', ask('a'))

@@ -77,7 +77,7 @@ describe('a key', () => {
       }
       return ''
     })()
-    expect(message).toContain('"a\\u001b[31m\\u202e\\u0085b"')
+    expect(message).toContain('"a\\u001b[31m\\u{202e}\\u{85}b"')
     expect(/[\p{Cc}\p{Cf}]/u.test(message)).toBe(false)
   })
 })

@@ -140,7 +140,8 @@ function rangeOf(log: readonly Entry[], { seq, takes = [], turn }: Entry): { fro
 }
 
 /** All that a fork entry changes in a session. */
-function afterFork({ open, parked: _, ...session }: Session, { seq, at, data }: Entry): Session {
+function afterFork(before: Session, { seq, at, data }: Entry): Session {
+  const { open, parked: _, ...session } = before
   const { phase: __, ...turn } = open ?? {}
   return {
     ...session,

@@ -121,6 +121,22 @@ describe.each(STORES)('pruning in the %s store', (name) => {
     expect(transcript(window)[0]).toEqual({ role: 'user', content: 'Ten turns.' })
   })
 
+  it('does not cut through a round because the next input was posted during it', async () => {
+    const key = conversationKey(`posted-${name}`)
+    const [start, thinking, reply, ...rest] = plainTurn(1) as [NewEntry, NewEntry, NewEntry, ...NewEntry[]]
+    const inputs = [1, 2].map(
+      (n) => ({ type: 'input', key: `input-${n}`, data: { message: `${n}` } }) as const,
+    )
+    const claim = { driver: 'd', leaseMs: 1000 }
+    const first = { key, id: 'a', since: 0, inbox: inputs.slice(0, 1), claim }
+    const { epoch } = await stage.store.append({ ...first, entries: [start, thinking, reply] })
+    await stage.store.append({ key, id: 'b', since: 5, inbox: inputs.slice(1) })
+    await stage.store.append({ key, id: 'c', since: 6, epoch, entries: rest })
+    await stage.store.append({ key, id: 'd', since: 14, claim, entries: plainTurn(2) })
+    expect(await pruneContext(stage.store, key, { keepTurns: 1 })).toEqual({ deleted: 4, base: 4 })
+    expect((await stage.store.read(key))[0]).toMatchObject({ seq: 5, type: 'model.end' })
+  })
+
   it('leaves a request as long as a turn waits for its answer', async () => {
     const key = await conversation('request', 10)
     const { seq } = await loadSession(stage.store, key)

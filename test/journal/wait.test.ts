@@ -32,26 +32,30 @@ const calls = ['a', 'b'].map((callId) => ({ type: 'tool-call', callId, tool: 'lo
 const LINES: readonly Line[] = [
   post('input', 'one', { message: 'one' }),
   'claim',
-  turn(1, 'turn.start', { principal: { ...LOCAL_OWNER } }, 'one'),
-  turn(1, 'model.start', { model: 'test/model', iteration: 1 }),
-  turn(1, 'model.end', { content: calls, finish: 'tools' }),
-  turn(1, 'tool.start', started('a')),
-  turn(1, 'request.start', { requestId: 'r', kind: 'approval', prompt: 'May I?', callId: 'b' }),
-  turn(1, 'turn.end', ended('input-required')),
+  { turn: 1, type: 'turn.start', data: { principal: { ...LOCAL_OWNER } }, takes: ['one'] },
+  { turn: 1, type: 'model.start', data: { model: 'test/model', iteration: 1 } },
+  { turn: 1, type: 'model.end', data: { content: calls, finish: 'tools' } },
+  { turn: 1, type: 'tool.start', data: started('a') },
+  {
+    turn: 1,
+    type: 'request.start',
+    data: { requestId: 'r', kind: 'approval', prompt: 'May I?', callId: 'b' },
+  },
+  { turn: 1, type: 'turn.end', data: ended('input-required') },
   post('input', 'two', { message: 'two' }),
   post('answer', 'yes', { requestId: 'r', value: true }),
   'claim',
-  turn(2, 'turn.start', { principal: { ...LOCAL_OWNER } }, 'two'),
-  turn(2, 'turn.end', ended('auth-required')),
+  { turn: 2, type: 'turn.start', data: { principal: { ...LOCAL_OWNER } }, takes: ['two'] },
+  { turn: 2, type: 'turn.end', data: ended('auth-required') },
   'claim',
-  turn(3, 'turn.start', { principal: { ...LOCAL_OWNER } }),
-  turn(3, 'request.end', { requestId: 'r', how: 'answered', value: true }, 'yes'),
-  turn(3, 'tool.end', { callId: 'a', status: 'ok', output: 1 }),
-  turn(3, 'tool.start', started('b')),
-  turn(3, 'tool.end', { callId: 'b', status: 'ok', output: 2 }),
-  turn(3, 'model.start', { model: 'test/model', iteration: 1 }),
-  turn(3, 'model.end', { content: text, finish: 'stop' }),
-  turn(3, 'turn.end', ended('stop')),
+  { turn: 3, type: 'turn.start', data: { principal: { ...LOCAL_OWNER } } },
+  { turn: 3, type: 'request.end', data: { requestId: 'r', how: 'answered', value: true }, takes: ['yes'] },
+  { turn: 3, type: 'tool.end', data: { callId: 'a', status: 'ok', output: 1 } },
+  { turn: 3, type: 'tool.start', data: started('b') },
+  { turn: 3, type: 'tool.end', data: { callId: 'b', status: 'ok', output: 2 } },
+  { turn: 3, type: 'model.start', data: { model: 'test/model', iteration: 1 } },
+  { turn: 3, type: 'model.end', data: { content: text, finish: 'stop' } },
+  { turn: 3, type: 'turn.end', data: ended('stop') },
 ]
 
 /** From position `from` on: what is said, what is open, and what a fork there would say. */
@@ -202,10 +206,6 @@ function shown(messages: readonly Message[]): string[] {
 
 function post(type: NewInboxEntry['type'], key: string, data: JsonObject): NewInboxEntry {
   return { type, key, data }
-}
-
-function turn(number: number, type: string, data: JsonObject, ...takes: readonly string[]): NewEntry {
-  return { type, turn: number, data, takes }
 }
 
 function started(callId: string): JsonObject {

