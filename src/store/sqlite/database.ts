@@ -65,10 +65,6 @@ export class Database {
     }
   }
 
-  get raw(): DatabaseSync {
-    return this.#db
-  }
-
   get readOnly(): boolean {
     return this.#options.readOnly
   }
@@ -140,9 +136,12 @@ export class Database {
   }
 
   async #flushSoon(): Promise<void> {
-    // By the time an immediate runs, everything that the last commit set free has had its turn to append again.
-    await new Promise((resolve) => setImmediate(resolve))
-    while (this.#queue.length > 0) await this.#flush()
+    do {
+      // By the time an immediate runs, everything that the last commit set free has had its turn to append again, and
+      // between two batches timers and sockets get theirs.
+      await new Promise((resolve) => setImmediate(resolve))
+      await this.#flush()
+    } while (this.#queue.length > 0)
     this.#flushing = undefined
   }
 
@@ -177,9 +176,8 @@ export class Database {
 
   #commit(jobs: readonly Job[]): (() => void)[] {
     try {
-      const settled =
-        jobs.length === 1 ? jobs.map((job) => this.#runAlone(job)) : jobs.map((job) => this.#runSaved(job))
-      if (this.#db.isTransaction) this.#statement('COMMIT').run()
+      const settled = jobs.map((job) => this.#runSaved(job))
+      this.#statement('COMMIT').run()
       return settled
     } catch (error) {
       this.#rollback()
@@ -214,23 +212,12 @@ export class Database {
   }
 
   #readNow<T>(run: () => T): T {
-    if (this.#db.isTransaction) return run()
+    this.#rollback()
     this.#statement('BEGIN').run()
     try {
       return run()
     } finally {
       this.#rollback()
-    }
-  }
-
-  /** The transaction is its own savepoint when there is nobody to share it with. */
-  #runAlone({ run, resolve, reject }: Job): () => void {
-    try {
-      const value = run()
-      return () => resolve(value as never)
-    } catch (error) {
-      this.#rollback()
-      return () => reject(translate(error, this.path))
     }
   }
 
