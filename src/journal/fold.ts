@@ -29,7 +29,10 @@ type Draft = Omit<Writable<Session>, 'open' | 'window' | 'totals'> & {
   totals: Writable<Session['totals']>
 }
 
-/** Entries must follow `from` without a gap. Throws `entry-not-understood` (R21). */
+/**
+ * Entries must follow `from` in order. Only inbox entries may be missing: they change nothing but the position. Throws
+ * `entry-not-understood` (R21).
+ */
 export function fold(entries: Iterable<Entry>, from: Session = newSession()): Session {
   const draft = draftOf(from)
   for (const entry of entries) step(draft, entry)

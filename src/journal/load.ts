@@ -7,6 +7,8 @@ import { newSession, SESSION_FORMAT, type Session } from './session.ts'
 type Source = Pick<Store, 'read' | 'base' | 'loadSnapshot'>
 
 const PAGE = 500
+/** How often to begin again when somebody prunes meanwhile. */
+const ATTEMPTS = 5
 /** A snapshot is worth writing when it spares the next reader about this many entries. */
 const SNAPSHOT_EVERY = 200
 
@@ -16,10 +18,25 @@ export async function loadSession(
   key: ContextKey,
   at: number = Number.MAX_SAFE_INTEGER,
 ): Promise<Session> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const session = await tryLoad(store, key, at)
+    if (session !== undefined) return session
+  }
+  throw new HoldfastError('entry-corrupt', {
+    message: `Entries of ${keyText(key)} are missing between its base and its end. Look at the store with its own check.`,
+    details: { contextId: key.contextId },
+  })
+}
+
+/** Undefined if what was read does not follow: somebody has pruned meanwhile, and there is a newer base to start from. */
+async function tryLoad(store: Source, key: ContextKey, at: number): Promise<Session | undefined> {
   let session = await startingPoint(store, key, at)
   for (;;) {
     const entries = await store.read(key, { from: session.seq + 1, to: at, limit: PAGE })
-    if (entries.length > 0) session = fold(entries, session)
+    const [first] = entries
+    if (first === undefined) return session
+    if (first.seq !== session.seq + 1) return undefined
+    session = fold(entries, session)
     if (entries.length < PAGE) return session
   }
 }

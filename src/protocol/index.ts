@@ -14,6 +14,7 @@ export type {
   ReplayClass,
 } from './entry.ts'
 export { ENTRY_FORMAT, isInboxType, isProgress } from './entry.ts'
+export { shapeProblem } from './entry-shape.ts'
 export type { ErrorCode, ErrorOptions } from './error.ts'
 export { HoldfastError } from './error.ts'
 export type { Json, JsonObject } from './json.ts'

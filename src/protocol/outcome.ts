@@ -1,13 +1,20 @@
 /** Why a turn ended, and what it used. */
 
-export type OutcomeReason =
-  | 'stop'
-  | 'max-iterations'
-  | 'limit'
-  | 'input-required'
-  | 'auth-required'
-  | 'failed'
-  | 'cancelled'
+const OUTCOMES = [
+  'stop',
+  'max-iterations',
+  'limit',
+  'input-required',
+  'auth-required',
+  'failed',
+  'cancelled',
+] as const
+
+export type OutcomeReason = (typeof OUTCOMES)[number]
+
+export function isOutcome(value: unknown): value is OutcomeReason {
+  return (OUTCOMES as readonly unknown[]).includes(value)
+}
 
 /** Did the turn end only to wait for somebody? */
 export function isWaiting(outcome: OutcomeReason): boolean {

@@ -13,6 +13,7 @@ import {
   keyText,
   type NewEntry,
   quote,
+  shapeProblem,
 } from '../protocol/index.ts'
 import { advanceHead, newHead } from './head.ts'
 import { isOwned, type LeaseJudge } from './lease.ts'
@@ -24,8 +25,6 @@ const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 const MAX_KEY_LENGTH = 256
 /** Control, formatting and broken characters. */
 const UNTIDY = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
-/** Their `wakeAt` goes into the head row. */
-const WAKING: ReadonlySet<string> = new Set<EntryType>(['release', 'turn.end'])
 
 /** What the adapter knows, read inside the transaction that will carry the append. */
 export interface Facts {
@@ -78,10 +77,19 @@ export function refuseRenewal(request: RenewRequest, head: Head | undefined): Ho
 
 /**
  * The epoch that a stored append was made under. A repetition may come after somebody else has claimed, and being told
- * the newest epoch would hand it a fence that is not its own (R1).
+ * the newest epoch would hand it a fence that is not its own (R1). Refuses what is no repetition: the same id for other
+ * things, or an append of which a part was pruned since.
  */
 export function epochOf(request: AppendRequest, entries: readonly Entry[], head: Head): number {
   const claim = entries.find(({ type }) => type === 'claim')
+  const stored = entries.filter(({ type }) => type !== 'claim' && !isInboxType(type)).map(({ type }) => type)
+  const wanted = (request.entries ?? []).map(({ type }) => type)
+  const posted = entries.flatMap(({ key }) => key ?? [])
+  const same =
+    stored.join() === wanted.join() &&
+    (claim !== undefined) === (request.claim !== undefined) &&
+    posted.every((key) => request.inbox?.some((entry) => entry.key === key))
+  if (!same) throw head.base > request.since ? repetitionPruned(request) : idReused(request)
   return request.epoch ?? (claim?.data['epoch'] as number | undefined) ?? head.epoch
 }
 
@@ -151,7 +159,8 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
   for (const { key, type, data } of request.inbox ?? []) {
     const known = facts.inbox.get(key)
     if (known === undefined) {
-      if (head.pending >= (type === 'input' ? MAX_PENDING : 2 * MAX_PENDING)) throw inboxFull(request.key)
+      const limit = type === 'input' ? MAX_PENDING : 2 * MAX_PENDING
+      if (head.pending >= limit) throw inboxFull(request.key, limit)
       posted.set(key, head.seq + 1)
       push({ turn: 0, type, v: ENTRY_FORMAT[type], key, data })
     } else if (known.digest !== options.digestOf(type, data)) {
@@ -227,9 +236,10 @@ function checkDriverEntry(entry: NewEntry): void {
   for (const hash of entry.refs ?? []) {
     if (!/^[0-9a-f]{64}$/.test(hash)) throw misuse(`${entry.type}: ${quote(hash)} is not the hash of a blob`)
   }
-  const { wakeAt } = entry.data
-  if (WAKING.has(entry.type) && wakeAt !== undefined && !Number.isSafeInteger(wakeAt))
-    throw misuse(`${entry.type}: wakeAt must be whole milliseconds since 1970`)
+  const current = ENTRY_FORMAT[entry.type as EntryType]
+  const problem =
+    entry.v === undefined || entry.v === current ? shapeProblem(entry.type, entry.data) : undefined
+  if (problem !== undefined) throw misuse(`${entry.type}: ${problem}`)
 }
 
 function checkClaim({ driver, leaseMs }: { driver: string; leaseMs: number }): void {
@@ -255,10 +265,11 @@ function refuse(error: HoldfastError): Decision {
 }
 
 function fenced(key: ContextKey, epoch: number, current: number): HoldfastError {
-  return new HoldfastError('fenced', {
-    message: `Epoch ${epoch} no longer owns ${keyText(key)} (now at ${current}). Stop; hand in finished work as late-result.`,
-    details: { contextId: key.contextId, epoch, current },
-  })
+  const message =
+    epoch === current
+      ? `Epoch ${epoch} of ${keyText(key)} ended with its turn or its release. Claim again to go on.`
+      : `Epoch ${epoch} no longer owns ${keyText(key)} (now at ${current}). Stop; hand in finished work as late-result.`
+  return new HoldfastError('fenced', { message, details: { contextId: key.contextId, epoch, current } })
 }
 
 function moved({ key, since }: AppendRequest, head: Head): HoldfastError {
@@ -278,11 +289,25 @@ function owned(key: ContextKey, head: Head): HoldfastError {
   })
 }
 
-function inboxFull(key: ContextKey): HoldfastError {
+function inboxFull(key: ContextKey, limit: number): HoldfastError {
   return new HoldfastError('inbox-full', {
-    message: `${keyText(key)} has ${MAX_PENDING} untaken inbox entries. Post again when its driver has caught up.`,
+    message: `${keyText(key)} has ${limit} untaken inbox entries. Post again when its driver has caught up.`,
     retry: 'later',
-    details: { contextId: key.contextId, limit: MAX_PENDING },
+    details: { contextId: key.contextId, limit },
+  })
+}
+
+function idReused({ key, id }: AppendRequest): HoldfastError {
+  return new HoldfastError('key-reused', {
+    message: `The append id ${quote(id)} of ${keyText(key)} was used before for other entries. Every append needs an id of its own.`,
+    details: { contextId: key.contextId, id },
+  })
+}
+
+function repetitionPruned({ key, id }: AppendRequest): HoldfastError {
+  return new HoldfastError('pruned', {
+    message: `The append ${quote(id)} of ${keyText(key)} was made, and a part of it has been pruned since. Read the head and go on from there.`,
+    details: { contextId: key.contextId, id },
   })
 }
 

@@ -1,6 +1,6 @@
 /** Appending: one request is one transaction, with an id of its own; what it wrote is what is read (R5, R12). */
 import assert from 'node:assert/strict'
-import type { NewEntry, NewInboxEntry } from '../../protocol/index.ts'
+import type { JsonObject, NewEntry, NewInboxEntry } from '../../protocol/index.ts'
 import type { AppendRequest } from '../../store/index.ts'
 import { headIsRebuilt, keys, lines, positions, refused } from './assertions.ts'
 import { type ContractCase, subject } from './contract.ts'
@@ -125,6 +125,53 @@ export const appendCases: readonly ContractCase[] = subject('append', {
     const again = await talk.store.append(request)
     assert.deepEqual(again, { ...first, repeated: true })
     assert.equal((await talk.head()).seq, 5)
+  },
+
+  'an append id that was used for something else is refused (R5)': async (trial) => {
+    const talk = await trial.talk()
+    const claim = { driver: 'd1', leaseMs: 1000 }
+    const first = { key: talk.key, id: 'one', since: 0, inbox: [input('a')] }
+    await talk.store.append(first)
+    await refused('key-reused', talk.store.append({ ...first, inbox: [input('b')] }))
+    await refused('key-reused', talk.store.append({ ...first, claim, entries: [note('x')] }))
+    assert.equal((await talk.head()).seq, 1)
+  },
+
+  'a repetition of which a part was pruned is refused, and told no epoch of another (R1, R5)': async (
+    trial,
+  ) => {
+    const talk = await trial.talk()
+    const entries = [turnStart(1), turnEnd(1)]
+    const mine = { key: talk.key, id: 'mine', since: 0, claim: { driver: 'd1', leaseMs: 1000 }, entries }
+    const { at } = await talk.store.append(mine)
+    await talk.claim({ driver: 'd2' })
+    const position = { at, turn: 0, epoch: 1, claims: 1, running: false, createdAt: at, activeAt: at }
+    await talk.store.prune({ key: talk.key, upTo: 1, position, session: {} })
+    await refused('pruned', talk.store.append(mine))
+  },
+
+  'an entry that no reader could read past is refused': async (trial) => {
+    const talk = await trial.talk()
+    const { epoch } = await talk.claim()
+    const usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 }
+    const wrong: [string, JsonObject][] = [
+      ...['done', 5, true, ['stop'], null].map((outcome): [string, JsonObject] => [
+        'turn.end',
+        { outcome, usage },
+      ]),
+      ...[undefined, 'text', [1], [{ type: 'tool-call' }]].map((content): [string, JsonObject] => [
+        'model.end',
+        { content },
+      ]),
+      ['release', { reason: 'r', pause: 'yes' }],
+      ['tool.start', { tool: 't' }],
+      ['request.end', { requestId: 5 }],
+      ['turn.start', {}],
+      ['compact', { upTo: -1, kept: 0 }],
+    ]
+    for (const [type, data] of wrong)
+      await refused('invalid-entry', talk.write(epoch, { type, turn: 1, data }))
+    assert.equal((await talk.head()).seq, 1)
   },
 
   'a repetition is recognised after others wrote, also under another epoch (R5)': async (trial) => {

@@ -202,7 +202,7 @@ export const ownershipCases: readonly ContractCase[] = subject('ownership', {
       trial.clock.advance(1000)
       const { epoch, entries } = await talk.claim()
       assert.equal(entries.at(-1)?.data['attempt'], i + 1)
-      await talk.write(epoch, entry(type, 1))
+      await talk.write(epoch, entry(type, 1, { callId: 'c', reason: 'r' }))
       await talk.post(`question ${i}`)
       assert.equal((await talk.head()).claims, i + 1, `a ${type} is no progress`)
     }
