@@ -1,12 +1,10 @@
-/** The front door. */
-export type { Clock, Ids, Liveness } from './base/index.ts'
-export { processIdentity, systemClock, systemIds } from './base/index.ts'
+/** The front door. Authors of stores find the rest of the store's words in `holdfast/store`. */
+export { processIdentity, systemIds } from './base/index.ts'
 export type { Session } from './journal/index.ts'
 export {
   fold,
   forkContext,
   loadSession,
-  newSession,
   pruneContext,
   readWindow,
   saveSession,
@@ -26,7 +24,6 @@ export type {
   Principal,
 } from './protocol/index.ts'
 export { childKey, contextKey, HoldfastError, LOCAL_OWNER } from './protocol/index.ts'
-export type { AppendRequest, Derivation, Head, Receipt, Store } from './store/index.ts'
+export type { AppendRequest, Head, Receipt, Store } from './store/index.ts'
 export { persist } from './store/index.ts'
-export type { MemoryStoreOptions } from './store/memory/index.ts'
 export { memoryStore } from './store/memory/index.ts'

@@ -39,7 +39,7 @@ export function fold(entries: Iterable<Entry>, from: Session = newSession()): Se
   return draft
 }
 
-/** How many messages an entry puts into the transcript. Windows count with the same measure. */
+/** What an entry counts for in windows: one for each thing said, and one for each result of a call. */
 export function messageCount(entry: Entry): number {
   if (!isKnown(entry)) return 0
   if (entry.type === 'turn.start') return entry.takes?.length ?? 0

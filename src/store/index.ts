@@ -2,10 +2,11 @@
  * The Store port and the rules that all stores share; also `holdfast/store`, for those who write a store of their own.
  * The adapters have doors of their own.
  */
+export type { Clock, Ids, Liveness } from '../base/index.ts'
 export type { Derivation } from './derive.ts'
 export { STANDARD_DERIVATIONS, turnKey, turnRange } from './derive.ts'
 export type { Cut, Encoded, EncodedData } from './encode.ts'
-export { checksum, decode, digestOf, encode, encodeRequest, hashOf, inboxDigest } from './encode.ts'
+export { checksum, decode, encode, encodeRequest, hashOf, inboxDigest } from './encode.ts'
 export { advanceHead, headAt, newHead } from './head.ts'
 export { baseEntry, forkEntry, forkHead, headFrom, sameHead } from './history.ts'
 export type { LeaseJudge } from './lease.ts'

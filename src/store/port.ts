@@ -3,7 +3,8 @@
  * `holdfast/testing` the contract suite that each must pass.
  *
  * All methods may reject with a `HoldfastError`; its `retry` says whether repeating the same call can help. Every
- * method checks the key it is given (`invalid-key`). A method that only reads never creates or changes anything.
+ * method checks the key it is given (`invalid-key`). A method that only reads creates and changes
+ * nothing but derived data.
  */
 import type {
   ContextKey,
@@ -56,7 +57,7 @@ export interface Store {
   /** Inbox entries that no driver has taken yet, oldest first. */
   inbox(key: ContextKey): Promise<readonly Entry[]>
 
-  /** The newest base at or below a position: what a fold starts from where the entries before it are gone (R15). */
+  /** What a fold starts from where the entries before it were pruned (R15); undefined if it starts at the beginning. */
   base(key: ContextKey): Promise<Entry | undefined>
 
   /** Rows of a derived index (see `derive.ts`), in the order of their keys by code point; the newest version of each. */
@@ -65,7 +66,8 @@ export interface Store {
   /**
    * Every entry after `since`, in order, then each new one as it becomes durable, whoever wrote it. Ends when the
    * signal aborts, the store closes or the context is erased. Reading is by position, so a slow reader costs no memory
-   * and loses nothing (R18).
+   * and loses nothing (R18); what was pruned before it got there is skipped, which shows as a gap in the positions.
+   * Leaving the loop ends it at once.
    */
   watch(key: ContextKey, options?: WatchOptions): AsyncIterable<Entry>
 
