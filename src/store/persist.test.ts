@@ -18,7 +18,7 @@ function scripted(...script: readonly (Receipt | Error)[]) {
       async append(asked: AppendRequest): Promise<Receipt> {
         const outcome = script[seen.length]
         seen.push(asked)
-        if (outcome === undefined) throw new RangeError('the script has no more steps')
+        if (outcome === undefined) throw new Error('the script has no more steps')
         if (outcome instanceof Error) throw outcome
         return outcome
       },
@@ -27,8 +27,8 @@ function scripted(...script: readonly (Receipt | Error)[]) {
   }
 }
 
-function trouble(code: ErrorCode): HoldfastError {
-  return new HoldfastError(code, { message: code, retry: 'later' })
+function trouble(code: ErrorCode, retry: 'later' | 'never' = 'later'): HoldfastError {
+  return new HoldfastError(code, { message: code, retry })
 }
 
 describe('persisting', () => {
@@ -50,22 +50,36 @@ describe('persisting', () => {
     expect(waits).toEqual([20, 40, 80])
   })
 
-  it.each<ErrorCode>([
-    'fenced',
-    'owned',
-    'moved',
-    'not-pending',
-    'key-reused',
-    'erased',
-    'store-busy',
-    'store-full',
-    'store-closed',
-  ])('passes %s on at once', async (code) => {
-    const error = trouble(code)
-    const { store, seen, wait } = scripted(error)
-    await expect(persist(store, request, { wait })).rejects.toBe(error)
-    expect(seen).toHaveLength(1)
-  })
+  it.each<ErrorCode>(['fenced', 'owned', 'moved', 'not-pending', 'key-reused', 'inbox-full', 'erased'])(
+    'passes %s on at once',
+    async (code) => {
+      const error = trouble(code)
+      const { store, seen, wait } = scripted(error)
+      await expect(persist(store, request, { wait })).rejects.toBe(error)
+      expect(seen).toHaveLength(1)
+    },
+  )
+
+  it.each<ErrorCode>(['store-busy', 'store-full', 'store-failed'])(
+    'asks again after %s that may pass, and not after one that will not',
+    async (code) => {
+      const passing = scripted(trouble(code), receipt)
+      expect(await persist(passing.store, request, { wait: passing.wait })).toBe(receipt)
+      expect(passing.seen).toEqual([request, request])
+      const lasting = scripted(trouble(code, 'never'), receipt)
+      await expect(persist(lasting.store, request, { wait: lasting.wait })).rejects.toMatchObject({ code })
+      expect(lasting.seen).toHaveLength(1)
+    },
+  )
+
+  it.each([TypeError, RangeError, ReferenceError, SyntaxError])(
+    'passes a mistake in the program on at once: %o',
+    async (Mistake) => {
+      const { store, seen, wait } = scripted(new Mistake('oops'), receipt)
+      await expect(persist(store, request, { wait })).rejects.toThrow(Mistake)
+      expect(seen).toHaveLength(1)
+    },
+  )
 
   it('passes a refusal on that comes after doubt', async () => {
     const { store, wait } = scripted(trouble('ambiguous'), trouble('fenced'))
@@ -83,9 +97,9 @@ describe('persisting', () => {
   it('tries five times if it was told nothing, and really waits', async () => {
     const { store, seen } = scripted()
     const began = performance.now()
-    await expect(persist(store, request, { attempts: 2 })).rejects.toThrow(RangeError)
+    await expect(persist(store, request, { attempts: 2 })).rejects.toThrow('no more steps')
     expect(performance.now() - began).toBeGreaterThan(15)
-    await expect(persist(store, request, { wait: async () => {} })).rejects.toThrow(RangeError)
+    await expect(persist(store, request, { wait: async () => {} })).rejects.toThrow('no more steps')
     expect(seen).toHaveLength(2 + 5)
   })
 })

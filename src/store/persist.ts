@@ -1,4 +1,4 @@
-/** The writer's half of R5: an append whose fate is unknown is asked for again, under the same id, until it is known. */
+/** The writer's half of R5: an append that is not settled is asked for again, under the same id, until it is. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HoldfastError } from '../protocol/index.ts'
 import type { AppendRequest, Receipt, Store } from './port.ts'
@@ -9,9 +9,13 @@ export interface PersistOptions {
   readonly wait?: (ms: number) => Promise<void>
 }
 
+/** No number of attempts mends these. */
+const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError]
+
 /**
- * Appends once, whatever happens on the way. Refusals are thrown at once: they are certain. Anything else that is not
- * the store's own word counts as ambiguous too.
+ * Appends once, whatever happens on the way. It asks again when the fate of the append is unknown (`ambiguous`, or an
+ * error that is not the store's own word), and when the store is in trouble that may pass (`store-…` with `retry`
+ * `later`). Refusals are thrown at once, because they are certain, and so are mistakes in the program.
  */
 export async function persist(
   store: Pick<Store, 'append'>,
@@ -23,9 +27,13 @@ export async function persist(
     try {
       return await store.append(request)
     } catch (error) {
-      const certain = HoldfastError.is(error) && error.code !== 'ambiguous'
-      if (certain || attempt >= attempts) throw error
+      if (!mayPass(error) || attempt >= attempts) throw error
     }
     await wait(10 * 2 ** attempt)
   }
+}
+
+function mayPass(error: unknown): boolean {
+  if (!HoldfastError.is(error)) return !MISTAKES.some((mistake) => error instanceof mistake)
+  return error.code === 'ambiguous' || (error.code.startsWith('store-') && error.retry === 'later')
 }

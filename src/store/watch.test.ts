@@ -1,7 +1,7 @@
 /** R18: watching is reading by position; a bell only hastens it, and no ring is lost. */
 import { describe, expect, it } from 'vitest'
 import type { Entry } from '../protocol/index.ts'
-import { Bell, watchEntries } from './watch.ts'
+import { Bell, type Watch, watchEntries } from './watch.ts'
 
 function entry(seq: number): Entry {
   return { seq, turn: 0, at: 1, type: 'note', v: 1, data: {} }
@@ -21,7 +21,7 @@ class Journal {
     this.bell.ring('k')
   }
 
-  watch(options: { since?: number; signal?: AbortSignal } = {}): AsyncGenerator<Entry> {
+  watch(options: { since?: number; signal?: AbortSignal } = {}): Watch {
     return watchEntries(
       { bell: this.bell, key: 'k', read: (from, limit) => this.#read(from, limit) },
       options,
@@ -38,7 +38,7 @@ class Journal {
   }
 }
 
-async function take(watching: AsyncGenerator<Entry>, count: number): Promise<number[]> {
+async function take(watching: Watch, count: number): Promise<number[]> {
   const seen: number[] = []
   while (seen.length < count) {
     const { done, value } = await watching.next()
@@ -140,27 +140,100 @@ describe('watching', () => {
     journal.grow(1)
     const watching = journal.watch({ signal })
     await take(watching, 1)
-    await watching.return(undefined)
+    await watching.return()
     expect(counts).toEqual({ addEventListener: 1, removeEventListener: 1 })
+  })
+
+  it('ends at once when it is left while it waits, and so does what waits for it', async () => {
+    const journal = new Journal()
+    const watching = journal.watch()
+    const waiting = watching.next()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(await watching.return()).toEqual({ done: true, value: undefined })
+    expect(await waiting).toEqual({ done: true, value: undefined })
+    expect(await watching.next()).toEqual({ done: true, value: undefined })
+    expect(journal.bell.size).toBe(0)
+  }, 1000)
+
+  it('gives nothing more when it is left while it reads', async () => {
+    const journal = new Journal()
+    journal.grow(3)
+    const watching = journal.watch()
+    const waiting = watching.next()
+    await watching.return()
+    expect(await waiting).toEqual({ done: true, value: undefined })
+  }, 1000)
+
+  it('is opened before it reads and closed once, however it ends; not at all if it never began', async () => {
+    const calls: string[] = []
+    const watched = {
+      bell: new Bell(),
+      key: 'k',
+      read: async () => {
+        calls.push('read')
+        return { entries: [entry(1)], ended: true }
+      },
+      open: async () => void calls.push('open'),
+      close: () => void calls.push('close'),
+    }
+    await watchEntries(watched).return()
+    expect(calls).toEqual([])
+    expect(await take(watchEntries(watched), 9)).toEqual([1])
+    expect(calls.splice(0)).toEqual(['open', 'read', 'close'])
+    const left = watchEntries(watched)
+    await take(left, 1)
+    await left.return()
+    expect(calls.splice(0)).toEqual(['open', 'read', 'close'])
+    const open = async () => {
+      throw new Error('closed')
+    }
+    await expect(watchEntries({ ...watched, open }).next()).rejects.toThrow('closed')
+    expect(calls).toEqual([])
+  })
+
+  it('leaves nothing behind on the bell while its reader is busy or gone', async () => {
+    const journal = new Journal()
+    journal.grow(1)
+    const watching = journal.watch()
+    await take(watching, 1)
+    expect(journal.bell.size).toBe(0)
+    const stop = new AbortController()
+    const aborted = take(journal.watch({ since: 1, signal: stop.signal }), 1)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(journal.bell.size).toBe(1)
+    stop.abort()
+    await aborted
+    expect(journal.bell.size).toBe(0)
   })
 })
 
 describe('a bell', () => {
-  it('wakes everybody who listens for a key, once', async () => {
+  it('tells everybody who listens for a key, until they leave', () => {
     const bell = new Bell()
     const heard: string[] = []
-    const listen = (name: string, key: string) => void bell.listen(key).then(() => heard.push(name))
-    listen('a', 'k')
+    const listen = (name: string, key: string) => bell.listen(key, () => heard.push(name))
+    const leave = listen('a', 'k')
     listen('b', 'k')
     listen('c', 'other')
     bell.ring('k')
-    bell.ring('k')
-    await Promise.resolve()
-    expect(heard).toEqual(['a', 'b'])
-    listen('d', 'k')
-    bell.ringAll()
     bell.ring('nobody')
-    await Promise.resolve()
-    expect(heard).toEqual(['a', 'b', 'c', 'd'])
+    expect(heard.splice(0)).toEqual(['a', 'b'])
+    leave()
+    bell.ringAll()
+    expect(heard).toEqual(['b', 'c'])
+  })
+
+  it('forgets a key when the last of its listeners leaves, and only then', () => {
+    const bell = new Bell()
+    const heard: string[] = []
+    const [one, two] = [bell.listen('k', () => {}), bell.listen('k', () => {})]
+    one()
+    expect(bell.size).toBe(1)
+    two()
+    expect(bell.size).toBe(0)
+    bell.listen('k', () => heard.push('later'))
+    two()
+    bell.ring('k')
+    expect(heard).toEqual(['later'])
   })
 })

@@ -1,7 +1,7 @@
 /** One conversation's rows in memory: entries as encoded text, its inbox, its derived rows. */
 import { type Entry, HoldfastError } from '../../protocol/index.ts'
 import { type Derivation, type TurnRange, turnKey, turnRange } from '../derive.ts'
-import { type Cut, decode, type Encoded } from '../encode.ts'
+import { type Cut, decode, type Encoded, inboxDigest } from '../encode.ts'
 import { type BaseMark, type Link, lineageOf } from '../lineage.ts'
 import type { Head, IndexRow, LookupQuery, Snapshot } from '../port.ts'
 import { byCodePoint, limitOf } from '../query.ts'
@@ -14,12 +14,29 @@ export interface Row {
   readonly append: string
 }
 
+/** An entry with everything that could still go wrong behind it: writing it cannot fail. */
+export interface Draft {
+  readonly entry: Entry
+  readonly encoded: Encoded
+  readonly append: string
+  readonly derived: readonly DerivedRow[]
+}
+
+interface DerivedRow {
+  readonly index: string
+  readonly row: IndexRow
+}
+
 export class Context {
   readonly id: number
   readonly parent: Context | undefined
   head: Head
   readonly rows: Map<number, Row> = new Map()
   readonly inbox: Map<string, InboxFact> = new Map()
+  /** Keys of the inbox entries that nobody has taken, by position, oldest first. */
+  readonly untaken: Map<number, string> = new Map()
+  /** Positions of each append's entries, by its id. */
+  readonly #appends: Map<string, Set<number>> = new Map()
   readonly derived: Map<string, IndexRow[]> = new Map()
   bases: BaseMark[] = []
   snapshots: Snapshot[] = []
@@ -47,22 +64,40 @@ export class Context {
     )
   }
 
-  write(entry: Entry, encoded: Encoded, append: string): void {
+  write({ entry, encoded, append, derived }: Draft): void {
     const { data: _, ...envelope } = entry
-    this.rows.set(entry.seq, { envelope, json: encoded.json, cuts: encoded.cuts, append })
-    for (const [key, fact] of this.inbox) {
-      if (entry.takes?.includes(fact.seq)) this.inbox.set(key, { ...fact, taken: entry.seq })
+    const { seq, key, type, takes = [] } = entry
+    this.rows.set(seq, { envelope, json: encoded.json, cuts: encoded.cuts, append })
+    this.#appends.set(append, (this.#appends.get(append) ?? new Set()).add(seq))
+    if (key !== undefined) {
+      this.inbox.set(key, { seq, taken: 0, digest: inboxDigest(type, encoded) })
+      this.untaken.set(seq, key)
+    }
+    for (const taken of takes) this.#take(taken, seq)
+    this.addDerived(derived)
+  }
+
+  #take(seq: number, by: number): void {
+    const key = this.untaken.get(seq)
+    const fact = key === undefined ? undefined : this.inbox.get(key)
+    if (key === undefined || fact === undefined) return
+    this.inbox.set(key, { ...fact, taken: by })
+    this.untaken.delete(seq)
+  }
+
+  addDerived(derived: readonly DerivedRow[]): void {
+    for (const { index, row } of derived) {
+      const kept = this.derived.get(index)
+      if (kept === undefined) this.derived.set(index, [row])
+      else kept.push(row)
     }
   }
 
-  derive(entry: Entry, derivations: readonly Derivation[]): void {
-    for (const { index, rows } of derivations) {
-      for (const { key, value } of rows(entry)) {
-        const kept = this.derived.get(index) ?? []
-        kept.push({ key, seq: entry.seq, value })
-        this.derived.set(index, kept)
-      }
-    }
+  drop({ envelope: { seq }, append }: Row): void {
+    this.rows.delete(seq)
+    const together = this.#appends.get(append)
+    together?.delete(seq)
+    if (together?.size === 0) this.#appends.delete(append)
   }
 
   facts(keys: readonly string[]): Map<string, InboxFact> {
@@ -74,9 +109,9 @@ export class Context {
     return found
   }
 
-  hasAppend(id: string, since: number): boolean {
-    for (let seq = since + 1; seq <= this.head.seq; seq++) if (this.rows.get(seq)?.append === id) return true
-    return false
+  /** Where the entries of an append are, as far as they come after a position. */
+  positionsOf(append: string, since: number): number[] {
+    return [...(this.#appends.get(append) ?? [])].filter((seq) => seq > since)
   }
 
   entry(seq: number, blob: (hash: string) => Uint8Array | undefined): Entry | undefined {
@@ -124,6 +159,8 @@ export class Context {
     const { key, seq, epoch, createdAt, parent, turn } = this.head
     this.rows.clear()
     this.inbox.clear()
+    this.untaken.clear()
+    this.#appends.clear()
     this.derived.clear()
     this.bases = []
     this.snapshots = []
@@ -140,6 +177,12 @@ export class Context {
     } as const
     this.head = { ...tombstone, createdAt, activeAt: now, ...(parent === undefined ? {} : { parent }) }
   }
+}
+
+export function derive(entry: Entry, derivations: readonly Derivation[]): DerivedRow[] {
+  return derivations.flatMap(({ index, rows }) =>
+    rows(entry).map(({ key, value }) => ({ index, row: { key, seq: entry.seq, value } })),
+  )
 }
 
 export function hashesOf({ cuts, envelope }: Row): string[] {

@@ -1,14 +1,87 @@
 /** The memory store against the contract of the Store port. */
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { ContextKey } from '../../protocol/index.ts'
 import { type StoreHarness, storeContract, whySkipped } from '../../testing/index.ts'
+import type { Derivation, Store } from '../index.ts'
 import { memoryStore } from './index.ts'
 
 const harness: StoreHarness = { open: async (options) => memoryStore(options) }
 
 describe('the memory store', () => {
-  test.for(storeContract)('$subject: $name', async (item, { expect, skip }) => {
+  test.for(storeContract)('$subject: $name', async (item, { skip }) => {
     const reason = whySkipped(item, harness)
     skip(reason !== undefined, reason)
     await expect(item.run(harness)).resolves.toBeUndefined()
+  })
+})
+
+const KEY: ContextKey = { tenant: 't', actor: 'a', contextId: 'c' }
+
+/** A driver that takes one input after the other; every round appends two entries. */
+async function driver(store: Store): Promise<() => Promise<void>> {
+  const claim = { driver: 'd', leaseMs: 60_000 }
+  const { epoch, ...claimed } = await store.append({ key: KEY, id: 'claim', since: 0, claim })
+  let { last } = claimed
+  return async () => {
+    const key = `${last}`
+    const posted = {
+      key: KEY,
+      id: `post ${key}`,
+      since: last,
+      inbox: [{ type: 'input', key, data: {} }],
+    } as const
+    last = (await store.append(posted)).last
+    const entries = [{ type: 'note', turn: 0, takes: [key], data: {} }]
+    last = (await store.append({ key: KEY, id: `take ${key}`, since: last, epoch, entries })).last
+  }
+}
+
+async function medianOf(round: () => Promise<void>): Promise<number> {
+  const times: number[] = []
+  for (let i = 0; i < 101; i++) {
+    const began = performance.now()
+    await round()
+    times.push(performance.now() - began)
+  }
+  return times.sort((a, b) => a - b)[50] as number
+}
+
+describe('the cost of an append', () => {
+  test('does not grow with the conversation', async () => {
+    const [short, long] = [await driver(memoryStore()), await driver(memoryStore())]
+    for (let i = 0; i < 10_000; i++) await long()
+    for (let i = 0; i < 100; i++) await short()
+    await medianOf(short)
+    const [few, many] = [await medianOf(short), await medianOf(long)]
+    expect(many / few).toBeLessThan(3)
+  }, 60_000)
+})
+
+describe('a derivation that throws', () => {
+  test('keeps a fork, a prune and a rebuild from doing half of their work', async () => {
+    let broken = false
+    const moody: Derivation = {
+      index: 'moody',
+      rows: ({ seq }) => {
+        if (broken) throw new Error('moody')
+        return [{ key: `${seq}`, value: {} }]
+      },
+    }
+    const store = memoryStore({ derivations: [moody] })
+    await (await driver(store))()
+    const all = async () => [
+      await store.head(KEY),
+      await store.read(KEY),
+      await store.lookup(KEY, { index: 'moody' }),
+    ]
+    const before = await all()
+    const position = { at: 1, turn: 0, epoch: 1, claims: 1, running: false, createdAt: 1, activeAt: 1 }
+    const child = { ...KEY, contextId: 'child' }
+    broken = true
+    await expect(store.fork({ parent: KEY, child, at: 2, position })).rejects.toThrow('moody')
+    await expect(store.prune({ key: KEY, upTo: 3, position, session: {} })).rejects.toThrow('moody')
+    await expect(store.rebuild(KEY)).rejects.toThrow('moody')
+    expect(await store.head(child)).toBeUndefined()
+    expect(await all()).toEqual(before)
   })
 })

@@ -13,7 +13,7 @@ import {
   type Owner,
 } from '../../protocol/index.ts'
 import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
-import { type Encoded, encode, encodeRequest, hashOf, inboxDigest } from '../encode.ts'
+import { type Encoded, type EncodedData, encode, encodeRequest, hashOf, inboxDigest } from '../encode.ts'
 import { advanceHead } from '../head.ts'
 import { baseEntry, forkEntry, forkHead, headFrom, sameHead } from '../history.ts'
 import { isDue, type LeaseJudge } from '../lease.ts'
@@ -22,7 +22,7 @@ import type * as Port from '../port.ts'
 import { boundsOf, fromCursor, limitOf, toCursor } from '../query.ts'
 import { checkRequest, decideAppend, epochOf, missingBlob, orphan, refuseRenewal } from '../rules.ts'
 import { Bell, watchEntries } from '../watch.ts'
-import { Context, hashesOf } from './context.ts'
+import { Context, type Draft, derive, hashesOf } from './context.ts'
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock
@@ -62,22 +62,21 @@ class MemoryStore implements Port.Store {
       ...(request.inbox ?? []).map(({ key }) => key),
       ...(request.entries ?? []).flatMap(({ takes }) => takes ?? []),
     ]
-    const earlier = context?.hasAppend(request.id, request.since) ?? false
-    const facts = { head: context?.head, earlier, inbox: context?.facts(keys) ?? new Map() }
+    const earlier = context?.positionsOf(request.id, request.since) ?? []
+    const facts = {
+      head: context?.head,
+      earlier: earlier.length > 0,
+      inbox: context?.facts(keys) ?? new Map(),
+    }
     const digest = (type: string, data: object) => inboxDigest(type, encoded.get(data as never) as Encoded)
     const decision = decideAppend(request, facts, { ...this.#judge(), digestOf: digest })
     if (decision.kind === 'refused') throw decision.error
-    if (decision.kind === 'repeated') return this.#receipt(context as Context, request, 'repeated')
+    if (decision.kind === 'repeated') return this.#receipt(context as Context, request, { earlier })
     this.#checkRefs(request.key, decision.entries)
+    const drafts = decision.entries.map((entry) => this.#draft(entry, request.id, encoded))
     const written = context ?? this.#create(decision.head)
-    for (const entry of decision.entries) {
-      const text = encoded.get(entry.data) ?? encode(entry.type, entry.data)
-      if (entry.key !== undefined)
-        written.inbox.set(entry.key, { seq: entry.seq, taken: 0, digest: inboxDigest(entry.type, text) })
-      this.#write(written, entry, { encoded: text, append: request.id })
-    }
-    written.head = decision.head
-    return this.#receipt(written, request, 'new')
+    this.#write(written, drafts, decision.head)
+    return this.#receipt(written, request, { written: decision.entries.map(({ seq }) => seq) })
   }
 
   async renew(request: Port.RenewRequest): Promise<Port.Renewal> {
@@ -224,8 +223,9 @@ class MemoryStore implements Port.Store {
     const parentBase = lineageOf(parent?.line() ?? []).base?.mark.upTo ?? 0
     const facts = { parent: parent?.head, child: this.#find(request.child)?.head, parentBase }
     const entry = forkEntry(request, facts, this.#clock.now())
+    const draft = this.#draft(entry)
     const child = this.#create(forkHead(request, entry), parent)
-    this.#write(child, entry, { encoded: encode(entry.type, entry.data), append: '' })
+    this.#write(child, [draft], child.head)
     const { seq, at } = entry
     return {
       first: seq,
@@ -246,14 +246,13 @@ class MemoryStore implements Port.Store {
     const kept = context?.forkPoint(this.#contexts.values()) ?? 0
     const entry = baseEntry(request, { head: context?.head, forkedAt, needed, kept }, this.#clock.now())
     if (context === undefined || entry === undefined) return { deleted: 0, base: context?.head.base ?? 0 }
-    this.#write(context, entry, { encoded: encode(entry.type, entry.data), append: '' })
+    this.#write(context, [this.#draft(entry)], advanceHead(context.head, entry))
     context.bases.push({ upTo: request.upTo, seq: entry.seq, kept })
-    context.head = advanceHead(context.head, entry)
     const gone = [...context.rows.values()].filter(
       ({ envelope: { seq, type } }) => seq <= request.upTo && seq > kept && type !== 'base',
     )
     const hashes = gone.flatMap(hashesOf)
-    for (const { envelope } of gone) context.rows.delete(envelope.seq)
+    for (const row of gone) context.drop(row)
     this.#dropBlobs(request.key, hashes)
     return { deleted: gone.length, base: context.head.base }
   }
@@ -288,12 +287,13 @@ class MemoryStore implements Port.Store {
       mark.seq === 0 ? undefined : context.entry(mark.seq, this.#blob(key)),
       entries,
     )
+    const derived = entries.flatMap((entry) => derive(entry, this.#derivations))
     for (const [index, rows] of context.derived)
       context.derived.set(
         index,
         rows.filter(({ seq }) => seq <= mark.upTo),
       )
-    for (const entry of entries) context.derive(entry, this.#derivations)
+    context.addDerived(derived)
     if (head === undefined || sameHead(head, context.head)) return { repaired: false, head: context.head }
     context.head = head
     return { repaired: true, head }
@@ -334,39 +334,44 @@ class MemoryStore implements Port.Store {
       if (!blobs.has(hash)) throw missingBlob(hash, key)
   }
 
-  #write(context: Context, entry: Entry, { encoded, append }: { encoded: Encoded; append: string }): void {
-    for (const [hash, bytes] of encoded.blobs) this.#blobsOf(context.head.key).set(hash, bytes)
-    context.write(entry, encoded, append)
-    context.derive(entry, this.#derivations)
-    this.#bell.ring(keyText(context.head.key))
+  /** All that can fail about an entry happens here, before anything is written. */
+  #draft(entry: Entry, append = '', known?: EncodedData): Draft {
+    const encoded = known?.get(entry.data) ?? encode(entry.type, entry.data)
+    return { entry, encoded, append, derived: derive(entry, this.#derivations) }
   }
 
-  #receipt(context: Context, request: Port.AppendRequest, kind: 'new' | 'repeated'): Port.Receipt {
-    const { id, since, key } = request
-    const written = [...context.rows.values()].filter(
-      ({ append, envelope }) => append === id && envelope.seq > since,
-    )
-    const entries = written.map(({ envelope }) => context.entry(envelope.seq, this.#blob(key)) as Entry)
-    const first = entries[0]?.seq ?? context.head.seq + 1
-    const last = entries.at(-1)?.seq ?? context.head.seq
-    const at = entries[0]?.at ?? context.head.at
+  #write(context: Context, drafts: readonly Draft[], head: Port.Head): void {
+    const blobs = this.#blobsOf(head.key)
+    for (const draft of drafts) {
+      for (const [hash, bytes] of draft.encoded.blobs) blobs.set(hash, bytes)
+      context.write(draft)
+    }
+    context.head = head
+    this.#bell.ring(keyText(head.key))
+  }
+
+  #receipt(
+    context: Context,
+    request: Port.AppendRequest,
+    { earlier, written = earlier ?? [] }: { earlier?: readonly number[]; written?: readonly number[] },
+  ): Port.Receipt {
+    const entries = written.map((seq) => context.entry(seq, this.#blob(request.key)) as Entry)
+    const { seq, at } = context.head
     return {
-      first,
-      last,
-      at,
+      first: entries[0]?.seq ?? seq + 1,
+      last: entries.at(-1)?.seq ?? seq,
+      at: entries[0]?.at ?? at,
       epoch: epochOf(request, entries, context.head),
       entries,
-      inbox: this.#pending(context, since),
-      repeated: kind === 'repeated',
+      inbox: this.#pending(context, request.since),
+      repeated: earlier !== undefined,
     }
   }
 
   #pending(context: Context | undefined, since: number): Entry[] {
-    if (context === undefined || context.head.pending === 0) return []
-    const waiting = [...context.inbox.values()]
-      .filter(({ taken, seq }) => taken === 0 && seq > since)
-      .sort((a, b) => a.seq - b.seq)
-    return waiting.map(({ seq }) => context.entry(seq, this.#blob(context.head.key)) as Entry)
+    if (context === undefined) return []
+    const waiting = [...context.untaken.keys()].filter((seq) => seq > since)
+    return waiting.map((seq) => context.entry(seq, this.#blob(context.head.key)) as Entry)
   }
 
   #blobsOf({ tenant, actor }: Owner): Map<string, Uint8Array> {

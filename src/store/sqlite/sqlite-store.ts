@@ -23,7 +23,9 @@ import { checkRequest, refuseRenewal } from '../rules.ts'
 import { Bell, watchEntries } from '../watch.ts'
 import { backupFile } from './copy.ts'
 import { Database } from './database.ts'
+import { catchUp, freshRows, lagging, setName } from './derived.ts'
 import { pendingInbox } from './inbox.ts'
+import { prune, sweep } from './prune.ts'
 import * as reader from './reader.ts'
 import { rebuild } from './repair.ts'
 import { type ContextRow, findContext } from './rows.ts'
@@ -50,7 +52,10 @@ export interface SqliteStoreOptions {
 
 export interface SqliteStore extends Port.Store {
   readonly path: string
-  /** Copies the whole file as of one moment, while everything goes on. The target must not exist. */
+  /**
+   * Copies the whole file as of one moment, while everything goes on. The target must not exist (`exists`); until the
+   * copy is complete it is called `<target>.partial-…`.
+   */
   backup(target: string): Promise<void>
   /**
    * Rewrites the file so that nothing of what was erased is left in the unused parts of its pages, where SQLite may
@@ -82,9 +87,9 @@ class FileStore implements SqliteStore {
     checkOptions(options)
     this.path = path
     this.#pollMs = pollMs
-    this.#db = new Database(path, { synchronous, readOnly, busyMs, maxBytes })
     const derivations = [...STANDARD_DERIVATIONS, ...(options.derivations ?? [])]
-    const derivedBy = derivations.map(({ index }) => index).join(' ')
+    const derivedBy = setName(derivations)
+    this.#db = new Database(path, { synchronous, readOnly, busyMs, maxBytes })
     this.#desk = { db: this.#db, judge: () => ({ now: clock.now(), liveness }), derivations, derivedBy }
   }
 
@@ -148,7 +153,7 @@ class FileStore implements SqliteStore {
     })
   }
 
-  async *watch(key: ContextKey, options?: Port.WatchOptions): AsyncGenerator<Entry> {
+  watch(key: ContextKey, options?: Port.WatchOptions): AsyncIterable<Entry> {
     const read = async (from: number, limit: number) => {
       try {
         if ((await this.head(key))?.status === 'erased') return { entries: [], ended: true }
@@ -159,13 +164,12 @@ class FileStore implements SqliteStore {
       }
     }
     // A watch that begins on a closed store is refused; one that the closing meets ends.
-    await this.head(key)
-    this.#startPolling()
-    try {
-      yield* watchEntries({ bell: this.#bell, key: keyText(key), read }, options)
-    } finally {
-      this.#stopPolling()
+    const open = async () => {
+      await this.head(key)
+      this.#startPolling()
     }
+    const close = () => this.#stopPolling()
+    return watchEntries({ bell: this.#bell, key: keyText(key), read, open, close }, options)
   }
 
   async list(query: Port.ListQuery): Promise<Port.ListPage> {
@@ -218,9 +222,15 @@ class FileStore implements SqliteStore {
 
   async prune(request: Port.PruneRequest): Promise<Port.PruneReceipt> {
     this.#check(request.key)
-    const receipt = await this.#db.write(() => writer.prune(this.#desk, request))
+    let slice = await this.#db.write(() => prune(this.#desk, request))
     this.#bell.ring(keyText(request.key))
-    return receipt
+    const { base, context } = slice
+    let { deleted } = slice
+    while (slice.more && !this.#closed) {
+      slice = await this.#db.write(() => sweep(this.#db, context))
+      deleted += slice.deleted
+    }
+    return { deleted, base }
   }
 
   async erase(key: ContextKey): Promise<number> {
@@ -268,7 +278,7 @@ class FileStore implements SqliteStore {
   #view(key: ContextKey, indexed: boolean): reader.View | undefined {
     const context = findContext(this.#db, key)
     if (context === undefined) return undefined
-    const fresh = indexed && this.#db.readOnly ? writer.freshRows(this.#desk, context) : []
+    const fresh = indexed && this.#db.readOnly ? freshRows(this.#desk, context) : []
     return reader.viewOf(this.#db, context, fresh)
   }
 
@@ -276,9 +286,9 @@ class FileStore implements SqliteStore {
     if (this.#db.readOnly) return
     const behind = await this.#db.read(() => {
       const context = findContext(this.#db, key)
-      return context !== undefined && writer.lagging(this.#desk, context).length > 0
+      return context !== undefined && lagging(this.#desk, context).length > 0
     })
-    if (behind) await this.#db.write(() => writer.catchUp(this.#desk, key))
+    if (behind) await this.#db.write(() => catchUp(this.#desk, key))
   }
 
   #startPolling(): void {

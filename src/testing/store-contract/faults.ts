@@ -3,7 +3,7 @@
  * exactly once all the same (R5).
  */
 import assert from 'node:assert/strict'
-import type { AppendRequest, Receipt, Store } from '../../store/index.ts'
+import type { AppendRequest, Derivation, Receipt, Store } from '../../store/index.ts'
 import { persist } from '../../store/index.ts'
 import { type Fault, faultyStore } from '../faulty-store.ts'
 import { headIsRebuilt, inTime, keys, lines, refused } from './assertions.ts'
@@ -11,6 +11,16 @@ import { type ContractCase, subject } from './contract.ts'
 import { input, keyOf, note, Talk, turnStart } from './talk.ts'
 
 const CLAIM = { claim: { driver: 'd1', leaseMs: 1000 } }
+
+const UNBEARABLE = 'unbearable'
+
+const PICKY: Derivation = {
+  index: 'picky',
+  rows: ({ key }) => {
+    if (key === UNBEARABLE) throw new Error('This derivation cannot bear it.')
+    return key === undefined ? [] : [{ key, value: {} }]
+  },
+}
 
 export const faultCases: readonly ContractCase[] = subject('faults', {
   'an append that failed before it was written is written once (R5)': async (trial) => {
@@ -146,6 +156,26 @@ export const faultCases: readonly ContractCase[] = subject('faults', {
     await talk.claim({ driver: 'd2' })
     go()
     await inTime(late, 'the refusal')
+  },
+
+  'an append whose derived rows cannot be computed leaves nothing behind (R5)': async (trial) => {
+    const store = await trial.open({ derivations: [PICKY] })
+    const talk = new Talk(store, keyOf())
+    const failed = () => assert.rejects(talk.append({ inbox: [input('a'), input(UNBEARABLE)] }))
+    await failed()
+    assert.deepEqual([await store.head(talk.key), await talk.read()], [undefined, []])
+    await talk.post('b')
+    const head = await talk.head()
+    await failed()
+    assert.deepEqual([await talk.head(), lines(await talk.read())], [head, ['1 input']])
+    assert.deepEqual(keys(await store.inbox(talk.key)), ['b'])
+    assert.deepEqual(
+      (await store.lookup(talk.key, { index: PICKY.index })).map(({ key }) => key),
+      ['b'],
+    )
+    await talk.post('a')
+    assert.deepEqual(keys(await store.read(talk.key)), ['b', 'a'])
+    await headIsRebuilt(store, talk.key)
   },
 
   'appends of one store fail apart: each is its own request (R5)': async (trial) => {

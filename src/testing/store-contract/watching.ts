@@ -108,6 +108,23 @@ const watchFacts = subject('watch', {
     await ends(watch)
   },
 
+  'leaving a watch that waits ends it at once (R18)': async (trial) => {
+    const talk = await trial.talk()
+    await talk.post('a')
+    const [begun, old] = [talk.store.watch(talk.key), talk.store.watch(talk.key, { since: 1 })]
+    const [left, waited] = [begun[Symbol.asyncIterator](), old[Symbol.asyncIterator]()]
+    await take(left, 1)
+    const waiting = [ends(left), ends(waited)]
+    await sleep(10)
+    for (const watch of [left, waited]) {
+      assert.ok(watch.return !== undefined, 'a watch can be left')
+      const { done } = await inTime(watch.return(), 'the end of return()', 1000)
+      assert.equal(done, true)
+      await inTime(ends(watch), 'the end of a watch that was left', 1000)
+    }
+    await inTime(Promise.all(waiting), 'the end of what waited', 1000)
+  },
+
   'one watcher ends and the others go on (R18)': async (trial) => {
     const talk = await trial.talk()
     const control = new AbortController()
