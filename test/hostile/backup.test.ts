@@ -1,9 +1,9 @@
 /** Copies of a file that is in use: of one moment, whole, and never in the place of something else. */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { checkSqlite, type SqliteStore, sqliteStore } from '../../src/store/sqlite/index.ts'
+import { checkSqlite, type SqliteStore, salvageSqlite, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { errorOf, SQLITE_MODULE, workplace } from './kit.ts'
 import { fill, survey } from './library.ts'
 import { keyOf, OWNER, post } from './talk.ts'
@@ -115,7 +115,35 @@ describe('a backup', () => {
     await store.close()
   })
 
-  it('that is interrupted leaves only a .partial, and the next one is not misled by it', async () => {
+  it('leaves a file alone that is called as its own might be', async () => {
+    const store = sqliteStore(place.path())
+    await post(store, keyOf('c'), 'x')
+    const target = place.path('copy.db')
+    const names = ['.partial', '.partial-journal', '.partial-wal', '.wreck'].map((end) => target + end)
+    for (const name of names) writeFileSync(name, 'mine')
+    await store.backup(target)
+    await store.close()
+    await salvageSqlite(target, join(dirname(target), 'copy'))
+    expect(names.map((name) => readFileSync(name, 'utf8'))).toEqual(names.map(() => 'mine'))
+    const made = readdirSync(dirname(target)).filter((name) => !/db-(wal|shm)$/.test(name))
+    expect(made).toHaveLength(names.length + 2)
+  })
+
+  it('to one target wins once, however many are made at the same time', async () => {
+    const store = sqliteStore(place.path())
+    await store.putBlob(OWNER, Buffer.alloc(3_000_000, 'x'))
+    await post(store, keyOf('c'), 'x')
+    const target = place.path('copy.db')
+    const results = await Promise.allSettled([1, 2, 3].map(() => store.backup(target)))
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    const refused = results.filter(({ status }) => status === 'rejected')
+    expect(refused).toMatchObject([{ reason: { code: 'exists' } }, { reason: { code: 'exists' } }])
+    expect(readdirSync(dirname(target))).toEqual(['copy.db'])
+    expect(await flaws(target, new Map([['c', 1]]))).toEqual([])
+    await store.close()
+  })
+
+  it('that is interrupted leaves only a file of its own name, and the next one is not misled by it', async () => {
     const path = place.path()
     const store = sqliteStore(path, { synchronous: 'NORMAL' })
     await store.putBlob(OWNER, Buffer.alloc(60_000_000, 'x'))
@@ -131,15 +159,14 @@ describe('a backup', () => {
       { args: [path, copy] },
     )
     expect(await child.next()).toBe('going')
-    while ((statSync(`${copy}.partial`, { throwIfNoEntry: false })?.size ?? 0) === 0 && !existsSync(copy))
-      await sleep(1)
+    const partial = () => readdirSync(dirname(copy)).some((name) => name.startsWith('copy.db.partial-'))
+    while (!partial() && !existsSync(copy)) await sleep(1)
     await child.kill()
     expect(existsSync(copy)).toBe(false)
     const left = readdirSync(dirname(copy))
     expect(left.every((name) => name.startsWith(`${basename(copy)}.partial`))).toBe(true)
-    writeFileSync(`${copy}.partial-journal`, 'an old journal')
     await store.backup(copy)
-    expect(readdirSync(dirname(copy))).toEqual(['copy.db'])
+    expect(readdirSync(dirname(copy)).toSorted()).toEqual([...left, 'copy.db'].toSorted())
     expect(await flaws(copy, new Map([['c', 1]]))).toEqual([])
     await store.close()
   })

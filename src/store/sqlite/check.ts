@@ -85,6 +85,7 @@ class Check {
     await this.#try('inbox', key, () => pendingInbox(this.#db, context, 0))
     await this.#rows('inbox', 'key, seq, taken, digest', context)
     await this.#rows('derived', 'idx, key, seq, value', context)
+    await this.#rows('derived_upto', 'idx, seq', context)
     await this.#rows('snapshot', 'format, seq, state', context)
     const view = await this.#try('head', key, () => viewOf(this.#db, context))
     if (view === undefined) return 0
@@ -134,11 +135,11 @@ class Check {
   }
 
   async #rows(
-    table: 'inbox' | 'derived' | 'snapshot',
+    table: 'inbox' | 'derived' | 'derived_upto' | 'snapshot',
     columns: string,
     { id, head }: ContextRow,
   ): Promise<void> {
-    const kind = table === 'derived' ? 'index' : table
+    const kind = table === 'derived' || table === 'derived_upto' ? 'index' : table
     await this.#try(kind, head.key, () => {
       for (const row of this.#db.all(`SELECT ${columns}, crc FROM ${table} WHERE context = ?`, id))
         if (!isSealed(row, id))

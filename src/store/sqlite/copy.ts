@@ -1,6 +1,7 @@
 /** Copies of a whole file: made under another name, and given their own only when they are complete. */
-import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import { backup } from 'node:sqlite'
+import { systemIds } from '../../base/index.ts'
 import { HoldfastError } from '../../protocol/index.ts'
 import { openFile } from './open.ts'
 import { translate } from './trouble.ts'
@@ -20,13 +21,14 @@ export async function backupFile(path: string, target: string): Promise<void> {
   })
 }
 
-/** Lets `fill` make a file under a provisional name. What exists already is never replaced. */
+/**
+ * Lets `fill` make a file under a provisional name. What exists already is never replaced: of several calls with one
+ * target at once, one wins. A process that is killed leaves its `<target>.partial-…` behind, for people to remove.
+ */
 export async function makeFile(target: string, fill: (partial: string) => Promise<void>): Promise<void> {
   if (existsSync(target)) throw exists(target)
-  const partial = `${target}.partial`
+  const partial = ownName(target, 'partial')
   try {
-    // A journal that an interrupted attempt left behind would be played back into the new file.
-    removeFile(partial)
     await fill(partial)
     appear(partial, target)
   } catch (error) {
@@ -40,13 +42,34 @@ export function removeFile(path: string): void {
   for (const side of ['', '-journal', '-wal', '-shm']) rmSync(`${path}${side}`, { force: true })
 }
 
-function appear(partial: string, target: string): void {
+/** A name beside a target that no other call uses, and no file of somebody else's has. */
+export function ownName(target: string, what: string): string {
+  return `${target}.${systemIds.next(`${what}-${process.pid}`)}`
+}
+
+/** Gives a file its name, unless there is one of that name: then it throws `exists`. */
+export function appear(partial: string, target: string): void {
   try {
     linkSync(partial, target)
-    rmSync(partial)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw exists(target)
+    return appearWithoutLink(partial, target)
+  }
+  rmSync(partial)
+}
+
+/** Where there are no hard links, the name is reserved first: a rename alone would replace what has it. */
+function appearWithoutLink(partial: string, target: string): void {
+  try {
+    closeSync(openSync(target, 'wx'))
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? exists(target) : error
+  }
+  try {
     renameSync(partial, target)
+  } catch (error) {
+    rmSync(target, { force: true })
+    throw error
   }
 }
 

@@ -218,12 +218,26 @@ export function listContexts(db: Database, query: Port.ListQuery): Port.ListPage
   if (cursor !== undefined) wheres.push(['(c.active_at, c.id) < (?, ?)', [cursor.activeAt, cursor.id]])
   const where = wheres.map(([sql]) => sql).join(' AND ')
   const sql = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE ${where} ORDER BY c.active_at DESC, c.id DESC LIMIT ?`
-  const rows = db.all(sql, ...wheres.flatMap(([, values]) => values), limit + 1).map(toContextRow)
+  const values = wheres.flatMap(([, cells]) => cells)
+  const rows = intactRows((count) => db.all(sql, ...values, count), limit + 1)
   const last = rows.length > limit ? rows[limit - 1] : undefined
   const heads = rows.slice(0, limit).map(({ head }) => head)
   return last === undefined
     ? { heads }
     : { heads, next: toCursor({ activeAt: last.head.activeAt, id: last.id }) }
+}
+
+/**
+ * The first rows that are intact: one damaged conversation must not hide all the others, and whoever asks for it hears
+ * of the damage. More are read in place of the damaged ones, because a page may not end at what cannot be trusted.
+ */
+function intactRows(read: (count: number) => Cell[][], wanted: number): ContextRow[] {
+  for (let count = wanted; ; ) {
+    const rows = read(count)
+    const intact = rows.flatMap((row) => unlessDamaged(() => toContextRow(row)) ?? [])
+    if (intact.length >= wanted || rows.length < count) return intact.slice(0, wanted)
+    count = wanted + rows.length - intact.length
+  }
 }
 
 function hasManyNames(db: Database, { tenant, actor }: Owner, bounds: readonly Cell[]): boolean {
@@ -236,6 +250,7 @@ const OPEN = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.status = 'running
 const WAKING = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.wake_at <= ? ORDER BY c.active_at`
 
 export function dueContexts(db: Database, judge: LeaseJudge, limit: number): Port.Head[] {
+  const asked = { ...judge, liveness: remembering(judge.liveness) }
   const due = new Map<number, Port.Head>()
   for (const rows of [db.iterate(WAKING, judge.now), db.iterate(OPEN)]) {
     let found = 0
@@ -243,12 +258,22 @@ export function dueContexts(db: Database, judge: LeaseJudge, limit: number): Por
       if (found >= limit) break
       // One damaged conversation must not keep a host from all the others; whoever asks for it hears of the damage.
       const context = unlessDamaged(() => toContextRow(row))
-      if (context === undefined || !isDue(context.head, judge)) continue
+      if (context === undefined || !isDue(context.head, asked)) continue
       due.set(context.id, context.head)
       found += 1
     }
   }
   return [...due.values()].sort((a, b) => a.activeAt - b.activeAt).slice(0, limit)
+}
+
+/** To ask the system for a process is slow, and one driver has many conversations. */
+function remembering(liveness: LeaseJudge['liveness']): LeaseJudge['liveness'] {
+  const answers = new Map<string, ReturnType<LeaseJudge['liveness']>>()
+  return (driver) => {
+    const answer = answers.get(driver) ?? liveness(driver)
+    answers.set(driver, answer)
+    return answer
+  }
 }
 
 interface SegmentRead {
@@ -285,7 +310,7 @@ function readIntact(db: Database, key: ContextKey, { segment, newest, limit }: S
   return found
 }
 
-function basesOf(db: Database, { id, head }: ContextRow): BaseMark[] {
+export function basesOf(db: Database, { id, head }: ContextRow): BaseMark[] {
   const rows = db.all('SELECT up_to, seq, kept, crc FROM base WHERE context = ?', id)
   const marks = rows.map((row) => {
     const [upTo, seq, kept] = row as [number, number, number]

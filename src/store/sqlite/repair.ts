@@ -7,12 +7,13 @@ import { encode } from '../encode.ts'
 import { headFrom, sameHead } from '../history.ts'
 import type { Head } from '../port.ts'
 import type { Database } from './database.ts'
+import { derive, forgetProgress } from './derived.ts'
 import { fileEntry, unfile } from './inbox.ts'
 import { entryAt, ownEntries, unlessDamaged, unreadable } from './reader.ts'
 import { type ContextRow, contextById, findContext, insertBase, putContext, suspectContext } from './rows.ts'
 import { isSealed } from './seal.ts'
 import { Damage } from './trouble.ts'
-import { type Desk, derive } from './writer.ts'
+import type { Desk } from './writer.ts'
 
 export function rebuild(desk: Desk, key: ContextKey): { repaired: boolean; head: Head | undefined } {
   const suspect = suspectContext(desk.db, key)
@@ -63,6 +64,7 @@ function rebuildBases(db: Database, { id, head }: ContextRow): Entry | undefined
 }
 
 function dropDerived(db: Database, context: number, above: number): void {
+  forgetProgress(db, context)
   db.run('DELETE FROM derived WHERE context = ? AND seq > ?', context, above)
   for (const row of db.all('SELECT idx, key, seq, value, crc FROM derived WHERE context = ?', context)) {
     const [idx, key, seq] = row as [string, string, number]

@@ -8,8 +8,9 @@ import { type ContextKey, type Entry, type EntryData, HoldfastError, keyText } f
 import { STANDARD_DERIVATIONS } from '../derive.ts'
 import { hashOf } from '../encode.ts'
 import { newHead } from '../head.ts'
-import { makeFile } from './copy.ts'
+import { appear, makeFile, ownName } from './copy.ts'
 import { type Cell, Database } from './database.ts'
+import { setName } from './derived.ts'
 import { blobReader, readEntries, viewOf } from './reader.ts'
 import { rebuild } from './repair.ts'
 import { type ContextRow, contextById, findContext, putContext, toEntry } from './rows.ts'
@@ -40,7 +41,7 @@ export interface SalvagedConversation {
 
 /**
  * Makes the new file `to`, which must not exist, from the damaged file `from`, which no store of this process may have
- * open. Needs disk space for two copies.
+ * open. Needs disk space for two copies, which have names of their own until they are complete.
  */
 export async function salvageSqlite(from: string, to: string): Promise<SalvageReport> {
   const rest = `${to}.rest.jsonl`
@@ -48,13 +49,14 @@ export async function salvageSqlite(from: string, to: string): Promise<SalvageRe
     throw refused('exists', `${rest} exists already and was left as it is. Choose a new path`)
   if (!existsSync(from))
     throw refused('not-found', `${from} does not exist. Give the path of the damaged file`)
-  const wreck = await Wreck.open(from, `${to}.wreck`)
+  const wreck = await Wreck.open(from, ownName(to, 'wreck'))
   if (wreck === undefined)
     throw refused(
       'store-corrupt',
       `In ${from} no conversation could be found; it was left as it is. Restore a backup`,
     )
   const conversations: SalvagedConversation[] = []
+  const partialRest = ownName(to, 'rest')
   try {
     await makeFile(to, async (partial) => {
       const db = new Database(partial, {
@@ -66,18 +68,20 @@ export async function salvageSqlite(from: string, to: string): Promise<SalvageRe
       await copyBlobs(wreck, db)
       const names = wreck.names()
       for (const id of wreck.contextIds()) {
-        const found = await copyContext(db, { wreck, id, name: names.get(id), rest })
+        const found = await copyContext(db, { wreck, id, name: names.get(id), rest: partialRest })
         if (found !== undefined) conversations.push(found)
       }
       await db.close()
     })
+    if (!existsSync(partialRest)) return { conversations }
+    appear(partialRest, rest)
+    return { conversations, rest }
   } catch (error) {
-    rmSync(rest, { force: true })
+    rmSync(partialRest, { force: true })
     throw error
   } finally {
     wreck.close()
   }
-  return { conversations, ...(existsSync(rest) ? { rest } : {}) }
 }
 
 interface Find {
@@ -187,7 +191,7 @@ async function copyLive(db: Database, find: Find, { stored, key, found, live }: 
     db,
     judge: () => ({ now: 0, liveness: () => 'unknown' }),
     derivations: STANDARD_DERIVATIONS,
-    derivedBy: STANDARD_DERIVATIONS.map(({ index }) => index).join(' '),
+    derivedBy: setName(STANDARD_DERIVATIONS),
   }
   try {
     await db.write(() => {

@@ -77,6 +77,10 @@ export const MIGRATIONS: readonly Migration[] = [
         crc INTEGER NOT NULL,
         PRIMARY KEY (context, seq)
       ) STRICT, WITHOUT ROWID;
+      CREATE TABLE derived_upto (
+        context INTEGER NOT NULL, idx TEXT NOT NULL, seq INTEGER NOT NULL, crc INTEGER NOT NULL,
+        PRIMARY KEY (context, idx)
+      ) STRICT, WITHOUT ROWID;
     `,
   },
 ]

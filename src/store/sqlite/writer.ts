@@ -1,20 +1,18 @@
 /** Writing: everything here runs inside a transaction of `Database.write`. */
 import { type ContextKey, type Entry, type JsonObject, type Owner } from '../../protocol/index.ts'
-import type { Derivation } from '../derive.ts'
 import { decode, type Encoded, type EncodedData, encode, hashOf, inboxDigest } from '../encode.ts'
-import { advanceHead, newHead } from '../head.ts'
-import { baseEntry, forkEntry, forkHead } from '../history.ts'
+import { newHead } from '../head.ts'
+import { forkEntry, forkHead } from '../history.ts'
 import type { LeaseJudge } from '../lease.ts'
 import type * as Port from '../port.ts'
 import { decideAppend, epochOf, missingBlob, orphan, refuseRenewal } from '../rules.ts'
 import type { Database } from './database.ts'
+import { derive, forgetProgress, type Indexes, isCurrent } from './derived.ts'
 import { type Filing, fileEntry, inboxFacts, pendingInbox } from './inbox.ts'
-import { entryAt, type FreshRow, lineage, ownEntries, turnOf, viewOf } from './reader.ts'
+import { entryAt, lineage } from './reader.ts'
 import {
   type ContextRow,
-  contextById,
   findContext,
-  insertBase,
   insertContext,
   insertEntry,
   putContext,
@@ -25,12 +23,8 @@ import {
 import { seal } from './seal.ts'
 
 /** What every writing function needs. */
-export interface Desk {
-  readonly db: Database
+export interface Desk extends Indexes {
   readonly judge: () => LeaseJudge
-  readonly derivations: readonly Derivation[]
-  /** Names the set of derivations; another set's progress says nothing about ours. */
-  readonly derivedBy: string
 }
 
 const KEPT_SNAPSHOTS = 4
@@ -39,14 +33,16 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
   const { db } = desk
   const context = findContext(db, request.key)
   const digest = (type: string, data: object) => inboxDigest(type, encoded.get(data as never) as Encoded)
+  const earlier = context && findAppend(db, context, request)
   const facts = {
     head: context?.head,
-    earlier: hasAppend(db, context, request),
+    earlier: earlier !== undefined,
     inbox: inboxFacts(db, context, request),
   }
   const decision = decideAppend(request, facts, { ...desk.judge(), digestOf: digest })
   if (decision.kind === 'refused') throw decision.error
-  if (decision.kind === 'repeated') return repeatedReceipt(db, context as ContextRow, request)
+  if (decision.kind === 'repeated')
+    return repeatedReceipt(db, context as ContextRow, { request, ...(earlier as Stored) })
   const { head } = decision
   const texts = decision.entries.map(({ type, data }) => encoded.get(data) ?? encode(type, data))
   // Receipts and derived rows are made from what a reader will get, not from what the caller still holds.
@@ -66,9 +62,10 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
     advance(desk, target, { head, entries })
   }
   const first = (context?.head.seq ?? 0) + 1
-  const inbox = target === undefined ? [] : pendingInbox(db, { ...target, head }, request.since)
+  const last = first + entries.length - 1
+  const pending = target === undefined ? [] : pendingInbox(db, { ...target, head }, request.since)
   const at = entries[0]?.at ?? head.at
-  return { first, last: first + entries.length - 1, at, epoch: head.epoch, entries, inbox, repeated: false }
+  return { first, last, at, epoch: head.epoch, entries, inbox: pending, repeated: false }
 }
 
 /** Who of these takes this one, and what it takes that is not one of these. */
@@ -113,62 +110,10 @@ export function fork(desk: Desk, request: Port.ForkRequest): Port.Receipt {
   }
 }
 
-export function prune(desk: Desk, request: Port.PruneRequest): Port.PruneReceipt {
-  const { db } = desk
-  // Rows of the derived indexes outlive the entries that they came from, so they must all be there first.
-  const context = catchUp(desk, request.key)
-  const needed = context && oldestNeeded(db, context, request.upTo)
-  const kept = context === undefined ? 0 : forkPoint(db, context.id)
-  const facts = { head: context?.head, forkedAt: context?.forkedAt ?? 0, needed, kept }
-  const entry = baseEntry(request, facts, desk.judge().now)
-  if (context === undefined || entry === undefined) return { deleted: 0, base: context?.head.base ?? 0 }
-  writeEntry(desk, context, { entry, encoded: encode(entry.type, entry.data), append: null })
-  insertBase(db, context.id, { upTo: request.upTo, seq: entry.seq, kept })
-  advance(desk, context, { head: advanceHead(context.head, entry), entries: [entry] })
-  const gone = { context: context.id, above: kept, upTo: request.upTo }
-  dropBlobs(db, gone)
-  const sql = `DELETE FROM entry WHERE context = ? AND seq > ? AND seq <= ? AND type <> 'base'`
-  return { deleted: db.run(sql, gone.context, gone.above, gone.upTo), base: request.upTo }
-}
-
 /** Returns the keys of what is gone. Damage is no reason to keep a conversation, so no row has to be intact. */
 export function erase(desk: Desk, key: ContextKey): ContextKey[] {
   const context = suspectContext(desk.db, key)?.row
   return context === undefined || context.head.status === 'erased' ? [] : eraseTree(desk, context)
-}
-
-/** Derives what was appended by processes that keep other indexes, along the whole line; returns the row as it is then. */
-export function catchUp(desk: Desk, key: ContextKey): ContextRow | undefined {
-  const context = findContext(desk.db, key)
-  for (const link of context === undefined ? [] : lagging(desk, context)) {
-    for (const entry of ownEntries(desk.db, link, derivedUpTo(desk, link))) derive(desk, link.id, entry)
-    putContext(desk.db, { ...link, derivedSeq: link.head.seq, derivedBy: desk.derivedBy })
-  }
-  return findContext(desk.db, key)
-}
-
-function isCaughtUp({ derivedBy }: Desk, context: ContextRow): boolean {
-  return context.derivedBy === derivedBy && context.derivedSeq === context.head.seq
-}
-
-/** The contexts of a line whose derived rows are not all stored. */
-export function lagging(desk: Desk, context: ContextRow): ContextRow[] {
-  return lineage(desk.db, context)
-    .segments.map(({ id }) => contextById(desk.db, id) as ContextRow)
-    .filter((link) => !isCaughtUp(desk, link))
-}
-
-/** What `catchUp` would store, for a reader that may not write. */
-export function freshRows(desk: Desk, context: ContextRow): FreshRow[] {
-  return lagging(desk, context).flatMap((link) =>
-    [...ownEntries(desk.db, link, derivedUpTo(desk, link))]
-      .reverse()
-      .flatMap((entry) =>
-        desk.derivations.flatMap(({ index, rows }) =>
-          rows(entry).map((row) => ({ context: link.id, index, row: { ...row, seq: entry.seq } })),
-        ),
-      ),
-  )
 }
 
 export function saveSnapshot({ db }: Desk, key: ContextKey, snapshot: Port.Snapshot): void {
@@ -206,7 +151,7 @@ interface Writing extends Filing {
   readonly append: string | null
 }
 
-function writeEntry({ db }: Desk, context: ContextRow, writing: Writing): void {
+export function writeEntry({ db }: Desk, context: ContextRow, writing: Writing): void {
   const { entry, encoded } = writing
   const { id } = context
   const { key } = context.head
@@ -231,49 +176,40 @@ function useBlob(db: Database, { id, seq, blob }: { id: number; seq: number; blo
 }
 
 /** New entries are derived at once if nothing older is missing; otherwise a later lookup catches up. */
-function advance(
+export function advance(
   desk: Desk,
   context: ContextRow,
   { head, entries }: { head: Port.Head; entries: readonly Entry[] },
 ): void {
-  const upToDate = isCaughtUp(desk, context)
+  const upToDate = isCurrent(desk, context)
   if (upToDate) for (const entry of entries) derive(desk, context.id, entry)
   updateHead(desk.db, context, { head, derivedSeq: upToDate ? head.seq : context.derivedSeq })
 }
 
-export function derive({ db, derivations }: Desk, context: number, entry: Entry): void {
-  for (const { index, rows } of derivations) {
-    for (const { key, value } of rows(entry)) {
-      const put =
-        'INSERT OR REPLACE INTO derived (context, idx, key, seq, value, crc) VALUES (?, ?, ?, ?, ?, ?)'
-      const cells = [context, index, key, entry.seq, JSON.stringify(value)] as const
-      db.run(put, ...cells, seal(cells))
-    }
-  }
+/** Where an append is stored. */
+interface Stored {
+  readonly first: number
+  readonly last: number
 }
 
-/** Up to where the stored rows of the derived indexes are known to be whole. */
-function derivedUpTo({ derivedBy }: Desk, context: ContextRow): number {
-  if (context.derivedBy === derivedBy) return context.derivedSeq
-  return Math.max(context.head.base, context.forkedAt)
-}
+const BOUNDS = 'SELECT min(seq), max(seq) FROM entry WHERE context = ? AND seq > ? AND append = ?'
 
-function hasAppend(
+function findAppend(
   db: Database,
-  context: ContextRow | undefined,
+  context: ContextRow,
   { id, since }: Port.AppendRequest,
-): boolean {
-  if (context === undefined || context.head.seq <= since) return false
-  return (
-    db.get('SELECT 1 FROM entry WHERE context = ? AND seq > ? AND append = ?', context.id, since, id) !==
-    undefined
-  )
+): Stored | undefined {
+  if (context.head.seq <= since) return undefined
+  const [first, last] = db.get(BOUNDS, context.id, since, id) ?? []
+  return typeof first === 'number' ? { first, last: last as number } : undefined
 }
 
-function repeatedReceipt(db: Database, context: ContextRow, request: Port.AppendRequest): Port.Receipt {
-  const { id, since, key } = request
-  const bounds = 'SELECT min(seq), max(seq) FROM entry WHERE context = ? AND seq > ? AND append = ?'
-  const [first, last] = db.get(bounds, context.id, since, id) as [number, number]
+function repeatedReceipt(
+  db: Database,
+  context: ContextRow,
+  { request, first, last }: Stored & { readonly request: Port.AppendRequest },
+): Port.Receipt {
+  const { since, key } = request
   const positions = Array.from({ length: last - first + 1 }, (_, i) => first + i)
   const entries = positions.map((seq) => entryAt(db, key, { context: context.id, seq }))
   const epoch = epochOf(request, entries, context.head)
@@ -288,21 +224,6 @@ function parentOf(db: Database, { key, parent }: Port.Head): number | null {
   return found.id
 }
 
-function oldestNeeded(db: Database, context: ContextRow, upTo: number): number | undefined {
-  const inbox = 'SELECT min(seq) FROM inbox WHERE context = ? AND (taken = 0 OR taken > ?)'
-  const [waiting] = db.get(inbox, context.id, upTo) ?? []
-  const { status, turn } = context.head
-  const open =
-    status === 'running' || status === 'paused' ? turnOf(db, viewOf(db, context), turn)?.from : undefined
-  const positions = [waiting, open].filter((seq) => typeof seq === 'number')
-  return positions.length === 0 ? undefined : Math.min(...positions)
-}
-
-function forkPoint(db: Database, context: number): number {
-  const sql = `SELECT max(forked_at) FROM context WHERE parent = ? AND parent_kind = 'fork' AND status <> 'erased'`
-  return (db.get(sql, context)?.[0] as number | null) ?? 0
-}
-
 function eraseTree(desk: Desk, context: ContextRow): ContextKey[] {
   const { db } = desk
   const { id, head } = context
@@ -313,6 +234,7 @@ function eraseTree(desk: Desk, context: ContextRow): ContextKey[] {
     .flatMap((child) => (child === undefined ? [] : eraseTree(desk, child)))
   for (const table of ['entry', 'inbox', 'base', 'derived', 'snapshot'])
     db.run(`DELETE FROM ${table} WHERE context = ?`, id)
+  forgetProgress(db, id)
   dropBlobs(db, { context: id, above: 0, upTo: Number.MAX_SAFE_INTEGER })
   putContext(db, { ...context, head: tombstone(head, desk.judge().now), derivedSeq: head.seq })
   return [head.key, ...below]
@@ -325,7 +247,7 @@ function tombstone(head: Port.Head, now: number): Port.Head {
 }
 
 /** Forgets that a stretch of entries, its bases aside, used blobs, and deletes the blobs that nothing else uses. */
-function dropBlobs(
+export function dropBlobs(
   db: Database,
   { context, above, upTo }: { context: number; above: number; upTo: number },
 ): void {

@@ -1,0 +1,102 @@
+/**
+ * Pruning. The base is what hides entries; to delete them is housekeeping that follows, a slice per transaction, so
+ * that others get their turn. What a crash in between leaves behind nobody can read, and the next prune removes.
+ */
+import { encode } from '../encode.ts'
+import { advanceHead } from '../head.ts'
+import { baseEntry } from '../history.ts'
+import type * as Port from '../port.ts'
+import type { Database } from './database.ts'
+import { catchUp } from './derived.ts'
+import { basesOf, turnOf, viewOf } from './reader.ts'
+import { type ContextRow, contextById, insertBase } from './rows.ts'
+import { advance, type Desk, dropBlobs, writeEntry } from './writer.ts'
+
+const SLICE = 5000
+
+/** What one transaction did of a prune. */
+export interface Slice {
+  readonly context: number
+  readonly deleted: number
+  readonly base: number
+  /** There may be more to delete. */
+  readonly more: boolean
+}
+
+/** Writes the base and deletes the first slice. */
+export function prune(desk: Desk, request: Port.PruneRequest): Slice {
+  const { db } = desk
+  // Rows of the derived indexes outlive the entries that they came from, so ours must all be there first.
+  const context = catchUp(desk, request.key)
+  const needed = context && oldestNeeded(db, context, request.upTo)
+  const kept = context === undefined ? 0 : Math.max(0, ...forkPoints(db, context.id))
+  const facts = { head: context?.head, forkedAt: context?.forkedAt ?? 0, needed, kept }
+  const entry = baseEntry(request, facts, desk.judge().now)
+  if (context === undefined) return { context: 0, deleted: 0, base: 0, more: false }
+  if (entry !== undefined) {
+    writeEntry(desk, context, { entry, encoded: encode(entry.type, entry.data), append: null })
+    insertBase(db, context.id, { upTo: request.upTo, seq: entry.seq, kept })
+    advance(desk, context, { head: advanceHead(context.head, entry), entries: [entry] })
+  }
+  return sweep(db, context.id)
+}
+
+/** Deletes some of what lies below the bases of a context and is read by no fork. */
+export function sweep(db: Database, id: number): Slice {
+  const context = contextById(db, id)
+  if (context === undefined || context.head.status === 'erased')
+    return { context: id, deleted: 0, base: context?.head.base ?? 0, more: false }
+  let deleted = 0
+  for (const stretch of hidden(db, context)) {
+    deleted += deleteSome(db, { ...stretch, context: id, limit: SLICE - deleted })
+    if (deleted === SLICE) break
+  }
+  return { context: id, deleted, base: context.head.base, more: deleted === SLICE }
+}
+
+interface Stretch {
+  readonly above: number
+  readonly upTo: number
+}
+
+/**
+ * Forks that were there when a base was made are below its `kept`, and later ones cannot be made below the base. That
+ * the forks are asked again is for the case that one of the two is ever not so.
+ */
+function hidden(db: Database, context: ContextRow): Stretch[] {
+  const forks = forkPoints(db, context.id)
+  const stretches: Stretch[] = []
+  const marks = basesOf(db, context).toSorted((a, b) => b.upTo - a.upTo)
+  for (const { upTo, kept } of marks) {
+    const above = Math.max(kept, ...forks.filter((at) => at < upTo))
+    const covered = stretches.some((other) => other.above <= above && upTo <= other.upTo)
+    if (above < upTo && !covered) stretches.push({ above, upTo })
+  }
+  return stretches
+}
+
+function deleteSome(
+  db: Database,
+  { context, above, upTo, limit }: Stretch & { readonly context: number; readonly limit: number },
+): number {
+  const range = `FROM entry WHERE context = ? AND seq > ? AND seq <= ? AND type <> 'base'`
+  const beyond = db.get(`SELECT seq ${range} ORDER BY seq LIMIT 1 OFFSET ?`, context, above, upTo, limit)
+  const last = beyond === undefined ? upTo : (beyond[0] as number) - 1
+  dropBlobs(db, { context, above, upTo: last })
+  return db.run(`DELETE ${range}`, context, above, last)
+}
+
+function oldestNeeded(db: Database, context: ContextRow, upTo: number): number | undefined {
+  const inbox = 'SELECT min(seq) FROM inbox WHERE context = ? AND (taken = 0 OR taken > ?)'
+  const [waiting] = db.get(inbox, context.id, upTo) ?? []
+  const { status, turn } = context.head
+  const open =
+    status === 'running' || status === 'paused' ? turnOf(db, viewOf(db, context), turn)?.from : undefined
+  const positions = [waiting, open].filter((seq) => typeof seq === 'number')
+  return positions.length === 0 ? undefined : Math.min(...positions)
+}
+
+function forkPoints(db: Database, context: number): number[] {
+  const sql = `SELECT DISTINCT forked_at FROM context WHERE parent = ? AND parent_kind = 'fork' AND status <> 'erased'`
+  return db.all(sql, context).map(([at]) => at as number)
+}
