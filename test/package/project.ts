@@ -36,8 +36,10 @@ export function pack(folder: string): Packed {
 export function install(folder: string, tarball: string): void {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', tarball], folder)
-  for (const file of ['probe.ts', 'contract.ts', 'tsconfig.json'])
+  for (const file of ['probe.ts', 'contract.ts'])
     cpSync(join('test/package/consumer', file), join(folder, file))
+  // Under its own name only there: here it would hide the project's, and with it where `holdfast` is found.
+  cpSync('test/package/consumer/tsconfig.consumer.json', join(folder, 'tsconfig.json'))
 }
 
 /** Imports an entry in a fresh process of the given Node. */
