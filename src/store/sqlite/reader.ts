@@ -246,13 +246,14 @@ function hasManyNames(db: Database, { tenant, actor }: Owner, bounds: readonly C
 }
 
 const MANY_NAMES = 1000
-const OPEN = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.status = 'running' OR c.pending > 0 ORDER BY c.active_at`
+const RUNNING = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.status = 'running' AND c.status <> 'idle' ORDER BY c.active_at`
+const PENDING = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.pending > 0 ORDER BY c.active_at`
 const WAKING = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.wake_at <= ? ORDER BY c.active_at`
 
 export function dueContexts(db: Database, judge: LeaseJudge, limit: number): Port.Head[] {
   const asked = { ...judge, liveness: remembering(judge.liveness) }
   const due = new Map<number, Port.Head>()
-  for (const rows of [db.iterate(WAKING, judge.now), db.iterate(OPEN)]) {
+  for (const rows of [db.iterate(WAKING, judge.now), db.iterate(RUNNING), db.iterate(PENDING)]) {
     let found = 0
     for (const row of rows) {
       if (found >= limit) break

@@ -31,9 +31,9 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX context_by_name ON context (name, actor, tenant);
       CREATE INDEX context_by_activity ON context (tenant, actor, active_at, id);
-      CREATE INDEX context_by_status ON context (tenant, actor, status, active_at, id) WHERE status <> 'idle';
+      CREATE INDEX context_by_status ON context (status, tenant, actor, active_at, id) WHERE status <> 'idle';
       CREATE INDEX context_by_parent ON context (parent, active_at, id) WHERE parent IS NOT NULL;
-      CREATE INDEX context_open ON context (active_at) WHERE status = 'running' OR pending > 0;
+      CREATE INDEX context_pending ON context (active_at) WHERE pending > 0;
       CREATE INDEX context_wake ON context (wake_at) WHERE wake_at IS NOT NULL;
 
       CREATE TABLE entry (
