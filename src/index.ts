@@ -2,6 +2,7 @@
 export { processIdentity, systemIds } from './base/index.ts'
 export type { Session } from './journal/index.ts'
 export {
+  clearContext,
   fold,
   forkContext,
   loadSession,

@@ -2,9 +2,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
-import { forkContext } from './history.ts'
+import { clearContext, forkContext } from './history.ts'
 import { loadSession } from './load.ts'
 import { positionOf } from './session.ts'
+import { transcript } from './transcript.ts'
 
 const key = { tenant: 't', actor: 'a', contextId: 'c' }
 const principal = { tenant: 't', actor: 'a' }
@@ -69,5 +70,32 @@ describe('a position', () => {
       activeAt: at,
     })
     expect(positionOf(await loadSession(store, key))).toMatchObject({ running: false, outcome: 'limit' })
+  })
+})
+
+describe('a clear', () => {
+  const claim = { driver: 'd', leaseMs: 1000 }
+  const begin = (turn: number) => [{ type: 'turn.start', turn, takes: ['m'], data: { principal } }]
+
+  it('forgets what was said and leaves the conversation free, with its entries', async () => {
+    const inbox = [{ type: 'input', key: 'm', data: { message: 'Hello' } }] as const
+    const end = { type: 'turn.end', turn: 2, data: { outcome: 'stop', usage: {}, durationMs: 1 } }
+    await store.append({ key, id: 'b', since: 3, inbox, claim, entries: [...begin(2), end] })
+    expect(transcript(await store.read(key))).toEqual([{ role: 'user', content: 'Hello' }])
+    const { entries } = await clearContext(store, key, 'a new subject')
+    expect(entries.map(({ seq, type }) => `${seq} ${type}`)).toEqual(['8 claim', '9 clear', '10 release'])
+    expect(transcript(await store.read(key))).toEqual([])
+    expect((await loadSession(store, key)).window).toEqual({ from: 10, messages: 0 })
+    expect(await store.head(key)).toMatchObject({ seq: 10, status: 'idle', turn: 2 })
+    expect((await store.head(key))?.lease).toBe(undefined)
+  })
+
+  it('waits for an open turn to end, and needs a conversation', async () => {
+    const inbox = [{ type: 'input', key: 'm', data: { message: 'Hello' } }] as const
+    await store.append({ key, id: 'b', since: 3, inbox, claim, entries: begin(2) })
+    await expect(clearContext(store, key)).rejects.toMatchObject({ code: 'in-use', retry: 'later' })
+    await expect(clearContext(store, { ...key, contextId: 'none' })).rejects.toMatchObject({
+      code: 'not-found',
+    })
   })
 })

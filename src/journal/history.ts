@@ -1,6 +1,7 @@
-/** Fork and prune with the fold's help (R15): a store needs to be told where the conversation stood. */
+/** Fork, clear and prune (R15). With the fold's help: a store needs to be told where the conversation stood. */
+import { processIdentity, systemIds } from '../base/index.ts'
 import { type ContextKey, HoldfastError, keyText } from '../protocol/index.ts'
-import type { PruneReceipt, Receipt, Store } from '../store/index.ts'
+import { type PruneReceipt, persist, type Receipt, type Store } from '../store/index.ts'
 import { isKnown } from './format.ts'
 import { loadSession } from './load.ts'
 import { positionOf, type Session, stillOpen } from './session.ts'
@@ -18,6 +19,27 @@ export async function forkContext(
     throw new HoldfastError('not-found', { message: `${keyText(parent)} has no entries to fork from.` })
   const child = { ...parent, contextId: to.contextId }
   return store.fork({ parent, child, at: to.at ?? session.seq, position: positionOf(session) })
+}
+
+/**
+ * Forgets what was said, for prompts and transcripts; the journal keeps it. Rejects with `in-use` while a turn is open,
+ * and with `owned` or `moved` if somebody begins one meanwhile.
+ */
+export async function clearContext(store: Store, key: ContextKey, reason?: string): Promise<Receipt> {
+  const head = await store.head(key)
+  if (head === undefined)
+    throw new HoldfastError('not-found', { message: `There is no conversation ${keyText(key)}.` })
+  if (head.status === 'running' || head.status === 'paused') throw turnOpen(key, head.turn)
+  return persist(store, {
+    key,
+    id: systemIds.next('append'),
+    since: head.seq,
+    claim: { driver: `${processIdentity()}#clear`, leaseMs: 10_000 },
+    entries: [
+      { type: 'clear', turn: 0, data: { reason } },
+      { type: 'release', turn: 0, data: { reason: 'cleared' } },
+    ],
+  })
 }
 
 /**
@@ -82,4 +104,12 @@ async function firstEntryOf(store: Store, key: ContextKey, turn: number): Promis
   if (turn < 1) return 1
   const entries = await store.read(key, { turn, limit: 1 })
   return entries[0]?.seq ?? 1
+}
+
+function turnOpen(key: ContextKey, turn: number): HoldfastError {
+  return new HoldfastError('in-use', {
+    message: `Turn ${turn} of ${keyText(key)} is open. Let it end, or cancel it, before you clear the conversation.`,
+    retry: 'later',
+    details: { contextId: key.contextId, turn },
+  })
 }

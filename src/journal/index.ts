@@ -1,6 +1,6 @@
 /** The journal's meaning: fold, transcript, window, fork and prune. Pure functions first; those with a store take it as an argument. */
 export { fold, messageCount } from './fold.ts'
-export { forkContext, pruneContext } from './history.ts'
+export { clearContext, forkContext, pruneContext } from './history.ts'
 export { loadSession, saveSession } from './load.ts'
 export type { Call, OpenTurn, Request, Session, Totals } from './session.ts'
 export { newSession, positionOf, SESSION_FORMAT } from './session.ts'
