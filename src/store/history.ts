@@ -1,4 +1,4 @@
-/** Fork, prune and rebuild (R6, R15): the decisions that all stores share. */
+/** Fork, prune, erase and rebuild (R6, R15), and how many snapshots to keep: the decisions that all stores share. */
 import {
   type ContextKey,
   ENTRY_FORMAT,
@@ -10,8 +10,11 @@ import {
   type Position,
 } from '../protocol/index.ts'
 import { advanceHead, headAt, newHead } from './head.ts'
-import type { ForkRequest, Head, PruneRequest } from './port.ts'
+import type { ForkRequest, Head, PruneRequest, Receipt } from './port.ts'
 import { erased } from './rules.ts'
+
+/** A fork at a recent point finds one that is not newer than that. */
+export const KEPT_SNAPSHOTS = 4
 
 /** The first entry of a fork, or a refusal thrown. `parentBase` is where the parent's readable past begins. */
 export function forkEntry(request: ForkRequest, heads: ForkFacts, now: number): Entry {
@@ -44,6 +47,18 @@ export interface ForkFacts {
 export function forkHead(request: ForkRequest, entry: Entry): Head {
   const head = advanceHead(headAt(request.child, request.at, request.position), entry)
   return { ...head, parent: { contextId: request.parent.contextId, kind: 'fork', at: request.at } }
+}
+
+export function forkReceipt(entry: Entry, { epoch }: Head): Receipt {
+  const { seq, at } = entry
+  return { first: seq, last: seq, at, epoch, entries: [entry], inbox: [], repeated: false }
+}
+
+/** What is left of an erased context: enough to refuse every writer, and to stay below its parent. */
+export function tombstone(head: Head, now: number): Head {
+  const { key, seq, turn, epoch, createdAt, parent } = head
+  const last = { seq, turn, epoch, createdAt, base: seq, at: Math.max(now, head.at), activeAt: now }
+  return { ...newHead(key, now), ...last, status: 'erased', ...(parent && { parent }) }
 }
 
 /** The base entry, undefined if that much is pruned already, or a refusal thrown. */

@@ -8,7 +8,16 @@ export { STANDARD_DERIVATIONS, turnKey, turnRange } from './derive.ts'
 export type { Cut, Encoded, EncodedData } from './encode.ts'
 export { checksum, decode, encode, encodeRequest, hashOf, inboxDigest } from './encode.ts'
 export { advanceHead, headAt, newHead } from './head.ts'
-export { baseEntry, forkEntry, forkHead, headFrom, sameHead } from './history.ts'
+export {
+  baseEntry,
+  forkEntry,
+  forkHead,
+  forkReceipt,
+  headFrom,
+  KEPT_SNAPSHOTS,
+  sameHead,
+  tombstone,
+} from './history.ts'
 export type { LeaseJudge } from './lease.ts'
 export { isDue, isLapsed, isOwned } from './lease.ts'
 export type { BaseMark, Lineage, Link, Segment } from './lineage.ts'

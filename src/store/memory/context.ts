@@ -2,6 +2,7 @@
 import { type Entry, HoldfastError } from '../../protocol/index.ts'
 import { type Derivation, type TurnRange, turnKey, turnRange } from '../derive.ts'
 import { type Cut, decode, type Encoded, inboxDigest } from '../encode.ts'
+import { tombstone } from '../history.ts'
 import { type BaseMark, type Link, lineageOf } from '../lineage.ts'
 import type { Head, IndexRow, LookupQuery, Snapshot } from '../port.ts'
 import { byCodePoint, limitOf } from '../query.ts'
@@ -156,7 +157,6 @@ export class Context {
   }
 
   wipe(now: number): void {
-    const { key, seq, epoch, createdAt, parent, turn } = this.head
     this.rows.clear()
     this.inbox.clear()
     this.untaken.clear()
@@ -164,18 +164,7 @@ export class Context {
     this.derived.clear()
     this.bases = []
     this.snapshots = []
-    const tombstone = {
-      key,
-      seq,
-      at: Math.max(now, this.head.at),
-      turn,
-      status: 'erased',
-      epoch,
-      claims: 0,
-      pending: 0,
-      base: seq,
-    } as const
-    this.head = { ...tombstone, createdAt, activeAt: now, ...(parent === undefined ? {} : { parent }) }
+    this.head = tombstone(this.head, now)
   }
 }
 

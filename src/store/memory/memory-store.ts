@@ -15,7 +15,15 @@ import {
 import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
 import { type Encoded, type EncodedData, encode, encodeRequest, hashOf, inboxDigest } from '../encode.ts'
 import { advanceHead } from '../head.ts'
-import { baseEntry, forkEntry, forkHead, headFrom, sameHead } from '../history.ts'
+import {
+  baseEntry,
+  forkEntry,
+  forkHead,
+  forkReceipt,
+  headFrom,
+  KEPT_SNAPSHOTS,
+  sameHead,
+} from '../history.ts'
 import { isDue, type LeaseJudge } from '../lease.ts'
 import { clip, lineageOf } from '../lineage.ts'
 import type * as Port from '../port.ts'
@@ -30,8 +38,6 @@ export interface MemoryStoreOptions {
   readonly liveness?: (driver: string) => Liveness
   readonly derivations?: readonly Derivation[]
 }
-
-const KEPT_SNAPSHOTS = 4
 
 export function memoryStore(options: MemoryStoreOptions = {}): Port.Store {
   return new MemoryStore(options)
@@ -226,16 +232,7 @@ class MemoryStore implements Port.Store {
     const draft = this.#draft(entry)
     const child = this.#create(forkHead(request, entry), parent)
     this.#write(child, [draft], child.head)
-    const { seq, at } = entry
-    return {
-      first: seq,
-      last: seq,
-      at,
-      epoch: child.head.epoch,
-      entries: [entry],
-      inbox: [],
-      repeated: false,
-    }
+    return forkReceipt(entry, child.head)
   }
 
   async prune(request: Port.PruneRequest): Promise<Port.PruneReceipt> {

@@ -1,8 +1,7 @@
 /** Writing: everything here runs inside a transaction of `Database.write`. */
 import { type ContextKey, type Entry, type JsonObject, type Owner } from '../../protocol/index.ts'
 import { decode, type Encoded, type EncodedData, encode, hashOf, inboxDigest } from '../encode.ts'
-import { newHead } from '../head.ts'
-import { forkEntry, forkHead } from '../history.ts'
+import { forkEntry, forkHead, forkReceipt, KEPT_SNAPSHOTS, tombstone } from '../history.ts'
 import type { LeaseJudge } from '../lease.ts'
 import type * as Port from '../port.ts'
 import { decideAppend, epochOf, missingBlob, orphan, refuseRenewal } from '../rules.ts'
@@ -26,8 +25,6 @@ import { seal } from './seal.ts'
 export interface Desk extends Indexes {
   readonly judge: () => LeaseJudge
 }
-
-const KEPT_SNAPSHOTS = 4
 
 export function append(desk: Desk, request: Port.AppendRequest, encoded: EncodedData): Port.Receipt {
   const { db } = desk
@@ -99,15 +96,7 @@ export function fork(desk: Desk, request: Port.ForkRequest): Port.Receipt {
   writeEntry(desk, child, { entry, encoded: encode(entry.type, entry.data), append: null })
   derive(desk, child.id, entry)
   updateHead(db, child, { head, derivedSeq: entry.seq })
-  return {
-    first: entry.seq,
-    last: entry.seq,
-    at: entry.at,
-    epoch: head.epoch,
-    entries: [entry],
-    inbox: [],
-    repeated: false,
-  }
+  return forkReceipt(entry, head)
 }
 
 /** Returns the keys of what is gone. Damage is no reason to keep a conversation, so no row has to be intact. */
@@ -238,12 +227,6 @@ function eraseTree(desk: Desk, context: ContextRow): ContextKey[] {
   dropBlobs(db, { context: id, above: 0, upTo: Number.MAX_SAFE_INTEGER })
   putContext(db, { ...context, head: tombstone(head, desk.judge().now), derivedSeq: head.seq })
   return [head.key, ...below]
-}
-
-function tombstone(head: Port.Head, now: number): Port.Head {
-  const { key, seq, turn, epoch, createdAt, parent } = head
-  const last = { seq, turn, epoch, createdAt, base: seq, at: Math.max(now, head.at), activeAt: now }
-  return { ...newHead(key, now), ...last, status: 'erased', ...(parent && { parent }) }
 }
 
 /** Forgets that a stretch of entries, its bases aside, used blobs, and deletes the blobs that nothing else uses. */
