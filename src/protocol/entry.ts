@@ -41,8 +41,21 @@ export type EntryType = keyof EntryData
 
 export interface EntryData {
   // inbox: appended by anyone authorised, no effect until a driver takes it
-  input: { readonly message: UserContent; readonly principal?: Principal; readonly metadata?: JsonObject }
-  answer: { readonly requestId: string; readonly value: Json; readonly principal?: Principal }
+  /** `steer`: meant for the turn that is running. `credentials`: the sender holds some, and they are not here (R19). */
+  input: {
+    readonly message: UserContent
+    readonly principal?: Principal
+    readonly limits?: JsonObject
+    readonly metadata?: JsonObject
+    readonly steer?: true
+    readonly credentials?: true
+  }
+  answer: {
+    readonly requestId: string
+    readonly value: Json
+    readonly principal?: Principal
+    readonly credentials?: true
+  }
   cancel: { readonly turn: number; readonly reason?: string }
   'late-result': { readonly callId: string; readonly status: SettledStatus; readonly output: Json }
 
@@ -60,6 +73,8 @@ export interface EntryData {
     readonly principal: Principal
     readonly limits?: JsonObject
     readonly metadata?: JsonObject
+    /** It was asked for with credentials, which whoever drives it must have too (R19). */
+    readonly credentials?: true
   }
   take: { readonly as: 'message' | 'nothing'; readonly reason?: string }
   note: { readonly text: string; readonly from: string }
@@ -68,7 +83,10 @@ export interface EntryData {
   'model.end': {
     readonly content: readonly AssistantPart[]
     readonly finish: string
+    /** Who replied, as `provider/model`. */
+    readonly model?: string
     readonly usage?: Usage
+    /** Why there is no whole reply, and what is tried next. */
     readonly error?: JsonObject
   }
   'tool.start': {
@@ -76,24 +94,21 @@ export interface EntryData {
     readonly tool: string
     readonly args: Json
     readonly idempotencyKey: string
+    /** The same for every call of this tool with these arguments. */
+    readonly argsKey?: string
     readonly replay: ReplayClass
   }
   'tool.end': {
     readonly callId: string
     readonly status: SettledStatus
     readonly output: Json
+    /** For people; the model gets `output`. */
     readonly display?: string
+    /** What a sub-agent used on the way. */
+    readonly usage?: Usage
   }
   'tool.late': { readonly callId: string; readonly status: SettledStatus; readonly output: Json }
-  'request.start': {
-    readonly requestId: string
-    readonly kind: string
-    readonly prompt: string
-    readonly callId?: string
-    readonly schema?: JsonObject
-    readonly options?: readonly Json[]
-    readonly expiresAt?: number
-  }
+  'request.start': RequestData
   'request.end': {
     readonly requestId: string
     readonly how: 'answered' | 'expired' | 'cancelled'
@@ -105,10 +120,15 @@ export interface EntryData {
     readonly usage: Usage
     readonly durationMs: number
     readonly error?: JsonObject
+    /** Which limit, if one ended it. */
+    readonly limit?: string
     readonly wakeAt?: number
   }
+  artifact: ArtifactData
 
   // the conversation
+  /** What the owner wants to be remembered of the conversation as a whole. */
+  state: { readonly metadata: JsonObject }
   /** `kept`: how many messages after `upTo` stay in the window. */
   compact: {
     readonly upTo: number
@@ -125,6 +145,45 @@ export interface EntryData {
     readonly position: Position
     readonly session: JsonObject
   }
+}
+
+/** Something that only a person, or another program, can say. */
+export type RequestData = {
+  readonly requestId: string
+  readonly kind: string
+  readonly prompt: string
+  /** Who wants to know: `approval`, `credentials`, or the tool. */
+  readonly from?: string
+  readonly callId?: string
+  /** What the asker calls the answer. */
+  readonly name?: string
+  /** JSON Schema of the answer. */
+  readonly schema?: JsonObject
+  readonly options?: readonly Json[]
+  /** Several of the options may be chosen. */
+  readonly multiple?: true
+  readonly expiresAt?: number
+  /** What the question is about, such as the call to be approved. */
+  readonly about?: JsonObject
+}
+
+/** One change of an artifact. The content of a version is its chunks, in order. */
+export type ArtifactData = {
+  readonly artifactId: string
+  readonly kind: 'file' | 'data' | 'dataset'
+  readonly op: 'write' | 'append' | 'complete' | 'delete'
+  readonly version: number
+  /** Number of this chunk in its version, from 1 on. */
+  readonly chunk?: number
+  /** Text of a file; value of data; rows of a dataset. */
+  readonly content?: Json
+  /** Hash of the blob that holds the bytes of a binary chunk. */
+  readonly blob?: string
+  readonly bytes: number
+  readonly name?: string
+  readonly mediaType?: string
+  readonly schema?: JsonObject
+  readonly callId?: string
 }
 
 /** May an effect that was started and never settled be run again? Only if its tool says that this is safe. */
@@ -215,6 +274,8 @@ export const ENTRY_FORMAT: Readonly<Record<EntryType, number>> = {
   'request.end': 1,
   warning: 1,
   'turn.end': 1,
+  artifact: 1,
+  state: 1,
   compact: 1,
   clear: 1,
   fork: 1,

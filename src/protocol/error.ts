@@ -35,6 +35,17 @@ export type ErrorCode =
   | 'store-foreign'
   | 'store-closed'
   | 'store-failed'
+  // models, tools and agents
+  | 'missing-package'
+  | 'missing-key'
+  | 'unknown-model'
+  | 'busy'
+  | 'paused'
+  | 'shutdown'
+  | 'forbidden'
+  | 'nothing-to-continue'
+  | 'invalid-answer'
+  | 'cancelled'
 
 export interface ErrorOptions {
   /** What happened, to which id, and what to do next. */

@@ -2,6 +2,7 @@
 export type { ContextKey, Owner, Principal } from './context.ts'
 export { checkOwner, childKey, contextKey, keyText, LOCAL_OWNER, sameKey } from './context.ts'
 export type {
+  ArtifactData,
   Entry,
   EntryData,
   EntryOf,
@@ -12,11 +13,14 @@ export type {
   NewInboxEntry,
   Position,
   ReplayClass,
+  RequestData,
 } from './entry.ts'
 export { ENTRY_FORMAT, isInboxType, isProgress } from './entry.ts'
 export { shapeProblem } from './entry-shape.ts'
 export type { ErrorCode, ErrorOptions } from './error.ts'
 export { HoldfastError } from './error.ts'
+export type { DeltaData, DeltaEvent, DeltaType, EntryEvent, EntryEventOf, TurnEvent } from './event.ts'
+export { isDelta } from './event.ts'
 export type { Json, JsonObject } from './json.ts'
 export type {
   AssistantMessage,

@@ -14,6 +14,8 @@ export type UserMessage = {
 export type AssistantMessage = {
   readonly role: 'assistant'
   readonly content: readonly AssistantPart[]
+  /** Who said it, as `provider/model`. */
+  readonly model?: string
 }
 
 /** All results of one round, in the order in which the calls were asked for. */
@@ -28,6 +30,7 @@ export type AssistantPart = TextPart | ReasoningPart | ToolCallPart
 export type TextPart = {
   readonly type: 'text'
   readonly text: string
+  readonly provider?: JsonObject
 }
 
 export type FilePart = {
@@ -53,6 +56,9 @@ export type ToolCallPart = {
   readonly providerId?: string
   readonly tool: string
   readonly args: Json
+  /** Why the arguments cannot be used; `args` is then the text that the model wrote. */
+  readonly malformed?: string
+  readonly provider?: JsonObject
 }
 
 export type ToolResultPart = {

@@ -26,7 +26,10 @@ export type Usage = {
   readonly outputTokens: number
   /** The part of `inputTokens` that the provider read from its cache. */
   readonly cachedTokens: number
+  /** From a table of prices unless the provider says it. 0 where no price is known. */
   readonly costUsd: number
+  /** Some of this was not reported by the provider: a price from a table, tokens of a call that was cut off. */
+  readonly estimated?: true
 }
 
 export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 }
@@ -37,5 +40,6 @@ export function addUsage(a: Usage, b: Usage): Usage {
     outputTokens: a.outputTokens + b.outputTokens,
     cachedTokens: a.cachedTokens + b.cachedTokens,
     costUsd: a.costUsd + b.costUsd,
+    ...(a.estimated || b.estimated ? { estimated: true } : {}),
   }
 }

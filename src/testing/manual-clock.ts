@@ -1,7 +1,8 @@
-/** A clock that moves only when told to, forwards and backwards. */
-import type { Clock } from '../base/index.ts'
+/** A clock that moves only when told to, forwards and backwards. Whoever waits on it waits for `advance`. */
+import type { Clock, Timer, WaitOptions } from '../base/index.ts'
 
-export class ManualClock implements Clock {
+export class ManualClock implements Clock, Timer {
+  readonly #waits = new Set<{ readonly until: number; readonly wake: () => void }>()
   #now: number
   #elapsed = 0
 
@@ -17,10 +18,31 @@ export class ManualClock implements Clock {
     return this.#elapsed
   }
 
-  /** Time passes. */
+  wait(ms: number, { signal }: WaitOptions = {}): Promise<void> {
+    if (ms <= 0 || signal?.aborted) return Promise.resolve()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const waiting = { until: this.#elapsed + ms, wake: () => wake() }
+    const wake = () => {
+      this.#waits.delete(waiting)
+      signal?.removeEventListener('abort', wake)
+      resolve()
+    }
+    this.#waits.add(waiting)
+    signal?.addEventListener('abort', wake)
+    return promise
+  }
+
+  /** Time passes; those who waited for it are woken, the earliest first. */
   advance(ms: number): void {
     this.#now += ms
     this.#elapsed += ms
+    const due = [...this.#waits].filter(({ until }) => until <= this.#elapsed)
+    for (const { wake } of due.toSorted((a, b) => a.until - b.until)) wake()
+  }
+
+  /** How many wait for time to pass, for a test to advance only when there is something to wait for. */
+  get waiting(): number {
+    return this.#waits.size
   }
 
   /** Somebody sets the wall clock; no time passes. */

@@ -1,0 +1,52 @@
+/**
+ * What a turn streams: every entry once it is durable, and deltas in between, which are never stored (R18). Whoever
+ * leaves the deltas out misses nothing that matters.
+ */
+import type { Entry, EntryData, EntryType } from './entry.ts'
+import type { Json } from './json.ts'
+
+export type TurnEvent = EntryEvent | DeltaEvent
+
+export type EntryEvent = { readonly [T in EntryType]: EntryEventOf<T> }[EntryType]
+
+export interface EntryEventOf<T extends EntryType> extends Omit<Entry, 'seq' | 'type' | 'data' | 'v'> {
+  readonly type: T
+  readonly data: EntryData[T]
+  /** Position in the journal. Absent while the entry is not saved yet, which happens with `autoSave: false` only. */
+  readonly seq?: number
+  /** The calls that lead down to the sub-agent where it happened; absent in the conversation itself. */
+  readonly path?: readonly string[]
+}
+
+export type DeltaEvent = { readonly [T in DeltaType]: DeltaEventOf<T> }[DeltaType]
+
+export interface DeltaEventOf<T extends DeltaType> {
+  readonly type: T
+  readonly turn: number
+  readonly data: DeltaData[T]
+  readonly path?: readonly string[]
+}
+
+export type DeltaType = keyof DeltaData
+
+export interface DeltaData {
+  'text.delta': { readonly text: string }
+  'reasoning.delta': { readonly text: string }
+  /** Arguments of a call as the model writes them: text of JSON, not yet whole. */
+  'call.delta': { readonly tool: string; readonly text: string }
+  'tool.progress': { readonly callId: string; readonly tool: string; readonly progress: Json }
+  /** The only event of a turn that was never begun: why, and what to do. Nothing was stored. */
+  'turn.refused': { readonly code: string; readonly message: string }
+}
+
+const DELTAS: ReadonlySet<string> = new Set<DeltaType>([
+  'text.delta',
+  'reasoning.delta',
+  'call.delta',
+  'tool.progress',
+  'turn.refused',
+])
+
+export function isDelta(event: TurnEvent): event is DeltaEvent {
+  return DELTAS.has(event.type)
+}
