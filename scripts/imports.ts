@@ -17,6 +17,8 @@ interface Import {
   readonly line: number
   /** Undefined when the name is computed at run time. */
   readonly specifier: string | undefined
+  /** By `import('…')`, so that it is loaded when the line is reached and not before. */
+  readonly late: boolean
 }
 
 /** Every complaint about the project at `root`, one line each; none when all is well. */
@@ -43,14 +45,14 @@ function sourceFiles(root: string): string[] {
 function importsOf(root: string, file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8')
   const found: Import[] = []
-  const add = (specifier: string | undefined, offset: number): void => {
-    found.push({ file, line: text.slice(0, offset).split('\n').length, specifier })
+  const add = (specifier: string | undefined, offset: number, late = false): void => {
+    found.push({ file, line: text.slice(0, offset).split('\n').length, specifier, late })
   }
   const visitor = new Visitor({
     ImportDeclaration: (node) => add(node.source.value, node.start),
     ExportAllDeclaration: (node) => add(node.source.value, node.start),
     ExportNamedDeclaration: (node) => node.source && add(node.source.value, node.start),
-    ImportExpression: (node) => add(literal(node.source), node.start),
+    ImportExpression: (node) => add(literal(node.source), node.start, true),
     TSImportType: (node) => add(literal(node.source), node.start),
     TSExternalModuleReference: (node) => add(literal(node.expression), node.start),
   })
@@ -77,7 +79,7 @@ function problemOfRoom(item: Import): string | undefined {
   if (item.specifier === undefined) return `room ${room.name} may not import a computed name`
   if (isBuiltin(item.specifier)) return problemOfBuiltin(room, item.specifier)
   const target = targetOf(item)
-  if (!target) return `room ${room.name} may not import the package ${item.specifier}`
+  if (!target) return problemOfPackage(room, item.specifier, item.late)
   if (isTest(target)) return `room ${room.name} may not import the test ${target}`
   const other = roomOf(target)
   if (other && (other.name === room.name || room.rooms.includes(other.name))) return undefined
@@ -93,6 +95,15 @@ function problemOfBuiltin(room: Room, specifier: string): string | undefined {
   if (room.pure) return `room ${room.name} may not import ${name} (allowed: no builtin)`
   if (owner === undefined || owner === room.name) return undefined
   return `room ${room.name} may not import ${name} (only room ${owner} may)`
+}
+
+function problemOfPackage(room: Room, specifier: string, late: boolean): string | undefined {
+  const listed = (packages: readonly string[] = []): boolean =>
+    packages.some((name) => specifier === name || specifier.startsWith(`${name}/`))
+  if (listed(room.packages)) return undefined
+  const problem = `room ${room.name} may not import the package ${specifier}`
+  if (!listed(room.latePackages)) return problem
+  return late ? undefined : `${problem} (allowed: only when it is needed, by import('…'))`
 }
 
 function problemOfTest(item: Import): string | undefined {

@@ -13,12 +13,18 @@ export interface Room {
   readonly flat?: boolean
   /** True when it may not even import a builtin of Node. */
   readonly pure?: boolean
+  /** The third-party packages it may import. */
+  readonly packages?: readonly string[]
+  /** The third-party packages it may import only when they are needed, by `import('…')`. */
+  readonly latePackages?: readonly string[]
 }
 
 const ground = ['protocol', 'base']
 const parts = [...ground, 'journal', 'model', 'tool', 'grounding', 'hook']
 const agent = [...parts, 'turn', 'store']
+const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai-compatible']
 const graph = [...ground, 'journal', 'hook', 'store']
+const front = [...ground, 'store', 'store/memory', 'journal', 'model', 'tool', 'turn', 'agent']
 
 export const rooms: readonly Room[] = [
   { name: 'protocol', rooms: [], pure: true },
@@ -27,8 +33,8 @@ export const rooms: readonly Room[] = [
   { name: 'store/memory', rooms: [...ground, 'store'] },
   { name: 'store/sqlite', rooms: [...ground, 'store'] },
   { name: 'journal', rooms: [...ground, 'store'] },
-  { name: 'model', rooms: ground },
-  { name: 'tool', rooms: ground },
+  { name: 'model', rooms: ground, latePackages: providers },
+  { name: 'tool', rooms: ground, latePackages: ['@cfworker/json-schema'] },
   { name: 'grounding', rooms: ground },
   { name: 'hook', rooms: ground },
   { name: 'turn', rooms: parts },
@@ -40,8 +46,8 @@ export const rooms: readonly Room[] = [
   { name: 'mcp', rooms: [...ground, 'tool'] },
   { name: 'serve', rooms: [...ground, 'host'] },
   { name: 'observe', rooms: [...ground, 'hook', 'journal'] },
-  { name: 'testing', rooms: [...ground, 'store', 'store/memory', 'journal'] },
-  { name: 'index.ts', rooms: [...ground, 'store', 'store/memory', 'journal'] },
+  { name: 'testing', rooms: front },
+  { name: 'index.ts', rooms: front },
 ]
 
 /** Builtins that are drivers, each with the one room that may import it. Other builtins are free to all. */
@@ -51,4 +57,12 @@ export const drivers: Readonly<Record<string, string>> = { 'node:sqlite': 'store
 export const outsiders: readonly string[] = ['src/cli', 'examples', 'bench', 'studio']
 
 /** What a test file in src may import besides anything of src and any builtin. */
-export const testPackages: readonly string[] = ['vitest', 'fast-check']
+export const testPackages: readonly string[] = [
+  'vitest',
+  'fast-check',
+  'zod',
+  'valibot',
+  'rxjs',
+  '@ai-sdk/provider',
+  ...providers,
+]

@@ -102,6 +102,32 @@ describe('the import check', () => {
     expect(output).toContain('src/testing/planted.ts:1 room testing may not import the package vitest')
   })
 
+  it('lets a room import its optional packages when they are needed, and not before', async () => {
+    const planted = {
+      'src/model/planted.ts': [
+        "export const late = (): Promise<unknown> => import('@ai-sdk/openai')",
+        "export { openai } from '@ai-sdk/openai'",
+        "export type { OpenAIProvider } from '@ai-sdk/openai'",
+        "export type P = import('@ai-sdk/openai').OpenAIProvider",
+        "export const other = (): Promise<unknown> => import('@ai-sdk/openai-like')",
+        "export const inside = (): Promise<unknown> => import('@ai-sdk/openai/internal')\n",
+      ].join('\n'),
+      'src/tool/planted.ts': "export const late = (): Promise<unknown> => import('@ai-sdk/openai')\n",
+    }
+    const { code, output } = await check(planted, ['imports'])
+    expect(code).toBe(1)
+    const found = output.split('\n').filter((line) => line.includes('planted.ts'))
+    const early =
+      "room model may not import the package @ai-sdk/openai (allowed: only when it is needed, by import('…'))"
+    expect(found).toEqual([
+      `src/model/planted.ts:2 ${early}`,
+      `src/model/planted.ts:3 ${early}`,
+      `src/model/planted.ts:4 ${early}`,
+      'src/model/planted.ts:5 room model may not import the package @ai-sdk/openai-like',
+      'src/tool/planted.ts:1 room tool may not import the package @ai-sdk/openai',
+    ])
+  })
+
   it('lets examples and the command line see public entries only', async () => {
     const planted = {
       'examples/planted.ts': "import '../src/index.ts'\nimport 'holdfast'\n",

@@ -16,7 +16,15 @@ import {
   NO_USAGE,
 } from '../protocol/index.ts'
 import { isKnown, understand } from './format.ts'
-import { type Call, newSession, type OpenTurn, type Request, type Session } from './session.ts'
+import {
+  type Answer,
+  type Call,
+  MAX_UNKNOWN,
+  newSession,
+  type OpenTurn,
+  type Request,
+  type Session,
+} from './session.ts'
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 type OpenDraft = Omit<Writable<OpenTurn>, 'calls' | 'requests'> & {
@@ -71,10 +79,13 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   claim(draft, { data }) {
     draft.epoch = data.epoch
     draft.claims = data.attempt
-    if (draft.open !== undefined) draft.open.thinking = false
+    if (draft.open?.thinking !== true) return
+    // That call died with its process; it is made again, and counts once.
+    draft.open.thinking = false
+    draft.open.iteration = Math.max(0, draft.open.iteration - 1)
   },
   'turn.start'(draft, entry) {
-    const { principal, limits, metadata } = entry.data
+    const { principal, limits, metadata, credentials } = entry.data
     draft.turn = entry.turn
     draft.activeAt = entry.at
     draft.totals.turns += 1
@@ -85,12 +96,14 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       principal,
       ...(limits === undefined ? {} : { limits }),
       ...(metadata === undefined ? {} : { metadata }),
+      ...(credentials === undefined ? {} : { credentials }),
       iteration: 0,
       thinking: false,
       calls: draft.parked?.calls ?? [],
       requests: draft.parked?.requests ?? [],
       usage: NO_USAGE,
       toolCalls: 0,
+      failures: 0,
     })
     delete draft.parked
   },
@@ -110,40 +123,69 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.open.thinking = false
     if (data.usage !== undefined) draft.open.usage = addUsage(draft.open.usage, data.usage)
     const asked = data.content.filter((part) => part.type === 'tool-call')
-    draft.open.calls = asked.map(({ callId, tool, args }) => ({
+    draft.open.calls = asked.map(({ callId, tool, args, malformed }) => ({
       callId,
       tool,
       state: 'requested',
       args,
+      ...(malformed === undefined ? {} : { malformed }),
     }))
   },
   'tool.start'(draft, { data }) {
     const call = draft.open?.calls.find(({ callId }) => callId === data.callId)
     if (draft.open === undefined || call?.state !== 'requested') return
-    draft.totals.toolCalls += 1
-    draft.open.toolCalls += 1
+    // A call that asked something and runs again with the answer is still one call.
+    const again = call.idempotencyKey !== undefined
+    draft.totals.toolCalls += again ? 0 : 1
+    draft.open.toolCalls += again ? 0 : 1
     call.state = 'started'
     call.args = data.args
     call.replay = data.replay
     call.idempotencyKey = data.idempotencyKey
+    if (data.argsKey !== undefined) call.argsKey = data.argsKey
   },
-  'tool.end'({ open }, { data }) {
+  'tool.end'(draft, { data }) {
+    const { open } = draft
     const call = open?.calls.find(({ callId }) => callId === data.callId)
     if (open === undefined || call === undefined) return
     call.state = 'settled'
+    if (data.usage !== undefined) {
+      open.usage = addUsage(open.usage, data.usage)
+      draft.totals.usage = addUsage(draft.totals.usage, data.usage)
+    }
+    open.failures = data.status === 'ok' ? 0 : open.failures + 1
+    if (call.argsKey !== undefined) remember(draft, call.argsKey, data.status === 'unknown')
     if (open.calls.every(({ state }) => state === 'settled')) open.calls = []
   },
-  'request.start'({ open }, { data: { requestId, kind, callId, expiresAt } }) {
+  'request.start'({ open }, { seq, data: { requestId, kind, callId, name, from, expiresAt } }) {
+    const call = open?.calls.find((candidate) => candidate.callId === callId)
+    // Whoever asks has come to a halt: it runs again only when it is started again.
+    if (call?.state === 'started') call.state = 'requested'
     open?.requests.push({
       requestId,
+      seq,
       kind,
       ...(callId === undefined ? {} : { callId }),
+      ...(name === undefined ? {} : { name }),
+      ...(from === undefined ? {} : { from }),
       ...(expiresAt === undefined ? {} : { expiresAt }),
     })
   },
-  'request.end'({ open }, { data }) {
-    if (open !== undefined)
-      open.requests = open.requests.filter(({ requestId }) => requestId !== data.requestId)
+  'request.end'({ open }, { data: { requestId, how, value } }) {
+    const request = open?.requests.find((candidate) => candidate.requestId === requestId)
+    if (open === undefined || request === undefined) return
+    open.requests = open.requests.filter((candidate) => candidate !== request)
+    const call = open.calls.find(({ callId }) => callId === request.callId)
+    if (call === undefined) return
+    const { name, from } = request
+    const answer: Answer = {
+      requestId,
+      ...(name === undefined ? {} : { name }),
+      ...(from === undefined ? {} : { from }),
+      how,
+      ...(value === undefined ? {} : { value }),
+    }
+    call.answers = [...(call.answers ?? []), answer]
   },
   'turn.end'(draft, { data }) {
     const { calls = [], requests = [] } = draft.open ?? draft.parked ?? {}
@@ -158,7 +200,11 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
   clear(draft, entry) {
     draft.window = { from: entry.seq + 1, messages: 0 }
+    draft.cleared = entry.seq
     delete draft.parked
+  },
+  state(draft, { data }) {
+    draft.metadata = data.metadata
   },
   fork(draft, { at, data }) {
     draft.origin = { parent: data.parent, at: data.at }
@@ -171,6 +217,13 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.open.thinking = false
     delete draft.open.phase
   },
+}
+
+function remember(draft: Draft, argsKey: string, unknown: boolean): void {
+  const others = (draft.unknown ?? []).filter((key) => key !== argsKey)
+  const keys = unknown ? [...others, argsKey].slice(-MAX_UNKNOWN) : others
+  if (keys.length > 0) draft.unknown = keys
+  else delete draft.unknown
 }
 
 /** Copies what the steps change, in the same order of keys. The rest, such as arguments, is shared: nobody changes it. */

@@ -34,6 +34,11 @@ export type Session = {
   /** The part of the journal that prompts are made from, before any limit on its length; where its summary stands. */
   readonly window: { readonly from: number; readonly messages: number; readonly summary?: number }
   readonly totals: Totals
+  /** Keys of the newest calls of unknown outcome: repeating one of them needs a person (R4). */
+  readonly unknown?: readonly string[]
+  /** Where the conversation was last cleared. */
+  readonly cleared?: number
+  readonly metadata?: JsonObject
   readonly origin?: { readonly parent: string; readonly at: number }
 }
 
@@ -44,6 +49,8 @@ export type OpenTurn = {
   readonly principal: Principal
   readonly limits?: JsonObject
   readonly metadata?: JsonObject
+  /** Whoever drives it needs the credentials of the one who asked (R19). */
+  readonly credentials?: true
   readonly iteration: number
   /** A model call was begun and has not ended. */
   readonly thinking: boolean
@@ -54,6 +61,8 @@ export type OpenTurn = {
   readonly requests: readonly Request[]
   readonly usage: Usage
   readonly toolCalls: number
+  /** Calls in a row that did not end well. */
+  readonly failures: number
 }
 
 export type Call = {
@@ -62,14 +71,31 @@ export type Call = {
   readonly state: 'requested' | 'started' | 'settled'
   /** What the model asked for; once started, what the tool was really given. */
   readonly args: Json
+  /** Why the arguments cannot be used. */
+  readonly malformed?: string
   readonly replay?: ReplayClass
   readonly idempotencyKey?: string
+  readonly argsKey?: string
+  /** What it asked for before and was told. */
+  readonly answers?: readonly Answer[]
+}
+
+export type Answer = {
+  readonly requestId: string
+  readonly name?: string
+  readonly from?: string
+  readonly how: 'answered' | 'expired' | 'cancelled'
+  readonly value?: Json
 }
 
 export type Request = {
   readonly requestId: string
+  /** Where it was asked: the entry has the rest of it. */
+  readonly seq: number
   readonly kind: string
   readonly callId?: string
+  readonly name?: string
+  readonly from?: string
   readonly expiresAt?: number
 }
 
@@ -80,6 +106,9 @@ export type Totals = {
   readonly toolCalls: number
   readonly usage: Usage
 }
+
+/** More are forgotten, the oldest first. */
+export const MAX_UNKNOWN = 50
 
 export function newSession(): Session {
   return {

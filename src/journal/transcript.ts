@@ -140,7 +140,8 @@ const writers: { [T in EntryType]?: (scribe: Scribe, entry: EntryOf<T>) => void 
   'turn.start': (scribe, entry) => scribe.sayTaken(entry),
   take: (scribe, entry) => (entry.data.as === 'message' ? scribe.sayTaken(entry) : undefined),
   note: (scribe, { seq, data }) => scribe.say(seq, { role: 'user', content: data.text }),
-  'model.end': (scribe, { seq, data }) => scribe.reply(seq, { role: 'assistant', content: data.content }),
+  'model.end': (scribe, { seq, data: { content, model } }) =>
+    scribe.reply(seq, { role: 'assistant', content, ...(model === undefined ? {} : { model }) }),
   'tool.start': (scribe, { data }) => scribe.start(data.callId),
   'tool.end': (scribe, { data: { callId, status, output } }) => scribe.settle({ callId, status, output }),
   'turn.end': (scribe, { data }) =>

@@ -46,6 +46,7 @@ export type ErrorCode =
   | 'nothing-to-continue'
   | 'invalid-answer'
   | 'cancelled'
+  | 'turn-failed'
 
 export interface ErrorOptions {
   /** What happened, to which id, and what to do next. */

@@ -1,10 +1,10 @@
 /**
  * One open SQLite file: prepared statements, reads that wait politely for a lock, and group commit (R5).
  *
- * Writes that arrive together share one transaction and so one sync to disk. G1: each runs under its own savepoint, so
- * one that is refused takes nothing else with it. G2: nobody hears anything, good or bad, before the commit, because
- * what a refusal was based on may itself not become durable. G3: waiting for another process's lock never blocks the
- * event loop for more than a few milliseconds.
+ * Writes that arrive together share one transaction and so one sync to disk. G1: one that is refused takes nothing else
+ * with it. G2: nobody hears anything, good or bad, before the commit, because what a refusal was based on may itself
+ * not become durable. G3: waiting for another process's lock never blocks the event loop for more than a few
+ * milliseconds.
  */
 
 import { realpathSync, statSync } from 'node:fs'
@@ -48,6 +48,10 @@ export class Database {
   readonly #identity: string
   #lookedAt = 0
   #queue: Job[] = []
+  /** Has the job that is running changed anything? */
+  #changed = false
+  /** Does the next batch need a savepoint for each of its jobs? */
+  #careful = false
   #flushing: Promise<void> | undefined
   #closing = false
 
@@ -82,8 +86,16 @@ export class Database {
     return this.#statement(sql).iterate(...values) as unknown as Iterable<Cell[]>
   }
 
+  /** Changes something; returns how many rows. */
   run(sql: string, ...values: Cell[]): number {
-    return Number(this.#statement(sql).run(...values).changes)
+    this.#changed = true
+    return this.#statement(sql).run(...values).changes as number
+  }
+
+  /** Adds a row; returns its number. */
+  insert(sql: string, ...values: Cell[]): number {
+    this.#changed = true
+    return this.#statement(sql).run(...values).lastInsertRowid as number
   }
 
   /** Runs a function that only reads; all that it reads is of one moment. */
@@ -92,7 +104,10 @@ export class Database {
     return this.#patiently(() => this.#readNow(run))
   }
 
-  /** Runs a function inside the next transaction; what it throws is reported after the commit, its changes undone. */
+  /**
+   * Runs a function inside the next transaction; what it throws is reported after the commit, its changes undone. It may
+   * be run more than once, so it does nothing but read and write here, and only with `run` and `insert` does it write.
+   */
   write<T>(run: () => T): Promise<T> {
     this.#checkOpen()
     if (this.readOnly) {
@@ -176,13 +191,40 @@ export class Database {
 
   #commit(jobs: readonly Job[]): (() => void)[] {
     try {
-      const settled = jobs.map((job) => this.#runSaved(job))
-      this.#statement('COMMIT').run()
-      return settled
+      const settled = this.#careful ? jobs.map((job) => this.#runSaved(job)) : this.#runTogether(jobs)
+      this.#careful = settled === undefined
+      if (settled !== undefined) {
+        this.#statement('COMMIT').run()
+        return settled
+      }
+      this.#rollback()
+      this.#queue.unshift(...jobs)
+      return []
     } catch (error) {
       this.#rollback()
       return this.#fail(jobs, error)
     }
+  }
+
+  /**
+   * Savepoints make every job copy the pages that it changes, and hardly any needs it: what is refused is refused before
+   * it has changed anything. Undefined if one was not; then all must be undone, and done again with savepoints.
+   */
+  #runTogether(jobs: readonly Job[]): (() => void)[] | undefined {
+    const settled: (() => void)[] = []
+    for (const { run, resolve, reject } of jobs) {
+      this.#changed = false
+      try {
+        const value = run()
+        settled.push(() => resolve(value as never))
+      } catch (error) {
+        // A full disk or a broken file rolls everything back by itself: then the whole batch has failed.
+        if (!this.#db.isTransaction) throw error
+        if (this.#changed) return undefined
+        settled.push(() => reject(translate(error, this.path)))
+      }
+    }
+    return settled
   }
 
   #fail(jobs: readonly Job[], error: unknown): (() => void)[] {
@@ -228,7 +270,6 @@ export class Database {
       this.#statement('RELEASE job').run()
       return () => resolve(value as never)
     } catch (error) {
-      // A full disk or a broken file rolls everything back by itself: then the whole batch has failed.
       if (!this.#db.isTransaction) throw error
       this.#statement('ROLLBACK TO job').run()
       this.#statement('RELEASE job').run()

@@ -162,7 +162,7 @@ function cellsOf({ id, head, parentId, forkedAt, derivedSeq, derivedBy }: Contex
 
 const INSERT_CONTEXT = `INSERT INTO context (tenant, actor, name, seq, at, turn, status, outcome, epoch, driver, renewed_at, lease_ms,
   claims, wake_at, pending, base, parent, parent_kind, forked_at, created_at, active_at, derived_seq, derived_by, crc)
-  VALUES (?, ?, ?, 0, 0, 0, 'idle', NULL, 0, NULL, NULL, NULL, 0, NULL, 0, 0, ?, ?, ?, ?, ?, ?, ?, 0) RETURNING id`
+  VALUES (?, ?, ?, 0, 0, 0, 'idle', NULL, 0, NULL, NULL, NULL, 0, NULL, 0, 0, ?, ?, ?, ?, ?, ?, ?, 0)`
 
 export interface Birth {
   readonly parentId: number | null
@@ -176,9 +176,9 @@ export function insertContext(db: Database, head: Head, { parentId, derivedBy }:
   const forkedAt = parent?.kind === 'fork' ? parent.at : 0
   const kin = [parentId, parent?.kind ?? null, forkedAt] as const
   const times = [head.createdAt, head.activeAt] as const
-  const row = db.get(INSERT_CONTEXT, tenant, actor, contextId, ...kin, ...times, forkedAt, derivedBy)
+  const id = db.insert(INSERT_CONTEXT, tenant, actor, contextId, ...kin, ...times, forkedAt, derivedBy)
   return {
-    id: row?.[0] as number,
+    id,
     head: { ...newHead(head.key, head.createdAt), ...(parent === undefined ? {} : { parent }) },
     parentId: parentId ?? undefined,
     forkedAt,

@@ -127,8 +127,8 @@ export function putBlob(
   const find = 'SELECT id, data FROM blob WHERE tenant = ? AND actor = ? AND hash = ?'
   const [id, data] = db.get(find, tenant, actor, blob.hash) ?? []
   if (typeof id !== 'number') {
-    const put = 'INSERT INTO blob (tenant, actor, hash, at, data) VALUES (?, ?, ?, ?, ?) RETURNING id'
-    return db.get(put, tenant, actor, blob.hash, blob.at, blob.bytes)?.[0] as number
+    const put = 'INSERT INTO blob (tenant, actor, hash, at, data) VALUES (?, ?, ?, ?, ?)'
+    return db.insert(put, tenant, actor, blob.hash, blob.at, blob.bytes)
   }
   const intact = data instanceof Uint8Array && hashOf(data) === blob.hash
   if (intact) db.run('UPDATE blob SET at = ? WHERE id = ?', blob.at, id)

@@ -1,0 +1,339 @@
+/**
+ * The stateful shell: a conversation with a life. It decides what may be asked when; what is said and done is in the
+ * journal, and everything that this object knows can be had again from there.
+ */
+import { clearContext, forkContext } from '../journal/index.ts'
+import {
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  type Message,
+  type NewInboxEntry,
+  type Owner,
+  type Principal,
+  type RequestData,
+  type UserContent,
+} from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
+import { memoryStore } from '../store/memory/index.ts'
+import type { ArtifactInfo, Artifacts, Credentials } from '../tool/index.ts'
+import { type Continuation, compaction, type Limits } from '../turn/index.ts'
+import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
+import { Conversation, type Wish } from './conversation.ts'
+import { checkAnswers, openRequests } from './answers.ts'
+import { jsonGiven, messageGiven } from './given.ts'
+import type { Ledger } from './ledger.ts'
+import { type MessageQuery, newest, readMessages } from './messages.ts'
+import { isBusy, isPaused, isShutDown, notLetIn } from './refusal.ts'
+import { type SessionView, sessionView } from './session-view.ts'
+import type { Turn } from './turn.ts'
+
+export interface AgentState {
+  /** `busy` while a turn runs here or is followed from here. */
+  readonly status: 'created' | 'starting' | 'ready' | 'busy' | 'paused' | 'shutdown'
+  /** Turns begun, by anybody. */
+  readonly turnCount: number
+  readonly createdAt?: Date
+  readonly lastActivity?: Date
+  /** Why the last turn failed. It does not keep the next one from being tried. */
+  readonly error?: JsonObject
+  readonly metadata: JsonObject
+}
+
+/** Who asks, and with which secrets. What is left out is the owner's. */
+export interface Auth {
+  readonly tenant?: string
+  readonly actor?: string
+  readonly scopes?: readonly string[]
+  /** For tools, in memory, for this turn. Never stored (R19). */
+  readonly credentials?: Credentials
+}
+
+export interface TurnOptions {
+  readonly auth?: Auth
+  /** Aborting it cancels the turn. */
+  readonly signal?: AbortSignal
+  readonly limits?: Limits
+  /** Stored with the turn, and seen by tools. */
+  readonly metadata?: JsonObject
+  readonly whileBusy?: WhileBusy
+  /** The sender's own key for the message: sending the same twice is sending it once. */
+  readonly key?: string
+  /** Play it by hand, with `turn.step()`: it stands still before every effect. */
+  readonly manual?: boolean
+}
+
+export class Agent {
+  readonly store: Store
+  readonly #config: AgentConfig
+  readonly #setup: AgentSetup
+  #conversation: Conversation
+  #status: AgentState['status'] = 'created'
+  #error: JsonObject | undefined
+  #metadata: JsonObject | undefined
+
+  constructor(config: AgentConfig) {
+    this.#config = config
+    this.#setup = setUp(config)
+    this.store = config.store ?? memoryStore()
+    this.#conversation = this.#converse()
+  }
+
+  get contextId(): string {
+    return this.#setup.key.contextId
+  }
+
+  get owner(): Owner {
+    return this.#setup.owner
+  }
+
+  get name(): string {
+    return this.#setup.name
+  }
+
+  get state(): AgentState {
+    const { session } = this.#conversation.driver.ledger
+    const isBusy = this.#status === 'ready' && this.#conversation.isBusy
+    return {
+      status: isBusy ? 'busy' : this.#status,
+      turnCount: session.turn,
+      ...(session.seq === 0
+        ? {}
+        : { createdAt: new Date(session.createdAt), lastActivity: new Date(session.at) }),
+      ...(this.#error === undefined ? {} : { error: this.#error }),
+      metadata: this.#metadata ?? session.metadata ?? this.#config.metadata ?? {},
+    }
+  }
+
+  /** The turn that runs, if one does and this agent knows of it. */
+  get turn(): Turn | undefined {
+    return this.#conversation.turn
+  }
+
+  /** What the conversation looks like at this moment, to read. */
+  get session(): SessionView {
+    return sessionView(this.#conversation.driver.ledger)
+  }
+
+  get artifacts(): Artifacts {
+    return this.#conversation.driver.artifacts
+  }
+
+  /**
+   * Loads the conversation. A turn that another process drives is followed (`turn`); one that nobody drives is taken up.
+   * Starting a started agent does nothing; starting one that was paused or shut down begins again from the journal.
+   */
+  async start(): Promise<void> {
+    if (this.#status === 'ready' || this.#status === 'starting') return
+    if (this.#status === 'shutdown') this.#conversation = this.#converse()
+    this.#status = 'starting'
+    try {
+      await this.#conversation.attach()
+      this.#status = 'ready'
+    } catch (error) {
+      this.#status = 'created'
+      throw error
+    }
+  }
+
+  /**
+   * One turn: from a message, or from `null` to go on where the last one stopped. It starts at once, and what is
+   * returned is the stream of its events and its outcome. It never throws: a turn that cannot be begun has one event,
+   * `turn.refused`, and the outcome `failed`.
+   */
+  executeTurn(message: UserContent | null, options: TurnOptions = {}): Turn {
+    try {
+      const asked = this.#asked(options)
+      if (message === null) return this.#begin(options, { continuing: asked })
+      const { key = this.#setup.ids.next('input'), whileBusy = this.#setup.whileBusy } = options
+      const said = { message: messageGiven(message), asked, key, whileBusy }
+      return this.#begin(options, { keys: [key], posts: (busy) => this.#input(said, busy) })
+    } catch (error) {
+      return this.#conversation.refused(error)
+    }
+  }
+
+  /** Text in, text out: the last thing said in the turn. Throws if the turn fails or was cancelled. */
+  async input(text: string, options: TurnOptions = {}): Promise<string> {
+    const outcome = await this.executeTurn(text, options).outcome
+    if (outcome.status !== 'failed' && outcome.status !== 'cancelled') return outcome.text
+    const { code = outcome.reason, message = `The turn was ${outcome.reason}.` } = outcome.error ?? {}
+    throw new HoldfastError(outcome.status === 'cancelled' ? 'cancelled' : 'turn-failed', {
+      message: String(message),
+      details: { code, turn: outcome.turn },
+    })
+  }
+
+  /** Answers requests by their ids, all of them or some. What was answered goes on in a turn of its own. */
+  answer(answers: Readonly<Record<string, Json>>, options: Omit<TurnOptions, 'whileBusy' | 'key'> = {}): Turn {
+    try {
+      const { principal, credentials } = this.#asked(options)
+      const secret = credentials === undefined ? {} : { credentials }
+      const posts = Object.entries(jsonGiven('answers', answers)).map(([requestId, value]): NewInboxEntry => {
+        const data = { requestId, value, principal, ...secret }
+        return { type: 'answer', key: this.#setup.ids.next('answer'), data }
+      })
+      const check = (ledger: Ledger) => checkAnswers(ledger, answers)
+      return this.#begin(options, { check, keys: posts.map(({ key }) => key), posts: () => posts })
+    } catch (error) {
+      return this.#conversation.refused(error)
+    }
+  }
+
+  /** What waits for an answer, oldest first. */
+  async requests(): Promise<readonly RequestData[]> {
+    const { ledger } = this.#conversation.driver
+    if (!ledger.isLoaded) await ledger.load()
+    return openRequests(ledger)
+  }
+
+  /** Stops at the next point between two effects, and stays there until `resume` or `start`. The turn stays open. */
+  async pause(): Promise<void> {
+    if (this.#status === 'paused' || this.#status === 'shutdown') return
+    this.#status = 'paused'
+    await this.#conversation.stop('pause')
+    await this.#save()
+  }
+
+  async resume(): Promise<void> {
+    if (this.#status === 'paused') await this.start()
+  }
+
+  /** Stops like `pause`, but for anybody to go on: this agent after `start`, or another process. */
+  async shutdown(): Promise<void> {
+    if (this.#status === 'shutdown') return
+    this.#status = 'shutdown'
+    await this.#conversation.stop('release')
+    await this.#save()
+    this.#conversation.close(isShutDown(this.contextId))
+  }
+
+  /** Ends the turn that runs, whichever process drives it. */
+  async cancel(reason?: string): Promise<void> {
+    await this.#conversation.cancel(reason)
+  }
+
+  /** Forgets what was said and the artifacts. Waits for the turn that runs here. */
+  async clear(): Promise<void> {
+    await this.#between(() => clearContext(this.store, this.#setup.key))
+  }
+
+  /** Leaves about `keep` messages in the window: half of `maxMessages` unless said otherwise. */
+  async compact({ keep = Math.ceil(this.#setup.maxMessages / 2) }: { keep?: number } = {}): Promise<boolean> {
+    let done = false
+    await this.#between(async () => {
+      const { driver } = this.#conversation
+      const { ledger } = driver
+      if (!ledger.isLoaded) await ledger.load()
+      const data = compaction(await ledger.window(), ledger.session, { keep })
+      if (data === undefined) return
+      await driver.record([{ type: 'compact', data }])
+      done = true
+    })
+    return done
+  }
+
+  /** A conversation of its own that begins with this one's history, up to its end or to entry `at`. */
+  async fork(contextId: string, { at }: { at?: number } = {}): Promise<Agent> {
+    await this.#conversation.driver.ledger.flush()
+    await forkContext(this.store, this.#setup.key, { contextId, ...(at === undefined ? {} : { at }) })
+    return new Agent({ ...this.#config, store: this.store, contextId })
+  }
+
+  /** What was said, oldest first, as the model sees it; at most so many, never half a round. */
+  async getMessages(options: MessageQuery = {}): Promise<readonly Message[]> {
+    const { maxMessages = this.#setup.maxMessages } = options
+    const { ledger, isPlaying } = this.#conversation.driver
+    if (ledger.hasUnsaved || isPlaying) return newest(await ledger.messages(), { ...options, maxMessages })
+    return readMessages(this.store, this.#setup.key, { ...options, maxMessages })
+  }
+
+  getArtifacts(): Promise<readonly ArtifactInfo[]> {
+    return this.artifacts.list()
+  }
+
+  /** Makes everything durable that is held back, and the metadata. */
+  async saveState(metadata?: JsonObject): Promise<void> {
+    if (metadata !== undefined) this.#metadata = jsonGiven('metadata', metadata)
+    await this.#conversation.settled()
+    await this.#save()
+  }
+
+  async #save(): Promise<void> {
+    const { driver } = this.#conversation
+    await driver.ledger.flush()
+    const metadata = this.#metadata
+    if (metadata === undefined) return
+    await driver.record([{ type: 'state', data: { metadata } }])
+    this.#metadata = undefined
+  }
+
+  async #between(work: () => Promise<unknown>): Promise<void> {
+    await this.#conversation.settled()
+    await this.#conversation.driver.ledger.flush()
+    await work()
+    this.#conversation.driver.ledger.forget(true)
+  }
+
+  #begin({ auth = {}, signal, manual }: TurnOptions, wish: Wish): Turn {
+    this.#check(this.#principal(auth))
+    if (this.#status === 'created') this.#status = 'ready'
+    return this.#conversation.begin({
+      ...wish,
+      ...(auth.credentials === undefined ? {} : { credentials: auth.credentials }),
+      ...(signal === undefined ? {} : { signal }),
+      ...(manual === undefined ? {} : { manual }),
+    })
+  }
+
+  #check(principal: Principal): void {
+    if (this.#status === 'shutdown') throw isShutDown(this.contextId)
+    if (this.#status === 'paused') throw isPaused(this.contextId)
+    const { tenant, actor } = this.#setup.owner
+    const isOwner = principal.tenant === tenant && principal.actor === actor
+    if (!isOwner && !this.#config.allow?.(principal)) throw notLetIn(this.contextId, principal)
+  }
+
+  #asked({ auth = {}, limits, metadata }: TurnOptions): Continuation {
+    return {
+      principal: this.#principal(auth),
+      ...(limits === undefined ? {} : { limits: jsonGiven('limits', limits) }),
+      ...(metadata === undefined ? {} : { metadata: jsonGiven('metadata', metadata) }),
+      ...(auth.credentials === undefined ? {} : { credentials: true }),
+    }
+  }
+
+  #principal({ tenant = this.owner.tenant, actor = this.owner.actor, scopes }: Auth): Principal {
+    return { tenant, actor, ...(scopes === undefined ? {} : { scopes: [...scopes] }) }
+  }
+
+  #input({ message, asked, key, whileBusy }: Said, busy: number | undefined): readonly NewInboxEntry[] {
+    if (busy !== undefined && whileBusy === 'reject') throw isBusy(this.contextId, busy)
+    const steer = whileBusy === 'steer' && busy !== undefined ? { steer: true } : {}
+    const input: NewInboxEntry = { type: 'input', key, data: { message, ...asked, ...steer } }
+    if (busy === undefined || whileBusy !== 'interrupt') return [input]
+    return [this.#conversation.cancelPost(busy, 'interrupted'), input]
+  }
+
+  #converse(): Conversation {
+    return new Conversation({
+      ...this.#setup,
+      store: this.store,
+      ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
+      onOutcome: (turn) => this.#ended(turn),
+    })
+  }
+
+  #ended(turn: Turn): void {
+    turn.outcome.then(({ error }) => {
+      this.#error = error
+    })
+  }
+}
+
+interface Said {
+  readonly message: UserContent
+  readonly asked: Continuation
+  readonly key: string
+  readonly whileBusy: WhileBusy
+}

@@ -1,0 +1,35 @@
+/** Answers are checked before they are sent: who gives a wrong one is told at once, and the request stays open. */
+import { stillOpen } from '../journal/index.ts'
+import { HoldfastError, type Json, type RequestData } from '../protocol/index.ts'
+import { checkAnswer } from '../tool/index.ts'
+import { dataOf } from '../turn/index.ts'
+import type { Ledger } from './ledger.ts'
+
+/** What waits for an answer, oldest first. */
+export async function openRequests(ledger: Ledger): Promise<readonly RequestData[]> {
+  const { store, key } = ledger
+  const { requests } = stillOpen(ledger.session)
+  const entries = await Promise.all(requests.map(({ seq }) => store.read(key, { from: seq, to: seq })))
+  return entries.flat().map((entry) => dataOf<'request.start'>(entry))
+}
+
+export async function checkAnswers(ledger: Ledger, answers: Readonly<Record<string, Json>>): Promise<void> {
+  const requests = await openRequests(ledger)
+  const ids = requests.map(({ requestId }) => requestId)
+  if (Object.keys(answers).length === 0) throw wrong(ledger.key.contextId, 'no answer was given', ids)
+  for (const [requestId, value] of Object.entries(answers)) {
+    const request = requests.find((candidate) => candidate.requestId === requestId)
+    if (request === undefined) throw wrong(ledger.key.contextId, `nothing waits for ${requestId}`, ids)
+    const problem = await checkAnswer(request, value)
+    if (problem !== undefined) throw wrong(ledger.key.contextId, `${requestId}: ${problem}`, ids)
+  }
+}
+
+function wrong(contextId: string, why: string, ids: readonly string[]): HoldfastError {
+  const open = ids.length === 0 ? 'Nothing is waiting.' : `Waiting: ${ids.join(', ')}.`
+  return new HoldfastError('invalid-answer', {
+    message: `The answer was not sent: ${why}. ${open}`,
+    details: { contextId, requests: [...ids] },
+  })
+}
+

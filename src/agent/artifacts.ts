@@ -1,0 +1,71 @@
+/** Artifacts on the journal: changes are entries, and a derived index finds them (R13). A clear leaves none of them. */
+import type { Entry, NewEntry } from '../protocol/index.ts'
+import type { IndexRow, Store } from '../store/index.ts'
+import {
+  type ArtifactInfo,
+  type ArtifactPort,
+  artifactKey,
+  artifacts,
+  type ConversationArtifacts,
+  changesPrefix,
+} from '../tool/index.ts'
+import { dataOf } from '../turn/index.ts'
+import type { LedgerOptions } from './ledger.ts'
+
+export type { ConversationArtifacts } from '../tool/index.ts'
+
+const PAGE = 500
+
+export interface ArtifactSource {
+  /** Where the conversation was last cleared. */
+  readonly clearedAt: () => Promise<number>
+  readonly record: (entry: Omit<NewEntry, 'turn'>) => Promise<void>
+}
+
+export function journalArtifacts(
+  { store, key }: Pick<LedgerOptions, 'store' | 'key'>,
+  { clearedAt, record }: ArtifactSource,
+): ConversationArtifacts {
+  const port: ArtifactPort = {
+    find: async (artifactId) => {
+      const [row] = await store.lookup(key, { index: 'artifact', key: artifactKey(artifactId) })
+      return row !== undefined && row.seq > (await clearedAt()) ? infoIn(row) : undefined
+    },
+    list: async () => {
+      const rows = await allRows(store, key, 'a:')
+      const cleared = await clearedAt()
+      return rows.filter(({ seq }) => seq > cleared).map(infoIn)
+    },
+    chunks: async (artifactId, version) => {
+      const rows = await allRows(store, key, changesPrefix(artifactId, version))
+      const cleared = await clearedAt()
+      const wanted = rows.filter(({ seq }) => seq > cleared)
+      const found = await Promise.all(wanted.map(({ seq }) => store.read(key, { from: seq, to: seq })))
+      return found.flat().map((entry: Entry) => dataOf<'artifact'>(entry))
+    },
+    record: (change, refs = []) =>
+      record({ type: 'artifact', data: change, ...(refs.length === 0 ? {} : { refs }) }),
+    putBlob: (bytes) => store.putBlob(key, bytes),
+    getBlob: (hash) => store.getBlob(key, hash),
+  }
+  return artifacts(port)
+}
+
+async function allRows(store: Store, key: LedgerOptions['key'], prefix: string): Promise<readonly IndexRow[]> {
+  const rows: IndexRow[] = []
+  for (;;) {
+    const after = rows.at(-1)?.key
+    const page = await store.lookup(key, {
+      index: 'artifact',
+      prefix,
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    })
+    rows.push(...page)
+    if (page.length < PAGE) return rows
+  }
+}
+
+function infoIn({ value }: IndexRow): ArtifactInfo {
+  return value as unknown as ArtifactInfo
+}

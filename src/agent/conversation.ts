@@ -1,0 +1,351 @@
+/**
+ * One conversation in one process: what is asked of it, who listens, and who drives it. It drives when it can, follows
+ * the journal when another process does, and takes over when that one is gone. It does not know the life of an agent.
+ */
+import { type Clock, processLiveness } from '../base/index.ts'
+import {
+  type ContextKey,
+  type Entry,
+  type EntryEvent,
+  HoldfastError,
+  type JsonObject,
+  type NewInboxEntry,
+  type TurnEvent,
+} from '../protocol/index.ts'
+import { isOwned, type Store } from '../store/index.ts'
+import type { Credentials } from '../tool/index.ts'
+import type { Continuation } from '../turn/index.ts'
+import { Driver, type DriverOptions, type Progress } from './driver.ts'
+import { Handle, type HandleOptions } from './handle.ts'
+import type { Ledger } from './ledger.ts'
+import { cancelledEarly, nothingToContinue, problemOf } from './refusal.ts'
+import { Turn, type TurnStep } from './turn.ts'
+
+/** What somebody wants of the conversation. */
+export interface Wish {
+  /** What to post; `busy` is the number of the turn that runs, if one does. Throws to refuse. */
+  readonly posts?: (busy: number | undefined) => readonly NewInboxEntry[]
+  /** Go on without anything new. */
+  readonly continuing?: Continuation
+  readonly keys?: readonly string[]
+  readonly credentials?: Credentials
+  readonly signal?: AbortSignal
+  /** Nobody drives it but `turn.step()`. */
+  readonly manual?: boolean
+  /** Looked at before anything is posted; rejects to refuse. */
+  readonly check?: (ledger: Ledger) => Promise<void>
+}
+
+export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'emit'> {
+  /** A turn has ended, or could not go on. */
+  readonly onOutcome: (turn: Turn) => void
+}
+
+export class Conversation {
+  readonly driver: Driver
+  readonly #options: ConversationOptions
+  readonly #handles = new Set<Handle>()
+  readonly #over = new AbortController()
+  readonly #wishes = new Map<Handle, Wish>()
+  /** What happened since the last turn ended. */
+  #since: EntryEvent[] = []
+  /** The last position that listeners were told of, and what cannot be told before a gap is filled. */
+  #toldSeq: number | undefined
+  #gap: { readonly held: { entry: Entry; unsaved: true | undefined }[] } | undefined
+  #entering: Promise<void> = Promise.resolve()
+  #pumping: Promise<void> | undefined
+
+  constructor(options: ConversationOptions) {
+    this.#options = options
+    this.driver = new Driver({
+      ...options,
+      onEntry: (entry, unsaved) => this.#hear(entry, unsaved),
+      emit: (type, data) => this.emit({ type, turn: this.driver.ledger.session.turn, data } as TurnEvent),
+    })
+  }
+
+  get isBusy(): boolean {
+    return this.#pumping !== undefined || this.driver.isPlaying
+  }
+
+  /** The turn that runs or is about to, if somebody here listens to it. */
+  get turn(): Turn | undefined {
+    return [...this.#handles].find(({ turn }) => !turn.isEnded)?.turn
+  }
+
+  /** Begins what is wished for, in the order of asking. */
+  begin(wish: Wish): Turn {
+    const handle = this.#listen({ keys: wish.keys ?? [], next: wish.continuing !== undefined })
+    this.#wishes.set(handle, wish)
+    this.#entering = this.#entering
+      .then(() => this.#enter(wish, handle))
+      .catch((error) => this.#refuse(handle, error))
+    return handle.turn
+  }
+
+  /** A turn that never was. */
+  refused(error: unknown): Turn {
+    const handle = this.#listen({})
+    this.#refuse(handle, error)
+    return handle.turn
+  }
+
+  /** Follows or takes up the turn that is open, if there is one. */
+  async attach(): Promise<Turn | undefined> {
+    await this.#entering
+    await this.#load()
+    const { open } = this.driver.ledger.session
+    if (open === undefined) return undefined
+    const running = [...this.#handles].find(({ number }) => number === open.turn)
+    if (running !== undefined) return running.turn
+    const { turn } = this.#listen({ number: open.turn })
+    this.pump()
+    return turn
+  }
+
+  /** Resolves when everything that was asked for here has been done, or is done elsewhere. */
+  async settled(): Promise<void> {
+    await this.#entering
+    while (this.#pumping !== undefined) await this.#pumping
+  }
+
+  /** Cancels the turn that runs, whoever drives it. */
+  async cancel(reason?: string): Promise<void> {
+    await this.#entering
+    const { ledger } = this.driver
+    if (!this.driver.isPlaying) await this.#load()
+    const { open } = ledger.session
+    if (open !== undefined) await ledger.post([this.cancelPost(open.turn, reason)])
+  }
+
+  cancelPost(turn: number, reason?: string): NewInboxEntry {
+    const data: JsonObject = { turn, ...(reason === undefined ? {} : { reason }) }
+    return { type: 'cancel', key: this.#options.ids.next('cancel'), data }
+  }
+
+  /** Stops driving, after the effects under way. */
+  async stop(how: 'pause' | 'release'): Promise<void> {
+    await this.#entering
+    if (this.#pumping !== undefined) {
+      this.driver.stop(how)
+      await this.#pumping
+    } else if (this.driver.isPlaying) {
+      this.driver.stop(how)
+      while ((await this.driver.step()).state === 'again');
+    }
+    await this.driver.ledger.flush()
+  }
+
+  /** No more listening; those who still wait are told. */
+  close(error: HoldfastError): void {
+    this.#over.abort()
+    for (const handle of this.#handles) this.#refuse(handle, error)
+  }
+
+  emit(event: TurnEvent): void {
+    for (const handle of this.#handles) handle.delta(event)
+  }
+
+  /** Drives and follows until nobody wants anything any more. */
+  pump(): void {
+    this.#pumping ??= this.#run().finally(() => {
+      this.#pumping = undefined
+    })
+  }
+
+  #listen(about: Omit<HandleOptions, 'turn'>): Handle {
+    const turn: Turn = new Turn({
+      cancel: (reason) => this.#cancelTurn(handle, reason),
+      step: () => this.#stepByHand(turn),
+    })
+    const handle = new Handle({ turn, ...about })
+    this.#handles.add(handle)
+    turn.outcome.then(() => {
+      this.#handles.delete(handle)
+      this.#wishes.delete(handle)
+      this.#options.onOutcome(turn)
+    })
+    return handle
+  }
+
+  async #enter(wish: Wish, handle: Handle): Promise<void> {
+    await this.#load()
+    await wish.check?.(this.driver.ledger)
+    const { signal, credentials, keys = [] } = wish
+    if (signal?.aborted) throw cancelledEarly()
+    const stop = () => void handle.turn.cancel('aborted').catch(() => {})
+    signal?.addEventListener('abort', stop)
+    handle.turn.outcome.then(() => signal?.removeEventListener('abort', stop))
+    if (credentials !== undefined) for (const key of keys) this.driver.entrust(key, credentials)
+    if (wish.continuing === undefined) await this.#post(wish)
+    else this.#continue(wish, handle)
+    if (!wish.manual) this.pump()
+  }
+
+  async #post(wish: Wish): Promise<void> {
+    const { ledger, isPlaying } = this.driver
+    const posts = wish.posts?.(ledger.session.open?.turn) ?? []
+    if (isPlaying) await ledger.post(posts)
+    else this.driver.offer({ posts })
+  }
+
+  #continue({ continuing, credentials }: Wish, handle: Handle): void {
+    const { open, outcome } = this.driver.ledger.session
+    if (continuing === undefined) return
+    if (open === undefined && (outcome === undefined || outcome === 'stop')) throw nothingToContinue(this.#options.key.contextId)
+    if (credentials !== undefined) this.driver.entrust(undefined, credentials)
+    if (open === undefined) this.driver.offer({ continuing })
+    else handle.follow(open.turn, this.#since)
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      const progress = await this.#step()
+      if (progress === undefined || progress.state === 'paused' || this.#over.signal.aborted) return
+      if (progress.state === 'owned') {
+        await this.#postElsewhere()
+        await this.#follow()
+      } else if (progress.state === 'idle') {
+        await this.#catchUp()
+        if (this.#handles.size === 0 || !(await this.#isWaiting())) return
+      }
+    }
+  }
+
+  async #step(): Promise<Progress | undefined> {
+    try {
+      return await this.driver.step()
+    } catch (error) {
+      this.driver.withdraw()
+      for (const handle of this.#handles) this.#refuse(handle, error)
+      return undefined
+    }
+  }
+
+  /** Another process owns the conversation: what was to begin here goes into its inbox. */
+  async #postElsewhere(): Promise<void> {
+    this.driver.withdraw()
+    await this.#load()
+    const { ledger } = this.driver
+    const { open } = ledger.session
+    for (const [handle, { posts, continuing }] of this.#wishes) {
+      if (handle.isPosted) continue
+      try {
+        if (posts !== undefined) await ledger.post(posts(open?.turn))
+        else if (continuing !== undefined && open !== undefined) handle.follow(open.turn, this.#since)
+      } catch (error) {
+        this.#refuse(handle, error)
+      }
+    }
+  }
+
+  /** Tells what the other process does, until it is done or gone, or some time has passed. */
+  async #follow(): Promise<void> {
+    const { store, key, timer, clock, heartbeatMs } = this.#options
+    await this.#catchUp()
+    const over = new AbortController()
+    const signal = AbortSignal.any([over.signal, this.#over.signal])
+    const look = async () => {
+      while (!signal.aborted) {
+        await timer.wait(heartbeatMs, { signal })
+        if (await isFree({ store, key, clock })) over.abort()
+      }
+    }
+    const looking = look().catch(() => over.abort())
+    for await (const entry of store.watch(key, { since: this.#toldSeq ?? 0, signal })) {
+      this.#hear(entry)
+      if (entry.type === 'turn.end' || entry.type === 'release') break
+    }
+    over.abort()
+    await looking
+    this.driver.ledger.forget(true)
+  }
+
+  /** Is there somebody left whose turn has not ended, although nothing is to be done here? Then it is done elsewhere. */
+  async #isWaiting(): Promise<boolean> {
+    const waiting = [...this.#handles].some(({ turn }) => !turn.isEnded)
+    if (waiting) this.driver.ledger.forget(true)
+    return waiting
+  }
+
+  async #load(): Promise<void> {
+    const { ledger, isPlaying } = this.driver
+    if (!ledger.isLoaded && !isPlaying) await ledger.load()
+    this.#toldSeq ??= ledger.session.seq
+  }
+
+  async #catchUp(): Promise<void> {
+    const { store, key } = this.#options
+    for (;;) {
+      const entries = await store.read(key, { from: (this.#toldSeq ?? 0) + 1 })
+      for (const entry of entries) this.#hear(entry)
+      if (entries.length === 0) return
+    }
+  }
+
+  #hear(entry: Entry, unsaved?: true): void {
+    if (this.#gap !== undefined) {
+      this.#gap.held.push({ entry, unsaved })
+      return
+    }
+    const told = this.#toldSeq
+    if (unsaved || told === undefined || entry.seq === told + 1) this.#tell(entry, unsaved)
+    else if (entry.seq > told + 1) this.#fillGap(entry)
+  }
+
+  /** Others have written in between. Listeners hear of everything, in order, so this one has to wait. */
+  #fillGap(entry: Entry): void {
+    const { store, key } = this.#options
+    const gap = { held: [{ entry, unsaved: undefined as true | undefined }] }
+    this.#gap = gap
+    const from = (this.#toldSeq ?? 0) + 1
+    const fill = async () => {
+      const missing = await store.read(key, { from, to: entry.seq - 1 })
+      for (const one of missing) this.#tell(one)
+    }
+    fill()
+      .catch(() => {})
+      .finally(() => {
+        this.#gap = undefined
+        this.#toldSeq = entry.seq - 1
+        for (const held of gap.held) this.#hear(held.entry, held.unsaved)
+      })
+  }
+
+  #tell(entry: Entry, unsaved?: true): void {
+    const { seq, v: _, ...rest } = entry
+    const event = (unsaved ? rest : { seq, ...rest }) as EntryEvent
+    if (!unsaved) this.#toldSeq = seq
+    this.#since.push(event)
+    for (const handle of this.#handles) handle.see(event, this.#since)
+    if (entry.type === 'turn.end' || (entry.type === 'release' && entry.turn === 0)) this.#since = []
+  }
+
+  async #cancelTurn(handle: Handle, reason?: string): Promise<void> {
+    await this.#entering
+    if (handle.turn.isEnded) return
+    const post = (turn: number) => this.driver.ledger.post([this.cancelPost(turn, reason)])
+    // A turn that waits for another to end is cancelled as soon as it begins.
+    if (handle.number === undefined) handle.whenKnown((turn) => void post(turn).catch(() => {}))
+    else await post(handle.number)
+  }
+
+  async #stepByHand(turn: Turn): Promise<TurnStep> {
+    await this.#entering
+    if (turn.isEnded) return { done: true, next: 'done' }
+    const progress = await this.#step()
+    const next = progress?.state === 'again' ? progress.next : 'done'
+    return { done: turn.isEnded, next }
+  }
+
+  #refuse({ turn }: Handle, error: unknown): void {
+    const { code, message } = problemOf(error)
+    turn.push({ type: 'turn.refused', turn: turn.number, data: { code, message } })
+    turn.end('failed', { error: { code, message } })
+  }
+}
+
+async function isFree(at: { store: Store; key: ContextKey; clock: Clock }): Promise<boolean> {
+  const head = await at.store.head(at.key)
+  return head === undefined || !isOwned(head, { now: at.clock.now(), liveness: processLiveness })
+}

@@ -1,0 +1,359 @@
+/**
+ * Drives one conversation: claims it, plays its turns, makes each batch durable before the loop goes on, holds the lease
+ * meanwhile, and lets go. `step` does one of these at a time, so an engine, an agent and a test that steps by hand all do
+ * the same thing.
+ */
+import {
+  type Entry,
+  type EntryData,
+  type ErrorCode,
+  HoldfastError,
+  type NewEntry,
+  type NewInboxEntry,
+  type Principal,
+} from '../protocol/index.ts'
+import { type Credentials, type Settled, secretsOf } from '../tool/index.ts'
+import { type Batch, type Continuation, dataOf, type Next, playTurn, type TurnDefinition, type TurnScope } from '../turn/index.ts'
+import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
+import { Ledger, type LedgerOptions } from './ledger.ts'
+
+export interface DriverOptions extends LedgerOptions {
+  readonly definition: TurnDefinition
+  /** False: what no effect depends on is held back until something must be durable, or until it is asked for. */
+  readonly autoSave: boolean
+  readonly heartbeatMs: number
+  readonly emit: TurnScope['emit']
+  readonly extras?: TurnScope['extras']
+  /** For turns whose credentials nobody in this process has brought (R19). */
+  readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
+}
+
+/**
+ * `again`: it has come one step further; `next` is what the next step will do. `idle`: nothing wants to be done, before
+ * `at` if that is given. `owned`: somebody else is doing it. `paused`: it was told to stop and has.
+ */
+export type Progress =
+  | { readonly state: 'again'; readonly next: Next }
+  | { readonly state: 'idle'; readonly at?: number }
+  | { readonly state: 'owned' }
+  | { readonly state: 'paused' }
+
+export interface Work {
+  /** To be posted with the next claim. */
+  readonly posts?: readonly NewInboxEntry[]
+  readonly continuing?: Continuation
+}
+
+/** How often to try again to say something when others say things too. */
+const MOST_ATTEMPTS = 10
+
+export class Driver {
+  readonly ledger: Ledger
+  readonly #options: DriverOptions
+  readonly #artifacts: ConversationArtifacts
+  /** Secrets by the inbox key that they came with, then by where that entry stands. */
+  readonly #secrets = new Map<string | number, Credentials>()
+  #turnSecrets: Credentials | undefined
+  #play: AsyncGenerator<Batch, boolean> | undefined
+  #signals: { readonly cancel: AbortController; readonly stop: AbortController } | undefined
+  #work: Work = {}
+  #lost: HoldfastError | undefined
+  #beating = false
+  /** Effects of the last batch have not been looked at: it cannot be left here. */
+  #acting: Next = 'done'
+  #pausing: 'pause' | 'release' | undefined
+
+  constructor(options: DriverOptions) {
+    this.#options = options
+    this.ledger = new Ledger({ ...options, onEntry: (entry, unsaved) => this.#heard(entry, unsaved) })
+    this.#artifacts = journalArtifacts(options, {
+      clearedAt: async () => (await this.#loaded()).session.cleared ?? 0,
+      record: (entry) => this.record([entry]),
+    })
+  }
+
+  get isPlaying(): boolean {
+    return this.#play !== undefined
+  }
+
+  get artifacts(): ConversationArtifacts {
+    return this.#artifacts
+  }
+
+  /** What the next turn is to begin with, if this process is the one that begins it. */
+  offer(work: Work): void {
+    const posts = [...(this.#work.posts ?? []), ...(work.posts ?? [])]
+    this.#work = { ...this.#work, ...work, posts }
+  }
+
+  /** What was offered and not used: somebody else owns the conversation. */
+  withdraw(): Work {
+    const work = this.#work
+    this.#work = {}
+    return work
+  }
+
+  /** Secrets for the turn that takes this inbox entry, or for the next one that is continued. They stay in memory. */
+  entrust(key: string | undefined, credentials: Credentials): void {
+    if (key === undefined) this.#turnSecrets = credentials
+    else this.#secrets.set(key, credentials)
+  }
+
+  /** Stop after the effects that are under way: `pause` until somebody says so, `release` for anybody to go on. */
+  stop(how: 'pause' | 'release'): void {
+    this.#pausing = how
+  }
+
+  async step(): Promise<Progress> {
+    if (this.#pausing !== undefined && this.#acting !== 'tools' && this.#acting !== 'on') return this.#letGo()
+    try {
+      if (this.#play === undefined) {
+        const opened = await this.#open()
+        if (opened !== undefined) return opened
+      }
+      return await this.#advance()
+    } catch (error) {
+      await this.#abandon(error)
+      if (HoldfastError.is(error, 'owned')) return { state: 'owned' }
+      if (HoldfastError.is(error, 'moved') || HoldfastError.is(error, 'fenced')) return { state: 'again', next: 'on' }
+      throw error
+    }
+  }
+
+  /**
+   * Says something outside of what a turn says: in the running turn if there is one, else under a claim of its own.
+   * Rejects with `owned` while another driver has the conversation.
+   */
+  async record(entries: readonly Omit<NewEntry, 'turn'>[]): Promise<void> {
+    const ledger = await this.#loaded()
+    const { open, turn } = ledger.session
+    const said = entries.map((entry): NewEntry => ({ turn: open === undefined ? 0 : turn, ...entry }))
+    if (ledger.isOwned) return ledger.append(said)
+    const release = { type: 'release', turn: 0, data: { reason: 'said' } }
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await ledger.claim([], [...said, release])
+      } catch (error) {
+        ledger.forget(true)
+        if (!HoldfastError.is(error, 'moved') || attempt >= MOST_ATTEMPTS) throw error
+        await ledger.load()
+      }
+    }
+  }
+
+  async #loaded(): Promise<Ledger> {
+    if (!this.ledger.isLoaded) await this.ledger.load()
+    return this.ledger
+  }
+
+  async #open(): Promise<Progress | undefined> {
+    const ledger = await this.#loaded()
+    const { open } = ledger.session
+    if (open === undefined && !this.#hasWork()) return this.#idle()
+    await ledger.flush()
+    if (open !== undefined && !ledger.isOwned) {
+      await ledger.claim(this.#work.posts ?? [], [])
+      this.#work = { ...this.#work, posts: [] }
+    }
+    this.#lost = undefined
+    this.#signals = { cancel: new AbortController(), stop: new AbortController() }
+    this.#play = playTurn(this.#scope(this.#signals))
+    this.#startBeating()
+    return undefined
+  }
+
+  async #advance(): Promise<Progress> {
+    const { value, done } = (await this.#play?.next()) ?? { value: true, done: true }
+    if (done) {
+      this.#close()
+      return { state: 'again', next: 'on' }
+    }
+    await this.#commit(value as Batch)
+    this.#acting = (value as Batch).next
+    return { state: 'again', next: this.#acting }
+  }
+
+  async #commit({ entries, next }: Batch): Promise<void> {
+    const { ledger } = this
+    if (!ledger.isOwned) {
+      await ledger.claim(this.#work.posts ?? [], entries)
+      this.#work = {}
+    } else if (entries.length > 0 && !this.#options.autoSave && mayWait(entries)) {
+      ledger.hold(entries)
+    } else if (entries.length > 0) {
+      try {
+        await ledger.append(entries)
+      } catch (error) {
+        if (HoldfastError.is(error, 'fenced')) this.#handIn(entries)
+        throw error
+      }
+    }
+    if (next === 'done' && !ledger.hasUnsaved) await ledger.snapshot()
+  }
+
+  /** Puts down what it was doing. After a fence, effects under way are waited for and handed in by the loop (R4). */
+  async #abandon(error: unknown): Promise<void> {
+    const play = this.#play
+    const lost = ['fenced', 'owned', 'moved', 'erased'].some((code) => HoldfastError.is(error, code as ErrorCode))
+    if (HoldfastError.is(error, 'fenced')) this.#lost ??= error
+    this.#signals?.stop.abort()
+    this.#close()
+    this.ledger.forget(lost)
+    await play?.throw(error).catch(() => {})
+  }
+
+  /** Results that are in nobody's journal. They are for the one who has the turn now. */
+  #handIn(entries: readonly NewEntry[]): void {
+    const started = new Set(
+      this.ledger.session.open?.calls.flatMap(({ state, callId }) => (state === 'started' ? [callId] : [])),
+    )
+    for (const { type, data } of entries) {
+      if (type !== 'tool.end') continue
+      const { callId, status, output } = data as EntryData['tool.end']
+      if (started.has(callId) && (status === 'ok' || status === 'error')) this.#late(callId, { status, output })
+    }
+  }
+
+  #late(callId: string, { status, output }: Settled): void {
+    const { driver } = this.#options
+    const post = { type: 'late-result', key: `late:${callId}:${driver}`, data: { callId, status, output } } as const
+    // Nobody waits for it, and if the store is gone there is nobody left to tell.
+    this.ledger.post([post]).catch(() => {})
+  }
+
+  async #letGo(): Promise<Progress> {
+    const pausing = this.#pausing
+    this.#pausing = undefined
+    const { ledger } = this
+    const play = this.#play
+    this.#close()
+    await play?.return(true)
+    if (ledger.isOwned && ledger.session.open !== undefined) {
+      const pause = pausing === 'pause' ? ({ pause: true } as const) : {}
+      await ledger.append([{ type: 'release', turn: ledger.session.turn, data: { reason: pausing ?? '', ...pause } }])
+    }
+    return { state: 'paused' }
+  }
+
+  #close(): void {
+    this.#play = undefined
+    this.#acting = 'done'
+  }
+
+  #hasWork(): boolean {
+    const { posts = [], continuing } = this.#work
+    return posts.length > 0 || continuing !== undefined || this.ledger.inbox.length > 0 || this.#expiry() <= this.#options.clock.now()
+  }
+
+  #idle(): Progress {
+    const at = this.#expiry()
+    return { state: 'idle', ...(Number.isFinite(at) ? { at } : {}) }
+  }
+
+  #expiry(): number {
+    const requests = this.ledger.session.parked?.requests ?? []
+    return Math.min(...requests.map(({ expiresAt }) => expiresAt ?? Number.POSITIVE_INFINITY))
+  }
+
+  #scope({ cancel, stop }: { cancel: AbortController; stop: AbortController }): TurnScope {
+    const { ledger } = this
+    const { key, definition, clock, timer, ids, emit, extras, store } = this.#options
+    const { continuing, posts = [] } = this.#work
+    const offered = posts.map(({ type, data, key: inboxKey }, index): Entry => {
+      return { seq: ledger.session.seq + index + 1, turn: 0, at: clock.now(), v: 1, type, data, key: inboxKey }
+    })
+    return {
+      key,
+      definition,
+      clock,
+      timer,
+      ids,
+      emit,
+      ...(extras === undefined ? {} : { extras }),
+      ...(continuing === undefined ? {} : { continuing }),
+      view: {
+        get session() {
+          return ledger.session
+        },
+        get inbox() {
+          return ledger.isOwned ? ledger.inbox : [...ledger.inbox, ...offered]
+        },
+        messages: () => ledger.messages(),
+        window: () => ledger.window(),
+        request: async (seq) => {
+          const [entry] = await store.read(key, { from: seq, to: seq })
+          return entry?.type === 'request.start' ? dataOf<'request.start'>(entry) : undefined
+        },
+      },
+      signal: cancel.signal,
+      stop: stop.signal,
+      mayAct: () => this.#mayAct(),
+      credentials: async (principal) => this.#turnSecrets ?? (await this.#options.credentials?.(principal)),
+      artifacts: (callId) => this.#artifacts.by({ callId, secrets: secretsOf(this.#turnSecrets ?? {}) }),
+      late: (callId, settled) => this.#late(callId, settled),
+    }
+  }
+
+  /** No effect starts on a grant older than half the lease (R4). */
+  async #mayAct(): Promise<void> {
+    while (this.#lost === undefined && this.ledger.age > this.#options.leaseMs / 2) await this.ledger.renew()
+    if (this.#lost !== undefined) throw this.#lost
+  }
+
+  #heard(entry: Entry, unsaved?: true): void {
+    const { session } = this.ledger
+    if (this.#secrets.size > 0) this.#followSecrets(entry)
+    if (entry.type === 'turn.end') this.#turnSecrets = undefined
+    else if (entry.type === 'cancel' && dataOf<'cancel'>(entry).turn === session.open?.turn) this.#cancel()
+    this.#options.onEntry(entry, unsaved)
+  }
+
+  /** They belong to whichever turn takes the entry that they came with. */
+  #followSecrets({ seq, key, takes = [] }: Entry): void {
+    for (const [from, to] of [[key, seq], ...takes.map((taken) => [taken, undefined] as const)] as const) {
+      const secrets = from === undefined ? undefined : this.#secrets.get(from)
+      if (secrets === undefined || from === undefined) continue
+      this.#secrets.delete(from)
+      if (to === undefined) this.#turnSecrets = secrets
+      else this.#secrets.set(to, secrets)
+    }
+  }
+
+  #cancel(): void {
+    this.#signals?.cancel.abort()
+    this.#signals?.stop.abort()
+  }
+
+  /** One loop for all turns of this driver: short ones cost no timer each. It ends when there is nothing to hold. */
+  #startBeating(): void {
+    if (this.#beating) return
+    this.#beating = true
+    this.#beat().catch(() => {}).finally(() => {
+      this.#beating = false
+    })
+  }
+
+  async #beat(): Promise<void> {
+    const { timer, heartbeatMs } = this.#options
+    for (;;) {
+      await timer.wait(heartbeatMs, { background: true })
+      if (!this.ledger.isOwned) return
+      if (this.ledger.age < heartbeatMs / 2) continue
+      try {
+        await this.ledger.renew()
+      } catch (error) {
+        if (!HoldfastError.is(error, 'fenced') && !HoldfastError.is(error, 'erased')) continue
+        this.#lost = error
+        this.#signals?.stop.abort()
+        return
+      }
+    }
+  }
+}
+
+const BEFORE_EFFECTS: ReadonlySet<string> = new Set(['turn.start', 'tool.start', 'request.start', 'request.end', 'release'])
+
+/** May these be held back? Not the intent of an effect (R3), and nothing that others wait for. */
+function mayWait(entries: readonly NewEntry[]): boolean {
+  return !entries.some(({ type, takes = [] }) => BEFORE_EFFECTS.has(type) || takes.length > 0)
+}

@@ -1,0 +1,77 @@
+/** Finds, among the entries of a conversation, those that a turn handle is about. It drives nothing. */
+import type { EntryEvent, TurnEvent } from '../protocol/index.ts'
+import type { Turn } from './turn.ts'
+
+export interface HandleOptions {
+  readonly turn: Turn
+  /** Inbox keys of what began it. */
+  readonly keys?: readonly string[]
+  /** The turn that it is about, if that is known from the start. */
+  readonly number?: number
+  /** It is the next turn, whichever that is. */
+  readonly next?: boolean
+}
+
+export class Handle {
+  readonly turn: Turn
+  readonly #keys: ReadonlySet<string>
+  readonly #positions = new Set<number>()
+  readonly #next: boolean
+  #number: number | undefined
+  #heard: ((number: number) => void) | undefined
+
+  constructor({ turn, keys = [], number, next = false }: HandleOptions) {
+    this.turn = turn
+    this.#keys = new Set(keys)
+    this.#number = number
+    this.#next = next
+  }
+
+  /** The turn that it is about, once there is one. */
+  get number(): number | undefined {
+    return this.#number
+  }
+
+  /** Is what began it in the journal, or is it about a turn that is? */
+  get isPosted(): boolean {
+    return this.#positions.size > 0 || this.#number !== undefined
+  }
+
+  /** Called when it is known which turn it is about. */
+  whenKnown(heard: (number: number) => void): void {
+    this.#heard = heard
+  }
+
+  /** From now on it is about this turn. */
+  follow(number: number, since: readonly EntryEvent[]): void {
+    this.#number = number
+    for (const event of since) if (event.type === 'claim' || event.turn === number) this.turn.push(event)
+    this.#heard?.(number)
+  }
+
+  /** One more entry of the conversation. `since`: all of them since the last turn ended, this one included. */
+  see(event: EntryEvent, since: readonly EntryEvent[]): void {
+    if (event.key !== undefined && this.#keys.has(event.key)) {
+      if (event.seq !== undefined) this.#positions.add(event.seq)
+      this.turn.push(event)
+    } else if (this.#number === undefined) this.#match(event, since)
+    else if (event.turn === this.#number || event.turn === 0) this.turn.push(event)
+    if (event.type === 'turn.end' && event.turn === this.#number) this.turn.end(event.data.outcome)
+  }
+
+  delta(event: TurnEvent): void {
+    if (event.turn === this.#number) this.turn.push(event)
+  }
+
+  #match(event: EntryEvent, since: readonly EntryEvent[]): void {
+    const isTaken = event.takes?.some((position) => this.#positions.has(position)) ?? false
+    if (!isTaken && !(this.#next && event.type === 'turn.start')) return
+    if (event.type === 'take' && event.data.as === 'nothing') {
+      this.turn.push(event)
+      this.turn.end('failed', { error: { code: 'not-taken', message: event.data.reason ?? '' } })
+      return
+    }
+    // What steers a turn is told from there on; what begins one, from the claim that was made for it.
+    this.follow(event.turn, event.type === 'take' ? [event] : since)
+  }
+}

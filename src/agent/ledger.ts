@@ -1,0 +1,254 @@
+/**
+ * One journal as its driver knows it: the session, the window, what has come into the inbox, and the epoch that lets it
+ * append. It keeps these true with every receipt, so a turn reads nothing from the store. It does not know what a turn is.
+ */
+import type { Clock, Ids, Timer } from '../base/index.ts'
+import { fold, HeldWindow, loadSession, newSession, type Session, saveSession } from '../journal/index.ts'
+import {
+  type ContextKey,
+  ENTRY_FORMAT,
+  type Entry,
+  type EntryType,
+  type Message,
+  type NewEntry,
+  type NewInboxEntry,
+} from '../protocol/index.ts'
+import { type AppendRequest, persist, type Receipt, type Store } from '../store/index.ts'
+
+export interface LedgerOptions {
+  readonly key: ContextKey
+  readonly store: Store
+  readonly clock: Clock
+  readonly timer: Timer
+  readonly ids: Ids
+  /** Who appends. */
+  readonly driver: string
+  readonly leaseMs: number
+  readonly maxMessages: number
+  /** The conversation that this one belongs to (R17). */
+  readonly parent?: string
+  /** Every entry, in order, when it is durable; `unsaved` if it is not yet. */
+  readonly onEntry: (entry: Entry, unsaved?: true) => void
+}
+
+export class Ledger {
+  readonly #options: LedgerOptions
+  #session: Session = newSession()
+  #window: HeldWindow | undefined
+  #inbox = new Map<string, Entry>()
+  /** The newest position that was seen, inbox entries included. */
+  #seen = 0
+  #epoch = 0
+  #owned = false
+  /** When the store was last asked something that it granted: the lease has run since then at the latest. */
+  #grantedAt = 0
+  #snapshotAt = 0
+  #appending: Promise<void> | undefined
+  #unsaved: { readonly entries: NewEntry[]; readonly held: Set<Entry>; readonly before: Session } | undefined
+
+  constructor(options: LedgerOptions) {
+    this.#options = options
+  }
+
+  get key(): ContextKey {
+    return this.#options.key
+  }
+
+  get store(): Store {
+    return this.#options.store
+  }
+
+  get isLoaded(): boolean {
+    return this.#window !== undefined
+  }
+
+  get isOwned(): boolean {
+    return this.#owned
+  }
+
+  get hasUnsaved(): boolean {
+    return this.#unsaved !== undefined
+  }
+
+  get session(): Session {
+    return this.#session
+  }
+
+  get inbox(): readonly Entry[] {
+    return [...this.#inbox.values()]
+  }
+
+  /** Milliseconds since the lease is known to have been good. */
+  get age(): number {
+    return this.#options.clock.elapsed() - this.#grantedAt
+  }
+
+  /** The window as it is held: it may begin a little earlier than a prompt would. */
+  get heldEntries(): readonly Entry[] {
+    return this.#window?.held ?? []
+  }
+
+  window(): Promise<readonly Entry[]> {
+    return this.#held.entries(this.#session)
+  }
+
+  messages(): Promise<readonly Message[]> {
+    return this.#held.messages(this.#session)
+  }
+
+  /** Session first: what is taken from the inbox after it was read makes a claim from that position fail. */
+  async load(): Promise<void> {
+    const { store, key, maxMessages } = this.#options
+    this.#session = await loadSession(store, key)
+    const inbox = await store.inbox(key)
+    this.#window = await HeldWindow.read(store, key, { session: this.#session, maxMessages })
+    this.#inbox = new Map(inbox.map((entry) => [entry.key ?? '', entry]))
+    this.#seen = Math.max(this.#session.seq, ...inbox.map(({ seq }) => seq))
+    this.#held.add(inbox.filter(({ seq }) => seq > this.#session.seq))
+    this.#snapshotAt = this.#session.seq
+    this.#owned &&= this.#session.open !== undefined && this.#session.epoch === this.#epoch
+  }
+
+  /** What is known may be wrong, and is read again before it is used. `lost`: and somebody else owns the conversation. */
+  forget(lost: boolean): void {
+    this.#window = undefined
+    this.#unsaved = undefined
+    if (lost) this.#owned = false
+  }
+
+  /** Becomes the owner, with what is to be posted and said first. Entries need the journal to stand where it is known to. */
+  async claim(posts: readonly NewInboxEntry[], entries: readonly NewEntry[]): Promise<void> {
+    const { driver, leaseMs } = this.#options
+    const [before, sentAt] = [this.#seen, this.#options.clock.elapsed()]
+    const receipt = await this.#append({ claim: { driver, leaseMs }, inbox: posts, entries })
+    this.#granted(receipt, sentAt)
+    this.#epoch = receipt.epoch
+    this.#owned = true
+    // A bare claim is granted wherever the journal stands.
+    if (receipt.first !== before + 1) await this.load()
+    else this.#absorb(receipt)
+    this.#checkOwnership(receipt.entries)
+  }
+
+  append(entries: readonly NewEntry[]): Promise<void> {
+    const before = this.#appending
+    this.#appending = this.#appendAfter(before, entries)
+    return this.#appending
+  }
+
+  /** One after the other: receipts have to be folded in the order of what they tell. */
+  async #appendAfter(before: Promise<void> | undefined, entries: readonly NewEntry[]): Promise<void> {
+    await before?.catch(() => {})
+    const unsaved = this.#unsaved?.entries ?? []
+    const sentAt = this.#options.clock.elapsed()
+    const receipt = await this.#append({ epoch: this.#epoch, entries: [...unsaved, ...entries] })
+    this.#granted(receipt, sentAt)
+    if (this.#unsaved !== undefined) this.#rewind(this.#unsaved)
+    this.#absorb(receipt, unsaved.length)
+    this.#checkOwnership(receipt.entries)
+  }
+
+  /** Holds entries back until the next append. They count as said here, and are lost in a crash. */
+  hold(entries: readonly NewEntry[]): void {
+    this.#unsaved ??= { entries: [], held: new Set(), before: this.#session }
+    for (const said of entries) {
+      const takes = said.takes?.map((key) => this.#inbox.get(key)?.seq ?? 0)
+      const entry: Entry = {
+        seq: this.#session.seq + 1,
+        at: this.#options.clock.now(),
+        v: ENTRY_FORMAT[said.type as EntryType],
+        type: said.type,
+        turn: said.turn,
+        data: said.data,
+        ...(takes === undefined ? {} : { takes }),
+      }
+      this.#unsaved.entries.push(said)
+      this.#unsaved.held.add(entry)
+      this.#take(entry)
+      this.#options.onEntry(entry, true)
+    }
+  }
+
+  async flush(): Promise<void> {
+    if (this.#unsaved !== undefined) await this.append([])
+  }
+
+  /** Into the inbox, as anybody may. */
+  async post(posts: readonly NewInboxEntry[]): Promise<void> {
+    const receipt = await this.#append({ inbox: posts })
+    this.notice(receipt.inbox)
+  }
+
+  async renew(): Promise<void> {
+    const { store, key, clock } = this.#options
+    const sentAt = clock.elapsed()
+    const { inbox } = await store.renew({ key, epoch: this.#epoch, since: this.#seen })
+    this.#grantedAt = sentAt
+    this.notice(inbox)
+  }
+
+  /** Inbox entries that have come to be known. */
+  notice(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      if (entry.seq <= this.#seen || entry.key === undefined) continue
+      this.#inbox.set(entry.key, entry)
+      this.#seen = entry.seq
+      this.#window?.add([entry])
+      this.#options.onEntry(entry)
+    }
+  }
+
+  /** Spares the next process some reading; losing it costs nothing. */
+  async snapshot(): Promise<void> {
+    const { store, key } = this.#options
+    if (this.#unsaved !== undefined) return
+    if (await saveSession(store, key, { session: this.#session, since: this.#snapshotAt }))
+      this.#snapshotAt = this.#session.seq
+  }
+
+  get #held(): HeldWindow {
+    if (this.#window === undefined) throw new Error('The ledger was not loaded.')
+    return this.#window
+  }
+
+  async #append(request: Pick<AppendRequest, 'claim' | 'epoch' | 'inbox' | 'entries'>): Promise<Receipt> {
+    const { store, key, ids, timer, parent } = this.#options
+    const birth = parent === undefined ? {} : { parent }
+    const whole = { key, id: ids.next('append'), since: this.#seen, ...request, ...birth }
+    return persist(store, whole, { wait: (ms) => timer.wait(ms) })
+  }
+
+  /** The lease runs from when the store saw the request, which was not before it was sent; a repetition renews nothing. */
+  #granted({ repeated }: Receipt, sentAt: number): void {
+    if (!repeated) this.#grantedAt = sentAt
+  }
+
+  /** `told`: how many of the entries whoever listens has heard of before they were saved. */
+  #absorb(receipt: Receipt, told = 0): void {
+    this.notice(receipt.inbox.filter(({ seq }) => seq < receipt.first))
+    receipt.entries.forEach((entry, index) => {
+      this.#take(entry)
+      this.#seen = entry.seq
+      if (index >= told) this.#options.onEntry(entry)
+    })
+    this.notice(receipt.inbox)
+  }
+
+  #take(entry: Entry): void {
+    this.#session = fold([entry], this.#session)
+    if (entry.key !== undefined) this.#inbox.set(entry.key, entry)
+    for (const taken of entry.takes ?? [])
+      for (const [key, { seq }] of this.#inbox) if (seq === taken) this.#inbox.delete(key)
+    this.#held.add([entry])
+  }
+
+  #rewind({ held, before }: { held: ReadonlySet<Entry>; before: Session }): void {
+    this.#session = before
+    this.#held.remove(held)
+    this.#unsaved = undefined
+  }
+
+  #checkOwnership(entries: readonly Entry[]): void {
+    if (entries.some(({ type }) => type === 'turn.end' || type === 'release')) this.#owned = false
+  }
+}

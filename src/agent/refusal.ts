@@ -1,0 +1,47 @@
+/** Why an agent does not do what it is asked, and what to do about it. */
+import { HoldfastError, type Principal, quote } from '../protocol/index.ts'
+
+export function isShutDown(contextId: string): HoldfastError {
+  return new HoldfastError('shutdown', {
+    message: `The agent of ${contextId} was shut down. Call start() to go on; nothing was lost.`,
+    details: { contextId },
+  })
+}
+
+export function isPaused(contextId: string): HoldfastError {
+  return new HoldfastError('paused', {
+    message: `The agent of ${contextId} is paused. Call resume() first.`,
+    details: { contextId },
+  })
+}
+
+export function isBusy(contextId: string, turn: number): HoldfastError {
+  return new HoldfastError('busy', {
+    message: `Turn ${turn} of ${contextId} has not ended. Wait for it, or send with whileBusy 'queue', 'steer' or 'interrupt'.`,
+    retry: 'later',
+    details: { contextId, turn },
+  })
+}
+
+export function notLetIn(contextId: string, { tenant, actor }: Principal): HoldfastError {
+  return new HoldfastError('forbidden', {
+    message: `${quote(actor)} of ${quote(tenant)} is not the owner of ${contextId} and was not let in. The agent's \`allow\` decides.`,
+    details: { contextId, tenant, actor },
+  })
+}
+
+export function cancelledEarly(): HoldfastError {
+  return new HoldfastError('cancelled', { message: 'The signal was aborted before the turn began. Nothing was stored.' })
+}
+
+export function nothingToContinue(contextId: string): HoldfastError {
+  return new HoldfastError('nothing-to-continue', {
+    message: `The last turn of ${contextId} is complete. Send a message instead of null.`,
+    details: { contextId },
+  })
+}
+
+export function problemOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (HoldfastError.is(error)) return { code: error.code, message: error.message }
+  return { code: 'unexpected', message: error instanceof Error ? error.message : String(error) }
+}

@@ -1,0 +1,46 @@
+/** A conversation at this moment, in the words of people who write hooks: to read, not to change. */
+import { transcript } from '../journal/index.ts'
+import type { Entry, EntryData, Json, Message } from '../protocol/index.ts'
+import { textOf } from '../turn/index.ts'
+import type { Ledger } from './ledger.ts'
+
+export interface SessionView {
+  /** The window: what a model would see now. */
+  readonly messages: readonly Message[]
+  /** What happened in the newest turn, in order. */
+  readonly trace: readonly Entry[]
+  readonly turn: number
+  readonly iteration: number
+  /** What the newest turn was asked. */
+  readonly userPrompt: string
+  /** The first call that was asked for and has not come to rest. */
+  readonly pendingTool?: { readonly callId: string; readonly tool: string; readonly args: Json }
+}
+
+export function sessionView(ledger: Ledger): SessionView {
+  const { session, heldEntries } = ledger
+  const { open, parked, turn } = session
+  const trace = heldEntries.filter((entry) => entry.turn === turn && turn > 0)
+  const pending = (open ?? parked)?.calls.find(({ state }) => state !== 'settled')
+  return {
+    messages: transcript(heldEntries),
+    trace,
+    turn,
+    iteration: open?.iteration ?? lastIteration(trace),
+    userPrompt: promptOf(heldEntries, trace),
+    ...(pending === undefined
+      ? {}
+      : { pendingTool: { callId: pending.callId, tool: pending.tool, args: pending.args } }),
+  }
+}
+
+function lastIteration(trace: readonly Entry[]): number {
+  const start = trace.findLast(({ type }) => type === 'model.start')
+  return start === undefined ? 0 : (start.data as EntryData['model.start']).iteration
+}
+
+function promptOf(entries: readonly Entry[], trace: readonly Entry[]): string {
+  const takes = trace.find(({ type }) => type === 'turn.start')?.takes ?? []
+  const inputs = entries.filter(({ seq, type }) => type === 'input' && takes.includes(seq))
+  return inputs.map(({ data }) => textOf((data as EntryData['input']).message)).join('\n')
+}

@@ -1,0 +1,291 @@
+/**
+ * What `executeTurn` returns: one turn as seen from outside. It is a stream that any number may read, each at its own
+ * pace, and an outcome that always comes. Reading starts nothing and stops nothing.
+ */
+import {
+  addUsage,
+  type DeltaEvent,
+  type EntryData,
+  isDelta,
+  type JsonObject,
+  NO_USAGE,
+  type OutcomeReason,
+  type RequestData,
+  type TurnEvent,
+  type Usage,
+} from '../protocol/index.ts'
+
+export interface TurnOutcome {
+  readonly reason: OutcomeReason
+  /** The same in the words of a task: reaching a limit completes it with what was achieved. */
+  readonly status: 'completed' | 'input-required' | 'auth-required' | 'failed' | 'cancelled'
+  /** 0 if the turn was never begun. */
+  readonly turn: number
+  /** The last thing that the model said in this turn; what was achieved so far, if it was cut short. */
+  readonly text: string
+  readonly usage: Usage
+  readonly durationMs: number
+  readonly error?: JsonObject
+  readonly limit?: string
+  /** What has to be answered before it can go on. */
+  readonly requests: readonly RequestData[]
+}
+
+export interface Observer {
+  readonly next?: (event: TurnEvent) => void
+  readonly error?: (error: unknown) => void
+  readonly complete?: () => void
+}
+
+export interface Subscription {
+  unsubscribe(): void
+  readonly closed: boolean
+}
+
+export class Turn implements AsyncIterable<TurnEvent> {
+  /** Never rejects. */
+  readonly outcome: Promise<TurnOutcome>
+  readonly #settle: (outcome: TurnOutcome) => void
+  readonly #entries: TurnEvent[] = []
+  readonly #readers = new Set<Reader>()
+  readonly #control: TurnControl
+  readonly #summary = new Summary()
+  /** Deltas since the last entry, for those who come later. */
+  #soFar: DeltaEvent[] = []
+  #ended = false
+
+  constructor(control: TurnControl) {
+    const { promise, resolve } = Promise.withResolvers<TurnOutcome>()
+    this.outcome = promise
+    this.#settle = resolve
+    this.#control = control
+  }
+
+  /** The number of the turn; 0 until it begins. */
+  get number(): number {
+    return this.#summary.turn
+  }
+
+  get isEnded(): boolean {
+    return this.#ended
+  }
+
+  /** Ends the turn as `cancelled`, whichever process drives it. Resolves when that was asked for. */
+  cancel(reason?: string): Promise<void> {
+    return this.#control.cancel(reason)
+  }
+
+  /** For a turn that was started with `manual`: does one thing, and says what comes next. */
+  step(): Promise<TurnStep> {
+    return this.#control.step()
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<TurnEvent> {
+    const reader = new Reader(this.#entries, () => this.#readers.delete(reader), this.#soFar)
+    if (this.#ended) reader.end()
+    else this.#readers.add(reader)
+    return reader
+  }
+
+  /** Tells each event as it comes; those that have passed come first. A turn that fails completes: see its outcome. */
+  subscribe(observer: Observer | ((event: TurnEvent) => void)): Subscription {
+    const listener: Observer = typeof observer === 'function' ? { next: observer } : observer
+    const events = this[Symbol.asyncIterator]()
+    let closed = false
+    const pump = async () => {
+      for await (const event of events) {
+        if (closed) return
+        listener.next?.(event)
+      }
+      if (!closed) listener.complete?.()
+    }
+    pump().then(
+      () => {
+        closed = true
+      },
+      (problem) => {
+        closed = true
+        listener.error?.(problem)
+      },
+    )
+    return {
+      unsubscribe: () => {
+        closed = true
+        events.return?.()
+      },
+      get closed() {
+        return closed
+      },
+    }
+  }
+
+  /** For whoever drives or follows it. @internal */
+  push(event: TurnEvent): void {
+    if (this.#ended) return
+    if (isDelta(event) && event.type !== 'turn.refused') {
+      merge(this.#soFar, event)
+      for (const reader of this.#readers) reader.delta(event)
+      return
+    }
+    this.#soFar = []
+    this.#entries.push(event)
+    this.#summary.add(event)
+    for (const reader of this.#readers) reader.wake()
+  }
+
+  /** @internal */
+  end(reason: OutcomeReason, more: Partial<TurnOutcome> = {}): void {
+    if (this.#ended) return
+    this.#ended = true
+    for (const reader of this.#readers) reader.end()
+    this.#readers.clear()
+    this.#settle({ ...this.#summary.outcome(reason), ...more })
+  }
+}
+
+/** Where RxJS and others look for it: `from(turn)` subscribes. */
+const OBSERVABLE = (Symbol as { readonly observable?: symbol }).observable ?? '@@observable'
+
+Object.defineProperty(Turn.prototype, OBSERVABLE, {
+  value(this: Turn) {
+    return this
+  },
+})
+
+export interface TurnControl {
+  readonly cancel: (reason?: string) => Promise<void>
+  readonly step: () => Promise<TurnStep>
+}
+
+export interface TurnStep {
+  readonly done: boolean
+  /** What the next step will do. */
+  readonly next: 'model' | 'tools' | 'wait' | 'on' | 'done'
+}
+
+/** What the outcome will say, gathered as it happens. */
+class Summary {
+  turn = 0
+  #text = ''
+  #usage: Usage = NO_USAGE
+  #requests = new Map<string, RequestData>()
+  #end: EntryData['turn.end'] | undefined
+
+  add(event: TurnEvent): void {
+    if (isDelta(event) || event.path !== undefined) return
+    if (event.turn > 0) this.turn = event.turn
+    if (event.type === 'model.end') this.#reply(event.data)
+    else if (event.type === 'request.start') this.#requests.set(event.data.requestId, event.data)
+    else if (event.type === 'request.end') this.#requests.delete(event.data.requestId)
+    else if (event.type === 'turn.end') this.#end = event.data
+  }
+
+  outcome(reason: OutcomeReason): TurnOutcome {
+    const { usage = this.#usage, durationMs = 0, error, limit } = this.#end ?? {}
+    return {
+      reason,
+      status: statusOf(reason),
+      turn: this.turn,
+      text: this.#text,
+      usage,
+      durationMs,
+      ...(error === undefined ? {} : { error }),
+      ...(limit === undefined ? {} : { limit }),
+      requests: [...this.#requests.values()],
+    }
+  }
+
+  #reply({ content, usage }: EntryData['model.end']): void {
+    const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+    if (text !== '') this.#text = text
+    if (usage !== undefined) this.#usage = addUsage(this.#usage, usage)
+  }
+}
+
+function statusOf(reason: OutcomeReason): TurnOutcome['status'] {
+  if (reason === 'stop' || reason === 'max-iterations' || reason === 'limit') return 'completed'
+  return reason
+}
+
+/** One who reads: a place in the list of entries, and the deltas since, merged. So a slow one costs nothing (R18). */
+class Reader implements AsyncIterableIterator<TurnEvent> {
+  readonly #entries: readonly TurnEvent[]
+  readonly #leave: () => void
+  #at = 0
+  /** Deltas that came after entry number `after`; worthless once the next entry is there. */
+  #deltas: { after: number; list: DeltaEvent[] }
+  #waiting: PromiseWithResolvers<void> | undefined
+  #over = false
+
+  constructor(entries: readonly TurnEvent[], leave: () => void, soFar: readonly DeltaEvent[]) {
+    this.#entries = entries
+    this.#leave = leave
+    this.#deltas = { after: entries.length, list: [...soFar] }
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<TurnEvent>> {
+    for (;;) {
+      const entry = this.#entries[this.#at]
+      if (entry !== undefined && this.#at < this.#deltas.after) return this.#give(entry)
+      const delta = this.#at === this.#deltas.after ? this.#deltas.list.shift() : undefined
+      if (delta !== undefined) return { done: false, value: delta }
+      if (entry !== undefined) return this.#give(entry)
+      if (this.#over) return { done: true, value: undefined }
+      this.#waiting ??= Promise.withResolvers<void>()
+      await this.#waiting.promise
+    }
+  }
+
+  async return(): Promise<IteratorResult<TurnEvent>> {
+    this.#at = Number.POSITIVE_INFINITY
+    this.end()
+    this.#leave()
+    return { done: true, value: undefined }
+  }
+
+  delta(event: DeltaEvent): void {
+    if (this.#deltas.after !== this.#entries.length) this.#deltas = { after: this.#entries.length, list: [] }
+    merge(this.#deltas.list, event)
+    this.wake()
+  }
+
+  wake(): void {
+    this.#waiting?.resolve()
+    this.#waiting = undefined
+  }
+
+  end(): void {
+    this.#over = true
+    this.wake()
+  }
+
+  #give(value: TurnEvent): IteratorResult<TurnEvent> {
+    this.#at += 1
+    return { done: false, value }
+  }
+}
+
+/** Text that belongs together becomes one; progress of a call replaces what it said before. */
+function merge(list: DeltaEvent[], event: DeltaEvent): void {
+  const at = list.findIndex((other) => isSameStream(other, event))
+  const other = list[at]
+  if (other === undefined) list.push(event)
+  else if ('text' in event.data)
+    list[at] = { ...event, data: { ...event.data, text: textIn(other) + event.data.text } } as DeltaEvent
+  else list[at] = event
+}
+
+function isSameStream(a: DeltaEvent, b: DeltaEvent): boolean {
+  if (a.type !== b.type || a.path?.join() !== b.path?.join()) return false
+  if (a.type === 'tool.progress' && b.type === 'tool.progress') return a.data.callId === b.data.callId
+  return true
+}
+
+function textIn(event: DeltaEvent): string {
+  return 'text' in event.data ? event.data.text : ''
+}
+

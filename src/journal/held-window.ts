@@ -1,0 +1,87 @@
+/**
+ * The window of a conversation that somebody is driving: read once, then kept up with the entries that are appended. It
+ * gives the same messages as a fresh `readWindow`, and holds no more entries than that needs (R13).
+ */
+import type { ContextKey, Entry, Message } from '../protocol/index.ts'
+import { type IndexRow, type Store, turnKey } from '../store/index.ts'
+import type { Session } from './session.ts'
+import { transcript } from './transcript.ts'
+import { readWindow, type WindowOptions, windowSize } from './window.ts'
+
+type Source = Pick<Store, 'read' | 'lookup'>
+
+export class HeldWindow {
+  readonly #key: ContextKey
+  readonly #options: { readonly maxMessages: number }
+  #entries: Entry[]
+  /** Where the window begins, by what decides it: as long as that stays, nothing falls out of it. */
+  #start: string
+  #messages: readonly Message[] | undefined
+
+  private constructor(key: ContextKey, entries: Entry[], view: { session: Session; maxMessages: number }) {
+    const { session, maxMessages } = view
+    this.#key = key
+    this.#entries = entries
+    this.#start = startOf(session, maxMessages)
+    this.#options = { maxMessages }
+  }
+
+  static async read(store: Source, key: ContextKey, view: WindowOptions & { session: Session }): Promise<HeldWindow> {
+    const { session, maxMessages = 100 } = view
+    return new HeldWindow(key, await readWindow(store, key, view), { session, maxMessages })
+  }
+
+  /** Entries that were appended, or came into the inbox. */
+  add(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      const last = this.#entries.at(-1)
+      this.#entries.push(entry)
+      if (last !== undefined && last.seq > entry.seq) this.#entries.sort((a, b) => a.seq - b.seq)
+    }
+    this.#messages = undefined
+  }
+
+  /** Takes out entries that were held before they had their place in the journal. */
+  remove(entries: ReadonlySet<Entry>): void {
+    this.#entries = this.#entries.filter((entry) => !entries.has(entry))
+    this.#messages = undefined
+  }
+
+  get held(): readonly Entry[] {
+    return this.#entries
+  }
+
+  async entries(session: Session): Promise<readonly Entry[]> {
+    const start = startOf(session, this.#options.maxMessages)
+    if (start !== this.#start) {
+      this.#entries = await readWindow(heldSource(this.#entries), this.#key, { session, ...this.#options })
+      this.#start = start
+      this.#messages = undefined
+    }
+    return this.#entries
+  }
+
+  async messages(session: Session): Promise<readonly Message[]> {
+    const entries = await this.entries(session)
+    this.#messages ??= transcript(entries)
+    return this.#messages
+  }
+}
+
+function startOf({ window }: Session, maxMessages: number): string {
+  return `${window.from} ${window.messages - windowSize(window.messages, maxMessages)}`
+}
+
+/** The part of a store that a window is read from, over entries in memory. */
+function heldSource(entries: readonly Entry[]): Source {
+  return {
+    read: async (_key, { from = 1, to = Number.MAX_SAFE_INTEGER, limit = 1000, order = 'oldest' } = {}) => {
+      const within = entries.filter(({ seq }) => seq >= from && seq <= to)
+      return order === 'oldest' ? within.slice(0, limit) : within.slice(-limit).reverse()
+    },
+    lookup: async (_key, { key }) =>
+      entries
+        .filter(({ type, turn }) => type === 'turn.start' && turnKey(turn) === key)
+        .map(({ seq }): IndexRow => ({ key: key ?? '', seq, value: {} })),
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * Puts a streamed reply together, part by part, in the order in which its parts began. Parts that only the provider
+ * itself acts on, and types that are not known, are skipped. It does not know where the parts come from.
+ */
+import type { Ids } from '../base/index.ts'
+import type { AssistantPart, Json, JsonObject, TextPart, ToolCallPart } from '../protocol/index.ts'
+import type { ModelStreamPart } from './language-model.ts'
+
+export type ModelDelta =
+  | { readonly type: 'text.delta' | 'reasoning.delta'; readonly text: string }
+  | { readonly type: 'call.delta'; readonly tool: string; readonly text: string }
+
+interface Block {
+  readonly type: 'text' | 'reasoning'
+  readonly id: string
+  text: string
+  provider: JsonObject | undefined
+  ended: boolean
+}
+
+interface Input {
+  readonly id: string
+  readonly tool: string
+}
+
+export class Assembly {
+  /** How many characters have arrived, for an estimate if nothing more does. */
+  chars = 0
+  readonly #parts: (Block | ToolCallPart)[] = []
+  readonly #ids: Ids
+  readonly #onDelta: (delta: ModelDelta) => void
+  #inputs: Input[] = []
+  #last: Block | undefined
+
+  constructor(ids: Ids, onDelta: (delta: ModelDelta) => void) {
+    this.#ids = ids
+    this.#onDelta = onDelta
+  }
+
+  add(part: ModelStreamPart): void {
+    switch (part.type) {
+      case 'text-start':
+      case 'text-delta':
+      case 'text-end':
+        this.#block('text', part)
+        break
+      case 'reasoning-start':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+        this.#block('reasoning', part)
+        break
+      case 'tool-input-start':
+        if (!part.providerExecuted) this.#inputs.push({ id: part.id ?? '', tool: part.toolName ?? '' })
+        break
+      case 'tool-input-delta':
+        this.#inputDelta(part)
+        break
+      case 'tool-call':
+        if (!part.providerExecuted) this.#call(part)
+        break
+      default:
+    }
+  }
+
+  /** The whole reply. */
+  content(): AssistantPart[] {
+    const content: AssistantPart[] = []
+    for (const part of this.#parts) {
+      if (part.type === 'tool-call') content.push(part)
+      else if (part.text !== '' || (part.type === 'reasoning' && part.provider)) content.push(closed(part))
+    }
+    return content
+  }
+
+  /** What can be kept of a reply that stays incomplete: its text, without what only a whole reply may claim. */
+  partial(): TextPart[] {
+    const content: TextPart[] = []
+    for (const part of this.#parts) {
+      if (part.type === 'text' && part.text !== '') content.push({ type: 'text', text: part.text })
+    }
+    return content
+  }
+
+  #block(type: Block['type'], part: ModelStreamPart): void {
+    const block = this.#find(type, part.id ?? '', part.type.endsWith('-start'))
+    if (part.providerMetadata !== undefined)
+      block.provider = jsonOnly(part.providerMetadata) ?? block.provider
+    if (part.type.endsWith('-end')) block.ended = true
+    const { delta } = part
+    if (typeof delta !== 'string' || delta === '') return
+    block.text += delta
+    this.chars += delta.length
+    this.#onDelta({ type: type === 'text' ? 'text.delta' : 'reasoning.delta', text: delta })
+  }
+
+  #find(type: Block['type'], id: string, fresh: boolean): Block {
+    const last = this.#last
+    if (!fresh && last?.type === type && last.id === id && !last.ended) return last
+    const open = fresh
+      ? undefined
+      : this.#parts.findLast((part) => part.type === type && part.id === id && !part.ended)
+    const block = (open as Block | undefined) ?? { type, id, text: '', provider: undefined, ended: false }
+    if (open === undefined) this.#parts.push(block)
+    this.#last = block
+    return block
+  }
+
+  #inputDelta({ id = '', delta }: ModelStreamPart): void {
+    const input = this.#inputs.findLast((open) => open.id === id)
+    if (input === undefined || typeof delta !== 'string' || delta === '') return
+    this.chars += delta.length
+    this.#onDelta({ type: 'call.delta', tool: input.tool, text: delta })
+  }
+
+  #call(part: ModelStreamPart): void {
+    const raw: unknown = part.input
+    if (!this.#inputs.some(({ id }) => id === part.toolCallId)) this.chars += part.input?.length ?? 0
+    const provider = part.providerMetadata && jsonOnly(part.providerMetadata)
+    this.#parts.push({
+      type: 'tool-call',
+      callId: this.#ids.next('call'),
+      ...(part.toolCallId ? { providerId: part.toolCallId } : {}),
+      ...named(part.toolName, argumentsOf(raw)),
+      ...(provider === undefined ? {} : { provider }),
+    })
+  }
+}
+
+function closed({ type, text, provider }: Block): AssistantPart {
+  return provider === undefined ? { type, text } : { type, text, provider }
+}
+
+type Arguments = Pick<ToolCallPart, 'args' | 'malformed'>
+
+function named(
+  tool: string | undefined,
+  parsed: Arguments,
+): Pick<ToolCallPart, 'tool' | 'args' | 'malformed'> {
+  if (tool) return { tool, ...parsed }
+  return { tool: 'unnamed', args: parsed.args, malformed: 'the call does not say which tool' }
+}
+
+/** A call without arguments is a call with none. */
+function argumentsOf(raw: unknown): Arguments {
+  if (raw === undefined || raw === '') return { args: {} }
+  if (typeof raw !== 'string') {
+    return isObject(raw) ? { args: raw } : { args: '', malformed: 'the arguments are not JSON text' }
+  }
+  try {
+    const args = JSON.parse(raw) as Json
+    if (isObject(args)) return { args }
+    return { args: raw, malformed: `the arguments are ${kindOf(args)}, not a JSON object` }
+  } catch (error) {
+    if (raw.trim() === '') return { args: {} }
+    return { args: raw, malformed: `the arguments are not JSON: ${(error as Error).message}` }
+  }
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function kindOf(value: Json): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`
+}
+
+/** Providers promise JSON here, and some attach what is not. */
+function jsonOnly(value: JsonObject): JsonObject | undefined {
+  try {
+    const clean = JSON.parse(JSON.stringify(value)) as JsonObject
+    return Object.keys(clean).length === 0 ? undefined : clean
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * A model call that brought no whole reply, as data: what kind of failure, what was used and received on the way, and
+ * what to do next. It does not know providers' errors; `trouble.ts` reads those.
+ */
+import type { AssistantPart, JsonObject, Usage } from '../protocol/index.ts'
+import { NO_USAGE } from '../protocol/index.ts'
+
+/**
+ * `aborted`: the caller's signal. `timeout`: ours. `rate-limit`, `overloaded`, `network`, `cut-off` (the stream ended
+ * before the reply did): may pass. `auth`, `refused` (the provider will not answer this), `context-length`, `invalid`
+ * (the request is wrong): repeating does not help. `unknown`: as the provider says.
+ */
+export type FailureKind =
+  | 'aborted'
+  | 'timeout'
+  | 'rate-limit'
+  | 'overloaded'
+  | 'network'
+  | 'auth'
+  | 'refused'
+  | 'context-length'
+  | 'invalid'
+  | 'cut-off'
+  | 'unknown'
+
+export interface FailureOptions {
+  readonly message: string
+  /** By default what the kind says. */
+  readonly retryable?: boolean
+  readonly retryAfterMs?: number
+  readonly status?: number
+  readonly usage?: Usage
+  readonly partial?: readonly AssistantPart[]
+  readonly cause?: unknown
+}
+
+const MOST_TEXT = 500
+const PASSING: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'timeout',
+  'rate-limit',
+  'overloaded',
+  'network',
+  'cut-off',
+])
+
+export class ModelFailure extends Error {
+  readonly kind: FailureKind
+  /** May the same request succeed if it is repeated? */
+  readonly retryable: boolean
+  /** How long the provider asked to wait. */
+  readonly retryAfterMs?: number
+  readonly status?: number
+  /** Estimated, since no provider says what a failed call used; nothing for one that was refused at the door. */
+  readonly usage: Usage
+  /** What was received of the reply: text only, never calls. */
+  readonly partial: readonly AssistantPart[]
+
+  constructor(kind: FailureKind, options: FailureOptions) {
+    super(
+      options.message.slice(0, MOST_TEXT),
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
+    this.name = 'ModelFailure'
+    this.kind = kind
+    this.retryable = options.retryable ?? PASSING.has(kind)
+    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs
+    if (options.status !== undefined) this.status = options.status
+    this.usage = options.usage ?? NO_USAGE
+    this.partial = options.partial ?? []
+  }
+
+  /** For the journal: neither headers nor keys nor what was asked. */
+  toData(): JsonObject {
+    const { kind, message, status } = this
+    return status === undefined ? { kind, message } : { kind, message, status }
+  }
+}
+
+export type NextStep = { readonly then: 'retry'; readonly waitMs: number } | { readonly then: 'fallback' }
+
+export interface RetryPosition {
+  /** How many calls of this model have failed, this one included: 1 after the first. */
+  readonly attempt: number
+  readonly retries: number
+  readonly maxWaitMs: number
+  /** Spreads many that failed together: a number from 0 to 1 that adds up to a quarter to the wait. */
+  readonly random?: () => number
+}
+
+// oxlint-disable unicorn/no-thenable -- a plain word in an answer that nobody awaits
+const FIRST_WAIT_MS = 1_000
+
+/**
+ * What to do after a failure: the same again after 1, 2, 4 … seconds, or as long as the provider asked for; another
+ * model, if there is one, when repeating does not help, is used up, or would take longer than `maxWaitMs`.
+ */
+export function afterFailure(failure: ModelFailure, at: RetryPosition): NextStep {
+  if (!failure.retryable || at.attempt > at.retries) return { then: 'fallback' }
+  const backoff = Math.min(FIRST_WAIT_MS * 2 ** (at.attempt - 1), at.maxWaitMs)
+  const wait = Math.max(failure.retryAfterMs ?? backoff, 0)
+  if (wait > at.maxWaitMs) return { then: 'fallback' }
+  const waitMs = at.random ? Math.min(Math.round(wait * (1 + at.random() / 4)), at.maxWaitMs) : wait
+  return { then: 'retry', waitMs }
+}

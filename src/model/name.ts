@@ -1,0 +1,47 @@
+/** The names of models: which vendor a name means, and what a model is called in entries. It loads nothing. */
+import type { ModelRef } from './options.ts'
+
+export type Vendor = 'openai' | 'anthropic' | 'google' | 'ollama' | 'openai-compatible'
+
+export interface ParsedName {
+  readonly vendor: Vendor
+  readonly modelId: string
+}
+
+const VENDORS: ReadonlySet<string> = new Set<Vendor>([
+  'openai',
+  'anthropic',
+  'google',
+  'ollama',
+  'openai-compatible',
+])
+
+const BARE: readonly (readonly [RegExp, Vendor])[] = [
+  [/^(gpt-|chatgpt-|o[134](-|$))/, 'openai'],
+  [/^claude-/, 'anthropic'],
+  [/^gemini-/, 'google'],
+]
+
+/** What a name means: `vendor/model`, or a model that only one vendor can have made. Undefined for anything else. */
+export function parseName(name: string): ParsedName | undefined {
+  const slash = name.indexOf('/')
+  const prefix = name.slice(0, Math.max(slash, 0))
+  if (VENDORS.has(prefix)) {
+    return slash + 1 < name.length ? { vendor: prefix as Vendor, modelId: name.slice(slash + 1) } : undefined
+  }
+  const vendor = slash < 0 ? BARE.find(([form]) => form.test(name))?.[1] : undefined
+  return vendor && { vendor, modelId: name }
+}
+
+/**
+ * A model as entries name it: `provider/model`. Of an object that is the first word of its provider, so that
+ * `openai.responses` and `openai.chat` are one; of a name that no vendor is known for, the only thing it can be.
+ */
+export function modelName(ref: ModelRef): string {
+  if (typeof ref === 'string') {
+    const parsed = parseName(ref)
+    return parsed ? `${parsed.vendor}/${parsed.modelId}` : `openai-compatible/${ref}`
+  }
+  const dot = ref.provider.indexOf('.')
+  return `${dot < 0 ? ref.provider : ref.provider.slice(0, dot)}/${ref.modelId}`
+}

@@ -1,0 +1,78 @@
+/**
+ * What tokens cost, as far as it is known. A table grows old: costs made from it are estimates and are marked so where
+ * they are used. It does not know how tokens are counted.
+ */
+
+/** US dollars for a million tokens. What is read from or written to a cache costs as input unless said otherwise. */
+export interface Price {
+  readonly input: number
+  readonly output: number
+  readonly cachedInput?: number
+  readonly cacheWrite?: number
+}
+
+/**
+ * Prices by the beginning of a name: `gpt-4.1` prices `openai/gpt-4.1-2025-04-14` too. A key matches the whole name or
+ * the part after the provider; the whole name goes first, then the longest key.
+ */
+export type PriceTable = Readonly<Record<string, Price>>
+
+export interface PricedTokens {
+  /** All of the input, whatever is cached of it included. */
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cachedTokens?: number
+  readonly cacheWriteTokens?: number
+}
+
+/** The month whose prices these are. */
+export const PRICES_AS_OF = '2025-11'
+
+export const PRICES: PriceTable = {
+  'gpt-4.1': { input: 2, cachedInput: 0.5, output: 8 },
+  'gpt-4.1-mini': { input: 0.4, cachedInput: 0.1, output: 1.6 },
+  'gpt-4.1-nano': { input: 0.1, cachedInput: 0.025, output: 0.4 },
+  'gpt-4o': { input: 2.5, cachedInput: 1.25, output: 10 },
+  'gpt-4o-mini': { input: 0.15, cachedInput: 0.075, output: 0.6 },
+  'gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
+  'gpt-5-mini': { input: 0.25, cachedInput: 0.025, output: 2 },
+  'gpt-5-nano': { input: 0.05, cachedInput: 0.005, output: 0.4 },
+  o3: { input: 2, cachedInput: 0.5, output: 8 },
+  'o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
+  'claude-sonnet-4': { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 },
+  'claude-haiku-4-5': { input: 1, cachedInput: 0.1, cacheWrite: 1.25, output: 5 },
+  'claude-opus-4': { input: 15, cachedInput: 1.5, cacheWrite: 18.75, output: 75 },
+  'claude-opus-4-1': { input: 15, cachedInput: 1.5, cacheWrite: 18.75, output: 75 },
+  'claude-opus-4-5': { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
+  'gemini-2.5-pro': { input: 1.25, cachedInput: 0.125, output: 10 },
+  'gemini-2.5-flash': { input: 0.3, cachedInput: 0.03, output: 2.5 },
+  'gemini-2.5-flash-lite': { input: 0.1, cachedInput: 0.01, output: 0.4 },
+  'gemini-2.0-flash': { input: 0.1, cachedInput: 0.025, output: 0.4 },
+  // runs at home
+  'ollama/': { input: 0, output: 0 },
+}
+
+/** What a call of this model cost in US dollars; undefined if no table has a price for it. The caller's table wins. */
+export function costOf(name: string, tokens: PricedTokens, prices?: PriceTable): number | undefined {
+  const price = (prices && priceOf(name, prices)) ?? priceOf(name, PRICES)
+  if (price === undefined) return undefined
+  const read = tokens.cachedTokens ?? 0
+  const written = tokens.cacheWriteTokens ?? 0
+  const plain = Math.max(0, tokens.inputTokens - read - written)
+  const sum =
+    plain * price.input +
+    read * (price.cachedInput ?? price.input) +
+    written * (price.cacheWrite ?? price.input) +
+    tokens.outputTokens * price.output
+  return sum / 1_000_000
+}
+
+function priceOf(name: string, table: PriceTable): Price | undefined {
+  return longest(name, table) ?? longest(name.slice(name.indexOf('/') + 1), table)
+}
+
+function longest(text: string, table: PriceTable): Price | undefined {
+  let best = ''
+  for (const key in table) if (key.length > best.length && text.startsWith(key)) best = key
+  return table[best]
+}

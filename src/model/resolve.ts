@@ -1,0 +1,147 @@
+/**
+ * From a reference to a model that can be asked. It checks what it is given, says what is missing and how to get it,
+ * and keeps nothing: whoever resolves a name twice gets two models.
+ */
+import { HoldfastError, quote } from '../protocol/index.ts'
+import type { LanguageModel } from './language-model.ts'
+import { type ParsedName, parseName } from './name.ts'
+import type { ModelOptions, ModelRef } from './options.ts'
+import { ollamaURL, type Provider, type ProviderSettings, VENDORS, type VendorEntry } from './vendors.ts'
+
+export type ResolveOptions = Pick<ModelOptions, 'apiKey' | 'baseURL' | 'headers'>
+
+export interface ResolvePorts {
+  /** Loads a provider package by its name. */
+  readonly load?: (packageName: string) => Promise<unknown>
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+/**
+ * The model that a reference means. A name is `openai/…`, `anthropic/…`, `google/…`, `ollama/…`, a bare `gpt-…`, `o3…`,
+ * `claude-…` or `gemini-…`, or anything that speaks OpenAI's chat protocol at a `baseURL`. An object is only checked.
+ */
+export async function resolveModel(
+  ref: ModelRef,
+  options: ResolveOptions = {},
+  ports: ResolvePorts = {},
+): Promise<LanguageModel> {
+  if (typeof ref !== 'string') return checkModel(ref)
+  const { vendor, modelId } = meaningOf(ref, options)
+  const entry = VENDORS[vendor]
+  const env = ports.env ?? process.env
+  const settings = settingsFor({ vendor, modelId }, options, env)
+  const factory = factoryOf(entry, await loadPackage(ref, entry, ports))
+  return checkModel(factory(settings)(modelId))
+}
+
+function meaningOf(name: string, { baseURL }: ResolveOptions): ParsedName {
+  const parsed = parseName(name)
+  if (parsed === undefined) {
+    if (baseURL === undefined || name.trim() === '' || /^[a-z-]+\/$/.test(name)) throw unknownModel(name)
+    return { vendor: 'openai-compatible', modelId: name }
+  }
+  if (parsed.vendor !== 'openai-compatible' || baseURL !== undefined) return parsed
+  throw new HoldfastError('invalid-option', {
+    message: `The model ${quote(name)} needs to know where it is: pass baseURL, such as http://localhost:8000/v1.`,
+    details: { model: name },
+  })
+}
+
+function settingsFor(
+  { vendor, modelId }: ParsedName,
+  { apiKey, baseURL, headers }: ResolveOptions,
+  env: Readonly<Record<string, string | undefined>>,
+): ProviderSettings {
+  const { keyVariable } = VENDORS[vendor]
+  const key = apiKey ?? (keyVariable === undefined ? undefined : env[keyVariable])
+  if (keyVariable !== undefined && !key) {
+    throw new HoldfastError('missing-key', {
+      message: `The model ${quote(`${vendor}/${modelId}`)} needs a key: set ${keyVariable} in the environment, or pass apiKey.`,
+      details: { model: `${vendor}/${modelId}`, variable: keyVariable },
+    })
+  }
+  const place = vendor === 'ollama' ? (baseURL ?? ollamaURL(env['OLLAMA_HOST'])) : baseURL
+  return {
+    ...(keyVariable === undefined ? { name: vendor, includeUsage: true } : {}),
+    ...(key === undefined ? {} : { apiKey: key }),
+    ...(place === undefined ? {} : { baseURL: place }),
+    ...(headers === undefined ? {} : { headers }),
+  }
+}
+
+async function loadPackage(name: string, entry: VendorEntry, { load }: ResolvePorts): Promise<unknown> {
+  try {
+    return await (load ? load(entry.package) : entry.load())
+  } catch (cause) {
+    const missing = (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_MODULE_NOT_FOUND'
+    const what = missing ? 'which is not installed' : 'which could not be loaded'
+    throw new HoldfastError('missing-package', {
+      message: `The model ${quote(name)} needs the package ${entry.package}, ${what}: npm install ${entry.package}`,
+      details: { model: name, package: entry.package },
+      cause,
+    })
+  }
+}
+
+function factoryOf(entry: VendorEntry, loaded: unknown): (settings: ProviderSettings) => Provider {
+  const factory = (loaded as Record<string, unknown> | undefined)?.[entry.factory]
+  if (typeof factory === 'function') return factory as (settings: ProviderSettings) => Provider
+  throw new HoldfastError('missing-package', {
+    message: `The installed ${entry.package} has no ${entry.factory}; its version does not fit: npm install ${entry.package}@latest`,
+    details: { package: entry.package },
+  })
+}
+
+/** Callers without a compiler pass anything. */
+function checkModel(model: unknown): LanguageModel {
+  const { specificationVersion, provider, modelId, doStream } = (model ?? {}) as Partial<LanguageModel>
+  const version: unknown = specificationVersion
+  const shaped = typeof doStream === 'function' && typeof provider === 'string' && typeof modelId === 'string'
+  if (shaped && (version === 'v3' || version === 'v4')) return model as LanguageModel
+  if (shaped) {
+    throw new HoldfastError('invalid-option', {
+      message: `The model ${quote(modelId)} of ${quote(provider)} has interface version ${quote(version)}; v3 and v4 are understood. Install a newer version of its provider package.`,
+      details: { model: modelId },
+    })
+  }
+  throw new HoldfastError('invalid-option', {
+    message: `This is not a model: ${describe(model)}. Pass a name such as "openai/gpt-4.1", or a model of an AI SDK provider, such as openai('gpt-4.1').`,
+  })
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'function') return 'a function (a provider has to be called with the name of a model)'
+  if (typeof value !== 'object' || value === null) return quote(value)
+  const keys = Object.keys(value).slice(0, 5).join(', ')
+  return keys === '' ? 'an empty object' : `an object with ${keys}`
+}
+
+const EXAMPLES = [
+  'openai/gpt-4.1',
+  'anthropic/claude-sonnet-4-5',
+  'google/gemini-2.5-flash',
+  'ollama/llama3.2',
+  'openai-compatible/my-model',
+]
+
+function unknownModel(name: string): HoldfastError {
+  return new HoldfastError('unknown-model', {
+    message: `No vendor is known for the model ${quote(name)}. Names are openai/…, anthropic/…, google/…, ollama/…, bare gpt-…, o3…, claude-… and gemini-…, or any name together with baseURL for an OpenAI-compatible server. For example ${quote(nearest(name))}.`,
+    details: { model: name },
+  })
+}
+
+/** The example that shares most of its letter pairs with the name, or else the first. */
+function nearest(name: string): string {
+  const pairs = pairsOf(name)
+  const scored = EXAMPLES.map((example) => ({
+    example,
+    score: [...pairsOf(example)].filter((pair) => pairs.has(pair)).length,
+  }))
+  return scored.reduce((best, next) => (next.score > best.score ? next : best)).example
+}
+
+function pairsOf(text: string): Set<string> {
+  const small = text.toLowerCase().slice(0, 100)
+  return new Set(Array.from({ length: small.length }, (_, at) => small.slice(at, at + 2)))
+}

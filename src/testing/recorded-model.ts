@@ -1,0 +1,292 @@
+/**
+ * A model whose replies were recorded once, from a real one, and are served again from a file: exactly, in order, and
+ * only to the requests that they were given to. The file holds neither headers nor keys. It does not know the runtime;
+ * ids of calls are compared by the order in which they appear, since they differ from run to run.
+ */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { LanguageModel, ModelCall, ModelStream, ModelStreamPart } from '../model/index.ts'
+import { HoldfastError, type JsonObject } from '../protocol/index.ts'
+
+export interface RecordedModel extends LanguageModel {
+  /**
+   * Once all is over: waits until everything recorded is in the file; when replaying, rejects if there was a request
+   * that differed, or if recorded calls are left over.
+   */
+  done(): Promise<void>
+}
+
+export interface RecordedModelOptions {
+  /** Without it: replay if the file is there, record if not. */
+  readonly mode?: 'record' | 'replay'
+}
+
+/**
+ * Replays the file at `path`; if there is none, or with mode `record`, asks `inner` and writes the file anew, after
+ * every call.
+ */
+export function recordedModel(
+  path: string,
+  inner?: LanguageModel,
+  { mode }: RecordedModelOptions = {},
+): RecordedModel {
+  if ((mode ?? (existsSync(path) ? 'replay' : 'record')) === 'replay')
+    return new Replay(path, readRecording(path))
+  if (inner) return new Recorder(path, inner)
+  throw new HoldfastError('not-found', {
+    message: `There is no recording at ${path}. Pass a model as the second argument to make one.`,
+    details: { path },
+  })
+}
+
+const FORMAT = 1
+
+interface Recording {
+  readonly format: number
+  readonly model: Pick<LanguageModel, 'specificationVersion' | 'provider' | 'modelId'>
+  readonly calls: readonly RecordedCall[]
+}
+
+interface RecordedCall {
+  readonly request: JsonObject
+  readonly parts: readonly ModelStreamPart[]
+  /** How the call ended, if not with the last part: refused or broken, or left by the one who asked. */
+  readonly error?: RecordedError
+  readonly left?: true
+}
+
+interface RecordedError {
+  readonly message: string
+  readonly name?: string
+  readonly statusCode?: number
+  readonly isRetryable?: boolean
+  readonly responseHeaders?: { readonly 'retry-after': string }
+  /** The call was refused; there was no stream. */
+  readonly refused?: true
+}
+
+class Recorder implements RecordedModel {
+  readonly specificationVersion: 'v3' | 'v4'
+  readonly provider: string
+  readonly modelId: string
+  readonly #path: string
+  readonly #inner: LanguageModel
+  readonly #calls: (RecordedCall | undefined)[] = []
+  readonly #open = new Set<Promise<void>>()
+
+  constructor(path: string, inner: LanguageModel) {
+    this.specificationVersion = inner.specificationVersion
+    this.provider = inner.provider
+    this.modelId = inner.modelId
+    this.#path = path
+    this.#inner = inner
+  }
+
+  async doStream(call: ModelCall): Promise<ModelStream> {
+    const slot = this.#calls.push(undefined) - 1
+    const request = normalise(call)
+    const ended = Promise.withResolvers<void>()
+    this.#open.add(ended.promise)
+    const save = (rest: Omit<RecordedCall, 'request'>): void => {
+      this.#calls[slot] = { request, ...rest }
+      this.#write()
+      this.#open.delete(ended.promise)
+      ended.resolve()
+    }
+    try {
+      const { stream } = await this.#inner.doStream(call)
+      return { stream: tapped(stream, save) }
+    } catch (error) {
+      save({ parts: [], ...(call.abortSignal?.aborted ? { left: true } : { error: errorOf(error, true) }) })
+      throw error
+    }
+  }
+
+  async done(): Promise<void> {
+    await Promise.all(this.#open)
+  }
+
+  #write(): void {
+    const { specificationVersion, provider, modelId } = this
+    const calls = this.#calls.filter((call) => call !== undefined)
+    const recording: Recording = { format: FORMAT, model: { specificationVersion, provider, modelId }, calls }
+    mkdirSync(dirname(this.#path), { recursive: true })
+    const temporary = `${this.#path}.${process.pid}.tmp`
+    writeFileSync(temporary, `${JSON.stringify(recording, undefined, 2)}\n`)
+    renameSync(temporary, this.#path)
+  }
+}
+
+type Save = (rest: Omit<RecordedCall, 'request'>) => void
+
+/** Passes a stream on and saves what went through, however it ends. */
+function tapped(stream: ReadableStream<ModelStreamPart>, save: Save): ReadableStream<ModelStreamPart> {
+  const reader = stream.getReader()
+  const parts: ModelStreamPart[] = []
+  return new ReadableStream<ModelStreamPart>({
+    pull: async (controller) => {
+      try {
+        const { done, value } = await reader.read()
+        if (done) {
+          save({ parts })
+          controller.close()
+          return
+        }
+        parts.push(value.type === 'error' ? { type: 'error', error: errorOf(value.error, false) } : value)
+        controller.enqueue(value)
+      } catch (error) {
+        save({ parts, error: errorOf(error, false) })
+        controller.error(error)
+      }
+    },
+    cancel: async (reason) => {
+      save({ parts, left: true })
+      await reader.cancel(reason)
+    },
+  })
+}
+
+class Replay implements RecordedModel {
+  readonly specificationVersion: 'v3' | 'v4'
+  readonly provider: string
+  readonly modelId: string
+  readonly #path: string
+  readonly #calls: readonly RecordedCall[]
+  #next = 0
+  #surprise: Error | undefined
+
+  constructor(path: string, { model, calls }: Recording) {
+    this.specificationVersion = model.specificationVersion
+    this.provider = model.provider
+    this.modelId = model.modelId
+    this.#path = path
+    this.#calls = calls
+  }
+
+  async doStream(call: ModelCall): Promise<ModelStream> {
+    const recorded = this.#match(normalise(call))
+    const { parts, error, left } = recorded
+    if (error?.refused) throw asError(error)
+    if (left && parts.length === 0) await whenAborted(call.abortSignal)
+    const stream = new ReadableStream<ModelStreamPart>({
+      start: (controller) => {
+        for (const part of parts) controller.enqueue(part)
+        if (error) controller.error(asError(error))
+        else if (left) whenAborted(call.abortSignal).catch((reason: unknown) => controller.error(reason))
+        else controller.close()
+      },
+    })
+    return { stream }
+  }
+
+  done(): Promise<void> {
+    const left = this.#calls.length - this.#next
+    const error =
+      left === 0 ? undefined : this.#problem(`${left} of its ${this.#calls.length} calls are left over`)
+    const problem = this.#surprise ?? error
+    return problem ? Promise.reject(problem) : Promise.resolve()
+  }
+
+  #match(request: JsonObject): RecordedCall {
+    const number = ++this.#next
+    const recorded = this.#calls[number - 1]
+    if (recorded === undefined) {
+      throw this.#problem(`it holds ${this.#calls.length} calls, and this is call ${number}`)
+    }
+    const difference = firstDifference(recorded.request, request, '')
+    if (difference !== undefined) throw this.#problem(`call ${number} differs at ${difference}`)
+    return recorded
+  }
+
+  /** In the shape of a refused request, so that nobody repeats it. */
+  #problem(what: string): Error {
+    const message = `The recording ${this.#path} does not fit: ${what}. Delete the file to record it again.`
+    const problem = Object.assign(new Error(message), { statusCode: 400, isRetryable: false })
+    this.#surprise ??= problem
+    return problem
+  }
+}
+
+function readRecording(path: string): Recording {
+  if (!existsSync(path)) {
+    throw new HoldfastError('not-found', {
+      message: `There is no recording at ${path}. Record one first, with a model as the second argument.`,
+      details: { path },
+    })
+  }
+  let recording: Partial<Recording> | undefined
+  let cause: unknown
+  try {
+    recording = JSON.parse(readFileSync(path, 'utf8')) as Partial<Recording>
+  } catch (error) {
+    cause = error
+  }
+  if (recording?.format === FORMAT && recording.model && Array.isArray(recording.calls))
+    return recording as Recording
+  throw new HoldfastError('invalid-option', {
+    message: `The file ${path} is not a recording of format ${FORMAT}. Delete it to record it again.`,
+    details: { path },
+    cause,
+  })
+}
+
+/** A request as it is kept and compared: without headers, and with the ids of calls by order of appearance. */
+function normalise(asked: ModelCall): JsonObject {
+  const { headers: _headers, abortSignal: _signal, ...call } = asked
+  const ids = new Map<string, string>()
+  const text = JSON.stringify(call, (key, value: unknown) => {
+    if (key !== 'toolCallId' || typeof value !== 'string') return value
+    const known = ids.get(value) ?? `call-${ids.size + 1}`
+    ids.set(value, known)
+    return known
+  })
+  return JSON.parse(text) as JsonObject
+}
+
+function firstDifference(recorded: unknown, asked: unknown, at: string): string | undefined {
+  if (isObject(recorded) && isObject(asked)) {
+    for (const key of new Set([...Object.keys(recorded), ...Object.keys(asked)])) {
+      const place = Array.isArray(recorded) ? `${at}[${key}]` : at === '' ? key : `${at}.${key}`
+      const found = firstDifference(recorded[key], asked[key], place)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  return recorded === asked ? undefined : `${at}: recorded was ${shown(recorded)}, asked was ${shown(asked)}`
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 120)
+}
+
+/** What there is to tell of an error without its headers, its request or its stack. */
+function errorOf(error: unknown, refused: boolean): RecordedError {
+  const { message, name, statusCode, isRetryable, responseHeaders } = (
+    isObject(error) ? error : { message: String(error) }
+  ) as Partial<RecordedError>
+  const wait = responseHeaders?.['retry-after']
+  return {
+    message: typeof message === 'string' ? message : JSON.stringify(error),
+    ...(typeof name === 'string' && name !== 'Error' ? { name } : {}),
+    ...(typeof statusCode === 'number' ? { statusCode } : {}),
+    ...(typeof isRetryable === 'boolean' ? { isRetryable } : {}),
+    ...(typeof wait === 'string' ? { responseHeaders: { 'retry-after': wait } } : {}),
+    ...(refused ? { refused } : {}),
+  }
+}
+
+function asError(recorded: RecordedError): Error {
+  return Object.assign(new Error(recorded.message), recorded)
+}
+
+function whenAborted(signal: AbortSignal | undefined): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const stop = (): void => reject(new Error('aborted', { cause: signal?.reason }))
+  if (signal?.aborted) stop()
+  else signal?.addEventListener('abort', stop, { once: true })
+  return promise
+}

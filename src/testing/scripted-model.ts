@@ -1,0 +1,274 @@
+/**
+ * A model that says what a test wrote down for it, streamed in the form in which providers stream. It records what it
+ * was asked. It thinks nothing: a call that the script does not foresee fails, and says so.
+ */
+import { systemTimer, type Timer } from '../base/index.ts'
+import type {
+  LanguageModel,
+  ModelCall,
+  ModelStream,
+  ModelStreamPart,
+  PromptMessage,
+  ToolDeclaration,
+} from '../model/index.ts'
+import type { JsonObject } from '../protocol/index.ts'
+
+/** One answer of the model. A text is a reply of just that text; a function decides when it is asked. */
+export type ScriptedStep = string | ScriptedReply | ScriptedError | ScriptedStall | ScriptedFunction
+
+export interface ScriptedReply {
+  readonly text?: string
+  readonly reasoning?: string
+  readonly calls?: readonly ScriptedToolCall[]
+  /** Without it, about what the lengths say. */
+  readonly usage?: {
+    readonly inputTokens?: number
+    readonly outputTokens?: number
+    readonly cachedTokens?: number
+  }
+  /** Without it `tool-calls` or `stop`. `none`: the stream just ends, as when a connection breaks. */
+  readonly finish?: string
+  /** The text in exactly these pieces, instead of `text`. */
+  readonly deltas?: readonly string[]
+}
+
+export interface ScriptedToolCall {
+  readonly tool: string
+  /** A text is sent as it is, so that it need not be JSON. */
+  readonly args?: JsonObject | string
+}
+
+export interface ScriptedError {
+  /** `retryAfter` is in seconds, as in the header. */
+  readonly error:
+    | Error
+    | { readonly status?: number; readonly message?: string; readonly retryAfter?: number }
+  /** This much of a reply arrives first. Without it the call itself is refused. */
+  readonly after?: string
+}
+
+export interface ScriptedStall {
+  /** Never answers; ends when it is aborted. */
+  readonly stall: true
+  readonly after?: string
+}
+
+export type ScriptedFunction = (request: ScriptedRequest) => ScriptedStep | Promise<ScriptedStep>
+
+export interface ScriptedRequest {
+  readonly prompt: readonly PromptMessage[]
+  readonly tools: readonly ToolDeclaration[]
+  /** Which call this is, from 1 on. */
+  readonly call: number
+}
+
+export interface ScriptedCall {
+  readonly prompt: readonly PromptMessage[]
+  readonly tools: readonly ToolDeclaration[]
+  /** Whatever else was given, headers included. */
+  readonly settings: Omit<ModelCall, 'prompt' | 'tools' | 'abortSignal'>
+}
+
+export interface ScriptedModelOptions {
+  /** `provider/model`; `scripted/model` unless said otherwise. */
+  readonly name?: string
+  /** Time from the call to the first part. */
+  readonly latencyMs?: number
+  readonly timer?: Timer
+  /** Begins again after the last step. */
+  readonly loop?: boolean
+}
+
+/** Endless scripts keep only this many of their latest calls. */
+const MOST_CALLS = 100
+
+export class ScriptedModel implements LanguageModel {
+  readonly specificationVersion = 'v3' as const
+  readonly provider: string
+  readonly modelId: string
+  /** What it was asked, in order; the latest hundred if the script is endless. */
+  readonly calls: ScriptedCall[] = []
+  readonly #steps: readonly ScriptedStep[]
+  readonly #endless: boolean
+  readonly #latencyMs: number
+  readonly #timer: Timer
+  #count = 0
+  #surprise: Error | undefined
+
+  /** A function instead of a list answers every call. */
+  constructor(script: readonly ScriptedStep[] | ScriptedFunction, options: ScriptedModelOptions = {}) {
+    const { name = 'scripted/model', latencyMs = 0, timer = systemTimer, loop = false } = options
+    const slash = name.indexOf('/')
+    this.provider = slash < 0 ? 'scripted' : name.slice(0, slash)
+    this.modelId = name.slice(slash + 1)
+    this.#steps = typeof script === 'function' ? [script] : script
+    this.#endless = loop || typeof script === 'function'
+    this.#latencyMs = latencyMs
+    this.#timer = timer
+  }
+
+  /** Gives the same answer to every call. */
+  static forever(step: ScriptedStep, options: ScriptedModelOptions = {}): ScriptedModel {
+    return new ScriptedModel([step], { ...options, loop: true })
+  }
+
+  async doStream(call: ModelCall): Promise<ModelStream> {
+    const number = ++this.#count
+    this.#record(call)
+    const { prompt, tools = [], abortSignal } = call
+    let step = this.#step(number, prompt)
+    if (this.#latencyMs > 0) {
+      await this.#timer.wait(this.#latencyMs, abortSignal === undefined ? {} : { signal: abortSignal })
+    }
+    while (typeof step === 'function') step = await step({ prompt, tools, call: number })
+    if (abortSignal?.aborted) throw reasonOf(abortSignal)
+    if (typeof step === 'string') return { stream: streamOf(replyParts({ text: step }, prompt, number)) }
+    if ('error' in step) return refuse(step)
+    if ('stall' in step) return stall(step, abortSignal)
+    return { stream: streamOf(replyParts(step, prompt, number)) }
+  }
+
+  /** Throws if steps are left over, or if there was a call that had no step. */
+  done(): void {
+    if (this.#surprise) throw this.#surprise
+    const left = this.#steps.length - this.#count
+    if (this.#endless || left <= 0) return
+    throw new Error(
+      `The scripted model was called ${times(this.#count)}, but has ${this.#steps.length} steps: ${left} left over.`,
+    )
+  }
+
+  #record(call: ModelCall): void {
+    const { prompt, tools = [], abortSignal: _signal, ...settings } = call
+    if (this.#endless && this.calls.length === MOST_CALLS) this.calls.shift()
+    this.calls.push({ prompt, tools, settings })
+  }
+
+  #step(number: number, prompt: readonly PromptMessage[]): ScriptedStep {
+    const { length } = this.#steps
+    const step = this.#steps[this.#endless && length > 0 ? (number - 1) % length : number - 1]
+    if (step !== undefined) return step
+    const message = `The scripted model has ${length} steps and was called ${times(number)}. It was asked: ${lastOf(prompt)}`
+    this.#surprise = Object.assign(new Error(message), { statusCode: 400, isRetryable: false })
+    throw this.#surprise
+  }
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`
+}
+
+function lastOf(prompt: readonly PromptMessage[]): string {
+  return JSON.stringify(prompt.at(-1) ?? 'nothing').slice(0, 200)
+}
+
+function streamOf(parts: readonly ModelStreamPart[]): ReadableStream<ModelStreamPart> {
+  return new ReadableStream({
+    start: (controller) => {
+      for (const part of parts) controller.enqueue(part)
+      controller.close()
+    },
+  })
+}
+
+function replyParts(
+  reply: ScriptedReply,
+  prompt: readonly PromptMessage[],
+  number: number,
+): ModelStreamPart[] {
+  const { text = '', reasoning = '', calls = [], finish, deltas = piecesOf(text) } = reply
+  const parts: ModelStreamPart[] = [{ type: 'stream-start' }]
+  addBlock(parts, 'reasoning', piecesOf(reasoning))
+  addBlock(parts, 'text', deltas)
+  let written = reasoning.length
+  for (const delta of deltas) written += delta.length
+  for (const [at, { tool, args = {} }] of calls.entries()) {
+    const input = typeof args === 'string' ? args : JSON.stringify(args)
+    const id = `scripted_${number}_${at + 1}`
+    written += tool.length + input.length
+    parts.push({ type: 'tool-input-start', id, toolName: tool })
+    for (const delta of piecesOf(input)) parts.push({ type: 'tool-input-delta', id, delta })
+    parts.push({ type: 'tool-input-end', id }, { type: 'tool-call', toolCallId: id, toolName: tool, input })
+  }
+  if (finish === 'none') return parts
+  const unified = finish ?? (calls.length > 0 ? 'tool-calls' : 'stop')
+  const usage = usageOf(reply, written, prompt)
+  parts.push({ type: 'finish', finishReason: { unified, raw: unified }, usage })
+  return parts
+}
+
+function addBlock(parts: ModelStreamPart[], kind: 'text' | 'reasoning', deltas: readonly string[]): void {
+  if (deltas.length === 0) return
+  const id = `${kind}-0`
+  parts.push({ type: `${kind}-start`, id })
+  for (const delta of deltas) parts.push({ type: `${kind}-delta`, id, delta })
+  parts.push({ type: `${kind}-end`, id })
+}
+
+const PIECES = 3
+
+function piecesOf(text: string): string[] {
+  if (text === '') return []
+  const size = Math.max(1, Math.ceil(text.length / PIECES))
+  const pieces: string[] = []
+  for (let at = 0; at < text.length; at += size) pieces.push(text.slice(at, at + size))
+  return pieces
+}
+
+function usageOf(
+  { usage = {} }: ScriptedReply,
+  written: number,
+  prompt: readonly PromptMessage[],
+): NonNullable<ModelStreamPart['usage']> {
+  const total = usage.inputTokens ?? Math.ceil(charsOf(prompt) / 4)
+  return {
+    inputTokens: { total, cacheRead: usage.cachedTokens ?? 0, cacheWrite: 0 },
+    outputTokens: { total: usage.outputTokens ?? Math.ceil(written / 4) },
+  }
+}
+
+function charsOf(prompt: readonly PromptMessage[]): number {
+  let chars = 0
+  for (const { content } of prompt) {
+    if (typeof content === 'string') chars += content.length
+    else for (const part of content) chars += part.text?.length ?? JSON.stringify(part).length
+  }
+  return chars
+}
+
+function refuse({ error, after }: ScriptedError): ModelStream {
+  const shaped = error instanceof Error ? error : callError(error)
+  if (after === undefined) throw shaped
+  const parts: ModelStreamPart[] = []
+  addBlock(parts, 'text', piecesOf(after))
+  return { stream: streamOf([...parts.slice(0, -1), { type: 'error', error: shaped }]) }
+}
+
+/** In the shape of the AI SDK's call error. */
+function callError(error: Exclude<ScriptedError['error'], Error>): Error {
+  const { status, message = `The provider answered ${status ?? 'nothing'}`, retryAfter } = error
+  return Object.assign(new Error(message), {
+    ...(status === undefined ? {} : { statusCode: status }),
+    isRetryable: status === undefined || status === 408 || status === 409 || status === 429 || status >= 500,
+    responseHeaders: retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) },
+  })
+}
+
+function stall({ after }: ScriptedStall, signal: AbortSignal | undefined): Promise<ModelStream> {
+  const aborted = Promise.withResolvers<never>()
+  signal?.addEventListener('abort', () => aborted.reject(reasonOf(signal)), { once: true })
+  if (after === undefined) return aborted.promise
+  const parts: ModelStreamPart[] = []
+  addBlock(parts, 'text', piecesOf(after))
+  const stream = new ReadableStream<ModelStreamPart>({
+    start: (controller) => {
+      for (const part of parts.slice(0, -1)) controller.enqueue(part)
+      aborted.promise.catch((error: unknown) => controller.error(error))
+    },
+  })
+  return Promise.resolve({ stream })
+}
+
+function reasonOf(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new Error('aborted', { cause: signal.reason })
+}

@@ -1,0 +1,74 @@
+/** Whether an answer is one to what was asked. It does not know who asked, or who answers. */
+import { type Json, quote, type RequestData } from '../protocol/index.ts'
+import { canonical } from './arguments-key.ts'
+import { schemaCheck } from './json-schema.ts'
+import { issueLines } from './standard-schema.ts'
+import { JsonProblem, toJson } from './to-json.ts'
+
+export type AnsweredRequest = Pick<RequestData, 'kind' | 'options' | 'multiple' | 'schema'>
+
+/**
+ * What is wrong with an answer, in a sentence; undefined if nothing is. A confirmation is true, false, or
+ * `{ approved, reason? }`; a choice is one of the options, or a list of some; a text is not empty; data fits the schema.
+ */
+export async function checkAnswer(request: AnsweredRequest, value: Json): Promise<string | undefined> {
+  switch (request.kind) {
+    case 'confirmation':
+      return isConfirmation(value)
+        ? undefined
+        : `A confirmation is true, false, or { "approved": true or false, "reason": "…" }; this is ${shown(value)}.`
+    case 'choice':
+      return choiceProblem(request, value)
+    case 'text':
+      return typeof value === 'string' && value.trim() !== ''
+        ? undefined
+        : `The answer must be a text that is not empty; this is ${shown(value)}.`
+    case 'data':
+      return dataProblem(request, value)
+    default:
+      return undefined
+  }
+}
+
+function isConfirmation(value: Json): boolean {
+  if (typeof value === 'boolean') return true
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const { approved, reason, ...rest } = value as Record<string, Json | undefined>
+  if (typeof approved !== 'boolean' || Object.keys(rest).length > 0) return false
+  return reason === undefined || typeof reason === 'string'
+}
+
+function choiceProblem({ options = [], multiple }: AnsweredRequest, value: Json): string | undefined {
+  const known = new Set(options.map(canonical))
+  const offered = `Choose from: ${options.map(shown).join(', ')}.`
+  if (!multiple)
+    return known.has(canonical(value)) ? undefined : `${shown(value)} was not offered. ${offered}`
+  if (!Array.isArray(value) || value.length === 0) {
+    return `The answer must be a list of at least one of the options; this is ${shown(value)}. ${offered}`
+  }
+  const chosen = (value as readonly Json[]).map(canonical)
+  const stranger = (value as readonly Json[]).find((_, index) => !known.has(chosen[index] ?? ''))
+  if (stranger !== undefined) return `${shown(stranger)} was not offered. ${offered}`
+  const twice = chosen.find((text, index) => chosen.indexOf(text) !== index)
+  return twice === undefined ? undefined : `${twice} is chosen twice. ${offered}`
+}
+
+async function dataProblem({ schema }: AnsweredRequest, value: Json): Promise<string | undefined> {
+  if (schema === undefined) return undefined
+  try {
+    const check = await schemaCheck(schema)
+    const json = toJson(value)
+    const issues = json instanceof JsonProblem ? [{ message: json.message }] : check(json)
+    return issues.length === 0 ? undefined : `The answer does not fit: ${issueLines(issues).join('; ')}.`
+  } catch (error) {
+    return `The schema of the question cannot be used: ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+function shown(value: Json): string {
+  return typeof value === 'string' ? quote(value) : shortened(canonical(value))
+}
+
+function shortened(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200).toWellFormed()}…` : text
+}

@@ -1,0 +1,91 @@
+/** What is in an artifact: its id and content checked, its chunks put together. It writes nothing. */
+import { type ArtifactData, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
+import { schemaCheck } from './json-schema.ts'
+import { issueLines } from './standard-schema.ts'
+import { JsonProblem, jsonBytes, toJson } from './to-json.ts'
+
+export type Joined = string | Uint8Array | Json
+
+const ID = /^[\p{L}\p{M}\p{N}._@+=~|-]+$/u
+const MAX_ID_BYTES = 512
+
+export function checkArtifactId(id: string): void {
+  const isName = typeof id === 'string' && ID.test(id) && id !== '.' && id !== '..'
+  if (isName && id.normalize('NFC') === id && Buffer.byteLength(id) <= MAX_ID_BYTES) return
+  throw new HoldfastError('invalid-key', {
+    message: `Invalid artifact id ${quote(id)}. Use letters, digits and . _ @ + = ~ | - only, in Unicode NFC, at most ${MAX_ID_BYTES} bytes.`,
+    details: { field: 'artifactId' },
+  })
+}
+
+export function jsonOf(value: unknown, what: string): Json {
+  const json = toJson(value)
+  if (!(json instanceof JsonProblem)) return json
+  throw new HoldfastError('invalid-option', {
+    message: `${what} cannot be written as JSON: ${json.message}. Nothing was written.`,
+  })
+}
+
+/** Each value against the schema; throws with every problem of the first ones that do not fit. */
+export async function checkFits(id: string, schema: JsonObject, values: readonly Json[]): Promise<void> {
+  const plain = jsonOf(schema, 'The schema') as JsonObject
+  const lines: string[] = []
+  try {
+    const check = await schemaCheck(plain)
+    // A null tells whether the schema can be used at all, before there are values.
+    if (values.length === 0) check(null)
+    for (const [index, value] of values.entries()) {
+      const issues = check(jsonOf(value, 'The content'))
+      const where = values.length > 1 ? `row ${index}, ` : ''
+      lines.push(...issueLines(issues).map((line) => `${where}${line}`))
+      if (lines.length >= MOST_LINES) break
+    }
+  } catch (error) {
+    if (HoldfastError.is(error)) throw error
+    throw unfit(id, `its schema cannot be used: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  if (lines.length > 0) throw unfit(id, `what was given does not fit its schema: ${lines.join('; ')}`)
+}
+
+/** A text has its own bytes; anything else those of its JSON. */
+export function bytesOf(value: Json, isText: boolean): number {
+  return isText && typeof value === 'string' ? Buffer.byteLength(value) : jsonBytes(value)
+}
+
+/** The content of a version from its changes. */
+export async function joined(
+  changes: readonly ArtifactData[],
+  getBlob: (hash: string) => Promise<Uint8Array | undefined>,
+): Promise<Joined> {
+  const withContent = changes.filter(({ content, blob }) => content !== undefined || blob !== undefined)
+  const kind = changes[0]?.kind
+  if (kind === 'data') return withContent[0]?.content ?? null
+  if (kind === 'dataset') return withContent.flatMap(({ content }) => content as readonly Json[])
+  if (withContent.every(({ blob }) => blob === undefined)) {
+    return withContent.map(({ content }) => content as string).join('')
+  }
+  const parts = await Promise.all(withContent.map((change) => bytesIn(change, getBlob)))
+  return new Uint8Array(Buffer.concat(parts))
+}
+
+const MOST_LINES = 20
+
+async function bytesIn(
+  { artifactId, blob, content }: ArtifactData,
+  getBlob: (hash: string) => Promise<Uint8Array | undefined>,
+): Promise<Uint8Array> {
+  if (blob === undefined) return Buffer.from(content as string)
+  const bytes = await getBlob(blob)
+  if (bytes !== undefined) return bytes
+  throw new HoldfastError('store-corrupt', {
+    message: `Blob ${blob} of artifact ${quote(artifactId)} is missing. Restore the store from a backup, or write the artifact again.`,
+    details: { artifactId, blob },
+  })
+}
+
+function unfit(id: string, why: string): HoldfastError {
+  return new HoldfastError('invalid-option', {
+    message: `Artifact ${quote(id)}: ${why}. Nothing was written.`,
+    details: { artifactId: id },
+  })
+}

@@ -1,0 +1,278 @@
+/**
+ * Artifacts: files, data and datasets that a conversation makes, version by version and chunk by chunk. Each change is
+ * one entry; how entries are stored and found is the business of the port.
+ */
+import { type ArtifactData, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
+import { type ArtifactChange, type ArtifactInfo, infoOf } from './artifact-change.ts'
+import { bytesOf, checkArtifactId, checkFits, type Joined, joined, jsonOf } from './artifact-content.ts'
+import { type KeyedQueue, keyedQueue } from './keyed-queue.ts'
+import { redact } from './redact.ts'
+
+/** Implemented by whoever has the journal. */
+export interface ArtifactPort {
+  /** What an artifact is after its newest change. */
+  find(artifactId: string): Promise<ArtifactInfo | undefined>
+  /** All of them by id, the deleted ones included. */
+  list(): Promise<readonly ArtifactInfo[]>
+  /** The changes that made one version, in order; none if there is no such version. */
+  chunks(artifactId: string, version: number): Promise<readonly ArtifactData[]>
+  /** Durable, and seen by `find`, when it resolves. `refs` are the blobs that the change names. */
+  record(change: ArtifactChange, refs?: readonly string[]): Promise<void>
+  putBlob(bytes: Uint8Array): Promise<string>
+  getBlob(hash: string): Promise<Uint8Array | undefined>
+}
+
+/**
+ * What is asked for on one artifact happens in the order in which it was asked, on different ones side by side, and what
+ * fails does not hold up the next. A version that is complete never changes; writing again makes the next version. All
+ * methods reject with a `HoldfastError` and write nothing if they cannot do what was asked.
+ */
+export interface Artifacts {
+  /** A new version of a file, complete. */
+  writeFile(id: string, content: string | Uint8Array, options?: FileOptions): Promise<ArtifactInfo>
+  /** A new version of a file, empty, to be filled by `appendFile` and closed by `complete`. */
+  createFile(id: string, options?: FileOptions): Promise<ArtifactInfo>
+  appendFile(id: string, chunk: string | Uint8Array): Promise<ArtifactInfo>
+  /** A new version of a value, complete. */
+  writeData(id: string, value: Json, options?: DatasetOptions): Promise<ArtifactInfo>
+  /** A new version of a list of rows, empty. If it has a JSON Schema, every row must fit. */
+  createDataset(id: string, options?: DatasetOptions): Promise<ArtifactInfo>
+  appendRows(id: string, rows: readonly JsonObject[]): Promise<ArtifactInfo>
+  complete(id: string): Promise<ArtifactInfo>
+  /** A file as text, or as bytes if any part of it was given as bytes; a value; or the rows of a dataset. */
+  read(id: string, options?: { readonly version?: number }): Promise<ArtifactContent>
+  /** All that are not deleted. */
+  list(): Promise<readonly ArtifactInfo[]>
+  /** It can no longer be read; what was written stays in the journal. Writing again makes the next version. */
+  delete(id: string): Promise<ArtifactInfo>
+}
+
+/** The artifacts of one conversation. Make one of these per conversation: it keeps the order among all its callers. */
+export interface ConversationArtifacts extends Artifacts {
+  /** The same artifacts as one call sees them: changes carry its id, and texts and values lose its secrets (R19). */
+  by(caller: { readonly callId?: string; readonly secrets?: readonly string[] }): Artifacts
+}
+
+export interface FileOptions {
+  readonly name?: string
+  readonly mediaType?: string
+}
+
+export interface DatasetOptions {
+  readonly name?: string
+  /** JSON Schema of the value, or of one row. */
+  readonly schema?: JsonObject
+}
+
+export interface ArtifactContent {
+  readonly info: ArtifactInfo
+  readonly content: Joined
+}
+
+export function artifacts(port: ArtifactPort): ConversationArtifacts {
+  const queue = keyedQueue()
+  const by = (caller: Caller): Artifacts => artifactsOf({ port, queue, ...caller })
+  return { ...by({}), by }
+}
+
+interface Caller {
+  readonly callId?: string
+  readonly secrets?: readonly string[]
+}
+
+interface Desk extends Caller {
+  readonly port: ArtifactPort
+  readonly queue: KeyedQueue
+}
+
+type Kind = ArtifactData['kind']
+
+function artifactsOf(desk: Desk): Artifacts {
+  const write = (id: string, made: Made): Promise<ArtifactInfo> =>
+    inOrder(desk, id, () => written(desk, id, made))
+  const append = (id: string, kind: Kind, content: Content): Promise<ArtifactInfo> =>
+    inOrder(desk, id, () => appended(desk, { id, kind, content }))
+  return {
+    writeFile: (id, content, options = {}) => write(id, { kind: 'file', content, options }),
+    createFile: (id, options = {}) => write(id, { kind: 'file', options }),
+    appendFile: (id, chunk) => append(id, 'file', chunk),
+    writeData: (id, value, options = {}) => write(id, { kind: 'data', content: { json: value }, options }),
+    createDataset: (id, options = {}) => write(id, { kind: 'dataset', options }),
+    appendRows: (id, rows) => append(id, 'dataset', { json: rows }),
+    complete: (id) => inOrder(desk, id, () => closed(desk, id, 'complete')),
+    read: (id, options = {}) => inOrder(desk, id, () => contentOf(desk.port, id, options.version)),
+    list: async () => (await desk.port.list()).filter(({ deleted }) => !deleted),
+    delete: (id) => inOrder(desk, id, () => closed(desk, id, 'delete')),
+  }
+}
+
+async function inOrder<T>({ queue }: Desk, id: string, work: () => Promise<T>): Promise<T> {
+  checkArtifactId(id)
+  return queue.run(id, work)
+}
+
+/** Text, bytes, or a value in an envelope: a value may itself be a text. */
+type Content = string | Uint8Array | { readonly json: Json }
+
+interface Made {
+  readonly kind: Kind
+  /** Without it the version is open. */
+  readonly content?: Content
+  readonly options: FileOptions & DatasetOptions
+}
+
+async function written(desk: Desk, id: string, { kind, content, options }: Made): Promise<ArtifactInfo> {
+  const before = await desk.port.find(id)
+  if (before !== undefined && !before.deleted && before.kind !== kind) throw wrongKind(before, kind)
+  const { name, mediaType, schema } = options
+  const base = {
+    artifactId: id,
+    kind,
+    op: 'write' as const,
+    version: (before?.version ?? 0) + 1,
+    ...(name === undefined ? {} : { name }),
+    ...(mediaType === undefined ? {} : { mediaType }),
+    ...(schema === undefined ? {} : { schema: jsonOf(schema, 'The schema') as JsonObject }),
+  }
+  if (schema !== undefined) await checkFits(id, schema, kind === 'data' ? contentRows(content) : [])
+  const chunk = content === undefined ? NOTHING : await stored(desk, content)
+  const chunks = content === undefined ? 0 : 1
+  return recorded(desk, {
+    ...base,
+    ...chunk,
+    chunk: chunks,
+    chunks,
+    totalBytes: chunk.bytes,
+    complete: content !== undefined,
+  })
+}
+
+function contentRows(content: Content | undefined): readonly Json[] {
+  return typeof content === 'object' && 'json' in content ? [content.json] : []
+}
+
+interface Addition {
+  readonly id: string
+  readonly kind: Kind
+  readonly content: Content
+}
+
+async function appended(desk: Desk, { id, kind, content }: Addition): Promise<ArtifactInfo> {
+  const before = await existing(desk.port, id)
+  if (before.kind !== kind) throw wrongKind(before, kind)
+  if (before.complete) {
+    throw new HoldfastError('invalid-option', {
+      message: `Version ${before.version} of artifact ${quote(id)} is complete, so nothing can be appended. Begin a new version.`,
+      details: { artifactId: id, version: before.version },
+    })
+  }
+  if (kind === 'dataset') await checkRows(before, contentRows(content)[0])
+  if (isNothing(content)) return before
+  const chunk = await stored(desk, content)
+  return recorded(desk, {
+    ...changeOf(before),
+    ...chunk,
+    op: 'append',
+    chunk: before.chunks + 1,
+    chunks: before.chunks + 1,
+    totalBytes: before.bytes + chunk.bytes,
+  })
+}
+
+async function checkRows({ artifactId, schema }: ArtifactInfo, rows: Json | undefined): Promise<void> {
+  const isRow = (row: unknown): boolean => typeof row === 'object' && row !== null && !Array.isArray(row)
+  if (!Array.isArray(rows) || !rows.every(isRow)) {
+    throw new HoldfastError('invalid-option', {
+      message: `The rows of artifact ${quote(artifactId)} must be a list of objects. Nothing was written.`,
+      details: { artifactId },
+    })
+  }
+  if (schema !== undefined) await checkFits(artifactId, schema, rows as readonly Json[])
+}
+
+function isNothing(content: Content): boolean {
+  if (typeof content === 'object' && 'json' in content) return (content.json as readonly Json[]).length === 0
+  return content.length === 0
+}
+
+async function closed(desk: Desk, id: string, op: 'complete' | 'delete'): Promise<ArtifactInfo> {
+  const before = await existing(desk.port, id)
+  if (op === 'complete' && before.complete) return before
+  const change = { ...changeOf(before), op, bytes: 0, complete: before.complete || op === 'complete' }
+  return recorded(desk, op === 'complete' ? { ...change, chunk: before.chunks + 1 } : change)
+}
+
+async function contentOf(port: ArtifactPort, id: string, wanted?: number): Promise<ArtifactContent> {
+  const now = await existing(port, id)
+  const version = wanted ?? now.version
+  const changes = (await port.chunks(id, version)) as readonly ArtifactChange[]
+  const last = changes.at(-1)
+  if (last === undefined) {
+    throw new HoldfastError('not-found', {
+      message: `Artifact ${quote(id)} has no version ${version}. Its newest is ${now.version}.`,
+      details: { artifactId: id, version },
+    })
+  }
+  const info = version === now.version ? now : infoOf(last)
+  return { info, content: await joined(changes, port.getBlob.bind(port)) }
+}
+
+async function existing(port: ArtifactPort, id: string): Promise<ArtifactInfo> {
+  const info = await port.find(id)
+  if (info !== undefined && !info.deleted) return info
+  throw new HoldfastError('not-found', {
+    message: info?.deleted
+      ? `Artifact ${quote(id)} was deleted. Write or create it again first.`
+      : `There is no artifact ${quote(id)}. Write or create it first.`,
+    details: { artifactId: id },
+  })
+}
+
+/** What a later change of a version repeats of it, so that its row can be derived from it alone. */
+function changeOf(info: ArtifactInfo): Omit<ArtifactChange, 'op' | 'bytes' | 'chunk'> {
+  const { artifactId, kind, version, chunks, complete, name, mediaType, schema } = info
+  return {
+    artifactId,
+    kind,
+    version,
+    chunks,
+    totalBytes: info.bytes,
+    complete,
+    ...(name === undefined ? {} : { name }),
+    ...(mediaType === undefined ? {} : { mediaType }),
+    ...(schema === undefined ? {} : { schema }),
+  }
+}
+
+interface Stored {
+  readonly bytes: number
+  readonly content?: Json
+  readonly blob?: string
+}
+
+const NOTHING: Stored = { bytes: 0 }
+
+async function stored({ port, secrets = [] }: Desk, content: Content): Promise<Stored> {
+  if (content instanceof Uint8Array) {
+    return content.length === 0
+      ? { bytes: 0, content: '' }
+      : { bytes: content.length, blob: await port.putBlob(content) }
+  }
+  const json = redact(typeof content === 'string' ? content : jsonOf(content.json, 'The content'), secrets)
+  return { bytes: bytesOf(json, typeof content === 'string'), content: json }
+}
+
+async function recorded({ port, callId }: Desk, change: ArtifactChange): Promise<ArtifactInfo> {
+  const signed = callId === undefined ? change : { ...change, callId }
+  await port.record(signed, change.blob === undefined ? [] : [change.blob])
+  return infoOf(signed)
+}
+
+const CALLED: Readonly<Record<Kind, string>> = { file: 'a file', data: 'data', dataset: 'a dataset' }
+
+function wrongKind({ artifactId, kind }: ArtifactInfo, wanted: Kind): HoldfastError {
+  return new HoldfastError('invalid-option', {
+    message: `Artifact ${quote(artifactId)} is ${CALLED[kind]}, not ${CALLED[wanted]}. Use another id, or delete it first.`,
+    details: { artifactId, kind },
+  })
+}

@@ -1,0 +1,51 @@
+/** A ready-made tool by which the model asks the person something. It does not know how people are reached. */
+import type { Json, JsonObject } from '../protocol/index.ts'
+import { defineTool } from './define-tool.ts'
+import { jsonSchema } from './json-schema.ts'
+import { ask, DEFAULT_NAME } from './result.ts'
+import type { Tool } from './tool.ts'
+
+/** What the model gives, and what it gets: the answer in a field of that name. */
+export interface AskUserInput {
+  readonly question: string
+  readonly kind?: 'text' | 'confirmation' | 'choice'
+  readonly options?: readonly string[]
+  readonly multiple?: boolean
+}
+
+export function askUser(): Tool<AskUserInput, { readonly answer: Json }> {
+  return defineTool({
+    name: 'ask_user',
+    description:
+      'Ask the person a question and wait for the answer. Use it only for what you cannot find out yourself.',
+    input: jsonSchema<AskUserInput>(PARAMETERS),
+    replay: 'safe',
+    run: ({ question, options, multiple, kind = options === undefined ? 'text' : 'choice' }, { answers }) => {
+      const answer = answers[DEFAULT_NAME]
+      if (answer !== undefined) return { answer }
+      const choice = { options: options ?? [], ...(multiple === true ? { multiple } : {}) }
+      return ask({ kind, prompt: question, ...(kind === 'choice' ? choice : {}) })
+    },
+  })
+}
+
+const PARAMETERS: JsonObject = {
+  type: 'object',
+  properties: {
+    question: { type: 'string', minLength: 1, description: 'The question, as the person will read it.' },
+    kind: {
+      type: 'string',
+      enum: ['text', 'confirmation', 'choice'],
+      description: 'What kind of answer: a text, yes or no, or some of the options.',
+    },
+    options: {
+      type: 'array',
+      items: { type: 'string' },
+      minItems: 1,
+      description: 'What can be chosen, for a choice.',
+    },
+    multiple: { type: 'boolean', description: 'True if several options may be chosen.' },
+  },
+  required: ['question'],
+  additionalProperties: false,
+}

@@ -1,0 +1,81 @@
+/** Makes a tool of its definition, and refuses one that could not work. It runs nothing. */
+import { HoldfastError, type JsonObject, quote } from '../protocol/index.ts'
+import { isStandardSchema, jsonSchemaOf, type SchemaOutput, type StandardSchema } from './standard-schema.ts'
+import type { Tool, ToolDefinition } from './tool.ts'
+
+/**
+ * Checks a definition once and for all. `run` knows the type of its input from the schema, and the tool the type of
+ * its output from `run`.
+ */
+export function defineTool<S extends StandardSchema, Out>(
+  definition: ToolDefinition<S, Out>,
+): Tool<SchemaOutput<S>, Out> {
+  checkDefinition(definition)
+  const { name, description, input, output, timeoutMs, verify, display, run } = definition
+  return Object.freeze({
+    name,
+    description,
+    parameters: parametersOf(name, input, definition.parameters),
+    input,
+    ...(output === undefined ? {} : { output }),
+    replay: definition.replay ?? 'never',
+    exclusive: definition.exclusive ?? false,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    maxResultBytes: definition.maxResultBytes ?? DEFAULT_RESULT_BYTES,
+    approve: definition.approve ?? 'never',
+    ...(verify === undefined ? {} : { verify }),
+    ...(display === undefined ? {} : { display: display as NonNullable<Tool['display']> }),
+    run,
+  })
+}
+
+const DEFAULT_RESULT_BYTES = 256 * 1024
+const NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/
+
+/** As it may come from a program without types. */
+type Unchecked = { readonly [Field in keyof ToolDefinition<StandardSchema, unknown>]?: unknown }
+
+function checkDefinition(definition: Unchecked): void {
+  const { name, description, input, output, replay, approve, run } = definition
+  const refuse = (why: string): HoldfastError => invalid(name, why)
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw refuse('its name must be a letter, then letters, digits, _ and -, at most 64 in all')
+  }
+  if (typeof description !== 'string' || description.trim() === '') {
+    throw refuse('it has no description; say what it does and when to use it')
+  }
+  if (!isStandardSchema(input))
+    throw refuse('`input` is no Standard Schema; use one of Zod, Valibot or ArkType')
+  if (output !== undefined && !isStandardSchema(output)) throw refuse('`output` is no Standard Schema')
+  if (typeof run !== 'function') throw refuse('`run` is no function')
+  if (replay !== undefined && replay !== 'never' && replay !== 'safe') {
+    throw refuse(`\`replay\` is ${quote(replay)}; it must be 'never' or 'safe'`)
+  }
+  if (approve !== undefined && approve !== 'always' && approve !== 'never' && typeof approve !== 'function') {
+    throw refuse("`approve` must be 'always', 'never' or a function")
+  }
+  for (const field of ['timeoutMs', 'maxResultBytes'] as const) {
+    const value = definition[field]
+    if (value !== undefined && !(typeof value === 'number' && Number.isFinite(value) && value > 0)) {
+      throw refuse(`\`${field}\` must be a number above 0`)
+    }
+  }
+}
+
+function parametersOf(name: string, input: StandardSchema, parameters?: JsonObject): JsonObject {
+  const known =
+    parameters ??
+    jsonSchemaOf(input, `Pass \`parameters\`, the JSON Schema of the input, to tool ${quote(name)}.`)
+  if (known['type'] !== 'object') {
+    const type = known['type'] === undefined ? Object.keys(known).join(', ') : JSON.stringify(known['type'])
+    throw invalid(
+      name,
+      `its arguments are described as ${type || 'anything'}, and models give arguments as an object with named fields; wrap the input in one`,
+    )
+  }
+  return known
+}
+
+function invalid(name: unknown, why: string): HoldfastError {
+  return new HoldfastError('invalid-option', { message: `Tool ${quote(name)} cannot be used: ${why}.` })
+}

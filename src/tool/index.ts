@@ -1,0 +1,43 @@
+/** Tools: what they are, how one call of one is checked, run and brought to rest, and the artifacts that they make. */
+
+export type { AnsweredRequest } from './answer.ts'
+export { checkAnswer } from './answer.ts'
+export { approvalOf } from './approval.ts'
+export { argumentsKey } from './arguments-key.ts'
+export type {
+  ArtifactContent,
+  ArtifactPort,
+  Artifacts,
+  ConversationArtifacts,
+  DatasetOptions,
+  FileOptions,
+} from './artifact.ts'
+export { artifacts } from './artifact.ts'
+export type { ArtifactChange, ArtifactInfo } from './artifact-change.ts'
+export { artifactIndex, artifactKey, changesPrefix } from './artifact-index.ts'
+export type { AskUserInput } from './ask-user.ts'
+export { askUser } from './ask-user.ts'
+export { defineTool } from './define-tool.ts'
+export type { AskedRequest, CallEnd } from './finish-call.ts'
+export { jsonSchema } from './json-schema.ts'
+export type { Prepared, RequestedCall } from './prepare-call.ts'
+export { checkTools, findTool, prepareCall } from './prepare-call.ts'
+export type { Credentials } from './redact.ts'
+export { redact, secretsOf } from './redact.ts'
+export type { Ask, AskKind, AskRequest, ToolResult } from './result.ts'
+export { ask, toolResult } from './result.ts'
+export type { CallRun } from './run-call.ts'
+export { runCall, verifyCall } from './run-call.ts'
+export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
+export type {
+  Approval,
+  ApprovalCall,
+  PreviousTool,
+  Returned,
+  Running,
+  Settled,
+  Tool,
+  ToolContext,
+  ToolDefinition,
+  Verdict,
+} from './tool.ts'

@@ -1,0 +1,9 @@
+/** Places inside of values, as people write them. */
+
+/** `['items', 2, 'price']` as `items[2].price`. */
+export function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`
+    return text === '' ? String(step) : `${text}.${String(step)}`
+  }, '')
+}

@@ -1,0 +1,101 @@
+/**
+ * The two special things that a tool may return: a result with a text for people, and a question. They are marked by
+ * symbols, which no data from outside can carry. How a question travels is not known here.
+ */
+import { HoldfastError, type Json, type JsonObject, quote, type Usage } from '../protocol/index.ts'
+import { isStandardSchema, type StandardSchema } from './standard-schema.ts'
+
+const RESULT: unique symbol = Symbol.for('holdfast.tool-result')
+const ASK: unique symbol = Symbol.for('holdfast.ask')
+
+/** A result that says one thing to the model and another to people. Made by `toolResult`. */
+export interface ToolResult<out T> {
+  readonly [RESULT]: true
+  readonly data: T
+  readonly display: string
+  readonly usage?: Usage
+}
+
+/** A question instead of a result. Made by `ask`. */
+export interface Ask {
+  readonly [ASK]: readonly AskRequest[]
+}
+
+export type AskKind = 'confirmation' | 'choice' | 'data' | 'text' | 'auth'
+
+export interface AskRequest {
+  /**
+   * What kind of answer: `confirmation` is yes or no, `choice` one of `options`, `data` whatever fits `schema`, `text`
+   * a text, `auth` anything that grants access.
+   */
+  readonly kind: AskKind
+  readonly prompt: string
+  /** Where the answer is found in `context.answers`; `answer` unless said otherwise. */
+  readonly name?: string
+  readonly options?: readonly Json[]
+  /** Several of the options may be chosen. */
+  readonly multiple?: boolean
+  /** A schema of any library that can tell it as JSON Schema, or JSON Schema itself. */
+  readonly schema?: StandardSchema | JsonObject
+  readonly expiresInMs?: number
+  /** What the question is about, for whoever shows it. */
+  readonly about?: JsonObject
+}
+
+/** `data` goes to the model, `display` to people. `usage` is what a sub-agent used on the way. */
+export function toolResult<T>(
+  data: T,
+  display: string,
+  more: { readonly usage?: Usage } = {},
+): ToolResult<T> {
+  return { [RESULT]: true, data, display, ...(more.usage === undefined ? {} : { usage: more.usage }) }
+}
+
+/**
+ * Return this from `run` to ask somebody. The turn ends to wait; after the answer the tool is run again from its
+ * start, with the answer in `context.answers`. So ask before the effect, not after it.
+ */
+export function ask(request: AskRequest | readonly AskRequest[]): Ask {
+  const requests: readonly AskRequest[] = Array.isArray(request)
+    ? (request as readonly AskRequest[])
+    : [request as AskRequest]
+  if (requests.length === 0) throw invalid('no question was given', 'Give at least one')
+  const names = requests.map(({ name = DEFAULT_NAME }) => name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) {
+    throw invalid(`two questions are called ${quote(twice)}`, 'Give each a `name` of its own')
+  }
+  for (const each of requests) checkRequest(each)
+  return { [ASK]: requests }
+}
+
+export const DEFAULT_NAME = 'answer'
+
+export function isToolResult(value: unknown): value is ToolResult<unknown> {
+  return typeof value === 'object' && value !== null && RESULT in value
+}
+
+export function askedBy(value: unknown): readonly AskRequest[] | undefined {
+  return typeof value === 'object' && value !== null && ASK in value ? (value as Ask)[ASK] : undefined
+}
+
+const KINDS: readonly string[] = ['confirmation', 'choice', 'data', 'text', 'auth'] satisfies AskKind[]
+
+function checkRequest({ kind, prompt, options, schema, expiresInMs }: AskRequest): void {
+  if (!KINDS.includes(kind)) throw invalid(`${quote(kind)} is no kind`, `Use ${KINDS.join(', ')}`)
+  if (typeof prompt !== 'string' || prompt.trim() === '')
+    throw invalid('the prompt is empty', 'Write a question')
+  if (kind === 'choice' && (options === undefined || options.length === 0)) {
+    throw invalid('a choice without options was asked for', 'Give `options`')
+  }
+  if (schema !== undefined && !isStandardSchema(schema) && (typeof schema !== 'object' || schema === null)) {
+    throw invalid('the schema is no schema', 'Give a Standard Schema or JSON Schema')
+  }
+  if (expiresInMs !== undefined && !(expiresInMs > 0)) {
+    throw invalid(`expiresInMs is ${String(expiresInMs)}`, 'Give milliseconds, more than 0')
+  }
+}
+
+function invalid(what: string, todo: string): HoldfastError {
+  return new HoldfastError('invalid-option', { message: `Invalid question: ${what}. ${todo}.` })
+}

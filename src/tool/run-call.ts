@@ -1,0 +1,195 @@
+/**
+ * One call of one tool, from its start to its rest: progress, time limit, cancelling. Whether it may be started, and what
+ * is stored of it, is decided by others; what it returns is made fit in finish-call.ts.
+ */
+import type { Timer } from '../base/index.ts'
+import type { Json } from '../protocol/index.ts'
+import { type CallEnd, failed, finished, type Questions } from './finish-call.ts'
+import { redact } from './redact.ts'
+import { JsonProblem, toJson } from './to-json.ts'
+import type { Settled, Tool, ToolContext, Verdict } from './tool.ts'
+import { troubled } from './trouble.ts'
+
+export interface CallRun {
+  readonly tool: Tool
+  /** What `prepareCall` made of the arguments. */
+  readonly input: unknown
+  /** A plain object; the tool gets a copy with a signal and progress of its own. */
+  readonly context: ToolContext
+  readonly timer: Timer
+  /** What must not be seen in anything that comes out; see `secretsOf`. */
+  readonly secrets?: readonly string[]
+  /** How long a tool may take to end by itself after the context's signal aborts; 5 seconds unless said otherwise. */
+  readonly graceMs?: number
+  /** Called once if the tool comes to an end after its call was settled without it. */
+  readonly onLate?: (settled: Settled) => void
+}
+
+/**
+ * Runs a tool and never rejects: whatever the tool does is a result. A call whose time is up is settled at once, and one
+ * that is cancelled after a grace time: as an error if its tool may be run again, else as unknown, because it may have
+ * happened. A call that was cancelled before this began is not run.
+ */
+export async function runCall(run: CallRun): Promise<CallEnd> {
+  const { tool, input } = run
+  if (run.context.signal.aborted) return { kind: 'settled', ...notRun(tool) }
+  const watched = await supervised(run, (context, isOpen) => carriedOut(run, { input, context, isOpen }))
+  if ('ended' in watched) {
+    const { ended } = watched
+    return 'requests' in ended ? { kind: 'asks', ...ended } : { kind: 'settled', ...ended }
+  }
+  if (run.onLate) void reportLate(watched.working, run.onLate)
+  return { kind: 'settled', ...abandoned(run, watched.why) }
+}
+
+/**
+ * Asks a tool whether a call that was started happened. `run`: it did not, run it. Settled: it did, and this is its
+ * result. Undefined: nobody can say. Never rejects.
+ */
+export async function verifyCall(run: CallRun): Promise<'run' | Settled | undefined> {
+  const { verify } = run.tool
+  if (verify === undefined || run.context.signal.aborted) return undefined
+  const watched = await supervised(run, (context) => verdictOf(() => verify(run.input, context)))
+  const verdict = 'ended' in watched ? watched.ended : undefined
+  if (verdict?.happened === false) return 'run'
+  if (verdict?.happened !== true) return undefined
+  const end = await finished(run, verdict.output)
+  return 'requests' in end ? undefined : end
+}
+
+const DEFAULT_GRACE_MS = 5000
+
+type Why = 'timeout' | 'cancelled'
+
+type Watched<T> = { readonly ended: T } | { readonly why: Why; readonly working: Promise<T> }
+
+/** `work` must not reject. `isOpen` tells whether anybody still waits for it. */
+async function supervised<T>(
+  { tool, context, timer, graceMs = DEFAULT_GRACE_MS, secrets = [] }: CallRun,
+  work: (context: ToolContext, isOpen: () => boolean) => Promise<T>,
+): Promise<Watched<T>> {
+  const own = new AbortController()
+  const settled = new AbortController()
+  const cancelled = Promise.withResolvers<void>()
+  const cancel = (): void => {
+    own.abort(context.signal.reason)
+    cancelled.resolve()
+  }
+  const isOpen = (): boolean => !settled.signal.aborted
+  const wait = (ms: number): Promise<void> => timer.wait(ms, { signal: settled.signal })
+  const progress = (value: unknown): void => {
+    if (isOpen()) reportProgress(context, value, secrets)
+  }
+
+  context.signal.addEventListener('abort', cancel, { once: true })
+  const overdue = tool.timeoutMs === undefined ? [] : [wait(tool.timeoutMs).then(() => 'timeout' as const)]
+  const refusing = cancelled.promise.then(() => wait(graceMs)).then(() => 'cancelled' as const)
+  const working = work({ ...context, signal: own.signal, progress }, isOpen)
+  const first = await Promise.race([working.then((ended) => ({ ended })), ...overdue, refusing])
+
+  settled.abort()
+  context.signal.removeEventListener('abort', cancel)
+  if (typeof first === 'object') return first
+  if (first === 'timeout') own.abort(new DOMException(`${tool.name} took too long`, 'TimeoutError'))
+  return { why: first, working }
+}
+
+interface Attempt {
+  readonly input: unknown
+  readonly context: ToolContext
+  readonly isOpen: () => boolean
+}
+
+async function carriedOut(run: CallRun, attempt: Attempt): Promise<Settled | Questions> {
+  const { input, context } = attempt
+  try {
+    const returned = await run.tool.run(input, context)
+    return await finished(run, isGenerator(returned) ? await drained(returned, attempt) : returned)
+  } catch (error) {
+    return failed(error, context.signal, run.secrets ?? [])
+  }
+}
+
+function isGenerator(value: unknown): value is AsyncGenerator<Json, unknown, undefined> {
+  if (typeof value !== 'object' || value === null || !(Symbol.asyncIterator in value)) return false
+  return typeof (value as { next?: unknown }).next === 'function'
+}
+
+async function drained(
+  generator: AsyncGenerator<Json, unknown, undefined>,
+  { context, isOpen }: Attempt,
+): Promise<unknown> {
+  for (;;) {
+    const step = await generator.next()
+    if (step.done) return step.value
+    if (!isOpen()) {
+      // Nobody waits any more, and it may never end by itself.
+      await generator.return(undefined)
+      context.signal.throwIfAborted()
+    }
+    context.progress(step.value)
+  }
+}
+
+function reportProgress(context: ToolContext, value: unknown, secrets: readonly string[]): void {
+  const json = toJson(value)
+  try {
+    context.progress(
+      redact(
+        json instanceof JsonProblem ? { error: `This progress is not JSON: ${json.message}.` } : json,
+        secrets,
+      ),
+    )
+  } catch {
+    // Whoever watches must not be able to make an effect fail.
+  }
+}
+
+async function verdictOf(verify: () => Verdict | Promise<Verdict>): Promise<Verdict | undefined> {
+  try {
+    return await verify()
+  } catch {
+    return undefined
+  }
+}
+
+async function reportLate(
+  working: Promise<Settled | Questions>,
+  onLate: (settled: Settled) => void,
+): Promise<void> {
+  const end = await working
+  try {
+    onLate('requests' in end ? LATE_QUESTION : end)
+  } catch {
+    // There is nobody left to tell.
+  }
+}
+
+const LATE_QUESTION: Settled = troubled({
+  status: 'error',
+  code: 'invalid-question',
+  error: 'The tool asked a question after its call was settled. Call it again to be asked.',
+})
+
+function notRun(tool: Tool): Settled {
+  const error = `${tool.name} was cancelled before it started. Nothing was done.`
+  return troubled({ status: 'not-run', code: 'cancelled', error })
+}
+
+function abandoned({ tool, graceMs = DEFAULT_GRACE_MS }: CallRun, why: Why): Settled {
+  const what =
+    why === 'timeout'
+      ? `${tool.name} did not end within ${tool.timeoutMs ?? 0} ms.`
+      : `${tool.name} was cancelled and did not stop within ${graceMs} ms.`
+  return tool.replay === 'safe'
+    ? troubled({
+        status: 'error',
+        code: why,
+        error: `${what} It has no result. It is safe to call it again.`,
+      })
+    : troubled({
+        status: 'unknown',
+        code: why,
+        error: `${what} It may or may not have happened. Find out before you call it again.`,
+      })
+}

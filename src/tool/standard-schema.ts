@@ -1,0 +1,106 @@
+/**
+ * Schemas as every library of schemas offers them: Standard Schema v1, by its shape. What they validate and where it
+ * goes is not known here.
+ */
+import { HoldfastError, type JsonObject, quote } from '../protocol/index.ts'
+import { pathText } from './path-text.ts'
+import { JsonProblem, toJson } from './to-json.ts'
+
+/** Any schema of Zod, Valibot, ArkType and others. `In` is what it takes, `Out` what it makes of it. */
+export interface StandardSchema<In = unknown, Out = In> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => StandardResult<Out> | Promise<StandardResult<Out>>
+    readonly types?: { readonly input: In; readonly output: Out } | undefined
+    /** The standard's own way to JSON Schema; not every library has it yet. */
+    readonly jsonSchema?: unknown
+  }
+}
+
+export type StandardResult<Out> =
+  | { readonly value: Out; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] }
+
+export interface StandardIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** What a schema makes of its input: what a tool's `run` gets. */
+export type SchemaOutput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output']
+
+export function isStandardSchema(value: unknown): value is StandardSchema {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false
+  const standard = (value as Record<string, unknown>)['~standard']
+  if (typeof standard !== 'object' || standard === null) return false
+  return typeof (standard as Record<string, unknown>)['validate'] === 'function'
+}
+
+/**
+ * The JSON Schema of what the schema takes, by the standard's own method or the library's `toJsonSchema()`. Throws
+ * `invalid-option` if there is neither; `instead` says what to do then.
+ */
+export function jsonSchemaOf(schema: StandardSchema, instead: string): JsonObject {
+  const given = converted(schema, instead)
+  if (given === undefined) {
+    throw new HoldfastError('invalid-option', {
+      message: `${quote(schema['~standard'].vendor)} schemas give no JSON Schema by themselves. ${instead}`,
+      details: { vendor: schema['~standard'].vendor },
+    })
+  }
+  return withoutDialect(plain(given, instead))
+}
+
+/**
+ * One line per problem, with its path and without a full stop: `items[2].price: Expected a number`. A list with
+ * thousands of wrong items is told by its first ones.
+ */
+export function issueLines(issues: readonly StandardIssue[]): readonly string[] {
+  const lines = issues.slice(0, MOST_LINES).map(({ message, path = [] }) => {
+    const where = pathText(path.map((step) => (typeof step === 'object' ? step.key : step)))
+    const sentence = shortened(message.replace(/\.$/, ''))
+    return where === '' ? sentence : `${shortened(where)}: ${sentence}`
+  })
+  return issues.length > MOST_LINES ? [...lines, `and ${issues.length - MOST_LINES} more`] : lines
+}
+
+const MOST_LINES = 20
+const LONGEST_LINE = 300
+
+function shortened(text: string): string {
+  return text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE)}…`.toWellFormed() : text
+}
+
+function converted(schema: StandardSchema, instead: string): unknown {
+  const { jsonSchema } = schema['~standard'] as { jsonSchema?: { input?: unknown } }
+  const { toJsonSchema } = schema as { toJsonSchema?: unknown }
+  try {
+    if (typeof jsonSchema?.input === 'function') {
+      return (jsonSchema.input as (options: object) => unknown)({ target: 'draft-07' })
+    }
+    if (typeof toJsonSchema === 'function') return (toJsonSchema as () => unknown).call(schema)
+  } catch (error) {
+    throw unusable(error instanceof Error ? error.message : String(error), instead)
+  }
+  return undefined
+}
+
+function plain(given: unknown, instead: string): JsonObject {
+  const json = toJson(given)
+  if (json instanceof JsonProblem) throw unusable(json.message, instead)
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw unusable('it is not an object', instead)
+  }
+  return json as JsonObject
+}
+
+function withoutDialect(schema: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$schema'))
+}
+
+function unusable(why: string, instead: string): HoldfastError {
+  return new HoldfastError('invalid-option', {
+    message: `The schema cannot be written as JSON Schema: ${why}. ${instead}`,
+  })
+}

@@ -1,0 +1,145 @@
+/**
+ * Values of programs as JSON: what has an obvious form gets it, what would silently be lost is named with its path.
+ * It does not know what the value is for.
+ */
+import { types } from 'node:util'
+import type { Json } from '../protocol/index.ts'
+import { pathText } from './path-text.ts'
+
+/** Why a value cannot be JSON; its message is a sentence without a full stop. */
+export class JsonProblem extends Error {}
+
+/**
+ * A copy that survives JSON unchanged. As JSON does it: undefined becomes null or is left out, NaN and infinities
+ * become null, `toJSON` is respected. Beyond that: bigints become text, errors keep name and message, halves of
+ * characters become U+FFFD. Never throws.
+ */
+export function toJson(value: unknown): Json | JsonProblem {
+  try {
+    return copy(value, { path: [], above: new Set(), bytesLeft: LARGEST }) ?? null
+  } catch (error) {
+    if (error instanceof JsonProblem) return error
+    return new JsonProblem(`reading it failed: ${error instanceof Error ? error.message : 'it threw'}`)
+  }
+}
+
+export function jsonBytes(value: Json): number {
+  return Buffer.byteLength(JSON.stringify(value))
+}
+
+const DEEPEST = 200
+/** A few shared objects can unfold to more than any memory. */
+const LARGEST = 64 * 1024 * 1024
+
+/** Where the copying is; one object for all of it. */
+interface Place {
+  readonly path: PropertyKey[]
+  readonly above: Set<object>
+  bytesLeft: number
+}
+
+function copy(value: unknown, place: Place): Json | undefined {
+  spend(typeof value === 'string' ? value.length + 2 : 4, place)
+  switch (typeof value) {
+    case 'undefined':
+      return undefined
+    case 'string':
+      return value.toWellFormed()
+    case 'boolean':
+      return value
+    case 'number':
+      return Number.isFinite(value) ? value + 0 : null
+    case 'bigint':
+      return String(value)
+    case 'object':
+      return value === null ? null : copyObject(value, place)
+    case 'function':
+    case 'symbol':
+    default:
+      throw problem(`a ${typeof value}`, place)
+  }
+}
+
+function copyObject(value: object, place: Place): Json | undefined {
+  if (place.above.has(value)) {
+    throw new JsonProblem(`it is circular: ${where(place)} is also what it is part of`)
+  }
+  if (place.path.length >= DEEPEST) throw new JsonProblem(`it is nested more than ${DEEPEST} levels deep`)
+  place.above.add(value)
+  const copied = copyNew(value, place)
+  place.above.delete(value)
+  return copied
+}
+
+function copyNew(value: object, place: Place): Json | undefined {
+  if (Array.isArray(value)) {
+    return Array.from(value, (item, index) => copyInner(item, index, place) ?? null)
+  }
+  const remedy = REMEDIES.find(([matches]) => matches(value))?.[1]
+  if (remedy !== undefined) throw problem(`${article(value)}; ${remedy}`, place)
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString()
+  const { toJSON } = value as { toJSON?: unknown }
+  if (typeof toJSON === 'function') return copy((toJSON as () => unknown).call(value), place)
+  if (value instanceof Error) return { name: value.name, message: value.message.toWellFormed() }
+  if (types.isBoxedPrimitive(value)) return copy(value.valueOf(), place)
+  return copyFields(value, place)
+}
+
+function copyFields(value: object, place: Place): Json {
+  const fields = Object.entries(value)
+  if (fields.length === 0 && !isPlain(value)) {
+    throw problem(`${article(value)}, and has nothing in it that JSON can carry`, place)
+  }
+  const copies = fields.flatMap(([key, field]) => {
+    const copied = copyInner(field, key, place)
+    spend(key.length + 4, place)
+    return copied === undefined ? [] : [[key.toWellFormed(), copied] as const]
+  })
+  return Object.fromEntries(copies)
+}
+
+const REMEDIES: readonly (readonly [matches: (value: object) => boolean, remedy: string])[] = [
+  [(value) => value instanceof Map, 'use Object.fromEntries() for it'],
+  [(value) => value instanceof Set, 'use [...set] for it'],
+  [
+    (value) => ArrayBuffer.isView(value) || value instanceof ArrayBuffer,
+    'write bytes into an artifact, or encode them as base64',
+  ],
+  [(value) => value instanceof Promise, 'await it'],
+  [(value) => value instanceof RegExp, 'use its source'],
+  [
+    (value) => value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef,
+    'leave it out',
+  ],
+]
+
+function copyInner(value: unknown, key: PropertyKey, place: Place): Json | undefined {
+  place.path.push(key)
+  const copied = copy(value, place)
+  place.path.pop()
+  return copied
+}
+
+function spend(bytes: number, place: Place): void {
+  place.bytesLeft -= bytes
+  if (place.bytesLeft < 0) throw new JsonProblem(`it has more than ${LARGEST} bytes`)
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // Not by identity: objects of another realm are plain, too.
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function problem(what: string, place: Place): JsonProblem {
+  return new JsonProblem(`${where(place)} is ${what}`)
+}
+
+function where({ path }: Place): string {
+  return path.length === 0 ? 'it' : `\`${pathText(path)}\``
+}
+
+function article(value: object): string {
+  const { name = 'object' } = (value as { constructor?: { name?: string } }).constructor ?? {}
+  return `a value of type ${name}`
+}

@@ -1,0 +1,93 @@
+/** How a turn comes to be: from what was said, from answers, from expired requests, or because somebody asks it to go on. */
+import type { Request } from '../journal/index.ts'
+import type { Entry, EntryData, JsonObject, Principal } from '../protocol/index.ts'
+import { accountFor, endTurn, settleRest } from './ending.ts'
+import { dataOf, type Play, textOf } from './play.ts'
+import { hearAnswers } from './requests.ts'
+
+/** Opens a turn or takes up the open one. False if there is no reason for one: then what came in is accounted for. */
+export async function begin(play: Play): Promise<boolean> {
+  if (play.session.open !== undefined) {
+    await takeUp(play)
+    return true
+  }
+  const { parked } = play.session
+  const first = play.inbox.find(({ type, data }) => type === 'input' || (type === 'answer' && isAsked(parked?.requests, data)))
+  accountFor(play, play.session.turn + 1)
+  const { continuing } = play.scope
+  if (first?.type === 'input') startFrom(play, first)
+  else if (first !== undefined) start(play, dataOf<'answer'>(first))
+  else if (continuing !== undefined) start(play, continuing)
+  else if (hasExpired(play, parked?.requests)) start(play, {})
+  else {
+    takeRest(play)
+    play.draft.say('release', { reason: 'idle' })
+    return false
+  }
+  if (first?.type !== 'input') await hearAnswers(play)
+  if (continuing?.credentials) answerCredentials(play)
+  return true
+}
+
+/** A turn that was claimed again and again without coming any further would take every process down with it (R7). */
+async function takeUp(play: Play): Promise<void> {
+  const { claims } = play.session
+  if (claims <= play.scope.definition.maxClaims) return
+  const message = `The turn was taken up ${claims} times without coming any further, and was given up.`
+  await endTurn(play, 'failed', { error: { code: 'no-progress', message } })
+}
+
+function startFrom(play: Play, entry: Entry): void {
+  const { message, ...asked } = dataOf<'input'>(entry)
+  const takes = entry.key === undefined ? [] : [entry.key]
+  const [request, ...others] = play.session.parked?.requests ?? []
+  if (request?.kind === 'text' && others.length === 0) {
+    start(play, asked)
+    const { requestId } = request
+    play.draft.say('request.end', { requestId, how: 'answered', value: textOf(message) }, takes)
+    return
+  }
+  start(play, asked, takes)
+  settleRest(play, 'Not run: the person said something else instead.')
+}
+
+interface Asked {
+  readonly principal?: Principal
+  readonly limits?: JsonObject
+  readonly metadata?: JsonObject
+  readonly credentials?: true
+}
+
+function start(play: Play, asked: Asked, takes: readonly string[] = []): void {
+  const { tenant, actor } = play.scope.key
+  const { principal = { tenant, actor }, limits, metadata, credentials } = asked
+  const data: EntryData['turn.start'] = {
+    principal,
+    ...(limits === undefined ? {} : { limits }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(credentials === undefined ? {} : { credentials }),
+  }
+  play.draft.say('turn.start', data, takes)
+}
+
+/** Whoever asks the turn to go on and brings credentials has answered the request for them. */
+function answerCredentials(play: Play): void {
+  for (const { requestId, from } of play.open.requests)
+    if (from === 'credentials') play.draft.say('request.end', { requestId, how: 'answered' })
+}
+
+/** Answers to what nobody asked, cancels of what nobody began: if they stayed, they would want a driver for ever. */
+function takeRest(play: Play): void {
+  for (const { key } of play.inbox)
+    if (key !== undefined)
+      play.draft.say('take', { as: 'nothing', reason: 'nothing was waiting for it' }, [key])
+}
+
+function isAsked(requests: readonly Request[] = [], data: JsonObject): boolean {
+  return requests.some(({ requestId }) => requestId === data['requestId'])
+}
+
+function hasExpired(play: Play, requests: readonly Request[] = []): boolean {
+  const now = play.scope.clock.now()
+  return requests.some(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now)
+}

@@ -1,0 +1,56 @@
+/** What a turn is played with: models, tools, prompt and limits. Plain values and functions; nothing here is stored. */
+import type { LanguageModel, ModelOptions } from '../model/index.ts'
+import type { JsonObject, Principal } from '../protocol/index.ts'
+import type { Credentials, Tool } from '../tool/index.ts'
+
+export interface TurnDefinition {
+  /** The model to ask first, then those to fall back to. */
+  readonly models: readonly ModelSource[]
+  readonly settings: ModelOptions
+  readonly tools: (turn: TurnInfo) => readonly Tool[] | Promise<readonly Tool[]>
+  readonly system: (turn: TurnInfo) => string | undefined | Promise<string | undefined>
+  readonly limits: Limits
+  /** How long somebody may take to answer a request that does not say. */
+  readonly requestTtlMs: number
+  /** Claims without progress before a turn is given up (R7). */
+  readonly maxClaims: number
+  /** How long a cancelled tool may take to come to an end. */
+  readonly graceMs: number
+  /** More messages than this in the window, and the oldest are compacted away. Absent: never by itself. */
+  readonly compactOver?: number
+}
+
+export interface ModelSource {
+  /** As `provider/model`. */
+  readonly name: string
+  readonly resolve: () => Promise<LanguageModel>
+}
+
+/** What tools and prompts may depend on. */
+export interface TurnInfo {
+  readonly contextId: string
+  readonly turn: number
+  readonly principal: Principal
+  readonly credentials: Credentials
+  readonly metadata: JsonObject
+  /** The text that the turn was asked. */
+  readonly task: string
+}
+
+/** Reaching one ends the turn with what was achieved (R14). */
+export interface Limits {
+  /** Model calls that may ask for tools. 10 if not given. */
+  readonly iterations?: number
+  readonly durationMs?: number
+  /** Input and output tokens together. */
+  readonly tokens?: number
+  readonly costUsd?: number
+  readonly toolCalls?: number
+  /** Calls in a row that do not end well. 3 if not given. */
+  readonly consecutiveFailures?: number
+}
+
+export const DEFAULT_LIMITS: Limits & { readonly iterations: number; readonly consecutiveFailures: number } = {
+  iterations: 10,
+  consecutiveFailures: 3,
+}

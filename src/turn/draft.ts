@@ -1,0 +1,74 @@
+/**
+ * What a turn says until it is made durable. The loop reads the session only from here: it stands as if everything said
+ * were in the journal already, so live play and recovery look at the same thing.
+ */
+import type { Clock } from '../base/index.ts'
+import { fold, type OpenTurn, type Session } from '../journal/index.ts'
+import {
+  ENTRY_FORMAT,
+  type EntryData,
+  type EntryType,
+  HoldfastError,
+  type JsonObject,
+  type NewEntry,
+} from '../protocol/index.ts'
+import type { Batch, Next, TurnScope } from './scope.ts'
+
+export class Draft {
+  readonly #clock: Clock
+  readonly #scope: TurnScope
+  #said: NewEntry[] = []
+  #taken = new Set<string>()
+  #session: Session
+
+  constructor(scope: TurnScope) {
+    this.#scope = scope
+    this.#clock = scope.clock
+    this.#session = scope.view.session
+  }
+
+  get session(): Session {
+    return this.#session
+  }
+
+  /** The open turn. The loop runs inside of one. */
+  get open(): OpenTurn {
+    const { open } = this.#session
+    if (open !== undefined) return open
+    throw new HoldfastError('nothing-to-continue', { message: 'There is no open turn to say anything in.' })
+  }
+
+  get isEmpty(): boolean {
+    return this.#said.length === 0
+  }
+
+  say<T extends EntryType>(type: T, data: EntryData[T], takes: readonly string[] = []): void {
+    const turn = type === 'turn.start' ? this.#session.turn + 1 : (this.#session.open?.turn ?? this.#session.turn)
+    const said: NewEntry = { type, turn, data: data as JsonObject, ...(takes.length === 0 ? {} : { takes }) }
+    this.#said.push(said)
+    for (const key of takes) this.#taken.add(key)
+    const { seq } = this.#session
+    // How many of them speak is all that the fold asks of what is taken.
+    const positions = takes.map(() => seq)
+    this.#session = fold(
+      [{ seq: seq + 1, at: this.#clock.now(), v: ENTRY_FORMAT[type], ...said, takes: positions }],
+      this.#session,
+    )
+  }
+
+  /** Was this inbox entry taken by something that is said but not durable yet? */
+  hasTaken(key: string | undefined): boolean {
+    return key !== undefined && this.#taken.has(key)
+  }
+
+  batch(next: Next): Batch {
+    return { entries: this.#said, next }
+  }
+
+  /** After a batch was made durable: what it said is in the journal now. */
+  settle(): void {
+    this.#said = []
+    this.#taken = new Set()
+    this.#session = this.#scope.view.session
+  }
+}

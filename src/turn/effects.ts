@@ -1,0 +1,90 @@
+/** Running the calls of a group: together, each settled as soon as it ends. */
+import type { Json } from '../protocol/index.ts'
+import { type CallEnd, type CallRun, type Credentials, runCall, secretsOf, type ToolContext } from '../tool/index.ts'
+import type { Play } from './play.ts'
+import { answersOf, request } from './requests.ts'
+import type { Ready } from './round.ts'
+import type { Batch } from './scope.ts'
+
+/** Every call of the group is durably started. What ends while others run is made durable without waiting for them. */
+export async function* runGroup(
+  play: Play,
+  group: readonly Ready[],
+  credentials: Credentials,
+): AsyncGenerator<Batch, void> {
+  await play.scope.mayAct()
+  const runs = await Promise.all(group.map((one) => callRun(play, one, credentials)))
+  const ended: { readonly callId: string; readonly end: CallEnd }[] = []
+  let bell = Promise.withResolvers<void>()
+  const running = runs.map(async (run) => {
+    ended.push({ callId: run.context.callId, end: await runCall(run) })
+    bell.resolve()
+  })
+  try {
+    for (let left = running.length; left > 0; ) {
+      await bell.promise
+      bell = Promise.withResolvers<void>()
+      const now = ended.splice(0)
+      left -= now.length
+      for (const { callId, end } of now) sayEnd(play, callId, end)
+      if (left > 0) yield* play.commit('on')
+    }
+  } catch (error) {
+    // Somebody else has the turn. What is under way is waited for and handed in (R4).
+    await Promise.all(running)
+    for (const { callId, end } of ended) if (end.kind === 'settled') play.scope.late(callId, end)
+    throw error
+  }
+}
+
+export async function callRun(play: Play, one: Ready, credentials: Credentials): Promise<CallRun> {
+  const { scope } = play
+  const { callId, idempotencyKey } = one.call
+  const { turn, iteration, principal } = play.open
+  const { contextId, task, metadata } = await play.info()
+  const context: ToolContext = {
+    ...scope.extras?.(callId),
+    contextId,
+    callId,
+    turn,
+    iteration,
+    principal,
+    credentials,
+    idempotencyKey: idempotencyKey ?? callId,
+    argumentsKey: one.argsKey,
+    signal: play.signal,
+    artifacts: scope.artifacts(callId),
+    task,
+    previousTools: await play.previousTools(),
+    metadata,
+    answers: answersOf(one.call),
+    progress: (progress: Json) => scope.emit('tool.progress', { callId, tool: one.tool.name, progress }),
+  }
+  return {
+    tool: one.tool,
+    input: one.input,
+    context,
+    timer: scope.timer,
+    secrets: secretsOf(credentials),
+    graceMs: scope.definition.graceMs,
+    onLate: (settled) => scope.late(callId, settled),
+  }
+}
+
+function sayEnd(play: Play, callId: string, end: CallEnd): void {
+  if (end.kind === 'settled') {
+    const { status, output, display, usage } = end
+    play.draft.say('tool.end', {
+      callId,
+      status,
+      output,
+      ...(display === undefined ? {} : { display }),
+      ...(usage === undefined ? {} : { usage }),
+    })
+    return
+  }
+  const call = play.open.calls.find((candidate) => candidate.callId === callId)
+  const before = call?.answers?.length ?? 0
+  for (const { name, ...asked } of end.requests) request(play, { id: before === 0 ? name : `${name}-${before}`, name, ...asked }, callId)
+}
+

@@ -1,0 +1,93 @@
+/** How a turn ends: everything open is settled or parked, everything that came in too late is accounted for (R2, R14). */
+import { type Call, stillOpen } from '../journal/index.ts'
+import { type EntryData, isWaiting, type OutcomeReason } from '../protocol/index.ts'
+import { type Compaction, compaction } from './compaction.ts'
+import { dataOf, type Play } from './play.ts'
+
+export interface Ending {
+  readonly error?: EntryData['turn.end']['error']
+  readonly limit?: string
+  /** Why calls that were asked for are not run. */
+  readonly why?: string
+}
+
+export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending = {}): Promise<void> {
+  const { draft } = play
+  const { error, limit, why = 'Not run: the turn ended first.' } = ending
+  const waiting = isWaiting(outcome)
+  if (!waiting) settleRest(play, why)
+  const cancel = play.cancelKey()
+  accountFor(play, play.open.turn)
+  const { usage, startedAt, requests } = play.open
+  const compact = waiting ? undefined : await compactionAtEnd(play)
+  if (compact !== undefined) draft.say('compact', compact)
+  const expiries = requests.flatMap(({ expiresAt }) => expiresAt ?? [])
+  draft.say(
+    'turn.end',
+    {
+      outcome,
+      usage,
+      durationMs: Math.max(0, play.scope.clock.now() - startedAt),
+      ...(error === undefined ? {} : { error }),
+      ...(limit === undefined ? {} : { limit }),
+      ...(waiting && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
+    },
+    cancel === undefined ? [] : [cancel],
+  )
+}
+
+/** Ends every open request and call of the turn, as far as it can be said how. */
+export function settleRest(play: Play, why: string): void {
+  const { draft } = play
+  for (const { requestId } of play.open.requests) draft.say('request.end', { requestId, how: 'cancelled' })
+  for (const call of play.open.calls) {
+    if (call.state === 'started') settleUnknown(play, call)
+    else if (call.state === 'requested')
+      draft.say('tool.end', { callId: call.callId, status: 'not-run', output: why })
+  }
+}
+
+const UNKNOWN =
+  'Started, and nobody can say whether it happened: the process that ran it is gone. Check before doing it again.'
+
+/** With what whoever ran it has handed in since; else as unknown. */
+export function settleUnknown(play: Play, { callId }: Call, why: string = UNKNOWN): void {
+  const late = play.inbox.find(
+    (entry) => entry.type === 'late-result' && dataOf<'late-result'>(entry).callId === callId,
+  )
+  if (late?.key === undefined) {
+    play.draft.say('tool.end', { callId, status: 'unknown', output: why })
+    return
+  }
+  const { status, output } = dataOf<'late-result'>(late)
+  play.draft.say('tool.end', { callId, status, output }, [late.key])
+}
+
+/**
+ * Late results for calls that were settled as unknown are put on record; cancels of other turns, and late results of
+ * calls that were settled otherwise, have come to nothing. A cancel of turn `ending` is left for whoever ends that turn,
+ * and one of a turn to come is left alone.
+ */
+export function accountFor(play: Play, ending: number): void {
+  const open = new Set(stillOpen(play.session).calls.map(({ callId }) => callId))
+  for (const entry of play.inbox) {
+    const takes = entry.key === undefined ? [] : [entry.key]
+    if (entry.type === 'late-result') {
+      const { callId, status, output } = dataOf<'late-result'>(entry)
+      if (!open.has(callId)) play.draft.say('tool.late', { callId, status, output }, takes)
+    } else if (entry.type === 'cancel') {
+      const { turn } = dataOf<'cancel'>(entry)
+      if (turn < play.session.turn || (turn === play.session.turn && turn !== ending))
+        play.draft.say('take', { as: 'nothing', reason: `turn ${turn} is over` }, takes)
+    }
+  }
+}
+
+async function compactionAtEnd(play: Play): Promise<Compaction | undefined> {
+  const { compactOver } = play.scope.definition
+  if (compactOver === undefined || play.session.window.messages <= compactOver) return undefined
+  const { session, window } = play.scope.view
+  const unsaved = play.session.window.messages - session.window.messages
+  const keep = Math.max(1, Math.floor(compactOver / 2))
+  return compaction(await window(), play.session, { keep, unsaved })
+}

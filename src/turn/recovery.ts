@@ -1,0 +1,37 @@
+/** Calls that an earlier driver started and did not settle (R4, R21): they run again, are looked up, or stay unknown. */
+import type { Call } from '../journal/index.ts'
+import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
+import { callRun } from './effects.ts'
+import { settleUnknown } from './ending.ts'
+import { dataOf, type Play } from './play.ts'
+import type { Ready } from './round.ts'
+
+/** Settles what can be settled, and returns what is to run again. */
+export async function recoverStarted(play: Play, credentials: Credentials): Promise<readonly Ready[]> {
+  const again: Ready[] = []
+  for (const call of play.open.calls.filter(({ state }) => state === 'started')) {
+    const verdict = await judge(play, call, credentials)
+    if (verdict !== undefined) again.push(verdict)
+  }
+  return again
+}
+
+async function judge(play: Play, call: Call, credentials: Credentials): Promise<Ready | undefined> {
+  const { callId, tool, args } = call
+  const isHandedIn = play.inbox.some(
+    (entry) => entry.type === 'late-result' && dataOf<'late-result'>(entry).callId === callId,
+  )
+  const prepared = isHandedIn ? undefined : await prepareCall({ callId, tool, args }, await play.tools())
+  if (!prepared?.ok) {
+    settleUnknown(play, call)
+    return undefined
+  }
+  const ready = { call, tool: prepared.tool, input: prepared.input, argsKey: call.argsKey ?? argumentsKey(tool, args) }
+  // The stricter of what it was started as and what it is now.
+  if (call.replay === 'safe' && prepared.tool.replay === 'safe') return ready
+  const found = prepared.tool.verify && (await verifyCall(await callRun(play, ready, credentials)))
+  if (found === 'run') return ready
+  if (found === undefined) settleUnknown(play, call)
+  else play.draft.say('tool.end', { callId, ...found })
+  return undefined
+}

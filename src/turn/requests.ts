@@ -1,0 +1,69 @@
+/** What somebody has to say before the turn can go on: asking, and hearing the answers (R2). */
+import type { Call, Request } from '../journal/index.ts'
+import type { Entry, Json, RequestData } from '../protocol/index.ts'
+import { checkAnswer } from '../tool/index.ts'
+import { dataOf, type Play } from './play.ts'
+
+/** What is asked, without what the turn adds. */
+export type Question = Omit<RequestData, 'requestId' | 'expiresAt' | 'callId'> & {
+  /** Unlike the other requests of its call. */
+  readonly id: string
+  readonly expiresInMs?: number
+}
+
+export function request(play: Play, { id, expiresInMs, ...question }: Question, callId?: string): void {
+  const { definition, clock } = play.scope
+  play.draft.say('request.start', {
+    ...question,
+    requestId: callId === undefined ? id : `${callId}/${id}`,
+    ...(callId === undefined ? {} : { callId }),
+    expiresAt: Math.ceil(clock.now() + (expiresInMs ?? definition.requestTtlMs)),
+  })
+}
+
+/** Takes the answers that have come, each checked, and ends what has expired. */
+export async function hearAnswers(play: Play): Promise<void> {
+  for (const entry of play.inbox) if (entry.type === 'answer') await hear(play, entry)
+  const now = play.scope.clock.now()
+  for (const { requestId, expiresAt } of play.open.requests)
+    if (expiresAt !== undefined && expiresAt <= now)
+      play.draft.say('request.end', { requestId, how: 'expired' })
+}
+
+async function hear(play: Play, entry: Entry): Promise<void> {
+  const { requestId, value } = dataOf<'answer'>(entry)
+  const takes = entry.key === undefined ? [] : [entry.key]
+  const asked = play.open.requests.find((candidate) => candidate.requestId === requestId)
+  const problem = asked === undefined ? `nothing is waiting for ${requestId}` : await wrongWith(play, asked, value)
+  if (problem === undefined) {
+    play.draft.say('request.end', { requestId, how: 'answered', value }, takes)
+  } else {
+    play.draft.say('take', { as: 'nothing', reason: problem }, takes)
+    play.draft.say('warning', { code: 'invalid-answer', message: `The answer to ${requestId} was not used: ${problem}` })
+  }
+}
+
+async function wrongWith(play: Play, { seq, expiresAt }: Request, value: Json): Promise<string | undefined> {
+  if (expiresAt !== undefined && expiresAt <= play.scope.clock.now()) return 'it came too late'
+  const asked = await play.scope.view.request(seq)
+  return asked === undefined ? undefined : checkAnswer(asked, value)
+}
+
+/** What the call was told, by name. */
+export function answersOf({ answers = [] }: Call): Record<string, Json> {
+  const told: Record<string, Json> = {}
+  for (const { name, how, value } of answers)
+    if (name !== undefined && how === 'answered' && value !== undefined) told[name] = value
+  return told
+}
+
+/** Yes, no, or not asked yet; and what was said beside it. */
+export function approvalOf({ answers = [] }: Call): { readonly approved: boolean; readonly reason?: string } | undefined {
+  const said = answers.findLast(({ from }) => from === 'approval')
+  if (said === undefined) return undefined
+  if (said.how !== 'answered') return { approved: false, reason: said.how }
+  const { value } = said
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { approved: value === true }
+  const { approved, reason } = value as { approved?: Json; reason?: Json }
+  return { approved: approved === true, ...(typeof reason === 'string' ? { reason } : {}) }
+}

@@ -1,0 +1,155 @@
+/**
+ * The tool calls of one reply, from requested to settled. A call is checked, approved, and started with its intent
+ * durable (R3); those that may run together do. The round is played from the session alone, so it goes on after a crash
+ * as it would have gone on without one.
+ */
+import type { Call } from '../journal/index.ts'
+import { type OutcomeReason, quote } from '../protocol/index.ts'
+import {
+  approvalOf as approvalQuestion,
+  argumentsKey,
+  type Credentials,
+  prepareCall,
+  secretsOf,
+  type Tool,
+} from '../tool/index.ts'
+import { runGroup } from './effects.ts'
+import { endTurn } from './ending.ts'
+import type { Play } from './play.ts'
+import { recoverStarted } from './recovery.ts'
+import { approvalOf, hearAnswers, request } from './requests.ts'
+import type { Batch } from './scope.ts'
+
+/** A call that nothing stands in the way of. */
+export interface Ready {
+  readonly call: Call
+  readonly tool: Tool
+  readonly input: unknown
+  readonly argsKey: string
+}
+
+export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
+  const credentials = await play.credentials()
+  await hearAnswers(play)
+  const again = await recoverStarted(play, credentials ?? {})
+  let ready: readonly Ready[] = [...again, ...(await findReady(play, credentials))]
+  while (ready.length > 0 && !play.signal.aborted) {
+    const group = firstGroup(ready)
+    for (const one of group) if (one.call.state === 'requested') sayStart(play, one)
+    yield* play.commit('tools')
+    yield* runGroup(play, group, credentials ?? {})
+    await hearAnswers(play)
+    ready = play.signal.aborted ? [] : await findReady(play, credentials)
+  }
+  if (play.signal.aborted) return
+  if (play.open.calls.length > 0) await endToWait(play)
+  else if (play.overCalls) await endTurn(play, 'limit', { limit: 'toolCalls' })
+}
+
+/** Calls that run together, or the one that must run alone. */
+function firstGroup(ready: readonly Ready[]): readonly Ready[] {
+  const alone = ready.findIndex(({ tool }) => tool.exclusive)
+  if (alone < 0) return ready
+  return alone === 0 ? ready.slice(0, 1) : ready.slice(0, alone)
+}
+
+/** Settles what cannot run, asks where somebody has to agree, and returns what can start now. */
+async function findReady(play: Play, credentials: Credentials | undefined): Promise<readonly Ready[]> {
+  const ready: Ready[] = []
+  const asking = new Set(play.open.requests.map(({ callId }) => callId))
+  const requested = play.open.calls.filter(({ callId, state }) => state === 'requested' && !asking.has(callId))
+  if (requested.length === 0) return ready
+  if (play.open.credentials && credentials === undefined) {
+    askForCredentials(play)
+    return ready
+  }
+  const { toolCalls = Number.POSITIVE_INFINITY } = play.limits
+  for (const call of requested) {
+    const isNew = call.idempotencyKey === undefined
+    const started = play.open.toolCalls + ready.filter((one) => one.call.idempotencyKey === undefined).length
+    if (isNew && started >= toolCalls) refuse(play, call, toolCalls)
+    else {
+      const one = await prepare(play, call)
+      if (one !== undefined) ready.push(one)
+    }
+  }
+  return ready
+}
+
+async function prepare(play: Play, call: Call): Promise<Ready | undefined> {
+  const prepared = await prepareCall(call, await play.tools())
+  const { callId } = call
+  if (!prepared.ok) {
+    play.draft.say('tool.end', { callId, ...prepared.settled })
+    return undefined
+  }
+  const { tool, input } = prepared
+  const argsKey = argumentsKey(tool.name, call.args)
+  const unanswered = call.answers?.find(({ how, from }) => how !== 'answered' && from !== 'approval')
+  if (unanswered !== undefined) {
+    reject(play, call, unanswered.how === 'expired' ? 'Nobody answered in time.' : 'The person did not answer and said something else.')
+    return undefined
+  }
+  const approval = approvalOf(call)
+  if (approval?.approved === false) {
+    const reason = approval.reason === undefined ? '' : ` (${approval.reason})`
+    reject(play, call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
+    return undefined
+  }
+  const question = approval === undefined ? await questionFor(play, { call, tool, input, argsKey }) : undefined
+  if (question === undefined) return { call, tool, input, argsKey }
+  const about = { tool: tool.name, args: call.args }
+  request(play, { id: 'approval', from: 'approval', kind: 'confirmation', prompt: question, about }, callId)
+  return undefined
+}
+
+/** Somebody has to agree if the tool says so, or if the same call may have happened before (R4). */
+async function questionFor(play: Play, { call, tool, input, argsKey }: Ready): Promise<string | undefined> {
+  const { principal } = play.open
+  if (tool.replay === 'never' && play.session.unknown?.includes(argsKey))
+    return `${tool.name} was started before with the same arguments, and nobody knows whether it happened. Run it again?`
+  return approvalQuestion(tool, { tool: tool.name, input, principal, callId: call.callId }, secretsOf(await secrets(play)))
+}
+
+async function secrets(play: Play): Promise<Credentials> {
+  return (await play.credentials()) ?? {}
+}
+
+function sayStart(play: Play, { call, tool, argsKey }: Ready): void {
+  const { callId, args } = call
+  play.draft.say('tool.start', {
+    callId,
+    tool: tool.name,
+    args,
+    idempotencyKey: call.idempotencyKey ?? callId,
+    argsKey,
+    replay: tool.replay,
+  })
+}
+
+function askForCredentials(play: Play): void {
+  const { turn, principal, requests } = play.open
+  if (requests.some(({ from }) => from === 'credentials')) return
+  const prompt = `The credentials of ${quote(principal.actor)} are needed to go on, and this process does not have them. Continue with \`auth\`.`
+  request(play, { id: `credentials-${turn}`, from: 'credentials', kind: 'auth', prompt })
+}
+
+/** One more than the turn may make. The model has had its chance: the turn ends when the round does. */
+function refuse(play: Play, { callId, tool }: Call, most: number): void {
+  const message = `${tool} was not run: the turn may make ${most} tool calls.`
+  play.draft.say('tool.end', { callId, status: 'not-run', output: message })
+  play.draft.say('warning', { code: 'toolCalls', message })
+  play.overCalls = true
+}
+
+function reject(play: Play, { callId }: Call, output: string): void {
+  play.draft.say('tool.end', { callId, status: 'rejected', output })
+}
+
+/** Nothing more can be done until somebody answers. */
+async function endToWait(play: Play): Promise<void> {
+  const outcome: OutcomeReason = play.open.requests.some(({ kind }) => kind === 'auth')
+    ? 'auth-required'
+    : 'input-required'
+  await endTurn(play, outcome)
+}
