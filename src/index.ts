@@ -1,4 +1,17 @@
 /** The front door. Authors of stores find the rest of the store's words in `holdfast/store`. */
+export type {
+  AgentConfig,
+  AgentState,
+  Auth,
+  MessageQuery,
+  SessionView,
+  SubAgentConfig,
+  Turn,
+  TurnOptions,
+  TurnOutcome,
+  WhileBusy,
+} from './agent/index.ts'
+export { Agent, agentTool, listStuck, settleCall, takeOver, viewsOf } from './agent/index.ts'
 export { processIdentity, systemIds } from './base/index.ts'
 export type { Session } from './journal/index.ts'
 export {
@@ -11,20 +24,33 @@ export {
   saveSession,
   transcript,
 } from './journal/index.ts'
+export type { LanguageModel, ModelOptions, ModelRef, PriceTable } from './model/index.ts'
+export { PRICES, PRICES_AS_OF, resolveModel } from './model/index.ts'
 export type {
+  ArtifactInfo,
   ContextKey,
+  DeltaEvent,
   Entry,
   EntryData,
+  EntryEvent,
   ErrorCode,
   Json,
   JsonObject,
   Message,
   NewEntry,
   NewInboxEntry,
+  OutcomeReason,
   Owner,
   Principal,
+  RequestData,
+  TurnEvent,
+  Usage,
 } from './protocol/index.ts'
 export { childKey, contextKey, HoldfastError, LOCAL_OWNER } from './protocol/index.ts'
 export type { AppendRequest, Head, Receipt, Store } from './store/index.ts'
 export { persist } from './store/index.ts'
 export { memoryStore } from './store/memory/index.ts'
+export type { Artifacts, StandardSchema, Tool, ToolContext, ToolDefinition } from './tool/index.ts'
+export { ask, askUser, defineTool, jsonSchema, toolResult } from './tool/index.ts'
+export type { Limits, RunTurnOptions, TurnInfo } from './turn/index.ts'
+export { runTurn } from './turn/index.ts'

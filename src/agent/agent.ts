@@ -4,6 +4,7 @@
  */
 import { clearContext, forkContext } from '../journal/index.ts'
 import {
+  type ArtifactInfo,
   HoldfastError,
   type Json,
   type JsonObject,
@@ -16,14 +17,15 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
-import type { ArtifactInfo, Artifacts, Credentials } from '../tool/index.ts'
+import type { Artifacts, Credentials } from '../tool/index.ts'
 import { type Continuation, compaction, type Limits } from '../turn/index.ts'
-import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
-import { Conversation, type Wish } from './conversation.ts'
 import { checkAnswers, openRequests } from './answers.ts'
+import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
+import { Conversation, type Drive, type Wish } from './conversation.ts'
 import { jsonGiven, messageGiven } from './given.ts'
 import type { Ledger } from './ledger.ts'
 import { type MessageQuery, newest, readMessages } from './messages.ts'
+import { limitsLeft, NURSERY, type Nursery } from './nursery.ts'
 import { isBusy, isPaused, isShutDown, notLetIn } from './refusal.ts'
 import { type SessionView, sessionView } from './session-view.ts'
 import type { Turn } from './turn.ts'
@@ -147,7 +149,8 @@ export class Agent {
       if (message === null) return this.#begin(options, { continuing: asked })
       const { key = this.#setup.ids.next('input'), whileBusy = this.#setup.whileBusy } = options
       const said = { message: messageGiven(message), asked, key, whileBusy }
-      return this.#begin(options, { keys: [key], posts: (busy) => this.#input(said, busy) })
+      const repeats = options.key === undefined ? {} : { repeats: options.key }
+      return this.#begin(options, { keys: [key], ...repeats, posts: (busy) => this.#input(said, busy) })
     } catch (error) {
       return this.#conversation.refused(error)
     }
@@ -165,7 +168,10 @@ export class Agent {
   }
 
   /** Answers requests by their ids, all of them or some. What was answered goes on in a turn of its own. */
-  answer(answers: Readonly<Record<string, Json>>, options: Omit<TurnOptions, 'whileBusy' | 'key'> = {}): Turn {
+  answer(
+    answers: Readonly<Record<string, Json>>,
+    options: Omit<TurnOptions, 'whileBusy' | 'key'> = {},
+  ): Turn {
     try {
       const { principal, credentials } = this.#asked(options)
       const secret = credentials === undefined ? {} : { credentials }
@@ -185,6 +191,19 @@ export class Agent {
     const { ledger } = this.#conversation.driver
     if (!ledger.isLoaded) await ledger.load()
     return openRequests(ledger)
+  }
+
+  /** The newest turn, told again from the journal; undefined if there has been none. */
+  lastTurn(): Promise<Turn | undefined> {
+    return this.#conversation.lastTurn()
+  }
+
+  /**
+   * Goes on by one model call or one round of tools, for an engine that calls again. What is to be done comes from the
+   * journal: an input that anybody posted, an open turn, a request that has expired.
+   */
+  drive(): Promise<Drive> {
+    return this.#conversation.drive()
   }
 
   /** Stops at the next point between two effects, and stays there until `resume` or `start`. The turn stays open. */
@@ -319,9 +338,19 @@ export class Agent {
     return new Conversation({
       ...this.#setup,
       store: this.store,
+      extras: () => ({ [NURSERY]: this.#nursery() }),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
       onOutcome: (turn) => this.#ended(turn),
     })
+  }
+
+  #nursery(): Nursery {
+    const { clock, timer, ids, leaseMs, owner, definition } = this.#setup
+    return {
+      config: { contextId: this.contextId, owner, store: this.store, clock, timer, ids, leaseMs },
+      limits: () => limitsLeft(this.#conversation.driver.ledger, definition.limits, clock.now()),
+      forward: (event) => this.#conversation.forward(event),
+    }
   }
 
   #ended(turn: Turn): void {

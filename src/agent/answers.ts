@@ -32,4 +32,3 @@ function wrong(contextId: string, why: string, ids: readonly string[]): Holdfast
     details: { contextId, requests: [...ids] },
   })
 }
-

@@ -1,14 +1,7 @@
 /** Artifacts on the journal: changes are entries, and a derived index finds them (R13). A clear leaves none of them. */
-import type { Entry, NewEntry } from '../protocol/index.ts'
-import type { IndexRow, Store } from '../store/index.ts'
-import {
-  type ArtifactInfo,
-  type ArtifactPort,
-  artifactKey,
-  artifacts,
-  type ConversationArtifacts,
-  changesPrefix,
-} from '../tool/index.ts'
+import type { ArtifactInfo, Entry, NewEntry } from '../protocol/index.ts'
+import { artifactKey, changesPrefix, type IndexRow, type Store } from '../store/index.ts'
+import { type ArtifactPort, artifacts, type ConversationArtifacts } from '../tool/index.ts'
 import { dataOf } from '../turn/index.ts'
 import type { LedgerOptions } from './ledger.ts'
 
@@ -32,7 +25,7 @@ export function journalArtifacts(
       return row !== undefined && row.seq > (await clearedAt()) ? infoIn(row) : undefined
     },
     list: async () => {
-      const rows = await allRows(store, key, 'a:')
+      const rows = await allRows(store, key, artifactKey())
       const cleared = await clearedAt()
       return rows.filter(({ seq }) => seq > cleared).map(infoIn)
     },
@@ -51,7 +44,11 @@ export function journalArtifacts(
   return artifacts(port)
 }
 
-async function allRows(store: Store, key: LedgerOptions['key'], prefix: string): Promise<readonly IndexRow[]> {
+async function allRows(
+  store: Store,
+  key: LedgerOptions['key'],
+  prefix: string,
+): Promise<readonly IndexRow[]> {
   const rows: IndexRow[] = []
   for (;;) {
     const after = rows.at(-1)?.key

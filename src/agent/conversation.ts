@@ -8,6 +8,7 @@ import {
   type Entry,
   type EntryEvent,
   HoldfastError,
+  isInboxType,
   type JsonObject,
   type NewInboxEntry,
   type TurnEvent,
@@ -16,6 +17,7 @@ import { isOwned, type Store } from '../store/index.ts'
 import type { Credentials } from '../tool/index.ts'
 import type { Continuation } from '../turn/index.ts'
 import { Driver, type DriverOptions, type Progress } from './driver.ts'
+import { findTaken } from './find-taken.ts'
 import { Handle, type HandleOptions } from './handle.ts'
 import type { Ledger } from './ledger.ts'
 import { cancelledEarly, nothingToContinue, problemOf } from './refusal.ts'
@@ -28,6 +30,8 @@ export interface Wish {
   /** Go on without anything new. */
   readonly continuing?: Continuation
   readonly keys?: readonly string[]
+  /** The key that the sender chose: it may have been heard before. */
+  readonly repeats?: string
   readonly credentials?: Credentials
   readonly signal?: AbortSignal
   /** Nobody drives it but `turn.step()`. */
@@ -35,6 +39,12 @@ export interface Wish {
   /** Looked at before anything is posted; rejects to refuse. */
   readonly check?: (ledger: Ledger) => Promise<void>
 }
+
+/** `again`: there is more to do now. `at`: there may be then. `done`: not before somebody says something. */
+export type Drive =
+  | { readonly state: 'again' }
+  | { readonly state: 'at'; readonly time: number }
+  | { readonly state: 'done' }
 
 export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'emit'> {
   /** A turn has ended, or could not go on. */
@@ -65,7 +75,7 @@ export class Conversation {
   }
 
   get isBusy(): boolean {
-    return this.#pumping !== undefined || this.driver.isPlaying
+    return this.turn !== undefined || (this.driver.ledger.session.open !== undefined && this.driver.isPlaying)
   }
 
   /** The turn that runs or is about to, if somebody here listens to it. */
@@ -142,8 +152,37 @@ export class Conversation {
     for (const handle of this.#handles) this.#refuse(handle, error)
   }
 
+  /** The newest turn, told again from the journal; undefined if there has been none. */
+  async lastTurn(): Promise<Turn | undefined> {
+    await this.#entering
+    await this.#load()
+    const { turn: number } = this.driver.ledger.session
+    return number === 0 ? undefined : this.#retell(this.#listen({}), number)
+  }
+
+  /** An event of a sub-agent that the running turn called. */
+  forward(event: TurnEvent): void {
+    const { turn } = this.driver.ledger.session
+    for (const handle of this.#handles) if (handle.number === turn) handle.turn.push(event)
+  }
+
   emit(event: TurnEvent): void {
     for (const handle of this.#handles) handle.delta(event)
+  }
+
+  /** Goes on by one model call or one round of tools, and says whether there is more. */
+  async drive(): Promise<Drive> {
+    await this.#entering
+    for (;;) {
+      const isEffect = this.driver.next === 'model' || this.driver.next === 'tools'
+      const progress = await this.driver.step()
+      if (progress.state === 'again' && isEffect) return { state: 'again' }
+      if (progress.state === 'idle')
+        return progress.at === undefined ? { state: 'done' } : { state: 'at', time: progress.at }
+      if (progress.state === 'owned')
+        return { state: 'at', time: this.#options.clock.now() + this.#options.heartbeatMs }
+      if (progress.state === 'paused') return { state: 'done' }
+    }
   }
 
   /** Drives and follows until nobody wants anything any more. */
@@ -177,22 +216,48 @@ export class Conversation {
     signal?.addEventListener('abort', stop)
     handle.turn.outcome.then(() => signal?.removeEventListener('abort', stop))
     if (credentials !== undefined) for (const key of keys) this.driver.entrust(key, credentials)
-    if (wish.continuing === undefined) await this.#post(wish)
+    if (wish.continuing === undefined) await this.#post(wish, handle)
     else this.#continue(wish, handle)
     if (!wish.manual) this.pump()
   }
 
-  async #post(wish: Wish): Promise<void> {
+  /** Tells a turn of the past, as far as it has come; what comes after is told as it happens. */
+  async #retell(handle: Handle, number: number): Promise<Turn> {
+    const { store, key } = this.#options
+    for (;;) {
+      const told = this.#toldSeq
+      const entries = await store.read(key, { turn: number, limit: Number.MAX_SAFE_INTEGER })
+      if (told !== this.#toldSeq) continue
+      handle.follow(
+        number,
+        entries
+          .filter((entry) => entry.turn === number || isInboxType(entry.type))
+          .map((entry) => eventOf(entry)),
+      )
+      return handle.turn
+    }
+  }
+
+  /** What was sent under a key that has been heard before is about the turn that heard it. */
+  async #recall(handle: Handle, { repeats }: Wish): Promise<boolean> {
+    const { store, key } = this.#options
+    const found = repeats === undefined ? undefined : await findTaken(store, key, repeats)
+    if (found !== undefined) await this.#retell(handle, found)
+    return found !== undefined
+  }
+
+  async #post(wish: Wish, handle: Handle): Promise<void> {
     const { ledger, isPlaying } = this.driver
     const posts = wish.posts?.(ledger.session.open?.turn) ?? []
-    if (isPlaying) await ledger.post(posts)
-    else this.driver.offer({ posts })
+    if (!isPlaying) this.driver.offer({ posts })
+    else if (!(await ledger.post(posts))) await this.#recall(handle, wish)
   }
 
   #continue({ continuing, credentials }: Wish, handle: Handle): void {
     const { open, outcome } = this.driver.ledger.session
     if (continuing === undefined) return
-    if (open === undefined && (outcome === undefined || outcome === 'stop')) throw nothingToContinue(this.#options.key.contextId)
+    if (open === undefined && (outcome === undefined || outcome === 'stop'))
+      throw nothingToContinue(this.#options.key.contextId)
     if (credentials !== undefined) this.driver.entrust(undefined, credentials)
     if (open === undefined) this.driver.offer({ continuing })
     else handle.follow(open.turn, this.#since)
@@ -217,9 +282,18 @@ export class Conversation {
       return await this.driver.step()
     } catch (error) {
       this.driver.withdraw()
+      if (HoldfastError.is(error, 'not-pending')) return this.#offerAgain()
       for (const handle of this.#handles) this.#refuse(handle, error)
       return undefined
     }
+  }
+
+  /** Something that was to begin a turn was heard before. */
+  async #offerAgain(): Promise<Progress> {
+    await this.#load()
+    for (const [handle, wish] of this.#wishes)
+      if (!handle.isPosted && !(await this.#recall(handle, wish))) await this.#post(wish, handle)
+    return { state: 'again', next: 'on' }
   }
 
   /** Another process owns the conversation: what was to begin here goes into its inbox. */
@@ -313,9 +387,8 @@ export class Conversation {
   }
 
   #tell(entry: Entry, unsaved?: true): void {
-    const { seq, v: _, ...rest } = entry
-    const event = (unsaved ? rest : { seq, ...rest }) as EntryEvent
-    if (!unsaved) this.#toldSeq = seq
+    const event = eventOf(entry, unsaved)
+    if (!unsaved) this.#toldSeq = entry.seq
     this.#since.push(event)
     for (const handle of this.#handles) handle.see(event, this.#since)
     if (entry.type === 'turn.end' || (entry.type === 'release' && entry.turn === 0)) this.#since = []
@@ -343,6 +416,10 @@ export class Conversation {
     turn.push({ type: 'turn.refused', turn: turn.number, data: { code, message } })
     turn.end('failed', { error: { code, message } })
   }
+}
+
+function eventOf({ seq, v: _, ...rest }: Entry, unsaved?: true): EntryEvent {
+  return (unsaved ? rest : { seq, ...rest }) as EntryEvent
 }
 
 async function isFree(at: { store: Store; key: ContextKey; clock: Clock }): Promise<boolean> {

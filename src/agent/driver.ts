@@ -13,7 +13,15 @@ import {
   type Principal,
 } from '../protocol/index.ts'
 import { type Credentials, type Settled, secretsOf } from '../tool/index.ts'
-import { type Batch, type Continuation, dataOf, type Next, playTurn, type TurnDefinition, type TurnScope } from '../turn/index.ts'
+import {
+  type Batch,
+  type Continuation,
+  dataOf,
+  type Next,
+  playTurn,
+  type TurnDefinition,
+  type TurnScope,
+} from '../turn/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
 
@@ -76,6 +84,11 @@ export class Driver {
     return this.#play !== undefined
   }
 
+  /** What the next step will do. */
+  get next(): Next {
+    return this.#acting
+  }
+
   get artifacts(): ConversationArtifacts {
     return this.#artifacts
   }
@@ -115,7 +128,8 @@ export class Driver {
     } catch (error) {
       await this.#abandon(error)
       if (HoldfastError.is(error, 'owned')) return { state: 'owned' }
-      if (HoldfastError.is(error, 'moved') || HoldfastError.is(error, 'fenced')) return { state: 'again', next: 'on' }
+      if (HoldfastError.is(error, 'moved') || HoldfastError.is(error, 'fenced'))
+        return { state: 'again', next: 'on' }
       throw error
     }
   }
@@ -194,7 +208,9 @@ export class Driver {
   /** Puts down what it was doing. After a fence, effects under way are waited for and handed in by the loop (R4). */
   async #abandon(error: unknown): Promise<void> {
     const play = this.#play
-    const lost = ['fenced', 'owned', 'moved', 'erased'].some((code) => HoldfastError.is(error, code as ErrorCode))
+    const lost = ['fenced', 'owned', 'moved', 'erased'].some((code) =>
+      HoldfastError.is(error, code as ErrorCode),
+    )
     if (HoldfastError.is(error, 'fenced')) this.#lost ??= error
     this.#signals?.stop.abort()
     this.#close()
@@ -210,13 +226,18 @@ export class Driver {
     for (const { type, data } of entries) {
       if (type !== 'tool.end') continue
       const { callId, status, output } = data as EntryData['tool.end']
-      if (started.has(callId) && (status === 'ok' || status === 'error')) this.#late(callId, { status, output })
+      if (started.has(callId) && (status === 'ok' || status === 'error'))
+        this.#late(callId, { status, output })
     }
   }
 
   #late(callId: string, { status, output }: Settled): void {
     const { driver } = this.#options
-    const post = { type: 'late-result', key: `late:${callId}:${driver}`, data: { callId, status, output } } as const
+    const post = {
+      type: 'late-result',
+      key: `late:${callId}:${driver}`,
+      data: { callId, status, output },
+    } as const
     // Nobody waits for it, and if the store is gone there is nobody left to tell.
     this.ledger.post([post]).catch(() => {})
   }
@@ -230,7 +251,9 @@ export class Driver {
     await play?.return(true)
     if (ledger.isOwned && ledger.session.open !== undefined) {
       const pause = pausing === 'pause' ? ({ pause: true } as const) : {}
-      await ledger.append([{ type: 'release', turn: ledger.session.turn, data: { reason: pausing ?? '', ...pause } }])
+      await ledger.append([
+        { type: 'release', turn: ledger.session.turn, data: { reason: pausing ?? '', ...pause } },
+      ])
     }
     return { state: 'paused' }
   }
@@ -242,7 +265,12 @@ export class Driver {
 
   #hasWork(): boolean {
     const { posts = [], continuing } = this.#work
-    return posts.length > 0 || continuing !== undefined || this.ledger.inbox.length > 0 || this.#expiry() <= this.#options.clock.now()
+    return (
+      posts.length > 0 ||
+      continuing !== undefined ||
+      this.ledger.inbox.length > 0 ||
+      this.#expiry() <= this.#options.clock.now()
+    )
   }
 
   #idle(): Progress {
@@ -260,7 +288,15 @@ export class Driver {
     const { key, definition, clock, timer, ids, emit, extras, store } = this.#options
     const { continuing, posts = [] } = this.#work
     const offered = posts.map(({ type, data, key: inboxKey }, index): Entry => {
-      return { seq: ledger.session.seq + index + 1, turn: 0, at: clock.now(), v: 1, type, data, key: inboxKey }
+      return {
+        seq: ledger.session.seq + index + 1,
+        turn: 0,
+        at: clock.now(),
+        v: 1,
+        type,
+        data,
+        key: inboxKey,
+      }
     })
     return {
       key,
@@ -328,9 +364,11 @@ export class Driver {
   #startBeating(): void {
     if (this.#beating) return
     this.#beating = true
-    this.#beat().catch(() => {}).finally(() => {
-      this.#beating = false
-    })
+    this.#beat()
+      .catch(() => {})
+      .finally(() => {
+        this.#beating = false
+      })
   }
 
   async #beat(): Promise<void> {
@@ -351,7 +389,13 @@ export class Driver {
   }
 }
 
-const BEFORE_EFFECTS: ReadonlySet<string> = new Set(['turn.start', 'tool.start', 'request.start', 'request.end', 'release'])
+const BEFORE_EFFECTS: ReadonlySet<string> = new Set([
+  'turn.start',
+  'tool.start',
+  'request.start',
+  'request.end',
+  'release',
+])
 
 /** May these be held back? Not the intent of an effect (R3), and nothing that others wait for. */
 function mayWait(entries: readonly NewEntry[]): boolean {

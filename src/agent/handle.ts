@@ -45,7 +45,11 @@ export class Handle {
   /** From now on it is about this turn. */
   follow(number: number, since: readonly EntryEvent[]): void {
     this.#number = number
-    for (const event of since) if (event.type === 'claim' || event.turn === number) this.turn.push(event)
+    for (const event of since) {
+      if (event.type !== 'claim' && event.turn !== number) continue
+      this.turn.push(event)
+      if (event.type === 'turn.end') this.turn.end(event.data.outcome)
+    }
     this.#heard?.(number)
   }
 

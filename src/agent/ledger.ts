@@ -173,10 +173,13 @@ export class Ledger {
     if (this.#unsaved !== undefined) await this.append([])
   }
 
-  /** Into the inbox, as anybody may. */
-  async post(posts: readonly NewInboxEntry[]): Promise<void> {
+  /** Into the inbox, as anybody may. False if all of it was there before and has been taken. */
+  async post(posts: readonly NewInboxEntry[]): Promise<boolean> {
     const receipt = await this.#append({ inbox: posts })
     this.notice(receipt.inbox)
+    return (
+      receipt.entries.length > 0 || receipt.inbox.some(({ key }) => posts.some((post) => post.key === key))
+    )
   }
 
   async renew(): Promise<void> {

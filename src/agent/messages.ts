@@ -1,8 +1,15 @@
 /** Reading what was said, by number of messages or by tokens, without splitting a round (R11). */
+import { processIdentity, systemIds } from '../base/index.ts'
 import { loadSession, readWindow, transcript } from '../journal/index.ts'
 import { estimateTokens } from '../model/index.ts'
-import type { ContextKey, Message } from '../protocol/index.ts'
-import type { Store } from '../store/index.ts'
+import {
+  type ContextKey,
+  type JsonObject,
+  type Message,
+  NO_USAGE,
+  type UserMessage,
+} from '../protocol/index.ts'
+import { persist, type Store } from '../store/index.ts'
 
 export interface MessageQuery {
   readonly maxMessages?: number
@@ -10,11 +17,82 @@ export interface MessageQuery {
   readonly maxTokens?: number
 }
 
-export async function readMessages(store: Store, key: ContextKey, query: MessageQuery = {}): Promise<readonly Message[]> {
+export async function readMessages(
+  store: Store,
+  key: ContextKey,
+  query: MessageQuery = {},
+): Promise<readonly Message[]> {
   const { maxMessages } = query
   const session = await loadSession(store, key)
   const view = { session, ...(maxMessages === undefined ? {} : { maxMessages }) }
   return newest(transcript(await readWindow(store, key, view)), query)
+}
+
+/**
+ * Adds what was said elsewhere: one finished turn for each message of a user, with what was replied to it. Results
+ * without their call are left out, and calls without a result read as not run (R9).
+ */
+export async function appendMessages(
+  store: Store,
+  key: ContextKey,
+  messages: readonly Message[],
+): Promise<void> {
+  const head = await store.head(key)
+  let turn = head?.turn ?? 0
+  let since = head?.seq ?? 0
+  for (const { user, replies } of exchangesOf(messages)) {
+    turn += 1
+    const input = systemIds.next('input')
+    const principal = { tenant: key.tenant, actor: key.actor }
+    const receipt = await persist(store, {
+      key,
+      id: systemIds.next('append'),
+      since,
+      inbox: user === undefined ? [] : [{ type: 'input', key: input, data: { message: user.content } }],
+      claim: { driver: `${processIdentity()}#append`, leaseMs: 10_000 },
+      entries: [
+        { type: 'turn.start', turn, data: { principal }, ...(user === undefined ? {} : { takes: [input] }) },
+        ...replies.flatMap(entriesOf).map((entry) => ({ ...entry, turn })),
+        { type: 'turn.end', turn, data: { outcome: 'stop', usage: NO_USAGE, durationMs: 0 } },
+      ],
+    })
+    since = receipt.last
+  }
+}
+
+interface Exchange {
+  readonly user?: UserMessage
+  readonly replies: Exclude<Message, UserMessage>[]
+}
+
+function exchangesOf(messages: readonly Message[]): Exchange[] {
+  const exchanges: Exchange[] = []
+  for (const message of messages) {
+    if (message.role === 'user') exchanges.push({ user: message, replies: [] })
+    else if (exchanges.length === 0) exchanges.push({ replies: [message] })
+    else exchanges.at(-1)?.replies.push(message)
+  }
+  return exchanges
+}
+
+function entriesOf(
+  message: Exclude<Message, UserMessage>,
+): { readonly type: string; readonly data: JsonObject }[] {
+  if (message.role === 'assistant')
+    return [
+      {
+        type: 'model.end',
+        data: {
+          content: message.content,
+          finish: 'stop',
+          ...(message.model === undefined ? {} : { model: message.model }),
+        },
+      },
+    ]
+  return message.content.map(({ callId, status, output }) => ({
+    type: 'tool.end',
+    data: { callId, status, output },
+  }))
 }
 
 /** The newest that fit: a reply that asked for calls goes with their results. */

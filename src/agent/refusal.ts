@@ -31,7 +31,9 @@ export function notLetIn(contextId: string, { tenant, actor }: Principal): Holdf
 }
 
 export function cancelledEarly(): HoldfastError {
-  return new HoldfastError('cancelled', { message: 'The signal was aborted before the turn began. Nothing was stored.' })
+  return new HoldfastError('cancelled', {
+    message: 'The signal was aborted before the turn began. Nothing was stored.',
+  })
 }
 
 export function nothingToContinue(contextId: string): HoldfastError {

@@ -7,6 +7,7 @@ import {
   type DeltaEvent,
   type EntryData,
   isDelta,
+  isInboxType,
   type JsonObject,
   NO_USAGE,
   type OutcomeReason,
@@ -127,7 +128,8 @@ export class Turn implements AsyncIterable<TurnEvent> {
       for (const reader of this.#readers) reader.delta(event)
       return
     }
-    this.#soFar = []
+    // What comes into the inbox ends nothing that is being said.
+    if (!isInboxType(event.type)) this.#soFar = []
     this.#entries.push(event)
     this.#summary.add(event)
     for (const reader of this.#readers) reader.wake()
@@ -282,10 +284,10 @@ function merge(list: DeltaEvent[], event: DeltaEvent): void {
 function isSameStream(a: DeltaEvent, b: DeltaEvent): boolean {
   if (a.type !== b.type || a.path?.join() !== b.path?.join()) return false
   if (a.type === 'tool.progress' && b.type === 'tool.progress') return a.data.callId === b.data.callId
+  if (a.type === 'call.delta' && b.type === 'call.delta') return a.data.tool === b.data.tool
   return true
 }
 
 function textIn(event: DeltaEvent): string {
   return 'text' in event.data ? event.data.text : ''
 }
-

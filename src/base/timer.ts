@@ -1,5 +1,4 @@
 /** Waiting as a port, so that tests decide when time has passed. */
-import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Timer {
   /** Resolves after so many milliseconds, or at once when the signal aborts; never rejects. */
@@ -16,8 +15,16 @@ export interface WaitOptions {
 const LONGEST_MS = 2 ** 31 - 1
 
 export const systemTimer: Timer = {
-  wait: async (ms, { signal, background } = {}) => {
-    const options = signal === undefined ? { ref: !background } : { ref: !background, signal }
-    await sleep(Math.min(ms, LONGEST_MS), undefined, options).catch(() => {})
-  },
+  wait: (ms, { signal, background } = {}) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve()
+      const done = () => {
+        clearTimeout(timeout)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      const timeout = setTimeout(done, Math.min(ms, LONGEST_MS))
+      if (background) timeout.unref()
+      signal?.addEventListener('abort', done)
+    }),
 }

@@ -53,7 +53,7 @@ export function messageCount(entry: Entry): number {
   if (entry.type === 'turn.start') return entry.takes?.length ?? 0
   if (entry.type === 'take') return entry.data.as === 'message' ? (entry.takes?.length ?? 0) : 0
   if (entry.type === 'model.end') return entry.data.content.length > 0 ? 1 : 0
-  return entry.type === 'note' || entry.type === 'tool.end' ? 1 : 0
+  return entry.type === 'note' || entry.type === 'tool.end' || entry.type === 'tool.late' ? 1 : 0
 }
 
 function step(draft: Draft, entry: Entry): void {
@@ -154,8 +154,15 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       draft.totals.usage = addUsage(draft.totals.usage, data.usage)
     }
     open.failures = data.status === 'ok' ? 0 : open.failures + 1
-    if (call.argsKey !== undefined) remember(draft, call.argsKey, data.status === 'unknown')
+    if (call.argsKey !== undefined) remember(draft, call.argsKey, data)
     if (open.calls.every(({ state }) => state === 'settled')) open.calls = []
+  },
+  'tool.late'(draft, { data }) {
+    if (draft.unknown === undefined) return
+    setUnknown(
+      draft,
+      draft.unknown.filter(({ callId }) => callId !== data.callId),
+    )
   },
   'request.start'({ open }, { seq, data: { requestId, kind, callId, name, from, expiresAt } }) {
     const call = open?.calls.find((candidate) => candidate.callId === callId)
@@ -219,10 +226,14 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
 }
 
-function remember(draft: Draft, argsKey: string, unknown: boolean): void {
-  const others = (draft.unknown ?? []).filter((key) => key !== argsKey)
-  const keys = unknown ? [...others, argsKey].slice(-MAX_UNKNOWN) : others
-  if (keys.length > 0) draft.unknown = keys
+/** A call that is known to have ended says something about others with the same arguments, too. */
+function remember(draft: Draft, argsKey: string, { callId, status }: EntryOf<'tool.end'>['data']): void {
+  const others = (draft.unknown ?? []).filter((call) => call.argsKey !== argsKey)
+  setUnknown(draft, status === 'unknown' ? [...others, { callId, argsKey }] : others)
+}
+
+function setUnknown(draft: Draft, calls: NonNullable<Session['unknown']>): void {
+  if (calls.length > 0) draft.unknown = calls.slice(-MAX_UNKNOWN)
   else delete draft.unknown
 }
 

@@ -26,9 +26,22 @@ export class HeldWindow {
     this.#options = { maxMessages }
   }
 
-  static async read(store: Source, key: ContextKey, view: WindowOptions & { session: Session }): Promise<HeldWindow> {
+  static async read(
+    store: Source,
+    key: ContextKey,
+    view: WindowOptions & { session: Session },
+  ): Promise<HeldWindow> {
     const { session, maxMessages = 100 } = view
     return new HeldWindow(key, await readWindow(store, key, view), { session, maxMessages })
+  }
+
+  /** Over entries that are all in memory. */
+  static over(
+    entries: readonly Entry[],
+    key: ContextKey,
+    view: WindowOptions & { session: Session },
+  ): Promise<HeldWindow> {
+    return HeldWindow.read(heldSource(entries), key, view)
   }
 
   /** Entries that were appended, or came into the inbox. */

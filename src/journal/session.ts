@@ -34,8 +34,8 @@ export type Session = {
   /** The part of the journal that prompts are made from, before any limit on its length; where its summary stands. */
   readonly window: { readonly from: number; readonly messages: number; readonly summary?: number }
   readonly totals: Totals
-  /** Keys of the newest calls of unknown outcome: repeating one of them needs a person (R4). */
-  readonly unknown?: readonly string[]
+  /** The newest calls of unknown outcome: repeating one of them needs a person (R4). */
+  readonly unknown?: readonly { readonly callId: string; readonly argsKey: string }[]
   /** Where the conversation was last cleared. */
   readonly cleared?: number
   readonly metadata?: JsonObject

@@ -5,6 +5,7 @@
 import {
   type AssistantMessage,
   type Entry,
+  type EntryData,
   type EntryOf,
   type EntryType,
   isWaiting,
@@ -144,11 +145,18 @@ const writers: { [T in EntryType]?: (scribe: Scribe, entry: EntryOf<T>) => void 
     scribe.reply(seq, { role: 'assistant', content, ...(model === undefined ? {} : { model }) }),
   'tool.start': (scribe, { data }) => scribe.start(data.callId),
   'tool.end': (scribe, { data: { callId, status, output } }) => scribe.settle({ callId, status, output }),
+  'tool.late': (scribe, { seq, data }) => scribe.say(seq, { role: 'user', content: lateText(data) }),
   'turn.end': (scribe, { data }) =>
     isWaiting(data.outcome) ? undefined : scribe.closeRound('not-run', 'Not run: the turn ended first.'),
   fork: (scribe) => scribe.forkHere(),
   compact: (scribe, { data }) => scribe.startOver(data.upTo, data.summary),
   clear: (scribe, { seq }) => scribe.startOver(seq),
+}
+
+/** The result stands where nobody looks for a result any more, so it is told. */
+function lateText({ callId, status, output }: EntryData['tool.late']): string {
+  const said = typeof output === 'string' ? output : JSON.stringify(output)
+  return `[The call ${callId}, whose outcome was unknown, has come to an end (${status}): ${said}]`
 }
 
 function roundMessages({ reply, calls, results }: Round): Message[] {

@@ -76,7 +76,7 @@ export class ModelFailure extends Error {
   }
 }
 
-export type NextStep = { readonly then: 'retry'; readonly waitMs: number } | { readonly then: 'fallback' }
+export type NextStep = { readonly next: 'retry'; readonly waitMs: number } | { readonly next: 'fallback' }
 
 export interface RetryPosition {
   /** How many calls of this model have failed, this one included: 1 after the first. */
@@ -87,7 +87,6 @@ export interface RetryPosition {
   readonly random?: () => number
 }
 
-// oxlint-disable unicorn/no-thenable -- a plain word in an answer that nobody awaits
 const FIRST_WAIT_MS = 1_000
 
 /**
@@ -95,10 +94,10 @@ const FIRST_WAIT_MS = 1_000
  * model, if there is one, when repeating does not help, is used up, or would take longer than `maxWaitMs`.
  */
 export function afterFailure(failure: ModelFailure, at: RetryPosition): NextStep {
-  if (!failure.retryable || at.attempt > at.retries) return { then: 'fallback' }
+  if (!failure.retryable || at.attempt > at.retries) return { next: 'fallback' }
   const backoff = Math.min(FIRST_WAIT_MS * 2 ** (at.attempt - 1), at.maxWaitMs)
   const wait = Math.max(failure.retryAfterMs ?? backoff, 0)
-  if (wait > at.maxWaitMs) return { then: 'fallback' }
+  if (wait > at.maxWaitMs) return { next: 'fallback' }
   const waitMs = at.random ? Math.min(Math.round(wait * (1 + at.random() / 4)), at.maxWaitMs) : wait
-  return { then: 'retry', waitMs }
+  return { next: 'retry', waitMs }
 }

@@ -129,7 +129,6 @@ describe('what is kept of a failure', () => {
   })
 })
 
-// oxlint-disable unicorn/no-thenable -- a plain word in an answer that nobody awaits
 describe('after a failure', () => {
   const at = { retries: 2, maxWaitMs: 60_000 }
   const overloaded = new ModelFailure('overloaded', { message: 'x' })
@@ -137,20 +136,20 @@ describe('after a failure', () => {
   it('the same is tried again after 1, 2, 4 … seconds, as often as allowed', () => {
     const steps = [1, 2, 3].map((attempt) => afterFailure(overloaded, { ...at, attempt }))
     expect(steps).toEqual([
-      { then: 'retry', waitMs: 1000 },
-      { then: 'retry', waitMs: 2000 },
-      { then: 'fallback' },
+      { next: 'retry', waitMs: 1000 },
+      { next: 'retry', waitMs: 2000 },
+      { next: 'fallback' },
     ])
     expect(afterFailure(overloaded, { attempt: 30, retries: 99, maxWaitMs: 7000 })).toEqual({
-      then: 'retry',
+      next: 'retry',
       waitMs: 7000,
     })
   })
 
   it('the wait is what the provider asked for, unless that is too long', () => {
     const limited = (retryAfterMs: number) => new ModelFailure('rate-limit', { message: 'x', retryAfterMs })
-    expect(afterFailure(limited(17), { ...at, attempt: 1 })).toEqual({ then: 'retry', waitMs: 17 })
-    expect(afterFailure(limited(60_001), { ...at, attempt: 1 })).toEqual({ then: 'fallback' })
+    expect(afterFailure(limited(17), { ...at, attempt: 1 })).toEqual({ next: 'retry', waitMs: 17 })
+    expect(afterFailure(limited(60_001), { ...at, attempt: 1 })).toEqual({ next: 'fallback' })
   })
 
   it('what does not help is not repeated', () => {
@@ -158,12 +157,12 @@ describe('after a failure', () => {
     const steps = kinds.map((kind) =>
       afterFailure(new ModelFailure(kind, { message: 'x' }), { ...at, attempt: 1 }),
     )
-    expect(steps).toEqual(kinds.map(() => ({ then: 'fallback' })))
+    expect(steps).toEqual(kinds.map(() => ({ next: 'fallback' })))
   })
 
   it('a random port spreads the waits', () => {
     expect(afterFailure(overloaded, { ...at, attempt: 1, random: () => 1 })).toEqual({
-      then: 'retry',
+      next: 'retry',
       waitMs: 1250,
     })
   })

@@ -4,6 +4,7 @@
  * `Entry` is what a store keeps and hands out; it may have been written by a newer version, so its type is only a
  * string. `KnownEntry` is an entry that this version understands; `journal/format.ts` turns the one into the other.
  */
+import type { ArtifactChange } from './artifact.ts'
 import type { Principal } from './context.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { AssistantPart, SettledStatus, UserContent } from './message.ts'
@@ -124,7 +125,7 @@ export interface EntryData {
     readonly limit?: string
     readonly wakeAt?: number
   }
-  artifact: ArtifactData
+  artifact: ArtifactChange
 
   // the conversation
   /** What the owner wants to be remembered of the conversation as a whole. */
@@ -165,25 +166,6 @@ export type RequestData = {
   readonly expiresAt?: number
   /** What the question is about, such as the call to be approved. */
   readonly about?: JsonObject
-}
-
-/** One change of an artifact. The content of a version is its chunks, in order. */
-export type ArtifactData = {
-  readonly artifactId: string
-  readonly kind: 'file' | 'data' | 'dataset'
-  readonly op: 'write' | 'append' | 'complete' | 'delete'
-  readonly version: number
-  /** Number of this chunk in its version, from 1 on. */
-  readonly chunk?: number
-  /** Text of a file; value of data; rows of a dataset. */
-  readonly content?: Json
-  /** Hash of the blob that holds the bytes of a binary chunk. */
-  readonly blob?: string
-  readonly bytes: number
-  readonly name?: string
-  readonly mediaType?: string
-  readonly schema?: JsonObject
-  readonly callId?: string
 }
 
 /** May an effect that was started and never settled be run again? Only if its tool says that this is safe. */

@@ -1,8 +1,9 @@
 /** The nouns. This room imports nothing. */
+export type { ArtifactChange, ArtifactInfo } from './artifact.ts'
+export { artifactInfo } from './artifact.ts'
 export type { ContextKey, Owner, Principal } from './context.ts'
 export { checkOwner, childKey, contextKey, keyText, LOCAL_OWNER, sameKey } from './context.ts'
 export type {
-  ArtifactData,
   Entry,
   EntryData,
   EntryOf,

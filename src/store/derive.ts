@@ -4,7 +4,13 @@
  * not know the derivation, and can compute everything anew. A row never replaces an older one of the same key: each is
  * filed under its entry, so a fork sees the rows up to its fork point and no later ones.
  */
-import type { Entry, EntryData, JsonObject } from '../protocol/index.ts'
+import {
+  type ArtifactChange,
+  artifactInfo,
+  type Entry,
+  type EntryData,
+  type JsonObject,
+} from '../protocol/index.ts'
 import type { IndexRow } from './port.ts'
 
 export interface Derivation {
@@ -34,8 +40,38 @@ export const turnEnds: Derivation = {
   },
 }
 
+/** What each artifact is (`a:<id>`), and where the changes are that made it (`c:<id>:<version>:<chunk>`). */
+export const artifactChanges: Derivation = {
+  index: 'artifact',
+  rows: (entry) => {
+    if (entry.type !== 'artifact') return []
+    const change = entry.data as ArtifactChange
+    const info = {
+      key: artifactKey(change.artifactId),
+      value: { ...artifactInfo(change), updatedAt: entry.at },
+    }
+    if (change.chunk === undefined) return [info]
+    const key = `${changesPrefix(change.artifactId, change.version)}${digits(change.chunk)}`
+    return [info, { key, value: { op: change.op, bytes: change.bytes } }]
+  },
+}
+
 /** The indexes that every store keeps. */
-export const STANDARD_DERIVATIONS: readonly Derivation[] = [turnStarts, turnEnds]
+export const STANDARD_DERIVATIONS: readonly Derivation[] = [turnStarts, turnEnds, artifactChanges]
+
+/** The row that says what an artifact is now; without an id, the prefix of all such rows. */
+export function artifactKey(artifactId = ''): string {
+  return `a:${artifactId}`
+}
+
+/** The prefix of the rows that lead to the changes of one version, in order. */
+export function changesPrefix(artifactId: string, version: number): string {
+  return `c:${artifactId}:${digits(version)}:`
+}
+
+function digits(value: number): string {
+  return String(value).padStart(8, '0')
+}
 
 export function turnKey(turn: number): string {
   return String(turn).padStart(12, '0')

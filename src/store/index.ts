@@ -4,7 +4,14 @@
  */
 export type { Clock, Ids, Liveness } from '../base/index.ts'
 export type { Derivation } from './derive.ts'
-export { STANDARD_DERIVATIONS, turnKey, turnRange } from './derive.ts'
+export {
+  artifactChanges,
+  artifactKey,
+  changesPrefix,
+  STANDARD_DERIVATIONS,
+  turnKey,
+  turnRange,
+} from './derive.ts'
 export type { Cut, Encoded, EncodedData } from './encode.ts'
 export { checksum, decode, encode, encodeRequest, hashOf, inboxDigest } from './encode.ts'
 export { advanceHead, headAt, newHead } from './head.ts'

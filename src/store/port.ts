@@ -125,9 +125,10 @@ export interface AppendRequest {
   readonly inbox?: readonly NewInboxEntry[]
   /**
    * Become the driver. Refused while a live driver owns the context. If `entries` come with it they are appended only
-   * if the journal stands exactly at `since`: they were computed from that position.
+   * if the journal stands exactly at `since`: they were computed from that position. `force` passes over a live driver,
+   * for an operator who knows better; that driver is fenced.
    */
-  readonly claim?: { readonly driver: string; readonly leaseMs: number }
+  readonly claim?: { readonly driver: string; readonly leaseMs: number; readonly force?: true }
   /** The fence of a driver that has claimed before. Entries need either this or `claim`. */
   readonly epoch?: number
   readonly entries?: readonly NewEntry[]

@@ -142,7 +142,7 @@ function fence(request: AppendRequest, head: Head, options: DecideOptions): Hold
     return head.lease !== undefined && head.epoch === epoch ? undefined : fenced(key, epoch, head.epoch)
   }
   if (claim === undefined) return undefined
-  if (isOwned(head, options)) return owned(key, head)
+  if (!claim.force && isOwned(head, options)) return owned(key, head)
   return entries.length > 0 && head.seq !== request.since ? moved(request, head) : undefined
 }
 

@@ -20,6 +20,10 @@ export { storePort } from './explore/store-port.ts'
 export type { Fault } from './faulty-store.ts'
 export { faultyStore } from './faulty-store.ts'
 export { ManualClock } from './manual-clock.ts'
+export type { RecordedModel, RecordedModelOptions } from './recorded-model.ts'
+export { recordedModel } from './recorded-model.ts'
+export type { ScriptedModelOptions, ScriptedStep } from './scripted-model.ts'
+export { ScriptedModel } from './scripted-model.ts'
 export type {
   ContractCase,
   OpenOptions,
@@ -28,3 +32,5 @@ export type {
   StoreWorker,
 } from './store-contract/index.ts'
 export { storeContract, whySkipped } from './store-contract/index.ts'
+export type { MemoryArtifacts } from './tool-context.ts'
+export { memoryArtifacts, standInContext } from './tool-context.ts'

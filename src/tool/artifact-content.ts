@@ -1,5 +1,5 @@
 /** What is in an artifact: its id and content checked, its chunks put together. It writes nothing. */
-import { type ArtifactData, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
+import { type ArtifactChange, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import { schemaCheck } from './json-schema.ts'
 import { issueLines } from './standard-schema.ts'
 import { JsonProblem, jsonBytes, toJson } from './to-json.ts'
@@ -54,7 +54,7 @@ export function bytesOf(value: Json, isText: boolean): number {
 
 /** The content of a version from its changes. */
 export async function joined(
-  changes: readonly ArtifactData[],
+  changes: readonly ArtifactChange[],
   getBlob: (hash: string) => Promise<Uint8Array | undefined>,
 ): Promise<Joined> {
   const withContent = changes.filter(({ content, blob }) => content !== undefined || blob !== undefined)
@@ -71,7 +71,7 @@ export async function joined(
 const MOST_LINES = 20
 
 async function bytesIn(
-  { artifactId, blob, content }: ArtifactData,
+  { artifactId, blob, content }: ArtifactChange,
   getBlob: (hash: string) => Promise<Uint8Array | undefined>,
 ): Promise<Uint8Array> {
   if (blob === undefined) return Buffer.from(content as string)

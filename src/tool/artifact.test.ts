@@ -1,10 +1,9 @@
 /** Artifacts: versions, chunks, order, and what is refused. */
 import { describe, expect, it } from 'vitest'
-import type { Json, JsonObject } from '../protocol/index.ts'
+import type { ArtifactChange, Json, JsonObject } from '../protocol/index.ts'
+import { artifactChanges, artifactKey, changesPrefix } from '../store/derive.ts'
+import { type MemoryArtifacts, memoryArtifacts } from '../testing/tool-context.ts'
 import { artifacts } from './artifact.ts'
-import type { ArtifactChange } from './artifact-change.ts'
-import { artifactIndex, artifactKey, changesPrefix } from './artifact-index.ts'
-import { type MemoryArtifacts, memoryArtifacts } from './stand-in.ts'
 
 function open(): { port: MemoryArtifacts; all: ReturnType<typeof artifacts> } {
   const port = memoryArtifacts()
@@ -299,8 +298,8 @@ describe('the index of artifacts', () => {
   const entry = { seq: 5, turn: 1, at: 99, type: 'artifact', v: 1, data: change }
 
   it('has what the artifact is, and where the change is, from the entry alone', () => {
-    expect(artifactIndex.index).toBe('artifact')
-    expect(artifactIndex.rows(entry)).toEqual([
+    expect(artifactChanges.index).toBe('artifact')
+    expect(artifactChanges.rows(entry)).toEqual([
       {
         key: 'a:log',
         value: {
@@ -322,9 +321,9 @@ describe('the index of artifacts', () => {
   it('has no place for a deletion, and nothing for other entries', () => {
     const { chunk: _, ...rest } = change
     const deletion = { ...entry, data: { ...rest, op: 'delete', bytes: 0 } }
-    expect(artifactIndex.rows(deletion).map(({ key, value }) => [key, value['deleted']])).toEqual([
+    expect(artifactChanges.rows(deletion).map(({ key, value }) => [key, value['deleted']])).toEqual([
       ['a:log', true],
     ])
-    expect(artifactIndex.rows({ ...entry, type: 'note' })).toEqual([])
+    expect(artifactChanges.rows({ ...entry, type: 'note' })).toEqual([])
   })
 })

@@ -2,8 +2,15 @@
  * Artifacts: files, data and datasets that a conversation makes, version by version and chunk by chunk. Each change is
  * one entry; how entries are stored and found is the business of the port.
  */
-import { type ArtifactData, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
-import { type ArtifactChange, type ArtifactInfo, infoOf } from './artifact-change.ts'
+import {
+  type ArtifactChange,
+  type ArtifactInfo,
+  artifactInfo,
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  quote,
+} from '../protocol/index.ts'
 import { bytesOf, checkArtifactId, checkFits, type Joined, joined, jsonOf } from './artifact-content.ts'
 import { type KeyedQueue, keyedQueue } from './keyed-queue.ts'
 import { redact } from './redact.ts'
@@ -15,7 +22,7 @@ export interface ArtifactPort {
   /** All of them by id, the deleted ones included. */
   list(): Promise<readonly ArtifactInfo[]>
   /** The changes that made one version, in order; none if there is no such version. */
-  chunks(artifactId: string, version: number): Promise<readonly ArtifactData[]>
+  chunks(artifactId: string, version: number): Promise<readonly ArtifactChange[]>
   /** Durable, and seen by `find`, when it resolves. `refs` are the blobs that the change names. */
   record(change: ArtifactChange, refs?: readonly string[]): Promise<void>
   putBlob(bytes: Uint8Array): Promise<string>
@@ -85,7 +92,7 @@ interface Desk extends Caller {
   readonly queue: KeyedQueue
 }
 
-type Kind = ArtifactData['kind']
+type Kind = ArtifactChange['kind']
 
 function artifactsOf(desk: Desk): Artifacts {
   const write = (id: string, made: Made): Promise<ArtifactInfo> =>
@@ -205,7 +212,7 @@ async function closed(desk: Desk, id: string, op: 'complete' | 'delete'): Promis
 async function contentOf(port: ArtifactPort, id: string, wanted?: number): Promise<ArtifactContent> {
   const now = await existing(port, id)
   const version = wanted ?? now.version
-  const changes = (await port.chunks(id, version)) as readonly ArtifactChange[]
+  const changes = await port.chunks(id, version)
   const last = changes.at(-1)
   if (last === undefined) {
     throw new HoldfastError('not-found', {
@@ -213,7 +220,7 @@ async function contentOf(port: ArtifactPort, id: string, wanted?: number): Promi
       details: { artifactId: id, version },
     })
   }
-  const info = version === now.version ? now : infoOf(last)
+  const info = version === now.version ? now : artifactInfo(last)
   return { info, content: await joined(changes, port.getBlob.bind(port)) }
 }
 
@@ -265,7 +272,7 @@ async function stored({ port, secrets = [] }: Desk, content: Content): Promise<S
 async function recorded({ port, callId }: Desk, change: ArtifactChange): Promise<ArtifactInfo> {
   const signed = callId === undefined ? change : { ...change, callId }
   await port.record(signed, change.blob === undefined ? [] : [change.blob])
-  return infoOf(signed)
+  return artifactInfo(signed)
 }
 
 const CALLED: Readonly<Record<Kind, string>> = { file: 'a file', data: 'data', dataset: 'a dataset' }

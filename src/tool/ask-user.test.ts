@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { systemTimer } from '../base/index.ts'
 import type { Json } from '../protocol/index.ts'
+import { standInContext } from '../testing/tool-context.ts'
 import { askUser } from './ask-user.ts'
 import { prepareCall } from './prepare-call.ts'
 import { runCall } from './run-call.ts'
-import { standInContext } from './stand-in.ts'
 
 async function asked(args: Json, answers: Record<string, Json> = {}): Promise<unknown> {
   const prepared = await prepareCall({ callId: 'c', tool: 'ask_user', args }, [askUser()])

@@ -61,7 +61,7 @@ async function result({ tool, secrets = [] }: Finishing, returned: unknown): Pro
   if (bytes > tool.maxResultBytes) return tooLarge(output, bytes, tool.maxResultBytes)
   const display = displayOf(tool, { display: given.display, value: valid.value })
   return {
-    status: 'ok',
+    status: given.failed ? 'error' : 'ok',
     output,
     ...(display === undefined ? {} : { display: shortened(redact(display, secrets), tool.maxResultBytes) }),
     ...(given.usage === undefined ? {} : { usage: given.usage }),

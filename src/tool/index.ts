@@ -13,8 +13,6 @@ export type {
   FileOptions,
 } from './artifact.ts'
 export { artifacts } from './artifact.ts'
-export type { ArtifactChange, ArtifactInfo } from './artifact-change.ts'
-export { artifactIndex, artifactKey, changesPrefix } from './artifact-index.ts'
 export type { AskUserInput } from './ask-user.ts'
 export { askUser } from './ask-user.ts'
 export { defineTool } from './define-tool.ts'

@@ -14,6 +14,8 @@ export interface ToolResult<out T> {
   readonly data: T
   readonly display: string
   readonly usage?: Usage
+  /** It is the account of a failure. */
+  readonly failed?: true
 }
 
 /** A question instead of a result. Made by `ask`. */
@@ -42,13 +44,22 @@ export interface AskRequest {
   readonly about?: JsonObject
 }
 
-/** `data` goes to the model, `display` to people. `usage` is what a sub-agent used on the way. */
+/**
+ * `data` goes to the model, `display` to people. `usage` is what a sub-agent used on the way; `failed` makes it an error
+ * that has more to say than something thrown.
+ */
 export function toolResult<T>(
   data: T,
   display: string,
-  more: { readonly usage?: Usage } = {},
+  { usage, failed }: { readonly usage?: Usage; readonly failed?: true } = {},
 ): ToolResult<T> {
-  return { [RESULT]: true, data, display, ...(more.usage === undefined ? {} : { usage: more.usage }) }
+  return {
+    [RESULT]: true,
+    data,
+    display,
+    ...(usage === undefined ? {} : { usage }),
+    ...(failed === undefined ? {} : { failed }),
+  }
 }
 
 /**

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../protocol/index.ts'
 import { ManualClock } from '../testing/index.ts'
+import { standInContext } from '../testing/tool-context.ts'
 import { defineTool } from './define-tool.ts'
 import { ask, toolResult } from './result.ts'
 import { type CallRun, runCall, verifyCall } from './run-call.ts'
-import { standInContext } from './stand-in.ts'
 import type { Settled, Tool, ToolContext, ToolDefinition } from './tool.ts'
 
 type Definition = ToolDefinition<z.ZodObject, unknown>

@@ -12,7 +12,9 @@ export async function begin(play: Play): Promise<boolean> {
     return true
   }
   const { parked } = play.session
-  const first = play.inbox.find(({ type, data }) => type === 'input' || (type === 'answer' && isAsked(parked?.requests, data)))
+  const first = play.inbox.find(
+    ({ type, data }) => type === 'input' || (type === 'answer' && isAsked(parked?.requests, data)),
+  )
   accountFor(play, play.session.turn + 1)
   const { continuing } = play.scope
   if (first?.type === 'input') startFrom(play, first)

@@ -50,7 +50,8 @@ export interface Limits {
   readonly consecutiveFailures?: number
 }
 
-export const DEFAULT_LIMITS: Limits & { readonly iterations: number; readonly consecutiveFailures: number } = {
-  iterations: 10,
-  consecutiveFailures: 3,
-}
+export const DEFAULT_LIMITS: Limits & { readonly iterations: number; readonly consecutiveFailures: number } =
+  {
+    iterations: 10,
+    consecutiveFailures: 3,
+  }

@@ -1,10 +1,26 @@
 /** Running the calls of a group: together, each settled as soon as it ends. */
+import type { Call } from '../journal/index.ts'
 import type { Json } from '../protocol/index.ts'
-import { type CallEnd, type CallRun, type Credentials, runCall, secretsOf, type ToolContext } from '../tool/index.ts'
+import {
+  type CallEnd,
+  type CallRun,
+  type Credentials,
+  runCall,
+  secretsOf,
+  type Tool,
+  type ToolContext,
+} from '../tool/index.ts'
 import type { Play } from './play.ts'
 import { answersOf, request } from './requests.ts'
-import type { Ready } from './round.ts'
 import type { Batch } from './scope.ts'
+
+/** A call that nothing stands in the way of. */
+export interface Ready {
+  readonly call: Call
+  readonly tool: Tool
+  readonly input: unknown
+  readonly argsKey: string
+}
 
 /** Every call of the group is durably started. What ends while others run is made durable without waiting for them. */
 export async function* runGroup(
@@ -85,6 +101,6 @@ function sayEnd(play: Play, callId: string, end: CallEnd): void {
   }
   const call = play.open.calls.find((candidate) => candidate.callId === callId)
   const before = call?.answers?.length ?? 0
-  for (const { name, ...asked } of end.requests) request(play, { id: before === 0 ? name : `${name}-${before}`, name, ...asked }, callId)
+  for (const { name, ...asked } of end.requests)
+    request(play, { id: before === 0 ? name : `${name}-${before}`, name, ...asked }, callId)
 }
-

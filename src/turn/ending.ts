@@ -74,7 +74,10 @@ export function accountFor(play: Play, ending: number): void {
     const takes = entry.key === undefined ? [] : [entry.key]
     if (entry.type === 'late-result') {
       const { callId, status, output } = dataOf<'late-result'>(entry)
-      if (!open.has(callId)) play.draft.say('tool.late', { callId, status, output }, takes)
+      if (open.has(callId)) continue
+      if (play.session.unknown?.some((call) => call.callId === callId))
+        play.draft.say('tool.late', { callId, status, output }, takes)
+      else play.draft.say('take', { as: 'nothing', reason: `${callId} was settled before` }, takes)
     } else if (entry.type === 'cancel') {
       const { turn } = dataOf<'cancel'>(entry)
       if (turn < play.session.turn || (turn === play.session.turn && turn !== ending))

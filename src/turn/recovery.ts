@@ -1,10 +1,9 @@
 /** Calls that an earlier driver started and did not settle (R4, R21): they run again, are looked up, or stay unknown. */
 import type { Call } from '../journal/index.ts'
 import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
-import { callRun } from './effects.ts'
+import { callRun, type Ready } from './effects.ts'
 import { settleUnknown } from './ending.ts'
 import { dataOf, type Play } from './play.ts'
-import type { Ready } from './round.ts'
 
 /** Settles what can be settled, and returns what is to run again. */
 export async function recoverStarted(play: Play, credentials: Credentials): Promise<readonly Ready[]> {
@@ -26,7 +25,12 @@ async function judge(play: Play, call: Call, credentials: Credentials): Promise<
     settleUnknown(play, call)
     return undefined
   }
-  const ready = { call, tool: prepared.tool, input: prepared.input, argsKey: call.argsKey ?? argumentsKey(tool, args) }
+  const ready = {
+    call,
+    tool: prepared.tool,
+    input: prepared.input,
+    argsKey: call.argsKey ?? argumentsKey(tool, args),
+  }
   // The stricter of what it was started as and what it is now.
   if (call.replay === 'safe' && prepared.tool.replay === 'safe') return ready
   const found = prepared.tool.verify && (await verifyCall(await callRun(play, ready, credentials)))

@@ -34,12 +34,16 @@ async function hear(play: Play, entry: Entry): Promise<void> {
   const { requestId, value } = dataOf<'answer'>(entry)
   const takes = entry.key === undefined ? [] : [entry.key]
   const asked = play.open.requests.find((candidate) => candidate.requestId === requestId)
-  const problem = asked === undefined ? `nothing is waiting for ${requestId}` : await wrongWith(play, asked, value)
+  const problem =
+    asked === undefined ? `nothing is waiting for ${requestId}` : await wrongWith(play, asked, value)
   if (problem === undefined) {
     play.draft.say('request.end', { requestId, how: 'answered', value }, takes)
   } else {
     play.draft.say('take', { as: 'nothing', reason: problem }, takes)
-    play.draft.say('warning', { code: 'invalid-answer', message: `The answer to ${requestId} was not used: ${problem}` })
+    play.draft.say('warning', {
+      code: 'invalid-answer',
+      message: `The answer to ${requestId} was not used: ${problem}`,
+    })
   }
 }
 
@@ -58,7 +62,9 @@ export function answersOf({ answers = [] }: Call): Record<string, Json> {
 }
 
 /** Yes, no, or not asked yet; and what was said beside it. */
-export function approvalOf({ answers = [] }: Call): { readonly approved: boolean; readonly reason?: string } | undefined {
+export function approvalOf({
+  answers = [],
+}: Call): { readonly approved: boolean; readonly reason?: string } | undefined {
   const said = answers.findLast(({ from }) => from === 'approval')
   if (said === undefined) return undefined
   if (said.how !== 'answered') return { approved: false, reason: said.how }

@@ -11,22 +11,13 @@ import {
   type Credentials,
   prepareCall,
   secretsOf,
-  type Tool,
 } from '../tool/index.ts'
-import { runGroup } from './effects.ts'
+import { type Ready, runGroup } from './effects.ts'
 import { endTurn } from './ending.ts'
 import type { Play } from './play.ts'
 import { recoverStarted } from './recovery.ts'
 import { approvalOf, hearAnswers, request } from './requests.ts'
 import type { Batch } from './scope.ts'
-
-/** A call that nothing stands in the way of. */
-export interface Ready {
-  readonly call: Call
-  readonly tool: Tool
-  readonly input: unknown
-  readonly argsKey: string
-}
 
 export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
   const credentials = await play.credentials()
@@ -57,7 +48,9 @@ function firstGroup(ready: readonly Ready[]): readonly Ready[] {
 async function findReady(play: Play, credentials: Credentials | undefined): Promise<readonly Ready[]> {
   const ready: Ready[] = []
   const asking = new Set(play.open.requests.map(({ callId }) => callId))
-  const requested = play.open.calls.filter(({ callId, state }) => state === 'requested' && !asking.has(callId))
+  const requested = play.open.calls.filter(
+    ({ callId, state }) => state === 'requested' && !asking.has(callId),
+  )
   if (requested.length === 0) return ready
   if (play.open.credentials && credentials === undefined) {
     askForCredentials(play)
@@ -87,7 +80,13 @@ async function prepare(play: Play, call: Call): Promise<Ready | undefined> {
   const argsKey = argumentsKey(tool.name, call.args)
   const unanswered = call.answers?.find(({ how, from }) => how !== 'answered' && from !== 'approval')
   if (unanswered !== undefined) {
-    reject(play, call, unanswered.how === 'expired' ? 'Nobody answered in time.' : 'The person did not answer and said something else.')
+    reject(
+      play,
+      call,
+      unanswered.how === 'expired'
+        ? 'Nobody answered in time.'
+        : 'The person did not answer and said something else.',
+    )
     return undefined
   }
   const approval = approvalOf(call)
@@ -96,7 +95,8 @@ async function prepare(play: Play, call: Call): Promise<Ready | undefined> {
     reject(play, call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
     return undefined
   }
-  const question = approval === undefined ? await questionFor(play, { call, tool, input, argsKey }) : undefined
+  const question =
+    approval === undefined ? await questionFor(play, { call, tool, input, argsKey }) : undefined
   if (question === undefined) return { call, tool, input, argsKey }
   const about = { tool: tool.name, args: call.args }
   request(play, { id: 'approval', from: 'approval', kind: 'confirmation', prompt: question, about }, callId)
@@ -106,9 +106,13 @@ async function prepare(play: Play, call: Call): Promise<Ready | undefined> {
 /** Somebody has to agree if the tool says so, or if the same call may have happened before (R4). */
 async function questionFor(play: Play, { call, tool, input, argsKey }: Ready): Promise<string | undefined> {
   const { principal } = play.open
-  if (tool.replay === 'never' && play.session.unknown?.includes(argsKey))
+  if (tool.replay === 'never' && play.session.unknown?.some((call) => call.argsKey === argsKey))
     return `${tool.name} was started before with the same arguments, and nobody knows whether it happened. Run it again?`
-  return approvalQuestion(tool, { tool: tool.name, input, principal, callId: call.callId }, secretsOf(await secrets(play)))
+  return approvalQuestion(
+    tool,
+    { tool: tool.name, input, principal, callId: call.callId },
+    secretsOf(await secrets(play)),
+  )
 }
 
 async function secrets(play: Play): Promise<Credentials> {

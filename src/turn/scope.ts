@@ -71,4 +71,3 @@ export interface View {
   /** What an open request asked, from where it was asked. */
   readonly request: (seq: number) => Promise<RequestData | undefined>
 }
-

@@ -34,16 +34,16 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
     if (!(reply instanceof ModelFailure)) return await takeReply(play, reply)
     if (play.signal.aborted) return sayAborted(play, source, reply)
     const { retries = RETRIES, maxRetryWaitMs: maxWaitMs = MAX_RETRY_WAIT_MS } = settings
-    const next = afterFailure(reply, { attempt, retries, maxWaitMs })
-    const isLast = next.then === 'fallback' && model + 1 >= models.length
-    sayFailed(play, source, { failure: reply, next: isLast ? { then: 'fail' } : next })
+    const step = afterFailure(reply, { attempt, retries, maxWaitMs })
+    const isLast = step.next === 'fallback' && model + 1 >= models.length
+    sayFailed(play, source, { failure: reply, step: isLast ? { next: 'fail' } : step })
     if (isLast) return await endTurn(play, 'failed', { error: errorOf(reply) })
-    if (next.then === 'fallback') {
+    if (step.next === 'fallback') {
       model += 1
       attempt = 0
     } else {
       yield* play.commit('wait')
-      await play.scope.timer.wait(next.waitMs, { signal: play.stop })
+      await play.scope.timer.wait(step.waitMs, { signal: play.stop })
       if (play.signal.aborted) return
     }
   }
@@ -101,7 +101,10 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
 async function takeReply(play: Play, { content, finish, model, usage }: ModelReply): Promise<void> {
   play.draft.say('model.end', { content, finish, model, usage })
   if (finish === 'length')
-    play.draft.say('warning', { code: 'length', message: 'The reply was cut off: it reached the most tokens that a reply may have.' })
+    play.draft.say('warning', {
+      code: 'length',
+      message: 'The reply was cut off: it reached the most tokens that a reply may have.',
+    })
   if (play.open.calls.length > 0 || play.signal.aborted || hasSteering(play)) return
   await endTurn(play, 'stop')
 }
@@ -118,9 +121,9 @@ function sayAborted(play: Play, { name }: ModelSource, { partial, usage }: Model
 function sayFailed(
   play: Play,
   { name }: ModelSource,
-  { failure, next }: { failure: ModelFailure; next: { readonly then: string; readonly waitMs?: number } },
+  { failure, step }: { failure: ModelFailure; step: { readonly next: string; readonly waitMs?: number } },
 ): void {
-  const error: JsonObject = { ...failure.toData(), ...next }
+  const error: JsonObject = { ...failure.toData(), ...step }
   play.draft.say('model.end', { content: [], finish: 'error', model: name, usage: failure.usage, error })
 }
 
@@ -140,5 +143,7 @@ function specOf({ name, description, parameters }: ToolSpec): ToolSpec {
 }
 
 function noModel(): HoldfastError {
-  return new HoldfastError('invalid-option', { message: 'There is no model to ask. Give the agent a `model`.' })
+  return new HoldfastError('invalid-option', {
+    message: 'There is no model to ask. Give the agent a `model`.',
+  })
 }

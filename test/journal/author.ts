@@ -136,7 +136,9 @@ export class Author {
   }
 
   settlement(callId: string, status: SettledStatus, big = false): NewEntry {
-    return this.entry('tool.end', { callId, status, output: { said: this.text('result', big) } })
+    const usage = { inputTokens: 7, outputTokens: 2, cachedTokens: 0, costUsd: 0.05, estimated: true }
+    const said = { callId, status, output: { said: this.text('result', big) } }
+    return this.entry('tool.end', this.next() % 3 === 0 ? { ...said, usage } : said)
   }
 }
 
@@ -147,7 +149,11 @@ async function begin(author: Author, takes: number, together: boolean): Promise<
   const fresh =
     waiting.length === 0 && takes > 0 ? [author.letter('input', { message: author.text('input') })] : []
   const keys = [...waiting, ...fresh].map(({ key }) => key)
-  const data = { principal: { ...LOCAL_OWNER }, limits: { iterations: 10 } }
+  const data: JsonObject = {
+    principal: { ...LOCAL_OWNER },
+    limits: { iterations: 10 },
+    ...(author.next() % 4 === 0 ? { credentials: true } : {}),
+  }
   const start = { type: 'turn.start', turn: ledger.turn + 1, data, takes: keys }
   const owned = author.branch.driver !== undefined && ledger.owned
   if (together && !owned) {
@@ -172,7 +178,9 @@ function contentOf(author: Author, move: Extract<Move, { do: 'reply' }>): Assist
       callId: `call-${n}`,
       providerId: `p${n}`,
       tool: `tool-${n % 3}`,
-      args: move.big ? { n, text: BIG } : { n },
+      ...(n % 5 === 0
+        ? { args: `{"n": ${n}`, malformed: 'it ends too early' }
+        : { args: move.big ? { n, text: BIG } : { n } }),
     }
   })
   const thought: AssistantPart = {
@@ -237,7 +245,10 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     await author.ensureTurn()
     await startModel(author)
     const usage = { inputTokens: 10, outputTokens: 3, cachedTokens: 1, costUsd: 0.1 }
-    await author.drive(author.entry('model.end', { content: contentOf(author, move), finish: 'stop', usage }))
+    const model = author.next() % 4 === 0 ? {} : { model: 'test/model' }
+    await author.drive(
+      author.entry('model.end', { content: contentOf(author, move), finish: 'stop', usage, ...model }),
+    )
   },
   async fail(author) {
     if (roundIsOpen(author.branch.ledger)) return
@@ -248,7 +259,9 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     )
   },
   async start(author, { from, count }) {
-    const ready = author.branch.ledger.calls.filter(({ state }) => state === 'requested')
+    const ready = author.branch.ledger.calls.filter(
+      ({ state, malformed }) => state === 'requested' && !malformed,
+    )
     if (ready.length === 0) return
     await author.ensureTurn()
     const chosen = ready.slice(from % ready.length).slice(0, count)
@@ -259,6 +272,7 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
         args: { edited: author.next() },
         idempotencyKey: `key of ${callId}`,
         replay: author.next() % 2 === 0 ? 'safe' : 'never',
+        ...(author.next() % 4 === 0 ? {} : { argsKey: `args of ${tool}` }),
       }),
     )
     await author.drive(...entries)
@@ -272,19 +286,24 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
   },
   async ask(author, { about, expires }) {
     await author.ensureTurn()
-    const { callId } = author.branch.ledger.calls[about] ?? {}
+    const unsettled = author.branch.ledger.calls.filter(({ state }) => state !== 'settled')
+    const { callId, tool } = unsettled[about] ?? unsettled[0] ?? {}
     const requestId = `request-${author.next()}`
     const expiresAt = expires ? author.stage.clock.now() + 1000 : undefined
-    const data = { requestId, kind: 'approval', prompt: 'May I?', callId, expiresAt }
-    await author.drive(author.entry('request.start', JSON.parse(JSON.stringify(data)) as JsonObject))
+    const from = author.next() % 2 === 0 ? 'approval' : tool
+    const data = { requestId, kind: 'approval', prompt: 'May I?', from, callId, expiresAt }
+    const named = author.next() % 3 === 0 ? data : { ...data, name: `name-${author.next()}` }
+    await author.drive(author.entry('request.start', JSON.parse(JSON.stringify(named)) as JsonObject))
   },
   async resolve(author, { which, how }) {
     const { requests } = author.branch.ledger
-    const requestId = requests[which % requests.length]
+    const { requestId } = requests[which % requests.length] ?? {}
     if (requestId === undefined) return
-    const takes = how === 'answered' ? [await author.post('answer', { requestId, value: true })] : []
+    const value = { said: author.text('answer') }
+    const takes = how === 'answered' ? [await author.post('answer', { requestId, value })] : []
     await author.ensureTurn(0)
-    await author.drive(author.entry('request.end', { requestId, how }, { takes }))
+    const told = how === 'answered' ? { requestId, how, value } : { requestId, how }
+    await author.drive(author.entry('request.end', told, { takes }))
   },
   async steer(author, { as, fresh }) {
     await author.ensureTurn()
@@ -346,12 +365,25 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     }
     await author.drive(author.entry('release', data))
   },
-  async late(author) {
-    const callId = author.branch.ledger.unknown[0]
+  async late(author, { which, status }) {
+    const { unknown } = author.branch.ledger
+    const callId = unknown[which % unknown.length]
     if (callId === undefined) return
-    const data = { callId, status: 'ok', output: author.text('late') }
+    const said = author.text('late')
+    const data = { callId, status, output: which % 2 === 0 ? said : { said } }
     const key = await author.post('late-result', data)
     await author.drive(author.entry('tool.late', data, { takes: [key] }))
+  },
+  async make(author) {
+    const { calls } = author.branch.ledger
+    const callId = calls.find(({ state }) => state === 'started')?.callId
+    const n = author.next()
+    const what = { artifactId: `artifact-${n % 3}`, kind: 'file', op: 'write', version: n, chunk: 1 }
+    const data = { ...what, content: author.text('artifact'), bytes: 12, ...(callId ? { callId } : {}) }
+    await author.drive(author.entry('artifact', data))
+  },
+  async remember(author) {
+    await author.drive(author.entry('state', { metadata: { title: author.text('title') } }))
   },
   async compact(author, { back, summary }) {
     const { ledger, log } = author.branch

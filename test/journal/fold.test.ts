@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fold, loadSession, newSession, SESSION_FORMAT, type Session } from '../../src/journal/index.ts'
-import { type Entry, isInboxType, type JsonObject } from '../../src/protocol/index.ts'
+import { type Entry, isInboxType } from '../../src/protocol/index.ts'
 import type { Branch } from './author.ts'
 import { plainJournal } from './conversation.ts'
 import { isParked, newLedger, observe } from './ledger.ts'
@@ -27,7 +27,9 @@ describe('the size of a session', () => {
         { do: 'begin', takes: 0, together: false },
         { do: 'end', outcome: 'stop', tidy: false, wake: false },
       ])
-      expect(text(fold(author.log)).length).toBeLessThan(600)
+      const { unknown = [], metadata: _, ...session } = fold(author.log)
+      expect(JSON.stringify(session).length).toBeLessThan(640)
+      expect(unknown.length).toBeLessThanOrEqual(3)
     }),
   )
 })
@@ -117,8 +119,39 @@ describe.each(STORES)('the fold of a journal in the %s store', (name) => {
           }).toEqual({
             inTurn: ledger.open,
             parked: isParked(ledger),
-            calls: ledger.calls.map(({ callId, tool, state }) => ({ callId, tool, state })),
+            calls: ledger.calls.map(({ starts: _, argsKey, ...call }) => ({ ...call, argsKey })),
             requests: ledger.requests,
+          })
+        }
+      }
+    }),
+  )
+
+  it(
+    'counts what was used and tried, and remembers what is in doubt',
+    PATIENCE,
+    forAll({ stage, share: 0.05 }, async (author, moves) => {
+      await author.play(moves)
+      for (const { log } of author.branches) {
+        const ledger = newLedger()
+        let session = newSession()
+        for (const entry of log) {
+          observe(ledger, entry)
+          session = fold([entry], session)
+          expect(countsOf(session)).toEqual({
+            ...(ledger.open
+              ? {
+                  iteration: ledger.iteration,
+                  thinking: ledger.thinking,
+                  tokens: ledger.tokens,
+                  toolCalls: ledger.toolCalls,
+                  failures: ledger.failures,
+                }
+              : {}),
+            total: { tokens: ledger.totalTokens, toolCalls: ledger.totalToolCalls },
+            unknown: ledger.doubtful,
+            cleared: ledger.cleared,
+            metadata: ledger.metadata,
           })
         }
       }
@@ -161,10 +194,28 @@ function expected({ log }: Branch, oldest: number): string[] {
   return sessions
 }
 
-function openIn({ calls, requests }: Parked): JsonObject {
+function openIn({ calls, requests }: Parked): Record<string, unknown> {
   return {
-    calls: calls.map(({ callId, tool, state }) => ({ callId, tool, state })),
-    requests: requests.map(({ requestId }) => requestId),
+    calls: calls.map(({ callId, tool, state, argsKey, malformed, answers = [] }) => ({
+      callId,
+      tool,
+      malformed: malformed !== undefined,
+      state,
+      answers: answers.map(({ name = '', how }) => `${name}: ${how}`),
+      argsKey,
+    })),
+    requests: requests.map(({ requestId, callId, name = '' }) => ({ requestId, callId, name })),
+  }
+}
+
+function countsOf({ open, totals, unknown = [], cleared, metadata }: Session): Record<string, unknown> {
+  const { iteration, thinking, toolCalls, failures, usage } = open ?? {}
+  return {
+    ...(open === undefined ? {} : { iteration, thinking, tokens: usage?.inputTokens, toolCalls, failures }),
+    total: { tokens: totals.usage.inputTokens, toolCalls: totals.toolCalls },
+    unknown,
+    cleared,
+    metadata,
   }
 }
 

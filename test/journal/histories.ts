@@ -40,7 +40,12 @@ export type Move =
   /** Drivers claim and die before they do anything. */
   | { readonly do: 'poison'; readonly times: number }
   | { readonly do: 'release'; readonly pause: boolean; readonly wake: boolean }
-  | { readonly do: 'late' }
+  /** The result of a call that was given up comes in; also of one that another call with its arguments made known. */
+  | { readonly do: 'late'; readonly which: number; readonly status: SettledStatus }
+  /** A tool or a hook makes something that is no message. */
+  | { readonly do: 'make' }
+  /** The owner changes what is remembered of the conversation. */
+  | { readonly do: 'remember' }
   /** Anywhere in the window, also within a round. */
   | { readonly do: 'compact'; readonly back: number; readonly summary: boolean }
   | { readonly do: 'clear' }
@@ -85,7 +90,7 @@ const talk: readonly fc.WeightedArbitrary<Move>[] = [
   move('fail', 1, {}),
   move('start', 9, { from: small, count: fc.integer({ min: 1, max: 4 }) }),
   move('settle', 18, { which: small, status, big: seldom }),
-  move('ask', 2, { about: small, expires: flag }),
+  move('ask', 4, { about: small, expires: flag }),
   move('resolve', 6, { which: small, how: fc.constantFrom('answered', 'expired', 'cancelled') }),
   move('steer', 4, { as: fc.constantFrom('message', 'nothing'), fresh: flag }),
   move('note', 4, {}),
@@ -97,17 +102,20 @@ const talk: readonly fc.WeightedArbitrary<Move>[] = [
   move('crash', 2, {}),
   move('poison', 1, { times: fc.integer({ min: 1, max: 3 }) }),
   move('release', 1, { pause: flag, wake: flag }),
-  move('late', 3, {}),
+  move('late', 3, { which: small, status: fc.constantFrom('ok', 'error') }),
+  move('make', 2, {}),
+  move('remember', 1, {}),
   move('pass', 2, { ms: fc.integer({ min: -50_000, max: 100_000 }) }),
 ]
 
 const cuts: readonly fc.WeightedArbitrary<Move>[] = [
-  move('compact', 2, { back: fc.nat(30), summary: flag }),
+  move('compact', 2, { back: fc.nat(60), summary: flag }),
   move('clear', 1, {}),
 ]
 
+const prunes: readonly fc.WeightedArbitrary<Move>[] = [move('prune', 2, { back: fc.nat(30), byTurns: flag })]
+
 const branches: readonly fc.WeightedArbitrary<Move>[] = [
-  move('prune', 2, { back: fc.nat(30), byTurns: flag }),
   move('fork', 2, { back: fc.nat(60), stay: flag }),
   move('switch', 1, { which: small }),
 ]
@@ -116,12 +124,18 @@ export interface HistoryOptions {
   readonly maxMoves?: number
   /** Leave out forks and prunes. */
   readonly linear?: boolean
+  /** Leave out prunes. */
+  readonly unpruned?: boolean
   /** Leave out compactions and clears. */
   readonly whole?: boolean
 }
 
 export function histories(options: HistoryOptions = {}): fc.Arbitrary<readonly Move[]> {
-  const others = [...(options.whole ? [] : cuts), ...(options.linear ? [] : branches)]
+  const others = [
+    ...(options.whole ? [] : cuts),
+    ...(options.linear ? [] : branches),
+    ...(options.linear || options.unpruned ? [] : prunes),
+  ]
   const single = fc.oneof(...talk, ...others).map((only): readonly Move[] => [only])
   const parts = fc.oneof({ weight: 14, arbitrary: single }, { weight: 1, arbitrary: waits(others) })
   const most = { minLength: 1, maxLength: options.maxMoves ?? 120, size: 'max' } as const

@@ -92,8 +92,9 @@ function sketchEntry(sketch: Sketch, entry: Entry): void {
   }
 }
 
-function sketchReply(sketch: Sketch, { seq, data: { content } }: EntryOf<'model.end'>): void {
-  const message: Message = { role: 'assistant', content }
+function sketchReply(sketch: Sketch, { seq, data: { content, model } }: EntryOf<'model.end'>): void {
+  const message: Message =
+    model === undefined ? { role: 'assistant', content } : { role: 'assistant', content, model }
   if (callsOf(message).length > 0) sketch.round = { seq, reply: message, results: [] }
   else if (content.length > 0) sketch.said.push({ seq, message })
 }
@@ -123,6 +124,11 @@ function userMessages(
   { type, data, takes = [] }: Entry,
   inputs: ReadonlyMap<number, UserContent>,
 ): Message[] {
+  if (type === 'tool.late') {
+    const [about, how] = [`The call ${data['callId']}, whose outcome was unknown, has`, `(${data['status']})`]
+    const output = typeof data['output'] === 'string' ? data['output'] : JSON.stringify(data['output'])
+    return [{ role: 'user', content: `[${about} come to an end ${how}: ${output}]` }]
+  }
   if (type === 'note') return [{ role: 'user', content: data['text'] as string }]
   if (type !== 'turn.start' && !(type === 'take' && data['as'] === 'message')) return []
   return takes.map((seq) => ({ role: 'user', content: inputs.get(seq) ?? `no input ${seq}` }))

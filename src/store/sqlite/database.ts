@@ -286,6 +286,9 @@ export class Database {
       // Erased means erased: freed space is overwritten.
       db.exec('PRAGMA secure_delete = ON')
       db.exec('PRAGMA journal_size_limit = 67108864')
+      // Many conversations at once touch the same pages again and again: the longer the log, the fewer are copied twice.
+      // At most as many frames as SQLite finds in one step.
+      db.exec('PRAGMA wal_autocheckpoint = 4000')
       if (version < MIGRATIONS.length) migrate(db, this.path)
       this.#limitSize()
     } else if (empty) {

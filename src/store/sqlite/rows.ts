@@ -197,10 +197,27 @@ export function updateHead(
   change: { head: Head; derivedSeq: number },
 ): void {
   const [before, after] = [cellsOf(context), cellsOf({ ...context, ...change })]
-  const changed = COLUMN_NAMES.filter((_, i) => before[i] !== after[i])
-  const values = changed.map((name) => after[COLUMN_NAMES.indexOf(name)] as Cell)
-  const sets = changed.map((name) => `${name} = ?, `).join('')
-  db.run(`UPDATE context SET ${sets}crc = ? WHERE id = ?`, ...values, seal(after), context.id)
+  const values: Cell[] = []
+  let changed = 0
+  for (let i = 0; i < STORED; i++) {
+    if (before[i] === after[i]) continue
+    values.push(after[i] as Cell)
+    changed |= 1 << i
+  }
+  values.push(seal(after), context.id)
+  db.run(updateOf(changed), ...values)
+}
+
+const UPDATES = new Map<number, string>()
+
+/** The statement that sets these columns, a bit for each: to put it together costs more than to run it. */
+function updateOf(changed: number): string {
+  const known = UPDATES.get(changed)
+  if (known !== undefined) return known
+  const sets = COLUMN_NAMES.filter((_, i) => changed & (1 << i)).map((name) => `${name} = ?, `)
+  const sql = `UPDATE context SET ${sets.join('')}crc = ? WHERE id = ?`
+  UPDATES.set(changed, sql)
+  return sql
 }
 
 const PUT_CONTEXT = `INSERT OR REPLACE INTO context (${COLUMN_NAMES.join(', ')}, crc)

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ContextKey } from '../../protocol/index.ts'
+import type { ContextKey, HoldfastError } from '../../protocol/index.ts'
 import { type StoreHarness, type StoreWorker, storeContract, whySkipped } from '../../testing/index.ts'
 import { Child } from '../../testing/store-contract/child.ts'
 import { keyOf } from '../../testing/store-contract/talk.ts'
 import type { Store } from '../index.ts'
-import { type SqliteStore, sqliteStore } from './index.ts'
+import { checkSqlite, type SqliteStore, sqliteStore } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-sqlite-'))
 /** Made once and copied: laying out a file anew costs a dozen syncs. */
@@ -73,6 +73,49 @@ test('processes may meet at a path where there is no file yet', async () => {
   const store = sqliteStore(path)
   expect((await store.head(keyOf('shared')))?.epoch).toBe(MEETING)
   await store.close()
+})
+
+test('an append that fails after it has written leaves nothing behind, and takes nothing else with it (R5)', async () => {
+  const store = sqliteStore(newPath())
+  const post = (name: string, key: string) =>
+    store.append({
+      key: keyOf(name),
+      id: key,
+      since: 0,
+      inbox: [{ type: 'input', key, data: { message: key } }],
+    })
+  const claim = { driver: 'driver', leaseMs: 1000 }
+  const note = { type: 'note', turn: 0, data: { text: 'a', from: 'b' }, refs: ['0'.repeat(64)] }
+  // The head row, the inbox and the claim are written by the time that the blob is missed.
+  const fail = (name: string) =>
+    store.append({
+      key: keyOf(name),
+      id: 'fails',
+      since: 0,
+      inbox: [{ type: 'input', key: 'lost', data: { message: 'lost' } }],
+      claim,
+      entries: [note],
+    })
+  await expect(fail('alone')).rejects.toMatchObject({ code: 'invalid-entry' })
+  const appends = [
+    post('a', 'a-1'),
+    fail('b'),
+    post('a', 'a-2'),
+    fail('a'),
+    post('c', 'c-1'),
+    post('b', 'b-1'),
+  ]
+  const settled = await Promise.allSettled(appends)
+  expect(
+    settled.map((it) => (it.status === 'fulfilled' ? it.value.last : (it.reason as HoldfastError).code)),
+  ).toEqual([1, 'invalid-entry', 2, 'moved', 1, 1])
+  expect(await store.head(keyOf('alone'))).toBeUndefined()
+  for (const [name, keys] of Object.entries({ a: ['a-1', 'a-2'], b: ['b-1'], c: ['c-1'] })) {
+    expect((await store.read(keyOf(name))).map(({ key }) => key)).toEqual(keys)
+    expect(await store.head(keyOf(name))).toMatchObject({ seq: keys.length, pending: keys.length, epoch: 0 })
+  }
+  await store.close()
+  expect((await checkSqlite(store.path)).problems).toEqual([])
 })
 
 function workerOn(path: string): StoreWorker {

@@ -1,10 +1,8 @@
 /** Stand-ins for tests of tools: a context, and artifacts in memory. They know no journal. */
 import { createHash } from 'node:crypto'
-import type { Entry, JsonObject } from '../protocol/index.ts'
-import { type ArtifactPort, artifacts } from './artifact.ts'
-import type { ArtifactChange, ArtifactInfo } from './artifact-change.ts'
-import { artifactIndex, artifactKey, changesPrefix } from './artifact-index.ts'
-import type { ToolContext } from './tool.ts'
+import type { ArtifactChange, ArtifactInfo, Entry, JsonObject } from '../protocol/index.ts'
+import { artifactChanges, artifactKey, changesPrefix } from '../store/index.ts'
+import { type ArtifactPort, artifacts, type ToolContext } from '../tool/index.ts'
 
 /** A context like that of a real call, with whatever a test wants to be different. */
 export function standInContext(different: Partial<ToolContext> = {}): ToolContext {
@@ -60,7 +58,7 @@ export function memoryArtifacts(): MemoryArtifacts {
       const entry: Entry = { seq, turn: 1, at: 1000 + seq, type: 'artifact', v: 1, data }
       entries.push(entry)
       refs.push(named)
-      for (const { key, value } of artifactIndex.rows(entry)) rows.set(key, { seq, value })
+      for (const { key, value } of artifactChanges.rows(entry)) rows.set(key, { seq, value })
       return Promise.resolve()
     },
     putBlob: (bytes) => {

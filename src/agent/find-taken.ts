@@ -1,0 +1,19 @@
+/** Looks for an inbox entry of the past, and for the turn that took it. Newest first: what is repeated is seldom old. */
+import type { ContextKey, Entry } from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
+
+const PAGE = 500
+
+/** The number of the turn that took what was posted under this key; undefined if it was not posted, or waits. */
+export async function findTaken(store: Store, key: ContextKey, posted: string): Promise<number | undefined> {
+  const takers = new Map<number, Entry>()
+  for (let to = Number.MAX_SAFE_INTEGER; to > 0; ) {
+    const page = await store.read(key, { to, limit: PAGE, order: 'newest' })
+    for (const entry of page) {
+      for (const taken of entry.takes ?? []) takers.set(taken, entry)
+      if (entry.key === posted) return takers.get(entry.seq)?.turn
+    }
+    to = (page.at(-1)?.seq ?? 1) - 1
+  }
+  return undefined
+}

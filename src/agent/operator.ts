@@ -1,0 +1,89 @@
+/** What a person does who looks after many conversations: find those that are stuck, and get them going again. */
+import { processIdentity, processLiveness, systemClock, systemIds } from '../base/index.ts'
+import { loadSession, stillOpen } from '../journal/index.ts'
+import { type ContextKey, HoldfastError, type Json, keyText, type SettledStatus } from '../protocol/index.ts'
+import { type Head, isOwned, persist, type Store } from '../store/index.ts'
+
+export interface Stuck {
+  readonly head: Head
+  /** What it has been wanting for so long. */
+  readonly why: 'nobody drives its turn' | 'nobody reads its inbox' | 'its time to wake has passed'
+  readonly sinceMs: number
+  /** How often it was taken up without coming any further. */
+  readonly claims: number
+}
+
+/** Conversations that have wanted a driver for a while, the longest first. */
+export async function listStuck(
+  store: Store,
+  { olderThanMs = 60_000, limit = 100 }: { readonly olderThanMs?: number; readonly limit?: number } = {},
+): Promise<readonly Stuck[]> {
+  const now = systemClock.now()
+  const due = await store.due(limit)
+  const stuck = due.map((head): Stuck => {
+    const since = head.wakeAt !== undefined && head.wakeAt <= now ? head.wakeAt : head.at
+    return { head, why: reasonOf(head, now), sinceMs: now - since, claims: head.claims }
+  })
+  return stuck.filter(({ sinceMs }) => sinceMs >= olderThanMs).toSorted((a, b) => b.sinceMs - a.sinceMs)
+}
+
+/**
+ * Says how a call ended that nobody knows the end of. It is heard by the next driver, like the result of a tool that came
+ * late; a call that is still running, or was settled otherwise, keeps its own result (R4).
+ */
+export async function settleCall(
+  store: Store,
+  key: ContextKey,
+  call: {
+    readonly callId: string
+    readonly status: Extract<SettledStatus, 'ok' | 'error' | 'not-run'>
+    readonly output: Json
+  },
+): Promise<void> {
+  const { callId, status, output } = call
+  const session = await loadSession(store, key)
+  const isUnknown = session.unknown?.some((other) => other.callId === callId)
+  const isStarted = stillOpen(session).calls.some(
+    (other) => other.callId === callId && other.state === 'started',
+  )
+  if (!isUnknown && !isStarted) {
+    throw new HoldfastError('not-found', {
+      message: `${keyText(key)} has no call ${callId} of unknown outcome. It may be settled already; look at its entries.`,
+      details: { contextId: key.contextId, callId },
+    })
+  }
+  const inbox = [{ type: 'late-result', key: `settle:${callId}`, data: { callId, status, output } }] as const
+  await persist(store, { key, id: systemIds.next('append'), since: session.seq, inbox })
+}
+
+/**
+ * Takes a conversation from whoever drives it, alive or not, and leaves it free. The one who had it is fenced: it starts
+ * nothing more and hands in what it still finishes.
+ */
+export async function takeOver(store: Store, key: ContextKey): Promise<Head> {
+  const head = await store.head(key)
+  if (head === undefined)
+    throw new HoldfastError('not-found', { message: `There is no conversation ${keyText(key)}.` })
+  if (!isOwned(head, { now: systemClock.now(), liveness: processLiveness })) return head
+  await persist(store, {
+    key,
+    id: systemIds.next('append'),
+    since: head.seq,
+    claim: { driver: `${processIdentity()}#operator`, leaseMs: 1, force: true },
+  })
+  const now = await store.head(key)
+  if (now?.epoch !== head.epoch + 1) return now ?? head
+  await persist(store, {
+    key,
+    id: systemIds.next('append'),
+    since: now.seq,
+    epoch: now.epoch,
+    entries: [{ type: 'release', turn: now.turn, data: { reason: 'taken over' } }],
+  })
+  return (await store.head(key)) ?? now
+}
+
+function reasonOf(head: Head, now: number): Stuck['why'] {
+  if (head.wakeAt !== undefined && head.wakeAt <= now) return 'its time to wake has passed'
+  return head.status === 'running' ? 'nobody drives its turn' : 'nobody reads its inbox'
+}

@@ -1,0 +1,131 @@
+/**
+ * The journal as three stores, for those who think of messages, artifacts and state as separate things. They are views:
+ * what is written through one is an entry like any other, and is seen by all.
+ */
+import { clearContext, loadSession } from '../journal/index.ts'
+import {
+  type ArtifactInfo,
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  LOCAL_OWNER,
+  type Message,
+  type Owner,
+} from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
+import { Agent } from './agent.ts'
+import { appendMessages, type MessageQuery, readMessages } from './messages.ts'
+
+export interface MessageStore {
+  /** Adds what was said elsewhere: a finished turn for each message of a user and the replies to it. */
+  append(contextId: string, messages: readonly Message[]): Promise<void>
+  getRecent(contextId: string, query?: MessageQuery): Promise<readonly Message[]>
+  /** Everything that was not cleared or compacted away. */
+  getAll(contextId: string): Promise<readonly Message[]>
+  count(contextId: string): Promise<number>
+  /** Leaves about `keep` messages in the window. False if there was nothing to gain. */
+  compact(contextId: string, options?: { readonly keep?: number }): Promise<boolean>
+  clear(contextId: string): Promise<void>
+}
+
+export interface ArtifactStore {
+  /** A text or bytes become a file, anything else data; a new version each time. */
+  save(contextId: string, artifactId: string, content: string | Uint8Array | Json): Promise<ArtifactInfo>
+  get(contextId: string, artifactId: string): Promise<string | Uint8Array | Json | undefined>
+  list(contextId: string): Promise<readonly ArtifactInfo[]>
+  delete(contextId: string, artifactId: string): Promise<void>
+}
+
+export interface AgentMetadata {
+  readonly contextId: string
+  readonly createdAt: string
+  readonly lastActivity: string
+  readonly turnCount: number
+  readonly status: 'ready' | 'busy' | 'waiting'
+  readonly metadata: JsonObject
+}
+
+export interface StateStore {
+  load(contextId: string): Promise<AgentMetadata | undefined>
+  /** Only the metadata can be saved; the rest follows from the journal. */
+  save(contextId: string, state: { readonly metadata: JsonObject }): Promise<void>
+  list(): Promise<readonly AgentMetadata[]>
+  /** Removes the conversation, with all that belongs to it. */
+  delete(contextId: string): Promise<void>
+}
+
+export interface Views {
+  readonly messageStore: MessageStore
+  readonly artifactStore: ArtifactStore
+  readonly stateStore: StateStore
+}
+
+export function viewsOf(store: Store, owner: Owner = LOCAL_OWNER): Views {
+  const agentOf = (contextId: string) => new Agent({ store, owner, contextId })
+  const keyOf = (contextId: string) => ({ ...owner, contextId })
+  return {
+    messageStore: {
+      append: (contextId, messages) => appendMessages(store, keyOf(contextId), messages),
+      getRecent: (contextId, query = {}) =>
+        readMessages(store, keyOf(contextId), { maxMessages: 50, ...query }),
+      getAll: (contextId) => readMessages(store, keyOf(contextId), { maxMessages: Number.MAX_SAFE_INTEGER }),
+      count: async (contextId) => (await loadSession(store, keyOf(contextId))).window.messages,
+      compact: (contextId, options) => agentOf(contextId).compact(options),
+      clear: async (contextId) => void (await clearContext(store, keyOf(contextId))),
+    },
+    artifactStore: artifactStore(agentOf),
+    stateStore: stateStore(store, owner, agentOf),
+  }
+}
+
+function artifactStore(agentOf: (contextId: string) => Agent): ArtifactStore {
+  return {
+    save: (contextId, artifactId, content) => {
+      const { artifacts } = agentOf(contextId)
+      const isFile = typeof content === 'string' || content instanceof Uint8Array
+      return isFile ? artifacts.writeFile(artifactId, content) : artifacts.writeData(artifactId, content)
+    },
+    get: async (contextId, artifactId) => {
+      try {
+        return (await agentOf(contextId).artifacts.read(artifactId)).content
+      } catch (error) {
+        if (HoldfastError.is(error, 'not-found')) return undefined
+        throw error
+      }
+    },
+    list: (contextId) => agentOf(contextId).getArtifacts(),
+    delete: async (contextId, artifactId) => void (await agentOf(contextId).artifacts.delete(artifactId)),
+  }
+}
+
+function stateStore(store: Store, owner: Owner, agentOf: (contextId: string) => Agent): StateStore {
+  const load = async (contextId: string): Promise<AgentMetadata | undefined> => {
+    const session = await loadSession(store, { ...owner, contextId })
+    if (session.seq === 0) return undefined
+    return {
+      contextId,
+      createdAt: new Date(session.createdAt).toISOString(),
+      lastActivity: new Date(session.at).toISOString(),
+      turnCount: session.turn,
+      status: session.open !== undefined ? 'busy' : session.parked === undefined ? 'ready' : 'waiting',
+      metadata: session.metadata ?? {},
+    }
+  }
+  return {
+    load,
+    save: (contextId, { metadata }) => agentOf(contextId).saveState(metadata),
+    list: async () => {
+      const all: AgentMetadata[] = []
+      for (let cursor: string | undefined; ; ) {
+        const page = await store.list({ owner, ...(cursor === undefined ? {} : { cursor }) })
+        for (const { key } of page.heads) {
+          const state = await load(key.contextId)
+          if (state !== undefined) all.push(state)
+        }
+        cursor = page.next
+        if (cursor === undefined) return all
+      }
+    },
+    delete: async (contextId) => void (await store.erase({ ...owner, contextId })),
+  }
+}

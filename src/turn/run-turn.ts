@@ -1,0 +1,238 @@
+/**
+ * A turn for those who bring their own persistence. It yields entries before it acts on them: store them in the body of
+ * your loop, and what follows is backed by what you stored. Give the same entries back to go on after a crash.
+ */
+import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
+import { fold, HeldWindow, type Session } from '../journal/index.ts'
+import {
+  type ArtifactChange,
+  artifactInfo,
+  type ContextKey,
+  contextKey,
+  type DeltaEvent,
+  ENTRY_FORMAT,
+  type Entry,
+  type EntryType,
+  HoldfastError,
+  type JsonObject,
+  LOCAL_OWNER,
+  type NewEntry,
+  type OutcomeReason,
+  type Principal,
+  type UserContent,
+} from '../protocol/index.ts'
+import { type ArtifactPort, artifacts, type Credentials } from '../tool/index.ts'
+import { defineTurn, type TurnConfig } from './define-turn.ts'
+import { playTurn } from './loop.ts'
+import type { TurnScope } from './scope.ts'
+
+export interface RunTurnOptions extends TurnConfig {
+  /** What was yielded before, oldest first: the conversation so far. */
+  readonly entries?: readonly Entry[]
+  /** Null goes on with an open turn, or where the last one stopped. */
+  readonly message: UserContent | null
+  readonly contextId?: string
+  readonly principal?: Principal
+  readonly credentials?: Credentials
+  readonly metadata?: JsonObject
+  readonly maxMessages?: number
+  /** Where the bytes of binary artifacts go. */
+  readonly blobs?: BlobPort
+  readonly signal?: AbortSignal
+  readonly onDelta?: (event: DeltaEvent) => void
+  readonly clock?: Clock
+  readonly timer?: Timer
+  readonly ids?: Ids
+}
+
+export interface BlobPort {
+  put(bytes: Uint8Array): Promise<string>
+  get(hash: string): Promise<Uint8Array | undefined>
+}
+
+export interface RunTurnResult {
+  readonly outcome: OutcomeReason | undefined
+  readonly session: Session
+}
+
+/**
+ * @example
+ * for await (const entries of runTurn({ model, tools, message: 'Hello', entries: stored })) await save(entries)
+ */
+export async function* runTurn(options: RunTurnOptions): AsyncGenerator<readonly Entry[], RunTurnResult> {
+  const journal = await Journal.open(options)
+  const opening = journal.receive(options.message)
+  if (opening.length > 0) yield opening
+  const play = playTurn(journal.scope())
+  for (;;) {
+    const { value, done } = await play.next()
+    if (done) return { outcome: journal.session.outcome, session: journal.session }
+    const entries = [...journal.takeRecorded(), ...journal.append(value.entries)]
+    if (entries.length > 0) yield entries
+  }
+}
+
+class Journal {
+  readonly #options: RunTurnOptions
+  readonly #key: ContextKey
+  readonly #window: HeldWindow
+  readonly #clock: Clock
+  readonly #changes: Entry[] = []
+  #inbox: Entry[] = []
+  #recorded: Entry[] = []
+  session: Session
+
+  private constructor(
+    options: RunTurnOptions,
+    held: { key: ContextKey; window: HeldWindow; session: Session },
+  ) {
+    this.#options = options
+    this.#key = held.key
+    this.#window = held.window
+    this.#clock = options.clock ?? systemClock
+    this.session = held.session
+    const { entries = [] } = options
+    const taken = new Set(entries.flatMap(({ takes = [] }) => takes))
+    this.#inbox = entries.filter(({ key, seq }) => key !== undefined && !taken.has(seq))
+    this.#changes = entries.filter(({ type }) => type === 'artifact')
+  }
+
+  static async open(options: RunTurnOptions): Promise<Journal> {
+    const { entries = [], contextId = 'turn', principal = LOCAL_OWNER, maxMessages = 100 } = options
+    const key = contextKey({ tenant: principal.tenant, actor: principal.actor, contextId })
+    const session = fold(entries)
+    const window = await HeldWindow.over(entries, key, { session, maxMessages })
+    return new Journal(options, { key, window, session })
+  }
+
+  /** What is said to the turn, as an inbox entry. */
+  receive(message: UserContent | null): readonly Entry[] {
+    if (message === null) return []
+    if (this.session.open !== undefined) throw stillOpenTurn()
+    const { principal, metadata, ids = systemIds } = this.#options
+    const data = {
+      message,
+      ...(principal === undefined ? {} : { principal }),
+      ...(metadata === undefined ? {} : { metadata }),
+    }
+    const entry = this.#stamp({ type: 'input', turn: 0, data }, { key: ids.next('input') })
+    this.#inbox.push(entry)
+    return [entry]
+  }
+
+  append(entries: readonly NewEntry[]): readonly Entry[] {
+    return entries.map((entry) => {
+      const takes = entry.takes?.map((key) => this.#inbox.find((other) => other.key === key)?.seq ?? 0)
+      this.#inbox = this.#inbox.filter(({ key }) => key === undefined || !entry.takes?.includes(key))
+      return this.#stamp(entry, takes === undefined ? {} : { takes })
+    })
+  }
+
+  takeRecorded(): readonly Entry[] {
+    const recorded = this.#recorded
+    this.#recorded = []
+    return recorded
+  }
+
+  scope(): TurnScope {
+    const {
+      credentials,
+      signal = new AbortController().signal,
+      principal = LOCAL_OWNER,
+      metadata,
+    } = this.#options
+    const { timer = systemTimer, ids = systemIds, onDelta, message } = this.#options
+    const self = this
+    const made = artifacts(this.#artifactPort())
+    return {
+      key: this.#key,
+      definition: defineTurn(this.#options),
+      clock: this.#clock,
+      timer,
+      ids,
+      view: {
+        get session() {
+          return self.session
+        },
+        get inbox() {
+          return self.#inbox
+        },
+        messages: () => this.#window.messages(this.session),
+        window: () => this.#window.entries(this.session),
+        request: async (seq) => {
+          const entry = [...(this.#options.entries ?? []), ...this.#window.held].find(
+            (other) => other.seq === seq,
+          )
+          return entry?.type === 'request.start' ? (entry as Entry & { data: never }).data : undefined
+        },
+      },
+      ...(message === null
+        ? { continuing: { principal, ...(metadata === undefined ? {} : { metadata }) } }
+        : {}),
+      signal,
+      stop: signal,
+      mayAct: async () => {},
+      emit: (type, data) => onDelta?.({ type, turn: this.session.turn, data } as DeltaEvent),
+      credentials: async () => credentials,
+      artifacts: (callId) => made.by({ callId }),
+      late: () => {},
+    }
+  }
+
+  #artifactPort(): ArtifactPort {
+    const { blobs = NO_BLOBS } = this.#options
+    const changes = () => this.#changes.map(({ data }) => data as ArtifactChange)
+    return {
+      find: async (id) =>
+        changes()
+          .filter(({ artifactId }) => artifactId === id)
+          .map(artifactInfo)
+          .at(-1),
+      list: async () => [
+        ...new Map(changes().map((change) => [change.artifactId, artifactInfo(change)])).values(),
+      ],
+      chunks: async (id, version) =>
+        changes().filter(
+          (change) => change.artifactId === id && change.version === version && change.chunk !== undefined,
+        ),
+      record: async (data) => {
+        const entry = this.#stamp({ type: 'artifact', turn: this.session.turn, data }, {})
+        this.#changes.push(entry)
+        this.#recorded.push(entry)
+      },
+      putBlob: (bytes) => blobs.put(bytes),
+      getBlob: (hash) => blobs.get(hash),
+    }
+  }
+
+  #stamp({ type, turn, data }: NewEntry, more: Partial<Entry>): Entry {
+    const at = Math.max(this.#clock.now(), this.session.at)
+    const entry = {
+      seq: this.session.seq + 1,
+      turn,
+      at,
+      type,
+      v: ENTRY_FORMAT[type as EntryType],
+      data,
+      ...more,
+    }
+    this.session = fold([entry], this.session)
+    this.#window.add([entry])
+    return entry
+  }
+}
+
+const NO_BLOBS: BlobPort = {
+  put: async () => {
+    throw new HoldfastError('invalid-option', {
+      message: 'Give runTurn `blobs` to keep binary artifacts in.',
+    })
+  },
+  get: async () => undefined,
+}
+
+function stillOpenTurn(): HoldfastError {
+  return new HoldfastError('busy', {
+    message: 'The entries end in an open turn. Run it to its end with `message: null` first.',
+  })
+}

@@ -1,0 +1,295 @@
+/** What the tests of turns share: an agent on a bench, its tools, and a turn told in short lines. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect } from 'vitest'
+import { z } from 'zod'
+import { Agent } from '../../src/agent/agent.ts'
+import type { AgentConfig } from '../../src/agent/config.ts'
+import type { Turn } from '../../src/agent/turn.ts'
+import { readWindow, transcript } from '../../src/journal/index.ts'
+import {
+  type Entry,
+  type EntryData,
+  type EntryEvent,
+  isDelta,
+  type Json,
+  LOCAL_OWNER,
+  type Message,
+  type TurnEvent,
+} from '../../src/protocol/index.ts'
+import type { Store } from '../../src/store/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { CountingIds } from '../../src/testing/counting-ids.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { ScriptedModel, type ScriptedStep } from '../../src/testing/scripted-model.ts'
+import { ask, defineTool, type Tool, type ToolContext, type ToolDefinition } from '../../src/tool/index.ts'
+
+export const KEY = { ...LOCAL_OWNER, contextId: 'talk' }
+
+export interface Bench {
+  readonly agent: Agent
+  readonly model: ScriptedModel
+  readonly store: Store
+  readonly clock: ManualClock
+  readonly ids: CountingIds
+  /** Another agent on the same conversation, or on the same file after it was closed and opened again. */
+  readonly another: (config?: Partial<AgentConfig>) => Agent
+}
+
+export interface BenchOptions extends Partial<AgentConfig> {
+  readonly script?: readonly ScriptedStep[] | ((...given: never[]) => ScriptedStep)
+  /** Real time instead of a clock that is moved by hand. */
+  readonly realTime?: boolean
+}
+
+const closing: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+/** Everything an agent needs, with time and ids that the test decides. */
+export function bench({ script = [], realTime, ...config }: BenchOptions = {}): Bench {
+  const clock = new ManualClock(1000)
+  const ids = new CountingIds()
+  const model = new ScriptedModel(script as readonly ScriptedStep[], { timer: clock })
+  const time = realTime ? {} : { clock, timer: clock }
+  const store = config.store ?? memoryStore(realTime ? {} : { clock })
+  const another = (different: Partial<AgentConfig> = {}) =>
+    new Agent({ contextId: 'talk', model, ids, store, ...time, ...config, ...different })
+  return { agent: another(), model, store, clock, ids, another }
+}
+
+/** Where a SQLite file may lie. It goes away after the test. */
+export function sqlitePath(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-turn-'))
+  closing.push(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'store.db')
+}
+
+export function openSqlite(path: string = sqlitePath(), clock?: ManualClock): Store {
+  const store = sqliteStore(path, clock === undefined ? {} : { clock })
+  closing.push(() => store.close())
+  return store
+}
+
+/** For `describe.each`: the same sequences on every store. */
+export const STORES: readonly (readonly [string, () => Store])[] = [
+  ['memory', () => memoryStore({ clock: new ManualClock(1000) })],
+  ['sqlite', () => openSqlite(sqlitePath(), new ManualClock(1000))],
+]
+
+/** A tool that takes `{ n }` and answers with what `run` makes of it; `ran` are the calls that it saw. */
+export interface Probe extends Tool {
+  readonly ran: string[]
+}
+
+type Run = (input: { n?: number | undefined }, context: ToolContext) => unknown
+type Different = Partial<Omit<ToolDefinition<typeof INPUT, unknown>, 'name' | 'run'>>
+
+const INPUT = z.object({ n: z.number().optional() })
+
+export function probe(name: string, run: Run = ({ n }) => ({ n: n ?? 0 }), different: Different = {}): Probe {
+  const ran: string[] = []
+  const tool = defineTool({
+    name,
+    description: `does ${name}`,
+    input: INPUT,
+    ...different,
+    run: (input, context) => {
+      ran.push(context.callId)
+      return run(input, context)
+    },
+  })
+  return { ...tool, ran }
+}
+
+/** Asks these questions, one after the other or together, and answers with what it was told. */
+export function asking(name: string, ...rounds: Parameters<typeof ask>[0][]): Probe {
+  return probe(name, (_, { answers }) => {
+    const next = rounds.find((round) =>
+      [round].flat().some((one) => answers[(one as { name?: string }).name ?? 'answer'] === undefined),
+    )
+    return next === undefined ? { told: answers } : ask(next)
+  })
+}
+
+export function calls(...tools: (string | readonly [string, Record<string, Json> | string])[]): ScriptedStep {
+  return {
+    calls: tools.map((tool) => (typeof tool === 'string' ? { tool } : { tool: tool[0], args: tool[1] })),
+  }
+}
+
+/** A promise to be settled by the test. */
+export function gate<T = void>(): PromiseWithResolvers<T> {
+  return Promise.withResolvers<T>()
+}
+
+/** Until it holds; a test that waits for what never comes fails by its own message. */
+export async function until(what: string, holds: () => unknown): Promise<void> {
+  for (let tries = 0; tries < 2000; tries++) {
+    if (await holds()) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  throw new Error(`It never came to pass: ${what}`)
+}
+
+/** Lets everything happen that needs no time. */
+export async function quiet(): Promise<void> {
+  for (let rounds = 0; rounds < 50; rounds++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** All events of a turn, each a line; deltas that follow each other as one. What every turn must keep is checked too. */
+export async function lines(turn: Turn): Promise<string[]> {
+  const told: string[] = []
+  const events: TurnEvent[] = []
+  for await (const event of merged(turn)) {
+    told.push(line(event))
+    events.push(event)
+  }
+  const outcome = await turn.outcome
+  const ends = events.filter(({ type }) => type === 'turn.end' || type === 'turn.refused')
+  expect(ends).toHaveLength(1)
+  const [end] = ends as [TurnEvent]
+  expect(outcome.reason).toBe(end.type === 'turn.end' ? end.data.outcome : 'failed')
+  return told
+}
+
+/** Without deltas: they come in pieces, and how many depends on who reads how fast. */
+export async function entryLines(turn: Turn): Promise<string[]> {
+  return (await lines(turn)).filter((text) => !text.startsWith('- '))
+}
+
+async function* merged(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
+  let held: TurnEvent | undefined
+  for await (const event of events) {
+    const joined = held === undefined ? undefined : joinedDelta(held, event)
+    if (held !== undefined && joined === undefined) yield held
+    held = joined ?? event
+  }
+  if (held !== undefined) yield held
+}
+
+function joinedDelta(a: TurnEvent, b: TurnEvent): TurnEvent | undefined {
+  if (a.type !== b.type || !('text' in a.data) || !('text' in b.data) || !isDelta(b)) return undefined
+  if (a.type === 'call.delta' && b.type === 'call.delta' && a.data.tool !== b.data.tool) return undefined
+  return { ...b, data: { ...b.data, text: a.data.text + b.data.text } } as TurnEvent
+}
+
+/** `-` before what is never stored, `~` before what is not stored yet, else its position. */
+export function line(event: TurnEvent): string {
+  if (isDelta(event)) return `- ${event.type} ${deltaWords(event)}`
+  const words = [event.seq ?? '~', event.type, ...wordsOf(event)]
+  if (event.takes !== undefined) words.push('takes', event.takes.join(','))
+  return words.filter((word) => word !== '').join(' ')
+}
+
+export function entryLine(entry: Entry): string {
+  return line(entry as unknown as EntryEvent)
+}
+
+/** What is durable, each a line. */
+export async function journal(store: Store, key: typeof KEY = KEY): Promise<string[]> {
+  return (await store.read(key)).map(entryLine)
+}
+
+function deltaWords({ type, data }: Extract<TurnEvent, { seq?: never }>): string {
+  if (type === 'tool.progress') return `${data.callId} ${JSON.stringify(data.progress)}`
+  if (type === 'turn.refused') return data.code
+  return JSON.stringify(data.text)
+}
+
+function wordsOf({ type, data }: EntryEvent): (string | number)[] {
+  switch (type) {
+    case 'input':
+      return [JSON.stringify(data.message), data.steer ? 'steer' : '']
+    case 'answer':
+      return [data.requestId, JSON.stringify(data.value)]
+    case 'cancel':
+      return [data.turn, data.reason ?? '']
+    case 'claim':
+      return [data.epoch]
+    case 'release':
+      return [data.reason]
+    case 'model.start':
+      return [data.iteration, data.model === 'scripted/model' ? '' : data.model, attempt(data)]
+    case 'model.end':
+      return replyWords(data)
+    case 'tool.start':
+      return [data.callId, data.tool]
+    case 'tool.end':
+    case 'tool.late':
+    case 'late-result':
+      return [data.callId, data.status]
+    case 'request.start':
+      return [data.requestId, data.kind]
+    case 'request.end':
+      return [data.requestId, data.how, data.value === undefined ? '' : JSON.stringify(data.value)]
+    case 'turn.end':
+      return [data.outcome, data.limit ?? '']
+    case 'take':
+      return [data.as]
+    case 'warning':
+      return [data.code]
+    case 'artifact':
+      return [data.artifactId, data.op]
+    case 'compact':
+      return [data.upTo, 'kept', data.kept]
+    default:
+      return []
+  }
+}
+
+function attempt({ attempt: number }: EntryData['model.start']): string {
+  return number === undefined ? '' : `attempt ${number}`
+}
+
+function replyWords({ content, finish, error }: EntryData['model.end']): string[] {
+  const parts = content.map((part) =>
+    part.type === 'tool-call' ? `${part.callId}:${part.tool}` : JSON.stringify(part.text),
+  )
+  if (error !== undefined) return [...parts, finish, String(error['kind']), String(error['next'])]
+  return finish === 'stop' || finish === 'tool-calls' ? parts : [...parts, finish]
+}
+
+/** The whole conversation as messages, in short lines. Every call must be answered right after it (R9). */
+export async function said(store: Store, key: typeof KEY = KEY): Promise<string[]> {
+  const messages = transcript(await store.read(key))
+  expectLegal(messages)
+  return messages.map(messageLine)
+}
+
+export function messageLine(message: Message): string {
+  if (message.role === 'user') return `user ${JSON.stringify(message.content)}`
+  if (message.role === 'tool')
+    return `tool ${message.content.map(({ callId, status }) => `${callId}:${status}`).join(' ')}`
+  return ['assistant', ...replyWords({ content: message.content, finish: 'stop' })].join(' ')
+}
+
+export function expectLegal(messages: readonly Message[]): void {
+  messages.forEach((message, index) => {
+    if (message.role === 'tool') expect(messages[index - 1]?.role).toBe('assistant')
+    if (message.role !== 'assistant') return
+    const asked = message.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []))
+    if (asked.length === 0) return
+    const next = messages[index + 1]
+    expect(next?.role === 'tool' ? next.content.map(({ callId }) => callId) : []).toEqual(asked)
+  })
+}
+
+/** What a model was asked in one of its calls, in short. */
+export function promptLines(model: ScriptedModel, call: number): string[] {
+  return (model.calls[call]?.prompt ?? []).map(({ role, content }) => {
+    if (typeof content === 'string') return `${role} ${JSON.stringify(content)}`
+    return `${role} ${content
+      .map((part) => {
+        const { type, text, toolName } = part as { type: string; text?: string; toolName?: string }
+        return type === 'text' ? JSON.stringify(text) : `${type}:${toolName ?? ''}`
+      })
+      .join(' ')}`
+  })
+}
+
+export { readWindow }
