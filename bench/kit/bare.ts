@@ -26,14 +26,16 @@ export class BareLog {
     const turn = talk.turn + 1
     const { input, commits } = scriptOf(turn)
     const claim = { type: 'claim', turn: 0, data: { epoch: turn, ...CLAIM, attempt: 1 } }
-    for (const [index, entries] of commits.entries()) {
-      this.#begin.run()
-      for (const entry of index === 0 ? [input, claim, ...entries] : entries) {
-        this.#insert.run(talk.key.contextId, ++talk.seq, JSON.stringify(entry))
-      }
-      this.#commit.run()
-    }
+    for (const [index, entries] of commits.entries())
+      this.write(talk, index === 0 ? [input, claim, ...entries] : entries)
     talk.turn = turn
+  }
+
+  /** One commit. */
+  write(talk: Talk, entries: readonly object[]): void {
+    this.#begin.run()
+    for (const entry of entries) this.#insert.run(talk.key.contextId, ++talk.seq, JSON.stringify(entry))
+    this.#commit.run()
   }
 
   close(): void {

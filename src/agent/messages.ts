@@ -104,8 +104,7 @@ export function newest(messages: readonly Message[], query: MessageQuery): reado
   for (const round of roundsOf(messages).toReversed()) {
     tokens += estimateTokens(round)
     count += round.reduce((sum, message) => sum + (message.role === 'tool' ? message.content.length : 1), 0)
-    if (start < messages.length && (tokens > maxTokens || count > maxMessages)) break
-    if (tokens > maxTokens && maxTokens < Number.POSITIVE_INFINITY) break
+    if (tokens > maxTokens || (count > maxMessages && start < messages.length)) break
     start -= round.length
   }
   return messages.slice(start)

@@ -50,6 +50,21 @@ const startOf = (callId: string): Part => [
 const endOf = (callId: string): Part => ['tool.end', { callId, status: 'ok', output: 'seen' }]
 const endWith = (outcome: OutcomeReason): Part => ['turn.end', { outcome, usage, durationMs: 3 }]
 const end: Part = endWith('stop')
+const artifact: Part = [
+  'artifact',
+  {
+    artifactId: 'f',
+    kind: 'file',
+    op: 'write',
+    version: 1,
+    chunk: 1,
+    content: 'hi',
+    bytes: 2,
+    chunks: 1,
+    totalBytes: 2,
+    complete: false,
+  },
+]
 const fork: Part = [
   'fork',
   {
@@ -116,7 +131,7 @@ describe('a session', () => {
     cases(
       ['release', { reason: 'pause' }],
       ['warning', { code: 'w', message: 'odd' }],
-      ['tool.late', { callId: 'a', status: 'ok', output: 1 }],
+      artifact,
       ['take', { as: 'nothing' }, { takes: [1] }],
       ['base', { upTo: 2, kept: 0, position: {} as never, session: {} }],
     ),
@@ -142,6 +157,8 @@ describe('ownership', () => {
       ['note', { text: 't', from: 'f' }],
       ['phase', { name: 'p' }],
       ['tool.late', { callId: 'a', status: 'ok', output: 1 }],
+      artifact,
+      ['state', { metadata: {} }],
       ['base', { upTo: 1, kept: 0, position: {} as never, session: {} }],
     ),
   )('leads nowhere with $type (R7)', ({ part }) => {
@@ -169,9 +186,15 @@ describe('ownership', () => {
     expect(foldOf(claim, part).claims).toBe(0)
   })
 
-  it('ends the model call of the owner before', () => {
-    expect(openAfter(thinking)?.thinking).toBe(true)
-    expect(openAfter(thinking, claim)?.thinking).toBe(false)
+  it('ends the model call of the owner before, which is made again and counts once', () => {
+    const second: Part = ['model.start', { model: 'm', iteration: 2 }]
+    expect(openAfter(thinking)).toMatchObject({ thinking: true, iteration: 1 })
+    expect(openAfter(thinking, claim)).toMatchObject({ thinking: false, iteration: 0 })
+    expect(openAfter(thinking, claim, claim)).toMatchObject({ thinking: false, iteration: 0 })
+    expect(openAfter(thinking, claim, thinking)).toMatchObject({ thinking: true, iteration: 1 })
+    expect(openAfter(thinking, asking, claim)).toMatchObject({ thinking: false, iteration: 1 })
+    expect(openAfter(thinking, asking, second, claim)).toMatchObject({ thinking: false, iteration: 1 })
+    expect(foldOf(input, claim, start, thinking, claim, thinking).totals.modelCalls).toBe(2)
   })
 })
 
@@ -194,6 +217,7 @@ describe('a turn', () => {
         requests: [],
         usage: noUsage,
         toolCalls: 0,
+        failures: 0,
       },
       window: { from: 1, messages: 1 },
       totals: { turns: 1, messages: 1, modelCalls: 0, toolCalls: 0, usage: noUsage },
@@ -281,8 +305,8 @@ describe('requests', () => {
 
   it('stay open until they are closed, however that is', () => {
     expect(openAfter(ask, other)?.requests).toEqual([
-      { requestId: 'r', kind: 'approval', callId: 'a', expiresAt: 9 },
-      { requestId: 's', kind: 'question' },
+      { requestId: 'r', seq: 4, kind: 'approval', callId: 'a', expiresAt: 9 },
+      { requestId: 's', seq: 5, kind: 'question' },
     ])
     for (const how of ['answered', 'expired', 'cancelled'] as const)
       expect(openAfter(ask, other, ['request.end', { requestId: 'r', how }])?.requests).toHaveLength(1)
@@ -298,7 +322,7 @@ describe('what a turn waits for', () => {
   const untilNow: readonly Part[] = [input, claim, start, thinking, asking, startOf('a'), ask]
   const wait = endWith('input-required')
   const next: Part = ['turn.start', { principal }, { turn: 2 }]
-  const parked: Session['parked'] = {
+  const parked: NonNullable<Session['parked']> = {
     calls: [
       {
         callId: 'a',
@@ -310,7 +334,7 @@ describe('what a turn waits for', () => {
       },
       { callId: 'b', tool: 'look', state: 'requested', args: { at: 2 } },
     ],
-    requests: [{ requestId: 'r', kind: 'approval', callId: 'b' }],
+    requests: [{ requestId: 'r', seq: 7, kind: 'approval', callId: 'b' }],
   }
 
   it.each(['input-required', 'auth-required'] as const)('is parked when it ends with %s', (outcome) => {
@@ -333,7 +357,11 @@ describe('what a turn waits for', () => {
   )
 
   it('may be a request alone, the rest of a round, or nothing', () => {
-    expect(foldOf(input, claim, start, ask, wait).parked).toEqual({ calls: [], requests: parked.requests })
+    const [request] = parked.requests
+    expect(foldOf(input, claim, start, ask, wait).parked).toEqual({
+      calls: [],
+      requests: [{ ...request, seq: 4 }],
+    })
     expect(foldOf(input, claim, start, thinking, asking, endOf('a'), wait).parked).toMatchObject({
       calls: [{ state: 'settled' }, { state: 'requested' }],
       requests: [],
@@ -350,6 +378,9 @@ describe('what a turn waits for', () => {
       claim,
       ['compact', { upTo: 3, kept: 1, summary: 's' }],
       ['warning', { code: 'w', message: 'm' }],
+      ['state', { metadata: { title: 't' } }],
+      artifact,
+      ['tool.late', { callId: 'z', status: 'ok', output: 1 }],
       ['base', { upTo: 2, kept: 0, position: {} as never, session: {} }],
       ['release', { reason: 'r' }],
     ]
@@ -370,6 +401,7 @@ describe('what a turn waits for', () => {
       ...parked,
       usage: noUsage,
       toolCalls: 0,
+      failures: 0,
     })
   })
 
@@ -429,9 +461,12 @@ describe('the window', () => {
       endOf('a'),
       endOf('b'),
       ['note', { text: 't', from: 'f' }],
+      ['tool.late', { callId: 'a', status: 'ok', output: 1 }],
+      artifact,
+      ['state', { metadata: {} }],
     ]
-    expect(foldOf(...parts)).toMatchObject({ window: { from: 1, messages: 5 }, totals: { messages: 5 } })
-    expect(journal(...parts).map(messageCount)).toEqual([0, 0, 1, 0, 1, 1, 1, 1])
+    expect(foldOf(...parts)).toMatchObject({ window: { from: 1, messages: 6 }, totals: { messages: 6 } })
+    expect(journal(...parts).map(messageCount)).toEqual([0, 0, 1, 0, 1, 1, 1, 1, 1, 0, 0])
   })
 
   it('counts every input that is taken as a message, and none that is not', () => {

@@ -1,6 +1,6 @@
 /** The transcript, case by case (R9). */
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { AssistantPart, Entry, JsonObject, Message, SettledStatus } from '../protocol/index.ts'
+import type { AssistantPart, Entry, Json, JsonObject, Message, SettledStatus } from '../protocol/index.ts'
 import { transcript } from './transcript.ts'
 
 let seq = 0
@@ -77,11 +77,30 @@ describe('what is said', () => {
     ])
   })
 
+  it('tells which model said it, if that is known', () => {
+    const said = entry('model.end', { content: [text('Yes.')], finish: 'stop', model: 'test/one' })
+    const asked = entry('model.end', { content: [call('a')], finish: 'tools', model: 'test/two' })
+    expect(transcript([said, asked, settled('a'), reply(text('No.'))])).toEqual([
+      { role: 'assistant', content: [text('Yes.')], model: 'test/one' },
+      { role: 'assistant', content: [call('a')], model: 'test/two' },
+      results(['a', 'ok', 'a']),
+      assistant(text('No.')),
+    ])
+  })
+
+  it('keeps a call whose arguments cannot be used as the model wrote it', () => {
+    const broken: AssistantPart = { ...call('a'), args: '{"at": ', malformed: 'it ends too early' } as never
+    expect(transcript([reply(broken), settled('a', 'rejected', 'No JSON.')])).toEqual([
+      assistant(broken),
+      results(['a', 'rejected', 'No JSON.']),
+    ])
+  })
+
   it('has no place for an empty reply', () => {
     expect(transcript([reply(), reply(text('Yes.'))])).toEqual([assistant(text('Yes.'))])
   })
 
-  it('is not moved by phases, warnings, claims, requests and late results', () => {
+  it('is not moved by phases, warnings, claims, requests, artifacts and states', () => {
     const quiet = [
       'phase',
       'warning',
@@ -89,7 +108,9 @@ describe('what is said', () => {
       'release',
       'request.start',
       'request.end',
-      'tool.late',
+      'artifact',
+      'state',
+      'late-result',
       'model.start',
       'base',
     ]
@@ -204,6 +225,71 @@ describe('a round', () => {
       assistant(call('a'), call('b')),
       results(['a', 'unknown', 'first'], ['b', 'ok', 'b']),
     ])
+  })
+})
+
+describe('a late result', () => {
+  const late = (callId: string, status: SettledStatus, output: Json): Entry =>
+    entry('tool.late', { callId, status, output })
+  const told = (callId: string, said: string): Message =>
+    user(`[The call ${callId}, whose outcome was unknown, has come to an end ${said}]`)
+
+  it('is told as text of the user, and does not change the result that was given', () => {
+    expect(
+      transcript([reply(call('a')), settled('a', 'unknown', 'Who knows.'), late('a', 'ok', 'Done.')]),
+    ).toEqual([assistant(call('a')), results(['a', 'unknown', 'Who knows.']), told('a', '(ok): Done.')])
+  })
+
+  it('is JSON if it is no text', () => {
+    expect(transcript([late('a', 'error', { litres: [4] }), late('b', 'ok', null)])).toEqual([
+      told('a', '(error): {"litres":[4]}'),
+      told('b', '(ok): null'),
+    ])
+  })
+
+  it('comes after a round that is open, in the order in which it was said', () => {
+    expect(
+      transcript([reply(call('b')), note('1'), late('a', 'ok', 'Done.'), note('2'), settled('b')]),
+    ).toEqual([
+      assistant(call('b')),
+      results(['b', 'ok', 'b']),
+      user('1'),
+      told('a', '(ok): Done.'),
+      user('2'),
+    ])
+  })
+
+  it('is forgotten and kept by cuts like all that is said', () => {
+    const [one, two] = [late('a', 'ok', '1'), late('b', 'ok', '2')]
+    expect(transcript([one, two, compacted(one, 'Sum.')])).toEqual([user('Sum.'), told('b', '(ok): 2')])
+    expect(transcript([one, two, entry('clear', {})])).toEqual([])
+  })
+})
+
+describe('a call that is started again after it asked', () => {
+  const asking = (callId: string): Entry => entry('request.start', { requestId: 'r', kind: 'k', callId })
+  const told = (): Entry => entry('request.end', { requestId: 'r', how: 'answered', value: true })
+
+  it('has one result', () => {
+    expect(
+      transcript([
+        reply(call('a'), call('b')),
+        begun('a'),
+        asking('a'),
+        settled('b'),
+        told(),
+        begun('a'),
+        settled('a'),
+      ]),
+    ).toEqual([assistant(call('a'), call('b')), results(['a', 'ok', 'a'], ['b', 'ok', 'b'])])
+  })
+
+  it('is of unknown outcome if nobody settles it, whether or not it was started again', () => {
+    const unknown = [assistant(call('a')), results(['a', 'unknown', 'Started; its outcome is unknown.'])]
+    expect(transcript([reply(call('a')), begun('a'), asking('a'), ended()])).toEqual(unknown)
+    expect(transcript([reply(call('a')), begun('a'), asking('a'), told(), begun('a'), ended()])).toEqual(
+      unknown,
+    )
   })
 })
 

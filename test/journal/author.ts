@@ -378,8 +378,11 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     const { calls } = author.branch.ledger
     const callId = calls.find(({ state }) => state === 'started')?.callId
     const n = author.next()
-    const what = { artifactId: `artifact-${n % 3}`, kind: 'file', op: 'write', version: n, chunk: 1 }
-    const data = { ...what, content: author.text('artifact'), bytes: 12, ...(callId ? { callId } : {}) }
+    const data = {
+      ...{ artifactId: `artifact-${n % 3}`, kind: 'file', op: 'write', version: n, chunk: 1 },
+      ...{ content: author.text('artifact'), bytes: 12, chunks: 1, totalBytes: 12, complete: n % 2 === 0 },
+      ...(callId === undefined ? {} : { callId }),
+    }
     await author.drive(author.entry('artifact', data))
   },
   async remember(author) {

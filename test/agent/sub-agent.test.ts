@@ -1,0 +1,211 @@
+/** An agent as a tool: a journal of its own, events under the caller's, questions through the caller (R17). */
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { Agent, type AgentConfig, agentTool, type Turn } from '../../src/agent/index.ts'
+import type { TurnEvent } from '../../src/protocol/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { CountingIds, ManualClock, ScriptedModel } from '../../src/testing/index.ts'
+import { ask, defineTool } from '../../src/tool/index.ts'
+
+const key = { tenant: 'local', actor: 'local', contextId: 'c' }
+
+function callOf(tool: string, args: object): { calls: { tool: string; args: object }[] } {
+  return { calls: [{ tool, args }] }
+}
+
+function caller(
+  child: AgentConfig['model'],
+  more: Partial<AgentConfig> = {},
+  tools: AgentConfig['tools'] = [],
+) {
+  const store = memoryStore()
+  const helper = agentTool({
+    name: 'helper',
+    description: 'Helps',
+    agent: {
+      ...(child === undefined ? {} : { model: child }),
+      tools,
+      ...(more.limits === undefined ? {} : {}),
+    },
+  })
+  const config = { contextId: 'c', store, tools: [helper], ids: new CountingIds(), ...more }
+  return { store, config }
+}
+
+async function linesOf(turn: Turn): Promise<string[]> {
+  const lines: string[] = []
+  for await (const event of turn) if (!event.type.endsWith('.delta')) lines.push(lineOf(event))
+  return lines
+}
+
+function lineOf({ type, path, ...rest }: TurnEvent): string {
+  const seq = 'seq' in rest ? `${rest.seq} ` : ''
+  return `${path === undefined ? '' : `${path.join('/')}: `}${seq}${type}`
+}
+
+describe('a sub-agent', () => {
+  it('works in a journal below its caller’s, and its events come out under the call', async () => {
+    const child = new ScriptedModel(['42 it is.'])
+    const parent = new ScriptedModel([callOf('helper', { message: 'How much?' }), 'It says 42.'])
+    const { store, config } = caller(child)
+    const agent = new Agent({ ...config, model: parent })
+    const turn = agent.executeTurn('Ask the helper')
+    expect(await linesOf(turn)).toEqual([
+      '1 input',
+      '2 claim',
+      '3 turn.start',
+      '4 model.start',
+      '5 model.end',
+      '6 tool.start',
+      'call_1: 1 input',
+      'call_1: 2 claim',
+      'call_1: 3 turn.start',
+      'call_1: 4 model.start',
+      'call_1: 5 model.end',
+      'call_1: 6 turn.end',
+      '7 tool.end',
+      '8 model.start',
+      '9 model.end',
+      '10 turn.end',
+    ])
+    expect(await turn.outcome).toMatchObject({ reason: 'stop', text: 'It says 42.' })
+    const entries = await store.read({ ...key, contextId: 'c/call_1' })
+    expect(entries.map(({ type }) => type)).toEqual([
+      'input',
+      'claim',
+      'turn.start',
+      'model.start',
+      'model.end',
+      'turn.end',
+    ])
+    expect(await store.head({ ...key, contextId: 'c/call_1' })).toMatchObject({
+      parent: { contextId: 'c', kind: 'child' },
+    })
+    child.done()
+    parent.done()
+  })
+
+  it('counts for its caller', async () => {
+    const usage = { inputTokens: 100, outputTokens: 10 }
+    const { config } = caller(new ScriptedModel([{ text: 'done', usage }]))
+    const model = new ScriptedModel([
+      { ...callOf('helper', { message: 'x' }), usage: { inputTokens: 1, outputTokens: 1 } },
+      { text: 'ok', usage: { inputTokens: 1, outputTokens: 1 } },
+    ])
+    const { usage: used } = await new Agent({ ...config, model }).executeTurn('go').outcome
+    expect(used).toMatchObject({ inputTokens: 102, outputTokens: 12 })
+  })
+
+  it('that fails is an error that the caller’s model can read, and what it used still counts', async () => {
+    const failing = new ScriptedModel([{ error: { status: 400, message: 'no such thing' } }])
+    const { store, config } = caller(failing)
+    const model = new ScriptedModel([callOf('helper', { message: 'x' }), 'It failed.'])
+    expect(await new Agent({ ...config, model }).executeTurn('go').outcome).toMatchObject({
+      text: 'It failed.',
+    })
+    const end = (await store.read(key)).find(({ type }) => type === 'tool.end')
+    expect(end?.data).toMatchObject({
+      status: 'error',
+      output: { error: expect.stringContaining('no such thing') },
+    })
+  })
+
+  it('asks through its caller, and the answer goes down to it', async () => {
+    const size = defineTool({
+      name: 'order',
+      description: 'Orders',
+      input: z.object({}),
+      run: (_, { answers }) =>
+        answers['answer'] === undefined
+          ? ask({ kind: 'choice', prompt: 'Which size?', options: ['S', 'M'] })
+          : `ordered ${String(answers['answer'])}`,
+    })
+    const child = new ScriptedModel([callOf('order', {}), 'Ordered M.'])
+    const { config, store } = caller(child, {}, [size])
+    const model = new ScriptedModel([callOf('helper', { message: 'order one' }), 'Done: M.'])
+    const agent = new Agent({ ...config, model })
+    const first = await agent.executeTurn('go').outcome
+    expect(first).toMatchObject({ reason: 'input-required', turn: 1 })
+    expect(first.requests).toMatchObject([
+      { kind: 'choice', prompt: 'Which size?', options: ['S', 'M'], callId: 'call_1' },
+    ])
+    const [request] = first.requests
+    const other = new Agent({ ...config, model })
+    const second = await other.answer({ [request?.requestId ?? '']: 'M' }).outcome
+    expect(second).toMatchObject({ reason: 'stop', turn: 2, text: 'Done: M.' })
+    const below = await store.read({ ...key, contextId: 'c/call_1' })
+    expect(below.filter(({ type }) => type === 'turn.end').map(({ data }) => data['outcome'])).toEqual([
+      'input-required',
+      'stop',
+    ])
+    child.done()
+    model.done()
+  })
+
+  it('gets what is left of its caller’s limits', async () => {
+    const loop = defineTool({
+      name: 'again',
+      description: 'Again',
+      input: z.object({}),
+      run: () => 'once more',
+    })
+    const child = ScriptedModel.forever(callOf('again', {}))
+    const { config } = caller(child, {}, [loop])
+    const model = new ScriptedModel([callOf('helper', { message: 'x' }), 'ok'])
+    const agent = new Agent({ ...config, model, limits: { toolCalls: 4 } })
+    const turn = agent.executeTurn('go')
+    const ends: unknown[] = []
+    for await (const event of turn) if (event.type === 'turn.end') ends.push([event.path, event.data.outcome])
+    expect(ends[0]).toEqual([['call_1'], 'limit'])
+  })
+
+  it('is cancelled with its caller', async () => {
+    const child = new ScriptedModel([{ stall: true }])
+    const { config, store } = caller(child)
+    const agent = new Agent({ ...config, model: new ScriptedModel([callOf('helper', { message: 'x' })]) })
+    const turn = agent.executeTurn('go')
+    for await (const event of turn)
+      if (event.path !== undefined && event.type === 'model.start') await turn.cancel()
+    expect(await turn.outcome).toMatchObject({ reason: 'cancelled' })
+    const below = await store.read({ ...key, contextId: 'c/call_1' })
+    expect(below.at(-1)?.data).toMatchObject({ outcome: 'cancelled' })
+  })
+
+  it('is erased with its caller', async () => {
+    const { config, store } = caller(new ScriptedModel(['ok']))
+    const agent = new Agent({
+      ...config,
+      model: new ScriptedModel([callOf('helper', { message: 'x' }), 'ok']),
+    })
+    await agent.executeTurn('go').outcome
+    expect(await store.erase(key)).toBe(2)
+    expect(await store.read({ ...key, contextId: 'c/call_1' })).toEqual([])
+  })
+
+  it('may have a sub-agent of its own', async () => {
+    const inner = agentTool({
+      name: 'inner',
+      description: 'In',
+      agent: { model: new ScriptedModel(['deep']) },
+    })
+    const outer = agentTool({
+      name: 'outer',
+      description: 'Out',
+      agent: {
+        model: new ScriptedModel([callOf('inner', { message: 'x' }), 'from the deep']),
+        tools: [inner],
+      },
+    })
+    const model = new ScriptedModel([callOf('outer', { message: 'x' }), 'ok'])
+    const agent = new Agent({
+      contextId: 'c',
+      model,
+      tools: [outer],
+      ids: new CountingIds(),
+      clock: new ManualClock(),
+    })
+    const paths = new Set<string>()
+    for await (const event of agent.executeTurn('go')) if (event.path) paths.add(event.path.join('/'))
+    expect([...paths]).toEqual(['call_1', 'call_1/call_2'])
+  })
+})
