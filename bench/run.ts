@@ -3,6 +3,8 @@
  * machine to machine and from minute to minute; ratios hold. `--guard` is the short version for CI.
  */
 import { parseArgs, styleText } from 'node:util'
+import { agent } from './case/agent.ts'
+import { agentLength } from './case/agent-length.ts'
 import { bytes } from './case/bytes.ts'
 import { fold } from './case/fold.ts'
 import { group } from './case/group.ts'
@@ -18,8 +20,20 @@ import { type Case, isWithin, type Lab, type Row } from './kit/result.ts'
 import { caseText } from './kit/table.ts'
 import { createWorkspace, describeMachine, machineText } from './kit/workspace.ts'
 
-const CASES: readonly Case[] = [turn, group, length, start, window, bytes, watch, fold, importing]
-const GUARDED: readonly Case[] = [turn, group, length, start, bytes]
+const CASES: readonly Case[] = [
+  turn,
+  group,
+  length,
+  start,
+  window,
+  bytes,
+  watch,
+  fold,
+  agent,
+  agentLength,
+  importing,
+]
+const GUARDED: readonly Case[] = [turn, group, length, start, bytes, agent, agentLength]
 
 const HELP = `Usage: npm run bench -- [options]
 
@@ -30,10 +44,10 @@ const HELP = `Usage: npm run bench -- [options]
   --help
 
 Cases:
-${CASES.map(({ name, title }) => `  ${name.padEnd(8)} ${title}`).join('\n')}
+${CASES.map(({ name, title }) => `  ${name.padEnd(12)} ${title}`).join('\n')}
 
 Examples:
-  npm run bench                               everything, about two minutes
+  npm run bench                               everything, about four minutes
   npm run bench -- --only turn --only group   two cases
   npm run bench -- --json > result.json       for a machine to read
   npm run bench -- --guard                    what CI runs

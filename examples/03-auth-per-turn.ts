@@ -40,7 +40,7 @@ for (const [actor, token] of [
 }
 
 const { error } = await agent.executeTurn('And for me?', { auth: { actor: 'eve' } }).outcome
-console.log(`eve: ${String(error?.['code'])}`)
+console.log('eve:', error?.code)
 
 const [result] = (await agent.getMessages()).flatMap((message) =>
   message.role === 'tool' ? message.content : [],

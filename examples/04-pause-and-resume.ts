@@ -36,7 +36,8 @@ await first.executeTurn('Hello').outcome
 const turn = first.executeTurn('Copy a.txt and b.txt')
 for await (const { type } of turn) if (type === 'tool.start') break // reading less stops nothing
 await first.pause() // waits for the call that is under way, then lets go
-console.log(`Paused. Copied so far: ${copied.join(', ')}. ${(await turnState(first)) ?? ''}`)
+const { heads } = await first.store.list({ owner: first.owner })
+console.log(`Copied so far: ${copied.join(', ')}. In the store: turn ${heads[0]?.turn}, ${heads[0]?.status}`)
 await first.shutdown()
 await first.store.close()
 
@@ -49,8 +50,3 @@ console.log(`Turn ${outcome?.turn}: ${outcome?.text} Copied: ${copied.join(', ')
 console.log(await second.input('Which ones?'), `Turn ${second.state.turnCount}.`)
 await second.shutdown()
 await second.store.close()
-
-async function turnState(agent: Agent): Promise<string> {
-  const { heads } = await agent.store.list({ owner: agent.owner })
-  return `The head says: turn ${heads[0]?.turn}, ${heads[0]?.status}`
-}

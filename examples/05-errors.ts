@@ -10,10 +10,10 @@ const broken = new ScriptedModel([{ error: { status: 401, message: 'Wrong key' }
 const agent = new Agent({ contextId: 'one', model: broken })
 
 const failed = await agent.executeTurn('Hello, I am Ada').outcome
-console.log(failed.status, '-', failed.error?.['code'], failed.error?.['kind'], failed.error?.['message'])
-console.log('the agent:', agent.state.status, '-', agent.state.error?.['message'])
+console.log(failed.status, '-', failed.error?.code, failed.error?.kind, failed.error?.message)
 
 // The message is in the journal. `null` goes on from there, as a new turn.
+console.log(`${(await agent.getMessages()).length} message kept; the agent is ${agent.state.status}`)
 const retried = await agent.executeTurn(null).outcome
 console.log(`turn ${retried.turn}: ${retried.text}`)
 
@@ -26,7 +26,7 @@ const turn = careful.executeTurn('Anybody?')
 for await (const event of turn) {
   if (event.type === 'model.start') console.log('  ask', event.data.model, event.data.attempt ?? 1)
   if (event.type === 'model.end' && event.data.error)
-    console.log('  ', event.data.error['kind'], '→', event.data.error['next'])
+    console.log('  ', event.data.error.kind, '→', event.data.error.next)
 }
 console.log((await turn.outcome).text)
 

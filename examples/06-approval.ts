@@ -32,14 +32,17 @@ const config: AgentConfig = { contextId: 'invoices', tools: [pay], model }
 
 const asking = new Agent({ ...config, store: sqliteStore('pay.db') })
 const asked = await asking.executeTurn('Pay the post and the bakery').outcome
-console.log(asked.status, asked.requests.map(({ prompt }) => prompt))
+console.log(
+  asked.status,
+  asked.requests.map(({ prompt }) => prompt),
+)
 await asking.shutdown()
 
 const answering = new Agent({ ...config, store: sqliteStore('pay.db') })
 const [request] = await answering.requests()
 const id = request?.requestId ?? ''
 const wrong = await answering.answer({ [id]: 'sure' }).outcome
-console.log('"sure":', wrong.error?.['code'])
+console.log('"sure":', wrong.error?.code)
 const paid = await answering.answer({ [id]: true }).outcome
 console.log(`turn ${paid.turn}: ${paid.text}`)
 
@@ -47,6 +50,8 @@ const again = await answering.executeTurn('And 5000 to the casino').outcome
 const no = { approved: false, reason: 'Not from this account' }
 const refused = await answering.answer({ [again.requests[0]?.requestId ?? '']: no }).outcome
 console.log(`turn ${refused.turn}: ${refused.text}`)
-const results = (await answering.getMessages()).flatMap(({ role, content }) => (role === 'tool' ? content : []))
+const results = (await answering.getMessages()).flatMap(({ role, content }) =>
+  role === 'tool' ? content : [],
+)
 console.log(results.map(({ status, output }) => `${status}: ${JSON.stringify(output)}`).join('\n'))
 await answering.shutdown()

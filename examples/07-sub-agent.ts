@@ -47,5 +47,5 @@ for await (const { type, path = [] } of turn)
 
 const { text, usage } = await turn.outcome
 console.log(`\n${text} (${usage.inputTokens + usage.outputTokens} tokens in all)`)
-const { heads } = await store.list({ owner: agent.owner })
-for (const { key, seq, turn: turns } of heads) console.log(key.contextId, `${seq} entries, ${turns} turn`)
+const { heads } = await store.list({ owner: agent.owner, parent: 'desk' })
+for (const { key, seq } of heads) console.log(`its own journal: ${key.contextId}, ${seq} entries`)

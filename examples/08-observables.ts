@@ -25,7 +25,12 @@ const whole = from(turn).pipe(
 console.log('whole:', await lastValueFrom(whole))
 
 // Late subscribers get every entry from the start, and no deltas of what is said already.
-const types = await lastValueFrom(from(turn).pipe(map(({ type }) => type), toArray()))
+const types = await lastValueFrom(
+  from(turn).pipe(
+    map(({ type }) => type),
+    toArray(),
+  ),
+)
 console.log('late:', types.join(' '))
 
 // Without RxJS: subscribe.
@@ -37,7 +42,7 @@ await new Promise<void>((resolve) => {
     complete: resolve,
   })
 })
-console.log((await failing.outcome).error?.['message'])
+console.log((await failing.outcome).error?.message)
 
 // Leaving ends nothing: the turn goes on for others, and for the journal.
 const last = agent.executeTurn(null)

@@ -14,14 +14,16 @@ import { ManualClock } from '../src/testing/index.ts'
 const VERSION = 1
 const FOLDER = 'test/fixtures'
 /**
- * An open round with people talking, the ends of two turns; a round that is parked, found by the next turn, and closed
- * when that ends; an open round where the fork begins, and the last entry.
+ * An open round with people talking, a model call that died, the end of a turn, late news, the end of the next; a round
+ * that is parked, found by the next turn, gone on with, and closed when that ends; an open round where the fork begins,
+ * and the last entry.
  */
-const POSITIONS = [16, 26, 41, 52, 56, 63, 71, 83]
+const POSITIONS = [16, 22, 28, 30, 44, 58, 62, 64, 69, 77, 89]
 const owner = { tenant: 'acme', actor: 'ada' }
 const garden: ContextKey = { ...owner, contextId: 'garden' }
 const branch: ContextKey = { ...owner, contextId: 'garden-fork' }
 const leaf: ContextKey = { ...owner, contextId: 'garden-fork-2' }
+const MODEL = 'test/gardener'
 const usage = { inputTokens: 120, outputTokens: 30, cachedTokens: 100, costUsd: 0.002 }
 
 /** Writes one conversation, an append at a time, a second apart. */
@@ -66,13 +68,14 @@ class Pen {
     await this.append({ epoch, entries: made })
   }
 
-  async begin(driver: string, takes: readonly string[]): Promise<void> {
+  async begin(driver: string, takes: readonly string[], more: JsonObject = {}): Promise<void> {
     await this.claim(driver)
     this.turn = ((await this.store.head(this.key))?.turn ?? 0) + 1
     const data = {
       principal: { ...owner, scopes: ['garden:write'] },
       limits: { iterations: 10 },
       metadata: { channel: 'cli' },
+      ...more,
     }
     await this.drive(['turn.start', data, { takes }])
   }
@@ -84,11 +87,11 @@ class Pen {
 }
 
 const thinking = (iteration: number, more: JsonObject = {}) =>
-  ['model.start', { model: 'test/gardener', iteration, ...more }] as const
+  ['model.start', { model: MODEL, iteration, ...more }] as const
 const saying = (text: string) =>
-  ['model.end', { content: [{ type: 'text', text }], finish: 'stop', usage }] as const
+  ['model.end', { content: [{ type: 'text', text }], finish: 'stop', model: MODEL, usage }] as const
 const asking = (...content: readonly JsonObject[]) =>
-  ['model.end', { content, finish: 'tool-calls', usage }] as const
+  ['model.end', { content, finish: 'tool-calls', model: MODEL, usage }] as const
 const call = (callId: string, tool: string, args: JsonObject) => ({
   type: 'tool-call',
   callId,
@@ -97,18 +100,39 @@ const call = (callId: string, tool: string, args: JsonObject) => ({
   args,
 })
 const starting = (callId: string, tool: string, args: JsonObject) =>
-  ['tool.start', { callId, tool, args, idempotencyKey: `key-${callId}`, replay: 'never' }] as const
+  [
+    'tool.start',
+    {
+      callId,
+      tool,
+      args,
+      idempotencyKey: `key-${callId}`,
+      argsKey: `${tool} ${JSON.stringify(args)}`,
+      replay: 'never',
+    },
+  ] as const
 const settling = (callId: string, status: string, output: JsonObject | string) =>
   ['tool.end', { callId, status, output }] as const
+/** Two changes of one artifact: its only chunk, and that there are no more. */
+const reporting = (callId: string, content: string) => {
+  const what = { artifactId: 'soil-report', kind: 'file', version: 1, name: 'soil.md', callId }
+  const after = { chunks: 1, totalBytes: content.length }
+  const first = { ...what, op: 'write', chunk: 1, content, bytes: content.length, mediaType: 'text/markdown' }
+  return [
+    ['artifact', { ...first, ...after, complete: false }],
+    ['artifact', { ...what, op: 'complete', chunk: 2, bytes: 0, ...after, complete: true }],
+  ] as const
+}
 
-/** A turn with an approval, steering, a crash, an unknown outcome and a model that fails once. */
+/** A turn with credentials, an approval, steering, two crashes, an unknown outcome and a model that fails once. */
 async function firstTurn(pen: Pen): Promise<void> {
   await pen.post('input', 'in-1', {
     message: 'Water bed 3, please.',
     principal: owner,
     metadata: { channel: 'cli' },
+    credentials: true,
   })
-  await pen.begin('driver-1', ['in-1'])
+  await pen.begin('driver-1', ['in-1'], { credentials: true })
   await pen.drive(['phase', { name: 'afterUserInput', changes: { greeting: true } }], thinking(1))
   const thought = { type: 'reasoning', text: 'Check the soil, then water.', provider: { signature: 'sig' } }
   const calls = [call('call-1', 'soil', { bed: 3 }), call('call-2', 'water', { bed: 3, litres: 5 })]
@@ -119,14 +143,16 @@ async function firstTurn(pen: Pen): Promise<void> {
       requestId: 'req-1',
       kind: 'approval',
       prompt: 'Water bed 3 with 5 litres?',
+      from: 'approval',
       callId: 'call-2',
       schema: { type: 'boolean' },
       options: [true, false],
+      about: { tool: 'water', args: { bed: 3, litres: 5 } },
       expiresAt: 1_767_312_000_000,
     },
   ])
   await pen.drive(['release', { reason: 'waiting for approval', wakeAt: 1_767_312_000_000, pause: true }])
-  await pen.post('answer', 'an-1', { requestId: 'req-1', value: true, principal: owner })
+  await pen.post('answer', 'an-1', { requestId: 'req-1', value: true, principal: owner, credentials: true })
   await pen.claim('driver-2')
   await pen.drive(
     ['request.end', { requestId: 'req-1', how: 'answered', value: true }, { takes: ['an-1'] }],
@@ -138,6 +164,7 @@ async function firstTurn(pen: Pen): Promise<void> {
       { type: 'text', text: 'Not too much.' },
       { type: 'file', mediaType: 'text/plain', name: 'plan.txt', data: 'YmVkIDM=' },
     ],
+    steer: true,
   })
   await pen.drive(
     ['take', { as: 'message' }, { takes: ['in-2'] }],
@@ -147,9 +174,15 @@ async function firstTurn(pen: Pen): Promise<void> {
     'tool.end',
     { callId: 'call-1', status: 'ok', output: { moisture: 0.2 }, display: 'The soil is dry.' },
   ])
+  await endOfFirstTurn(pen)
+}
+
+async function endOfFirstTurn(pen: Pen): Promise<void> {
   await pen.claim('driver-3')
   await pen.drive(settling('call-2', 'unknown', 'Started; its outcome is unknown.'))
   await pen.post('late-result', 'late-1', { callId: 'call-2', status: 'ok', output: { litres: 4 } })
+  await pen.drive(thinking(2))
+  await pen.claim('driver-4')
   await pen.drive(thinking(2))
   await pen.drive(
     ['model.end', { content: [], finish: 'error', error: { code: 'overloaded' } }],
@@ -160,20 +193,21 @@ async function firstTurn(pen: Pen): Promise<void> {
   await pen.end('stop')
 }
 
-/** Late news, a clear, a refused call, a compaction, a cancel, and an entry of a version to come. */
+/** Late news, a clear, a state, a call that cannot be read, a compaction, a cancel, an entry of a version to come. */
 async function secondTurn(pen: Pen): Promise<void> {
-  await pen.claim('driver-4')
+  await pen.claim('driver-5')
   await pen.drive(
     ['tool.late', { callId: 'call-2', status: 'ok', output: { litres: 4 } }, { takes: ['late-1'] }],
     ['clear', { reason: 'a new day' }],
+    ['state', { metadata: { title: 'The garden', labels: ['beds'] } }],
     ['release', { reason: 'done' }],
   )
   await pen.post('input', 'in-3', { message: 'And bed 4?' })
-  await pen.begin('driver-5', ['in-3'])
+  await pen.begin('driver-6', ['in-3'])
   await pen.drive(thinking(1))
   await pen.drive(
-    asking(call('call-3', 'water', { bed: 4 })),
-    settling('call-3', 'rejected', 'Bed 4 does not exist.'),
+    asking({ ...call('call-3', 'water', {}), args: '{"bed": 4', malformed: 'The JSON ends too early.' }),
+    settling('call-3', 'rejected', 'The arguments are no JSON.'),
   )
   const { seq } = (await pen.store.head(pen.key)) ?? { seq: 0 }
   await pen.drive(
@@ -182,7 +216,7 @@ async function secondTurn(pen: Pen): Promise<void> {
       {
         upTo: seq,
         kept: 0,
-        summary: 'Ada asked about bed 4, which does not exist.',
+        summary: 'Ada asked about bed 4, and nothing was done.',
         receipt: { messages: 3 },
       },
     ],
@@ -193,10 +227,13 @@ async function secondTurn(pen: Pen): Promise<void> {
   await pen.end('cancelled')
 }
 
-/** A turn that ends to wait: one call settled, one started, one requested. The next one settles what is left. */
+/**
+ * A turn that ends to wait: one call settled, one started, one that was started and asked. The next one settles what is
+ * left, and starts the one that asked again.
+ */
 async function waitingTurns(pen: Pen): Promise<void> {
   await pen.post('input', 'in-4', { message: 'Fertilise bed 2.' })
-  await pen.begin('driver-6', ['in-4'])
+  await pen.begin('driver-7', ['in-4'])
   await pen.drive(thinking(1))
   await pen.drive(
     asking(
@@ -206,29 +243,48 @@ async function waitingTurns(pen: Pen): Promise<void> {
       call('call-6', 'order', { item: 'compost' }),
     ),
   )
-  await pen.drive(starting('call-4', 'soil', { bed: 2 }), starting('call-6', 'order', { item: 'compost' }))
-  const request = { requestId: 'req-2', kind: 'approval', prompt: 'Fertilise bed 2?', callId: 'call-5' }
-  await pen.drive(settling('call-4', 'ok', { nitrogen: 'low' }), ['request.start', request])
+  await pen.drive(
+    starting('call-4', 'soil', { bed: 2 }),
+    starting('call-5', 'fertilise', { bed: 2 }),
+    starting('call-6', 'order', { item: 'compost' }),
+  )
+  const request = {
+    requestId: 'req-2',
+    kind: 'choice',
+    prompt: 'With what?',
+    from: 'fertilise',
+    callId: 'call-5',
+    name: 'with',
+    options: ['compost', 'manure'],
+    multiple: true,
+  }
+  await pen.drive(
+    ...reporting('call-4', 'Bed 2: nitrogen is low.'),
+    settling('call-4', 'ok', { nitrogen: 'low' }),
+    ['request.start', request],
+  )
   await pen.drive(['note', { text: 'The shop closes at six.', from: 'shop' }])
   await pen.end('input-required', { wakeAt: 1_767_312_000_000 })
   await pen.post('input', 'in-5', { message: 'Bed 1 as well.' })
-  await pen.post('answer', 'an-2', { requestId: 'req-2', value: true, principal: owner })
-  await pen.begin('driver-7', ['in-5'])
+  const value = ['compost']
+  await pen.post('answer', 'an-2', { requestId: 'req-2', value, principal: owner })
+  await pen.begin('driver-8', ['in-5'])
   await pen.drive(
-    ['request.end', { requestId: 'req-2', how: 'answered', value: true }, { takes: ['an-2'] }],
-    starting('call-5', 'fertilise', { bed: 2, grams: 50 }),
+    ['request.end', { requestId: 'req-2', how: 'answered', value }, { takes: ['an-2'] }],
+    starting('call-5', 'fertilise', { bed: 2 }),
   )
-  await pen.drive(settling('call-6', 'ok', { ordered: 1 }))
-  await pen.drive(settling('call-5', 'ok', { grams: 50 }))
+  await pen.drive(settling('call-6', 'error', 'The shop is closed.'))
+  const used = { ...usage, costUsd: 0.001, estimated: true }
+  await pen.drive(['tool.end', { callId: 'call-5', status: 'ok', output: { grams: 50 }, usage: used }])
   await pen.drive(thinking(1))
-  await pen.drive(saying('Bed 2 is done. Compost for bed 1 is on its way.'))
+  await pen.drive(saying('Bed 2 is done. For bed 1 there is no compost left.'))
   await pen.end('stop')
 }
 
 /** A round that is open when it is forked: one call settled, one started, one requested. */
 async function lastTurn(pen: Pen): Promise<number> {
   await pen.post('input', 'in-6', { message: 'Which beds are there?' })
-  await pen.begin('driver-8', ['in-6'])
+  await pen.begin('driver-9', ['in-6'])
   await pen.drive(thinking(1))
   await pen.drive(
     asking(
@@ -256,12 +312,12 @@ async function forkAndPrune(pen: Pen, at: number): Promise<Entry[]> {
   await forkContext(pen.store, garden, { contextId: branch.contextId, at })
   const fork = new Pen(pen.store, pen.clock, branch)
   fork.turn = 5
-  await fork.claim('driver-9')
+  await fork.claim('driver-10')
   await fork.drive(thinking(2))
   await fork.drive(saying('I know of beds 1, 2 and 3.'))
   await fork.end('input-required', { wakeAt: 1_767_400_000_000 })
   await fork.post('input', 'in-8', { message: 'Thank you.' })
-  await fork.begin('driver-10', ['in-8'])
+  await fork.begin('driver-11', ['in-8'])
   await fork.drive(thinking(1))
   await fork.drive(saying('You are welcome.'))
   await fork.end('stop')

@@ -47,7 +47,7 @@ const TYPES_V1: readonly EntryType[] = [
     'request.start',
     'request.end',
   ] as const),
-  ...(['warning', 'turn.end', 'compact', 'clear', 'fork', 'base'] as const),
+  ...(['warning', 'turn.end', 'artifact', 'state', 'compact', 'clear', 'fork', 'base'] as const),
 ]
 
 describe('the journal of format 1', () => {
@@ -68,45 +68,90 @@ describe('the journal of format 1', () => {
     expect(transcript(log.slice(0, Number(position)))).toEqual(transcripts[position])
   })
 
-  const started = { replay: 'never', idempotencyKey: 'key-call-6' }
-  const waiting = {
-    calls: [
-      {
-        callId: 'call-4',
-        tool: 'soil',
-        state: 'settled',
-        args: { bed: 2 },
-        ...started,
-        idempotencyKey: 'key-call-4',
-      },
-      { callId: 'call-5', tool: 'fertilise', state: 'requested', args: { bed: 2 } },
-      { callId: 'call-6', tool: 'order', state: 'started', args: { item: 'compost' }, ...started },
-    ],
-    requests: [{ requestId: 'req-2', kind: 'approval', callId: 'call-5' }],
-  }
+  const [settled, asking, started] = [
+    { callId: 'call-4', tool: 'soil', state: 'settled', args: { bed: 2 } },
+    { callId: 'call-5', tool: 'fertilise', state: 'requested', args: { bed: 2 } },
+    { callId: 'call-6', tool: 'order', state: 'started', args: { item: 'compost' } },
+  ].map((call) => ({
+    ...call,
+    replay: 'never',
+    idempotencyKey: `key-${call.callId}`,
+    argsKey: `${call.tool} ${JSON.stringify(call.args)}`,
+  }))
+  const asked = { requestId: 'req-2', kind: 'choice', callId: 'call-5', name: 'with', from: 'fertilise' }
+  const waiting = { calls: [settled, asking, started], requests: [{ ...asked, seq: 56 }] }
+
+  it('has the answer with the call that it was for, in a turn that needs credentials', () => {
+    const answer = { requestId: 'req-1', from: 'approval', how: 'answered', value: true }
+    expect(sessions['16']?.open).toMatchObject({
+      credentials: true,
+      calls: [{ callId: 'call-1' }, { callId: 'call-2', state: 'started', answers: [answer] }],
+    })
+  })
+
+  it('takes back the iteration of the model call that died, and knows a failure and what is in doubt', () => {
+    const doubt = [{ callId: 'call-2', argsKey: 'water {"bed":3,"litres":4}' }]
+    expect(sessions['22']).toMatchObject({
+      open: { iteration: 1, thinking: false, failures: 1 },
+      unknown: doubt,
+    })
+    expect(sessions['28']).toMatchObject({ unknown: doubt, totals: { modelCalls: 4, toolCalls: 2 } })
+  })
+
+  it('tells what came late, and then has no doubt', () => {
+    expect(sessions['30']).not.toHaveProperty('unknown')
+    expect(transcripts['30']?.slice(0, -1)).toEqual(transcripts['28'])
+    expect(transcripts['30']?.map(brief).at(-1)).toBe(
+      '[The call call-2, whose outcome was unknown, has come to an end (ok): {"litres":4}]',
+    )
+  })
+
+  it('remembers where it was cleared, and its state from then on', () => {
+    expect(sessions['30']).not.toHaveProperty('cleared')
+    for (const position of [44, 58, 69, 77, 89])
+      expect(sessions[String(position)]).toMatchObject({
+        cleared: 31,
+        metadata: { title: 'The garden', labels: ['beds'] },
+      })
+  })
 
   it('parks what turn 3 waits for, and turn 4 finds it', () => {
-    const [parked, found, done] = [52, 56, 63].map((position) => sessions[String(position)])
-    expect(parked).toMatchObject({ turn: 3, outcome: 'input-required', parked: waiting })
+    const [parked, found, done] = [58, 62, 69].map((position) => sessions[String(position)])
+    expect(parked?.parked).toEqual(waiting)
+    expect(parked).toMatchObject({ turn: 3, outcome: 'input-required' })
     expect(parked).not.toHaveProperty('open')
-    expect(found).toMatchObject({ turn: 4, open: { turn: 4, startSeq: 56, toolCalls: 0, ...waiting } })
+    expect(found).toMatchObject({ turn: 4, open: { turn: 4, startSeq: 62, toolCalls: 0, ...waiting } })
     expect(found).not.toHaveProperty('parked')
     expect(done).toMatchObject({ turn: 4, outcome: 'stop', totals: { turns: 4, toolCalls: 5 } })
     expect([done?.open, done?.parked]).toEqual([undefined, undefined])
   })
 
+  it('starts the call that asked again, with its answer, and adds what it used', () => {
+    const answers = [
+      { requestId: 'req-2', name: 'with', from: 'fertilise', how: 'answered', value: ['compost'] },
+    ]
+    expect(sessions['64']?.open).toMatchObject({
+      calls: [settled, { ...asking, state: 'started', answers }, started],
+      requests: [],
+      toolCalls: 0,
+    })
+    const [before, after] = [sessions['64']?.totals.usage, sessions['69']?.totals.usage]
+    expect([before?.inputTokens, before?.estimated]).toEqual([480, undefined])
+    expect([after?.inputTokens, after?.estimated]).toEqual([720, true])
+  })
+
   it('keeps the round of turn 3 open until turn 4 has settled it', () => {
     const said = (position: number): string[] => (transcripts[String(position)] ?? []).map(brief)
     const round = 'I will need your word. call-4? call-5? call-6?'
-    const before = ['Ada asked about bed 4, which does not exist.', 'Fertilise bed 2.', round]
-    expect(said(52)).toEqual([...before, 'call-4: ok', 'The shop closes at six.'])
-    expect(said(56)).toEqual([...before, 'call-4: ok', 'The shop closes at six.', 'Bed 1 as well.'])
-    expect(said(63)).toEqual([
+    const before = ['Ada asked about bed 4, and nothing was done.', 'Fertilise bed 2.', round]
+    expect(said(58)).toEqual([...before, 'call-4: ok', 'The shop closes at six.'])
+    expect(said(62)).toEqual([...before, 'call-4: ok', 'The shop closes at six.', 'Bed 1 as well.'])
+    expect(said(69)).toEqual([
       ...before,
-      'call-4: ok, call-5: ok, call-6: ok',
+      'call-4: ok, call-5: ok, call-6: error',
       'The shop closes at six.',
       'Bed 1 as well.',
-      'Bed 2 is done. Compost for bed 1 is on its way.',
+      'Bed 2 is done. For bed 1 there is no compost left.',
     ])
   })
 })
@@ -131,57 +176,57 @@ describe('the SQLite file of format 1', () => {
   })
 
   it('holds the parent, entry by entry, up to where it was forked', async () => {
-    expect((await store.read(garden)).slice(0, 71)).toEqual(log.slice(0, 71))
-    expect(JSON.stringify(await loadSession(store, garden, 71))).toBe(JSON.stringify(sessions['71']))
+    expect((await store.read(garden)).slice(0, 77)).toEqual(log.slice(0, 77))
+    expect(JSON.stringify(await loadSession(store, garden, 77))).toBe(JSON.stringify(sessions['77']))
     expect(await store.head(garden)).toMatchObject({
-      seq: 77,
+      seq: 83,
       turn: 5,
       status: 'idle',
       outcome: 'stop',
-      epoch: 8,
+      epoch: 9,
       pending: 1,
       base: 0,
     })
     expect(await store.inbox(garden)).toMatchObject([
-      { seq: 77, key: 'in-7', data: { message: 'Nobody has taken this yet.' } },
+      { seq: 83, key: 'in-7', data: { message: 'Nobody has taken this yet.' } },
     ])
   })
 
   it('holds the fork, pruned, with a session that is what it was', async () => {
-    expect(await store.read(branch)).toEqual(log.slice(76))
+    expect(await store.read(branch)).toEqual(log.slice(82))
     expect(await store.base(branch)).toEqual(log.at(-1))
-    expect(log.at(-1)?.data).toMatchObject({ upTo: 76, kept: 75 })
-    expect(JSON.stringify(await loadSession(store, branch))).toBe(JSON.stringify(sessions['83']))
+    expect(log.at(-1)?.data).toMatchObject({ upTo: 82, kept: 81 })
+    expect(JSON.stringify(await loadSession(store, branch))).toBe(JSON.stringify(sessions['89']))
     expect(await store.head(branch)).toEqual({
       key: branch,
-      seq: 83,
-      at: 1_767_226_275_000,
+      seq: 89,
+      at: 1_767_226_337_000,
       turn: 6,
       status: 'idle',
       outcome: 'stop',
-      epoch: 10,
+      epoch: 11,
       claims: 0,
       pending: 0,
-      base: 76,
-      parent: { contextId: 'garden', kind: 'fork', at: 71 },
-      createdAt: 1_767_226_143_000,
-      activeAt: 1_767_226_270_000,
+      base: 82,
+      parent: { contextId: 'garden', kind: 'fork', at: 77 },
+      createdAt: 1_767_226_205_000,
+      activeAt: 1_767_226_332_000,
     })
   })
 
   it('holds a fork of the fork, whole, because it was made before the pruning', async () => {
     const entries = await store.read(leaf)
-    expect(entries.slice(0, 75)).toEqual(log.slice(0, 75))
-    expect(entries.slice(75)).toMatchObject([{ seq: 76, type: 'fork', data: { at: 75 } }])
+    expect(entries.slice(0, 81)).toEqual(log.slice(0, 81))
+    expect(entries.slice(81)).toMatchObject([{ seq: 82, type: 'fork', data: { at: 81 } }])
     expect(await loadSession(store, leaf)).toEqual(fold(entries))
   })
 
   it('prompts with what is left', async () => {
     const window = async (key: typeof garden) =>
       transcript(await readWindow(store, key, { session: await loadSession(store, key) }))
-    expect(await window(branch)).toEqual(transcripts['83']?.slice(-2))
-    expect(await window(leaf)).toEqual(transcripts['83']?.slice(0, -2))
-    expect((await window(garden)).slice(0, 9)).toEqual(transcripts['71']?.slice(0, 9))
+    expect(await window(branch)).toEqual(transcripts['89']?.slice(-2))
+    expect(await window(leaf)).toEqual(transcripts['89']?.slice(0, -2))
+    expect((await window(garden)).slice(0, 9)).toEqual(transcripts['77']?.slice(0, 9))
   })
 
   it('gives large texts back from its blobs', async () => {
@@ -204,15 +249,25 @@ describe('the SQLite file of format 1', () => {
     for (const key of [garden, branch, leaf])
       expect(await store.rebuild(key)).toEqual({ repaired: false, head: await store.head(key) })
     expect(await store.lookup(garden, { index: 'outcome' })).toMatchObject([
-      { seq: 26, value: { outcome: 'stop' } },
-      { seq: 41, value: { outcome: 'cancelled' } },
-      { seq: 52, value: { outcome: 'input-required' } },
-      { seq: 63, value: { outcome: 'stop' } },
-      { seq: 76, value: { outcome: 'stop' } },
+      { seq: 28, value: { outcome: 'stop' } },
+      { seq: 44, value: { outcome: 'cancelled' } },
+      { seq: 58, value: { outcome: 'input-required' } },
+      { seq: 69, value: { outcome: 'stop' } },
+      { seq: 82, value: { outcome: 'stop' } },
     ])
     expect((await store.read(garden, { turn: 2 })).map(({ seq }) => seq)).toEqual([
-      31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41,
+      34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44,
     ])
+  })
+
+  it('leads to the artifact, but not where that was pruned', async () => {
+    expect(await store.lookup(branch, { index: 'artifact' })).toEqual([])
+    for (const key of [garden, leaf])
+      expect(await store.lookup(key, { index: 'artifact' })).toMatchObject([
+        { key: 'a:soil-report', seq: 54, value: { version: 1, chunks: 1, bytes: 23, complete: true } },
+        { key: 'c:soil-report:00000001:00000001', seq: 53, value: { op: 'write', bytes: 23 } },
+        { key: 'c:soil-report:00000001:00000002', seq: 54, value: { op: 'complete', bytes: 0 } },
+      ])
   })
 
   it('can be gone on with', async () => {
@@ -225,8 +280,8 @@ describe('the SQLite file of format 1', () => {
       claim: { driver: 'd', leaseMs: 1000 },
       entries: [start],
     })
-    expect(receipt).toMatchObject({ first: 78, last: 79, epoch: 9 })
-    expect(await loadSession(store, garden)).toMatchObject({ seq: 79, turn: 6, totals: { turns: 6 } })
+    expect(receipt).toMatchObject({ first: 84, last: 85, epoch: 10 })
+    expect(await loadSession(store, garden)).toMatchObject({ seq: 85, turn: 6, totals: { turns: 6 } })
   })
 })
 

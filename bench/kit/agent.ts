@@ -4,13 +4,19 @@
  * those of kit/turn.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent, type AgentConfig, defineTool, type Json, type LanguageModel, type StandardSchema } from 'holdfast'
+import {
+  Agent,
+  type AgentConfig,
+  defineTool,
+  type Json,
+  type LanguageModel,
+  type StandardSchema,
+} from 'holdfast'
 import { scriptOf } from './turn.ts'
 
 export type ModelCall = Parameters<LanguageModel['doStream']>[0]
-export type ModelPart = Awaited<ReturnType<LanguageModel['doStream']>>['stream'] extends ReadableStream<infer Part>
-  ? Part
-  : never
+export type ModelPart =
+  Awaited<ReturnType<LanguageModel['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
 
 const TURN = 7
 const { input, commits } = scriptOf(TURN)
@@ -19,8 +25,8 @@ const [asking, settling, closing] = [dataAt(1), dataAt(2), dataAt(3)]
 export const QUESTION = input.data['message'] as string
 export const ARGS = asking['args'] as Json
 export const ROWS = settling['output'] as Json
-export const ANSWER = textOf(closing)
-export const TOOL = 'list_tasks'
+export const ANSWER: string = textOf(closing)
+export const TOOL: string = 'list_tasks'
 
 const ASK: readonly ModelPart[] = [
   { type: 'stream-start' },
@@ -52,7 +58,11 @@ export async function listTasks(_args: unknown): Promise<Json> {
 }
 
 const anything: StandardSchema<Record<string, Json>> = {
-  '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value: value as Record<string, Json> }) },
+  '~standard': {
+    version: 1,
+    vendor: 'bench',
+    validate: (value) => ({ value: value as Record<string, Json> }),
+  },
 }
 
 const parameters = {

@@ -15,7 +15,8 @@ export class BareAgent {
   readonly #talk: Talk
   readonly #model: LanguageModel = quickModel()
   #prompt: ModelCall['prompt'][number][] = []
-  #deltas = 0
+  /** So that nobody can say that they were not looked at. */
+  deltas = 0
 
   constructor(log: Pick<BareLog, 'write'>, talk: Talk) {
     this.#log = log
@@ -40,14 +41,31 @@ export class BareAgent {
 
     const asked = await this.#ask()
     const call = { type: 'tool-call', callId, providerId: 'call-1', tool: TOOL, args: ARGS }
-    const said = { content: [{ type: 'text', text: asked.text }, call], finish: 'tool-calls', usage: asked.usage }
+    const said = {
+      content: [{ type: 'text', text: asked.text }, call],
+      finish: 'tool-calls',
+      usage: asked.usage,
+    }
     const intent = { callId, tool: TOOL, args: ARGS, idempotencyKey: callId, replay: 'never' }
     this.#log.write(talk, [say('model.end', said), say('tool.start', intent)])
 
     const output = await listTasks(ARGS)
     this.#prompt.push(
-      { role: 'assistant', content: [{ type: 'tool-call', toolCallId: callId, toolName: TOOL, input: ARGS }] },
-      { role: 'tool', content: [{ type: 'tool-result', toolCallId: callId, toolName: TOOL, output: { type: 'json', value: output } }] },
+      {
+        role: 'assistant',
+        content: [{ type: 'tool-call', toolCallId: callId, toolName: TOOL, input: ARGS }],
+      },
+      {
+        role: 'tool',
+        content: [
+          {
+            type: 'tool-result',
+            toolCallId: callId,
+            toolName: TOOL,
+            output: { type: 'json', value: output },
+          },
+        ],
+      },
     )
     this.#log.write(talk, [say('tool.end', { callId, status: 'ok', output }), thinks(2)])
 
@@ -71,10 +89,15 @@ export class BareAgent {
       if (done) return { text, usage }
       if (value.type === 'text-delta') {
         text += value.delta
-        this.#deltas += 1
+        this.deltas += 1
       }
       if (value.type === 'finish')
-        usage = { inputTokens: value.usage?.inputTokens.total, outputTokens: 140, cachedTokens: 1024, costUsd: 0 }
+        usage = {
+          inputTokens: value.usage?.inputTokens.total,
+          outputTokens: 140,
+          cachedTokens: 1024,
+          costUsd: 0,
+        }
     }
   }
 }

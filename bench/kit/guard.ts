@@ -34,7 +34,7 @@ async function failures(item: Case, lab: Lab): Promise<Row[]> {
   const failed = rows.filter((row) => !isWithin(row, marginOf(row)))
   for (const row of rows) {
     const mark = failed.includes(row) ? styleText('red', 'OVER') : styleText('green', 'ok  ')
-    console.log(`${mark} ${item.name.padEnd(8)} ${rowText(row)}   ${styleText('dim', `${seconds} s`)}`)
+    console.log(`${mark} ${item.name.padEnd(12)} ${rowText(row)}   ${styleText('dim', `${seconds} s`)}`)
   }
   return failed
 }

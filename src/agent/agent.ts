@@ -5,6 +5,7 @@
 import { clearContext, forkContext } from '../journal/index.ts'
 import {
   type ArtifactInfo,
+  childKey,
   HoldfastError,
   type Json,
   type JsonObject,
@@ -339,6 +340,7 @@ export class Agent {
       ...this.#setup,
       store: this.store,
       extras: () => ({ [NURSERY]: this.#nursery() }),
+      abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
       onOutcome: (turn) => this.#ended(turn),
     })
@@ -351,6 +353,20 @@ export class Agent {
       limits: () => limitsLeft(this.#conversation.driver.ledger, definition.limits, clock.now()),
       forward: (event) => this.#conversation.forward(event),
     }
+  }
+
+  /** The sub-agent that served this call has nothing to work for any more; nor have those that it called. */
+  async #abandon(callId: string): Promise<void> {
+    const { config } = this.#nursery()
+    const key = childKey(this.#setup.key, callId)
+    const head = await this.store.head(key)
+    if (head?.status === 'waiting') await clearContext(this.store, key, 'its caller went on')
+    if (head?.status !== 'running' && head?.status !== 'paused') return
+    const child = new Agent({ ...config, contextId: key.contextId })
+    await child.cancel('its caller went on')
+    await child.start()
+    await child.turn?.outcome
+    await child.shutdown()
   }
 
   #ended(turn: Turn): void {

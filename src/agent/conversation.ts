@@ -11,11 +11,13 @@ import {
   isInboxType,
   type JsonObject,
   type NewInboxEntry,
+  type RequestData,
   type TurnEvent,
 } from '../protocol/index.ts'
 import { isOwned, type Store } from '../store/index.ts'
 import type { Credentials } from '../tool/index.ts'
 import type { Continuation } from '../turn/index.ts'
+import { openRequests } from './answers.ts'
 import { Driver, type DriverOptions, type Progress } from './driver.ts'
 import { findTaken } from './find-taken.ts'
 import { Handle, type HandleOptions } from './handle.ts'
@@ -55,13 +57,17 @@ export class Conversation {
   readonly driver: Driver
   readonly #options: ConversationOptions
   readonly #handles = new Set<Handle>()
-  readonly #over = new AbortController()
+  /** Aborts to leave off following another process. */
+  #halt = new AbortController()
   readonly #wishes = new Map<Handle, Wish>()
   /** What happened since the last turn ended. */
   #since: EntryEvent[] = []
   /** The last position that listeners were told of, and what cannot be told before a gap is filled. */
   #toldSeq: number | undefined
   #gap: { readonly held: { entry: Entry; unsaved: true | undefined }[] } | undefined
+  #filling: Promise<void> | undefined
+  /** What waits for an answer: a turn that ends to wait says all of it, whoever asked. */
+  readonly #asked = new Map<string, RequestData>()
   #entering: Promise<void> = Promise.resolve()
   #pumping: Promise<void> | undefined
 
@@ -104,13 +110,13 @@ export class Conversation {
   async attach(): Promise<Turn | undefined> {
     await this.#entering
     await this.#load()
-    const { open } = this.driver.ledger.session
-    if (open === undefined) return undefined
-    const running = [...this.#handles].find(({ number }) => number === open.turn)
-    if (running !== undefined) return running.turn
-    const { turn } = this.#listen({ number: open.turn })
+    const { session, inbox } = this.driver.ledger
+    if (session.open === undefined && inbox.length === 0) return undefined
+    const number = session.open?.turn
+    const isKnown = [...this.#handles].some((handle) => handle.number === number)
+    if (number !== undefined && !isKnown) this.#listen({ number })
     this.pump()
-    return turn
+    return this.turn
   }
 
   /** Resolves when everything that was asked for here has been done, or is done elsewhere. */
@@ -136,19 +142,18 @@ export class Conversation {
   /** Stops driving, after the effects under way. */
   async stop(how: 'pause' | 'release'): Promise<void> {
     await this.#entering
-    if (this.#pumping !== undefined) {
-      this.driver.stop(how)
-      await this.#pumping
-    } else if (this.driver.isPlaying) {
-      this.driver.stop(how)
-      while ((await this.driver.step()).state === 'again');
-    }
+    this.driver.stop(how)
+    this.#halt.abort()
+    await this.#pumping
+    if (this.driver.isPlaying) while ((await this.driver.step()).state === 'again');
+    this.driver.stop(undefined)
+    this.#halt = new AbortController()
     await this.driver.ledger.flush()
   }
 
   /** No more listening; those who still wait are told. */
   close(error: HoldfastError): void {
-    this.#over.abort()
+    this.#halt.abort()
     for (const handle of this.#handles) this.#refuse(handle, error)
   }
 
@@ -187,9 +192,13 @@ export class Conversation {
 
   /** Drives and follows until nobody wants anything any more. */
   pump(): void {
-    this.#pumping ??= this.#run().finally(() => {
-      this.#pumping = undefined
-    })
+    this.#pumping ??= this.#run()
+      .catch((error) => {
+        for (const handle of this.#handles) this.#refuse(handle, error)
+      })
+      .finally(() => {
+        this.#pumping = undefined
+      })
   }
 
   #listen(about: Omit<HandleOptions, 'turn'>): Handle {
@@ -264,16 +273,22 @@ export class Conversation {
   }
 
   async #run(): Promise<void> {
+    let wasIdle = false
     for (;;) {
       const progress = await this.#step()
-      if (progress === undefined || progress.state === 'paused' || this.#over.signal.aborted) return
+      if (progress === undefined || progress.state === 'paused') return
       if (progress.state === 'owned') {
         await this.#postElsewhere()
         await this.#follow()
+        if (this.#halt.signal.aborted) return
       } else if (progress.state === 'idle') {
+        // What somebody wishes may be on its way into the inbox.
+        await this.#entering
         await this.#catchUp()
-        if (this.#handles.size === 0 || !(await this.#isWaiting())) return
+        if (!this.#isWaiting()) return
+        if (wasIdle) await this.#follow()
       }
+      wasIdle = progress.state === 'idle'
     }
   }
 
@@ -307,6 +322,7 @@ export class Conversation {
       try {
         if (posts !== undefined) await ledger.post(posts(open?.turn))
         else if (continuing !== undefined && open !== undefined) handle.follow(open.turn, this.#since)
+        else if (continuing !== undefined) this.driver.offer({ continuing })
       } catch (error) {
         this.#refuse(handle, error)
       }
@@ -318,7 +334,7 @@ export class Conversation {
     const { store, key, timer, clock, heartbeatMs } = this.#options
     await this.#catchUp()
     const over = new AbortController()
-    const signal = AbortSignal.any([over.signal, this.#over.signal])
+    const signal = AbortSignal.any([over.signal, this.#halt.signal])
     const look = async () => {
       while (!signal.aborted) {
         await timer.wait(heartbeatMs, { signal })
@@ -336,7 +352,7 @@ export class Conversation {
   }
 
   /** Is there somebody left whose turn has not ended, although nothing is to be done here? Then it is done elsewhere. */
-  async #isWaiting(): Promise<boolean> {
+  #isWaiting(): boolean {
     const waiting = [...this.#handles].some(({ turn }) => !turn.isEnded)
     if (waiting) this.driver.ledger.forget(true)
     return waiting
@@ -345,12 +361,15 @@ export class Conversation {
   async #load(): Promise<void> {
     const { ledger, isPlaying } = this.driver
     if (!ledger.isLoaded && !isPlaying) await ledger.load()
-    this.#toldSeq ??= ledger.session.seq
+    if (this.#toldSeq !== undefined) return
+    this.#toldSeq = ledger.session.seq
+    for (const request of await openRequests(ledger)) this.#asked.set(request.requestId, request)
   }
 
   async #catchUp(): Promise<void> {
     const { store, key } = this.#options
     for (;;) {
+      await this.#filling
       const entries = await store.read(key, { from: (this.#toldSeq ?? 0) + 1 })
       for (const entry of entries) this.#hear(entry)
       if (entries.length === 0) return
@@ -377,7 +396,7 @@ export class Conversation {
       const missing = await store.read(key, { from, to: entry.seq - 1 })
       for (const one of missing) this.#tell(one)
     }
-    fill()
+    this.#filling = fill()
       .catch(() => {})
       .finally(() => {
         this.#gap = undefined
@@ -390,7 +409,10 @@ export class Conversation {
     const event = eventOf(entry, unsaved)
     if (!unsaved) this.#toldSeq = entry.seq
     this.#since.push(event)
-    for (const handle of this.#handles) handle.see(event, this.#since)
+    if (event.type === 'request.start') this.#asked.set(event.data.requestId, event.data)
+    else if (event.type === 'request.end') this.#asked.delete(event.data.requestId)
+    else if (event.type === 'clear') this.#asked.clear()
+    for (const handle of this.#handles) handle.see(event, this.#since, [...this.#asked.values()])
     if (entry.type === 'turn.end' || (entry.type === 'release' && entry.turn === 0)) this.#since = []
   }
 
@@ -413,7 +435,7 @@ export class Conversation {
 
   #refuse({ turn }: Handle, error: unknown): void {
     const { code, message } = problemOf(error)
-    turn.push({ type: 'turn.refused', turn: turn.number, data: { code, message } })
+    if (turn.number === 0) turn.push({ type: 'turn.refused', turn: 0, data: { code, message } })
     turn.end('failed', { error: { code, message } })
   }
 }

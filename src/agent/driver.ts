@@ -32,6 +32,7 @@ export interface DriverOptions extends LedgerOptions {
   readonly heartbeatMs: number
   readonly emit: TurnScope['emit']
   readonly extras?: TurnScope['extras']
+  readonly abandoned?: TurnScope['abandoned']
   /** For turns whose credentials nobody in this process has brought (R19). */
   readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
 }
@@ -70,6 +71,8 @@ export class Driver {
   /** Effects of the last batch have not been looked at: it cannot be left here. */
   #acting: Next = 'done'
   #pausing: 'pause' | 'release' | undefined
+  /** Late results on their way into the inbox. */
+  readonly #handing = new Set<Promise<unknown>>()
 
   constructor(options: DriverOptions) {
     this.#options = options
@@ -113,7 +116,7 @@ export class Driver {
   }
 
   /** Stop after the effects that are under way: `pause` until somebody says so, `release` for anybody to go on. */
-  stop(how: 'pause' | 'release'): void {
+  stop(how: 'pause' | 'release' | undefined): void {
     this.#pausing = how
   }
 
@@ -182,12 +185,22 @@ export class Driver {
       this.#close()
       return { state: 'again', next: 'on' }
     }
+    const { next } = value as Batch
     await this.#commit(value as Batch)
-    this.#acting = (value as Batch).next
-    return { state: 'again', next: this.#acting }
+    this.#acting = next
+    if (next === 'done') await this.#finish()
+    return { state: 'again', next }
   }
 
-  async #commit({ entries, next }: Batch): Promise<void> {
+  /** Whoever heard the end may ask for the next turn already, and must not find this one still playing. */
+  async #finish(): Promise<void> {
+    const play = this.#play
+    this.#close()
+    if (!this.ledger.hasUnsaved) await this.ledger.snapshot()
+    await play?.return(true)
+  }
+
+  async #commit({ entries }: Batch): Promise<void> {
     const { ledger } = this
     if (!ledger.isOwned) {
       await ledger.claim(this.#work.posts ?? [], entries)
@@ -202,7 +215,6 @@ export class Driver {
         throw error
       }
     }
-    if (next === 'done' && !ledger.hasUnsaved) await ledger.snapshot()
   }
 
   /** Puts down what it was doing. After a fence, effects under way are waited for and handed in by the loop (R4). */
@@ -216,6 +228,7 @@ export class Driver {
     this.#close()
     this.ledger.forget(lost)
     await play?.throw(error).catch(() => {})
+    await Promise.all(this.#handing)
   }
 
   /** Results that are in nobody's journal. They are for the one who has the turn now. */
@@ -238,13 +251,16 @@ export class Driver {
       key: `late:${callId}:${driver}`,
       data: { callId, status, output },
     } as const
-    // Nobody waits for it, and if the store is gone there is nobody left to tell.
-    this.ledger.post([post]).catch(() => {})
+    // If the store is gone there is nobody left to tell.
+    const handing = this.ledger
+      .post([post])
+      .catch(() => {})
+      .finally(() => this.#handing.delete(handing))
+    this.#handing.add(handing)
   }
 
   async #letGo(): Promise<Progress> {
     const pausing = this.#pausing
-    this.#pausing = undefined
     const { ledger } = this
     const play = this.#play
     this.#close()
@@ -285,7 +301,7 @@ export class Driver {
 
   #scope({ cancel, stop }: { cancel: AbortController; stop: AbortController }): TurnScope {
     const { ledger } = this
-    const { key, definition, clock, timer, ids, emit, extras, store } = this.#options
+    const { key, definition, clock, timer, ids, emit, extras, abandoned, store } = this.#options
     const { continuing, posts = [] } = this.#work
     const offered = posts.map(({ type, data, key: inboxKey }, index): Entry => {
       return {
@@ -306,6 +322,7 @@ export class Driver {
       ids,
       emit,
       ...(extras === undefined ? {} : { extras }),
+      ...(abandoned === undefined ? {} : { abandoned }),
       ...(continuing === undefined ? {} : { continuing }),
       view: {
         get session() {
@@ -377,10 +394,13 @@ export class Driver {
       await timer.wait(heartbeatMs, { background: true })
       if (!this.ledger.isOwned) return
       if (this.ledger.age < heartbeatMs / 2) continue
+      const { epoch } = this.ledger
       try {
         await this.ledger.renew()
       } catch (error) {
         if (!HoldfastError.is(error, 'fenced') && !HoldfastError.is(error, 'erased')) continue
+        // The turn that it was renewed for may have ended meanwhile, and another one begun.
+        if (!this.ledger.isOwned || epoch !== this.ledger.epoch) continue
         this.#lost = error
         this.#signals?.stop.abort()
         return

@@ -1,5 +1,5 @@
 /** Finds, among the entries of a conversation, those that a turn handle is about. It drives nothing. */
-import type { EntryEvent, TurnEvent } from '../protocol/index.ts'
+import type { EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
 import type { Turn } from './turn.ts'
 
 export interface HandleOptions {
@@ -53,14 +53,18 @@ export class Handle {
     this.#heard?.(number)
   }
 
-  /** One more entry of the conversation. `since`: all of them since the last turn ended, this one included. */
-  see(event: EntryEvent, since: readonly EntryEvent[]): void {
+  /**
+   * One more entry of the conversation. `since`: all of them since the last turn ended, this one included. `requests`:
+   * what waits for an answer after it.
+   */
+  see(event: EntryEvent, since: readonly EntryEvent[], requests: readonly RequestData[]): void {
     if (event.key !== undefined && this.#keys.has(event.key)) {
       if (event.seq !== undefined) this.#positions.add(event.seq)
       this.turn.push(event)
     } else if (this.#number === undefined) this.#match(event, since)
     else if (event.turn === this.#number || event.turn === 0) this.turn.push(event)
-    if (event.type === 'turn.end' && event.turn === this.#number) this.turn.end(event.data.outcome)
+    if (event.type === 'turn.end' && event.turn === this.#number)
+      this.turn.end(event.data.outcome, { requests })
   }
 
   delta(event: TurnEvent): void {

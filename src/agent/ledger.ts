@@ -66,6 +66,11 @@ export class Ledger {
     return this.#owned
   }
 
+  /** The newest epoch that was its own. */
+  get epoch(): number {
+    return this.#epoch
+  }
+
   get hasUnsaved(): boolean {
     return this.#unsaved !== undefined
   }
@@ -102,9 +107,11 @@ export class Ledger {
     this.#session = await loadSession(store, key)
     const inbox = await store.inbox(key)
     this.#window = await HeldWindow.read(store, key, { session: this.#session, maxMessages })
-    this.#inbox = new Map(inbox.map((entry) => [entry.key ?? '', entry]))
-    this.#seen = Math.max(this.#session.seq, ...inbox.map(({ seq }) => seq))
-    this.#held.add(inbox.filter(({ seq }) => seq > this.#session.seq))
+    this.#seen = this.#session.seq
+    // What came in since is known only as far as nobody said anything in between.
+    for (const { seq } of inbox) if (seq === this.#seen + 1) this.#seen = seq
+    const known = inbox.filter(({ seq }) => seq <= this.#seen)
+    this.#inbox = new Map(known.map((entry) => [entry.key ?? '', entry]))
     this.#snapshotAt = this.#session.seq
     this.#owned &&= this.#session.open !== undefined && this.#session.epoch === this.#epoch
   }
@@ -125,9 +132,15 @@ export class Ledger {
     this.#epoch = receipt.epoch
     this.#owned = true
     // A bare claim is granted wherever the journal stands.
-    if (receipt.first !== before + 1) await this.load()
+    if (receipt.first !== before + 1) await this.#loadOwned(receipt.epoch)
     else this.#absorb(receipt)
     this.#checkOwnership(receipt.entries)
+  }
+
+  /** The turn may have ended before it was claimed, and the claim holds all the same. */
+  async #loadOwned(epoch: number): Promise<void> {
+    await this.load()
+    this.#owned = this.#session.epoch === epoch
   }
 
   append(entries: readonly NewEntry[]): Promise<void> {
@@ -231,7 +244,7 @@ export class Ledger {
     this.notice(receipt.inbox.filter(({ seq }) => seq < receipt.first))
     receipt.entries.forEach((entry, index) => {
       this.#take(entry)
-      this.#seen = entry.seq
+      this.#seen = Math.max(this.#seen, entry.seq)
       if (index >= told) this.#options.onEntry(entry)
     })
     this.notice(receipt.inbox)
@@ -241,7 +254,12 @@ export class Ledger {
     this.#session = fold([entry], this.#session)
     if (entry.key !== undefined) this.#inbox.set(entry.key, entry)
     for (const taken of entry.takes ?? [])
-      for (const [key, { seq }] of this.#inbox) if (seq === taken) this.#inbox.delete(key)
+      for (const [key, waiting] of this.#inbox) {
+        if (waiting.seq !== taken) continue
+        this.#inbox.delete(key)
+        // It may have waited for so long that the window does not reach back to it.
+        if (!this.heldEntries.some(({ seq }) => seq === taken)) this.#held.add([waiting])
+      }
     this.#held.add([entry])
   }
 

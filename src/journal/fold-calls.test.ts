@@ -54,7 +54,7 @@ const round = (callId: string, argsKey: string, status: SettledStatus): Part[] =
 function journal(parts: readonly Part[]): Entry[] {
   return parts.map(([type, data], index) => {
     const seq = index + 1
-    return { seq, turn: 1, at: 1000 * seq, type, v: 1, data: data as Entry['data'] }
+    return { seq, turn: 1, at: 1000 * seq, type, v: 1, data }
   })
 }
 
@@ -131,6 +131,19 @@ describe('a call', () => {
     const session = foldOf(...asked, start, told('r'), begun('a'))
     expect([session.open?.toolCalls, session.totals.toolCalls]).toEqual([0, 1])
     expect(session.open?.calls).toMatchObject([{ callId: 'a', state: 'started' }])
+  })
+})
+
+describe('a second settlement of a call', () => {
+  const untilNow = [start, asking('a', 'b'), begun('a', { argsKey: 'k' }), settled('a')]
+  const again: Part = ['tool.end', { callId: 'a', status: 'unknown', output: 1, usage }]
+
+  it('changes nothing but the count of messages (R4)', () => {
+    const { seq: _, at: __, window, totals, ...before } = foldOf(...untilNow)
+    expect(foldOf(...untilNow, again)).toMatchObject(before)
+    expect(foldOf(...untilNow, again).open).toEqual(before.open)
+    expect(foldOf(...untilNow, again)).not.toHaveProperty('unknown')
+    expect(foldOf(...untilNow, again).totals).toEqual({ ...totals, messages: window.messages + 1 })
   })
 })
 

@@ -28,7 +28,15 @@ export async function begin(play: Play): Promise<boolean> {
   }
   if (first?.type !== 'input') await hearAnswers(play)
   if (continuing?.credentials) answerCredentials(play)
+  if (first === undefined) await nudge(play)
   return true
+}
+
+/** A model that is to go on after its own words needs somebody to say so: no prompt ends with a reply (R9). */
+async function nudge(play: Play): Promise<void> {
+  const messages = await play.scope.view.messages()
+  if (play.open.calls.length === 0 && messages.at(-1)?.role === 'assistant')
+    play.draft.say('note', { text: 'Go on.', from: 'runtime' })
 }
 
 /** A turn that was claimed again and again without coming any further would take every process down with it (R7). */

@@ -44,6 +44,7 @@ export function settleRest(play: Play, why: string): void {
     if (call.state === 'started') settleUnknown(play, call)
     else if (call.state === 'requested')
       draft.say('tool.end', { callId: call.callId, status: 'not-run', output: why })
+    if (call.state === 'requested' && call.idempotencyKey !== undefined) play.scope.abandoned?.(call.callId)
   }
 }
 
@@ -56,6 +57,7 @@ export function settleUnknown(play: Play, { callId }: Call, why: string = UNKNOW
     (entry) => entry.type === 'late-result' && dataOf<'late-result'>(entry).callId === callId,
   )
   if (late?.key === undefined) {
+    play.scope.abandoned?.(callId)
     play.draft.say('tool.end', { callId, status: 'unknown', output: why })
     return
   }

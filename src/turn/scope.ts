@@ -49,6 +49,8 @@ export interface TurnScope {
   readonly artifacts: (callId: string) => Artifacts
   /** What else a tool's context carries, for tools that the driver knows. */
   readonly extras?: (callId: string) => object
+  /** A call that was run before is settled without being run again: whatever still works for it can stop. */
+  readonly abandoned?: (callId: string) => void
   /** A result that came after its call was settled. */
   readonly late: (callId: string, settled: Settled) => void
 }

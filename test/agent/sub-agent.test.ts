@@ -2,14 +2,14 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent, type AgentConfig, agentTool, type Turn } from '../../src/agent/index.ts'
-import type { TurnEvent } from '../../src/protocol/index.ts'
+import type { JsonObject, TurnEvent } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { CountingIds, ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 import { ask, defineTool } from '../../src/tool/index.ts'
 
 const key = { tenant: 'local', actor: 'local', contextId: 'c' }
 
-function callOf(tool: string, args: object): { calls: { tool: string; args: object }[] } {
+function callOf(tool: string, args: JsonObject): { calls: { tool: string; args: JsonObject }[] } {
   return { calls: [{ tool, args }] }
 }
 
@@ -207,5 +207,45 @@ describe('a sub-agent', () => {
     const paths = new Set<string>()
     for await (const event of agent.executeTurn('go')) if (event.path) paths.add(event.path.join('/'))
     expect([...paths]).toEqual(['call_1', 'call_1/call_2'])
+  })
+})
+
+describe('a sub-agent whose caller has gone on without it', () => {
+  it('is cancelled, when its caller is cancelled after a crash', async () => {
+    const dead = new Set<string>()
+    const store = memoryStore({ liveness: (driver) => (dead.has(driver) ? 'dead' : 'alive') })
+    const helper = agentTool({
+      name: 'helper',
+      description: 'Helps',
+      agent: { model: new ScriptedModel([{ stall: true }]) },
+    })
+    const config = { contextId: 'c', store, tools: [helper], ids: new CountingIds() }
+    const agent = new Agent({ ...config, model: new ScriptedModel([callOf('helper', { message: 'x' })]) })
+    for await (const event of agent.executeTurn('go'))
+      if (event.path !== undefined && event.type === 'model.start') break
+    const below = { ...key, contextId: 'c/call_1' }
+    for (const one of [key, below]) dead.add((await store.head(one))?.lease?.driver ?? '')
+    const next = new Agent({ ...config, model: new ScriptedModel([]) })
+    await next.cancel('enough')
+    await next.start()
+    expect(await next.turn?.outcome).toMatchObject({ reason: 'cancelled' })
+    await expect.poll(async () => (await store.head(below))?.outcome).toBe('cancelled')
+  })
+
+  it('stops waiting for an answer when the person says something else', async () => {
+    const question = defineTool({
+      name: 'question',
+      description: 'Asks',
+      input: z.object({}),
+      run: () => ask({ kind: 'confirmation', prompt: 'Sure?' }),
+    })
+    const { config, store } = caller(new ScriptedModel([callOf('question', {})]), {}, [question])
+    const model = new ScriptedModel([callOf('helper', { message: 'x' }), 'As you like.'])
+    const agent = new Agent({ ...config, model })
+    expect(await agent.executeTurn('go').outcome).toMatchObject({ reason: 'input-required' })
+    expect(await agent.input('Never mind')).toBe('As you like.')
+    const below = { ...key, contextId: 'c/call_1' }
+    await expect.poll(async () => (await store.read(below)).at(-1)?.type).toBe('release')
+    expect((await store.head(below))?.wakeAt).toBe(undefined)
   })
 })

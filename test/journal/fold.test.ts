@@ -119,7 +119,14 @@ describe.each(STORES)('the fold of a journal in the %s store', (name) => {
           }).toEqual({
             inTurn: ledger.open,
             parked: isParked(ledger),
-            calls: ledger.calls.map(({ starts: _, argsKey, ...call }) => ({ ...call, argsKey })),
+            calls: ledger.calls.map(({ callId, tool, malformed, state, answers, argsKey }) => ({
+              callId,
+              tool,
+              malformed,
+              state,
+              answers,
+              argsKey,
+            })),
             requests: ledger.requests,
           })
         }

@@ -4,6 +4,7 @@
  */
 import type {
   Entry,
+  EntryData,
   EntryOf,
   Message,
   ToolCallPart,
@@ -124,14 +125,15 @@ function userMessages(
   { type, data, takes = [] }: Entry,
   inputs: ReadonlyMap<number, UserContent>,
 ): Message[] {
-  if (type === 'tool.late') {
-    const [about, how] = [`The call ${data['callId']}, whose outcome was unknown, has`, `(${data['status']})`]
-    const output = typeof data['output'] === 'string' ? data['output'] : JSON.stringify(data['output'])
-    return [{ role: 'user', content: `[${about} come to an end ${how}: ${output}]` }]
-  }
+  if (type === 'tool.late') return [{ role: 'user', content: lateNews(data as EntryData['tool.late']) }]
   if (type === 'note') return [{ role: 'user', content: data['text'] as string }]
   if (type !== 'turn.start' && !(type === 'take' && data['as'] === 'message')) return []
   return takes.map((seq) => ({ role: 'user', content: inputs.get(seq) ?? `no input ${seq}` }))
+}
+
+function lateNews({ callId, status, output }: EntryData['tool.late']): string {
+  const told = `whose outcome was unknown, has come to an end (${status})`
+  return `[The call ${callId}, ${told}: ${typeof output === 'string' ? output : JSON.stringify(output)}]`
 }
 
 function callsOf(message: Message | undefined): readonly ToolCallPart[] {

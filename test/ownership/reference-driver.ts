@@ -53,7 +53,7 @@ export type Flaw =
   | 'never gives up'
 
 /** Tools named `look…` may run again; everything else may not. */
-function replayOf(tool: string): 'safe' | 'never' {
+export function replayOf(tool: string): 'safe' | 'never' {
   return tool.startsWith('look') ? 'safe' : 'never'
 }
 

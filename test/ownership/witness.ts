@@ -111,6 +111,8 @@ export class Witness {
       append: async (request) => {
         const sentAt = this.#sentAt.get(request.id) ?? this.scene.clock.elapsed()
         this.#sentAt.set(request.id, sentAt)
+        // Whoever wants to let go starts nothing any more, whether or not it has heard that it did.
+        if (request.entries?.some(endsOwnership)) delete this.#known.get(process)?.epoch
         const outcome = await settle(store.append(request))
         const byDriver = request.claim !== undefined || request.epoch !== undefined
         if (outcome.ok) this.heard.push({ process, request, receipt: outcome.value })

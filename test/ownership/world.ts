@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Clock, Liveness } from '../../src/base/index.ts'
+import type { Clock, Liveness, Timer } from '../../src/base/index.ts'
 import type { Call } from '../../src/journal/index.ts'
 import type { ContextKey, NewInboxEntry } from '../../src/protocol/index.ts'
 import { persist, type Store } from '../../src/store/index.ts'
@@ -25,7 +25,7 @@ import {
 } from '../../src/testing/index.ts'
 import type { Spoil } from './broken-stores.ts'
 import { checkEnd, checkState, checkSurvivors } from './properties.ts'
-import { type DriverPorts, drive, type Flaw } from './reference-driver.ts'
+import { type DriverOptions, type DriverPorts, drive as driveReference, type Flaw } from './reference-driver.ts'
 import { Witness } from './witness.ts'
 
 export interface Setting {
@@ -105,24 +105,33 @@ export function sqliteBench(): Bench {
   }
 }
 
+/** Who drives: the reference, or the real thing. */
+export type Drive = (
+  ports: DriverPorts & { readonly timer: Timer },
+  options: DriverOptions,
+) => Promise<'idle' | 'owned' | 'lost'>
+
 export interface Surroundings {
   readonly bench?: Bench
+  /** The reference driver unless said otherwise. */
+  readonly drive?: Drive
   /** Filled with what happened, and how often. */
   readonly coverage?: Map<string, number>
 }
 
 export function scenarioOf(setting: Setting, surroundings: Surroundings = {}): Scenario {
-  const { bench = memoryBench(), coverage = new Map<string, number>() } = surroundings
+  const { bench = memoryBench(), drive = driveReference, coverage = new Map() } = surroundings
   return {
     name: setting.name,
     ...(setting.faults === undefined ? {} : { faults: setting.faults }),
-    setup: (stage) => new OwnershipWorld(setting, stage, { bench, coverage }).begin(),
+    setup: (stage) => new OwnershipWorld(setting, stage, { bench, drive, coverage }).begin(),
   }
 }
 
 class OwnershipWorld {
   readonly #setting: Setting
   readonly #stage: Stage
+  readonly #driver: Drive
   readonly #clock = new ManualClock()
   readonly #open: (process: string) => Store
   readonly #witness: Witness
@@ -130,8 +139,9 @@ class OwnershipWorld {
   readonly #killed = new Set<string>()
   #clockSet = false
 
-  constructor(setting: Setting, stage: Stage, { bench, coverage }: Required<Surroundings>) {
+  constructor(setting: Setting, stage: Stage, { bench, drive, coverage }: Required<Surroundings>) {
     this.#setting = setting
+    this.#driver = drive
     this.#stage = stage
     const isDead = (driver: string) => stage.status(driver) === 'dead' || this.#killed.has(driver)
     const isSeenDead = (driver: string) => !setting.blind && isDead(driver)
@@ -187,7 +197,7 @@ class OwnershipWorld {
     }
     const effect = (call: Call) => this.#witness.effect(port, call)
     const { key } = this.#witness.scene
-    return drive(
+    return this.#driver(
       { store, clock: this.#clock, ...this.#parts(port.process, think), effect },
       { key, driver: port.process, leaseMs: LEASE_MS, maxClaims: MAX_CLAIMS, heartbeats, returns, flaws },
     )
@@ -264,7 +274,7 @@ class OwnershipWorld {
   async #driveAlone(name: string, think: () => Promise<void>): Promise<string> {
     const { store, key } = this.#witness.scene
     const effect = (call: Call) => this.#witness.perform({ process: name, call, heard: true })
-    return drive(
+    return this.#driver(
       {
         store: this.#witness.hearing(name, this.#witness.applying(name, store)),
         clock: this.#clock,
@@ -275,11 +285,23 @@ class OwnershipWorld {
     )
   }
 
-  #parts(name: string, think: () => Promise<void>): Pick<DriverPorts, 'ids' | 'model'> {
+  /** Pauses between two attempts take no time here; whoever waits longer waits for the clock, and the dead for ever. */
+  #timer(name: string): Timer {
+    return {
+      wait: async (ms, options) => {
+        if (ms < LEASE_MS / 4) return
+        await this.#clock.wait(ms, options)
+        if (this.#stage.status(name) === 'dead' || this.#killed.has(name)) await new Promise(() => {})
+      },
+    }
+  }
+
+  #parts(name: string, think: () => Promise<void>): Pick<DriverPorts, 'ids' | 'model'> & { readonly timer: Timer } {
     const counting = new CountingIds()
     const tools = this.#setting.tools ?? ['pay']
     return {
       ids: { next: (prefix) => `${name}.${counting.next(prefix)}` },
+      timer: this.#timer(name),
       // A second turn is there for what it takes, not for what it does.
       model: async ({ turn, iteration }) => {
         await think()

@@ -7,8 +7,10 @@ import { z } from 'zod'
 import { Agent } from '../../src/agent/agent.ts'
 import type { AgentConfig } from '../../src/agent/config.ts'
 import type { Turn } from '../../src/agent/turn.ts'
-import { readWindow, transcript } from '../../src/journal/index.ts'
+import { transcript } from '../../src/journal/index.ts'
 import {
+  type ContextKey,
+  type DeltaEvent,
   type Entry,
   type EntryData,
   type EntryEvent,
@@ -26,7 +28,7 @@ import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { ScriptedModel, type ScriptedStep } from '../../src/testing/scripted-model.ts'
 import { ask, defineTool, type Tool, type ToolContext, type ToolDefinition } from '../../src/tool/index.ts'
 
-export const KEY = { ...LOCAL_OWNER, contextId: 'talk' }
+export const KEY: ContextKey = { ...LOCAL_OWNER, contextId: 'talk' }
 
 export interface Bench {
   readonly agent: Agent
@@ -87,9 +89,11 @@ export interface Probe extends Tool {
 }
 
 type Run = (input: { n?: number | undefined }, context: ToolContext) => unknown
-type Different = Partial<Omit<ToolDefinition<typeof INPUT, unknown>, 'name' | 'run'>>
+type Different = Partial<Omit<ToolDefinition<Input, unknown>, 'name' | 'run'>>
 
-const INPUT = z.object({ n: z.number().optional() })
+type Input = z.ZodObject<{ n: z.ZodOptional<z.ZodNumber> }>
+
+const INPUT: Input = z.object({ n: z.number().optional() })
 
 export function probe(name: string, run: Run = ({ n }) => ({ n: n ?? 0 }), different: Different = {}): Probe {
   const ran: string[] = []
@@ -191,11 +195,11 @@ export function entryLine(entry: Entry): string {
 }
 
 /** What is durable, each a line. */
-export async function journal(store: Store, key: typeof KEY = KEY): Promise<string[]> {
+export async function journal(store: Store, key: ContextKey = KEY): Promise<string[]> {
   return (await store.read(key)).map(entryLine)
 }
 
-function deltaWords({ type, data }: Extract<TurnEvent, { seq?: never }>): string {
+function deltaWords({ type, data }: DeltaEvent): string {
   if (type === 'tool.progress') return `${data.callId} ${JSON.stringify(data.progress)}`
   if (type === 'turn.refused') return data.code
   return JSON.stringify(data.text)
@@ -255,7 +259,7 @@ function replyWords({ content, finish, error }: EntryData['model.end']): string[
 }
 
 /** The whole conversation as messages, in short lines. Every call must be answered right after it (R9). */
-export async function said(store: Store, key: typeof KEY = KEY): Promise<string[]> {
+export async function said(store: Store, key: ContextKey = KEY): Promise<string[]> {
   const messages = transcript(await store.read(key))
   expectLegal(messages)
   return messages.map(messageLine)
@@ -291,5 +295,3 @@ export function promptLines(model: ScriptedModel, call: number): string[] {
       .join(' ')}`
   })
 }
-
-export { readWindow }

@@ -1,0 +1,153 @@
+/**
+ * What must hold of a conversation that was cut off and brought to its end, beside the one that was not (R3, R4, R9, R14).
+ * Everything here looks at the journal and at the effects, and asks nobody who took part.
+ */
+import { fold, readWindow, transcript } from '../../src/journal/index.ts'
+import {
+  addUsage,
+  type ContextKey,
+  type Entry,
+  type EntryData,
+  type Message,
+  NO_USAGE,
+  type ReplayClass,
+} from '../../src/protocol/index.ts'
+import { headFrom, sameHead, type Store } from '../../src/store/index.ts'
+import type { Effect } from './world.ts'
+
+/** All journals of the play: the conversation, and those of its sub-agents. */
+export interface Journals {
+  readonly [contextId: string]: readonly Entry[]
+}
+
+export async function readJournals(store: Store, owner: Omit<ContextKey, 'contextId'>): Promise<Journals> {
+  const journals: Record<string, readonly Entry[]> = {}
+  const read = async (contextId: string): Promise<void> => {
+    journals[contextId] = await store.read({ ...owner, contextId })
+    const { heads } = await store.list({ owner, parent: contextId })
+    for (const { key } of heads) await read(key.contextId)
+  }
+  await read('talk')
+  return journals
+}
+
+/** What the model would see, as text without ids and times. */
+export async function windowOf(store: Store, key: ContextKey, entries: readonly Entry[]): Promise<string> {
+  return told(transcript(await readWindow(store, key, { session: fold(entries), maxMessages: 100 })))
+}
+
+/** The transcript without what differs from run to run. `unknown` calls read as such wherever they stand. */
+export function told(messages: readonly Message[], unknown: ReadonlySet<string> = new Set()): string {
+  const numbers = new Map<string, number>()
+  const lines = messages.map((message) => {
+    if (message.role === 'user') return `user: ${JSON.stringify(message.content)}`
+    if (message.role === 'tool')
+      return message.content
+        .map(({ callId, status, output }) => {
+          const said = status === 'unknown' || unknown.has(callId) ? 'unknown' : `${status} ${plain(output)}`
+          return `  ${numbers.get(callId)}: ${said}`
+        })
+        .join('\n')
+    return `${message.model}: ${message.content
+      .map((part) => {
+        if (part.type !== 'tool-call') return part.text
+        numbers.set(part.callId, numbers.size + 1)
+        return `[${numbers.get(part.callId)} ${part.tool} ${JSON.stringify(part.args)}]`
+      })
+      .join(' ')}`
+  })
+  return lines.join('\n')
+}
+
+function plain(output: unknown): string {
+  return JSON.stringify(output).replaceAll(/p\d+\.call_\d+/g, 'call')
+}
+
+/** Calls that had been started and not settled, by how they may be run again. */
+export function hanging(journals: Journals): Map<string, ReplayClass> {
+  const calls = new Map<string, ReplayClass>()
+  for (const entries of Object.values(journals))
+    for (const { callId, state, replay = 'never' } of fold(entries).open?.calls ?? [])
+      if (state === 'started') calls.set(callId, replay)
+  return calls
+}
+
+export function* problemsOf(journals: Journals, effects: readonly Effect[]): Generator<string> {
+  for (const [contextId, entries] of Object.entries(journals))
+    for (const problem of [...turns(entries), ...calls(entries, effects), ...legal(entries), ...totals(entries)])
+      yield `${contextId}: ${problem}`
+}
+
+function of<T extends keyof EntryData>(entries: readonly Entry[], type: T): (Entry & { data: EntryData[T] })[] {
+  return entries.filter((entry) => entry.type === type) as (Entry & { data: EntryData[T] })[]
+}
+
+/** R2, R14: each input is heard once, each turn ends once, and nothing is left lying. */
+function* turns(entries: readonly Entry[]): Generator<string> {
+  const starts = of(entries, 'turn.start').map(({ turn }) => turn)
+  const ends = of(entries, 'turn.end').map(({ turn }) => turn)
+  if (starts.join() !== starts.map((_, index) => index + 1).join()) yield `turns ${starts.join()} were begun`
+  if (starts.join() !== ends.join()) yield `turns ${starts.join()} were begun and ${ends.join()} ended`
+  const taken = entries.flatMap(({ takes = [] }) => takes)
+  const posted = entries.filter(({ key }) => key !== undefined).map(({ seq }) => seq)
+  if (taken.toSorted(byNumber).join() !== posted.join()) yield `posted ${posted.join()}, taken ${taken.join()}`
+}
+
+/** R3, R4: settled once; what may not run again ran at most once; every run of a call has the same key. */
+function* calls(entries: readonly Entry[], effects: readonly Effect[]): Generator<string> {
+  const started = of(entries, 'tool.start')
+  const ends = of(entries, 'tool.end')
+  for (const { content } of of(entries, 'model.end').map(({ data }) => data))
+    for (const part of content) {
+      if (part.type !== 'tool-call') continue
+      const { callId, tool } = part
+      const settled = ends.filter(({ data }) => data.callId === callId).map(({ data }) => data.status)
+      if (settled.length !== 1) yield `${tool} ${callId} was settled ${settled.length} times`
+      const start = started.find(({ data }) => data.callId === callId)?.data
+      const runs = effects.filter((effect) => effect.callId === callId)
+      if (runs.length > 0 && start === undefined) yield `${tool} ${callId} ran without being started`
+      if (runs.length > 1 && start?.replay !== 'safe') yield `${tool} ${callId} ran ${runs.length} times`
+      if (new Set(runs.map(({ key }) => key)).size > 1) yield `${tool} ${callId} ran under several keys`
+      if (settled[0] === 'ok' && runs.length === 0 && tool !== 'helper') yield `${tool} ${callId} never ran`
+    }
+}
+
+/** R9: each call is answered right after the message that asked for it, by all and only its results. */
+function* legal(entries: readonly Entry[]): Generator<string> {
+  const messages = transcript(entries)
+  for (const [index, message] of messages.entries()) {
+    const before = messages[index - 1]
+    if (message.role === 'tool' && before?.role !== 'assistant') yield `results at ${index} answer nothing`
+    if (message.role !== 'assistant') continue
+    const asked = message.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []))
+    const next = messages[index + 1]
+    const answered = next?.role === 'tool' ? next.content.map(({ callId }) => callId) : []
+    if (asked.join() !== answered.join()) yield `asked ${asked.join()}, answered ${answered.join()}`
+  }
+}
+
+function* totals(entries: readonly Entry[]): Generator<string> {
+  const { totals: counted } = fold(entries)
+  const started = new Set(of(entries, 'tool.start').map(({ data }) => data.callId))
+  const used = [...of(entries, 'model.end'), ...of(entries, 'tool.end')].flatMap(({ data }) => data.usage ?? [])
+  const ended = of(entries, 'turn.end').map(({ data }) => data.usage)
+  const sum = (list: typeof used) => JSON.stringify(list.reduce(addUsage, NO_USAGE))
+  const expected = [of(entries, 'turn.start').length, of(entries, 'model.start').length, started.size]
+  const found = [counted.turns, counted.modelCalls, counted.toolCalls]
+  if (found.join() !== expected.join()) yield `totals say ${found.join()}, counting says ${expected.join()}`
+  if (sum(used) !== JSON.stringify(counted.usage)) yield `used ${sum(used)}, totals say otherwise`
+  if (sum(used) !== sum(ended)) yield `used ${sum(used)}, the ends of turns say ${sum(ended)}`
+}
+
+/** R6: the head row is what the journal says. */
+export async function headProblem(store: Store, key: ContextKey): Promise<string | undefined> {
+  const head = await store.head(key)
+  const rebuilt = head && headFrom(head, undefined, await store.read(key))
+  if (head === undefined || rebuilt === undefined) return 'there is no head row'
+  if (head.lease !== undefined) return `${head.lease.driver} still holds it`
+  return sameHead(head, rebuilt) ? undefined : 'the head row is not what the journal says'
+}
+
+function byNumber(a: number, b: number): number {
+  return a - b
+}

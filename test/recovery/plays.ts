@@ -1,0 +1,151 @@
+/** The conversations that are cut off at every point: one for each thing that a turn can do. */
+import { agentTool } from '../../src/agent/index.ts'
+import type { ScriptedStep } from '../../src/testing/index.ts'
+import { ask } from '../../src/tool/index.ts'
+import type { Play, Process } from './world.ts'
+
+const safe = { replay: 'safe' } as const
+
+function calls(...tools: (string | readonly [string, number])[]): ScriptedStep {
+  return {
+    text: 'Let me see.',
+    calls: tools.map((tool) =>
+      typeof tool === 'string' ? { tool } : { tool: tool[0], args: { n: tool[1] } },
+    ),
+  }
+}
+
+const pay = (process: Process) => process.tool('pay')
+const look = (process: Process) => process.tool('look', safe)
+
+export const PLAYS: readonly Play[] = [
+  {
+    name: 'two plain turns',
+    steps: [{ say: 'hello' }, { say: 'again' }],
+    replies: { hello: ['Hi.'], again: ['Hi again.'] },
+  },
+  {
+    name: 'two tools at once, one of them safe, and another round',
+    steps: [{ say: 'both' }],
+    replies: { both: [calls(['pay', 2], ['look', 6]), calls(['look', 1]), 'Done.'] },
+    config: (process) => ({ tools: [pay(process), look(process)] }),
+  },
+  {
+    name: 'a tool that runs alone',
+    steps: [{ say: 'in order' }],
+    replies: { 'in order': [calls(['look', 1], ['alone', 2], ['look', 3]), 'Done.'] },
+    config: (process) => ({ tools: [look(process), process.tool('alone', { exclusive: true })] }),
+  },
+  {
+    name: 'an approval that is given, and one that is not',
+    steps: [{ say: 'buy' }, { answer: () => true }, { say: 'buy more' }, { answer: () => false }],
+    replies: { buy: [calls('buy', 'look'), 'Bought.'], 'buy more': [calls(['buy', 1]), 'Not bought.'] },
+    config: (process) => ({ tools: [process.tool('buy', { approve: 'always' }), look(process)] }),
+  },
+  {
+    name: 'a tool that asks and is answered',
+    steps: [{ say: 'book' }, { answer: () => 'aisle' }],
+    replies: { book: [calls('book', ['look', 1]), 'Booked.'] },
+    config: (process) => ({
+      tools: [
+        look(process),
+        process.tool('book', safe, ({ answers }) =>
+          answers['seat'] === undefined ? ask({ kind: 'text', prompt: 'Which seat?', name: 'seat' }) : undefined,
+        ),
+      ],
+    }),
+  },
+  {
+    name: 'something said while a tool runs',
+    steps: [{ say: 'work' }],
+    replies: { work: [calls('work')], 'and hurry': ['As fast as I can.'] },
+    config: (process) => ({
+      tools: [process.tool('work', safe, () => process.sayWhileRunning('and hurry'))],
+    }),
+  },
+  {
+    name: 'a cancel while tools run',
+    steps: [{ say: 'work' }, { say: 'next' }],
+    replies: { work: [calls('work', ['look', 1])], next: ['What else?'] },
+    config: (process) => ({
+      tools: [look(process), process.tool('work', safe, ({ signal }) => cancelled(process, signal))],
+    }),
+  },
+  {
+    name: 'a compaction',
+    steps: ['one', 'two', 'three', 'four'].map((say) => ({ say })),
+    replies: { one: ['1'], two: [calls('look'), '2'], three: ['3'], four: ['4'] },
+    config: (process) => ({ autoCompact: true, maxMessages: 4, tools: [look(process)] }),
+  },
+  {
+    name: 'artifacts',
+    steps: [{ say: 'write' }],
+    replies: { write: [calls('write', 'keep'), 'Written.'] },
+    config: (process) => ({
+      tools: [
+        process.tool('write', safe, async ({ artifacts }) => {
+          await artifacts.writeFile('report', 'first part, ')
+          await artifacts.appendFile('report', 'second part')
+        }),
+        process.tool('keep', {}, async ({ artifacts }) => {
+          await artifacts.writeData('numbers', { n: 1 })
+        }),
+      ],
+    }),
+  },
+  {
+    name: 'a model that fails twice, and then another that is asked instead',
+    steps: [{ say: 'hello' }, { say: 'again' }],
+    replies: { hello: [calls('look'), 'Hi.'], again: ['Hi again.'] },
+    config: (process) => ({
+      tools: [look(process)],
+      model: [failing(process), process.model(FALLBACK, 'scripted/other')],
+    }),
+  },
+  {
+    name: 'a sub-agent with a tool of its own',
+    steps: [{ say: 'research' }],
+    replies: { research: [calls('helper'), 'It says so.'] },
+    config: (process) => ({ tools: [helper(process, [pay(process)])] }),
+  },
+  {
+    name: 'a sub-agent that wants an approval',
+    steps: [{ say: 'research' }, { answer: () => true }],
+    replies: { research: [calls('helper'), 'It says so.'] },
+    config: (process) => ({ tools: [helper(process, [process.tool('pay', { approve: 'always' })])] }),
+  },
+  {
+    name: 'as many iterations as are allowed',
+    steps: [{ say: 'for ever' }],
+    replies: { 'for ever': [calls('look'), calls(['look', 1]), calls('look')] },
+    config: (process) => ({ tools: [look(process)], limits: { iterations: 2 } }),
+  },
+]
+
+const FALLBACK: Play['replies'] = { hello: [calls('look'), 'Hi.'], again: ['Hi again.'] }
+
+/** Busy for the first two calls that anybody makes, and gone from the fourth on. */
+function failing(process: Process) {
+  const { world } = process
+  const replies: Play['replies'] = { hello: [calls('look'), 'Hi.'], again: [() => gone] }
+  const busy: ScriptedStep = { error: { status: 503 } }
+  const gone: ScriptedStep = { error: { status: 401 } }
+  const wrap = (steps: readonly ScriptedStep[]) =>
+    steps.map((step): ScriptedStep => () => (world.asked <= 2 ? busy : step))
+  return process.model(Object.fromEntries(Object.entries(replies).map(([said, steps]) => [said, wrap(steps)])))
+}
+
+function helper(process: Process, tools: ReturnType<Process['tool']>[]) {
+  return agentTool({
+    name: 'helper',
+    description: 'Helps',
+    prompt: () => 'find out',
+    parameters: { type: 'object' },
+    agent: { model: process.model({ 'find out': [calls('pay'), 'Found.'] }), tools },
+  })
+}
+
+async function cancelled(process: Process, signal: AbortSignal): Promise<void> {
+  await process.agent.cancel('changed my mind')
+  signal.throwIfAborted()
+}
