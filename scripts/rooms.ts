@@ -21,7 +21,7 @@ export interface Room {
 
 const ground = ['protocol', 'base']
 const parts = [...ground, 'journal', 'model', 'tool', 'grounding', 'hook']
-const agent = [...parts, 'turn', 'store']
+const agent = [...parts, 'turn', 'store', 'store/memory']
 const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai-compatible']
 const graph = [...ground, 'journal', 'hook', 'store']
 const front = [...ground, 'store', 'store/memory', 'journal', 'model', 'tool', 'turn', 'agent']

@@ -1,14 +1,26 @@
 /** The front door. Authors of stores find the rest of the store's words in `holdfast/store`. */
 export type {
   AgentConfig,
+  AgentMetadata,
   AgentState,
+  AgentToolDefinition,
+  ArtifactStore,
   Auth,
+  Drive,
   MessageQuery,
+  MessageStore,
+  Observer,
   SessionView,
+  StateStore,
+  Stuck,
   SubAgentConfig,
+  Subscription,
   Turn,
+  TurnError,
   TurnOptions,
   TurnOutcome,
+  TurnStep,
+  Views,
   WhileBusy,
 } from './agent/index.ts'
 export { Agent, agentTool, listStuck, settleCall, takeOver, viewsOf } from './agent/index.ts'
@@ -50,7 +62,14 @@ export { childKey, contextKey, HoldfastError, LOCAL_OWNER } from './protocol/ind
 export type { AppendRequest, Head, Receipt, Store } from './store/index.ts'
 export { persist } from './store/index.ts'
 export { memoryStore } from './store/memory/index.ts'
-export type { Artifacts, StandardSchema, Tool, ToolContext, ToolDefinition } from './tool/index.ts'
+export type {
+  Artifacts,
+  Credentials,
+  StandardSchema,
+  Tool,
+  ToolContext,
+  ToolDefinition,
+} from './tool/index.ts'
 export { ask, askUser, defineTool, jsonSchema, toolResult } from './tool/index.ts'
-export type { Limits, RunTurnOptions, TurnInfo } from './turn/index.ts'
+export type { Limits, ModelChoice, RunTurnOptions, RunTurnResult, TurnInfo } from './turn/index.ts'
 export { runTurn } from './turn/index.ts'

@@ -29,17 +29,17 @@ import { type MessageQuery, newest, readMessages } from './messages.ts'
 import { limitsLeft, NURSERY, type Nursery } from './nursery.ts'
 import { isBusy, isPaused, isShutDown, notLetIn } from './refusal.ts'
 import { type SessionView, sessionView } from './session-view.ts'
-import type { Turn } from './turn.ts'
+import type { Turn, TurnError } from './turn.ts'
 
 export interface AgentState {
   /** `busy` while a turn runs here or is followed from here. */
   readonly status: 'created' | 'starting' | 'ready' | 'busy' | 'paused' | 'shutdown'
-  /** Turns begun, by anybody. */
+  /** Turns begun by anybody, as far as this agent has looked. */
   readonly turnCount: number
   readonly createdAt?: Date
   readonly lastActivity?: Date
   /** Why the last turn failed. It does not keep the next one from being tried. */
-  readonly error?: JsonObject
+  readonly error?: TurnError
   readonly metadata: JsonObject
 }
 
@@ -72,7 +72,8 @@ export class Agent {
   readonly #setup: AgentSetup
   #conversation: Conversation
   #status: AgentState['status'] = 'created'
-  #error: JsonObject | undefined
+  #error: TurnError | undefined
+  #starting: Promise<void> | undefined
   #metadata: JsonObject | undefined
 
   constructor(config: AgentConfig) {
@@ -127,7 +128,14 @@ export class Agent {
    * Starting a started agent does nothing; starting one that was paused or shut down begins again from the journal.
    */
   async start(): Promise<void> {
-    if (this.#status === 'ready' || this.#status === 'starting') return
+    if (this.#status === 'ready') return
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined
+    })
+    await this.#starting
+  }
+
+  async #start(): Promise<void> {
     if (this.#status === 'shutdown') this.#conversation = this.#converse()
     this.#status = 'starting'
     try {
@@ -157,10 +165,11 @@ export class Agent {
     }
   }
 
-  /** Text in, text out: the last thing said in the turn. Throws if the turn fails or was cancelled. */
+  /** Text in, text out: the last thing said in the turn, or the question that it ended with. Throws if the turn fails or was cancelled. */
   async input(text: string, options: TurnOptions = {}): Promise<string> {
     const outcome = await this.executeTurn(text, options).outcome
-    if (outcome.status !== 'failed' && outcome.status !== 'cancelled') return outcome.text
+    if (outcome.status !== 'failed' && outcome.status !== 'cancelled')
+      return outcome.text || outcome.requests.map(({ prompt }) => prompt).join('\n')
     const { code = outcome.reason, message = `The turn was ${outcome.reason}.` } = outcome.error ?? {}
     throw new HoldfastError(outcome.status === 'cancelled' ? 'cancelled' : 'turn-failed', {
       message: String(message),
@@ -180,7 +189,7 @@ export class Agent {
         const data = { requestId, value, principal, ...secret }
         return { type: 'answer', key: this.#setup.ids.next('answer'), data }
       })
-      const check = (ledger: Ledger) => checkAnswers(ledger, answers)
+      const check = (ledger: Ledger) => checkAnswers(ledger, answers, this.#setup.clock.now())
       return this.#begin(options, { check, keys: posts.map(({ key }) => key), posts: () => posts })
     } catch (error) {
       return this.#conversation.refused(error)
@@ -191,7 +200,7 @@ export class Agent {
   async requests(): Promise<readonly RequestData[]> {
     const { ledger } = this.#conversation.driver
     if (!ledger.isLoaded) await ledger.load()
-    return openRequests(ledger)
+    return openRequests(ledger, this.#setup.clock.now())
   }
 
   /** The newest turn, told again from the journal; undefined if there has been none. */
@@ -342,7 +351,9 @@ export class Agent {
       extras: () => ({ [NURSERY]: this.#nursery() }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
-      onOutcome: (turn) => this.#ended(turn),
+      onOutcome: ({ error }) => {
+        this.#error = error
+      },
     })
   }
 
@@ -367,12 +378,6 @@ export class Agent {
     await child.start()
     await child.turn?.outcome
     await child.shutdown()
-  }
-
-  #ended(turn: Turn): void {
-    turn.outcome.then(({ error }) => {
-      this.#error = error
-    })
   }
 }
 

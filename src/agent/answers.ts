@@ -6,15 +6,19 @@ import { dataOf } from '../turn/index.ts'
 import type { Ledger } from './ledger.ts'
 
 /** What waits for an answer, oldest first. */
-export async function openRequests(ledger: Ledger): Promise<readonly RequestData[]> {
+export async function openRequests(ledger: Ledger, now: number): Promise<readonly RequestData[]> {
   const { store, key } = ledger
-  const { requests } = stillOpen(ledger.session)
+  const requests = stillOpen(ledger.session).requests.filter(({ expiresAt = now + 1 }) => expiresAt > now)
   const entries = await Promise.all(requests.map(({ seq }) => store.read(key, { from: seq, to: seq })))
   return entries.flat().map((entry) => dataOf<'request.start'>(entry))
 }
 
-export async function checkAnswers(ledger: Ledger, answers: Readonly<Record<string, Json>>): Promise<void> {
-  const requests = await openRequests(ledger)
+export async function checkAnswers(
+  ledger: Ledger,
+  answers: Readonly<Record<string, Json>>,
+  now: number,
+): Promise<void> {
+  const requests = await openRequests(ledger, now)
   const ids = requests.map(({ requestId }) => requestId)
   if (Object.keys(answers).length === 0) throw wrong(ledger.key.contextId, 'no answer was given', ids)
   for (const [requestId, value] of Object.entries(answers)) {

@@ -11,6 +11,7 @@ import {
   isInboxType,
   type JsonObject,
   type NewInboxEntry,
+  type OutcomeReason,
   type RequestData,
   type TurnEvent,
 } from '../protocol/index.ts'
@@ -22,8 +23,8 @@ import { Driver, type DriverOptions, type Progress } from './driver.ts'
 import { findTaken } from './find-taken.ts'
 import { Handle, type HandleOptions } from './handle.ts'
 import type { Ledger } from './ledger.ts'
-import { cancelledEarly, nothingToContinue, problemOf } from './refusal.ts'
-import { Turn, type TurnStep } from './turn.ts'
+import { cancelledEarly, nothingToContinue, problemOf, waitsForAnswers } from './refusal.ts'
+import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
 
 /** What somebody wants of the conversation. */
 export interface Wish {
@@ -49,9 +50,12 @@ export type Drive =
   | { readonly state: 'done' }
 
 export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'emit'> {
-  /** A turn has ended, or could not go on. */
-  readonly onOutcome: (turn: Turn) => void
+  /** A turn has ended, or could not go on; before anybody else hears of it. */
+  readonly onOutcome: (outcome: TurnOutcome) => void
 }
+
+/** Of one turn, when it is told again. */
+const MOST_ENTRIES = 100_000
 
 export class Conversation {
   readonly driver: Driver
@@ -177,7 +181,10 @@ export class Conversation {
 
   /** Goes on by one model call or one round of tools, and says whether there is more. */
   async drive(): Promise<Drive> {
-    await this.#entering
+    await this.settled()
+    const { ledger, isPlaying } = this.driver
+    // Others may have written since.
+    if (!isPlaying && !ledger.hasUnsaved) ledger.forget(false)
     for (;;) {
       const isEffect = this.driver.next === 'model' || this.driver.next === 'tools'
       const progress = await this.driver.step()
@@ -193,25 +200,19 @@ export class Conversation {
   /** Drives and follows until nobody wants anything any more. */
   pump(): void {
     this.#pumping ??= this.#run()
-      .catch((error) => {
-        for (const handle of this.#handles) this.#refuse(handle, error)
-      })
-      .finally(() => {
-        this.#pumping = undefined
-      })
   }
 
   #listen(about: Omit<HandleOptions, 'turn'>): Handle {
     const turn: Turn = new Turn({
       cancel: (reason) => this.#cancelTurn(handle, reason),
       step: () => this.#stepByHand(turn),
+      ended: (outcome) => this.#options.onOutcome(outcome),
     })
     const handle = new Handle({ turn, ...about })
     this.#handles.add(handle)
     turn.outcome.then(() => {
       this.#handles.delete(handle)
       this.#wishes.delete(handle)
-      this.#options.onOutcome(turn)
     })
     return handle
   }
@@ -225,6 +226,8 @@ export class Conversation {
     signal?.addEventListener('abort', stop)
     handle.turn.outcome.then(() => signal?.removeEventListener('abort', stop))
     if (credentials !== undefined) for (const key of keys) this.driver.entrust(key, credentials)
+    // What was asked for first is in the journal first.
+    await this.driver.opening
     if (wish.continuing === undefined) await this.#post(wish, handle)
     else this.#continue(wish, handle)
     if (!wish.manual) this.pump()
@@ -235,7 +238,7 @@ export class Conversation {
     const { store, key } = this.#options
     for (;;) {
       const told = this.#toldSeq
-      const entries = await store.read(key, { turn: number, limit: Number.MAX_SAFE_INTEGER })
+      const entries = await store.read(key, { turn: number, limit: MOST_ENTRIES })
       if (told !== this.#toldSeq) continue
       handle.follow(
         number,
@@ -265,30 +268,52 @@ export class Conversation {
   #continue({ continuing, credentials }: Wish, handle: Handle): void {
     const { open, outcome } = this.driver.ledger.session
     if (continuing === undefined) return
-    if (open === undefined && (outcome === undefined || outcome === 'stop'))
-      throw nothingToContinue(this.#options.key.contextId)
+    if (open === undefined) this.#checkContinuation(outcome, credentials !== undefined)
     if (credentials !== undefined) this.driver.entrust(undefined, credentials)
     if (open === undefined) this.driver.offer({ continuing })
     else handle.follow(open.turn, this.#since)
   }
 
+  #checkContinuation(outcome: OutcomeReason | undefined, isAuthorised: boolean): void {
+    const { contextId } = this.#options.key
+    if (outcome === undefined || outcome === 'stop') throw nothingToContinue(contextId, outcome)
+    const now = this.#options.clock.now()
+    const { requests = [] } = this.driver.ledger.session.parked ?? {}
+    const waiting = requests.filter(
+      ({ from, expiresAt }) =>
+        (expiresAt ?? Number.POSITIVE_INFINITY) > now && !(from === 'credentials' && isAuthorised),
+    )
+    if (waiting.length > 0 && waiting.length === requests.length)
+      throw waitsForAnswers(
+        contextId,
+        waiting.map(({ requestId }) => requestId),
+      )
+  }
+
+  /** It is over in the same moment in which nobody waits any more, so that whoever comes next finds it running or not. */
   async #run(): Promise<void> {
-    let wasIdle = false
-    for (;;) {
-      const progress = await this.#step()
-      if (progress === undefined || progress.state === 'paused') return
-      if (progress.state === 'owned') {
-        await this.#postElsewhere()
-        await this.#follow()
+    try {
+      for (let idle = 0; ; ) {
+        const progress = await this.#step()
+        if (progress === undefined || progress.state === 'paused') return
+        if (progress.state === 'owned') {
+          await this.#postElsewhere()
+          await this.#follow()
+        } else if (progress.state === 'idle') {
+          // What somebody wishes may be on its way.
+          await this.#entering
+          await this.#catchUp()
+          if (!this.#isWaiting()) return
+          // Looked at twice, there was nothing to do: then it is done elsewhere.
+          idle = this.driver.hasOffers ? 0 : idle + 1
+          if (idle > 1) await this.#follow()
+        }
         if (this.#halt.signal.aborted) return
-      } else if (progress.state === 'idle') {
-        // What somebody wishes may be on its way into the inbox.
-        await this.#entering
-        await this.#catchUp()
-        if (!this.#isWaiting()) return
-        if (wasIdle) await this.#follow()
       }
-      wasIdle = progress.state === 'idle'
+    } catch (error) {
+      for (const handle of this.#handles) this.#refuse(handle, error)
+    } finally {
+      this.#pumping = undefined
     }
   }
 
@@ -353,7 +378,9 @@ export class Conversation {
 
   /** Is there somebody left whose turn has not ended, although nothing is to be done here? Then it is done elsewhere. */
   #isWaiting(): boolean {
-    const waiting = [...this.#handles].some(({ turn }) => !turn.isEnded)
+    const waiting = [...this.#handles].some(
+      (handle) => !handle.turn.isEnded && !this.#wishes.get(handle)?.manual,
+    )
     if (waiting) this.driver.ledger.forget(true)
     return waiting
   }
@@ -363,7 +390,8 @@ export class Conversation {
     if (!ledger.isLoaded && !isPlaying) await ledger.load()
     if (this.#toldSeq !== undefined) return
     this.#toldSeq = ledger.session.seq
-    for (const request of await openRequests(ledger)) this.#asked.set(request.requestId, request)
+    for (const request of await openRequests(ledger, this.#options.clock.now()))
+      this.#asked.set(request.requestId, request)
   }
 
   async #catchUp(): Promise<void> {

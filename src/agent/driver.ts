@@ -64,6 +64,7 @@ export class Driver {
   readonly #secrets = new Map<string | number, Credentials>()
   #turnSecrets: Credentials | undefined
   #play: AsyncGenerator<Batch, boolean> | undefined
+  #opening: PromiseWithResolvers<void> | undefined
   #signals: { readonly cancel: AbortController; readonly stop: AbortController } | undefined
   #work: Work = {}
   #lost: HoldfastError | undefined
@@ -87,6 +88,11 @@ export class Driver {
     return this.#play !== undefined
   }
 
+  /** While a turn is being begun: resolves when it is known whether it is this process that begins it. */
+  get opening(): Promise<void> | undefined {
+    return this.#opening?.promise
+  }
+
   /** What the next step will do. */
   get next(): Next {
     return this.#acting
@@ -100,6 +106,11 @@ export class Driver {
   offer(work: Work): void {
     const posts = [...(this.#work.posts ?? []), ...(work.posts ?? [])]
     this.#work = { ...this.#work, ...work, posts }
+  }
+
+  get hasOffers(): boolean {
+    const { posts = [], continuing } = this.#work
+    return posts.length > 0 || continuing !== undefined
   }
 
   /** What was offered and not used: somebody else owns the conversation. */
@@ -167,6 +178,7 @@ export class Driver {
     const ledger = await this.#loaded()
     const { open } = ledger.session
     if (open === undefined && !this.#hasWork()) return this.#idle()
+    this.#opening = Promise.withResolvers()
     await ledger.flush()
     if (open !== undefined && !ledger.isOwned) {
       await ledger.claim(this.#work.posts ?? [], [])
@@ -187,6 +199,7 @@ export class Driver {
     }
     const { next } = value as Batch
     await this.#commit(value as Batch)
+    this.#opened()
     this.#acting = next
     if (next === 'done') await this.#finish()
     return { state: 'again', next }
@@ -274,19 +287,19 @@ export class Driver {
     return { state: 'paused' }
   }
 
+  #opened(): void {
+    this.#opening?.resolve()
+    this.#opening = undefined
+  }
+
   #close(): void {
+    this.#opened()
     this.#play = undefined
     this.#acting = 'done'
   }
 
   #hasWork(): boolean {
-    const { posts = [], continuing } = this.#work
-    return (
-      posts.length > 0 ||
-      continuing !== undefined ||
-      this.ledger.inbox.length > 0 ||
-      this.#expiry() <= this.#options.clock.now()
-    )
+    return this.hasOffers || this.ledger.inbox.length > 0 || this.#expiry() <= this.#options.clock.now()
   }
 
   #idle(): Progress {

@@ -36,10 +36,19 @@ export function cancelledEarly(): HoldfastError {
   })
 }
 
-export function nothingToContinue(contextId: string): HoldfastError {
+export function nothingToContinue(contextId: string, last: string | undefined): HoldfastError {
+  const why =
+    last === undefined ? `${contextId} has had no turn yet` : `The last turn of ${contextId} is complete`
   return new HoldfastError('nothing-to-continue', {
-    message: `The last turn of ${contextId} is complete. Send a message instead of null.`,
+    message: `${why}. Send a message instead of null.`,
     details: { contextId },
+  })
+}
+
+export function waitsForAnswers(contextId: string, requests: readonly string[]): HoldfastError {
+  return new HoldfastError('nothing-to-continue', {
+    message: `${contextId} waits for an answer to ${requests.join(', ')}. Call answer(), or send a message to go on without.`,
+    details: { contextId, requests: [...requests] },
   })
 }
 

@@ -26,11 +26,14 @@ export interface TurnOutcome {
   readonly text: string
   readonly usage: Usage
   readonly durationMs: number
-  readonly error?: JsonObject
+  readonly error?: TurnError
   readonly limit?: string
   /** What has to be answered before it can go on. */
   readonly requests: readonly RequestData[]
 }
+
+/** Why a turn failed. What else is there depends on the code. */
+export type TurnError = JsonObject & { readonly code: string; readonly message: string }
 
 export interface Observer {
   readonly next?: (event: TurnEvent) => void
@@ -141,7 +144,9 @@ export class Turn implements AsyncIterable<TurnEvent> {
     this.#ended = true
     for (const reader of this.#readers) reader.end()
     this.#readers.clear()
-    this.#settle({ ...this.#summary.outcome(reason), ...more })
+    const outcome = { ...this.#summary.outcome(reason), ...more }
+    this.#control.ended?.(outcome)
+    this.#settle(outcome)
   }
 }
 
@@ -157,6 +162,8 @@ Object.defineProperty(Turn.prototype, OBSERVABLE, {
 export interface TurnControl {
   readonly cancel: (reason?: string) => Promise<void>
   readonly step: () => Promise<TurnStep>
+  /** Told before those who wait for the outcome. */
+  readonly ended?: (outcome: TurnOutcome) => void
 }
 
 export interface TurnStep {
@@ -191,7 +198,7 @@ class Summary {
       text: this.#text,
       usage,
       durationMs,
-      ...(error === undefined ? {} : { error }),
+      ...(error === undefined ? {} : { error: error as TurnError }),
       ...(limit === undefined ? {} : { limit }),
       requests: [...this.#requests.values()],
     }

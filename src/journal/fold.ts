@@ -147,7 +147,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   'tool.end'(draft, { data }) {
     const { open } = draft
     const call = open?.calls.find(({ callId }) => callId === data.callId)
-    if (open === undefined || call === undefined) return
+    if (open === undefined || call === undefined || call.state === 'settled') return
     call.state = 'settled'
     if (data.usage !== undefined) {
       open.usage = addUsage(open.usage, data.usage)

@@ -4,13 +4,14 @@
  */
 import type { ContextKey, Entry, Message } from '../protocol/index.ts'
 import { type IndexRow, type Store, turnKey } from '../store/index.ts'
-import type { Session } from './session.ts'
+import { type Session, stillOpen } from './session.ts'
 import { transcript } from './transcript.ts'
 import { readWindow, type WindowOptions, windowSize } from './window.ts'
 
 type Source = Pick<Store, 'read' | 'lookup'>
 
 export class HeldWindow {
+  readonly #store: Source
   readonly #key: ContextKey
   readonly #options: { readonly maxMessages: number }
   #entries: Entry[]
@@ -18,8 +19,13 @@ export class HeldWindow {
   #start: string
   #messages: readonly Message[] | undefined
 
-  private constructor(key: ContextKey, entries: Entry[], view: { session: Session; maxMessages: number }) {
-    const { session, maxMessages } = view
+  private constructor(
+    store: Source,
+    key: ContextKey,
+    view: { session: Session; maxMessages: number; entries: Entry[] },
+  ) {
+    const { session, maxMessages, entries } = view
+    this.#store = store
     this.#key = key
     this.#entries = entries
     this.#start = startOf(session, maxMessages)
@@ -32,7 +38,7 @@ export class HeldWindow {
     view: WindowOptions & { session: Session },
   ): Promise<HeldWindow> {
     const { session, maxMessages = 100 } = view
-    return new HeldWindow(key, await readWindow(store, key, view), { session, maxMessages })
+    return new HeldWindow(store, key, { session, maxMessages, entries: await readWindow(store, key, view) })
   }
 
   /** Over entries that are all in memory. */
@@ -67,7 +73,11 @@ export class HeldWindow {
   async entries(session: Session): Promise<readonly Entry[]> {
     const start = startOf(session, this.#options.maxMessages)
     if (start !== this.#start) {
-      this.#entries = await readWindow(heldSource(this.#entries), this.#key, { session, ...this.#options })
+      // After a cut the window may begin before what is held.
+      const cut = start.split(' ')[0] !== this.#start.split(' ')[0]
+      const memory = heldSource(this.#entries)
+      const source = cut ? layered(memory, this.#store) : memory
+      this.#entries = await readWindow(source, this.#key, { session, ...this.#options })
       this.#start = start
       this.#messages = undefined
     }
@@ -81,8 +91,11 @@ export class HeldWindow {
   }
 }
 
-function startOf({ window }: Session, maxMessages: number): string {
-  return `${window.from} ${window.messages - windowSize(window.messages, maxMessages)}`
+/** A round holds the window for as long as it is open, and then may be given up. */
+function startOf(session: Session, maxMessages: number): string {
+  const { from, messages } = session.window
+  const [call] = stillOpen(session).calls
+  return `${from} ${messages - windowSize(messages, maxMessages)} ${call?.callId ?? ''}`
 }
 
 /** The part of a store that a window is read from, over entries in memory. */
@@ -96,5 +109,22 @@ function heldSource(entries: readonly Entry[]): Source {
       entries
         .filter(({ type, turn }) => type === 'turn.start' && turnKey(turn) === key)
         .map(({ seq }): IndexRow => ({ key: key ?? '', seq, value: {} })),
+  }
+}
+
+/** What is in memory, and below it what is stored. */
+function layered(held: Source, store: Source): Source {
+  return {
+    async read(key, range = {}) {
+      const { limit = 1000, order = 'oldest' } = range
+      const both = [...(await store.read(key, range)), ...(await held.read(key, range))]
+      const bySeq = new Map(both.map((entry) => [entry.seq, entry]))
+      const sorted = [...bySeq.values()].sort((a, b) => a.seq - b.seq)
+      return order === 'oldest' ? sorted.slice(0, limit) : sorted.slice(-limit).reverse()
+    },
+    async lookup(key, query) {
+      const found = await held.lookup(key, query)
+      return found.length > 0 ? found : store.lookup(key, query)
+    },
   }
 }

@@ -3,7 +3,7 @@ import type { Request } from '../journal/index.ts'
 import type { Entry, EntryData, JsonObject, Principal } from '../protocol/index.ts'
 import { accountFor, endTurn, settleRest } from './ending.ts'
 import { dataOf, type Play, textOf } from './play.ts'
-import { hearAnswers } from './requests.ts'
+import { expire, hearAnswers } from './requests.ts'
 
 /** Opens a turn or takes up the open one. False if there is no reason for one: then what came in is accounted for. */
 export async function begin(play: Play): Promise<boolean> {
@@ -51,13 +51,14 @@ function startFrom(play: Play, entry: Entry): void {
   const { message, ...asked } = dataOf<'input'>(entry)
   const takes = entry.key === undefined ? [] : [entry.key]
   const [request, ...others] = play.session.parked?.requests ?? []
-  if (request?.kind === 'text' && others.length === 0) {
+  if (request?.kind === 'text' && others.length === 0 && !hasExpired(play, [request])) {
     start(play, asked)
     const { requestId } = request
     play.draft.say('request.end', { requestId, how: 'answered', value: textOf(message) }, takes)
     return
   }
   start(play, asked, takes)
+  expire(play)
   settleRest(play, 'Not run: the person said something else instead.')
 }
 

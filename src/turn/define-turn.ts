@@ -5,9 +5,12 @@ import { HoldfastError } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import type { Limits, ModelSource, TurnDefinition, TurnInfo } from './definition.ts'
 
+/** A model, or a model with settings of its own on top of the shared ones. */
+export type ModelChoice = ModelRef | { readonly model: ModelRef; readonly settings: ModelOptions }
+
 export interface TurnConfig {
   /** An AI SDK model, a name such as `openai/gpt-4.1-mini`, or several: the others are asked when the first fails. */
-  readonly model?: ModelRef | readonly ModelRef[]
+  readonly model?: ModelChoice | readonly ModelChoice[]
   /** Temperature, keys, timeouts, retries and what else models take. */
   readonly settings?: ModelOptions
   readonly tools?: readonly Tool[] | ((turn: TurnInfo) => readonly Tool[] | Promise<readonly Tool[]>)
@@ -26,11 +29,11 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 export function defineTurn(config: TurnConfig & { readonly compactOver?: number }): TurnDefinition {
   const { model = [], settings = {}, tools = [], systemPrompt, limits = {}, compactOver } = config
-  const models = Array.isArray(model) ? (model as readonly ModelRef[]) : [model as ModelRef]
+  const choices = Array.isArray(model) ? (model as readonly ModelChoice[]) : [model as ModelChoice]
+  if (choices.length > 1) checkShared(settings)
   for (const [limit, value] of Object.entries(limits)) atLeast(`limits.${limit}`, value, 0)
   return {
-    models: models.map((ref) => sourceOf(ref, settings)),
-    settings,
+    models: choices.map((choice) => sourceOf(choice, settings)),
     tools: typeof tools === 'function' ? tools : () => tools,
     system: promptOf(systemPrompt),
     limits,
@@ -49,7 +52,10 @@ export function atLeast(option: string, value: unknown, least: number): void {
   })
 }
 
-function sourceOf(ref: ModelRef, settings: ModelOptions): ModelSource {
+function sourceOf(choice: ModelChoice, shared: ModelOptions): ModelSource {
+  const own = typeof choice === 'object' && !('doStream' in choice)
+  const ref = own ? choice.model : choice
+  const settings = own ? { ...shared, ...choice.settings } : shared
   let resolved: ReturnType<typeof resolveModel> | undefined
   const resolve = () => {
     resolved ??= resolveModel(ref, settings)
@@ -59,7 +65,16 @@ function sourceOf(ref: ModelRef, settings: ModelOptions): ModelSource {
     })
     return resolved
   }
-  return { name: modelName(ref), resolve }
+  return { name: modelName(ref), settings, resolve }
+}
+
+/** One vendor's key must not be shown to another. */
+function checkShared({ apiKey, baseURL }: ModelOptions): void {
+  if (apiKey === undefined && baseURL === undefined) return
+  throw new HoldfastError('invalid-option', {
+    message:
+      'With several models, give each its own key and address: { model, settings: { apiKey, baseURL } }.',
+  })
 }
 
 function promptOf(prompt: TurnConfig['systemPrompt']): TurnDefinition['system'] {

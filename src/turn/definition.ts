@@ -6,7 +6,6 @@ import type { Credentials, Tool } from '../tool/index.ts'
 export interface TurnDefinition {
   /** The model to ask first, then those to fall back to. */
   readonly models: readonly ModelSource[]
-  readonly settings: ModelOptions
   readonly tools: (turn: TurnInfo) => readonly Tool[] | Promise<readonly Tool[]>
   readonly system: (turn: TurnInfo) => string | undefined | Promise<string | undefined>
   readonly limits: Limits
@@ -23,6 +22,7 @@ export interface TurnDefinition {
 export interface ModelSource {
   /** As `provider/model`. */
   readonly name: string
+  readonly settings: ModelOptions
   readonly resolve: () => Promise<LanguageModel>
 }
 

@@ -43,10 +43,18 @@ export function settleRest(play: Play, why: string): void {
   for (const call of play.open.calls) {
     if (call.state === 'started') settleUnknown(play, call)
     else if (call.state === 'requested')
-      draft.say('tool.end', { callId: call.callId, status: 'not-run', output: why })
+      draft.say('tool.end', { callId: call.callId, ...(expired(call) ?? { status: 'not-run', output: why }) })
     if (call.state === 'requested' && call.idempotencyKey !== undefined) play.scope.abandoned?.(call.callId)
   }
 }
+
+function expired({ answers }: Call): { readonly status: 'rejected'; readonly output: string } | undefined {
+  return answers?.some(({ how }) => how === 'expired')
+    ? { status: 'rejected', output: UNANSWERED }
+    : undefined
+}
+
+export const UNANSWERED = 'Nobody answered in time.'
 
 const UNKNOWN =
   'Started, and nobody can say whether it happened: the process that ran it is gone. Check before doing it again.'

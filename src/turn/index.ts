@@ -1,7 +1,7 @@
 /** The stateless loop: one turn from a session, in batches. It knows models and tools, and no store. */
 export type { Compaction, CompactionOptions } from './compaction.ts'
 export { compaction } from './compaction.ts'
-export type { TurnConfig } from './define-turn.ts'
+export type { ModelChoice, TurnConfig } from './define-turn.ts'
 export { atLeast, defineTurn } from './define-turn.ts'
 export type { Limits, ModelSource, TurnDefinition, TurnInfo } from './definition.ts'
 export { DEFAULT_LIMITS } from './definition.ts'

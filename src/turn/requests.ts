@@ -24,6 +24,10 @@ export function request(play: Play, { id, expiresInMs, ...question }: Question, 
 /** Takes the answers that have come, each checked, and ends what has expired. */
 export async function hearAnswers(play: Play): Promise<void> {
   for (const entry of play.inbox) if (entry.type === 'answer') await hear(play, entry)
+  expire(play)
+}
+
+export function expire(play: Play): void {
   const now = play.scope.clock.now()
   for (const { requestId, expiresAt } of play.open.requests)
     if (expiresAt !== undefined && expiresAt <= now)

@@ -13,7 +13,7 @@ import {
   secretsOf,
 } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
-import { endTurn } from './ending.ts'
+import { endTurn, UNANSWERED } from './ending.ts'
 import type { Play } from './play.ts'
 import { recoverStarted } from './recovery.ts'
 import { approvalOf, hearAnswers, request } from './requests.ts'
@@ -83,9 +83,7 @@ async function prepare(play: Play, call: Call): Promise<Ready | undefined> {
     reject(
       play,
       call,
-      unanswered.how === 'expired'
-        ? 'Nobody answered in time.'
-        : 'The person did not answer and said something else.',
+      unanswered.how === 'expired' ? UNANSWERED : 'The person did not answer and said something else.',
     )
     return undefined
   }

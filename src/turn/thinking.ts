@@ -24,7 +24,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   takeSteering(play)
   if (await endedByLimit(play)) return
   const iteration = play.open.iteration + 1
-  const { models, settings } = play.scope.definition
+  const { models } = play.scope.definition
   for (let model = 0, attempt = 1; ; attempt++) {
     const source = models[model]
     if (source === undefined) throw noModel()
@@ -33,7 +33,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
     const reply = await askModel(play, source)
     if (!(reply instanceof ModelFailure)) return await takeReply(play, reply)
     if (play.signal.aborted) return sayAborted(play, source, reply)
-    const { retries = RETRIES, maxRetryWaitMs: maxWaitMs = MAX_RETRY_WAIT_MS } = settings
+    const { retries = RETRIES, maxRetryWaitMs: maxWaitMs = MAX_RETRY_WAIT_MS } = source.settings
     const step = afterFailure(reply, { attempt, retries, maxWaitMs })
     const isLast = step.next === 'fallback' && model + 1 >= models.length
     sayFailed(play, source, { failure: reply, step: isLast ? { next: 'fail' } : step })
@@ -76,7 +76,7 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
   try {
     const [model, tools, info] = await Promise.all([source.resolve(), play.tools(), play.info()])
     const system = await scope.definition.system(info)
-    const { timeoutMs, prices, ...settings } = scope.definition.settings
+    const { timeoutMs, prices, ...settings } = source.settings
     const request: ModelRequest = {
       model,
       ...(system === undefined ? {} : { system }),

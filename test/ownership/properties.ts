@@ -174,10 +174,12 @@ function* givingUp({ entries }: View, { scene: { maxClaims } }: Witness): Genera
     const next = entries
       .slice(index + 1)
       .find(({ type }) => ['model.start', 'tool.start', 'turn.end', 'claim'].includes(type))
-    if (next?.type !== 'turn.end' || next.data['outcome'] !== 'failed')
+    // It may have died of something else before it could say so.
+    if (next === undefined || next.type === 'claim') continue
+    if (next.type !== 'turn.end' || next.data['outcome'] !== 'failed')
       yield [
         'R7',
-        `claim number ${attempt} without progress leads to ${next?.type ?? 'nothing'}, not to a failed turn`,
+        `claim number ${attempt} without progress leads to ${next.type}, not to a failed turn`,
       ]
   }
 }

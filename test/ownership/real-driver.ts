@@ -5,8 +5,10 @@
 import type { Timer } from '../../src/base/index.ts'
 import { Driver } from '../../src/agent/driver.ts'
 import type { LanguageModel, ModelStreamPart, PromptMessage } from '../../src/model/index.ts'
+import type { Store } from '../../src/store/index.ts'
 import { defineTool, type StandardSchema, type Tool } from '../../src/tool/index.ts'
 import { defineTurn } from '../../src/turn/index.ts'
+import { decorate } from './decorate.ts'
 import { type DriverOptions, type DriverPorts, replayOf } from './reference-driver.ts'
 
 /** Whoever takes more steps than this goes round in circles. */
@@ -18,15 +20,29 @@ export async function driveReal(
   options: DriverOptions,
 ): Promise<'idle' | 'owned'> {
   const died = Promise.withResolvers<never>()
-  const driver = driverOf(ports, options, died.reject)
+  const asked = new Set<Promise<unknown>>()
+  const driver = driverOf({ ...ports, store: counted(ports.store, asked) }, options, died.reject)
   const run = async () => {
     for (let steps = 0; steps < MOST_STEPS; steps++) {
       const { state } = await driver.step()
-      if (state === 'idle' || state === 'owned') return state
+      if (state !== 'idle' && state !== 'owned') continue
+      await Promise.allSettled(asked)
+      return state
     }
     throw new Error(`${options.driver} took ${MOST_STEPS} steps and came to no end`)
   }
   return Promise.race([run(), died.promise])
+}
+
+/** A heartbeat may still be on its way when there is nothing left to do. */
+function counted(store: Store, asked: Set<Promise<unknown>>): Store {
+  return decorate(store, {
+    renew: (request) => {
+      const asking = store.renew(request)
+      asked.add(asking)
+      return asking
+    },
+  })
 }
 
 function driverOf(

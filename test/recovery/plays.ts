@@ -1,10 +1,16 @@
 /** The conversations that are cut off at every point: one for each thing that a turn can do. */
 import { agentTool } from '../../src/agent/index.ts'
+import type { RequestData } from '../../src/protocol/index.ts'
 import type { ScriptedStep } from '../../src/testing/index.ts'
 import { ask } from '../../src/tool/index.ts'
 import type { Play, Process } from './world.ts'
 
 const safe = { replay: 'safe' } as const
+
+/** The first purchase is approved, and no other. */
+function isFirst({ about }: RequestData): boolean {
+  return JSON.stringify(about?.['args']) === '{}'
+}
 
 function calls(...tools: (string | readonly [string, number])[]): ScriptedStep {
   return {
@@ -38,7 +44,7 @@ export const PLAYS: readonly Play[] = [
   },
   {
     name: 'an approval that is given, and one that is not',
-    steps: [{ say: 'buy' }, { answer: () => true }, { say: 'buy more' }, { answer: () => false }],
+    steps: [{ say: 'buy' }, { answer: isFirst }, { say: 'buy more' }, { answer: isFirst }],
     replies: { buy: [calls('buy', 'look'), 'Bought.'], 'buy more': [calls(['buy', 1]), 'Not bought.'] },
     config: (process) => ({ tools: [process.tool('buy', { approve: 'always' }), look(process)] }),
   },
@@ -84,8 +90,10 @@ export const PLAYS: readonly Play[] = [
     config: (process) => ({
       tools: [
         process.tool('write', safe, async ({ artifacts }) => {
-          await artifacts.writeFile('report', 'first part, ')
+          await artifacts.createFile('report')
+          await artifacts.appendFile('report', 'first part, ')
           await artifacts.appendFile('report', 'second part')
+          await artifacts.complete('report')
         }),
         process.tool('keep', {}, async ({ artifacts }) => {
           await artifacts.writeData('numbers', { n: 1 })
@@ -105,13 +113,13 @@ export const PLAYS: readonly Play[] = [
   {
     name: 'a sub-agent with a tool of its own',
     steps: [{ say: 'research' }],
-    replies: { research: [calls('helper'), 'It says so.'] },
+    replies: { research: [{ calls: [{ tool: 'helper', args: { message: 'find out' } }] }, 'It says so.'] },
     config: (process) => ({ tools: [helper(process, [pay(process)])] }),
   },
   {
     name: 'a sub-agent that wants an approval',
     steps: [{ say: 'research' }, { answer: () => true }],
-    replies: { research: [calls('helper'), 'It says so.'] },
+    replies: { research: [{ calls: [{ tool: 'helper', args: { message: 'find out' } }] }, 'It says so.'] },
     config: (process) => ({ tools: [helper(process, [process.tool('pay', { approve: 'always' })])] }),
   },
   {
@@ -139,8 +147,6 @@ function helper(process: Process, tools: ReturnType<Process['tool']>[]) {
   return agentTool({
     name: 'helper',
     description: 'Helps',
-    prompt: () => 'find out',
-    parameters: { type: 'object' },
     agent: { model: process.model({ 'find out': [calls('pay'), 'Found.'] }), tools },
   })
 }

@@ -10,7 +10,7 @@ import { ManualClock, ScriptedModel, type ScriptedStep } from '../../src/testing
 import { defineTool, type Tool, type ToolContext, type ToolDefinition } from '../../src/tool/index.ts'
 import { type Death, eagerTimer, Mortal } from './mortal.ts'
 
-const INPUT = z.object({ n: z.number().optional() })
+const INPUT: z.ZodObject<{ n: z.ZodOptional<z.ZodNumber> }> = z.object({ n: z.number().optional() })
 
 /** What the one who talks to the agent does, again and again until it is done: each knows whether it was done before. */
 export type Step =

@@ -1,0 +1,170 @@
+/** Agreement, expiry and restarts: what waits outlives the turn, the process and the patience of people. */
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { asking, bench, calls, entryLines, journal, openSqlite, probe, STORES, said, sqlitePath } from './kit.ts'
+
+const HOUR = 3_600_000
+
+describe.each(STORES)('a call that needs approval, on %s', (_, open) => {
+  const benchOf = () => {
+    const pay = probe('pay', ({ n }) => ({ paid: n ?? 0 }), { approve: 'always' })
+    return { pay, ...bench({ store: open(), script: [calls(['pay', { n: 5 }]), 'Paid'], tools: [pay] }) }
+  }
+
+  it('is asked about before it starts', async () => {
+    const { agent, pay } = benchOf()
+    const turn = agent.executeTurn('Pay')
+    expect((await entryLines(turn)).slice(4)).toEqual([
+      '5 model.end call_1:pay',
+      '6 request.start call_1/approval confirmation',
+      '7 turn.end input-required',
+    ])
+    expect((await turn.outcome).requests).toMatchObject([
+      { from: 'approval', prompt: 'May "pay" be run with {"n":5}?', about: { tool: 'pay', args: { n: 5 } } },
+    ])
+    expect(pay.ran).toEqual([])
+  })
+
+  it('runs once it is approved', async () => {
+    const { agent, pay, store } = benchOf()
+    await agent.executeTurn('Pay').outcome
+    expect(await entryLines(agent.answer({ 'call_1/approval': { approved: true, reason: 'ok' } }))).toEqual([
+      '8 answer call_1/approval {"approved":true,"reason":"ok"}',
+      '9 claim 2',
+      '10 turn.start',
+      '11 request.end call_1/approval answered {"approved":true,"reason":"ok"} takes 8',
+      '12 tool.start call_1 pay',
+      '13 tool.end call_1 ok',
+      '14 model.start 1',
+      '15 model.end "Paid"',
+      '16 turn.end stop',
+    ])
+    expect(pay.ran).toEqual(['call_1'])
+    await said(store)
+  })
+
+  it('that is denied is rejected, and the model hears why', async () => {
+    const { agent, pay, store } = benchOf()
+    await agent.executeTurn('Pay').outcome
+    const turn = agent.answer({ 'call_1/approval': { approved: false, reason: 'too much' } })
+    expect((await entryLines(turn)).slice(4)).toEqual([
+      '12 tool.end call_1 rejected',
+      '13 model.start 1',
+      '14 model.end "Paid"',
+      '15 turn.end stop',
+    ])
+    expect(JSON.stringify((await agent.getMessages())[2])).toContain('too much')
+    expect(pay.ran).toEqual([])
+    await said(store)
+  })
+
+  it('is not taken for approved by a plain message', async () => {
+    const { agent, pay, store } = benchOf()
+    await agent.executeTurn('Pay').outcome
+    expect((await entryLines(agent.executeTurn('yes'))).slice(2, 5)).toEqual([
+      '10 turn.start takes 8',
+      '11 request.end call_1/approval cancelled',
+      '12 tool.end call_1 not-run',
+    ])
+    expect(pay.ran).toEqual([])
+    await said(store)
+  })
+})
+
+describe('a request that nobody answers', () => {
+  it('expires, and the next turn tells the model so', async () => {
+    const tools = [asking('quiz', { kind: 'text', prompt: 'Why?', expiresInMs: HOUR })]
+    const { agent, clock, store, model } = bench({ script: [calls('quiz'), 'Too bad'], tools })
+    await agent.executeTurn('Hi').outcome
+    expect(await store.head({ tenant: 'local', actor: 'local', contextId: 'talk' })).toMatchObject({
+      status: 'waiting',
+      wakeAt: 1000 + HOUR,
+    })
+    clock.advance(HOUR)
+    const late = agent.answer({ 'call_1/answer': 'because' })
+    expect((await late.outcome).reason).toBe('failed')
+    expect(await journal(store)).toHaveLength(8)
+    const turn = agent.executeTurn(null)
+    expect(await entryLines(turn)).toEqual([
+      '9 claim 2',
+      '10 turn.start',
+      '11 request.end call_1/answer expired',
+      '12 tool.end call_1 rejected',
+      '13 model.start 1',
+      '14 model.end "Too bad"',
+      '15 turn.end stop',
+    ])
+    expect(JSON.stringify(model.calls[1]?.prompt)).toContain('Nobody answered in time')
+    await said(store)
+  })
+
+  it('is not answered by a message that comes after it has expired', async () => {
+    const tools = [asking('quiz', { kind: 'text', prompt: 'Why?', expiresInMs: HOUR })]
+    const { agent, clock, store } = bench({ script: [calls('quiz'), 'Too bad'], tools })
+    await agent.executeTurn('Hi').outcome
+    clock.advance(HOUR)
+    const told = await entryLines(agent.executeTurn('because'))
+    expect(told).toContain('11 turn.start takes 9')
+    expect(told.filter((text) => text.includes('call_1/answer'))).toEqual(['12 request.end call_1/answer expired'])
+    expect(await said(store)).toEqual([
+      'user "Hi"',
+      'assistant call_1:quiz',
+      'tool call_1:rejected',
+      'user "because"',
+      'assistant "Too bad"',
+    ])
+  })
+
+  it('that was for approval counts as denied when it expires', async () => {
+    const pay = probe('pay', undefined, { approve: 'always' })
+    const { agent, clock } = bench({ script: [calls('pay'), 'Too bad'], tools: [pay], requestTtlMs: HOUR })
+    await agent.executeTurn('Pay').outcome
+    clock.advance(HOUR)
+    const told = await entryLines(agent.executeTurn(null))
+    expect(told.slice(2, 4)).toEqual(['10 request.end call_1/approval expired', '11 tool.end call_1 rejected'])
+    expect(pay.ran).toEqual([])
+  })
+})
+
+describe('after a restart', () => {
+  it('what was asked can be answered from the same file', async () => {
+    const path = sqlitePath()
+    const clock = new ManualClock(1000)
+    const tools = [asking('quiz', { kind: 'confirmation', prompt: 'Sure?' })]
+    const first = openSqlite(path, clock)
+    const { agent, another } = bench({ store: first, script: [calls('quiz'), 'Thanks'], tools })
+    await agent.executeTurn('Hi').outcome
+    await agent.shutdown()
+    await first.close()
+
+    const store = openSqlite(path, clock)
+    const next = another({ store })
+    await next.start()
+    expect(next.turn).toBeUndefined()
+    expect((await next.requests()).map(({ requestId }) => requestId)).toEqual(['call_1/answer'])
+    expect((await next.answer({ 'call_1/answer': 7 }).outcome).error).toMatchObject({ code: 'invalid-answer' })
+    const turn = next.answer({ 'call_1/answer': true })
+    expect((await entryLines(turn)).slice(2)).toEqual([
+      '11 turn.start',
+      '12 request.end call_1/answer answered true takes 9',
+      '13 tool.start call_1 quiz',
+      '14 tool.end call_1 ok',
+      '15 model.start 1',
+      '16 model.end "Thanks"',
+      '17 turn.end stop',
+    ])
+    await said(store)
+  })
+
+  it('what is left of two questions is told with the outcome', async () => {
+    const store = openSqlite()
+    const tool = asking('both', [
+      { kind: 'text', prompt: 'Who?', name: 'who' },
+      { kind: 'confirmation', prompt: 'Sure?', name: 'sure' },
+    ])
+    const { agent, another } = bench({ store, script: [calls('both'), 'Thanks'], tools: [tool], realTime: true })
+    await agent.executeTurn('Hi').outcome
+    const outcome = await another().answer({ 'call_1/sure': true }).outcome
+    expect(outcome.requests.map(({ requestId }) => requestId)).toEqual(['call_1/who'])
+  })
+})

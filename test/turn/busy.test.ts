@@ -1,0 +1,152 @@
+/** What happens to a message that comes while a turn runs, and when the same message comes twice. */
+import { describe, expect, it } from 'vitest'
+import { bench, calls, entryLines, gate, journal, probe, promptLines, quiet, STORES, said, until } from './kit.ts'
+
+describe.each(STORES)('a message to a busy conversation, on %s', (_, open) => {
+  it('is queued, and its turn follows', async () => {
+    const slow = gate()
+    const { agent, model, store } = bench({ store: open(), script: [async () => (await slow.promise, 'One'), 'Two'] })
+    const first = agent.executeTurn('1')
+    await until('it runs', () => model.calls.length === 1)
+    const second = agent.executeTurn('2')
+    await until('it is stored', async () => (await journal(store)).length === 5)
+    slow.resolve()
+    expect((await entryLines(first)).slice(4)).toEqual(['5 input "2"', '6 model.end "One"', '7 turn.end stop'])
+    expect(await entryLines(second)).toEqual([
+      '5 input "2"',
+      '8 claim 2',
+      '9 turn.start takes 5',
+      '10 model.start 1',
+      '11 model.end "Two"',
+      '12 turn.end stop',
+    ])
+    expect(await said(store)).toEqual(['user "1"', 'assistant "One"', 'user "2"', 'assistant "Two"'])
+    expect((await first.outcome).turn).toBe(1)
+    expect((await second.outcome).turn).toBe(2)
+  })
+
+  it('is queued behind others in the order of asking', async () => {
+    const { agent, store } = bench({ store: open(), script: ['One', 'Two', 'Three'] })
+    const turns = ['1', '2', '3'].map((text) => agent.executeTurn(text))
+    const texts = await Promise.all(turns.map(async (turn) => (await turn.outcome).text))
+    expect(texts).toEqual(['One', 'Two', 'Three'])
+    expect(await said(store)).toHaveLength(6)
+  })
+
+  it('is heard before the next model call if it steers', async () => {
+    const slow = gate()
+    const tool = probe('slow', () => slow.promise.then(() => 'done'))
+    const { agent, model, store } = bench({ store: open(), script: [calls('slow'), 'Both'], tools: [tool] })
+    const first = agent.executeTurn('1')
+    await until('it runs', () => tool.ran.length === 1)
+    const second = agent.executeTurn('2', { whileBusy: 'steer' })
+    await until('it is stored', async () => (await journal(store)).length === 7)
+    slow.resolve()
+    expect((await entryLines(first)).slice(5)).toEqual([
+      '6 tool.start call_1 slow',
+      '7 input "2" steer',
+      '8 tool.end call_1 ok',
+      '9 take message takes 7',
+      '10 model.start 2',
+      '11 model.end "Both"',
+      '12 turn.end stop',
+    ])
+    expect(await entryLines(second)).toEqual([
+      '7 input "2" steer',
+      '9 take message takes 7',
+      '10 model.start 2',
+      '11 model.end "Both"',
+      '12 turn.end stop',
+    ])
+    expect((await second.outcome).turn).toBe(1)
+    expect(promptLines(model, 1).at(-1)).toBe('user "2"')
+    await said(store)
+  })
+
+  it('keeps a turn going that would have ended, if it steers', async () => {
+    const slow = gate()
+    const { agent, model, store } = bench({ store: open(), script: [async () => (await slow.promise, 'One'), 'Two'] })
+    const first = agent.executeTurn('1')
+    await until('it runs', () => model.calls.length === 1)
+    agent.executeTurn('2', { whileBusy: 'steer' })
+    await until('it is stored', async () => (await journal(store)).length === 5)
+    slow.resolve()
+    expect((await entryLines(first)).slice(4)).toEqual([
+      '5 input "2" steer',
+      '6 model.end "One"',
+      '7 take message takes 5',
+      '8 model.start 2',
+      '9 model.end "Two"',
+      '10 turn.end stop',
+    ])
+    expect(await said(store)).toEqual(['user "1"', 'assistant "One"', 'user "2"', 'assistant "Two"'])
+  })
+
+  it('cancels the running turn if it interrupts', async () => {
+    const { agent, model, store } = bench({ store: open(), script: [{ stall: true, after: 'Well' }, 'Two'] })
+    const first = agent.executeTurn('1')
+    await until('it runs', () => model.calls.length === 1)
+    await quiet()
+    const second = agent.executeTurn('2', { whileBusy: 'interrupt' })
+    expect((await entryLines(first)).slice(4)).toEqual([
+      '5 cancel 1 interrupted',
+      '6 input "2"',
+      '7 model.end "Well" aborted',
+      '8 turn.end cancelled takes 5',
+    ])
+    expect((await entryLines(second)).slice(0, 3)).toEqual(['6 input "2"', '9 claim 2', '10 turn.start takes 6'])
+    expect((await second.outcome).text).toBe('Two')
+    expect(await said(store)).toEqual(['user "1"', 'assistant "Well"', 'user "2"', 'assistant "Two"'])
+  })
+
+  it('is refused if it is to be rejected, and nothing is stored', async () => {
+    const slow = gate()
+    const { agent, model, store } = bench({ store: open(), script: [async () => (await slow.promise, 'One'), 'Two'] })
+    const first = agent.executeTurn('1')
+    await until('it runs', () => model.calls.length === 1)
+    const second = agent.executeTurn('2', { whileBusy: 'reject' })
+    expect((await second.outcome).error).toMatchObject({ code: 'busy' })
+    expect(await journal(store)).toHaveLength(4)
+    slow.resolve()
+    expect((await first.outcome).text).toBe('One')
+    expect((await agent.executeTurn('2', { whileBusy: 'reject' }).outcome).text).toBe('Two')
+  })
+
+  it('that steers, interrupts or is rejected begins a turn when nothing runs', async () => {
+    const { agent, store } = bench({ store: open(), script: ['One', 'Two', 'Three'] })
+    for (const whileBusy of ['steer', 'interrupt', 'reject'] as const)
+      expect((await agent.executeTurn('x', { whileBusy }).outcome).reason).toBe('stop')
+    expect((await journal(store)).filter((text) => text.includes('turn.start'))).toHaveLength(3)
+  })
+})
+
+describe('the same key', () => {
+  it('sent twice at once is one turn with two listeners', async () => {
+    const { agent, store, model } = bench({ script: ['One', 'Two'] })
+    const [first, second] = [agent.executeTurn('1', { key: 'k' }), agent.executeTurn('1', { key: 'k' })]
+    expect((await first.outcome).text).toBe('One')
+    expect((await second.outcome).text).toBe('One')
+    expect(model.calls).toHaveLength(1)
+    expect((await journal(store)).filter((text) => text.includes('turn.start'))).toHaveLength(1)
+  })
+
+  it('sent again after the turn has ended tells that turn', async () => {
+    const { agent, store, model, another } = bench({ script: ['One', 'Two'] })
+    await agent.executeTurn('1', { key: 'k' }).outcome
+    const again = await agent.executeTurn('1', { key: 'k' }).outcome
+    expect(again).toMatchObject({ turn: 1, text: 'One', reason: 'stop' })
+    expect(await another().executeTurn('1', { key: 'k' }).outcome).toMatchObject({ turn: 1, text: 'One' })
+    expect(model.calls).toHaveLength(1)
+    expect(await journal(store)).toHaveLength(6)
+  })
+
+  it('with another message is refused', async () => {
+    const { agent, model } = bench({ script: ['One', 'Two'] })
+    await agent.executeTurn('1', { key: 'k' }).outcome
+    const turn = agent.executeTurn('2', { key: 'k' })
+    const { reason, error } = await turn.outcome
+    expect([reason, error?.['code']]).toEqual(['failed', 'key-reused'])
+    expect(model.calls).toHaveLength(1)
+    expect((await agent.executeTurn('3').outcome).text).toBe('Two')
+  })
+})
