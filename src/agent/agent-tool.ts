@@ -62,11 +62,12 @@ export function agentTool<S extends StandardSchema>(
     input: schema,
     // Running it again continues what its own journal says.
     replay: 'safe',
-    run: (given: unknown, context: ToolContext) => callAgent({ name, ...agent }, prompt(given), context),
-  }) as Tool<unknown, string>
+    run: (given: unknown, context: ToolContext): Promise<string> =>
+      callAgent({ name, ...agent }, prompt(given), context),
+  })
 }
 
-async function callAgent(config: SubAgentConfig, message: string, context: ToolContext): Promise<never> {
+async function callAgent(config: SubAgentConfig, message: string, context: ToolContext): Promise<string> {
   const nursery = (context as ToolContext & { readonly [NURSERY]?: Nursery })[NURSERY]
   if (nursery === undefined) {
     throw new HoldfastError('invalid-option', { message: 'A sub-agent can only be called by an Agent.' })
@@ -78,8 +79,9 @@ async function callAgent(config: SubAgentConfig, message: string, context: ToolC
   })
   for await (const event of turn) nursery.forward(under(context.callId, event))
   const outcome = await turn.outcome
+  const requests = await child.requests()
   await child.shutdown()
-  return resultOf(outcome) as never
+  return resultOf({ ...outcome, requests }) as string
 }
 
 function subAgent(config: SubAgentConfig, nursery: Nursery, { callId, credentials }: ToolContext): Agent {
@@ -130,7 +132,7 @@ function resultOf({ status, reason, text, usage, error, limit, requests }: TurnO
   if (status === 'input-required' || status === 'auth-required') return ask(requests.map(questionOf))
   if (status === 'completed')
     return toolResult(reason === 'stop' ? text : { text, stopped: limit ?? reason }, text, { usage })
-  const message = String(error?.['message'] ?? `The turn of the sub-agent was ${reason}.`)
+  const message = error?.message ?? `The turn of the sub-agent was ${reason}.`
   return toolResult({ error: message, ...(text === '' ? {} : { text }) }, message, { usage, failed: true })
 }
 

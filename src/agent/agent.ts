@@ -97,9 +97,9 @@ export class Agent {
 
   get state(): AgentState {
     const { session } = this.#conversation.driver.ledger
-    const isBusy = this.#status === 'ready' && this.#conversation.isBusy
+    const runs = this.#status === 'ready' && this.#conversation.isBusy
     return {
-      status: isBusy ? 'busy' : this.#status,
+      status: runs ? 'busy' : this.#status,
       turnCount: session.turn,
       ...(session.seq === 0
         ? {}
@@ -172,7 +172,7 @@ export class Agent {
       return outcome.text || outcome.requests.map(({ prompt }) => prompt).join('\n')
     const { code = outcome.reason, message = `The turn was ${outcome.reason}.` } = outcome.error ?? {}
     throw new HoldfastError(outcome.status === 'cancelled' ? 'cancelled' : 'turn-failed', {
-      message: String(message),
+      message,
       details: { code, turn: outcome.turn },
     })
   }

@@ -10,7 +10,7 @@ export async function openRequests(ledger: Ledger, now: number): Promise<readonl
   const { store, key } = ledger
   const requests = stillOpen(ledger.session).requests.filter(({ expiresAt = now + 1 }) => expiresAt > now)
   const entries = await Promise.all(requests.map(({ seq }) => store.read(key, { from: seq, to: seq })))
-  return entries.flat().map((entry) => dataOf<'request.start'>(entry))
+  return entries.flat().map((entry) => dataOf(entry, 'request.start'))
 }
 
 export async function checkAnswers(

@@ -34,7 +34,7 @@ export function journalArtifacts(
       const cleared = await clearedAt()
       const wanted = rows.filter(({ seq }) => seq > cleared)
       const found = await Promise.all(wanted.map(({ seq }) => store.read(key, { from: seq, to: seq })))
-      return found.flat().map((entry: Entry) => dataOf<'artifact'>(entry))
+      return found.flat().map((entry: Entry) => dataOf(entry, 'artifact'))
     },
     record: (change, refs = []) =>
       record({ type: 'artifact', data: change, ...(refs.length === 0 ? {} : { refs }) }),

@@ -5,20 +5,17 @@
 import { type Clock, processLiveness } from '../base/index.ts'
 import {
   type ContextKey,
-  type Entry,
-  type EntryEvent,
   HoldfastError,
-  isInboxType,
   type JsonObject,
   type NewInboxEntry,
   type OutcomeReason,
-  type RequestData,
   type TurnEvent,
 } from '../protocol/index.ts'
 import { isOwned, type Store } from '../store/index.ts'
 import type { Credentials } from '../tool/index.ts'
 import type { Continuation } from '../turn/index.ts'
 import { openRequests } from './answers.ts'
+import { Audience } from './audience.ts'
 import { Driver, type DriverOptions, type Progress } from './driver.ts'
 import { findTaken } from './find-taken.ts'
 import { Handle, type HandleOptions } from './handle.ts'
@@ -54,33 +51,25 @@ export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'em
   readonly onOutcome: (outcome: TurnOutcome) => void
 }
 
-/** Of one turn, when it is told again. */
-const MOST_ENTRIES = 100_000
-
 export class Conversation {
   readonly driver: Driver
   readonly #options: ConversationOptions
-  readonly #handles = new Set<Handle>()
+  readonly #audience: Audience
   /** Aborts to leave off following another process. */
   #halt = new AbortController()
   readonly #wishes = new Map<Handle, Wish>()
-  /** What happened since the last turn ended. */
-  #since: EntryEvent[] = []
-  /** The last position that listeners were told of, and what cannot be told before a gap is filled. */
-  #toldSeq: number | undefined
-  #gap: { readonly held: { entry: Entry; unsaved: true | undefined }[] } | undefined
-  #filling: Promise<void> | undefined
-  /** What waits for an answer: a turn that ends to wait says all of it, whoever asked. */
-  readonly #asked = new Map<string, RequestData>()
   #entering: Promise<void> = Promise.resolve()
   #pumping: Promise<void> | undefined
 
   constructor(options: ConversationOptions) {
     this.#options = options
+    const audience = new Audience(options.store, options.key)
+    this.#audience = audience
     this.driver = new Driver({
       ...options,
-      onEntry: (entry, unsaved) => this.#hear(entry, unsaved),
-      emit: (type, data) => this.emit({ type, turn: this.driver.ledger.session.turn, data } as TurnEvent),
+      onEntry: (entry, unsaved) => audience.hear(entry, unsaved),
+      emit: (type, data) =>
+        audience.delta({ type, turn: this.driver.ledger.session.turn, data } as TurnEvent),
     })
   }
 
@@ -90,7 +79,7 @@ export class Conversation {
 
   /** The turn that runs or is about to, if somebody here listens to it. */
   get turn(): Turn | undefined {
-    return [...this.#handles].find(({ turn }) => !turn.isEnded)?.turn
+    return [...this.#audience.handles].find(({ turn }) => !turn.isEnded)?.turn
   }
 
   /** Begins what is wished for, in the order of asking. */
@@ -117,7 +106,7 @@ export class Conversation {
     const { session, inbox } = this.driver.ledger
     if (session.open === undefined && inbox.length === 0) return undefined
     const number = session.open?.turn
-    const isKnown = [...this.#handles].some((handle) => handle.number === number)
+    const isKnown = [...this.#audience.handles].some((handle) => handle.number === number)
     if (number !== undefined && !isKnown) this.#listen({ number })
     this.pump()
     return this.turn
@@ -158,7 +147,7 @@ export class Conversation {
   /** No more listening; those who still wait are told. */
   close(error: HoldfastError): void {
     this.#halt.abort()
-    for (const handle of this.#handles) this.#refuse(handle, error)
+    for (const handle of this.#audience.handles) this.#refuse(handle, error)
   }
 
   /** The newest turn, told again from the journal; undefined if there has been none. */
@@ -166,17 +155,15 @@ export class Conversation {
     await this.#entering
     await this.#load()
     const { turn: number } = this.driver.ledger.session
-    return number === 0 ? undefined : this.#retell(this.#listen({}), number)
+    if (number === 0) return undefined
+    const handle = this.#listen({})
+    await this.#audience.retell(handle, number)
+    return handle.turn
   }
 
   /** An event of a sub-agent that the running turn called. */
   forward(event: TurnEvent): void {
-    const { turn } = this.driver.ledger.session
-    for (const handle of this.#handles) if (handle.number === turn) handle.turn.push(event)
-  }
-
-  emit(event: TurnEvent): void {
-    for (const handle of this.#handles) handle.delta(event)
+    this.#audience.forward(this.driver.ledger.session.turn, event)
   }
 
   /** Goes on by one model call or one round of tools, and says whether there is more. */
@@ -209,9 +196,9 @@ export class Conversation {
       ended: (outcome) => this.#options.onOutcome(outcome),
     })
     const handle = new Handle({ turn, ...about })
-    this.#handles.add(handle)
-    turn.outcome.then(() => {
-      this.#handles.delete(handle)
+    this.#audience.handles.add(handle)
+    void turn.outcome.finally(() => {
+      this.#audience.handles.delete(handle)
       this.#wishes.delete(handle)
     })
     return handle
@@ -224,7 +211,7 @@ export class Conversation {
     if (signal?.aborted) throw cancelledEarly()
     const stop = () => void handle.turn.cancel('aborted').catch(() => {})
     signal?.addEventListener('abort', stop)
-    handle.turn.outcome.then(() => signal?.removeEventListener('abort', stop))
+    void handle.turn.outcome.finally(() => signal?.removeEventListener('abort', stop))
     if (credentials !== undefined) for (const key of keys) this.driver.entrust(key, credentials)
     // What was asked for first is in the journal first.
     await this.driver.opening
@@ -233,28 +220,11 @@ export class Conversation {
     if (!wish.manual) this.pump()
   }
 
-  /** Tells a turn of the past, as far as it has come; what comes after is told as it happens. */
-  async #retell(handle: Handle, number: number): Promise<Turn> {
-    const { store, key } = this.#options
-    for (;;) {
-      const told = this.#toldSeq
-      const entries = await store.read(key, { turn: number, limit: MOST_ENTRIES })
-      if (told !== this.#toldSeq) continue
-      handle.follow(
-        number,
-        entries
-          .filter((entry) => entry.turn === number || isInboxType(entry.type))
-          .map((entry) => eventOf(entry)),
-      )
-      return handle.turn
-    }
-  }
-
   /** What was sent under a key that has been heard before is about the turn that heard it. */
   async #recall(handle: Handle, { repeats }: Wish): Promise<boolean> {
     const { store, key } = this.#options
     const found = repeats === undefined ? undefined : await findTaken(store, key, repeats)
-    if (found !== undefined) await this.#retell(handle, found)
+    if (found !== undefined) await this.#audience.retell(handle, found)
     return found !== undefined
   }
 
@@ -271,7 +241,7 @@ export class Conversation {
     if (open === undefined) this.#checkContinuation(outcome, credentials !== undefined)
     if (credentials !== undefined) this.driver.entrust(undefined, credentials)
     if (open === undefined) this.driver.offer({ continuing })
-    else handle.follow(open.turn, this.#since)
+    else handle.follow(open.turn, this.#audience.since)
   }
 
   #checkContinuation(outcome: OutcomeReason | undefined, isAuthorised: boolean): void {
@@ -302,7 +272,7 @@ export class Conversation {
         } else if (progress.state === 'idle') {
           // What somebody wishes may be on its way.
           await this.#entering
-          await this.#catchUp()
+          await this.#audience.catchUp()
           if (!this.#isWaiting()) return
           // Looked at twice, there was nothing to do: then it is done elsewhere.
           idle = this.driver.hasOffers ? 0 : idle + 1
@@ -311,7 +281,7 @@ export class Conversation {
         if (this.#halt.signal.aborted) return
       }
     } catch (error) {
-      for (const handle of this.#handles) this.#refuse(handle, error)
+      for (const handle of this.#audience.handles) this.#refuse(handle, error)
     } finally {
       this.#pumping = undefined
     }
@@ -323,7 +293,7 @@ export class Conversation {
     } catch (error) {
       this.driver.withdraw()
       if (HoldfastError.is(error, 'not-pending')) return this.#offerAgain()
-      for (const handle of this.#handles) this.#refuse(handle, error)
+      for (const handle of this.#audience.handles) this.#refuse(handle, error)
       return undefined
     }
   }
@@ -346,7 +316,8 @@ export class Conversation {
       if (handle.isPosted) continue
       try {
         if (posts !== undefined) await ledger.post(posts(open?.turn))
-        else if (continuing !== undefined && open !== undefined) handle.follow(open.turn, this.#since)
+        else if (continuing !== undefined && open !== undefined)
+          handle.follow(open.turn, this.#audience.since)
         else if (continuing !== undefined) this.driver.offer({ continuing })
       } catch (error) {
         this.#refuse(handle, error)
@@ -357,7 +328,7 @@ export class Conversation {
   /** Tells what the other process does, until it is done or gone, or some time has passed. */
   async #follow(): Promise<void> {
     const { store, key, timer, clock, heartbeatMs } = this.#options
-    await this.#catchUp()
+    await this.#audience.catchUp()
     const over = new AbortController()
     const signal = AbortSignal.any([over.signal, this.#halt.signal])
     const look = async () => {
@@ -367,8 +338,8 @@ export class Conversation {
       }
     }
     const looking = look().catch(() => over.abort())
-    for await (const entry of store.watch(key, { since: this.#toldSeq ?? 0, signal })) {
-      this.#hear(entry)
+    for await (const entry of store.watch(key, { since: this.#audience.told, signal })) {
+      this.#audience.hear(entry)
       if (entry.type === 'turn.end' || entry.type === 'release') break
     }
     over.abort()
@@ -378,7 +349,7 @@ export class Conversation {
 
   /** Is there somebody left whose turn has not ended, although nothing is to be done here? Then it is done elsewhere. */
   #isWaiting(): boolean {
-    const waiting = [...this.#handles].some(
+    const waiting = [...this.#audience.handles].some(
       (handle) => !handle.turn.isEnded && !this.#wishes.get(handle)?.manual,
     )
     if (waiting) this.driver.ledger.forget(true)
@@ -388,60 +359,8 @@ export class Conversation {
   async #load(): Promise<void> {
     const { ledger, isPlaying } = this.driver
     if (!ledger.isLoaded && !isPlaying) await ledger.load()
-    if (this.#toldSeq !== undefined) return
-    this.#toldSeq = ledger.session.seq
-    for (const request of await openRequests(ledger, this.#options.clock.now()))
-      this.#asked.set(request.requestId, request)
-  }
-
-  async #catchUp(): Promise<void> {
-    const { store, key } = this.#options
-    for (;;) {
-      await this.#filling
-      const entries = await store.read(key, { from: (this.#toldSeq ?? 0) + 1 })
-      for (const entry of entries) this.#hear(entry)
-      if (entries.length === 0) return
-    }
-  }
-
-  #hear(entry: Entry, unsaved?: true): void {
-    if (this.#gap !== undefined) {
-      this.#gap.held.push({ entry, unsaved })
-      return
-    }
-    const told = this.#toldSeq
-    if (unsaved || told === undefined || entry.seq === told + 1) this.#tell(entry, unsaved)
-    else if (entry.seq > told + 1) this.#fillGap(entry)
-  }
-
-  /** Others have written in between. Listeners hear of everything, in order, so this one has to wait. */
-  #fillGap(entry: Entry): void {
-    const { store, key } = this.#options
-    const gap = { held: [{ entry, unsaved: undefined as true | undefined }] }
-    this.#gap = gap
-    const from = (this.#toldSeq ?? 0) + 1
-    const fill = async () => {
-      const missing = await store.read(key, { from, to: entry.seq - 1 })
-      for (const one of missing) this.#tell(one)
-    }
-    this.#filling = fill()
-      .catch(() => {})
-      .finally(() => {
-        this.#gap = undefined
-        this.#toldSeq = entry.seq - 1
-        for (const held of gap.held) this.#hear(held.entry, held.unsaved)
-      })
-  }
-
-  #tell(entry: Entry, unsaved?: true): void {
-    const event = eventOf(entry, unsaved)
-    if (!unsaved) this.#toldSeq = entry.seq
-    this.#since.push(event)
-    if (event.type === 'request.start') this.#asked.set(event.data.requestId, event.data)
-    else if (event.type === 'request.end') this.#asked.delete(event.data.requestId)
-    else if (event.type === 'clear') this.#asked.clear()
-    for (const handle of this.#handles) handle.see(event, this.#since, [...this.#asked.values()])
-    if (entry.type === 'turn.end' || (entry.type === 'release' && entry.turn === 0)) this.#since = []
+    if (this.#audience.isSeated) return
+    this.#audience.seat(ledger.session.seq, await openRequests(ledger, this.#options.clock.now()))
   }
 
   async #cancelTurn(handle: Handle, reason?: string): Promise<void> {
@@ -466,10 +385,6 @@ export class Conversation {
     if (turn.number === 0) turn.push({ type: 'turn.refused', turn: 0, data: { code, message } })
     turn.end('failed', { error: { code, message } })
   }
-}
-
-function eventOf({ seq, v: _, ...rest }: Entry, unsaved?: true): EntryEvent {
-  return (unsaved ? rest : { seq, ...rest }) as EntryEvent
 }
 
 async function isFree(at: { store: Store; key: ContextKey; clock: Clock }): Promise<boolean> {

@@ -192,13 +192,13 @@ export class Driver {
   }
 
   async #advance(): Promise<Progress> {
-    const { value, done } = (await this.#play?.next()) ?? { value: true, done: true }
+    const { value, done } = (await this.#play?.next()) ?? { value: true, done: true as const }
     if (done) {
       this.#close()
       return { state: 'again', next: 'on' }
     }
-    const { next } = value as Batch
-    await this.#commit(value as Batch)
+    const { next } = value
+    await this.#commit(value)
     this.#opened()
     this.#acting = next
     if (next === 'done') await this.#finish()
@@ -348,7 +348,7 @@ export class Driver {
         window: () => ledger.window(),
         request: async (seq) => {
           const [entry] = await store.read(key, { from: seq, to: seq })
-          return entry?.type === 'request.start' ? dataOf<'request.start'>(entry) : undefined
+          return entry?.type === 'request.start' ? dataOf(entry, 'request.start') : undefined
         },
       },
       signal: cancel.signal,
@@ -370,7 +370,7 @@ export class Driver {
     const { session } = this.ledger
     if (this.#secrets.size > 0) this.#followSecrets(entry)
     if (entry.type === 'turn.end') this.#turnSecrets = undefined
-    else if (entry.type === 'cancel' && dataOf<'cancel'>(entry).turn === session.open?.turn) this.#cancel()
+    else if (entry.type === 'cancel' && dataOf(entry, 'cancel').turn === session.open?.turn) this.#cancel()
     this.#options.onEntry(entry, unsaved)
   }
 

@@ -46,7 +46,7 @@ export class Handle {
   follow(number: number, since: readonly EntryEvent[]): void {
     this.#number = number
     for (const event of since) {
-      if (event.type !== 'claim' && event.turn !== number) continue
+      if (!OPENING.has(event.type) && event.turn !== number) continue
       this.turn.push(event)
       if (event.type === 'turn.end') this.turn.end(event.data.outcome)
     }
@@ -54,17 +54,17 @@ export class Handle {
   }
 
   /**
-   * One more entry of the conversation. `since`: all of them since the last turn ended, this one included. `requests`:
-   * what waits for an answer after it.
+   * One more entry of the conversation. `since`: all of them since the last turn ended, this one included. `asked`: what
+   * waits for an answer after it.
    */
-  see(event: EntryEvent, since: readonly EntryEvent[], requests: readonly RequestData[]): void {
+  see(event: EntryEvent, since: readonly EntryEvent[], asked: ReadonlyMap<string, RequestData>): void {
     if (event.key !== undefined && this.#keys.has(event.key)) {
       if (event.seq !== undefined) this.#positions.add(event.seq)
       this.turn.push(event)
     } else if (this.#number === undefined) this.#match(event, since)
     else if (event.turn === this.#number || event.turn === 0) this.turn.push(event)
     if (event.type === 'turn.end' && event.turn === this.#number)
-      this.turn.end(event.data.outcome, { requests })
+      this.turn.end(event.data.outcome, { requests: [...asked.values()] })
   }
 
   delta(event: TurnEvent): void {
@@ -83,3 +83,6 @@ export class Handle {
     this.follow(event.turn, event.type === 'take' ? [event] : since)
   }
 }
+
+/** What is said of the conversation when a turn begins, before it does. */
+const OPENING: ReadonlySet<string> = new Set(['claim', 'tool.late'])

@@ -3,7 +3,7 @@
  * append. It keeps these true with every receipt, so a turn reads nothing from the store. It does not know what a turn is.
  */
 import type { Clock, Ids, Timer } from '../base/index.ts'
-import { fold, HeldWindow, loadSession, newSession, type Session, saveSession } from '../journal/index.ts'
+import { fold, HeldWindow, loadSince, newSession, type Session, saveSession } from '../journal/index.ts'
 import {
   type ContextKey,
   ENTRY_FORMAT,
@@ -104,7 +104,8 @@ export class Ledger {
   /** Session first: what is taken from the inbox after it was read makes a claim from that position fail. */
   async load(): Promise<void> {
     const { store, key, maxMessages } = this.#options
-    this.#session = await loadSession(store, key)
+    const { session, since } = await loadSince(store, key)
+    this.#session = session
     const inbox = await store.inbox(key)
     this.#window = await HeldWindow.read(store, key, { session: this.#session, maxMessages })
     this.#seen = this.#session.seq
@@ -112,7 +113,7 @@ export class Ledger {
     for (const { seq } of inbox) if (seq === this.#seen + 1) this.#seen = seq
     const known = inbox.filter(({ seq }) => seq <= this.#seen)
     this.#inbox = new Map(known.map((entry) => [entry.key ?? '', entry]))
-    this.#snapshotAt = this.#session.seq
+    this.#snapshotAt = since
     this.#owned &&= this.#session.open !== undefined && this.#session.epoch === this.#epoch
   }
 

@@ -97,25 +97,23 @@ export class Turn implements AsyncIterable<TurnEvent> {
     const events = this[Symbol.asyncIterator]()
     let closed = false
     const pump = async () => {
-      for await (const event of events) {
-        if (closed) return
-        listener.next?.(event)
+      try {
+        for await (const event of events) {
+          if (closed) return
+          listener.next?.(event)
+        }
+        if (!closed) listener.complete?.()
+      } catch (error) {
+        listener.error?.(error)
+      } finally {
+        closed = true
       }
-      if (!closed) listener.complete?.()
     }
-    pump().then(
-      () => {
-        closed = true
-      },
-      (problem) => {
-        closed = true
-        listener.error?.(problem)
-      },
-    )
+    void pump()
     return {
       unsubscribe: () => {
         closed = true
-        events.return?.()
+        void events.return?.()
       },
       get closed() {
         return closed

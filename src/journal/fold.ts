@@ -239,9 +239,9 @@ function setUnknown(draft: Draft, calls: NonNullable<Session['unknown']>): void 
 
 /** Copies what the steps change, in the same order of keys. The rest, such as arguments, is shared: nobody changes it. */
 function draftOf(session: Session): Draft {
-  const { open, ...rest } = { ...session, window: { ...session.window }, totals: { ...session.totals } }
-  if (open === undefined) return rest
-  return Object.assign({}, session, rest, { open: openDraftOf(open) })
+  const draft = { ...session, window: { ...session.window }, totals: { ...session.totals } } as Draft
+  if (session.open !== undefined) draft.open = openDraftOf(session.open)
+  return draft
 }
 
 function openDraftOf(open: OpenTurn): OpenDraft {

@@ -4,8 +4,9 @@
  */
 import type { ContextKey, Entry, Message } from '../protocol/index.ts'
 import { type IndexRow, type Store, turnKey } from '../store/index.ts'
+import { messageCount } from './fold.ts'
 import { type Session, stillOpen } from './session.ts'
-import { transcript } from './transcript.ts'
+import { Scribe } from './transcript.ts'
 import { readWindow, type WindowOptions, windowSize } from './window.ts'
 
 type Source = Pick<Store, 'read' | 'lookup'>
@@ -18,6 +19,8 @@ export class HeldWindow {
   /** Where the window begins, by what decides it: as long as that stays, nothing falls out of it. */
   #start: string
   #messages: readonly Message[] | undefined
+  /** Has read the first `read` entries. Made anew when anything but the end of the window changes. */
+  #scribe: { readonly by: Scribe; read: number } | undefined
 
   private constructor(
     store: Source,
@@ -28,8 +31,8 @@ export class HeldWindow {
     this.#store = store
     this.#key = key
     this.#entries = entries
-    this.#start = startOf(session, maxMessages)
     this.#options = { maxMessages }
+    this.#start = this.#startOf(session)
   }
 
   static async read(
@@ -55,7 +58,9 @@ export class HeldWindow {
     for (const entry of entries) {
       const last = this.#entries.at(-1)
       this.#entries.push(entry)
-      if (last !== undefined && last.seq > entry.seq) this.#entries.sort((a, b) => a.seq - b.seq)
+      if (last === undefined || last.seq <= entry.seq) continue
+      this.#entries.sort((a, b) => a.seq - b.seq)
+      this.#scribe = undefined
     }
     this.#messages = undefined
   }
@@ -64,6 +69,7 @@ export class HeldWindow {
   remove(entries: ReadonlySet<Entry>): void {
     this.#entries = this.#entries.filter((entry) => !entries.has(entry))
     this.#messages = undefined
+    this.#scribe = undefined
   }
 
   get held(): readonly Entry[] {
@@ -71,7 +77,7 @@ export class HeldWindow {
   }
 
   async entries(session: Session): Promise<readonly Entry[]> {
-    const start = startOf(session, this.#options.maxMessages)
+    const start = this.#startOf(session)
     if (start !== this.#start) {
       // After a cut the window may begin before what is held.
       const cut = start.split(' ')[0] !== this.#start.split(' ')[0]
@@ -80,36 +86,65 @@ export class HeldWindow {
       this.#entries = await readWindow(source, this.#key, { session, ...this.#options })
       this.#start = start
       this.#messages = undefined
+      this.#scribe = undefined
     }
     return this.#entries
   }
 
   async messages(session: Session): Promise<readonly Message[]> {
     const entries = await this.entries(session)
-    this.#messages ??= transcript(entries)
+    this.#messages ??= this.#transcript(entries)
     return this.#messages
   }
-}
 
-/** A round holds the window for as long as it is open, and then may be given up. */
-function startOf(session: Session, maxMessages: number): string {
-  const { from, messages } = session.window
-  const [call] = stillOpen(session).calls
-  return `${from} ${messages - windowSize(messages, maxMessages)} ${call?.callId ?? ''}`
+  #transcript(entries: readonly Entry[]): readonly Message[] {
+    this.#scribe ??= { by: new Scribe(), read: 0 }
+    for (const entry of entries.slice(this.#scribe.read)) {
+      this.#scribe.by.read(entry)
+      this.#scribe.read += 1
+    }
+    return this.#scribe.by.messages()
+  }
+
+  /** A round that fills the window holds it for as long as it is open, and then may be given up. */
+  #startOf(session: Session): string {
+    const { from, messages } = session.window
+    const size = windowSize(messages, this.#options.maxMessages)
+    const [call] = stillOpen(session).calls
+    const holder = call !== undefined && this.#saidInRound() >= size ? call.callId : ''
+    return `${from} ${messages - size} ${holder}`
+  }
+
+  #saidInRound(): number {
+    const asked = this.#entries.findLastIndex(({ type }) => type === 'model.end')
+    return this.#entries.slice(asked + 1).reduce((count, entry) => count + messageCount(entry), 0)
+  }
 }
 
 /** The part of a store that a window is read from, over entries in memory. */
 function heldSource(entries: readonly Entry[]): Source {
   return {
     read: async (_key, { from = 1, to = Number.MAX_SAFE_INTEGER, limit = 1000, order = 'oldest' } = {}) => {
-      const within = entries.filter(({ seq }) => seq >= from && seq <= to)
-      return order === 'oldest' ? within.slice(0, limit) : within.slice(-limit).reverse()
+      const [first, end] = [placeOf(entries, from), placeOf(entries, to + 1)]
+      if (order === 'oldest') return entries.slice(first, Math.min(end, first + limit))
+      return entries.slice(Math.max(first, end - limit), Math.max(first, end)).reverse()
     },
     lookup: async (_key, { key }) =>
       entries
         .filter(({ type, turn }) => type === 'turn.start' && turnKey(turn) === key)
         .map(({ seq }): IndexRow => ({ key: key ?? '', seq, value: {} })),
   }
+}
+
+/** The index of the first entry at or after a position. */
+function placeOf(entries: readonly Entry[], seq: number): number {
+  let [low, high] = [0, entries.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((entries[middle]?.seq ?? seq) < seq) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** What is in memory, and below it what is stored. */

@@ -2,7 +2,7 @@
 export { fold, messageCount } from './fold.ts'
 export { HeldWindow } from './held-window.ts'
 export { clearContext, forkContext, pruneContext } from './history.ts'
-export { loadSession, saveSession } from './load.ts'
+export { loadSession, loadSince, saveSession } from './load.ts'
 export type { Answer, Call, OpenTurn, Request, Session, Totals } from './session.ts'
 export { newSession, positionOf, SESSION_FORMAT, stillOpen } from './session.ts'
 export { transcript } from './transcript.ts'

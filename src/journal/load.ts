@@ -18,9 +18,19 @@ export async function loadSession(
   key: ContextKey,
   at: number = Number.MAX_SAFE_INTEGER,
 ): Promise<Session> {
+  return (await loadSince(store, key, at)).session
+}
+
+/** The same, and where the snapshot or base stands that it was started from; 0 if there is none. */
+export async function loadSince(
+  store: Source,
+  key: ContextKey,
+  at: number = Number.MAX_SAFE_INTEGER,
+): Promise<{ readonly session: Session; readonly since: number }> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const session = await tryLoad(store, key, at)
-    if (session !== undefined) return session
+    const start = await startingPoint(store, key, at)
+    const session = await foldFrom(start, { store, key, at })
+    if (session !== undefined) return { session, since: start.seq }
   }
   throw new HoldfastError('entry-corrupt', {
     message: `Entries of ${keyText(key)} are missing between its base and its end. Look at the store with its own check.`,
@@ -29,8 +39,11 @@ export async function loadSession(
 }
 
 /** Undefined if what was read does not follow: somebody has pruned meanwhile, and there is a newer base to start from. */
-async function tryLoad(store: Source, key: ContextKey, at: number): Promise<Session | undefined> {
-  let session = await startingPoint(store, key, at)
+async function foldFrom(
+  start: Session,
+  { store, key, at }: { store: Source; key: ContextKey; at: number },
+): Promise<Session | undefined> {
+  let session = start
   for (;;) {
     const entries = await store.read(key, { from: session.seq + 1, to: at, limit: PAGE })
     const [first] = entries

@@ -25,10 +25,7 @@ import { understand } from './format.ts'
  */
 export function transcript(entries: Iterable<Entry>): Message[] {
   const scribe = new Scribe()
-  for (const entry of entries) {
-    const known = understand(entry)
-    if (known !== undefined) scribe.write(known)
-  }
+  for (const entry of entries) scribe.read(entry)
   return scribe.messages()
 }
 
@@ -39,23 +36,26 @@ interface Round {
   readonly results: Map<string, ToolResultPart>
 }
 
-class Scribe {
+/** The same for entries that come one by one: what was said is kept, and costs nothing again. */
+export class Scribe {
   #messages: { readonly seq: number; readonly message: Message }[] = []
   #queued: { readonly seq: number; readonly message: Message }[] = []
   #round: Round | undefined
   #roundSeq = 0
   readonly #inputs = new Map<number, UserContent>()
 
-  write(entry: KnownEntry): void {
-    const apply = writers[entry.type] as ((scribe: Scribe, entry: KnownEntry) => void) | undefined
-    apply?.(this, entry)
+  read(entry: Entry): void {
+    const known = understand(entry)
+    if (known === undefined) return
+    const apply = writers[known.type] as ((scribe: Scribe, entry: KnownEntry) => void) | undefined
+    apply?.(this, known)
   }
 
   messages(): Message[] {
-    const open = this.#round === undefined ? [] : roundMessages(this.#round)
-    return [...this.#messages, ...this.#queued]
-      .map(({ message }) => message)
-      .toSpliced(this.#messages.length, 0, ...open)
+    const messages = this.#messages.map(({ message }) => message)
+    if (this.#round !== undefined) messages.push(...roundMessages(this.#round))
+    for (const { message } of this.#queued) messages.push(message)
+    return messages
   }
 
   remember(entry: EntryOf<'input'>): void {

@@ -18,7 +18,7 @@ export async function begin(play: Play): Promise<boolean> {
   accountFor(play, play.session.turn + 1)
   const { continuing } = play.scope
   if (first?.type === 'input') startFrom(play, first)
-  else if (first !== undefined) start(play, dataOf<'answer'>(first))
+  else if (first !== undefined) start(play, dataOf(first, 'answer'))
   else if (continuing !== undefined) start(play, continuing)
   else if (hasExpired(play, parked?.requests)) start(play, {})
   else {
@@ -48,7 +48,7 @@ async function takeUp(play: Play): Promise<void> {
 }
 
 function startFrom(play: Play, entry: Entry): void {
-  const { message, ...asked } = dataOf<'input'>(entry)
+  const { message, ...asked } = dataOf(entry, 'input')
   const takes = entry.key === undefined ? [] : [entry.key]
   const [request, ...others] = play.session.parked?.requests ?? []
   if (request?.kind === 'text' && others.length === 0 && !hasExpired(play, [request])) {

@@ -9,7 +9,6 @@ import {
   type EntryData,
   type EntryType,
   HoldfastError,
-  type JsonObject,
   type NewEntry,
 } from '../protocol/index.ts'
 import type { Batch, Next, TurnScope } from './scope.ts'
@@ -44,8 +43,8 @@ export class Draft {
 
   say<T extends EntryType>(type: T, data: EntryData[T], takes: readonly string[] = []): void {
     const turn =
-      type === 'turn.start' ? this.#session.turn + 1 : (this.#session.open?.turn ?? this.#session.turn)
-    const said: NewEntry = { type, turn, data: data as JsonObject, ...(takes.length === 0 ? {} : { takes }) }
+      type === 'turn.start' ? this.#session.turn + 1 : (this.#session.open?.turn ?? 0)
+    const said: NewEntry = { type, turn, data, ...(takes.length === 0 ? {} : { takes }) }
     this.#said.push(said)
     for (const key of takes) this.#taken.add(key)
     const { seq } = this.#session

@@ -62,14 +62,14 @@ const UNKNOWN =
 /** With what whoever ran it has handed in since; else as unknown. */
 export function settleUnknown(play: Play, { callId }: Call, why: string = UNKNOWN): void {
   const late = play.inbox.find(
-    (entry) => entry.type === 'late-result' && dataOf<'late-result'>(entry).callId === callId,
+    (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
   )
   if (late?.key === undefined) {
     play.scope.abandoned?.(callId)
     play.draft.say('tool.end', { callId, status: 'unknown', output: why })
     return
   }
-  const { status, output } = dataOf<'late-result'>(late)
+  const { status, output } = dataOf(late, 'late-result')
   play.draft.say('tool.end', { callId, status, output }, [late.key])
 }
 
@@ -83,13 +83,13 @@ export function accountFor(play: Play, ending: number): void {
   for (const entry of play.inbox) {
     const takes = entry.key === undefined ? [] : [entry.key]
     if (entry.type === 'late-result') {
-      const { callId, status, output } = dataOf<'late-result'>(entry)
+      const { callId, status, output } = dataOf(entry, 'late-result')
       if (open.has(callId)) continue
       if (play.session.unknown?.some((call) => call.callId === callId))
         play.draft.say('tool.late', { callId, status, output }, takes)
       else play.draft.say('take', { as: 'nothing', reason: `${callId} was settled before` }, takes)
     } else if (entry.type === 'cancel') {
-      const { turn } = dataOf<'cancel'>(entry)
+      const { turn } = dataOf(entry, 'cancel')
       if (turn < play.session.turn || (turn === play.session.turn && turn !== ending))
         play.draft.say('take', { as: 'nothing', reason: `turn ${turn} is over` }, takes)
     }

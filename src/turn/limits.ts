@@ -17,20 +17,15 @@ export function limitReached(play: Play): { readonly limit: Reached; readonly me
   }
   for (const [limit, value] of Object.entries(used) as [Reached, number][]) {
     const most = limits[limit]
-    if (most !== undefined && value >= most) return { limit, message: describe(limit, value, most) }
+    if (most !== undefined && value >= most) return { limit, message: DESCRIPTIONS[limit](value, most) }
   }
   return undefined
 }
 
-function describe(limit: Reached, value: number, most: number): string {
-  switch (limit) {
-    case 'durationMs':
-      return `The turn took ${Math.round(value)} ms; its limit is ${most} ms.`
-    case 'tokens':
-      return `The turn used ${value} tokens; its limit is ${most}.`
-    case 'costUsd':
-      return `The turn cost about ${value.toFixed(4)} USD; its limit is ${most}.`
-    case 'consecutiveFailures':
-      return `${value} tool calls in a row did not end well; the limit is ${most}.`
-  }
+const DESCRIPTIONS: { readonly [L in Reached]: (value: number, most: number) => string } = {
+  durationMs: (value, most) => `The turn took ${Math.round(value)} ms; its limit is ${most} ms.`,
+  tokens: (value, most) => `The turn used ${value} tokens; its limit is ${most}.`,
+  costUsd: (value, most) => `The turn cost about ${value.toFixed(4)} USD; its limit is ${most}.`,
+  consecutiveFailures: (value, most) =>
+    `${value} tool calls in a row did not end well; the limit is ${most}.`,
 }

@@ -1,6 +1,6 @@
 /** One turn in play: what it is given, what it has said, and what it has looked up on the way. */
 import type { OpenTurn, Session } from '../journal/index.ts'
-import type { Entry, EntryData, Message, UserContent } from '../protocol/index.ts'
+import type { Entry, EntryData, EntryType, Message, UserContent } from '../protocol/index.ts'
 import { type Credentials, checkTools, type PreviousTool, type Tool } from '../tool/index.ts'
 import { DEFAULT_LIMITS, type Limits, type TurnInfo } from './definition.ts'
 import { Draft } from './draft.ts'
@@ -13,8 +13,8 @@ export class Play {
   readonly draft: Draft
   /** The model asked for more calls than the turn may make. */
   overCalls = false
-  readonly #over = new AbortController()
-  readonly #deadline = new AbortController()
+  /** Ends the wait for the time limit, if there is one. */
+  #over: AbortController | undefined
   #signals: Signals | undefined
   #info: Promise<TurnInfo> | undefined
   #tools: Promise<readonly Tool[]> | undefined
@@ -62,7 +62,7 @@ export class Play {
   /** The key of the cancel that ends this turn, if one has come. */
   cancelKey(): string | undefined {
     const { turn } = this.open
-    return this.inbox.find((entry) => entry.type === 'cancel' && dataOf<'cancel'>(entry).turn === turn)?.key
+    return this.inbox.find((entry) => entry.type === 'cancel' && dataOf(entry, 'cancel').turn === turn)?.key
   }
 
   info(): Promise<TurnInfo> {
@@ -98,7 +98,7 @@ export class Play {
   }
 
   close(): void {
-    this.#over.abort()
+    this.#over?.abort()
   }
 
   async #findTools(): Promise<readonly Tool[]> {
@@ -119,7 +119,7 @@ export class Play {
     const entries = await this.scope.view.window()
     const start = entries.find(({ type, turn }) => type === 'turn.start' && turn === this.open.turn)
     const asked = entries.filter(({ seq, type }) => type === 'input' && start?.takes?.includes(seq))
-    if (asked.length > 0) return asked.map((entry) => textOf(dataOf<'input'>(entry).message)).join('\n')
+    if (asked.length > 0) return asked.map((entry) => textOf(dataOf(entry, 'input').message)).join('\n')
     const messages = await this.scope.view.messages()
     return textOf(messages.findLast(isFromUser)?.content ?? '')
   }
@@ -128,9 +128,11 @@ export class Play {
     const { durationMs } = this.limits
     if (durationMs === undefined) return this.scope
     const left = this.open.startedAt + durationMs - this.scope.clock.now()
-    const waited = this.scope.timer.wait(Math.max(0, left), { signal: this.#over.signal, background: true })
-    waited.then(() => this.#over.signal.aborted || this.#deadline.abort())
-    const { signal } = this.#deadline
+    const [over, deadline] = [new AbortController(), new AbortController()]
+    this.#over = over
+    const waited = this.scope.timer.wait(Math.max(0, left), { signal: over.signal, background: true })
+    void waited.then(() => over.signal.aborted || deadline.abort())
+    const { signal } = deadline
     return {
       signal: AbortSignal.any([this.scope.signal, signal]),
       stop: AbortSignal.any([this.scope.stop, signal]),
@@ -138,7 +140,9 @@ export class Play {
   }
 }
 
-export function dataOf<T extends keyof EntryData>(entry: Entry): EntryData[T] {
+/** The data of an entry that is known to be of this type. */
+export function dataOf<T extends EntryType>(entry: Entry, type: T): EntryData[T] {
+  if (entry.type !== type) throw new TypeError(`Entry ${entry.seq} is a ${entry.type}, not a ${type}.`)
   return entry.data as EntryData[T]
 }
 

@@ -18,7 +18,7 @@ export async function recoverStarted(play: Play, credentials: Credentials): Prom
 async function judge(play: Play, call: Call, credentials: Credentials): Promise<Ready | undefined> {
   const { callId, tool, args } = call
   const isHandedIn = play.inbox.some(
-    (entry) => entry.type === 'late-result' && dataOf<'late-result'>(entry).callId === callId,
+    (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
   )
   const prepared = isHandedIn ? undefined : await prepareCall({ callId, tool, args }, await play.tools())
   if (!prepared?.ok) {

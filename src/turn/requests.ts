@@ -35,7 +35,7 @@ export function expire(play: Play): void {
 }
 
 async function hear(play: Play, entry: Entry): Promise<void> {
-  const { requestId, value } = dataOf<'answer'>(entry)
+  const { requestId, value } = dataOf(entry, 'answer')
   const takes = entry.key === undefined ? [] : [entry.key]
   const asked = play.open.requests.find((candidate) => candidate.requestId === requestId)
   const problem =

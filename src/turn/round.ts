@@ -104,7 +104,7 @@ async function prepare(play: Play, call: Call): Promise<Ready | undefined> {
 /** Somebody has to agree if the tool says so, or if the same call may have happened before (R4). */
 async function questionFor(play: Play, { call, tool, input, argsKey }: Ready): Promise<string | undefined> {
   const { principal } = play.open
-  if (tool.replay === 'never' && play.session.unknown?.some((call) => call.argsKey === argsKey))
+  if (tool.replay === 'never' && play.session.unknown?.some((other) => other.argsKey === argsKey))
     return `${tool.name} was started before with the same arguments, and nobody knows whether it happened. Run it again?`
   return approvalQuestion(
     tool,

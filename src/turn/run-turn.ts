@@ -142,7 +142,7 @@ class Journal {
       metadata,
     } = this.#options
     const { timer = systemTimer, ids = systemIds, onDelta, message } = this.#options
-    const self = this
+    const current = { session: () => this.session, inbox: () => this.#inbox }
     const made = artifacts(this.#artifactPort())
     return {
       key: this.#key,
@@ -152,10 +152,10 @@ class Journal {
       ids,
       view: {
         get session() {
-          return self.session
+          return current.session()
         },
         get inbox() {
-          return self.#inbox
+          return current.inbox()
         },
         messages: () => this.#window.messages(this.session),
         window: () => this.#window.entries(this.session),

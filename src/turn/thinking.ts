@@ -31,13 +31,22 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
     play.draft.say('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
     yield* play.commit('model')
     const reply = await askModel(play, source)
-    if (!(reply instanceof ModelFailure)) return await takeReply(play, reply)
-    if (play.signal.aborted) return sayAborted(play, source, reply)
+    if (!(reply instanceof ModelFailure)) {
+      await takeReply(play, reply)
+      return
+    }
+    if (play.signal.aborted) {
+      sayAborted(play, source, reply)
+      return
+    }
     const { retries = RETRIES, maxRetryWaitMs: maxWaitMs = MAX_RETRY_WAIT_MS } = source.settings
     const step = afterFailure(reply, { attempt, retries, maxWaitMs })
     const isLast = step.next === 'fallback' && model + 1 >= models.length
     sayFailed(play, source, { failure: reply, step: isLast ? { next: 'fail' } : step })
-    if (isLast) return await endTurn(play, 'failed', { error: errorOf(reply) })
+    if (isLast) {
+      await endTurn(play, 'failed', { error: errorOf(reply) })
+      return
+    }
     if (step.next === 'fallback') {
       model += 1
       attempt = 0
@@ -52,7 +61,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
 /** What was said to the running turn is heard before the model is asked again. */
 function takeSteering(play: Play): void {
   for (const entry of play.inbox) {
-    if (entry.type === 'input' && entry.key !== undefined && dataOf<'input'>(entry).steer)
+    if (entry.type === 'input' && entry.key !== undefined && dataOf(entry, 'input').steer)
       play.draft.say('take', { as: 'message' }, [entry.key])
   }
 }
@@ -110,7 +119,7 @@ async function takeReply(play: Play, { content, finish, model, usage }: ModelRep
 }
 
 function hasSteering(play: Play): boolean {
-  return play.inbox.some((entry) => entry.type === 'input' && dataOf<'input'>(entry).steer)
+  return play.inbox.some((entry) => entry.type === 'input' && dataOf(entry, 'input').steer)
 }
 
 /** What had arrived stays: the person has read it. */

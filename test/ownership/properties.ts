@@ -177,10 +177,7 @@ function* givingUp({ entries }: View, { scene: { maxClaims } }: Witness): Genera
     // It may have died of something else before it could say so.
     if (next === undefined || next.type === 'claim') continue
     if (next.type !== 'turn.end' || next.data['outcome'] !== 'failed')
-      yield [
-        'R7',
-        `claim number ${attempt} without progress leads to ${next.type}, not to a failed turn`,
-      ]
+      yield ['R7', `claim number ${attempt} without progress leads to ${next.type}, not to a failed turn`]
   }
 }
 

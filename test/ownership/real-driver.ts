@@ -2,8 +2,9 @@
  * The driver that ships, in the place of the reference one: the same ports, the same words for how it ended. Its model
  * and its tools are functions, its time is the clock of the exploration, and everything else is the real thing.
  */
-import type { Timer } from '../../src/base/index.ts'
+
 import { Driver } from '../../src/agent/driver.ts'
+import type { Timer } from '../../src/base/index.ts'
 import type { LanguageModel, ModelStreamPart, PromptMessage } from '../../src/model/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { defineTool, type StandardSchema, type Tool } from '../../src/tool/index.ts'

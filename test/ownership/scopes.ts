@@ -18,9 +18,19 @@ import type { Setting } from './world.ts'
 type Case = Omit<Setting, 'name'>
 
 export const EXTRA: readonly Setting[] = named({
- "one driver second input hb": { drivers: 1, heartbeats: 1, traffic: ["input"], ticks: { part: 0.6, times: 2 } },
- "two drivers second input": { drivers: 2, traffic: ["input"] },
- "two drivers second input, hb, cancel": { drivers: 1, heartbeats: 1, traffic: ["cancel", "input"], ticks: { part: 0.6, times: 1 } },
+  'one driver second input hb': {
+    drivers: 1,
+    heartbeats: 1,
+    traffic: ['input'],
+    ticks: { part: 0.6, times: 2 },
+  },
+  'two drivers second input': { drivers: 2, traffic: ['input'] },
+  'two drivers second input, hb, cancel': {
+    drivers: 1,
+    heartbeats: 1,
+    traffic: ['cancel', 'input'],
+    ticks: { part: 0.6, times: 1 },
+  },
 })
 const lapse = { part: 1, times: 1 }
 /** One leaves an acknowledgement too old to start an effect on, two let the lease lapse. */

@@ -25,7 +25,12 @@ import {
 } from '../../src/testing/index.ts'
 import type { Spoil } from './broken-stores.ts'
 import { checkEnd, checkState, checkSurvivors } from './properties.ts'
-import { type DriverOptions, type DriverPorts, drive as driveReference, type Flaw } from './reference-driver.ts'
+import {
+  type DriverOptions,
+  type DriverPorts,
+  drive as driveReference,
+  type Flaw,
+} from './reference-driver.ts'
 import { Witness } from './witness.ts'
 
 export interface Setting {
@@ -296,7 +301,10 @@ class OwnershipWorld {
     }
   }
 
-  #parts(name: string, think: () => Promise<void>): Pick<DriverPorts, 'ids' | 'model'> & { readonly timer: Timer } {
+  #parts(
+    name: string,
+    think: () => Promise<void>,
+  ): Pick<DriverPorts, 'ids' | 'model'> & { readonly timer: Timer } {
     const counting = new CountingIds()
     const tools = this.#setting.tools ?? ['pay']
     return {

@@ -2,7 +2,7 @@
  * What must hold of a conversation that was cut off and brought to its end, beside the one that was not (R3, R4, R9, R14).
  * Everything here looks at the journal and at the effects, and asks nobody who took part.
  */
-import { fold, readWindow, transcript } from '../../src/journal/index.ts'
+import { fold, transcript } from '../../src/journal/index.ts'
 import {
   addUsage,
   type ContextKey,
@@ -12,7 +12,7 @@ import {
   NO_USAGE,
   type ReplayClass,
 } from '../../src/protocol/index.ts'
-import { headFrom, sameHead, type Store } from '../../src/store/index.ts'
+import { headFrom, type Store, sameHead } from '../../src/store/index.ts'
 import type { Effect } from './world.ts'
 
 /** All journals of the play: the conversation, and those of its sub-agents. */
@@ -31,20 +31,15 @@ export async function readJournals(store: Store, owner: Omit<ContextKey, 'contex
   return journals
 }
 
-/** What the model would see, as text without ids and times. */
-export async function windowOf(store: Store, key: ContextKey, entries: readonly Entry[]): Promise<string> {
-  return told(transcript(await readWindow(store, key, { session: fold(entries), maxMessages: 100 })))
-}
-
-/** The transcript without what differs from run to run. `unknown` calls read as such wherever they stand. */
-export function told(messages: readonly Message[], unknown: ReadonlySet<string> = new Set()): string {
+/** The transcript without what differs from run to run. */
+export function told(messages: readonly Message[]): string {
   const numbers = new Map<string, number>()
   const lines = messages.map((message) => {
     if (message.role === 'user') return `user: ${JSON.stringify(message.content)}`
     if (message.role === 'tool')
       return message.content
         .map(({ callId, status, output }) => {
-          const said = status === 'unknown' || unknown.has(callId) ? 'unknown' : `${status} ${plain(output)}`
+          const said = status === 'unknown' ? 'unknown' : `${status} ${plain(output)}`
           return `  ${numbers.get(callId)}: ${said}`
         })
         .join('\n')
@@ -72,13 +67,45 @@ export function hanging(journals: Journals): Map<string, ReplayClass> {
   return calls
 }
 
+/**
+ * R3, R4: "unknown" can only arise between a start and its settlement, and there it must, unless the call may be run
+ * again or its tool knows (`send`). When a turn is cancelled, nothing is run again.
+ */
+export function* unknownProblems(
+  journals: Journals,
+  unsettled: ReadonlyMap<string, ReplayClass>,
+): Generator<string> {
+  for (const entries of Object.values(journals)) {
+    const cancelled = new Set(
+      of(entries, 'turn.end').flatMap(({ turn, data }) => (data.outcome === 'cancelled' ? [turn] : [])),
+    )
+    for (const { turn, data } of of(entries, 'tool.end')) {
+      const { callId, status } = data
+      const start = of(entries, 'tool.start').find((entry) => entry.data.callId === callId)?.data
+      const may = start?.replay === 'safe' || start?.tool === 'send'
+      const isUnknown = status === 'unknown'
+      if (isUnknown && !unsettled.has(callId)) yield `${callId} is unknown, and nobody died while it ran`
+      if (isUnknown && may && !cancelled.has(turn)) yield `${callId} is unknown, and could have run again`
+      if (!isUnknown && !may && unsettled.has(callId)) yield `${callId} is ${status}, and nobody can know`
+    }
+  }
+}
+
 export function* problemsOf(journals: Journals, effects: readonly Effect[]): Generator<string> {
   for (const [contextId, entries] of Object.entries(journals))
-    for (const problem of [...turns(entries), ...calls(entries, effects), ...legal(entries), ...totals(entries)])
+    for (const problem of [
+      ...turns(entries),
+      ...calls(entries, effects),
+      ...legal(entries),
+      ...totals(entries),
+    ])
       yield `${contextId}: ${problem}`
 }
 
-function of<T extends keyof EntryData>(entries: readonly Entry[], type: T): (Entry & { data: EntryData[T] })[] {
+function of<T extends keyof EntryData>(
+  entries: readonly Entry[],
+  type: T,
+): (Entry & { data: EntryData[T] })[] {
   return entries.filter((entry) => entry.type === type) as (Entry & { data: EntryData[T] })[]
 }
 
@@ -90,7 +117,8 @@ function* turns(entries: readonly Entry[]): Generator<string> {
   if (starts.join() !== ends.join()) yield `turns ${starts.join()} were begun and ${ends.join()} ended`
   const taken = entries.flatMap(({ takes = [] }) => takes)
   const posted = entries.filter(({ key }) => key !== undefined).map(({ seq }) => seq)
-  if (taken.toSorted(byNumber).join() !== posted.join()) yield `posted ${posted.join()}, taken ${taken.join()}`
+  if (taken.toSorted(byNumber).join() !== posted.join())
+    yield `posted ${posted.join()}, taken ${taken.join()}`
 }
 
 /** R3, R4: settled once; what may not run again ran at most once; every run of a call has the same key. */
@@ -129,7 +157,9 @@ function* legal(entries: readonly Entry[]): Generator<string> {
 function* totals(entries: readonly Entry[]): Generator<string> {
   const { totals: counted } = fold(entries)
   const started = new Set(of(entries, 'tool.start').map(({ data }) => data.callId))
-  const used = [...of(entries, 'model.end'), ...of(entries, 'tool.end')].flatMap(({ data }) => data.usage ?? [])
+  const used = [...of(entries, 'model.end'), ...of(entries, 'tool.end')].flatMap(
+    ({ data }) => data.usage ?? [],
+  )
   const ended = of(entries, 'turn.end').map(({ data }) => data.usage)
   const sum = (list: typeof used) => JSON.stringify(list.reduce(addUsage, NO_USAGE))
   const expected = [of(entries, 'turn.start').length, of(entries, 'model.start').length, started.size]

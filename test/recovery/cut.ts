@@ -1,11 +1,19 @@
 /** Plays a conversation with a death in it, lets others bring it to its end, and says what is wrong with the result. */
 import { transcript } from '../../src/journal/index.ts'
-import { LOCAL_OWNER } from '../../src/protocol/index.ts'
+import { LOCAL_OWNER, type ReplayClass } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { hanging, headProblem, type Journals, problemsOf, readJournals, told } from './checks.ts'
+import {
+  hanging,
+  headProblem,
+  type Journals,
+  problemsOf,
+  readJournals,
+  told,
+  unknownProblems,
+} from './checks.ts'
 import { type Death, livenessOf, type Mortal } from './mortal.ts'
-import { type Play, World } from './world.ts'
+import { type Play, type Process, World } from './world.ts'
 
 /** Where stores come from; each play has an owner, and each process a connection, of its own. */
 export type Bench = (judge: { world: () => World }) => { open: (process: string) => Store; actor?: string }
@@ -19,54 +27,53 @@ export const memoryBench: Bench = ({ world }) => {
 export interface Result {
   readonly journals: Journals
   readonly text: string
-  /** Counts of the first process. */
-  readonly counts: Mortal['counts']
+  /** For each process, how much it did. */
+  readonly counts: readonly Mortal['counts'][]
   readonly problems: readonly string[]
 }
 
 /** As many processes as there are deaths, each with its own, and one more. */
-export async function playOut(play: Play, deaths: readonly Death[], bench: Bench = memoryBench): Promise<Result> {
+export async function playOut(
+  play: Play,
+  deaths: readonly Death[],
+  bench: Bench = memoryBench,
+): Promise<Result> {
   let world: World | undefined
   const { open, actor = LOCAL_OWNER.actor } = bench({ world: () => world as World })
   world = new World(open, { ...LOCAL_OWNER, actor })
   const store = open('onlooker')
-  const unsettled = new Set<string>()
+  const unsettled = new Map<string, ReplayClass>()
   const problems: string[] = []
+  let last: Process | undefined
   for (const death of [...deaths, undefined]) {
-    const process = world.process(play, death)
-    const how = await process.run()
-    if (death === undefined && how === 'died') problems.push('the last process died')
-    if (how === 'ended') break
-    for (const [callId] of hanging(await readJournals(store, world.owner))) unsettled.add(callId)
+    last = world.process(play, death)
+    if ((await last.run()) === 'ended') break
+    for (const [callId, replay] of hanging(await readJournals(store, world.owner)))
+      unsettled.set(callId, replay)
   }
   const journals = await readJournals(store, world.owner)
-  problems.push(...problemsOf(journals, world.effects), ...unknownOnes(journals, unsettled))
+  problems.push(...problemsOf(journals, world.effects), ...unknownProblems(journals, unsettled))
   for (const contextId of Object.keys(journals)) {
     const problem = await headProblem(store, { ...world.owner, contextId })
     if (problem !== undefined) problems.push(`${contextId}: ${problem}`)
   }
-  const counts = world.mortals[0]?.counts ?? { append: 0, effect: 0 }
-  return { journals, text: textOf(journals), counts, problems }
+  const text = await textOf(journals, last as Process)
+  return { journals, text, counts: world.mortals.map(({ counts }) => counts), problems }
 }
 
-/** "Unknown" can only arise between a start and its settlement (R3). */
-function* unknownOnes(journals: Journals, unsettled: ReadonlySet<string>): Generator<string> {
-  for (const { type, data } of Object.values(journals).flat())
-    if (type === 'tool.end' && data['status'] === 'unknown' && !unsettled.has(data['callId'] as string))
-      yield `${data['callId'] as string} is unknown, and was not under way when somebody died`
+/** The conversation, then those of its sub-agents, oldest first; what a model sees of it; the file that was written. */
+async function textOf(journals: Journals, { agent }: Process): Promise<string> {
+  const parts = Object.values(journals).map((entries) => told(transcript(entries)))
+  parts.push(told(await agent.getMessages()))
+  for (const { artifactId, kind } of await agent.getArtifacts())
+    if (kind === 'file') parts.push(JSON.stringify((await agent.artifacts.read(artifactId)).content))
+  return parts.join('\n---\n')
 }
 
-/** The conversation, then those of its sub-agents, oldest first. */
-function textOf(journals: Journals): string {
-  return Object.values(journals)
-    .map((entries) => told(transcript(entries)))
-    .join('\n---\n')
-}
-
-/** Every point at which the first process can die. */
-export function deathsOf({ counts }: Result): Death[] {
+/** Every point at which a process can die: the first one, unless said otherwise. */
+export function deathsOf({ counts }: Result, process = 0): Death[] {
   const of = (what: Death['of']) =>
-    Array.from({ length: counts[what] }, (_, index) => index + 1).flatMap((at): Death[] => [
+    Array.from({ length: counts[process]?.[what] ?? 0 }, (_, index) => index + 1).flatMap((at): Death[] => [
       { of: what, at, when: 'before' },
       { of: what, at, when: 'after' },
     ])

@@ -37,6 +37,18 @@ export const PLAYS: readonly Play[] = [
     config: (process) => ({ tools: [pay(process), look(process)] }),
   },
   {
+    name: 'the same, saved only when it must be',
+    steps: [{ say: 'both' }, { say: 'thanks' }],
+    replies: { both: [calls(['pay', 2], ['look', 6]), calls(['look', 1]), 'Done.'], thanks: ['Welcome.'] },
+    config: (process) => ({ autoSave: false, tools: [pay(process), look(process)] }),
+  },
+  {
+    name: 'a tool that knows whether it has happened',
+    steps: [{ say: 'send' }],
+    replies: { send: [calls('send', ['send', 1]), 'Sent.'] },
+    config: (process) => ({ tools: [sending(process)] }),
+  },
+  {
     name: 'a tool that runs alone',
     steps: [{ say: 'in order' }],
     replies: { 'in order': [calls(['look', 1], ['alone', 2], ['look', 3]), 'Done.'] },
@@ -56,7 +68,9 @@ export const PLAYS: readonly Play[] = [
       tools: [
         look(process),
         process.tool('book', safe, ({ answers }) =>
-          answers['seat'] === undefined ? ask({ kind: 'text', prompt: 'Which seat?', name: 'seat' }) : undefined,
+          answers['seat'] === undefined
+            ? ask({ kind: 'text', prompt: 'Which seat?', name: 'seat' })
+            : undefined,
         ),
       ],
     }),
@@ -139,8 +153,22 @@ function failing(process: Process) {
   const busy: ScriptedStep = { error: { status: 503 } }
   const gone: ScriptedStep = { error: { status: 401 } }
   const wrap = (steps: readonly ScriptedStep[]) =>
-    steps.map((step): ScriptedStep => () => (world.asked <= 2 ? busy : step))
-  return process.model(Object.fromEntries(Object.entries(replies).map(([said, steps]) => [said, wrap(steps)])))
+    steps.map(
+      (step): ScriptedStep =>
+        () =>
+          world.asked <= 2 ? busy : step,
+    )
+  return process.model(
+    Object.fromEntries(Object.entries(replies).map(([said, steps]) => [said, wrap(steps)])),
+  )
+}
+
+function sending(process: Process) {
+  const hasHappened = (callId: string) => process.world.effects.some((effect) => effect.callId === callId)
+  return process.tool('send', {
+    verify: ({ n = 0 }, { callId }) =>
+      hasHappened(callId) ? { happened: true, output: { done: 'send', n } } : { happened: false },
+  })
 }
 
 function helper(process: Process, tools: ReturnType<Process['tool']>[]) {

@@ -13,9 +13,7 @@ import { type Death, eagerTimer, Mortal } from './mortal.ts'
 const INPUT: z.ZodObject<{ n: z.ZodOptional<z.ZodNumber> }> = z.object({ n: z.number().optional() })
 
 /** What the one who talks to the agent does, again and again until it is done: each knows whether it was done before. */
-export type Step =
-  | { readonly say: string }
-  | { readonly answer: (request: RequestData) => Json }
+export type Step = { readonly say: string } | { readonly answer: (request: RequestData) => Json }
 
 export interface Play {
   readonly name: string
@@ -115,10 +113,11 @@ export class Process {
     })
   }
 
-  /** Says something to the turn that runs, and waits until it is durable. */
+  /** Says something to the turn that runs, unless that was said before, and waits until it is durable. */
   async sayWhileRunning(text: string): Promise<void> {
-    this.agent.executeTurn(text, { key: text, whileBusy: 'steer' })
-    while (!(await this.entries()).some(({ key }) => key === text)) await new Promise(setImmediate)
+    const isPosted = async () => (await this.entries()).some(({ key }) => key === text)
+    if (!(await isPosted())) this.agent.executeTurn(text, { key: text, whileBusy: 'steer' })
+    while (!(await isPosted())) await new Promise(setImmediate)
   }
 
   entries(): Promise<readonly Entry[]> {
@@ -161,5 +160,5 @@ export class Process {
   }
 }
 
-type Different = Pick<ToolDefinition<typeof INPUT, unknown>, 'replay' | 'exclusive' | 'approve'>
+type Different = Pick<ToolDefinition<typeof INPUT, unknown>, 'replay' | 'exclusive' | 'approve' | 'verify'>
 type Work = (context: ToolContext, n: number) => unknown

@@ -1,0 +1,131 @@
+/**
+ * Those who listen to a conversation, and how far they have been told. Everybody hears of every entry, in order, whoever
+ * wrote it: what this process did not see is read before what comes after it is told (R18).
+ */
+import type { ContextKey, Entry, EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
+import type { Handle } from './handle.ts'
+
+/** Of one turn, when it is told again. */
+const MOST_ENTRIES = 100_000
+
+interface Heard {
+  readonly entry: Entry
+  readonly unsaved: true | undefined
+}
+
+export class Audience {
+  readonly handles: Set<Handle> = new Set()
+  readonly #store: Store
+  readonly #key: ContextKey
+  /** The last position that was told; undefined before the conversation was looked at. */
+  #told: number | undefined
+  /** What cannot be told before a gap is filled. */
+  #held: Heard[] | undefined
+  #filling: Promise<void> | undefined
+  /** What happened since the last turn ended. */
+  #since: EntryEvent[] = []
+  /** What waits for an answer: a turn that ends to wait says all of it, whoever asked. */
+  readonly #asked = new Map<string, RequestData>()
+
+  constructor(store: Store, key: ContextKey) {
+    this.#store = store
+    this.#key = key
+  }
+
+  get isSeated(): boolean {
+    return this.#told !== undefined
+  }
+
+  get told(): number {
+    return this.#told ?? 0
+  }
+
+  get since(): readonly EntryEvent[] {
+    return this.#since
+  }
+
+  /** From here on. */
+  seat(seq: number, asked: readonly RequestData[]): void {
+    this.#told = seq
+    for (const request of asked) this.#asked.set(request.requestId, request)
+  }
+
+  hear(entry: Entry, unsaved?: true): void {
+    if (this.#held !== undefined) this.#held.push({ entry, unsaved })
+    else if (unsaved || this.#told === undefined || entry.seq === this.#told + 1) this.#tell(entry, unsaved)
+    else if (entry.seq > this.#told + 1) this.#filling = this.#fill({ entry, unsaved })
+  }
+
+  /** Tells what others have written, up to now. */
+  async catchUp(): Promise<void> {
+    for (;;) {
+      await this.#filling
+      const entries = await this.#store.read(this.#key, { from: this.told + 1 })
+      for (const entry of entries) this.hear(entry)
+      if (entries.length === 0) return
+    }
+  }
+
+  /** Tells one listener of a turn of the past, as far as it has come; what comes after is told as it happens. */
+  async retell(handle: Handle, number: number): Promise<void> {
+    for (;;) {
+      const before = this.#told
+      const entries = await this.#store.read(this.#key, { turn: number, limit: MOST_ENTRIES })
+      if (before !== this.#told) continue
+      handle.follow(
+        number,
+        entries.filter(({ turn }) => turn === number).map((entry) => eventOf(entry)),
+      )
+      return
+    }
+  }
+
+  /** What is not stored. */
+  delta(event: TurnEvent): void {
+    for (const handle of this.handles) handle.delta(event)
+  }
+
+  /** Something that happened below turn `number`. */
+  forward(number: number, event: TurnEvent): void {
+    for (const handle of this.handles) if (handle.number === number) handle.turn.push(event)
+  }
+
+  async #fill(first: Heard): Promise<void> {
+    const held = [first]
+    this.#held = held
+    try {
+      const missing = await this.#store.read(this.#key, { from: this.told + 1, to: first.entry.seq - 1 })
+      for (const entry of missing) this.#tell(entry)
+    } catch {
+      // What cannot be read is not told; what comes after it is.
+    }
+    this.#held = undefined
+    this.#told = first.entry.seq - 1
+    for (const { entry, unsaved } of held) this.hear(entry, unsaved)
+  }
+
+  #tell(entry: Entry, unsaved?: true): void {
+    const event = eventOf(entry, unsaved)
+    if (!unsaved) this.#told = entry.seq
+    this.#since.push(event)
+    if (event.type === 'request.start') this.#asked.set(event.data.requestId, event.data)
+    else if (event.type === 'request.end') this.#asked.delete(event.data.requestId)
+    else if (event.type === 'clear') this.#asked.clear()
+    for (const handle of this.handles) handle.see(event, this.#since, this.#asked)
+    if (entry.type === 'turn.end' || (entry.type === 'release' && entry.turn === 0)) this.#since = []
+  }
+}
+
+function eventOf(entry: Entry, unsaved?: true): EntryEvent {
+  const { seq, turn, at, type, data, key, takes } = entry
+  const known = {
+    turn,
+    at,
+    type,
+    data,
+    ...(key === undefined ? {} : { key }),
+    ...(takes === undefined ? {} : { takes }),
+  }
+  return (unsaved ? known : { seq, ...known }) as EntryEvent
+}

@@ -1,0 +1,97 @@
+/**
+ * Recovery at every boundary: each conversation is cut off before and after each of its appends and each of its effects,
+ * taken up by another process, and must come out as if nothing had happened, but for what nobody can know (R3, R4, R9).
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Store } from '../../src/store/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { type Bench, deathsOf, playOut, sameText } from './cut.ts'
+import { type Death, livenessOf } from './mortal.ts'
+import { PLAYS } from './plays.ts'
+import type { Play } from './world.ts'
+
+const points = { one: 0, two: 0, onFile: 0 }
+
+afterAll(() => {
+  process.stdout.write(
+    `\n${points.one} points of death, ${points.two} pairs of them, ${points.onFile} points on SQLite\n`,
+  )
+})
+
+/** Everything that is wrong, with the deaths that lead there. */
+async function wrongAfter(
+  play: Play,
+  deaths: readonly Death[],
+  whole: string,
+  bench?: Bench,
+): Promise<string[]> {
+  const { problems, text } = await playOut(play, deaths, bench)
+  const when = deaths.map((death) => `${death.when} ${death.of} ${death.at}`).join(', ')
+  const told = sameText(text, whole) ? [] : [`it reads:\n${text}\ninstead of:\n${whole}`]
+  return [...problems, ...told].map((problem) => `death ${when}: ${problem}`)
+}
+
+describe('a conversation whose process dies at any point comes to the same end in another', () => {
+  it.each(PLAYS)('$name', async (play) => {
+    const whole = await playOut(play, [])
+    expect(whole.problems).toEqual([])
+    const wrong: string[] = []
+    for (const death of deathsOf(whole)) {
+      wrong.push(...(await wrongAfter(play, [death], whole.text)))
+      points.one += 1
+    }
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('and in a third when the second one dies too', () => {
+  const chosen = PLAYS.filter(({ name }) =>
+    ['two tools at once', 'approval that is given', 'sub-agent with', 'only when it must'].some((word) =>
+      name.includes(word),
+    ),
+  )
+  it.each(chosen)('$name', async (play) => {
+    const whole = await playOut(play, [])
+    const wrong: string[] = []
+    for (const first of deathsOf(whole))
+      for (const second of deathsOf(await playOut(play, [first]), 1)) {
+        wrong.push(...(await wrongAfter(play, [first, second], whole.text)))
+        points.two += 1
+      }
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('the same on SQLite, with a connection for each process', () => {
+  const chosen = PLAYS.filter(({ name }) => /at once|approval|artifacts|sub-agent with|compaction/.test(name))
+  it.each(chosen)('$name', async (play) => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-recovery-'))
+    const stores: Store[] = []
+    let runs = 0
+    const bench: Bench = ({ world }) => {
+      runs += 1
+      const open = () => {
+        const store = sqliteStore(join(folder, 'store.db'), {
+          synchronous: 'NORMAL',
+          clock: { now: () => world().clock.now(), elapsed: () => 0 },
+          liveness: (driver) => livenessOf(world().mortals)(driver),
+        })
+        stores.push(store)
+        return store
+      }
+      return { open, actor: `run${runs}` }
+    }
+    const whole = await playOut(play, [], bench)
+    const wrong: string[] = []
+    for (const death of deathsOf(whole)) {
+      wrong.push(...(await wrongAfter(play, [death], whole.text, bench)))
+      points.onFile += 1
+      for (const store of stores.splice(0)) await store.close()
+    }
+    rmSync(folder, { recursive: true, force: true })
+    expect(wrong).toEqual([])
+  })
+})

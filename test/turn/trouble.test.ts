@@ -1,0 +1,129 @@
+/** Calls that go wrong: the model is told in words it can use, and the turn goes on. */
+import { describe, expect, it } from 'vitest'
+import { bench, calls, entryLines, gate, journal, type Probe, probe, promptLines, quiet, said, until } from './kit.ts'
+
+const circular: Record<string, unknown> = {}
+circular['self'] = circular
+
+const CASES: readonly (readonly [string, Parameters<typeof calls>[0], Probe, string, RegExp])[] = [
+  ['arguments that are not JSON', ['a', '{"n": 1'], probe('a'), 'rejected', /not JSON/],
+  ['arguments that do not fit', ['a', { n: 'one' }], probe('a'), 'rejected', /do not fit/],
+  ['a tool that does not exist', 'aa', probe('a'), 'rejected', /no tool called "aa".*Did you mean a\?/],
+  ['a tool that throws', 'a', probe('a', () => Promise.reject(new Error('The disk is full'))), 'error', /disk is full/],
+  ['a tool that throws nothing', 'a', probe('a', () => Promise.reject(undefined)), 'error', /threw undefined/],
+  ['a result that is too large', 'a', probe('a', () => 'x'.repeat(300_000)), 'error', /at most 262144/],
+  ['a result that is circular', 'a', probe('a', () => circular), 'error', /cannot be written as JSON/],
+]
+
+describe('a call', () => {
+  it.each(CASES)('with %s ends in a result that the model can read', async (_, call, tool, status, words) => {
+    const { agent, model, store } = bench({ script: [calls(call), 'I see'], tools: [tool] })
+    const turn = agent.executeTurn('Hi')
+    const told = await entryLines(turn)
+    expect(told.filter((text) => text.includes('tool.end'))).toEqual([expect.stringContaining(`call_1 ${status}`)])
+    expect(told.at(-1)).toContain('turn.end stop')
+    expect(told.some((text) => text.includes('tool.start'))).toBe(status !== 'rejected')
+    expect(JSON.stringify(model.calls[1]?.prompt.at(-1)).replaceAll('\\', '')).toMatch(words)
+    await said(store)
+  })
+
+  it('beside a wrong one is not hindered by it', async () => {
+    const a = probe('a')
+    const { agent, store } = bench({ script: [calls('b', 'a', ['a', 'no']), 'I see'], tools: [a] })
+    expect((await entryLines(agent.executeTurn('Hi'))).slice(4)).toEqual([
+      '5 model.end call_1:b call_2:a call_3:a',
+      '6 tool.end call_1 rejected',
+      '7 tool.end call_3 rejected',
+      '8 tool.start call_2 a',
+      '9 tool.end call_2 ok',
+      '10 model.start 2',
+      '11 model.end "I see"',
+      '12 turn.end stop',
+    ])
+    expect((await said(store))[2]).toBe('tool call_1:rejected call_2:ok call_3:rejected')
+  })
+
+  it('that is safe and takes too long is an error', async () => {
+    const tool = probe('slow', () => new Promise(() => {}), { timeoutMs: 3000, replay: 'safe' })
+    const { agent, clock, store } = bench({ script: [calls('slow'), 'I see'], tools: [tool] })
+    const turn = agent.executeTurn('Hi')
+    await until('it runs', () => tool.ran.length === 1)
+    clock.advance(3000)
+    expect((await entryLines(turn)).slice(6)).toEqual([
+      '7 tool.end call_1 error',
+      '8 model.start 2',
+      '9 model.end "I see"',
+      '10 turn.end stop',
+    ])
+    await said(store)
+  })
+})
+
+describe('a call that may happen only once', () => {
+  it('is unknown when its time is up, told when it ends after all, and repeated only with approval', async () => {
+    const slow = gate<string>()
+    const tool = probe('pay', ({ n }) => (n === 1 ? slow.promise : 'other'), { timeoutMs: 3000 })
+    const pay = calls(['pay', { n: 1 }])
+    const script = [pay, pay, calls(['pay', { n: 2 }]), 'So it happened', 'I see', 'Again']
+    const { agent, clock, model, store } = bench({ script, tools: [tool] })
+    const turn = agent.executeTurn('Pay')
+    await until('it runs', () => tool.ran.length === 1)
+    clock.advance(3000)
+    expect((await entryLines(turn)).slice(5)).toEqual([
+      '6 tool.start call_1 pay',
+      '7 tool.end call_1 unknown',
+      '8 model.start 2',
+      '9 model.end call_2:pay',
+      '10 request.start call_2/approval confirmation',
+      '11 turn.end input-required',
+    ])
+    expect((await turn.outcome).requests[0]?.prompt).toContain('nobody knows whether it happened')
+    slow.resolve('paid')
+    await until('it is handed in', async () => (await journal(store)).length === 12)
+    expect((await journal(store))[11]).toBe('12 late-result call_1 ok')
+    await quiet()
+    const denied = await entryLines(agent.answer({ 'call_2/approval': false }))
+    expect(denied.filter((text) => text.includes('tool.'))).toEqual([
+      expect.stringMatching(/tool\.late call_1 ok takes 12/),
+      expect.stringMatching(/tool\.end call_2 rejected/),
+      expect.stringMatching(/tool\.start call_3 pay/),
+      expect.stringMatching(/tool\.end call_3 ok/),
+    ])
+    expect(tool.ran).toEqual(['call_1', 'call_3'])
+    expect(promptLines(model, 2).join(' ')).toContain('call_1, whose outcome was unknown')
+    await said(store)
+  })
+
+  it('may be repeated without asking once its late result is known', async () => {
+    const slow = gate<string>()
+    let first = true
+    const tool = probe('pay', () => {
+      if (!first) return 'again'
+      first = false
+      return slow.promise
+    }, { timeoutMs: 3000 })
+    const { agent, clock, store } = bench({ script: [calls('pay'), 'Hm', calls('pay'), 'Done'], tools: [tool] })
+    const turn = agent.executeTurn('Pay')
+    await until('it runs', () => tool.ran.length === 1)
+    clock.advance(3000)
+    await turn.outcome
+    slow.resolve('paid')
+    await until('it is handed in', async () => (await journal(store)).some((text) => text.includes('late-result')))
+    await quiet()
+    expect((await agent.executeTurn('Again').outcome).text).toBe('Done')
+    expect(tool.ran).toEqual(['call_1', 'call_2'])
+    await said(store)
+  })
+
+  it('is repeated when the person agrees', async () => {
+    const tool = probe('pay', (_, { callId }) => (callId === 'call_1' ? new Promise(() => {}) : 'paid'), { timeoutMs: 3000 })
+    const { agent, clock, store } = bench({ script: [calls('pay'), calls('pay'), 'Done'], tools: [tool] })
+    const turn = agent.executeTurn('Pay')
+    await until('it runs', () => tool.ran.length === 1)
+    clock.advance(3000)
+    await turn.outcome
+    expect((await agent.answer({ 'call_2/approval': true }).outcome).text).toBe('Done')
+    expect(tool.ran).toEqual(['call_1', 'call_2'])
+    await said(store)
+  })
+})
