@@ -244,7 +244,10 @@ export class Agent {
 
   /** Forgets what was said and the artifacts. Waits for the turn that runs here. */
   async clear(): Promise<void> {
-    await this.#between(() => clearContext(this.store, this.#setup.key))
+    await this.#between(async () => {
+      if ((await this.store.head(this.#setup.key)) !== undefined)
+        await clearContext(this.store, this.#setup.key)
+    })
   }
 
   /** Leaves about `keep` messages in the window: half of `maxMessages` unless said otherwise. */

@@ -53,6 +53,9 @@ export interface Work {
   readonly continuing?: Continuation
 }
 
+/** What says that somebody else has the conversation now. */
+const LOSSES: readonly ErrorCode[] = ['fenced', 'owned', 'moved', 'erased']
+
 /** How often to try again to say something when others say things too. */
 const MOST_ATTEMPTS = 10
 
@@ -72,6 +75,7 @@ export class Driver {
   /** Effects of the last batch have not been looked at: it cannot be left here. */
   #acting: Next = 'done'
   #pausing: 'pause' | 'release' | undefined
+  #leave = new AbortController()
   /** Late results on their way into the inbox. */
   readonly #handing = new Set<Promise<unknown>>()
 
@@ -129,6 +133,8 @@ export class Driver {
   /** Stop after the effects that are under way: `pause` until somebody says so, `release` for anybody to go on. */
   stop(how: 'pause' | 'release' | undefined): void {
     this.#pausing = how
+    if (how === undefined) this.#leave = new AbortController()
+    else this.#leave.abort()
   }
 
   async step(): Promise<Progress> {
@@ -231,16 +237,14 @@ export class Driver {
   }
 
   /** Puts down what it was doing. After a fence, effects under way are waited for and handed in by the loop (R4). */
-  async #abandon(error: unknown): Promise<void> {
+  async #abandon(why: unknown): Promise<void> {
     const play = this.#play
-    const lost = ['fenced', 'owned', 'moved', 'erased'].some((code) =>
-      HoldfastError.is(error, code as ErrorCode),
-    )
-    if (HoldfastError.is(error, 'fenced')) this.#lost ??= error
+    const lost = LOSSES.some((code) => HoldfastError.is(why, code))
+    if (HoldfastError.is(why, 'fenced')) this.#lost ??= why
     this.#signals?.stop.abort()
     this.#close()
     this.ledger.forget(lost)
-    await play?.throw(error).catch(() => {})
+    await play?.throw(why).catch(() => {})
     await Promise.all(this.#handing)
   }
 
@@ -353,6 +357,7 @@ export class Driver {
       },
       signal: cancel.signal,
       stop: stop.signal,
+      leave: this.#leave.signal,
       mayAct: () => this.#mayAct(),
       credentials: async (principal) => this.#turnSecrets ?? (await this.#options.credentials?.(principal)),
       artifacts: (callId) => this.#artifacts.by({ callId, secrets: secretsOf(this.#turnSecrets ?? {}) }),

@@ -44,6 +44,7 @@ export class Handle {
 
   /** From now on it is about this turn. */
   follow(number: number, since: readonly EntryEvent[]): void {
+    if (this.#number === number) return
     this.#number = number
     for (const event of since) {
       if (!OPENING.has(event.type) && event.turn !== number) continue
@@ -80,7 +81,8 @@ export class Handle {
       return
     }
     // What steers a turn is told from there on; what begins one, from the claim that was made for it.
-    this.follow(event.turn, event.type === 'take' ? [event] : since)
+    const own = since.findIndex(({ key }) => key !== undefined && this.#keys.has(key))
+    this.follow(event.turn, event.type === 'take' ? [event] : since.slice(own + 1))
   }
 }
 

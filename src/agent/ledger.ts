@@ -31,6 +31,9 @@ export interface LedgerOptions {
   readonly onEntry: (entry: Entry, unsaved?: true) => void
 }
 
+/** How often to read again while others write. */
+const MOST_READS = 5
+
 export class Ledger {
   readonly #options: LedgerOptions
   #session: Session = newSession()
@@ -101,8 +104,15 @@ export class Ledger {
     return this.#held.messages(this.#session)
   }
 
-  /** Session first: what is taken from the inbox after it was read makes a claim from that position fail. */
   async load(): Promise<void> {
+    for (let attempt = 1; !(await this.#read()) && attempt < MOST_READS; attempt++);
+  }
+
+  /**
+   * Session first: what is taken from the inbox after it was read makes a claim from that position fail. False if others
+   * have written meanwhile, and something has come in of which this cannot know.
+   */
+  async #read(): Promise<boolean> {
     const { store, key, maxMessages } = this.#options
     const { session, since } = await loadSince(store, key)
     this.#session = session
@@ -115,6 +125,7 @@ export class Ledger {
     this.#inbox = new Map(known.map((entry) => [entry.key ?? '', entry]))
     this.#snapshotAt = since
     this.#owned &&= this.#session.open !== undefined && this.#session.epoch === this.#epoch
+    return known.length === inbox.length
   }
 
   /** What is known may be wrong, and is read again before it is used. `lost`: and somebody else owns the conversation. */

@@ -96,7 +96,10 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       principal,
       ...(limits === undefined ? {} : { limits }),
       ...(metadata === undefined ? {} : { metadata }),
-      ...(credentials === undefined ? {} : { credentials }),
+      // What goes on with the parked calls inherits what they need; what says something new does not.
+      ...(credentials || (draft.parked?.credentials && !entry.takes?.length)
+        ? { credentials: true }
+        : {}),
       iteration: 0,
       thinking: false,
       calls: draft.parked?.calls ?? [],
@@ -195,11 +198,12 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     call.answers = [...(call.answers ?? []), answer]
   },
   'turn.end'(draft, { data }) {
-    const { calls = [], requests = [] } = draft.open ?? draft.parked ?? {}
+    const { calls = [], requests = [], credentials } = draft.open ?? draft.parked ?? {}
     draft.outcome = data.outcome
     delete draft.open
     delete draft.parked
-    if (isWaiting(data.outcome) && calls.length + requests.length > 0) draft.parked = { calls, requests }
+    if (isWaiting(data.outcome) && calls.length + requests.length > 0)
+      draft.parked = { calls, requests, ...(credentials === undefined ? {} : { credentials }) }
   },
   compact(draft, { seq, data }) {
     const summary = data.summary === undefined ? {} : { summary: seq }

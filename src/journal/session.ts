@@ -30,7 +30,7 @@ export type Session = {
   /** How the last finished turn ended. */
   readonly outcome?: OutcomeReason
   /** What that turn ended to wait for: the next one finds its calls and requests open. */
-  readonly parked?: { readonly calls: readonly Call[]; readonly requests: readonly Request[] }
+  readonly parked?: Parked
   /** The part of the journal that prompts are made from, before any limit on its length; where its summary stands. */
   readonly window: { readonly from: number; readonly messages: number; readonly summary?: number }
   readonly totals: Totals
@@ -40,6 +40,13 @@ export type Session = {
   readonly cleared?: number
   readonly metadata?: JsonObject
   readonly origin?: { readonly parent: string; readonly at: number }
+}
+
+export type Parked = {
+  readonly calls: readonly Call[]
+  readonly requests: readonly Request[]
+  /** The calls were asked for with credentials, and whoever runs them needs those (R19). */
+  readonly credentials?: true
 }
 
 export type OpenTurn = {
@@ -125,7 +132,7 @@ export function newSession(): Session {
 }
 
 /** What waits to be settled, in the open turn or parked by one that ended to wait. No prompt is made while a round is. */
-export function stillOpen({ open, parked }: Session): NonNullable<Session['parked']> {
+export function stillOpen({ open, parked }: Session): Pick<Parked, 'calls' | 'requests'> {
   return open ?? parked ?? { calls: [], requests: [] }
 }
 

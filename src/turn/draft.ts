@@ -42,8 +42,7 @@ export class Draft {
   }
 
   say<T extends EntryType>(type: T, data: EntryData[T], takes: readonly string[] = []): void {
-    const turn =
-      type === 'turn.start' ? this.#session.turn + 1 : (this.#session.open?.turn ?? 0)
+    const turn = type === 'turn.start' ? this.#session.turn + 1 : (this.#session.open?.turn ?? 0)
     const said: NewEntry = { type, turn, data, ...(takes.length === 0 ? {} : { takes }) }
     this.#said.push(said)
     for (const key of takes) this.#taken.add(key)

@@ -20,6 +20,8 @@ import { approvalOf, hearAnswers, request } from './requests.ts'
 import type { Batch } from './scope.ts'
 
 export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
+  // Secrets come with what was taken, and only what is durable is taken.
+  if (play.open.credentials && !play.draft.isEmpty) yield* play.commit('on')
   const credentials = await play.credentials()
   await hearAnswers(play)
   const again = await recoverStarted(play, credentials ?? {})

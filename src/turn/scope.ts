@@ -41,6 +41,8 @@ export interface TurnScope {
   readonly signal: AbortSignal
   /** Aborts then too, and when another driver was given the turn: nothing that this one thinks counts any more. */
   readonly stop: AbortSignal
+  /** Aborts when the driver wants to let go of the turn: no time is waited for any more. */
+  readonly leave?: AbortSignal
   /** Resolves when an effect may start; rejects if this driver has been passed over (R4). */
   readonly mayAct: () => Promise<void>
   readonly emit: <T extends DeltaType>(type: T, data: DeltaData[T]) => void

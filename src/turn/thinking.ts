@@ -52,7 +52,9 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
       attempt = 0
     } else {
       yield* play.commit('wait')
-      await play.scope.timer.wait(step.waitMs, { signal: play.stop })
+      const { timer, leave } = play.scope
+      const signal = leave === undefined ? play.stop : AbortSignal.any([play.stop, leave])
+      await timer.wait(step.waitMs, { signal })
       if (play.signal.aborted) return
     }
   }
@@ -97,7 +99,7 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
       signal: play.stop,
       ids: scope.ids,
       timer: scope.timer,
-      onDelta: ({ type, ...data }) => scope.emit(type, data as never),
+      onDelta: ({ type, ...data }) => scope.emit(type, data),
     }
     return await streamModel(request)
   } catch (error) {

@@ -118,7 +118,7 @@ describe('a sub-agent', () => {
       run: (_, { answers }) =>
         answers['answer'] === undefined
           ? ask({ kind: 'choice', prompt: 'Which size?', options: ['S', 'M'] })
-          : `ordered ${String(answers['answer'])}`,
+          : `ordered ${JSON.stringify(answers['answer'])}`,
     })
     const child = new ScriptedModel([callOf('order', {}), 'Ordered M.'])
     const { config, store } = caller(child, {}, [size])

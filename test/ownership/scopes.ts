@@ -17,21 +17,6 @@ import type { Setting } from './world.ts'
 
 type Case = Omit<Setting, 'name'>
 
-export const EXTRA: readonly Setting[] = named({
-  'one driver second input hb': {
-    drivers: 1,
-    heartbeats: 1,
-    traffic: ['input'],
-    ticks: { part: 0.6, times: 2 },
-  },
-  'two drivers second input': { drivers: 2, traffic: ['input'] },
-  'two drivers second input, hb, cancel': {
-    drivers: 1,
-    heartbeats: 1,
-    traffic: ['cancel', 'input'],
-    ticks: { part: 0.6, times: 1 },
-  },
-})
 const lapse = { part: 1, times: 1 }
 /** One leaves an acknowledgement too old to start an effect on, two let the lease lapse. */
 const halves = { part: 0.6, times: 2 }
@@ -190,6 +175,42 @@ export const FULL_SQLITE: readonly Setting[] = named({
   'two drivers with heartbeats, 2 part lapses': { drivers: 2, heartbeats: 1, ticks: halves, reads: 'joined' },
 })
 
+/** What a driver that loads in several reads, and beats by a timer, can do beyond what the reference can. */
+const HELD: readonly Setting[] = named({
+  'two drivers, second input, nothing goes wrong': { drivers: 2, traffic: ['input'] },
+  'two drivers, 1 crash': { drivers: 2, faults: { crash: 1 } },
+  'one driver with heartbeats, second input, 2 part lapses': {
+    drivers: 1,
+    heartbeats: 1,
+    traffic: ['input'],
+    ticks: halves,
+  },
+  'one driver with heartbeats, cancel and second input, 1 part lapse': {
+    drivers: 1,
+    heartbeats: 1,
+    traffic: ['cancel', 'input'],
+    ticks: { part: 0.6, times: 1 },
+  },
+})
+
+export const FAST_REAL: readonly Setting[] = [
+  ...FAST.map(joined),
+  ...named({
+    'one driver with heartbeats, second input, 1 part lapse': {
+      drivers: 1,
+      heartbeats: 1,
+      traffic: ['input'],
+      ticks: { part: 0.6, times: 1 },
+    },
+    'two drivers': { drivers: 2 },
+  }),
+]
+
+export const FAST_SQLITE_REAL: readonly Setting[] = FAST_SQLITE.map(joined)
+export const TINY_REAL: readonly Setting[] = TINY.map(joined)
+export const FULL_REAL: readonly Setting[] = [...FULL.map(joined), ...HELD]
+export const FULL_SQLITE_REAL: readonly Setting[] = FULL_SQLITE.map(joined)
+
 export interface Variant {
   readonly rule: string
   readonly setting: Setting
@@ -228,6 +249,16 @@ export const BROKEN: readonly Variant[] = [
   spoilt('R6', 'the head row is left behind', { drivers: 1, spoil: headLeftBehind }),
   flawed('R7', 'never gives up', { drivers: 2, poison: true }),
 ]
+
+/** Only a driver that acts on an old read can take something twice, and only the real one reads more than once. */
+export const BROKEN_REAL: readonly Variant[] = BROKEN.filter(
+  ({ setting }) => setting.flaws === undefined,
+).map(({ rule, setting }) => ({ rule, setting: setting.spoil === takenTwice ? setting : joined(setting) }))
+
+/** It loads with several reads in a row, and claims on the condition that nothing has moved since the first. */
+function joined(setting: Setting): Setting {
+  return { ...setting, reads: 'joined' }
+}
 
 function named(cases: Readonly<Record<string, Case>>): Setting[] {
   return Object.entries(cases).map(([name, setting]) => ({ name, ...setting }))

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock, Liveness, Timer } from '../../src/base/index.ts'
 import type { Call } from '../../src/journal/index.ts'
-import type { ContextKey, NewInboxEntry } from '../../src/protocol/index.ts'
+import { type ContextKey, LOCAL_OWNER, type NewInboxEntry } from '../../src/protocol/index.ts'
 import { persist, type Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
@@ -320,5 +320,5 @@ class OwnershipWorld {
 }
 
 function post(type: 'input' | 'cancel', key: string): NewInboxEntry {
-  return { type, key, data: type === 'input' ? { message: key } : { turn: 1 } }
+  return { type, key, data: type === 'input' ? { message: key, principal: LOCAL_OWNER } : { turn: 1 } }
 }
