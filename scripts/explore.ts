@@ -1,15 +1,26 @@
 /**
  * `npm run explore`: ownership (R1 to R7) under every schedule of the full scope, on the memory store and on SQLite, and
- * the broken variants with the rule that catches each. Two searches run side by side. Words as arguments keep only the
+ * the broken variants with the rule that catches each; once with the reference driver and once with the real one. Two
+ * searches run side by side. `--reference` and `--real` leave out the other driver; words as arguments keep only the
  * scenarios whose names contain them all.
  */
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { explore, type Report, replay } from '../src/testing/index.ts'
-import { BROKEN, FULL, FULL_SQLITE } from '../test/ownership/scopes.ts'
+import { driveReal } from '../test/ownership/real-driver.ts'
+import {
+  BROKEN,
+  BROKEN_REAL,
+  FULL,
+  FULL_REAL,
+  FULL_SQLITE,
+  FULL_SQLITE_REAL,
+  type Variant,
+} from '../test/ownership/scopes.ts'
 import { type Bench, memoryBench, type Setting, scenarioOf, sqliteBench } from '../test/ownership/world.ts'
 
 interface Job {
+  readonly driver: 'reference' | 'real'
   readonly kind: 'memory' | 'sqlite' | 'broken'
   readonly index: number
 }
@@ -21,18 +32,29 @@ interface Result {
   readonly coverage: ReadonlyMap<string, number>
 }
 
-const settings: Readonly<Record<Job['kind'], readonly Setting[]>> = {
-  memory: FULL,
-  sqlite: FULL_SQLITE,
-  broken: BROKEN.map(({ setting }) => setting),
+interface Scope {
+  readonly memory: readonly Setting[]
+  readonly sqlite: readonly Setting[]
+  readonly broken: readonly Variant[]
 }
 
-async function work({ kind, index }: Job): Promise<Result> {
+const scopes: Readonly<Record<Job['driver'], Scope>> = {
+  reference: { memory: FULL, sqlite: FULL_SQLITE, broken: BROKEN },
+  real: { memory: FULL_REAL, sqlite: FULL_SQLITE_REAL, broken: BROKEN_REAL },
+}
+
+function settingsOf(driver: Job['driver'], kind: Job['kind']): readonly Setting[] {
+  const scope = scopes[driver]
+  return kind === 'broken' ? scope.broken.map(({ setting }) => setting) : scope[kind]
+}
+
+async function work({ driver, kind, index }: Job): Promise<Result> {
   // Refusals are answers here, by the thousand; nobody reads where they came from.
   Error.stackTraceLimit = 0
   const bench: Bench = kind === 'sqlite' ? sqliteBench() : memoryBench()
   const coverage = new Map<string, number>()
-  const scenario = scenarioOf(settings[kind][index] as Setting, { bench, coverage })
+  const drive = driver === 'real' ? { drive: driveReal } : {}
+  const scenario = scenarioOf(settingsOf(driver, kind)[index] as Setting, { bench, coverage, ...drive })
   const report = await explore(scenario, { order: kind === 'broken' ? 'breadth' : 'depth' })
   const schedule = report.violations[0]?.schedule
   const lines = schedule === undefined ? [] : (await replay(scenario, schedule)).lines
@@ -40,16 +62,22 @@ async function work({ kind, index }: Job): Promise<Result> {
   return { report, lines, coverage }
 }
 
-async function main(words: readonly string[]): Promise<void> {
+async function main(given: readonly string[]): Promise<void> {
   const started = performance.now()
-  const jobs = (['memory', 'sqlite', 'broken'] as const).flatMap((kind) =>
-    settings[kind].map((setting, index) => ({ kind, index, name: setting.name })),
+  const words = given.filter((word) => !word.startsWith('--'))
+  const jobs = (['reference', 'real'] as const).flatMap((driver) =>
+    (['memory', 'sqlite', 'broken'] as const).flatMap((kind) =>
+      settingsOf(driver, kind).map((setting, index) => ({ driver, kind, index, name: setting.name })),
+    ),
   )
-  const chosen = jobs.filter(({ name }) => words.every((word) => name.includes(word)))
+  const other = given.includes('--real') ? 'reference' : given.includes('--reference') ? 'real' : undefined
+  const chosen = jobs.filter(
+    ({ driver, name }) => driver !== other && words.every((word) => name.includes(word)),
+  )
   const results: Result[] = []
   let printed = 0
   let trouble = 0
-  console.log(`${'store'.padEnd(7)} ${'scenario'.padEnd(64)} ${HEADINGS}`)
+  console.log(`${'driver'.padEnd(10)}${'store'.padEnd(7)} ${'scenario'.padEnd(64)} ${HEADINGS}`)
   await runAll(chosen, (result, index) => {
     results[index] = result
     // In the order of the list, whoever is ready first.
@@ -85,31 +113,31 @@ async function runAll(jobs: readonly Job[], done: (result: Result, index: number
 }
 
 function print(job: Job, result: Result): number {
-  return job.kind === 'broken' ? printVariant(job.index, result) : printScenario(job.kind, result)
+  return job.kind === 'broken' ? printVariant(job, result) : printScenario(job, result)
 }
 
 const COLUMNS = ['states', 'steps', 'paths', 'pruned', 'longest'] as const
 const HEADINGS = [...COLUMNS.map((name) => name.padStart(8)), '  exhaustive  violations  seconds'].join('')
 
-function printScenario(store: string, { report, lines }: Result): number {
+function printScenario({ driver, kind }: Job, { report, lines }: Result): number {
   const { states, transitions, paths, pruned, longest, exhaustive, violations, seconds } = report
   const numbers = [states, transitions, paths, pruned, longest]
     .map((count) => `${count}`.padStart(8))
     .join('')
   const end = `${(exhaustive ? 'yes' : 'NO').padStart(12)}${`${violations.length}`.padStart(12)}${seconds.toFixed(1).padStart(9)}`
-  console.log(`${store.padEnd(7)} ${report.scenario.padEnd(64)} ${numbers}${end}`)
+  console.log(`${driver.padEnd(10)}${kind.padEnd(7)} ${report.scenario.padEnd(64)} ${numbers}${end}`)
   for (const { rule, message } of violations) console.log(`        ${rule}: ${message}`)
   for (const line of lines) console.log(`          ${line}`)
   return violations.length > 0 || !exhaustive ? 1 : 0
 }
 
-function printVariant(index: number, { report, lines }: Result): number {
-  const { rule, setting } = BROKEN[index] as (typeof BROKEN)[number]
+function printVariant({ driver, index }: Job, { report, lines }: Result): number {
+  const { rule, setting } = scopes[driver].broken[index] as Variant
   const found = report.violations[0]
   const caught = found?.rule === rule
   const how =
     found === undefined ? 'not caught' : `${found.rule} after ${lines.length} steps: ${found.message}`
-  console.log(`broken  ${setting.name.padEnd(64)} ${caught ? '' : 'WRONG: '}${how}`)
+  console.log(`${driver.padEnd(10)}broken  ${setting.name.padEnd(64)} ${caught ? '' : 'WRONG: '}${how}`)
   return caught ? 0 : 1
 }
 

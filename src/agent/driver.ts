@@ -12,7 +12,7 @@ import {
   type NewInboxEntry,
   type Principal,
 } from '../protocol/index.ts'
-import { type Credentials, type Settled, secretsOf } from '../tool/index.ts'
+import type { Credentials, Settled } from '../tool/index.ts'
 import {
   type Batch,
   type Continuation,
@@ -359,8 +359,11 @@ export class Driver {
       stop: stop.signal,
       leave: this.#leave.signal,
       mayAct: () => this.#mayAct(),
-      credentials: async (principal) => this.#turnSecrets ?? (await this.#options.credentials?.(principal)),
-      artifacts: (callId) => this.#artifacts.by({ callId, secrets: secretsOf(this.#turnSecrets ?? {}) }),
+      credentials: async (principal) => {
+        this.#turnSecrets ??= await this.#options.credentials?.(principal)
+        return this.#turnSecrets
+      },
+      artifacts: (callId, secrets) => this.#artifacts.by({ callId, secrets }),
       late: (callId, settled) => this.#late(callId, settled),
     }
   }

@@ -34,6 +34,8 @@ export interface LedgerOptions {
 /** How often to read again while others write. */
 const MOST_READS = 5
 
+const EMPTY: readonly Entry[] = []
+
 export class Ledger {
   readonly #options: LedgerOptions
   #session: Session = newSession()
@@ -83,7 +85,7 @@ export class Ledger {
   }
 
   get inbox(): readonly Entry[] {
-    return [...this.#inbox.values()]
+    return this.#inbox.size === 0 ? EMPTY : [...this.#inbox.values()]
   }
 
   /** Milliseconds since the lease is known to have been good. */

@@ -28,8 +28,9 @@ export async function* runGroup(
   group: readonly Ready[],
   credentials: Credentials,
 ): AsyncGenerator<Batch, void> {
-  await play.scope.mayAct()
   const runs = await Promise.all(group.map((one) => callRun(play, one, credentials)))
+  // Last of all: what was looked up for the calls may have taken its time.
+  await play.scope.mayAct()
   const ended: { readonly callId: string; readonly end: CallEnd }[] = []
   let bell = Promise.withResolvers<void>()
   const running = runs.map(async (run) => {
@@ -69,7 +70,7 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
     idempotencyKey: idempotencyKey ?? callId,
     argumentsKey: one.argsKey,
     signal: play.signal,
-    artifacts: scope.artifacts(callId),
+    artifacts: scope.artifacts(callId, secretsOf(credentials)),
     task,
     previousTools: await play.previousTools(),
     metadata,

@@ -16,6 +16,7 @@ export class Play {
   /** Ends the wait for the time limit, if there is one. */
   #over: AbortController | undefined
   #signals: Signals | undefined
+  #limits: Limits | undefined
   #info: Promise<TurnInfo> | undefined
   #tools: Promise<readonly Tool[]> | undefined
 
@@ -33,12 +34,15 @@ export class Play {
   }
 
   get limits(): Limits {
-    return { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...(this.open.limits as Limits | undefined) }
+    const asked = this.open.limits as Limits | undefined
+    this.#limits ??= { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...asked }
+    return this.#limits
   }
 
   /** What has come in and was not taken, oldest first. */
   get inbox(): readonly Entry[] {
-    return this.scope.view.inbox.filter(({ key }) => !this.draft.hasTaken(key))
+    const { inbox } = this.scope.view
+    return inbox.length === 0 ? inbox : inbox.filter(({ key }) => !this.draft.hasTaken(key))
   }
 
   /** For tools: aborts when the turn is cancelled or its time is up. */
@@ -84,8 +88,9 @@ export class Play {
     const entries = await this.scope.view.window()
     const names = new Map<string, string>()
     const previous: PreviousTool[] = []
+    const current = this.open.turn
     for (const { type, turn, data } of entries) {
-      if (turn !== this.open.turn) continue
+      if (turn !== current) continue
       if (type === 'model.end')
         for (const part of (data as EntryData['model.end']).content)
           if (part.type === 'tool-call') names.set(part.callId, part.tool)
@@ -117,7 +122,7 @@ export class Play {
   /** What the turn was asked; for one that goes on without being asked, what was said last. */
   async #task(): Promise<string> {
     const entries = await this.scope.view.window()
-    const start = entries.find(({ type, turn }) => type === 'turn.start' && turn === this.open.turn)
+    const start = entries.findLast(({ type, turn }) => type === 'turn.start' && turn === this.open.turn)
     const asked = entries.filter(({ seq, type }) => type === 'input' && start?.takes?.includes(seq))
     if (asked.length > 0) return asked.map((entry) => textOf(dataOf(entry, 'input').message)).join('\n')
     const messages = await this.scope.view.messages()

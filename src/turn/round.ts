@@ -24,15 +24,21 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
   if (play.open.credentials && !play.draft.isEmpty) yield* play.commit('on')
   const credentials = await play.credentials()
   await hearAnswers(play)
+  if (play.open.credentials && credentials === undefined) {
+    askForCredentials(play)
+    return await endToWait(play)
+  }
   const again = await recoverStarted(play, credentials ?? {})
-  let ready: readonly Ready[] = [...again, ...(await findReady(play, credentials))]
+  let ready: readonly Ready[] = [...again, ...(await findReady(play))]
   while (ready.length > 0 && !play.signal.aborted) {
+    // A driver that wants to let go does so here: nothing is started any more.
+    if (play.scope.leave?.aborted) yield* play.commit('wait')
     const group = firstGroup(ready)
     for (const one of group) if (one.call.state === 'requested') sayStart(play, one)
     yield* play.commit('tools')
     yield* runGroup(play, group, credentials ?? {})
     await hearAnswers(play)
-    ready = play.signal.aborted ? [] : await findReady(play, credentials)
+    ready = play.signal.aborted ? [] : await findReady(play)
   }
   if (play.signal.aborted) return
   if (play.open.calls.length > 0) await endToWait(play)
@@ -47,17 +53,12 @@ function firstGroup(ready: readonly Ready[]): readonly Ready[] {
 }
 
 /** Settles what cannot run, asks where somebody has to agree, and returns what can start now. */
-async function findReady(play: Play, credentials: Credentials | undefined): Promise<readonly Ready[]> {
+async function findReady(play: Play): Promise<readonly Ready[]> {
   const ready: Ready[] = []
   const asking = new Set(play.open.requests.map(({ callId }) => callId))
   const requested = play.open.calls.filter(
     ({ callId, state }) => state === 'requested' && !asking.has(callId),
   )
-  if (requested.length === 0) return ready
-  if (play.open.credentials && credentials === undefined) {
-    askForCredentials(play)
-    return ready
-  }
   const { toolCalls = Number.POSITIVE_INFINITY } = play.limits
   for (const call of requested) {
     const isNew = call.idempotencyKey === undefined

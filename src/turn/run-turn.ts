@@ -174,7 +174,7 @@ class Journal {
       mayAct: async () => {},
       emit: (type, data) => onDelta?.({ type, turn: this.session.turn, data } as DeltaEvent),
       credentials: async () => credentials,
-      artifacts: (callId) => made.by({ callId }),
+      artifacts: (callId, secrets) => made.by({ callId, secrets }),
       late: () => {},
     }
   }

@@ -48,7 +48,8 @@ export interface TurnScope {
   readonly emit: <T extends DeltaType>(type: T, data: DeltaData[T]) => void
   /** The secrets of whoever asked, if this process has them or can get them (R19). */
   readonly credentials: (principal: Principal) => Promise<Credentials | undefined>
-  readonly artifacts: (callId: string) => Artifacts
+  /** As a call sees them: what it writes loses its secrets. */
+  readonly artifacts: (callId: string, secrets: readonly string[]) => Artifacts
   /** What else a tool's context carries, for tools that the driver knows. */
   readonly extras?: (callId: string) => object
   /** A call that was run before is settled without being run again: whatever still works for it can stop. */

@@ -30,6 +30,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
     if (source === undefined) throw noModel()
     play.draft.say('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
     yield* play.commit('model')
+    yield* hearSteering(play)
     const reply = await askModel(play, source)
     if (!(reply instanceof ModelFailure)) {
       await takeReply(play, reply)
@@ -65,6 +66,14 @@ function takeSteering(play: Play): void {
   for (const entry of play.inbox) {
     if (entry.type === 'input' && entry.key !== undefined && dataOf(entry, 'input').steer)
       play.draft.say('take', { as: 'message' }, [entry.key])
+  }
+}
+
+/** What the receipt of the last batch has shown is heard too: the model has not been asked yet. */
+function* hearSteering(play: Play): Generator<Batch, void> {
+  while (hasSteering(play)) {
+    takeSteering(play)
+    yield* play.commit('model')
   }
 }
 

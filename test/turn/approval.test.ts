@@ -1,7 +1,18 @@
 /** Agreement, expiry and restarts: what waits outlives the turn, the process and the patience of people. */
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
-import { asking, bench, calls, entryLines, journal, openSqlite, probe, STORES, said, sqlitePath } from './kit.ts'
+import {
+  asking,
+  bench,
+  calls,
+  entryLines,
+  journal,
+  openSqlite,
+  probe,
+  STORES,
+  said,
+  sqlitePath,
+} from './kit.ts'
 
 const HOUR = 3_600_000
 
@@ -105,7 +116,9 @@ describe('a request that nobody answers', () => {
     clock.advance(HOUR)
     const told = await entryLines(agent.executeTurn('because'))
     expect(told).toContain('11 turn.start takes 9')
-    expect(told.filter((text) => text.includes('call_1/answer'))).toEqual(['12 request.end call_1/answer expired'])
+    expect(told.filter((text) => text.includes('call_1/answer'))).toEqual([
+      '12 request.end call_1/answer expired',
+    ])
     expect(await said(store)).toEqual([
       'user "Hi"',
       'assistant call_1:quiz',
@@ -121,7 +134,10 @@ describe('a request that nobody answers', () => {
     await agent.executeTurn('Pay').outcome
     clock.advance(HOUR)
     const told = await entryLines(agent.executeTurn(null))
-    expect(told.slice(2, 4)).toEqual(['10 request.end call_1/approval expired', '11 tool.end call_1 rejected'])
+    expect(told.slice(2, 4)).toEqual([
+      '10 request.end call_1/approval expired',
+      '11 tool.end call_1 rejected',
+    ])
     expect(pay.ran).toEqual([])
   })
 })
@@ -142,7 +158,9 @@ describe('after a restart', () => {
     await next.start()
     expect(next.turn).toBeUndefined()
     expect((await next.requests()).map(({ requestId }) => requestId)).toEqual(['call_1/answer'])
-    expect((await next.answer({ 'call_1/answer': 7 }).outcome).error).toMatchObject({ code: 'invalid-answer' })
+    expect((await next.answer({ 'call_1/answer': 7 }).outcome).error).toMatchObject({
+      code: 'invalid-answer',
+    })
     const turn = next.answer({ 'call_1/answer': true })
     expect((await entryLines(turn)).slice(2)).toEqual([
       '11 turn.start',
@@ -162,7 +180,12 @@ describe('after a restart', () => {
       { kind: 'text', prompt: 'Who?', name: 'who' },
       { kind: 'confirmation', prompt: 'Sure?', name: 'sure' },
     ])
-    const { agent, another } = bench({ store, script: [calls('both'), 'Thanks'], tools: [tool], realTime: true })
+    const { agent, another } = bench({
+      store,
+      script: [calls('both'), 'Thanks'],
+      tools: [tool],
+      realTime: true,
+    })
     await agent.executeTurn('Hi').outcome
     const outcome = await another().answer({ 'call_1/sure': true }).outcome
     expect(outcome.requests.map(({ requestId }) => requestId)).toEqual(['call_1/who'])

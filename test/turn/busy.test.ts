@@ -1,17 +1,36 @@
 /** What happens to a message that comes while a turn runs, and when the same message comes twice. */
 import { describe, expect, it } from 'vitest'
-import { bench, calls, entryLines, gate, journal, probe, promptLines, quiet, STORES, said, until } from './kit.ts'
+import {
+  bench,
+  calls,
+  entryLines,
+  gate,
+  journal,
+  probe,
+  promptLines,
+  quiet,
+  STORES,
+  said,
+  until,
+} from './kit.ts'
 
 describe.each(STORES)('a message to a busy conversation, on %s', (_, open) => {
   it('is queued, and its turn follows', async () => {
     const slow = gate()
-    const { agent, model, store } = bench({ store: open(), script: [async () => (await slow.promise, 'One'), 'Two'] })
+    const { agent, model, store } = bench({
+      store: open(),
+      script: [async () => (await slow.promise, 'One'), 'Two'],
+    })
     const first = agent.executeTurn('1')
     await until('it runs', () => model.calls.length === 1)
     const second = agent.executeTurn('2')
     await until('it is stored', async () => (await journal(store)).length === 5)
     slow.resolve()
-    expect((await entryLines(first)).slice(4)).toEqual(['5 input "2"', '6 model.end "One"', '7 turn.end stop'])
+    expect((await entryLines(first)).slice(4)).toEqual([
+      '5 input "2"',
+      '6 model.end "One"',
+      '7 turn.end stop',
+    ])
     expect(await entryLines(second)).toEqual([
       '5 input "2"',
       '8 claim 2',
@@ -65,7 +84,10 @@ describe.each(STORES)('a message to a busy conversation, on %s', (_, open) => {
 
   it('keeps a turn going that would have ended, if it steers', async () => {
     const slow = gate()
-    const { agent, model, store } = bench({ store: open(), script: [async () => (await slow.promise, 'One'), 'Two'] })
+    const { agent, model, store } = bench({
+      store: open(),
+      script: [async () => (await slow.promise, 'One'), 'Two'],
+    })
     const first = agent.executeTurn('1')
     await until('it runs', () => model.calls.length === 1)
     agent.executeTurn('2', { whileBusy: 'steer' })
@@ -94,14 +116,21 @@ describe.each(STORES)('a message to a busy conversation, on %s', (_, open) => {
       '7 model.end "Well" aborted',
       '8 turn.end cancelled takes 5',
     ])
-    expect((await entryLines(second)).slice(0, 3)).toEqual(['6 input "2"', '9 claim 2', '10 turn.start takes 6'])
+    expect((await entryLines(second)).slice(0, 3)).toEqual([
+      '6 input "2"',
+      '9 claim 2',
+      '10 turn.start takes 6',
+    ])
     expect((await second.outcome).text).toBe('Two')
     expect(await said(store)).toEqual(['user "1"', 'assistant "Well"', 'user "2"', 'assistant "Two"'])
   })
 
   it('is refused if it is to be rejected, and nothing is stored', async () => {
     const slow = gate()
-    const { agent, model, store } = bench({ store: open(), script: [async () => (await slow.promise, 'One'), 'Two'] })
+    const { agent, model, store } = bench({
+      store: open(),
+      script: [async () => (await slow.promise, 'One'), 'Two'],
+    })
     const first = agent.executeTurn('1')
     await until('it runs', () => model.calls.length === 1)
     const second = agent.executeTurn('2', { whileBusy: 'reject' })

@@ -1,6 +1,20 @@
 /** Going on where a turn stopped: `executeTurn(null)`, pause and resume, shutdown and start, two agents. */
 import { describe, expect, it } from 'vitest'
-import { bench, calls, entryLines, gate, journal, lines, probe, promptLines, quiet, STORES, said, until } from './kit.ts'
+import {
+  bench,
+  calls,
+  entryLines,
+  gate,
+  journal,
+  KEY,
+  lines,
+  probe,
+  promptLines,
+  quiet,
+  STORES,
+  said,
+  until,
+} from './kit.ts'
 
 const codeOf = async (turn: { outcome: Promise<{ error?: unknown }> }) =>
   ((await turn.outcome).error as { code?: string } | undefined)?.code
@@ -21,7 +35,11 @@ describe('executeTurn(null)', () => {
   })
 
   it('after a limit goes on with the results', async () => {
-    const { agent, model } = bench({ script: [calls('a'), 'Hello'], tools: [probe('a')], limits: { iterations: 1 } })
+    const { agent, model } = bench({
+      script: [calls('a'), 'Hello'],
+      tools: [probe('a')],
+      limits: { iterations: 1 },
+    })
     expect((await agent.executeTurn('Hi').outcome).reason).toBe('max-iterations')
     expect((await agent.executeTurn(null).outcome).text).toBe('Hello')
     expect(promptLines(model, 1)).toEqual(['user "Hi"', 'assistant tool-call:a', 'tool tool-result:a'])
@@ -81,15 +99,51 @@ describe.each(STORES)('an agent on %s', (_, open) => {
     await pausing
     expect(agent.state.status).toBe('paused')
     expect(await codeOf(agent.executeTurn('No'))).toBe('paused')
-    const parked = await journal(store)
-    // R3: a call that was started has its effect.
-    expect(parked.filter((text) => text.includes('tool.start')).length).toBe(tool.ran.length)
-    expect(parked.at(-1)).toContain('release pause')
+    expect((await journal(store)).slice(4)).toEqual(['5 model.end call_1:a', '6 release pause'])
+    expect(tool.ran).toEqual([])
     expect(turn.isEnded).toBe(false)
     await agent.resume()
-    expect((await turn.outcome).text).toBe('Done')
+    expect((await entryLines(turn)).slice(6)).toEqual([
+      '7 claim 2',
+      '8 tool.start call_1 a',
+      '9 tool.end call_1 ok',
+      '10 model.start 2',
+      '11 model.end "Done"',
+      '12 turn.end stop',
+    ])
     expect(tool.ran).toEqual(['call_1'])
-    expect(await said(store)).toEqual(['user "Hi"', 'assistant call_1:a', 'tool call_1:ok', 'assistant "Done"'])
+    expect(await said(store)).toEqual([
+      'user "Hi"',
+      'assistant call_1:a',
+      'tool call_1:ok',
+      'assistant "Done"',
+    ])
+  })
+
+  it('that is paused between two groups of calls starts no more of them', async () => {
+    const slow = gate()
+    const alone = probe('alone', () => slow.promise.then(() => 'done'), { exclusive: true })
+    const after = probe('after')
+    const { agent, store } = bench({
+      store: open(),
+      script: [calls('alone', 'after'), 'Done'],
+      tools: [alone, after],
+    })
+    const turn = agent.executeTurn('Hi')
+    await until('it runs', () => alone.ran.length === 1)
+    const pausing = agent.pause()
+    await quiet()
+    slow.resolve()
+    await pausing
+    expect((await journal(store)).slice(5)).toEqual([
+      '6 tool.start call_1 alone',
+      '7 tool.end call_1 ok',
+      '8 release pause',
+    ])
+    await agent.resume()
+    expect((await turn.outcome).text).toBe('Done')
+    expect([alone.ran, after.ran]).toEqual([['call_1'], ['call_2']])
+    await said(store)
   })
 
   it('that is paused while tools run waits for them, and parks before the model', async () => {
@@ -103,7 +157,11 @@ describe.each(STORES)('an agent on %s', (_, open) => {
     slow.resolve()
     await pausing
     expect(model.calls).toHaveLength(1)
-    expect((await journal(store)).slice(6)).toEqual(['7 tool.end call_1 ok', '8 model.start 2', '9 release pause'])
+    expect((await journal(store)).slice(6)).toEqual([
+      '7 tool.end call_1 ok',
+      '8 model.start 2',
+      '9 release pause',
+    ])
     await agent.resume()
     expect((await entryLines(turn)).slice(8)).toEqual([
       '9 release pause',
@@ -113,6 +171,18 @@ describe.each(STORES)('an agent on %s', (_, open) => {
       '13 turn.end stop',
     ])
     await said(store)
+  })
+
+  it('that is paused while it waits to ask a model again does not wait', async () => {
+    const { agent, model, store } = bench({ store: open(), script: [{ error: { status: 503 } }, 'Done'] })
+    const turn = agent.executeTurn('Hi')
+    await until('it fails', () => model.calls.length === 1)
+    await until('it waits', async () => (await journal(store)).length === 5)
+    await agent.pause()
+    expect(model.calls).toHaveLength(1)
+    expect((await journal(store)).at(-1)).toContain('release pause')
+    await agent.resume()
+    expect((await turn.outcome).text).toBe('Done')
   })
 
   it('that was shut down refuses, and begins again with start', async () => {
@@ -145,23 +215,38 @@ describe.each(STORES)('an agent on %s', (_, open) => {
   })
 
   it('shares its conversation with another agent of the same process', async () => {
-    const { agent, another, store, model } = bench({ store: open(), script: ['One', 'Two', 'Three', 'Four'], realTime: true })
+    const { agent, another, store, model } = bench({
+      store: open(),
+      script: ['One', 'Two', 'Three', 'Four'],
+      realTime: true,
+    })
     const other = another()
     await Promise.all([agent.start(), other.start()])
-    const turns = [agent.executeTurn('1'), other.executeTurn('2'), agent.executeTurn('3'), other.executeTurn('4')]
+    const turns = [
+      agent.executeTurn('1'),
+      other.executeTurn('2'),
+      agent.executeTurn('3'),
+      other.executeTurn('4'),
+    ]
     const outcomes = await Promise.all(turns.map((turn) => turn.outcome))
     expect(outcomes.map(({ reason }) => reason)).toEqual(['stop', 'stop', 'stop', 'stop'])
     expect(new Set(outcomes.map(({ turn }) => turn)).size).toBe(4)
     expect(model.calls).toHaveLength(4)
     const entries = await journal(store)
-    for (const type of ['turn.start', 'turn.end']) expect(entries.filter((text) => text.includes(type))).toHaveLength(4)
+    for (const type of ['turn.start', 'turn.end'])
+      expect(entries.filter((text) => text.includes(type))).toHaveLength(4)
     expect(await said(store)).toHaveLength(8)
   })
 
   it('follows the turn of another agent from start to end', async () => {
     const slow = gate()
     const tool = probe('slow', () => slow.promise.then(() => 'done'))
-    const { agent, another, model } = bench({ store: open(), script: [calls('slow'), 'Done'], tools: [tool], realTime: true })
+    const { agent, another, model } = bench({
+      store: open(),
+      script: [calls('slow'), 'Done'],
+      tools: [tool],
+      realTime: true,
+    })
     const turn = agent.executeTurn('Hi')
     await until('it runs', () => tool.ran.length === 1)
     const other = another()
@@ -175,8 +260,37 @@ describe.each(STORES)('an agent on %s', (_, open) => {
   })
 })
 
+describe('a turn with credentials', () => {
+  it('waits for them in a process that has none, and never stores them', async () => {
+    const seen: string[][] = []
+    const tool = probe('a', (_, { credentials }) => {
+      seen.push(Object.keys(credentials))
+      return 'done'
+    })
+    const { agent, another, store } = bench({ script: [calls('a'), calls('a'), 'Done'], tools: [tool] })
+    const auth = { credentials: { token: 'open-sesame' } }
+    const turn = agent.executeTurn('Hi', { auth, manual: true })
+    while ((await turn.step()).next !== 'tools');
+    await agent.shutdown()
+    const next = another()
+    await next.start()
+    const followed = next.turn
+    expect((await followed?.outcome)?.requests).toMatchObject([{ kind: 'auth', from: 'credentials' }])
+    expect((await entryLines(next.executeTurn(null, { auth }))).slice(2, 4)).toEqual([
+      '17 request.end credentials-1 answered',
+      '18 tool.start call_2 a',
+    ])
+    expect(seen).toEqual([['token'], ['token']])
+    expect(JSON.stringify(await store.read(KEY))).not.toContain('sesame')
+    await said(store)
+  })
+})
+
 describe('a refused turn', () => {
-  const refused = async (turn: ReturnType<ReturnType<typeof bench>['agent']['executeTurn']>, code: string) => {
+  const refused = async (
+    turn: ReturnType<ReturnType<typeof bench>['agent']['executeTurn']>,
+    code: string,
+  ) => {
     expect(await lines(turn)).toEqual([`- turn.refused ${code}`])
     expect(await turn.outcome).toMatchObject({ reason: 'failed', turn: 0, text: '', error: { code } })
   }
@@ -195,7 +309,9 @@ describe('a refused turn', () => {
 
   it('of a guest is not refused if the agent lets them in', async () => {
     const { agent, store } = bench({ script: ['Hello'], allow: ({ actor }) => actor === 'guest' })
-    expect((await agent.executeTurn('Hi', { auth: { actor: 'guest', scopes: ['read'] } }).outcome).text).toBe('Hello')
+    expect((await agent.executeTurn('Hi', { auth: { actor: 'guest', scopes: ['read'] } }).outcome).text).toBe(
+      'Hello',
+    )
     const [, , start] = await store.read({ tenant: 'local', actor: 'local', contextId: 'talk' })
     expect(start?.data).toMatchObject({ principal: { tenant: 'local', actor: 'guest', scopes: ['read'] } })
   })

@@ -14,6 +14,7 @@ import {
   type Entry,
   type EntryData,
   type EntryEvent,
+  type EntryType,
   isDelta,
   type Json,
   LOCAL_OWNER,
@@ -25,7 +26,7 @@ import { memoryStore } from '../../src/store/memory/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { CountingIds } from '../../src/testing/counting-ids.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
-import { ScriptedModel, type ScriptedStep } from '../../src/testing/scripted-model.ts'
+import { type ScriptedFunction, ScriptedModel, type ScriptedStep } from '../../src/testing/scripted-model.ts'
 import { ask, defineTool, type Tool, type ToolContext, type ToolDefinition } from '../../src/tool/index.ts'
 
 export const KEY: ContextKey = { ...LOCAL_OWNER, contextId: 'talk' }
@@ -41,7 +42,7 @@ export interface Bench {
 }
 
 export interface BenchOptions extends Partial<AgentConfig> {
-  readonly script?: readonly ScriptedStep[] | ((...given: never[]) => ScriptedStep)
+  readonly script?: readonly ScriptedStep[] | ScriptedFunction
   /** Real time instead of a clock that is moved by hand. */
   readonly realTime?: boolean
 }
@@ -56,7 +57,7 @@ afterEach(async () => {
 export function bench({ script = [], realTime, ...config }: BenchOptions = {}): Bench {
   const clock = new ManualClock(1000)
   const ids = new CountingIds()
-  const model = new ScriptedModel(script as readonly ScriptedStep[], { timer: clock })
+  const model = new ScriptedModel(script, { timer: clock })
   const time = realTime ? {} : { clock, timer: clock }
   const store = config.store ?? memoryStore(realTime ? {} : { clock })
   const another = (different: Partial<AgentConfig> = {}) =>
@@ -190,7 +191,7 @@ export function line(event: TurnEvent): string {
   return words.filter((word) => word !== '').join(' ')
 }
 
-export function entryLine(entry: Entry): string {
+function entryLine(entry: Entry): string {
   return line(entry as unknown as EntryEvent)
 }
 
@@ -205,45 +206,38 @@ function deltaWords({ type, data }: DeltaEvent): string {
   return JSON.stringify(data.text)
 }
 
-function wordsOf({ type, data }: EntryEvent): (string | number)[] {
-  switch (type) {
-    case 'input':
-      return [JSON.stringify(data.message), data.steer ? 'steer' : '']
-    case 'answer':
-      return [data.requestId, JSON.stringify(data.value)]
-    case 'cancel':
-      return [data.turn, data.reason ?? '']
-    case 'claim':
-      return [data.epoch]
-    case 'release':
-      return [data.reason]
-    case 'model.start':
-      return [data.iteration, data.model === 'scripted/model' ? '' : data.model, attempt(data)]
-    case 'model.end':
-      return replyWords(data)
-    case 'tool.start':
-      return [data.callId, data.tool]
-    case 'tool.end':
-    case 'tool.late':
-    case 'late-result':
-      return [data.callId, data.status]
-    case 'request.start':
-      return [data.requestId, data.kind]
-    case 'request.end':
-      return [data.requestId, data.how, data.value === undefined ? '' : JSON.stringify(data.value)]
-    case 'turn.end':
-      return [data.outcome, data.limit ?? '']
-    case 'take':
-      return [data.as]
-    case 'warning':
-      return [data.code]
-    case 'artifact':
-      return [data.artifactId, data.op]
-    case 'compact':
-      return [data.upTo, 'kept', data.kept]
-    default:
-      return []
-  }
+function wordsOf({ type, data }: EntryEvent): Words {
+  const words = WORDS[type] as ((told: EntryData[EntryType]) => Words) | undefined
+  return words?.(data) ?? []
+}
+
+type Words = readonly (string | number)[]
+
+const settled = ({ callId, status }: EntryData['tool.late']): Words => [callId, status]
+
+const WORDS: { readonly [T in EntryType]?: (data: EntryData[T]) => Words } = {
+  input: ({ message, steer }) => [JSON.stringify(message), steer ? 'steer' : ''],
+  answer: ({ requestId, value }) => [requestId, JSON.stringify(value)],
+  cancel: ({ turn, reason = '' }) => [turn, reason],
+  'late-result': settled,
+  claim: ({ epoch }) => [epoch],
+  release: ({ reason }) => [reason],
+  'model.start': (data) => [data.iteration, data.model === 'scripted/model' ? '' : data.model, attempt(data)],
+  'model.end': (data) => replyWords(data),
+  'tool.start': ({ callId, tool }) => [callId, tool],
+  'tool.end': settled,
+  'tool.late': settled,
+  'request.start': ({ requestId, kind }) => [requestId, kind],
+  'request.end': ({ requestId, how, value }) => [
+    requestId,
+    how,
+    value === undefined ? '' : JSON.stringify(value),
+  ],
+  'turn.end': ({ outcome, limit = '' }) => [outcome, limit],
+  take: ({ as }) => [as],
+  warning: ({ code }) => [code],
+  artifact: ({ artifactId, op }) => [artifactId, op],
+  compact: ({ upTo, kept }) => [upTo, 'kept', kept],
 }
 
 function attempt({ attempt: number }: EntryData['model.start']): string {
@@ -254,7 +248,7 @@ function replyWords({ content, finish, error }: EntryData['model.end']): string[
   const parts = content.map((part) =>
     part.type === 'tool-call' ? `${part.callId}:${part.tool}` : JSON.stringify(part.text),
   )
-  if (error !== undefined) return [...parts, finish, String(error['kind']), String(error['next'])]
+  if (error !== undefined) return [...parts, finish, error['kind'] as string, error['next'] as string]
   return finish === 'stop' || finish === 'tool-calls' ? parts : [...parts, finish]
 }
 

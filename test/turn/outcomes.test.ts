@@ -28,13 +28,23 @@ describe('a limit', () => {
   })
 
   it('of the turn goes before that of the agent', async () => {
-    const { agent } = bench({ script: [calls('a'), calls('a')], tools: [probe('a')], limits: { iterations: 1 } })
+    const { agent } = bench({
+      script: [calls('a'), calls('a')],
+      tools: [probe('a')],
+      limits: { iterations: 1 },
+    })
     const turn = agent.executeTurn('Hi', { limits: { iterations: 2 } })
-    expect((await entryLines(turn)).slice(-2)).toEqual(['12 warning max-iterations', '13 turn.end max-iterations iterations'])
+    expect((await entryLines(turn)).slice(-2)).toEqual([
+      '12 warning max-iterations',
+      '13 turn.end max-iterations iterations',
+    ])
   })
 
   it('of time ends a model call and keeps its text', async () => {
-    const { agent, clock } = bench({ script: [{ stall: true, after: 'Well, ' }], limits: { durationMs: 1500 } })
+    const { agent, clock } = bench({
+      script: [{ stall: true, after: 'Well, ' }],
+      limits: { durationMs: 1500 },
+    })
     const turn = agent.executeTurn('Hi')
     await until('the model is asked', async () => turn.number === 1)
     await quiet()
@@ -46,12 +56,24 @@ describe('a limit', () => {
       '6 warning durationMs',
       '7 turn.end limit durationMs',
     ])
-    expect(await turn.outcome).toMatchObject({ reason: 'limit', text: 'Well, ', durationMs: 1500, limit: 'durationMs' })
+    expect(await turn.outcome).toMatchObject({
+      reason: 'limit',
+      text: 'Well, ',
+      durationMs: 1500,
+      limit: 'durationMs',
+    })
   })
 
   it('of time ends a tool that listens to its signal', async () => {
-    const tool = probe('wait', (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('half'))))
-    const { agent, clock, store } = bench({ script: [calls('wait')], tools: [tool], limits: { durationMs: 1500 } })
+    const tool = probe(
+      'wait',
+      (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('half'))),
+    )
+    const { agent, clock, store } = bench({
+      script: [calls('wait')],
+      tools: [tool],
+      limits: { durationMs: 1500 },
+    })
     const turn = agent.executeTurn('Hi')
     await until('the tool runs', () => tool.ran.length === 1)
     clock.advance(1500)
@@ -69,13 +91,23 @@ describe('a limit', () => {
     const step = { calls: [{ tool: 'a' }], usage: { inputTokens: 40, outputTokens: 20 } }
     const { agent } = bench({ script: [step, step], tools: [probe('a')], limits: { tokens: 100 } })
     const turn = agent.executeTurn('Hi')
-    expect((await entryLines(turn)).slice(-3)).toEqual(['11 tool.end call_2 ok', '12 warning tokens', '13 turn.end limit tokens'])
+    expect((await entryLines(turn)).slice(-3)).toEqual([
+      '11 tool.end call_2 ok',
+      '12 warning tokens',
+      '13 turn.end limit tokens',
+    ])
     expect((await turn.outcome).usage).toMatchObject({ inputTokens: 80, outputTokens: 40 })
   })
 
   it('does not take a whole reply away', async () => {
-    const { agent } = bench({ script: [{ text: 'Done', usage: { inputTokens: 99, outputTokens: 9 } }], limits: { tokens: 100 } })
-    expect((await entryLines(agent.executeTurn('Hi'))).slice(4)).toEqual(['5 model.end "Done"', '6 turn.end stop'])
+    const { agent } = bench({
+      script: [{ text: 'Done', usage: { inputTokens: 99, outputTokens: 9 } }],
+      limits: { tokens: 100 },
+    })
+    expect((await entryLines(agent.executeTurn('Hi'))).slice(4)).toEqual([
+      '5 model.end "Done"',
+      '6 turn.end stop',
+    ])
   })
 
   it('of cost is reckoned with the prices that are given', async () => {
@@ -143,11 +175,19 @@ describe('a cancelled turn', () => {
     expect(usage).toMatchObject({ estimated: true })
     expect(usage.outputTokens).toBeGreaterThan(0)
     await agent.executeTurn('Again?').outcome
-    expect(await said(store)).toEqual(['user "Hi"', 'assistant "I would "', 'user "Again?"', 'assistant "Again"'])
+    expect(await said(store)).toEqual([
+      'user "Hi"',
+      'assistant "I would "',
+      'user "Again?"',
+      'assistant "Again"',
+    ])
   })
 
   it('waits for a tool that listens, and tells its result', async () => {
-    const tool = probe('wait', (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('half'))))
+    const tool = probe(
+      'wait',
+      (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('half'))),
+    )
     const { agent, store } = bench({ script: [calls('wait', 'wait')], tools: [tool] })
     const turn = agent.executeTurn('Hi')
     await until('both run', () => tool.ran.length === 2)
@@ -183,7 +223,11 @@ describe('a cancelled turn', () => {
   })
 
   it('does not start the tools that it has not started', async () => {
-    const first = probe('first', (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('half'))), { exclusive: true })
+    const first = probe(
+      'first',
+      (_, { signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve('half'))),
+      { exclusive: true },
+    )
     const second = probe('second')
     const { agent, store } = bench({ script: [calls('first', 'second')], tools: [first, second] })
     const turn = agent.executeTurn('Hi')
@@ -205,7 +249,11 @@ describe('a cancelled turn', () => {
     const first = agent.executeTurn('Hi', { signal: stop.signal })
     await until('it runs', () => first.number === 1)
     stop.abort()
-    expect((await entryLines(first)).slice(4)).toEqual(['5 cancel 1 aborted', '6 model.end aborted', '7 turn.end cancelled takes 5'])
+    expect((await entryLines(first)).slice(4)).toEqual([
+      '5 cancel 1 aborted',
+      '6 model.end aborted',
+      '7 turn.end cancelled takes 5',
+    ])
     const second = agent.executeTurn('Hi')
     await until('it runs', () => second.number === 2)
     await agent.cancel('by hand')

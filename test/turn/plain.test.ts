@@ -1,6 +1,18 @@
 /** What an undisturbed turn writes and tells, entry by entry. */
 import { describe, expect, it } from 'vitest'
-import { bench, calls, entryLines, gate, journal, lines, probe, promptLines, STORES, said, until } from './kit.ts'
+import {
+  bench,
+  calls,
+  entryLines,
+  gate,
+  journal,
+  lines,
+  probe,
+  promptLines,
+  STORES,
+  said,
+  until,
+} from './kit.ts'
 
 describe.each(STORES)('a turn on %s', (_, open) => {
   it('is a message, a reply and an outcome', async () => {
@@ -15,7 +27,12 @@ describe.each(STORES)('a turn on %s', (_, open) => {
       '5 model.end "Hello there"',
       '6 turn.end stop',
     ])
-    expect(await turn.outcome).toMatchObject({ reason: 'stop', status: 'completed', turn: 1, text: 'Hello there' })
+    expect(await turn.outcome).toMatchObject({
+      reason: 'stop',
+      status: 'completed',
+      turn: 1,
+      text: 'Hello there',
+    })
     expect(await said(store)).toEqual(['user "Hi"', 'assistant "Hello there"'])
     expect(promptLines(model, 0)).toEqual(['system "Be kind"', 'user "Hi"'])
     model.done()

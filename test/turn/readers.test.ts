@@ -7,7 +7,11 @@ import { bench, calls, entryLines, gate, line, lines, probe, quiet, until } from
 const slowly = () => {
   const more = gate()
   const tool = probe('slow', () => more.promise.then(() => 'done'))
-  return { more, tool, ...bench({ script: [{ text: 'Wait', calls: [{ tool: 'slow' }] }, 'Done'], tools: [tool] }) }
+  return {
+    more,
+    tool,
+    ...bench({ script: [{ text: 'Wait', calls: [{ tool: 'slow' }] }, 'Done'], tools: [tool] }),
+  }
 }
 
 describe('readers of one turn', () => {
@@ -47,7 +51,10 @@ describe('readers of one turn', () => {
     expect((await seen()).slice(4)).toEqual(['- text.delta "So far so good"'])
     // What comes into the inbox meanwhile takes nothing away from it.
     const queued = agent.executeTurn('And?')
-    await until('it is stored', async () => (await store.inbox({ tenant: 'local', actor: 'local', contextId: 'talk' })).length === 1)
+    await until(
+      'it is stored',
+      async () => (await store.inbox({ tenant: 'local', actor: 'local', contextId: 'talk' })).length === 1,
+    )
     await quiet()
     expect((await seen()).slice(4)).toEqual(['5 input "And?"', '- text.delta "So far so good"'])
     await turn.cancel()
@@ -66,7 +73,18 @@ describe('readers of one turn', () => {
       else if (event.type !== 'call.delta') told.push(line(event))
       await quiet()
     }
-    expect(told.map((text) => text.split(' ')[0])).toEqual(['1', '2', '3', '4', '5', '6', '7', '8', '9', '10'])
+    expect(told.map((text) => text.split(' ')[0])).toEqual([
+      '1',
+      '2',
+      '3',
+      '4',
+      '5',
+      '6',
+      '7',
+      '8',
+      '9',
+      '10',
+    ])
     expect(pieces).toBeLessThan(10)
   })
 
@@ -158,7 +176,10 @@ describe('a turn as an observable', () => {
   })
 
   it('of two calls of different tools does not mix up what the model writes for them', async () => {
-    const { agent } = bench({ script: [calls(['a', { n: 1 }], ['b', { n: 2 }]), 'Done'], tools: [probe('a'), probe('b')] })
+    const { agent } = bench({
+      script: [calls(['a', { n: 1 }], ['b', { n: 2 }]), 'Done'],
+      tools: [probe('a'), probe('b')],
+    })
     const turn = agent.executeTurn('Hi')
     expect((await lines(turn)).filter((text) => text.includes('call.delta'))).toEqual([
       '- call.delta "{\\"n\\":1}"',

@@ -1,62 +1,101 @@
 /** What a turn asks, who may answer what, and how it goes on from there (R2, R9). */
 import { describe, expect, it } from 'vitest'
-import type { AskRequest } from '../../src/tool/index.ts'
 import type { Json } from '../../src/protocol/index.ts'
-import { asking, bench, calls, entryLines, journal, probe, promptLines, STORES, said } from './kit.ts'
+import type { AskRequest } from '../../src/tool/index.ts'
+import {
+  asking,
+  bench,
+  calls,
+  entryLines,
+  gate,
+  journal,
+  probe,
+  promptLines,
+  STORES,
+  said,
+  until,
+} from './kit.ts'
 
 const PERSON = { type: 'object', properties: { age: { type: 'number' } }, required: ['age'] }
 
-const KINDS: readonly (readonly [string, AskRequest, Json, Json])[] = [
-  ['confirmation', { kind: 'confirmation', prompt: 'Sure?' }, true, 'yes'],
-  ['choice', { kind: 'choice', prompt: 'Which?', options: ['red', 'blue'] }, 'blue', 'green'],
-  [
-    'choice of several',
-    { kind: 'choice', prompt: 'Which?', options: [1, 2, 3], multiple: true },
-    [1, 3],
-    [1, 4],
-  ],
-  ['data', { kind: 'data', prompt: 'Who?', schema: PERSON }, { age: 4 }, { age: 'four' }],
-  ['text', { kind: 'text', prompt: 'Why?' }, 'because', '  '],
+interface Kind {
+  readonly name: string
+  readonly request: AskRequest
+  readonly right: Json
+  readonly wrong: Json
+}
+
+const KINDS: readonly Kind[] = [
+  { name: 'confirmation', request: { kind: 'confirmation', prompt: 'Sure?' }, right: true, wrong: 'yes' },
+  {
+    name: 'choice',
+    request: { kind: 'choice', prompt: 'Which?', options: ['red', 'blue'] },
+    right: 'blue',
+    wrong: 'green',
+  },
+  {
+    name: 'choice of several',
+    request: { kind: 'choice', prompt: 'Which?', options: [1, 2, 3], multiple: true },
+    right: [1, 3],
+    wrong: [1, 4],
+  },
+  {
+    name: 'data',
+    request: { kind: 'data', prompt: 'Who?', schema: PERSON },
+    right: { age: 4 },
+    wrong: { age: 'four' },
+  },
+  { name: 'text', request: { kind: 'text', prompt: 'Why?' }, right: 'because', wrong: '  ' },
 ]
 
 describe.each(STORES)('a tool that asks, on %s', (_, open) => {
-  it.each(KINDS)('for a %s gets the right answer and is refused a wrong one', async (_kind, request, right, wrong) => {
-    const tool = asking('quiz', request)
-    const { agent, store } = bench({ store: open(), script: [calls('quiz'), 'Thanks'], tools: [tool] })
-    const asked = agent.executeTurn('Hi')
-    expect((await entryLines(asked)).slice(4)).toEqual([
-      '5 model.end call_1:quiz',
-      '6 tool.start call_1 quiz',
-      `7 request.start call_1/answer ${request.kind}`,
-      '8 turn.end input-required',
-    ])
-    const { requests, status } = await asked.outcome
-    expect(status).toBe('input-required')
-    expect(requests).toMatchObject([{ requestId: 'call_1/answer', callId: 'call_1', prompt: request.prompt }])
-    expect(await agent.requests()).toEqual(requests)
+  it.each(KINDS)(
+    'for a $name gets the right answer and is refused a wrong one',
+    async ({ request, right, wrong }) => {
+      const tool = asking('quiz', request)
+      const { agent, store } = bench({ store: open(), script: [calls('quiz'), 'Thanks'], tools: [tool] })
+      const asked = agent.executeTurn('Hi')
+      expect((await entryLines(asked)).slice(4)).toEqual([
+        '5 model.end call_1:quiz',
+        '6 tool.start call_1 quiz',
+        `7 request.start call_1/answer ${request.kind}`,
+        '8 turn.end input-required',
+      ])
+      const { requests, status } = await asked.outcome
+      expect(status).toBe('input-required')
+      expect(requests).toMatchObject([
+        { requestId: 'call_1/answer', callId: 'call_1', prompt: request.prompt },
+      ])
+      expect(await agent.requests()).toEqual(requests)
 
-    const refused = agent.answer({ 'call_1/answer': wrong })
-    expect(await entryLines(refused)).toEqual([])
-    expect((await refused.outcome).error).toMatchObject({ code: 'invalid-answer' })
-    expect(await journal(store)).toHaveLength(8)
+      const refused = agent.answer({ 'call_1/answer': wrong })
+      expect(await entryLines(refused)).toEqual([])
+      expect((await refused.outcome).error).toMatchObject({ code: 'invalid-answer' })
+      expect(await journal(store)).toHaveLength(8)
 
-    const value = JSON.stringify(right)
-    expect(await entryLines(agent.answer({ 'call_1/answer': right }))).toEqual([
-      `9 answer call_1/answer ${value}`,
-      '10 claim 2',
-      '11 turn.start',
-      `12 request.end call_1/answer answered ${value} takes 9`,
-      '13 tool.start call_1 quiz',
-      '14 tool.end call_1 ok',
-      '15 model.start 1',
-      '16 model.end "Thanks"',
-      '17 turn.end stop',
-    ])
-    const [, , result] = await agent.getMessages()
-    expect(result).toMatchObject({ content: [{ output: { told: { answer: right } } }] })
-    expect(await said(store)).toEqual(['user "Hi"', 'assistant call_1:quiz', 'tool call_1:ok', 'assistant "Thanks"'])
-    expect(await agent.requests()).toEqual([])
-  })
+      const value = JSON.stringify(right)
+      expect(await entryLines(agent.answer({ 'call_1/answer': right }))).toEqual([
+        `9 answer call_1/answer ${value}`,
+        '10 claim 2',
+        '11 turn.start',
+        `12 request.end call_1/answer answered ${value} takes 9`,
+        '13 tool.start call_1 quiz',
+        '14 tool.end call_1 ok',
+        '15 model.start 1',
+        '16 model.end "Thanks"',
+        '17 turn.end stop',
+      ])
+      const [, , result] = await agent.getMessages()
+      expect(result).toMatchObject({ content: [{ output: { told: { answer: right } } }] })
+      expect(await said(store)).toEqual([
+        'user "Hi"',
+        'assistant call_1:quiz',
+        'tool call_1:ok',
+        'assistant "Thanks"',
+      ])
+      expect(await agent.requests()).toEqual([])
+    },
+  )
 
   it('for access ends the turn as auth-required', async () => {
     const tool = asking('drive', { kind: 'auth', prompt: 'Log in' })
@@ -103,7 +142,11 @@ describe.each(STORES)('a tool that asks, on %s', (_, open) => {
   })
 
   it('again after the first answer gets both', async () => {
-    const tool = asking('chain', { kind: 'text', prompt: 'Who?', name: 'who' }, { kind: 'text', prompt: 'When?', name: 'when' })
+    const tool = asking(
+      'chain',
+      { kind: 'text', prompt: 'Who?', name: 'who' },
+      { kind: 'text', prompt: 'When?', name: 'when' },
+    )
     const { agent } = bench({ store: open(), script: [calls('chain'), 'Thanks'], tools: [tool] })
     await agent.executeTurn('Hi').outcome
     const again = agent.answer({ 'call_1/who': 'Ada' })
@@ -121,7 +164,11 @@ describe.each(STORES)('a tool that asks, on %s', (_, open) => {
   })
 
   it('beside one that wants access loses neither of the two', async () => {
-    const tools = [asking('quiz', { kind: 'text', prompt: 'Why?' }), asking('drive', { kind: 'auth', prompt: 'Log in' }), probe('a')]
+    const tools = [
+      asking('quiz', { kind: 'text', prompt: 'Why?' }),
+      asking('drive', { kind: 'auth', prompt: 'Log in' }),
+      probe('a'),
+    ]
     const { agent, store } = bench({ store: open(), script: [calls('quiz', 'drive', 'a'), 'Done'], tools })
     const turn = agent.executeTurn('Hi')
     expect((await entryLines(turn)).slice(5)).toEqual([
@@ -133,7 +180,10 @@ describe.each(STORES)('a tool that asks, on %s', (_, open) => {
       '11 tool.end call_3 ok',
       '12 turn.end auth-required',
     ])
-    expect((await turn.outcome).requests.map(({ requestId }) => requestId)).toEqual(['call_1/answer', 'call_2/answer'])
+    expect((await turn.outcome).requests.map(({ requestId }) => requestId)).toEqual([
+      'call_1/answer',
+      'call_2/answer',
+    ])
     const partly = await agent.answer({ 'call_2/answer': 'token' }).outcome
     expect(partly.status).toBe('input-required')
     expect(partly.requests.map(({ requestId }) => requestId)).toEqual(['call_1/answer'])
@@ -167,7 +217,10 @@ describe.each(STORES)('a tool that asks, on %s', (_, open) => {
   })
 
   it('for anything else is given up when the person says something else', async () => {
-    const tools = [asking('quiz', { kind: 'confirmation', prompt: 'Sure?' }), asking('why', { kind: 'text', prompt: 'Why?' })]
+    const tools = [
+      asking('quiz', { kind: 'confirmation', prompt: 'Sure?' }),
+      asking('why', { kind: 'text', prompt: 'Why?' }),
+    ]
     const { agent, model, store } = bench({ store: open(), script: [calls('quiz', 'why'), 'Fine'], tools })
     await agent.executeTurn('Hi').outcome
     expect(await entryLines(agent.executeTurn('Forget it'))).toEqual([
@@ -196,7 +249,9 @@ describe.each(STORES)('a tool that asks, on %s', (_, open) => {
 describe('an answer', () => {
   it('to what nobody asked is refused, and nothing is stored', async () => {
     const { agent, store } = bench({ script: ['Hello'] })
-    expect((await agent.answer({ 'call_1/answer': 1 }).outcome).error).toMatchObject({ code: 'invalid-answer' })
+    expect((await agent.answer({ 'call_1/answer': 1 }).outcome).error).toMatchObject({
+      code: 'invalid-answer',
+    })
     expect(await store.head({ tenant: 'local', actor: 'local', contextId: 'talk' })).toBeUndefined()
     await agent.executeTurn('Hi').outcome
     const turn = agent.answer({ 'call_1/answer': 1 })
@@ -217,6 +272,53 @@ describe('an answer', () => {
     expect((await turn.outcome).error?.['message']).toContain('call_1/sure')
     expect(await journal(store)).toEqual(before)
     expect(await agent.requests()).toHaveLength(2)
+  })
+
+  it('that comes while another call runs is heard in the same turn', async () => {
+    const slow = gate()
+    const tools = [
+      asking('quiz', { kind: 'text', prompt: 'Why?' }),
+      probe('slow', () => slow.promise.then(() => 1)),
+    ]
+    const { agent, store } = bench({ script: [calls('quiz', 'slow'), 'Done'], tools })
+    const turn = agent.executeTurn('Hi')
+    await until('it is asked', async () => (await journal(store)).length === 8)
+    expect(await agent.requests()).toHaveLength(1)
+    const answer = agent.answer({ 'call_1/answer': 'because' })
+    await until('it is answered', async () => (await journal(store)).length === 9)
+    slow.resolve()
+    const rest = [
+      '9 answer call_1/answer "because"',
+      '10 tool.end call_2 ok',
+      '11 request.end call_1/answer answered "because" takes 9',
+      '12 tool.start call_1 quiz',
+      '13 tool.end call_1 ok',
+      '14 model.start 2',
+      '15 model.end "Done"',
+      '16 turn.end stop',
+    ]
+    expect((await entryLines(turn)).slice(8)).toEqual(rest)
+    expect(await entryLines(answer)).toEqual(rest)
+    await said(store)
+  })
+
+  it('cannot be given while the tools cannot be had, and the question stays', async () => {
+    let broken = false
+    const quiz = asking('quiz', { kind: 'text', prompt: 'Why?' })
+    const tools = () => {
+      if (broken) throw new Error('no tools today')
+      return [quiz]
+    }
+    const { agent, store } = bench({ script: [calls('quiz'), 'Thanks'], tools })
+    await agent.executeTurn('Hi').outcome
+    broken = true
+    expect((await agent.answer({ 'call_1/answer': 'because' }).outcome).error).toMatchObject({
+      message: 'no tools today',
+    })
+    expect(await journal(store)).toHaveLength(8)
+    broken = false
+    expect((await agent.answer({ 'call_1/answer': 'because' }).outcome).text).toBe('Thanks')
+    await said(store)
   })
 
   it('that came too late to be the first is taken as nothing', async () => {

@@ -30,7 +30,10 @@ describe('a model call that fails', () => {
       '9 model.end error overloaded fail',
       '10 turn.end failed',
     ])
-    expect(await turn.outcome).toMatchObject({ status: 'failed', error: { code: 'model', kind: 'overloaded', message: 'Busy', status: 503 } })
+    expect(await turn.outcome).toMatchObject({
+      status: 'failed',
+      error: { code: 'model', kind: 'overloaded', message: 'Busy', status: 503 },
+    })
     expect(agent.state.error).toMatchObject({ code: 'model' })
     expect(agent.state.status).toBe('ready')
   })
@@ -80,7 +83,10 @@ describe('a model call that fails', () => {
   })
 
   it('leaves no half reply in the prompt, and its usage counts', async () => {
-    const script = [{ error: { status: 503 }, after: 'I was about to say' }, { text: 'Hello', usage: { inputTokens: 7, outputTokens: 3 } }]
+    const script = [
+      { error: { status: 503 }, after: 'I was about to say' },
+      { text: 'Hello', usage: { inputTokens: 7, outputTokens: 3 } },
+    ]
     const { agent, model, clock, store } = bench({ script })
     const turn = agent.executeTurn('Hi')
     await until('it fails once', () => model.calls.length === 1)

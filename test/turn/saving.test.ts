@@ -43,9 +43,17 @@ describe.each(STORES)('without autoSave, on %s', (_, open) => {
       durable.push(await journal(store))
       return 'done'
     })
-    const { agent } = bench({ store, script: [calls('a'), calls('a'), 'Done'], tools: [tool], autoSave: false })
+    const { agent } = bench({
+      store,
+      script: [calls('a'), calls('a'), 'Done'],
+      tools: [tool],
+      autoSave: false,
+    })
     await agent.executeTurn('Hi').outcome
-    expect(durable.map((entries) => entries.at(-1))).toEqual(['6 tool.start call_1 a', '10 tool.start call_2 a'])
+    expect(durable.map((entries) => entries.at(-1))).toEqual([
+      '6 tool.start call_1 a',
+      '10 tool.start call_2 a',
+    ])
     await agent.saveState()
     expect((await journal(store)).at(-1)).toBe('14 turn.end stop')
     await said(store)
@@ -53,9 +61,17 @@ describe.each(STORES)('without autoSave, on %s', (_, open) => {
 
   it('a question is durable, since somebody else may answer it', async () => {
     const tools = [asking('quiz', { kind: 'text', prompt: 'Why?' })]
-    const { agent, store, another } = bench({ store: open(), script: [calls('quiz'), 'Thanks'], tools, autoSave: false })
+    const { agent, store, another } = bench({
+      store: open(),
+      script: [calls('quiz'), 'Thanks'],
+      tools,
+      autoSave: false,
+    })
     await agent.executeTurn('Hi').outcome
-    expect((await journal(store)).slice(6)).toEqual(['7 request.start call_1/answer text', '8 turn.end input-required'])
+    expect((await journal(store)).slice(6)).toEqual([
+      '7 request.start call_1/answer text',
+      '8 turn.end input-required',
+    ])
     expect((await another().answer({ 'call_1/answer': 'because' }).outcome).text).toBe('Thanks')
   })
 

@@ -1,26 +1,72 @@
 /** Calls that go wrong: the model is told in words it can use, and the turn goes on. */
 import { describe, expect, it } from 'vitest'
-import { bench, calls, entryLines, gate, journal, type Probe, probe, promptLines, quiet, said, until } from './kit.ts'
+import {
+  bench,
+  calls,
+  entryLines,
+  gate,
+  journal,
+  type Probe,
+  probe,
+  promptLines,
+  quiet,
+  said,
+  until,
+} from './kit.ts'
 
 const circular: Record<string, unknown> = {}
 circular['self'] = circular
 
-const CASES: readonly (readonly [string, Parameters<typeof calls>[0], Probe, string, RegExp])[] = [
-  ['arguments that are not JSON', ['a', '{"n": 1'], probe('a'), 'rejected', /not JSON/],
-  ['arguments that do not fit', ['a', { n: 'one' }], probe('a'), 'rejected', /do not fit/],
-  ['a tool that does not exist', 'aa', probe('a'), 'rejected', /no tool called "aa".*Did you mean a\?/],
-  ['a tool that throws', 'a', probe('a', () => Promise.reject(new Error('The disk is full'))), 'error', /disk is full/],
-  ['a tool that throws nothing', 'a', probe('a', () => Promise.reject(undefined)), 'error', /threw undefined/],
-  ['a result that is too large', 'a', probe('a', () => 'x'.repeat(300_000)), 'error', /at most 262144/],
-  ['a result that is circular', 'a', probe('a', () => circular), 'error', /cannot be written as JSON/],
+const CASES: readonly {
+  readonly name: string
+  readonly call?: Parameters<typeof calls>[0]
+  readonly tool?: Probe
+  readonly status: string
+  readonly words: RegExp
+}[] = [
+  { name: 'arguments that are not JSON', call: ['a', '{"n": 1'], status: 'rejected', words: /not JSON/ },
+  { name: 'arguments that do not fit', call: ['a', { n: 'one' }], status: 'rejected', words: /do not fit/ },
+  {
+    name: 'a tool that does not exist',
+    call: 'aa',
+    status: 'rejected',
+    words: /no tool called "aa".*Did you mean a\?/,
+  },
+  {
+    name: 'a tool that throws',
+    tool: probe('a', () => Promise.reject(new Error('The disk is full'))),
+    status: 'error',
+    words: /disk is full/,
+  },
+  {
+    name: 'a tool that throws nothing',
+    tool: probe('a', () => Promise.reject(undefined)),
+    status: 'error',
+    words: /threw undefined/,
+  },
+  {
+    name: 'a result that is too large',
+    tool: probe('a', () => 'x'.repeat(300_000)),
+    status: 'error',
+    words: /at most 262144/,
+  },
+  {
+    name: 'a result that is circular',
+    tool: probe('a', () => circular),
+    status: 'error',
+    words: /cannot be written as JSON/,
+  },
 ]
 
 describe('a call', () => {
-  it.each(CASES)('with %s ends in a result that the model can read', async (_, call, tool, status, words) => {
+  it.each(CASES)('with $name ends in a result that the model can read', async (one) => {
+    const { call = 'a', tool = probe('a'), status, words } = one
     const { agent, model, store } = bench({ script: [calls(call), 'I see'], tools: [tool] })
     const turn = agent.executeTurn('Hi')
     const told = await entryLines(turn)
-    expect(told.filter((text) => text.includes('tool.end'))).toEqual([expect.stringContaining(`call_1 ${status}`)])
+    expect(told.filter((text) => text.includes('tool.end'))).toEqual([
+      expect.stringContaining(`call_1 ${status}`),
+    ])
     expect(told.at(-1)).toContain('turn.end stop')
     expect(told.some((text) => text.includes('tool.start'))).toBe(status !== 'rejected')
     expect(JSON.stringify(model.calls[1]?.prompt.at(-1)).replaceAll('\\', '')).toMatch(words)
@@ -97,18 +143,27 @@ describe('a call that may happen only once', () => {
   it('may be repeated without asking once its late result is known', async () => {
     const slow = gate<string>()
     let first = true
-    const tool = probe('pay', () => {
-      if (!first) return 'again'
-      first = false
-      return slow.promise
-    }, { timeoutMs: 3000 })
-    const { agent, clock, store } = bench({ script: [calls('pay'), 'Hm', calls('pay'), 'Done'], tools: [tool] })
+    const tool = probe(
+      'pay',
+      () => {
+        if (!first) return 'again'
+        first = false
+        return slow.promise
+      },
+      { timeoutMs: 3000 },
+    )
+    const { agent, clock, store } = bench({
+      script: [calls('pay'), 'Hm', calls('pay'), 'Done'],
+      tools: [tool],
+    })
     const turn = agent.executeTurn('Pay')
     await until('it runs', () => tool.ran.length === 1)
     clock.advance(3000)
     await turn.outcome
     slow.resolve('paid')
-    await until('it is handed in', async () => (await journal(store)).some((text) => text.includes('late-result')))
+    await until('it is handed in', async () =>
+      (await journal(store)).some((text) => text.includes('late-result')),
+    )
     await quiet()
     expect((await agent.executeTurn('Again').outcome).text).toBe('Done')
     expect(tool.ran).toEqual(['call_1', 'call_2'])
@@ -116,7 +171,9 @@ describe('a call that may happen only once', () => {
   })
 
   it('is repeated when the person agrees', async () => {
-    const tool = probe('pay', (_, { callId }) => (callId === 'call_1' ? new Promise(() => {}) : 'paid'), { timeoutMs: 3000 })
+    const tool = probe('pay', (_, { callId }) => (callId === 'call_1' ? new Promise(() => {}) : 'paid'), {
+      timeoutMs: 3000,
+    })
     const { agent, clock, store } = bench({ script: [calls('pay'), calls('pay'), 'Done'], tools: [tool] })
     const turn = agent.executeTurn('Pay')
     await until('it runs', () => tool.ran.length === 1)

@@ -1,10 +1,27 @@
 /** What is kept, forgotten, branched off and shown of a conversation. */
 import { describe, expect, it } from 'vitest'
-import { bench, calls, expectLegal, journal, KEY, messageLine, probe, promptLines, STORES, said, until } from './kit.ts'
+import {
+  type BenchOptions,
+  bench,
+  calls,
+  expectLegal,
+  journal,
+  KEY,
+  messageLine,
+  probe,
+  promptLines,
+  STORES,
+  said,
+  until,
+} from './kit.ts'
 
 /** Each turn: a message, a reply with one call, its result, a reply. */
-const talk = (...more: Parameters<typeof bench>) =>
-  bench({ script: ({ call }: { call: number }) => (call % 2 === 1 ? calls('a') : `Reply ${call / 2}`), tools: [probe('a')], ...more[0] } as never)
+const talk = (different: BenchOptions) =>
+  bench({
+    script: ({ call }) => (call % 2 === 1 ? calls('a') : `Reply ${call / 2}`),
+    tools: [probe('a')],
+    ...different,
+  })
 
 describe.each(STORES)('the window, on %s', (_, open) => {
   it('is compacted between two turns, and the model is given what is left', async () => {
@@ -19,8 +36,16 @@ describe.each(STORES)('the window, on %s', (_, open) => {
     ])
     expect(await agent.compact({ keep: 5 })).toBe(false)
     await agent.executeTurn('4').outcome
-    expect(promptLines(model, 6)).toEqual(['user "3"', 'assistant tool-call:a', 'tool tool-result:a', 'assistant "Reply 3"', 'user "4"'])
-    expect((await journal(store)).filter((text) => text.includes('compact'))).toEqual([expect.stringContaining('kept 4')])
+    expect(promptLines(model, 6)).toEqual([
+      'user "3"',
+      'assistant tool-call:a',
+      'tool tool-result:a',
+      'assistant "Reply 3"',
+      'user "4"',
+    ])
+    expect((await journal(store)).filter((text) => text.includes('compact'))).toEqual([
+      expect.stringContaining('kept 4'),
+    ])
   })
 
   it('is compacted by itself when a turn ends with more than it may hold', async () => {
@@ -43,7 +68,11 @@ describe.each(STORES)('the window, on %s', (_, open) => {
       await artifacts.writeFile('note.txt', 'Hello')
       return 'written'
     })
-    const { agent, model, store } = bench({ store: open(), script: [calls('write'), 'Done', 'Who are you?'], tools: [write] })
+    const { agent, model, store } = bench({
+      store: open(),
+      script: [calls('write'), 'Done', 'Who are you?'],
+      tools: [write],
+    })
     await agent.executeTurn('Write').outcome
     expect((await agent.getArtifacts()).map(({ artifactId }) => artifactId)).toEqual(['note.txt'])
     await agent.clear()
@@ -53,6 +82,14 @@ describe.each(STORES)('the window, on %s', (_, open) => {
     expect(promptLines(model, 2)).toEqual(['user "Hi"'])
     expect(await said(store)).toEqual(['user "Hi"', 'assistant "Who are you?"'])
     expect(agent.state.turnCount).toBe(2)
+  })
+
+  it('of nothing can be cleared and compacted', async () => {
+    const { agent, store } = bench({ store: open() })
+    await agent.clear()
+    expect(await agent.compact()).toBe(false)
+    expect(await agent.getMessages()).toEqual([])
+    expect(await store.head(KEY)).toBeUndefined()
   })
 
   it('of a fork begins with the history of its parent and goes its own way', async () => {
@@ -80,7 +117,11 @@ describe.each(STORES)('the window, on %s', (_, open) => {
     expect(await last({})).toHaveLength(12)
     expect(await last({ maxMessages: 1 })).toEqual(['assistant "Reply 3"'])
     expect(await last({ maxMessages: 2 })).toEqual(['assistant "Reply 3"'])
-    expect(await last({ maxMessages: 3 })).toEqual(['assistant call_3:a', 'tool call_3:ok', 'assistant "Reply 3"'])
+    expect(await last({ maxMessages: 3 })).toEqual([
+      'assistant call_3:a',
+      'tool call_3:ok',
+      'assistant "Reply 3"',
+    ])
     expect((await last({ maxTokens: 20 })).length).toBeLessThan(6)
     expect(await last({ maxTokens: 0 })).toEqual([])
   })
@@ -124,7 +165,14 @@ describe('the state of an agent', () => {
     const seen: unknown[] = []
     const tool = probe('look', () => {
       const { turn, iteration, userPrompt, pendingTool, messages, trace } = agent.session
-      seen.push({ turn, iteration, userPrompt, pendingTool, messages: messages.length, trace: trace.map(({ type }) => type) })
+      seen.push({
+        turn,
+        iteration,
+        userPrompt,
+        pendingTool,
+        messages: messages.length,
+        trace: trace.map(({ type }) => type),
+      })
       return null
     })
     const { agent } = bench({ script: ['Hello', calls(['look', { n: 1 }]), 'Done'], tools: [tool] })
