@@ -24,8 +24,8 @@ const [asking, settling, closing] = [dataAt(1), dataAt(2), dataAt(3)]
 
 export const QUESTION = input.data['message'] as string
 export const ARGS = asking['args'] as Json
-export const ROWS = settling['output'] as Json
-export const ANSWER: string = textOf(closing)
+const ROWS = settling['output'] as Json
+const ANSWER = textOf(closing)
 export const TOOL: string = 'list_tasks'
 
 const ASK: readonly ModelPart[] = [

@@ -97,9 +97,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(limits === undefined ? {} : { limits }),
       ...(metadata === undefined ? {} : { metadata }),
       // What goes on with the parked calls inherits what they need; what says something new does not.
-      ...(credentials || (draft.parked?.credentials && !entry.takes?.length)
-        ? { credentials: true }
-        : {}),
+      ...(credentials || (draft.parked?.credentials && !entry.takes?.length) ? { credentials: true } : {}),
       iteration: 0,
       thinking: false,
       calls: draft.parked?.calls ?? [],

@@ -26,7 +26,8 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
   await hearAnswers(play)
   if (play.open.credentials && credentials === undefined) {
     askForCredentials(play)
-    return await endToWait(play)
+    await endToWait(play)
+    return
   }
   const again = await recoverStarted(play, credentials ?? {})
   let ready: readonly Ready[] = [...again, ...(await findReady(play))]

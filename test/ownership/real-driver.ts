@@ -82,7 +82,7 @@ function toolOf(name: string, effect: DriverPorts['effect']): Tool {
     parameters: { type: 'object' },
     replay: replayOf(name),
     run: (_, { callId }) => effect({ callId, tool: name, state: 'started', args: {} }),
-  }) as Tool
+  })
 }
 
 /** Whoever thinks a thought that kills has no time to say so. */

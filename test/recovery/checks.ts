@@ -60,11 +60,11 @@ function plain(output: unknown): string {
 
 /** Calls that had been started and not settled, by how they may be run again. */
 export function hanging(journals: Journals): Map<string, ReplayClass> {
-  const calls = new Map<string, ReplayClass>()
+  const found = new Map<string, ReplayClass>()
   for (const entries of Object.values(journals))
     for (const { callId, state, replay = 'never' } of fold(entries).open?.calls ?? [])
-      if (state === 'started') calls.set(callId, replay)
-  return calls
+      if (state === 'started') found.set(callId, replay)
+  return found
 }
 
 /**

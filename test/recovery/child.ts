@@ -108,10 +108,13 @@ function live(path: string, log: string): void {
 
 function follow(of: string, turn: Turn): void {
   turn.subscribe(({ type, turn: number }) => report({ what: 'entry', type, turn: number }))
-  void turn.outcome.then(({ reason, turn: number, text, error }) => {
-    const code = error === undefined ? {} : { code: String(error['code']) }
-    report({ what: 'outcome', of, reason, turn: number, text, ...code })
-  })
+  void reportEnd(of, turn)
+}
+
+async function reportEnd(of: string, turn: Turn): Promise<void> {
+  const { reason, turn: number, text, error } = await turn.outcome
+  const code = error === undefined ? {} : { code: error.code }
+  report({ what: 'outcome', of, reason, turn: number, text, ...code })
 }
 
 const [path, log] = process.argv.slice(2)

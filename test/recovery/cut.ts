@@ -18,7 +18,7 @@ import { type Play, type Process, World } from './world.ts'
 /** Where stores come from; each play has an owner, and each process a connection, of its own. */
 export type Bench = (judge: { world: () => World }) => { open: (process: string) => Store; actor?: string }
 
-export const memoryBench: Bench = ({ world }) => {
+const memoryBench: Bench = ({ world }) => {
   const liveness = (driver: string) => livenessOf(world().mortals)(driver)
   const store = memoryStore({ clock: { now: () => world().clock.now(), elapsed: () => 0 }, liveness })
   return { open: () => store }
@@ -38,9 +38,8 @@ export async function playOut(
   deaths: readonly Death[],
   bench: Bench = memoryBench,
 ): Promise<Result> {
-  let world: World | undefined
-  const { open, actor = LOCAL_OWNER.actor } = bench({ world: () => world as World })
-  world = new World(open, { ...LOCAL_OWNER, actor })
+  const { open, actor = LOCAL_OWNER.actor } = bench({ world: () => world })
+  const world: World = new World(open, { ...LOCAL_OWNER, actor })
   const store = open('onlooker')
   const unsettled = new Map<string, ReplayClass>()
   const problems: string[] = []

@@ -21,7 +21,7 @@ beforeEach(() => {
 })
 
 afterEach(async () => {
-  for (const child of living) await child.kill()
+  for (const one of living) await one.kill()
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -108,7 +108,7 @@ function effects() {
 
 function told(entries: readonly Entry[]): string[] {
   return transcript(entries).map((message) => {
-    if (message.role === 'user') return `user ${String(message.content)}`
+    if (message.role === 'user') return `user ${message.content as string}`
     if (message.role === 'tool') return `tool ${message.content.map(({ status }) => status).join(' ')}`
     return message.content
       .map((part) => (part.type === 'tool-call' ? `call ${part.tool}` : part.text))
@@ -119,7 +119,7 @@ function told(entries: readonly Entry[]): string[] {
 function driverOf(entries: readonly Entry[], turn: number): string {
   const start = entries.findIndex((entry) => entry.type === 'turn.start' && entry.turn === turn)
   const claim = entries.slice(0, start).findLast(({ type }) => type === 'claim')
-  return String(claim?.data['driver'])
+  return claim?.data['driver'] as string
 }
 
 it('a turn killed in the middle of a tool goes on in another process, and the tool does not run again', async () => {

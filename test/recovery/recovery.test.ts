@@ -25,8 +25,7 @@ afterAll(() => {
 async function wrongAfter(
   play: Play,
   deaths: readonly Death[],
-  whole: string,
-  bench?: Bench,
+  { whole, bench }: { readonly whole: string; readonly bench?: Bench },
 ): Promise<string[]> {
   const { problems, text } = await playOut(play, deaths, bench)
   const when = deaths.map((death) => `${death.when} ${death.of} ${death.at}`).join(', ')
@@ -40,11 +39,21 @@ describe('a conversation whose process dies at any point comes to the same end i
     expect(whole.problems).toEqual([])
     const wrong: string[] = []
     for (const death of deathsOf(whole)) {
-      wrong.push(...(await wrongAfter(play, [death], whole.text)))
+      wrong.push(...(await wrongAfter(play, [death], { whole: whole.text })))
       points.one += 1
     }
     expect(wrong).toEqual([])
   })
+})
+
+it('a tool that says that nothing has happened, and is wrong, is noticed', async () => {
+  const honest = PLAYS.find(({ name }) => name.includes('whether it has happened')) as Play
+  const play: Play = {
+    ...honest,
+    config: (process) => ({ tools: [process.tool('send', { verify: () => ({ happened: false }) })] }),
+  }
+  const { problems } = await playOut(play, [{ of: 'effect', at: 1, when: 'after' }])
+  expect(problems).toEqual([expect.stringMatching(/^talk: send \S+ ran 2 times$/)])
 })
 
 describe('and in a third when the second one dies too', () => {
@@ -58,7 +67,7 @@ describe('and in a third when the second one dies too', () => {
     const wrong: string[] = []
     for (const first of deathsOf(whole))
       for (const second of deathsOf(await playOut(play, [first]), 1)) {
-        wrong.push(...(await wrongAfter(play, [first, second], whole.text)))
+        wrong.push(...(await wrongAfter(play, [first, second], { whole: whole.text })))
         points.two += 1
       }
     expect(wrong).toEqual([])
@@ -87,7 +96,7 @@ describe('the same on SQLite, with a connection for each process', () => {
     const whole = await playOut(play, [], bench)
     const wrong: string[] = []
     for (const death of deathsOf(whole)) {
-      wrong.push(...(await wrongAfter(play, [death], whole.text, bench)))
+      wrong.push(...(await wrongAfter(play, [death], { whole: whole.text, bench })))
       points.onFile += 1
       for (const store of stores.splice(0)) await store.close()
     }

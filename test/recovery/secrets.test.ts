@@ -63,7 +63,7 @@ const tools: readonly Tool[] = [
     return 'reported'
   }),
   careless('writes', async ({ token, artifacts }) => {
-    await artifacts.writeFile('text', `the token is ${token}`, { name: token })
+    await artifacts.writeFile('text', `the token is ${token}`)
     await artifacts.writeData('value', { token, [token]: token })
     await artifacts.createDataset('rows')
     await artifacts.appendRows('rows', [{ token }])
@@ -114,7 +114,7 @@ async function expectNoTrace(...models: readonly ScriptedModel[]): Promise<void>
   for (const store of stores.splice(0)) await store.close()
   const files = readdirSync(folder)
   expect(files).toContain('store.db')
-  for (const file of files) expect(readFileSync(join(folder, file)).includes(TOKEN), file).toBe(false)
+  expect(files.filter((file) => readFileSync(join(folder, file)).includes(TOKEN))).toEqual([])
   const asked = models.flatMap(({ calls }) => calls)
   expect(asked.length).toBeGreaterThan(0)
   expect(JSON.stringify([asked, shown])).not.toContain(TOKEN)
@@ -133,13 +133,15 @@ describe('a credential', () => {
     shown.push(request)
     expect(await watch(agent.answer({ [request?.requestId ?? '']: 'yes' }, { auth }))).toBe('stop')
     const statuses = (await endsOf('tool.end')).map(({ status }) => status)
-    expect(statuses.toSorted()).toEqual(['error', 'ok', 'ok', 'ok', 'ok'])
+    expect(statuses.filter((status) => status === 'ok')).toHaveLength(4)
+    expect(statuses.filter((status) => status === 'error')).toHaveLength(1)
     expect(JSON.stringify(await endsOf('tool.end'))).toContain('[redacted]')
     await expectNoTrace(model)
   })
 
   it('stays out when the process dies and another goes on with it', async () => {
     const models: ScriptedModel[] = []
+    const ends: string[] = []
     for (const at of [1, 2, 3, 4, 5, 6, 7, 8]) {
       const model = modelOf(['returns', 'writes'], ['looks'], ['throws', 'reports'])
       const config = { contextId: `talk${at}`, credentials: () => auth.credentials }
@@ -147,9 +149,10 @@ describe('a credential', () => {
       expect(await watch(first.executeTurn('go', { auth }))).toBe('died')
       const second = process(model, config)
       await second.start()
-      if (second.turn !== undefined) expect(await watch(second.turn)).toBe('stop')
+      ends.push(second.turn === undefined ? 'stop' : await watch(second.turn))
       models.push(model)
     }
+    expect(new Set(ends)).toEqual(new Set(['stop']))
     await expectNoTrace(...models)
   })
 })
