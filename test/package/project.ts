@@ -3,7 +3,7 @@
  * probe and a file that names every export. It knows nothing about what the package should contain.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
@@ -36,7 +36,7 @@ export function pack(folder: string): Packed {
 export function install(folder: string, tarball: string): void {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', tarball], folder)
-  for (const file of ['probe.ts', 'contract.ts'])
+  for (const file of ['probe.ts', 'contract.ts', 'agent.ts'])
     cpSync(join('test/package/consumer', file), join(folder, file))
   // Under its own name only there: here it would hide the project's, and with it where `holdfast` is found.
   cpSync('test/package/consumer/tsconfig.consumer.json', join(folder, 'tsconfig.json'))
@@ -47,9 +47,10 @@ export function probe(folder: string, node: string, entry: string): Probe {
   return JSON.parse(run(node, ['--no-warnings', 'probe.ts', entry], folder)) as Probe
 }
 
-/** The store contract on the installed package; returns what it says of itself. */
-export function contract(folder: string, node: string): string {
-  return run(node, ['--no-warnings', 'contract.ts'], folder).trim()
+/** One of the consumer's programs on the installed package; returns what it says. */
+export function play(folder: string, node: string, program: 'contract.ts' | 'agent.ts'): string {
+  rmSync(join(folder, 'agent.db'), { force: true })
+  return run(node, ['--no-warnings', program], folder).trim()
 }
 
 /** Type-checks the project, declarations of the package included, with one import of every name. */

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { contract, install, makeFolder, oldestNode, pack, probe, run, typeCheck } from './project.ts'
+import { install, makeFolder, oldestNode, pack, play, probe, run, typeCheck } from './project.ts'
 import { compareWithList, declaredNames, entriesOf, type Names, type Surface, writeList } from './surface.ts'
 
 const { values: options } = parseArgs({ options: { update: { type: 'boolean', default: false } } })
@@ -75,8 +75,10 @@ try {
   timed(options.update ? 'exports.json written' : 'exports as listed', () => checkSurface(surface))
   timed('root loads nothing else', checkRootLoads)
   timed('oldest Node', () => checkOldestNode(surface))
-  for (const node of [process.execPath, oldestNode()])
-    console.log(`     ${timed('store contract', () => contract(folder, node))}`)
+  for (const node of [process.execPath, oldestNode()]) {
+    console.log(`     ${timed('an agent', () => play(folder, node, 'agent.ts'))}`)
+    console.log(`     ${timed('store contract', () => play(folder, node, 'contract.ts'))}`)
+  }
   const names = Object.entries(surface).map(
     ([entry, { values, types }]) => [entry, [...values, ...types]] as const,
   )

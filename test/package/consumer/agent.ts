@@ -1,0 +1,44 @@
+/** A stranger's agent on the installed package: a tool, an approval, an answer from another object, all in a file. */
+import assert from 'node:assert/strict'
+import { Agent, agentTool, defineTool, jsonSchema } from 'holdfast'
+import { sqliteStore } from 'holdfast/sqlite'
+import { ScriptedModel } from 'holdfast/testing'
+
+const store = sqliteStore('agent.db')
+const paid: number[] = []
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays',
+  input: jsonSchema<{ euros: number }>({
+    type: 'object',
+    properties: { euros: { type: 'number' } },
+    required: ['euros'],
+  }),
+  approve: 'always',
+  run: ({ euros }) => {
+    paid.push(euros)
+    return 'paid'
+  },
+})
+const helper = agentTool({
+  name: 'helper',
+  description: 'Helps',
+  agent: {
+    model: new ScriptedModel([{ calls: [{ tool: 'pay', args: { euros: 5 } }] }, 'Paid 5.']),
+    tools: [pay],
+  },
+})
+const model = new ScriptedModel([{ calls: [{ tool: 'helper', args: { message: 'Pay 5' } }] }, 'All paid.'])
+const open = () => new Agent({ contextId: 'stranger', store, model, tools: [helper] })
+
+const first = await open().executeTurn('Pay, please').outcome
+assert.equal(first.reason, 'input-required')
+assert.deepEqual(paid, [])
+const [request] = first.requests
+assert.ok(request)
+const second = await open().answer({ [request.requestId]: true }).outcome
+assert.equal(second.reason, 'stop')
+assert.equal(second.text, 'All paid.')
+assert.deepEqual(paid, [5])
+await store.close()
+console.log(`${second.turn} turns on Node ${process.version}`)
