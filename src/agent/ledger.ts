@@ -191,7 +191,7 @@ export class Ledger {
       }
       this.#unsaved.entries.push(said)
       this.#unsaved.held.add(entry)
-      this.#take(entry)
+      this.#take([entry])
       this.#options.onEntry(entry, true)
     }
   }
@@ -256,16 +256,20 @@ export class Ledger {
   /** `told`: how many of the entries whoever listens has heard of before they were saved. */
   #absorb(receipt: Receipt, told = 0): void {
     this.notice(receipt.inbox.filter(({ seq }) => seq < receipt.first))
-    receipt.entries.forEach((entry, index) => {
-      this.#take(entry)
-      this.#seen = Math.max(this.#seen, entry.seq)
-      if (index >= told) this.#options.onEntry(entry)
-    })
+    this.#take(receipt.entries)
+    this.#seen = Math.max(this.#seen, receipt.last)
+    for (const entry of receipt.entries.slice(told)) this.#options.onEntry(entry)
     this.notice(receipt.inbox)
   }
 
-  #take(entry: Entry): void {
-    this.#session = fold([entry], this.#session)
+  #take(entries: readonly Entry[]): void {
+    this.#session = fold(entries, this.#session)
+    for (const entry of entries) this.#file(entry)
+    this.#held.add(entries)
+  }
+
+  /** Into the inbox, and out of it what it takes. */
+  #file(entry: Entry): void {
     if (entry.key !== undefined) this.#inbox.set(entry.key, entry)
     for (const taken of entry.takes ?? [])
       for (const [key, waiting] of this.#inbox) {
@@ -274,7 +278,6 @@ export class Ledger {
         // It may have waited for so long that the window does not reach back to it.
         if (!this.heldEntries.some(({ seq }) => seq === taken)) this.#held.add([waiting])
       }
-    this.#held.add([entry])
   }
 
   #rewind({ held, before }: { held: ReadonlySet<Entry>; before: Session }): void {

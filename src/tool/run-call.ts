@@ -10,6 +10,9 @@ import { JsonProblem, toJson } from './to-json.ts'
 import type { Settled, Tool, ToolContext, Verdict } from './tool.ts'
 import { troubled } from './trouble.ts'
 
+/** Nobody looks at it; without a reason, an abort makes an exception with a stack. */
+const SETTLED = 'settled'
+
 export interface CallRun {
   readonly tool: Tool
   /** What `prepareCall` made of the arguments. */
@@ -87,7 +90,7 @@ async function supervised<T>(
   const working = work({ ...context, signal: own.signal, progress }, isOpen)
   const first = await Promise.race([working.then((ended) => ({ ended })), ...overdue, refusing])
 
-  settled.abort()
+  settled.abort(SETTLED)
   context.signal.removeEventListener('abort', cancel)
   if (typeof first === 'object') return first
   if (first === 'timeout') own.abort(new DOMException(`${tool.name} took too long`, 'TimeoutError'))

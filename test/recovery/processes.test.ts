@@ -31,11 +31,17 @@ class Child {
   readonly #process: ChildProcess
   readonly #reports: Report[] = []
   readonly #exited: Promise<unknown>
+  #trouble = ''
   #wake = Promise.withResolvers<void>()
 
   constructor() {
-    this.#process = fork(CHILD, [join(folder, 'store.db'), join(folder, 'log')])
+    this.#process = fork(CHILD, [join(folder, 'store.db'), join(folder, 'log')], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
     this.#exited = new Promise((resolve) => this.#process.once('exit', resolve))
+    this.#process.stderr?.on('data', (text: Buffer) => {
+      this.#trouble += text.toString()
+    })
     this.#process.on('message', (report: Report) => {
       this.#reports.push(report)
       this.#wake.resolve()
@@ -60,8 +66,10 @@ class Child {
     for (;;) {
       const found = this.#reports.find((report) => report.what === what && test(report as Of<W>))
       if (found !== undefined) return found as Of<W>
-      if (Date.now() > until)
-        throw new Error(`never heard ${what}, only ${JSON.stringify(this.#reports.slice(-8))}`)
+      if (Date.now() > until || this.#process.exitCode !== null)
+        throw new Error(
+          `never heard ${what}, only ${JSON.stringify(this.#reports.slice(-8))}${this.#trouble}`,
+        )
       await Promise.race([this.#wake.promise, sleep(1000)])
     }
   }
