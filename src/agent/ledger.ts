@@ -264,8 +264,8 @@ export class Ledger {
 
   #take(entries: readonly Entry[]): void {
     this.#session = fold(entries, this.#session)
-    for (const entry of entries) this.#file(entry)
     this.#held.add(entries)
+    for (const entry of entries) this.#file(entry)
   }
 
   /** Into the inbox, and out of it what it takes. */
