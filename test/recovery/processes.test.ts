@@ -16,8 +16,10 @@ const CHILD = join(import.meta.dirname, 'child.ts')
 let folder = ''
 const living = new Set<Child>()
 
-beforeEach(() => {
+beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-processes-'))
+  // Who makes the file is not what these tests are about.
+  await sqliteStore(join(folder, 'store.db')).close()
 })
 
 afterEach(async () => {
