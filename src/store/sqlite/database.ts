@@ -281,7 +281,7 @@ export class Database {
     const db = this.#db
     const { version, empty } = inspectFile(db, this.path)
     if (!this.readOnly) {
-      db.exec('PRAGMA journal_mode = WAL')
+      this.#switchToLog()
       db.exec(`PRAGMA synchronous = ${this.#options.synchronous}`)
       // Erased means erased: freed space is overwritten.
       db.exec('PRAGMA secure_delete = ON')
@@ -304,6 +304,20 @@ export class Database {
     db.exec('PRAGMA cache_size = -16384')
     db.exec('PRAGMA trusted_schema = OFF')
     db.exec(`PRAGMA busy_timeout = ${STEP_WAIT_MS}`)
+  }
+
+  /** SQLite does not wait for others here, and several processes may be making the file at once. */
+  #switchToLog(): void {
+    const deadline = performance.now() + Math.min(OPEN_WAIT_MS, this.#options.busyMs)
+    for (;;) {
+      try {
+        this.#db.exec('PRAGMA journal_mode = WAL')
+        return
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > deadline) throw error
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STEP_WAIT_MS)
+      }
+    }
   }
 
   #limitSize(): void {

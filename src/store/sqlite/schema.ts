@@ -96,9 +96,12 @@ export function inspectFile(
   path: string,
   supported: number = MIGRATIONS.length,
 ): FileState {
-  const application = pragma(db, 'application_id')
-  const version = pragma(db, 'user_version')
-  const empty = db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
+  // In one statement, so of one moment: another process may be making the file.
+  const look =
+    'SELECT (SELECT application_id FROM pragma_application_id) AS application, (SELECT user_version FROM pragma_user_version) AS version, NOT EXISTS (SELECT 1 FROM sqlite_schema) AS empty'
+  const found = db.prepare(look).get() as { application: number; version: number; empty: number }
+  const { application, version } = found
+  const empty = found.empty === 1
   if (empty && application === 0) return { version: 0, empty }
   if (application !== APPLICATION_ID) throw foreign(path)
   if (version > supported) throw newer(path, version, supported)
@@ -131,11 +134,6 @@ export function migrate(db: DatabaseSync, path: string, migrations: readonly Mig
     if (db.isTransaction) db.exec('ROLLBACK')
     throw error
   }
-}
-
-function pragma(db: DatabaseSync, name: string): number {
-  const row = db.prepare(`PRAGMA ${name}`).get() ?? {}
-  return Number(row[name])
 }
 
 function schemaOf(db: DatabaseSync): string[] {

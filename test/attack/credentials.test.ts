@@ -1,0 +1,140 @@
+/** Whose credentials a tool is given, and where they turn up. */
+import { expect, it } from 'vitest'
+import { Agent } from '../../src/agent/agent.ts'
+import { takeOver } from '../../src/agent/operator.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { ScriptedModel } from '../../src/testing/scripted-model.ts'
+import { calls, gate, KEY, probe, quiet, until } from '../turn/kit.ts'
+
+const ALICE = { actor: 'alice', credentials: { token: 'ALICE-SECRET' } }
+const BOB = { actor: 'bob', credentials: { token: 'BOB-SECRET-1' } }
+
+function spy(seen: string[]) {
+  return probe('spy', (_, { principal, credentials }) => {
+    seen.push(`${principal.actor}:${String(credentials['token'])}`)
+    return 'ok'
+  })
+}
+
+/** Asks for the spy after a message, and stops after a result. */
+const script = ({ prompt }: { prompt: readonly { role: string }[] }) =>
+  prompt.at(-1)?.role === 'tool' ? 'done' : calls('spy')
+
+// Driver.#turnSecrets outlives a turn that somebody else ended: the next person's tools get them.
+it('are not given to the next person when another agent has ended the turn that they came with', async () => {
+  const [store, seen] = [memoryStore(), [] as string[]]
+  const shared = { contextId: 'talk', store, tools: [spy(seen)], allow: () => true }
+  const held = gate()
+  const slow = new ScriptedModel(async (asked) => {
+    await held.promise
+    return script(asked)
+  })
+  const a = new Agent({ ...shared, model: slow })
+  const b = new Agent({
+    ...shared,
+    model: new ScriptedModel(script),
+    credentials: () => ({ token: 'LOOKED-UP' }),
+  })
+  const first = a.executeTurn('one', { auth: ALICE })
+  await until('it was asked', () => slow.calls.length > 0)
+  await takeOver(store, KEY)
+  await b.start()
+  await b.turn?.outcome
+  held.resolve()
+  await first.outcome
+  await a.executeTurn('two', { auth: { actor: 'bob' } }).outcome
+  expect(seen).toEqual(['alice:LOOKED-UP', 'bob:undefined'])
+})
+
+// The same after a pause, which is no trouble at all but everyday use.
+it('are not given to the next person after a pause in which another agent went on', async () => {
+  const [store, seen] = [memoryStore(), [] as string[]]
+  const shared = { contextId: 'talk', store, tools: [spy(seen)], allow: () => true }
+  const a = new Agent({ ...shared, model: new ScriptedModel(script) })
+  const b = new Agent({
+    ...shared,
+    model: new ScriptedModel(script),
+    credentials: () => ({ token: 'LOOKED-UP' }),
+  })
+  a.executeTurn('one', { auth: ALICE })
+  await a.pause()
+  await b.start()
+  await b.turn?.outcome
+  await a.resume()
+  await a.executeTurn('two', { auth: { actor: 'bob' } }).outcome
+  expect(seen.at(-1)).toBe('bob:undefined')
+})
+
+// Conversation.#continue entrusts what comes with `null` to whichever turn runs.
+it('of somebody who joins a running turn do not become those of the turn', async () => {
+  const seen: string[] = []
+  const held = gate()
+  const model = new ScriptedModel(async (asked) => {
+    await held.promise
+    return script(asked)
+  })
+  const agent = new Agent({ contextId: 'talk', model, tools: [spy(seen)], allow: () => true })
+  const turn = agent.executeTurn('one', { auth: ALICE })
+  await until('it was asked', () => model.calls.length > 0)
+  agent.executeTurn(null, { auth: BOB })
+  await quiet()
+  held.resolve()
+  await turn.outcome
+  expect(seen).toEqual(['alice:ALICE-SECRET'])
+})
+
+// Driver.#followSecrets: a turn that takes a steering message runs on with the secrets of its sender.
+it('of somebody who steers a running turn do not become those of the turn', async () => {
+  const seen: string[] = []
+  const held = gate()
+  const model = new ScriptedModel([
+    async () => {
+      await held.promise
+      return calls('spy')
+    },
+    calls('spy'),
+    'done',
+  ])
+  const agent = new Agent({ contextId: 'talk', model, tools: [spy(seen)], allow: () => true })
+  agent.executeTurn('one', { auth: ALICE })
+  await until('it was asked', () => model.calls.length > 0)
+  const steering = agent.executeTurn('two', { auth: BOB, whileBusy: 'steer' })
+  await quiet()
+  held.resolve()
+  await steering.outcome
+  expect(seen).toEqual(['alice:ALICE-SECRET', 'alice:ALICE-SECRET'])
+})
+
+// Only what tools give back is redacted; prompts, tool lists, look-ups and models throw too.
+it.each([
+  ['tools', { tools: ({ credentials }: never) => Promise.reject(new Error(`no ${credentials['token']}`)) }],
+  [
+    'the system prompt',
+    { systemPrompt: ({ credentials }: never) => Promise.reject(new Error(`no ${credentials['token']}`)) },
+  ],
+  ['the model', { model: new ScriptedModel([{ error: { status: 400, message: 'no ALICE-SECRET' } }]) }],
+])('are not stored when %s cannot be had and the error names them', async (_, config) => {
+  const store = memoryStore()
+  const agent = new Agent({ contextId: 'talk', store, model: new ScriptedModel(['ok']), ...config } as never)
+  const outcome = await agent.executeTurn('one', { auth: { credentials: ALICE.credentials } }).outcome
+  expect(outcome.status).toBe('failed')
+  expect(JSON.stringify([outcome, await store.read(KEY)])).not.toContain('ALICE-SECRET')
+})
+
+// Names, media types and ids of artifacts are stored as they are.
+it('are not stored in the name of an artifact', async () => {
+  const store = memoryStore()
+  const write = probe('write', async (_, { artifacts, credentials }) => {
+    const name = String(credentials['token'])
+    await artifacts.writeFile('file', 'text', { name, mediaType: name })
+    return 'ok'
+  })
+  const agent = new Agent({
+    contextId: 'talk',
+    store,
+    model: new ScriptedModel([calls('write'), 'ok']),
+    tools: [write],
+  })
+  await agent.executeTurn('one', { auth: { credentials: ALICE.credentials } }).outcome
+  expect(JSON.stringify(await store.read(KEY))).not.toContain('ALICE-SECRET')
+})
