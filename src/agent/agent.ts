@@ -20,7 +20,7 @@ import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
 import type { Artifacts, Credentials } from '../tool/index.ts'
 import { type Continuation, compaction, type Limits } from '../turn/index.ts'
-import { checkAnswers, openRequests } from './answers.ts'
+import { checkAnswers } from './answers.ts'
 import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
 import { Conversation, type Drive, type Wish } from './conversation.ts'
 import { jsonGiven, messageGiven } from './given.ts'
@@ -73,7 +73,9 @@ export class Agent {
   #conversation: Conversation
   #status: AgentState['status'] = 'created'
   #error: TurnError | undefined
-  #starting: Promise<void> | undefined
+  /** What it was told to become; turns are refused from that moment on. */
+  #closing: 'paused' | 'shutdown' | undefined
+  #changing: Promise<void> = Promise.resolve()
   #metadata: JsonObject | undefined
 
   constructor(config: AgentConfig) {
@@ -128,23 +130,26 @@ export class Agent {
    * Starting a started agent does nothing; starting one that was paused or shut down begins again from the journal.
    */
   async start(): Promise<void> {
-    if (this.#status === 'ready') return
-    this.#starting ??= this.#start().finally(() => {
-      this.#starting = undefined
+    this.#closing = undefined
+    await this.#change(async () => {
+      if (this.#status === 'ready') return
+      if (this.#status === 'shutdown') this.#conversation = this.#converse()
+      this.#status = 'starting'
+      try {
+        await this.#conversation.attach()
+        this.#status = 'ready'
+      } catch (error) {
+        this.#status = 'created'
+        throw error
+      }
     })
-    await this.#starting
   }
 
-  async #start(): Promise<void> {
-    if (this.#status === 'shutdown') this.#conversation = this.#converse()
-    this.#status = 'starting'
-    try {
-      await this.#conversation.attach()
-      this.#status = 'ready'
-    } catch (error) {
-      this.#status = 'created'
-      throw error
-    }
+  /** What was asked for first is done first, and to its end. */
+  async #change(work: () => Promise<void>): Promise<void> {
+    const changing = this.#changing.then(work)
+    this.#changing = changing.catch(() => {})
+    await changing
   }
 
   /**
@@ -198,9 +203,7 @@ export class Agent {
 
   /** What waits for an answer, oldest first. */
   async requests(): Promise<readonly RequestData[]> {
-    const { ledger } = this.#conversation.driver
-    if (!ledger.isLoaded) await ledger.load()
-    return openRequests(ledger, this.#setup.clock.now())
+    return this.#conversation.requests()
   }
 
   /** The newest turn, told again from the journal; undefined if there has been none. */
@@ -218,23 +221,29 @@ export class Agent {
 
   /** Stops at the next point between two effects, and stays there until `resume` or `start`. The turn stays open. */
   async pause(): Promise<void> {
-    if (this.#status === 'paused' || this.#status === 'shutdown') return
-    this.#status = 'paused'
-    await this.#conversation.stop('pause')
-    await this.#save()
+    this.#closing ??= 'paused'
+    await this.#change(async () => {
+      if (this.#status === 'paused' || this.#status === 'shutdown') return
+      await this.#conversation.stop('pause')
+      await this.#save()
+      this.#status = 'paused'
+    })
   }
 
   async resume(): Promise<void> {
-    if (this.#status === 'paused') await this.start()
+    if (this.#status === 'paused' || this.#closing === 'paused') await this.start()
   }
 
   /** Stops like `pause`, but for anybody to go on: this agent after `start`, or another process. */
   async shutdown(): Promise<void> {
-    if (this.#status === 'shutdown') return
-    this.#status = 'shutdown'
-    await this.#conversation.stop('release')
-    await this.#save()
-    this.#conversation.close(isShutDown(this.contextId))
+    this.#closing = 'shutdown'
+    await this.#change(async () => {
+      if (this.#status === 'shutdown') return
+      await this.#conversation.stop('release')
+      await this.#save()
+      this.#conversation.close(isShutDown(this.contextId))
+      this.#status = 'shutdown'
+    })
   }
 
   /** Ends the turn that runs, whichever process drives it. */
@@ -256,7 +265,6 @@ export class Agent {
     await this.#between(async () => {
       const { driver } = this.#conversation
       const { ledger } = driver
-      if (!ledger.isLoaded) await ledger.load()
       const data = compaction(await ledger.window(), ledger.session, { keep })
       if (data === undefined) return
       await driver.record([{ type: 'compact', data }])
@@ -287,7 +295,6 @@ export class Agent {
   /** Makes everything durable that is held back, and the metadata. */
   async saveState(metadata?: JsonObject): Promise<void> {
     if (metadata !== undefined) this.#metadata = jsonGiven('metadata', metadata)
-    await this.#conversation.settled()
     await this.#save()
   }
 
@@ -301,17 +308,21 @@ export class Agent {
   }
 
   async #between(work: () => Promise<unknown>): Promise<void> {
-    await this.#conversation.settled()
-    await this.#conversation.driver.ledger.flush()
-    await work()
-    this.#conversation.driver.ledger.forget(true)
+    const conversation = this.#conversation
+    await conversation.settled()
+    await conversation.between(async () => {
+      await conversation.driver.ledger.flush()
+      await work()
+    })
   }
 
-  #begin({ auth = {}, signal, manual }: TurnOptions, wish: Wish): Turn {
-    this.#check(this.#principal(auth))
+  #begin({ auth = {}, signal, manual }: TurnOptions, wish: Omit<Wish, 'principal'>): Turn {
+    const principal = this.#principal(auth)
+    this.#check(principal)
     if (this.#status === 'created') this.#status = 'ready'
     return this.#conversation.begin({
       ...wish,
+      principal,
       ...(auth.credentials === undefined ? {} : { credentials: auth.credentials }),
       ...(signal === undefined ? {} : { signal }),
       ...(manual === undefined ? {} : { manual }),
@@ -319,8 +330,9 @@ export class Agent {
   }
 
   #check(principal: Principal): void {
-    if (this.#status === 'shutdown') throw isShutDown(this.contextId)
-    if (this.#status === 'paused') throw isPaused(this.contextId)
+    const closed = this.#closing ?? this.#status
+    if (closed === 'shutdown') throw isShutDown(this.contextId)
+    if (closed === 'paused') throw isPaused(this.contextId)
     const { tenant, actor } = this.#setup.owner
     const isOwner = principal.tenant === tenant && principal.actor === actor
     if (!isOwner && !this.#config.allow?.(principal)) throw notLetIn(this.contextId, principal)

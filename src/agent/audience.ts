@@ -57,6 +57,11 @@ export class Audience {
     else if (entry.seq > this.#told + 1) this.#filling = this.#fill({ entry, unsaved })
   }
 
+  /** A listener finds what it posted among what was posted before. */
+  recognise(handle: Handle, entry: Entry): void {
+    handle.recognise(eventOf(entry), this.#since)
+  }
+
   /** Tells what others have written, up to now. */
   async catchUp(): Promise<void> {
     for (;;) {

@@ -9,6 +9,8 @@ import {
   type JsonObject,
   type NewInboxEntry,
   type OutcomeReason,
+  type Principal,
+  type RequestData,
   type TurnEvent,
 } from '../protocol/index.ts'
 import { isOwned, type Store } from '../store/index.ts'
@@ -32,6 +34,7 @@ export interface Wish {
   readonly keys?: readonly string[]
   /** The key that the sender chose: it may have been heard before. */
   readonly repeats?: string
+  readonly principal: Principal
   readonly credentials?: Credentials
   readonly signal?: AbortSignal
   /** Nobody drives it but `turn.step()`. */
@@ -68,6 +71,7 @@ export class Conversation {
     this.driver = new Driver({
       ...options,
       onEntry: (entry, unsaved) => audience.hear(entry, unsaved),
+      onWanted: () => this.#serve(),
       emit: (type, data) =>
         audience.delta({ type, turn: this.driver.ledger.session.turn, data } as TurnEvent),
     })
@@ -102,7 +106,7 @@ export class Conversation {
   /** Follows or takes up the turn that is open, if there is one. */
   async attach(): Promise<Turn | undefined> {
     await this.#entering
-    await this.#load()
+    await this.#refresh()
     const { session, inbox } = this.driver.ledger
     if (session.open === undefined && inbox.length === 0) return undefined
     const number = session.open?.turn
@@ -121,8 +125,10 @@ export class Conversation {
   /** Cancels the turn that runs, whoever drives it. */
   async cancel(reason?: string): Promise<void> {
     await this.#entering
+    const [first] = this.#audience.handles
+    if (first !== undefined) return this.#cancelTurn(first, reason)
+    await this.#refresh()
     const { ledger } = this.driver
-    if (!this.driver.isPlaying) await this.#load()
     const { open } = ledger.session
     if (open !== undefined) await ledger.post([this.cancelPost(open.turn, reason)])
   }
@@ -139,9 +145,17 @@ export class Conversation {
     this.#halt.abort()
     await this.#pumping
     if (this.driver.isPlaying) while ((await this.driver.step()).state === 'again');
+    await this.#aftermath()
     this.driver.stop(undefined)
     this.#halt = new AbortController()
     await this.driver.ledger.flush()
+  }
+
+  /** Results of effects that were lost are handed in, if they come soon. */
+  async #aftermath(): Promise<void> {
+    const { timer, definition } = this.#options
+    const { aftermath } = this.driver
+    if (aftermath !== undefined) await Promise.race([aftermath, timer.wait(definition.graceMs)])
   }
 
   /** No more listening; those who still wait are told. */
@@ -153,7 +167,7 @@ export class Conversation {
   /** The newest turn, told again from the journal; undefined if there has been none. */
   async lastTurn(): Promise<Turn | undefined> {
     await this.#entering
-    await this.#load()
+    await this.#refresh()
     const { turn: number } = this.driver.ledger.session
     if (number === 0) return undefined
     const handle = this.#listen({})
@@ -184,9 +198,46 @@ export class Conversation {
     }
   }
 
+  /** What waits for an answer, oldest first. */
+  async requests(): Promise<readonly RequestData[]> {
+    await this.#entering
+    await this.#refresh()
+    return openRequests(this.driver.ledger, this.#options.clock.now())
+  }
+
+  /** Does something between what is asked for here, in the order of asking. A turn may be running. */
+  async between(work: () => Promise<void>): Promise<void> {
+    const done = this.#entering.then(async () => {
+      await this.#refresh()
+      await work()
+    })
+    this.#entering = done.catch(() => {})
+    await done
+  }
+
   /** Drives and follows until nobody wants anything any more. */
   pump(): void {
-    this.#pumping ??= this.#run()
+    if (!this.#isByHand()) this.#pumping ??= this.#run()
+  }
+
+  /** Somebody steps a turn by hand: nobody else does. */
+  #isByHand(): boolean {
+    for (const [handle, { manual }] of this.#wishes) if (manual && !handle.turn.isEnded) return true
+    return false
+  }
+
+  /** What somebody sends may be there already, from an earlier time. */
+  #recognise(): void {
+    for (const [handle, { keys = [] }] of this.#wishes) {
+      if (handle.isPosted) continue
+      for (const entry of this.driver.ledger.inbox)
+        if (entry.key !== undefined && keys.includes(entry.key)) this.#audience.recognise(handle, entry)
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    if (!this.driver.isPlaying) await this.driver.ledger.refresh()
+    await this.#load()
   }
 
   #listen(about: Omit<HandleOptions, 'turn'>): Handle {
@@ -204,17 +255,28 @@ export class Conversation {
     return handle
   }
 
+  /** Others wait for a conversation that is held here because something is not saved yet. */
+  #serve(): void {
+    this.driver.ledger
+      .flush()
+      .then(() => this.pump())
+      .catch(() => {})
+  }
+
   async #enter(wish: Wish, handle: Handle): Promise<void> {
-    await this.#load()
+    if (wish.continuing === undefined && wish.check === undefined) await this.#load()
+    else await this.#refresh()
     await wish.check?.(this.driver.ledger)
     const { signal, credentials, keys = [] } = wish
     if (signal?.aborted) throw cancelledEarly()
     const stop = () => void handle.turn.cancel('aborted').catch(() => {})
     signal?.addEventListener('abort', stop)
     void handle.turn.outcome.finally(() => signal?.removeEventListener('abort', stop))
-    if (credentials !== undefined) for (const key of keys) this.driver.entrust(key, credentials)
+    const secrets = credentials === undefined ? undefined : { principal: wish.principal, credentials }
+    if (secrets !== undefined) for (const key of keys) this.driver.vault.entrust(key, secrets)
     // What was asked for first is in the journal first.
     await this.driver.opening
+    this.#recognise()
     if (wish.continuing === undefined) await this.#post(wish, handle)
     else this.#continue(wish, handle)
     if (!wish.manual) this.pump()
@@ -235,13 +297,18 @@ export class Conversation {
     else if (!(await ledger.post(posts))) await this.#recall(handle, wish)
   }
 
-  #continue({ continuing, credentials }: Wish, handle: Handle): void {
+  #continue({ continuing, credentials, principal }: Wish, handle: Handle): void {
     const { open, outcome } = this.driver.ledger.session
     if (continuing === undefined) return
     if (open === undefined) this.#checkContinuation(outcome, credentials !== undefined)
-    if (credentials !== undefined) this.driver.entrust(undefined, credentials)
-    if (open === undefined) this.driver.offer({ continuing })
-    else handle.follow(open.turn, this.#audience.since)
+    const secrets = credentials === undefined ? undefined : { principal, credentials }
+    if (open !== undefined) {
+      if (secrets !== undefined) this.driver.vault.refresh(open.turn, secrets, open.principal)
+      handle.follow(open.turn, this.#audience.since)
+      return
+    }
+    if (secrets !== undefined) this.driver.vault.entrust(undefined, secrets)
+    this.driver.offer({ continuing })
   }
 
   #checkContinuation(outcome: OutcomeReason | undefined, isAuthorised: boolean): void {
@@ -264,8 +331,10 @@ export class Conversation {
   async #run(): Promise<void> {
     try {
       for (let idle = 0; ; ) {
+        if (!this.driver.isPlaying && this.#isByHand()) return
         const progress = await this.#step()
         if (progress === undefined || progress.state === 'paused') return
+        this.#recognise()
         if (progress.state === 'owned') {
           await this.#postElsewhere()
           await this.#follow()
@@ -312,6 +381,7 @@ export class Conversation {
     await this.#load()
     const { ledger } = this.driver
     const { open } = ledger.session
+    this.#recognise()
     for (const [handle, { posts, continuing }] of this.#wishes) {
       if (handle.isPosted) continue
       try {
@@ -377,12 +447,14 @@ export class Conversation {
     if (turn.isEnded) return { done: true, next: 'done' }
     const progress = await this.#step()
     const next = progress?.state === 'again' ? progress.next : 'done'
+    if (turn.isEnded && this.#isWaiting()) this.pump()
     return { done: turn.isEnded, next }
   }
 
-  #refuse({ turn }: Handle, error: unknown): void {
+  /** What is in the journal was not refused: it will be heard, only not by this listener. */
+  #refuse({ turn, isPosted }: Handle, error: unknown): void {
     const { code, message } = problemOf(error)
-    if (turn.number === 0) turn.push({ type: 'turn.refused', turn: 0, data: { code, message } })
+    if (!isPosted) turn.push({ type: 'turn.refused', turn: 0, data: { code, message } })
     turn.end('failed', { error: { code, message } })
   }
 }

@@ -24,6 +24,7 @@ import {
 } from '../turn/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
+import { Vault } from './vault.ts'
 
 export interface DriverOptions extends LedgerOptions {
   readonly definition: TurnDefinition
@@ -31,6 +32,8 @@ export interface DriverOptions extends LedgerOptions {
   readonly autoSave: boolean
   readonly heartbeatMs: number
   readonly emit: TurnScope['emit']
+  /** Something has come in for a conversation that is held and not driven. */
+  readonly onWanted?: () => void
   readonly extras?: TurnScope['extras']
   readonly abandoned?: TurnScope['abandoned']
   /** For turns whose credentials nobody in this process has brought (R19). */
@@ -56,6 +59,9 @@ export interface Work {
 /** What says that somebody else has the conversation now. */
 const LOSSES: readonly ErrorCode[] = ['fenced', 'owned', 'moved', 'erased']
 
+/** What an entry is refused for, whoever writes it. */
+const UNFIT: readonly ErrorCode[] = ['invalid-entry', 'too-large']
+
 /** How often to try again to say something when others say things too. */
 const MOST_ATTEMPTS = 10
 
@@ -63,15 +69,15 @@ export class Driver {
   readonly ledger: Ledger
   readonly #options: DriverOptions
   readonly #artifacts: ConversationArtifacts
-  /** Secrets by the inbox key that they came with, then by where that entry stands. */
-  readonly #secrets = new Map<string | number, Credentials>()
-  #turnSecrets: Credentials | undefined
+  readonly vault: Vault = new Vault()
   #play: AsyncGenerator<Batch, boolean> | undefined
   #opening: PromiseWithResolvers<void> | undefined
   #signals: { readonly cancel: AbortController; readonly stop: AbortController } | undefined
   #work: Work = {}
   #lost: HoldfastError | undefined
   #beating = false
+  #stepping: Promise<void> | undefined
+  #aftermath: Promise<void> | undefined
   /** Effects of the last batch have not been looked at: it cannot be left here. */
   #acting: Next = 'done'
   #pausing: 'pause' | 'release' | undefined
@@ -83,7 +89,10 @@ export class Driver {
     this.#options = options
     this.ledger = new Ledger({ ...options, onEntry: (entry, unsaved) => this.#heard(entry, unsaved) })
     this.#artifacts = journalArtifacts(options, {
-      clearedAt: async () => (await this.#loaded()).session.cleared ?? 0,
+      clearedAt: async () => {
+        if (!this.isPlaying) await this.ledger.refresh()
+        return this.ledger.session.cleared ?? 0
+      },
       record: (entry) => this.record([entry]),
     })
   }
@@ -124,12 +133,6 @@ export class Driver {
     return work
   }
 
-  /** Secrets for the turn that takes this inbox entry, or for the next one that is continued. They stay in memory. */
-  entrust(key: string | undefined, credentials: Credentials): void {
-    if (key === undefined) this.#turnSecrets = credentials
-    else this.#secrets.set(key, credentials)
-  }
-
   /** Stop after the effects that are under way: `pause` until somebody says so, `release` for anybody to go on. */
   stop(how: 'pause' | 'release' | undefined): void {
     this.#pausing = how
@@ -137,7 +140,28 @@ export class Driver {
     else this.#leave.abort()
   }
 
-  async step(): Promise<Progress> {
+  /** One at a time, whoever asks. */
+  step(): Promise<Progress> {
+    const before = this.#stepping
+    const step = before === undefined ? this.#step() : before.then(() => this.#step())
+    const settled = step.then(
+      () => {},
+      () => {},
+    )
+    this.#stepping = settled
+    void settled.finally(() => {
+      if (this.#stepping === settled) this.#stepping = undefined
+    })
+    return step
+  }
+
+  /** Effects of a turn that was lost are still under way here. Resolves when their results were handed in. */
+  get aftermath(): Promise<void> | undefined {
+    return this.#aftermath
+  }
+
+  async #step(): Promise<Progress> {
+    if (this.#aftermath !== undefined) return { state: 'owned' }
     if (this.#pausing !== undefined && this.#acting !== 'tools' && this.#acting !== 'on') return this.#letGo()
     try {
       if (this.#play === undefined) {
@@ -159,18 +183,19 @@ export class Driver {
    * Rejects with `owned` while another driver has the conversation.
    */
   async record(entries: readonly Omit<NewEntry, 'turn'>[]): Promise<void> {
-    const ledger = await this.#loaded()
-    const { open, turn } = ledger.session
-    const said = entries.map((entry): NewEntry => ({ turn: open === undefined ? 0 : turn, ...entry }))
-    if (ledger.isOwned) return ledger.append(said)
     const release = { type: 'release', turn: 0, data: { reason: 'said' } }
     for (let attempt = 1; ; attempt++) {
+      await this.opening
+      const ledger = await this.#loaded()
+      const { open } = ledger.session
+      const said = entries.map((entry): NewEntry => ({ turn: open?.turn ?? 0, ...entry }))
+      if (ledger.isOwned) return ledger.append(said)
       try {
         return await ledger.claim([], [...said, release])
       } catch (error) {
-        ledger.forget(true)
-        if (!HoldfastError.is(error, 'moved') || attempt >= MOST_ATTEMPTS) throw error
-        await ledger.load()
+        const isOurs = this.isPlaying && HoldfastError.is(error, 'owned')
+        if (!(isOurs || HoldfastError.is(error, 'moved')) || attempt >= MOST_ATTEMPTS) throw error
+        if (!this.isPlaying) ledger.forget(true)
       }
     }
   }
@@ -198,17 +223,32 @@ export class Driver {
   }
 
   async #advance(): Promise<Progress> {
-    const { value, done } = (await this.#play?.next()) ?? { value: true, done: true as const }
+    const { value, done } = await this.#nextDurable()
     if (done) {
       this.#close()
       return { state: 'again', next: 'on' }
     }
     const { next } = value
-    await this.#commit(value)
     this.#opened()
     this.#acting = next
     if (next === 'done') await this.#finish()
     return { state: 'again', next }
+  }
+
+  /** The next batch, durable. What the store cannot keep is for the loop to answer for: it says something else instead. */
+  async #nextDurable(): Promise<IteratorResult<Batch, boolean>> {
+    const over = { value: true, done: true as const }
+    let result = (await this.#play?.next()) ?? over
+    while (!result.done) {
+      try {
+        await this.#commit(result.value)
+        return result
+      } catch (refusal) {
+        if (!UNFIT.some((code) => HoldfastError.is(refusal, code)) || !this.ledger.isOwned) throw refusal
+        result = (await this.#play?.throw(refusal)) ?? over
+      }
+    }
+    return result
   }
 
   /** Whoever heard the end may ask for the next turn already, and must not find this one still playing. */
@@ -230,7 +270,7 @@ export class Driver {
       try {
         await ledger.append(entries)
       } catch (error) {
-        if (HoldfastError.is(error, 'fenced')) this.#handIn(entries)
+        if (!UNFIT.some((code) => HoldfastError.is(error, code))) this.#handIn(entries)
         throw error
       }
     }
@@ -244,8 +284,16 @@ export class Driver {
     this.#signals?.stop.abort()
     this.#close()
     this.ledger.forget(lost)
+    const rest = this.#settleRest(play, why)
+    // A tool that never ends must not keep this process from hearing what becomes of its turn.
+    if (HoldfastError.is(why, 'fenced')) this.#aftermath = rest
+    else await rest
+  }
+
+  async #settleRest(play: AsyncGenerator<Batch, boolean> | undefined, why: unknown): Promise<void> {
     await play?.throw(why).catch(() => {})
     await Promise.all(this.#handing)
+    this.#aftermath = undefined
   }
 
   /** Results that are in nobody's journal. They are for the one who has the turn now. */
@@ -359,13 +407,19 @@ export class Driver {
       stop: stop.signal,
       leave: this.#leave.signal,
       mayAct: () => this.#mayAct(),
-      credentials: async (principal) => {
-        this.#turnSecrets ??= await this.#options.credentials?.(principal)
-        return this.#turnSecrets
-      },
+      credentials: (principal) => this.#credentials(principal),
       artifacts: (callId, secrets) => this.#artifacts.by({ callId, secrets }),
       late: (callId, settled) => this.#late(callId, settled),
     }
+  }
+
+  async #credentials(principal: Principal): Promise<Credentials | undefined> {
+    const { turn } = this.ledger.session
+    const here = this.vault.of(turn, principal)
+    if (here !== undefined) return here
+    const found = await this.#options.credentials?.(principal)
+    if (found !== undefined) this.vault.keep(turn, { principal, credentials: found })
+    return found
   }
 
   /** No effect starts on a grant older than half the lease (R4). */
@@ -376,21 +430,9 @@ export class Driver {
 
   #heard(entry: Entry, unsaved?: true): void {
     const { session } = this.ledger
-    if (this.#secrets.size > 0) this.#followSecrets(entry)
-    if (entry.type === 'turn.end') this.#turnSecrets = undefined
-    else if (entry.type === 'cancel' && dataOf(entry, 'cancel').turn === session.open?.turn) this.#cancel()
+    this.vault.follow(entry, session.open?.principal)
+    if (entry.type === 'cancel' && dataOf(entry, 'cancel').turn === session.open?.turn) this.#cancel()
     this.#options.onEntry(entry, unsaved)
-  }
-
-  /** They belong to whichever turn takes the entry that they came with. */
-  #followSecrets({ seq, key, takes = [] }: Entry): void {
-    for (const [from, to] of [[key, seq], ...takes.map((taken) => [taken, undefined] as const)] as const) {
-      const secrets = from === undefined ? undefined : this.#secrets.get(from)
-      if (secrets === undefined || from === undefined) continue
-      this.#secrets.delete(from)
-      if (to === undefined) this.#turnSecrets = secrets
-      else this.#secrets.set(to, secrets)
-    }
   }
 
   #cancel(): void {
@@ -418,6 +460,7 @@ export class Driver {
       const { epoch } = this.ledger
       try {
         await this.ledger.renew()
+        if (!this.isPlaying && this.ledger.inbox.length > 0) this.#options.onWanted?.()
       } catch (error) {
         if (!HoldfastError.is(error, 'fenced') && !HoldfastError.is(error, 'erased')) continue
         // The turn that it was renewed for may have ended meanwhile, and another one begun.

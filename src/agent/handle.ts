@@ -37,6 +37,14 @@ export class Handle {
     return this.#positions.size > 0 || this.#number !== undefined
   }
 
+  /** What began it was in the inbox before: it may have been taken meanwhile. */
+  recognise(event: EntryEvent, since: readonly EntryEvent[]): void {
+    if (event.seq === undefined || this.#positions.has(event.seq)) return
+    this.#positions.add(event.seq)
+    this.turn.push(event)
+    for (const one of since) if (this.#number === undefined) this.#match(one, since)
+  }
+
   /** Called when it is known which turn it is about. */
   whenKnown(heard: (number: number) => void): void {
     this.#heard = heard

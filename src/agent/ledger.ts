@@ -48,7 +48,7 @@ export class Ledger {
   /** When the store was last asked something that it granted: the lease has run since then at the latest. */
   #grantedAt = 0
   #snapshotAt = 0
-  #appending: Promise<void> | undefined
+  #writing: Promise<void> | undefined
   #unsaved: { readonly entries: NewEntry[]; readonly held: Set<Entry>; readonly before: Session } | undefined
 
   constructor(options: LedgerOptions) {
@@ -130,6 +130,15 @@ export class Ledger {
     return known.length === inbox.length
   }
 
+  /** Reads again if somebody else has written since. Not while a turn is played from here. */
+  async refresh(): Promise<void> {
+    if (this.isLoaded && this.#unsaved === undefined) {
+      const head = await this.store.head(this.key)
+      if ((head?.seq ?? 0) !== this.#seen) this.forget(true)
+    }
+    if (!this.isLoaded) await this.load()
+  }
+
   /** What is known may be wrong, and is read again before it is used. `lost`: and somebody else owns the conversation. */
   forget(lost: boolean): void {
     this.#window = undefined
@@ -138,7 +147,27 @@ export class Ledger {
   }
 
   /** Becomes the owner, with what is to be posted and said first. Entries need the journal to stand where it is known to. */
-  async claim(posts: readonly NewInboxEntry[], entries: readonly NewEntry[]): Promise<void> {
+  claim(posts: readonly NewInboxEntry[], entries: readonly NewEntry[]): Promise<void> {
+    return this.#inOrder(() => this.#claimNow(posts, entries))
+  }
+
+  append(entries: readonly NewEntry[]): Promise<void> {
+    return this.#inOrder(() => this.#appendNow(entries))
+  }
+
+  /** One after the other: receipts have to be folded in the order of what they tell. */
+  #inOrder(work: () => Promise<void>): Promise<void> {
+    const before = this.#writing
+    const writing = before === undefined ? work() : before.then(work, work)
+    this.#writing = writing
+    const done = () => {
+      if (this.#writing === writing) this.#writing = undefined
+    }
+    writing.then(done, done)
+    return writing
+  }
+
+  async #claimNow(posts: readonly NewInboxEntry[], entries: readonly NewEntry[]): Promise<void> {
     const { driver, leaseMs } = this.#options
     const [before, sentAt] = [this.#seen, this.#options.clock.elapsed()]
     const receipt = await this.#append({ claim: { driver, leaseMs }, inbox: posts, entries })
@@ -157,15 +186,7 @@ export class Ledger {
     this.#owned = this.#session.epoch === epoch
   }
 
-  append(entries: readonly NewEntry[]): Promise<void> {
-    const before = this.#appending
-    this.#appending = this.#appendAfter(before, entries)
-    return this.#appending
-  }
-
-  /** One after the other: receipts have to be folded in the order of what they tell. */
-  async #appendAfter(before: Promise<void> | undefined, entries: readonly NewEntry[]): Promise<void> {
-    await before?.catch(() => {})
+  async #appendNow(entries: readonly NewEntry[]): Promise<void> {
     const unsaved = this.#unsaved?.entries ?? []
     const sentAt = this.#options.clock.elapsed()
     const receipt = await this.#append({ epoch: this.#epoch, entries: [...unsaved, ...entries] })

@@ -6,7 +6,10 @@ import type { EntryType } from './entry.ts'
 import type { JsonObject } from './json.ts'
 import { isOutcome } from './outcome.ts'
 
-/** What is wrong with the data of an entry of this type in its current format; undefined if nothing is. */
+/**
+ * What is wrong with the data of an entry of this type in its current format; undefined if nothing is. That it is an
+ * object at all is for the caller to know.
+ */
 export function shapeProblem(type: string, data: JsonObject): string | undefined {
   const wrong = (SHAPES[type as EntryType] ?? []).find(([field, , holds]) => !holds(data[field]))
   return wrong && `${wrong[0]} must be ${wrong[1]}`
@@ -16,13 +19,24 @@ type Field = readonly [field: string, what: string, holds: (value: unknown) => b
 
 const callId: Field = ['callId', 'a text', isText]
 const requestId: Field = ['requestId', 'a text', isText]
-const wakeAt: Field = [
-  'wakeAt',
-  'whole milliseconds since 1970',
-  (value) => value === undefined || isWhole(value),
+const wakeAt: Field = ['wakeAt', 'whole milliseconds since 1970', maybe(isWhole)]
+
+const principal: Field = ['principal', 'an object with the texts tenant and actor', maybe(isPrincipal)]
+const asked: readonly Field[] = [
+  ['limits', 'an object', maybe(isObject)],
+  ['metadata', 'an object', maybe(isObject)],
 ]
 
+/** Of what comes into the inbox, a field that is missing is left to whoever takes it: that one can say so to the sender. */
 const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
+  input: [
+    ['message', 'a text that is not blank, or a list of text and file parts', maybe(isUserContent)],
+    principal,
+    ...asked,
+  ],
+  answer: [['requestId', 'a text', maybe(isText)], principal],
+  cancel: [['turn', 'the number of a turn', maybe(isWhole)]],
+  'late-result': [['callId', 'a text', maybe(isText)]],
   release: [wakeAt, ['pause', 'true or absent', (value) => value === undefined || value === true]],
   'turn.start': [['principal', 'an object', isObject]],
   'model.end': [['content', 'a list of parts', (value) => Array.isArray(value) && value.every(isPart)]],
@@ -36,6 +50,32 @@ const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
     ['upTo', 'a position', isWhole],
     ['kept', 'a number of messages', isWhole],
   ],
+}
+
+/** What a user says: something to read, in a form that a prompt can be made of. */
+export function isUserContent(value: unknown): boolean {
+  if (typeof value === 'string') return value.trim() !== ''
+  return Array.isArray(value) && value.every(isUserPart) && value.some(saysSomething)
+}
+
+function isUserPart(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { type, text, data, mediaType } = value as Record<string, unknown>
+  return type === 'text' ? typeof text === 'string' : type === 'file' && isText(data) && isText(mediaType)
+}
+
+function saysSomething({ type, text }: { readonly type: string; readonly text?: string }): boolean {
+  return type === 'file' || text?.trim() !== ''
+}
+
+function isPrincipal(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { tenant, actor } = value as Record<string, unknown>
+  return isText(tenant) && isText(actor)
+}
+
+function maybe(holds: (value: unknown) => boolean): (value: unknown) => boolean {
+  return (value) => value === undefined || holds(value)
 }
 
 function isPart(value: unknown): boolean {
