@@ -88,7 +88,7 @@ export class Conversation {
 
   /** Begins what is wished for, in the order of asking. */
   begin(wish: Wish): Turn {
-    const handle = this.#listen({ keys: wish.keys ?? [], next: wish.continuing !== undefined })
+    const handle = this.#listen({ keys: wish.keys ?? [] })
     this.#wishes.set(handle, wish)
     this.#entering = this.#entering
       .then(() => this.#enter(wish, handle))
@@ -308,6 +308,7 @@ export class Conversation {
       return
     }
     if (secrets !== undefined) this.driver.vault.entrust(undefined, secrets)
+    handle.expect(this.driver.ledger.session.turn + 1)
     this.driver.offer({ continuing })
   }
 

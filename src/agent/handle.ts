@@ -8,23 +8,20 @@ export interface HandleOptions {
   readonly keys?: readonly string[]
   /** The turn that it is about, if that is known from the start. */
   readonly number?: number
-  /** It is the next turn, whichever that is. */
-  readonly next?: boolean
 }
 
 export class Handle {
   readonly turn: Turn
   readonly #keys: ReadonlySet<string>
   readonly #positions = new Set<number>()
-  readonly #next: boolean
+  #expected: number | undefined
   #number: number | undefined
   #heard: ((number: number) => void) | undefined
 
-  constructor({ turn, keys = [], number, next = false }: HandleOptions) {
+  constructor({ turn, keys = [], number }: HandleOptions) {
     this.turn = turn
     this.#keys = new Set(keys)
     this.#number = number
-    this.#next = next
   }
 
   /** The turn that it is about, once there is one. */
@@ -43,6 +40,11 @@ export class Handle {
     this.#positions.add(event.seq)
     this.turn.push(event)
     for (const one of since) if (this.#number === undefined) this.#match(one, since)
+  }
+
+  /** It begins with nothing that could be recognised: it is the turn of this number. */
+  expect(number: number): void {
+    this.#expected = number
   }
 
   /** Called when it is known which turn it is about. */
@@ -82,7 +84,7 @@ export class Handle {
 
   #match(event: EntryEvent, since: readonly EntryEvent[]): void {
     const isTaken = event.takes?.some((position) => this.#positions.has(position)) ?? false
-    if (!isTaken && !(this.#next && event.type === 'turn.start')) return
+    if (!isTaken && !(event.type === 'turn.start' && event.turn === this.#expected)) return
     if (event.type === 'take' && event.data.as === 'nothing') {
       this.turn.push(event)
       this.turn.end('failed', { error: { code: 'not-taken', message: event.data.reason ?? '' } })

@@ -84,6 +84,9 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.open.thinking = false
     draft.open.iteration = Math.max(0, draft.open.iteration - 1)
   },
+  release(draft, { data }) {
+    if (data.pause) draft.claims = 0
+  },
   'turn.start'(draft, entry) {
     const { principal, limits, metadata, credentials } = entry.data
     draft.turn = entry.turn

@@ -127,6 +127,7 @@ describe('a head', () => {
       ...moved,
       lease: undefined,
       status: 'paused',
+      claims: 0,
     })
     expect(next({ ...owned, status: 'idle' }, 'release', { reason: 'r', pause: true }).status).toBe('idle')
   })

@@ -79,6 +79,8 @@ const reducers: Record<string, (head: Draft, entry: Entry) => void> = {
   release(head, entry) {
     const { wakeAt, pause } = entry.data as EntryData['release']
     delete head.lease
+    // Somebody wanted it to stop: that was not the doing of the turn (R7).
+    if (pause) head.claims = 0
     if (wakeAt !== undefined) head.wakeAt = Math.ceil(wakeAt)
     if (pause && head.status === 'running') head.status = 'paused'
   },

@@ -62,6 +62,14 @@ function startFrom(play: Play, entry: Entry): void {
   settleRest(play, 'Not run: the person said something else instead.')
 }
 
+/** For a turn that cannot begin as it was asked to: it takes what it was asked, and nothing else. False if it was not. */
+export function startBare(play: Play): boolean {
+  const entry = play.inbox.find(({ type, key }) => type === 'input' && key !== undefined)
+  if (entry?.key === undefined) return false
+  start(play, {}, [entry.key])
+  return true
+}
+
 interface Asked {
   readonly principal?: Principal
   readonly limits?: JsonObject

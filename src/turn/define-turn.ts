@@ -1,8 +1,9 @@
 /** From what a person writes down to what a turn is played with. */
 import { readFile } from 'node:fs/promises'
 import { type ModelOptions, type ModelRef, modelName, resolveModel } from '../model/index.ts'
-import { HoldfastError } from '../protocol/index.ts'
-import type { Tool } from '../tool/index.ts'
+import { HoldfastError, quote } from '../protocol/index.ts'
+import { checkTools, type Tool } from '../tool/index.ts'
+import { nearestName } from '../tool/nearest-name.ts'
 import type { Limits, ModelSource, TurnDefinition, TurnInfo } from './definition.ts'
 
 /** A model, or a model with settings of its own on top of the shared ones. */
@@ -26,30 +27,128 @@ export interface TurnConfig {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
+/** Dates end somewhere, and positions in time are whole numbers. */
+const MOST_MS = 36_500 * DAY_MS
 
 export function defineTurn(config: TurnConfig & { readonly compactOver?: number }): TurnDefinition {
   const { model = [], settings = {}, tools = [], systemPrompt, limits = {}, compactOver } = config
+  const { requestTtlMs = 7 * DAY_MS, maxClaims = 5, graceMs = 5000 } = config
+  checkTurnConfig(config)
+  checkNumber('requestTtlMs', requestTtlMs, { least: 1, most: MOST_MS })
+  checkNumber('maxClaims', maxClaims, { least: 1 })
+  checkNumber('graceMs', graceMs, { least: 0, most: MOST_MS })
   const choices = Array.isArray(model) ? (model as readonly ModelChoice[]) : [model as ModelChoice]
   if (choices.length > 1) checkShared(settings)
-  for (const [limit, value] of Object.entries(limits)) atLeast(`limits.${limit}`, value, 0)
   return {
     models: choices.map((choice) => sourceOf(choice, settings)),
     tools: typeof tools === 'function' ? tools : () => tools,
     system: promptOf(systemPrompt),
-    limits,
-    requestTtlMs: config.requestTtlMs ?? 7 * DAY_MS,
-    maxClaims: config.maxClaims ?? 5,
-    graceMs: config.graceMs ?? 5000,
+    limits: checkLimits(limits),
+    requestTtlMs,
+    maxClaims,
+    graceMs,
     ...(compactOver === undefined ? {} : { compactOver }),
   }
 }
 
-export function atLeast(option: string, value: unknown, least: number): void {
-  if (typeof value === 'number' && value >= least) return
+const LIMITS: readonly string[] = [
+  'iterations',
+  'durationMs',
+  'tokens',
+  'costUsd',
+  'toolCalls',
+  'consecutiveFailures',
+] satisfies (keyof Limits)[]
+
+/** JSON knows no infinity. More than any turn can use is as good, and says that a limit of the config does not hold. */
+const NONE = Number.MAX_SAFE_INTEGER
+
+/** Limits as they can be stored. An infinite one is none, whatever else would hold. */
+export function checkLimits(limits: unknown): Limits {
+  if (typeof limits !== 'object' || limits === null || Array.isArray(limits))
+    throw invalidOption('limits', `must be an object such as { tokens: 50_000 }, not ${shown(limits)}`)
+  const checked: Record<string, number> = {}
+  for (const [limit, value] of Object.entries(limits) as [string, unknown][]) {
+    checkName('limits', limit, LIMITS)
+    if (value === undefined) continue
+    checkNumber(`limits.${limit}`, value, { least: 0 })
+    checked[limit] = Math.min(value as number, NONE)
+  }
+  return checked
+}
+
+/** Is this a limit that nothing reaches? */
+export function isUnlimited(limit: number): boolean {
+  return limit >= NONE
+}
+
+export function checkNumber(
+  option: string,
+  value: unknown,
+  { least, most = Number.POSITIVE_INFINITY }: { readonly least: number; readonly most?: number },
+): void {
+  if (typeof value === 'number' && value >= least && value <= most) return
+  const range = most === Number.POSITIVE_INFINITY ? `from ${least} on` : `from ${least} to ${most}`
+  throw invalidOption(option, `must be a number ${range}, not ${shown(value)}`)
+}
+
+/** A name that nobody knows is a name that somebody meant otherwise. */
+export function checkName(what: string, name: string, known: readonly string[]): void {
+  if (known.includes(name)) return
+  const meant = nearestName(name, known)
+  const advice = meant === undefined ? `Known are ${known.join(', ')}.` : `Did you mean ${meant}?`
   throw new HoldfastError('invalid-option', {
-    message: `${option} must be a number from ${least} on, not ${String(value)}.`,
-    details: { option },
+    message: `${what} has no ${quote(name)}. ${advice}`,
+    details: { option: name },
   })
+}
+
+export function invalidOption(option: string, why: string): HoldfastError {
+  return new HoldfastError('invalid-option', { message: `${option} ${why}.`, details: { option } })
+}
+
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return quote(value)
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+}
+
+function checkTurnConfig({ model, settings, tools, systemPrompt }: TurnConfig): void {
+  if (model !== undefined) checkModels(model)
+  if (settings !== undefined && !isObject(settings))
+    throw invalidOption('settings', `must be an object, not ${shown(settings)}`)
+  if (tools !== undefined && typeof tools !== 'function') {
+    if (!Array.isArray(tools))
+      throw invalidOption('tools', `must be a list of tools, or a function that gives one, not ${shown(tools)}`)
+    checkTools(tools as readonly Tool[])
+  }
+  if (systemPrompt !== undefined && typeof systemPrompt !== 'string' && typeof systemPrompt !== 'function')
+    throw invalidOption('systemPrompt', `must be a text or a function, not ${shown(systemPrompt)}`)
+}
+
+function checkModels(model: unknown): void {
+  const choices: readonly unknown[] = Array.isArray(model) ? model : [model]
+  if (choices.length === 0) throw invalidOption('model', 'must name at least one model')
+  for (const choice of choices) {
+    const own = isObject(choice) && !('doStream' in choice)
+    const ref = own ? (choice as { readonly model?: unknown }).model : choice
+    const settings = own ? ((choice as { readonly settings?: unknown }).settings ?? {}) : {}
+    if (!isModel(ref) || !isObject(settings))
+      throw invalidOption(
+        'model',
+        `must be a name such as 'openai/gpt-4.1-mini', a model of the AI SDK, { model, settings }, or a list of these, not ${shown(choice)}`,
+      )
+  }
+}
+
+function isModel(ref: unknown): boolean {
+  if (typeof ref === 'string') return ref.trim() !== ''
+  if (!isObject(ref)) return false
+  const { doStream, provider, modelId } = ref as Record<string, unknown>
+  return typeof doStream === 'function' && typeof provider === 'string' && typeof modelId === 'string'
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function sourceOf(choice: ModelChoice, shared: ModelOptions): ModelSource {

@@ -1,24 +1,31 @@
 /** One turn in play: what it is given, what it has said, and what it has looked up on the way. */
 import type { OpenTurn, Session } from '../journal/index.ts'
-import type { Entry, EntryData, EntryType, Message, UserContent } from '../protocol/index.ts'
-import { type Credentials, checkTools, type PreviousTool, type Tool } from '../tool/index.ts'
+import type { Entry, EntryData, EntryType, Json, Message, NewEntry, UserContent } from '../protocol/index.ts'
+import { type Credentials, checkTools, type PreviousTool, secretsOf, type Tool } from '../tool/index.ts'
+import { redact } from '../tool/redact.ts'
 import { DEFAULT_LIMITS, type Limits, type TurnInfo } from './definition.ts'
 import { Draft } from './draft.ts'
 import type { Batch, Next, TurnScope } from './scope.ts'
 
 type Signals = Pick<TurnScope, 'signal' | 'stop'>
 
+/** What was waited for did not come before the turn was cancelled, out of time, or with somebody else. */
+export class Interrupted extends Error {}
+
 export class Play {
   readonly scope: TurnScope
   readonly draft: Draft
   /** The model asked for more calls than the turn may make. */
   overCalls = false
+  /** What was said last and could not be stored. */
+  dropped: readonly NewEntry[] = []
   /** Ends the wait for the time limit, if there is one. */
   #over: AbortController | undefined
   #signals: Signals | undefined
   #limits: Limits | undefined
   #info: Promise<TurnInfo> | undefined
   #tools: Promise<readonly Tool[]> | undefined
+  #secrets: readonly string[] = []
 
   constructor(scope: TurnScope) {
     this.scope = scope
@@ -34,8 +41,10 @@ export class Play {
   }
 
   get limits(): Limits {
-    const asked = this.open.limits as Limits | undefined
-    this.#limits ??= { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...asked }
+    // JSON makes null of a limit that is infinite.
+    const asked = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
+    const { limits } = this.scope.definition
+    this.#limits ??= { ...DEFAULT_LIMITS, ...limits, ...(Object.fromEntries(asked) as Limits) }
     return this.#limits
   }
 
@@ -57,10 +66,45 @@ export class Play {
     return this.#signals.stop
   }
 
-  /** Makes what was said durable; what follows may rely on it. */
+  /** Makes what was said durable; what follows may rely on it. What cannot be stored was never said. */
   *commit(next: Next): Generator<Batch, void> {
-    yield this.draft.batch(next)
+    try {
+      yield this.draft.batch(next)
+    } catch (error) {
+      this.drop()
+      throw error
+    }
     this.draft.settle()
+  }
+
+  /** Back to what is durable. */
+  drop(): void {
+    this.dropped = this.draft.batch('on').entries
+    this.draft.settle()
+  }
+
+  /**
+   * What the host looks up may never come; the turn does not wait for it longer than it lasts itself. Rejects with
+   * `Interrupted` then. What has come already is taken in any case.
+   */
+  within<T>(work: Promise<T>): Promise<T> {
+    const { stop } = this
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const interrupt = (): void => reject(new Interrupted('The turn did not wait for it any longer.'))
+    work.then(resolve, reject)
+    if (stop.aborted) queueMicrotask(interrupt)
+    else stop.addEventListener('abort', interrupt, { once: true })
+    return promise.finally(() => stop.removeEventListener('abort', interrupt))
+  }
+
+  /** Without the secrets that the turn knows (R19): of whoever asked, and of the models. */
+  redacted<T extends Json>(value: T): T {
+    const settings = this.scope.definition.models.map(({ settings: { apiKey, headers = {} } }) => [
+      apiKey,
+      // `Bearer` and such are no part of a secret.
+      Object.values(headers).flatMap((header) => [header, ...String(header).split(/\s+/)]),
+    ])
+    return redact(value, [...this.#secrets, ...secretsOf({ settings })])
   }
 
   /** The key of the cancel that ends this turn, if one has come. */
@@ -71,16 +115,16 @@ export class Play {
 
   info(): Promise<TurnInfo> {
     this.#info ??= this.#lookUp()
-    return this.#info
+    return this.within(this.#info)
   }
 
-  async credentials(): Promise<Credentials | undefined> {
-    return this.scope.credentials(this.open.principal)
+  credentials(): Promise<Credentials | undefined> {
+    return this.within(this.#findCredentials())
   }
 
   tools(): Promise<readonly Tool[]> {
     this.#tools ??= this.#findTools()
-    return this.#tools
+    return this.within(this.#tools)
   }
 
   /** Calls of this turn that have come to an end, oldest first. */
@@ -106,6 +150,12 @@ export class Play {
     this.#over?.abort()
   }
 
+  async #findCredentials(): Promise<Credentials | undefined> {
+    const credentials = await this.scope.credentials(this.open.principal)
+    if (credentials !== undefined) this.#secrets = secretsOf(credentials)
+    return credentials
+  }
+
   async #findTools(): Promise<readonly Tool[]> {
     const tools = await this.scope.definition.tools(await this.info())
     checkTools(tools)
@@ -114,9 +164,11 @@ export class Play {
 
   async #lookUp(): Promise<TurnInfo> {
     const { turn, principal, metadata = {} } = this.open
-    const credentials = (await this.credentials()) ?? {}
+    const credentials = (await this.#findCredentials()) ?? {}
     const { contextId } = this.scope.key
-    return { contextId, turn, principal, credentials, metadata, task: await this.#task() }
+    // The session has the same objects, and no tool may change those.
+    const own = frozen(structuredClone({ principal, metadata }))
+    return { contextId, turn, ...own, credentials, task: await this.#task() }
   }
 
   /** What the turn was asked; for one that goes on without being asked, what was said last. */
@@ -158,4 +210,9 @@ export function textOf(content: UserContent): string {
 
 function isFromUser(message: Message): message is Extract<Message, { role: 'user' }> {
   return message.role === 'user'
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) frozen(inner)
+  return Object.freeze(value)
 }

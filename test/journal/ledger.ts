@@ -95,7 +95,7 @@ export function roundIsOpen(ledger: Ledger): boolean {
 export function observe(ledger: Ledger, entry: Entry): void {
   ledger.pending = ledger.pending.filter(({ seq }) => !entry.takes?.includes(seq))
   if (entry.key !== undefined) ledger.pending.push({ key: entry.key, type: entry.type, seq: entry.seq })
-  if (RESULTS.has(entry.type)) ledger.claims = 0
+  if (RESULTS.has(entry.type) || (entry.type === 'release' && entry.data['pause'])) ledger.claims = 0
   if (entry.v === 1) watchers[entry.type as EntryType]?.(ledger, entry as never)
 }
 

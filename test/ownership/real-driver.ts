@@ -27,6 +27,10 @@ export async function driveReal(
     for (let steps = 0; steps < MOST_STEPS; steps++) {
       const { state } = await driver.step()
       if (state !== 'idle' && state !== 'owned') continue
+      if (driver.aftermath !== undefined) {
+        await driver.aftermath
+        continue
+      }
       await Promise.allSettled(asked)
       return state
     }

@@ -1,0 +1,65 @@
+/**
+ * A turn that cannot be played to its end: whatever broke inside of the loop, it ends as failed and says why, so that it
+ * is neither open for ever (R14) nor taken up again and again (R7).
+ */
+import { type EntryData, HoldfastError, type JsonObject, NO_USAGE } from '../protocol/index.ts'
+import { startBare } from './beginning.ts'
+import { endTurn } from './ending.ts'
+import { Interrupted, type Play } from './play.ts'
+import type { Batch } from './scope.ts'
+
+/** Who owns the turn, what the store can do, and what a newer version wrote (R21): somebody else may go on with it. */
+const ELSEWHERE: ReadonlySet<string> = new Set([
+  ...['fenced', 'owned', 'moved', 'erased', 'ambiguous', 'not-pending', 'inbox-full'],
+  'entry-not-understood',
+])
+
+export function endsTurn(error: unknown): boolean {
+  if (error instanceof Interrupted) return false
+  return !HoldfastError.is(error) || !(ELSEWHERE.has(error.code) || error.code.startsWith('store-'))
+}
+
+/** From where the draft stands; if that cannot be stored either, from what is durable. Else the error is the driver's. */
+export async function* giveUp(play: Play, error: unknown): AsyncGenerator<Batch, void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      if (play.session.open === undefined && !startBare(play)) throw error
+      await endFailed(play, error)
+      yield* play.commit('done')
+      return
+    } catch (again) {
+      if (again === error || attempt > 1 || !endsTurn(again)) throw again
+      play.drop()
+    }
+  }
+}
+
+async function endFailed(play: Play, error: unknown): Promise<void> {
+  const said = play.redacted(dataOfError(error))
+  if (play.open.thinking)
+    play.draft.say('model.end', { content: [], finish: 'error', usage: NO_USAGE, error: said })
+  settleDropped(play)
+  await endTurn(play, 'failed', { error: said })
+}
+
+/** How a call ended is known, even if what came of it cannot be stored. */
+function settleDropped(play: Play): void {
+  for (const { type, data } of play.dropped) {
+    if (type !== 'tool.end') continue
+    const { callId, status } = data as EntryData['tool.end']
+    if (!play.open.calls.some((call) => call.callId === callId && call.state === 'started')) continue
+    play.draft.say('tool.end', { callId, status, output: 'It came to an end, and its result could not be stored.' })
+  }
+}
+
+function dataOfError(error: unknown): { readonly code: string; readonly message: string } & JsonObject {
+  const code = HoldfastError.is(error) ? error.code : 'unexpected'
+  try {
+    const message = error instanceof Error ? error.message : String(error)
+    return { code, message: message.slice(0, LONGEST).toWellFormed() }
+  } catch {
+    return { code, message: 'Something was thrown that cannot be read.' }
+  }
+}
+
+const LONGEST = 4000
