@@ -24,6 +24,7 @@ export type {
   WhileBusy,
 } from './agent/index.ts'
 export { Agent, agentTool, listStuck, settleCall, takeOver, viewsOf } from './agent/index.ts'
+export type { Clock, Ids, Timer } from './base/index.ts'
 export { processIdentity, systemIds } from './base/index.ts'
 export type { Session } from './journal/index.ts'
 export {
@@ -45,6 +46,7 @@ export type {
   Entry,
   EntryData,
   EntryEvent,
+  EntryType,
   ErrorCode,
   Json,
   JsonObject,
@@ -57,19 +59,38 @@ export type {
   RequestData,
   TurnEvent,
   Usage,
+  UserContent,
 } from './protocol/index.ts'
 export { childKey, contextKey, HoldfastError, LOCAL_OWNER } from './protocol/index.ts'
 export type { AppendRequest, Head, Receipt, Store } from './store/index.ts'
 export { persist } from './store/index.ts'
 export { memoryStore } from './store/memory/index.ts'
 export type {
+  Approval,
+  ApprovalCall,
+  ArtifactContent,
   Artifacts,
+  Ask,
+  AskRequest,
   Credentials,
+  DatasetOptions,
+  FileOptions,
+  PreviousTool,
   StandardSchema,
   Tool,
   ToolContext,
   ToolDefinition,
+  ToolResult,
+  Verdict,
 } from './tool/index.ts'
 export { ask, askUser, defineTool, jsonSchema, toolResult } from './tool/index.ts'
-export type { Limits, ModelChoice, RunTurnOptions, RunTurnResult, TurnInfo } from './turn/index.ts'
+export type {
+  BlobPort,
+  Limits,
+  ModelChoice,
+  RunTurnOptions,
+  RunTurnResult,
+  TurnConfig,
+  TurnInfo,
+} from './turn/index.ts'
 export { runTurn } from './turn/index.ts'

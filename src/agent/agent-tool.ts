@@ -17,9 +17,9 @@ import {
 } from '../tool/index.ts'
 import type { Limits } from '../turn/index.ts'
 import { Agent, type TurnOptions } from './agent.ts'
-import type { AgentConfig } from './config.ts'
+import { type AgentConfig, setUp } from './config.ts'
 import { NURSERY, type Nursery } from './nursery.ts'
-import type { Turn, TurnOutcome } from './turn.ts'
+import type { TurnOutcome, TurnView } from './turn.ts'
 
 /** What a sub-agent is made of: an agent without a conversation of its own. */
 export type SubAgentConfig = Omit<
@@ -53,6 +53,7 @@ const MESSAGE: JsonObject = {
 export function agentTool<S extends StandardSchema>(
   definition: AgentToolDefinition<S>,
 ): Tool<unknown, string> {
+  checkGiven(definition)
   const { agent, input, prompt = messageIn, name, description, ...rest } = definition
   const schema: StandardSchema = input ?? jsonSchema(MESSAGE)
   return defineTool({
@@ -65,6 +66,19 @@ export function agentTool<S extends StandardSchema>(
     run: (given: unknown, context: ToolContext): Promise<string> =>
       callAgent({ name, ...agent }, prompt(given), context),
   })
+}
+
+/** What would make every call fail is said where it was written. */
+function checkGiven(definition: unknown): void {
+  const { agent, prompt } = (definition ?? {}) as { readonly agent?: unknown; readonly prompt?: unknown }
+  if (typeof agent !== 'object' || agent === null) {
+    throw new HoldfastError('invalid-option', {
+      message: 'agentTool() takes { name, description, agent }, and `agent` is a config as for an Agent.',
+    })
+  }
+  if (prompt !== undefined && typeof prompt !== 'function')
+    throw new HoldfastError('invalid-option', { message: '`prompt` of an agentTool() must be a function.' })
+  setUp({ ...agent, contextId: 'sub-agent' })
 }
 
 async function callAgent(config: SubAgentConfig, message: string, context: ToolContext): Promise<string> {
@@ -102,7 +116,7 @@ async function attachOrStart(
   child: Agent,
   message: string,
   { context, limits }: { context: ToolContext; limits: Limits },
-): Promise<Turn> {
+): Promise<TurnView> {
   const { principal, credentials, signal, callId, metadata } = context
   const options: TurnOptions = { auth: { ...principal, credentials }, signal, limits, metadata }
   await child.start()

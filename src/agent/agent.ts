@@ -23,10 +23,10 @@ import { type Continuation, compaction, type Limits } from '../turn/index.ts'
 import { checkAnswers } from './answers.ts'
 import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
 import { Conversation, type Drive, type Wish } from './conversation.ts'
-import { jsonGiven, messageGiven } from './given.ts'
+import { jsonGiven, limitsGiven, messageGiven, whileBusyGiven } from './given.ts'
 import type { Ledger } from './ledger.ts'
 import { type MessageQuery, newest, readMessages } from './messages.ts'
-import { limitsLeft, NURSERY, type Nursery } from './nursery.ts'
+import { limitsLeft, NURSERY, type Nursery, refuseInside } from './nursery.ts'
 import { isBusy, isPaused, isShutDown, notLetIn } from './refusal.ts'
 import { type SessionView, sessionView } from './session-view.ts'
 import type { Turn, TurnError } from './turn.ts'
@@ -160,8 +160,10 @@ export class Agent {
   executeTurn(message: UserContent | null, options: TurnOptions = {}): Turn {
     try {
       const asked = this.#asked(options)
+      if (options.whileBusy !== 'steer') this.#refuseInside('executeTurn')
       if (message === null) return this.#begin(options, { continuing: asked })
-      const { key = this.#setup.ids.next('input'), whileBusy = this.#setup.whileBusy } = options
+      const { key = this.#setup.ids.next('input') } = options
+      const whileBusy = whileBusyGiven(options.whileBusy ?? this.#setup.whileBusy)
       const said = { message: messageGiven(message), asked, key, whileBusy }
       const repeats = options.key === undefined ? {} : { repeats: options.key }
       return this.#begin(options, { keys: [key], ...repeats, posts: (busy) => this.#input(said, busy) })
@@ -221,6 +223,7 @@ export class Agent {
 
   /** Stops at the next point between two effects, and stays there until `resume` or `start`. The turn stays open. */
   async pause(): Promise<void> {
+    this.#refuseInside('pause')
     this.#closing ??= 'paused'
     await this.#change(async () => {
       if (this.#status === 'paused' || this.#status === 'shutdown') return
@@ -236,6 +239,7 @@ export class Agent {
 
   /** Stops like `pause`, but for anybody to go on: this agent after `start`, or another process. */
   async shutdown(): Promise<void> {
+    this.#refuseInside('shutdown')
     this.#closing = 'shutdown'
     await this.#change(async () => {
       if (this.#status === 'shutdown') return
@@ -253,7 +257,7 @@ export class Agent {
 
   /** Forgets what was said and the artifacts. Waits for the turn that runs here. */
   async clear(): Promise<void> {
-    await this.#between(async () => {
+    await this.#between('clear', async () => {
       if ((await this.store.head(this.#setup.key)) !== undefined)
         await clearContext(this.store, this.#setup.key)
     })
@@ -262,7 +266,7 @@ export class Agent {
   /** Leaves about `keep` messages in the window: half of `maxMessages` unless said otherwise. */
   async compact({ keep = Math.ceil(this.#setup.maxMessages / 2) }: { keep?: number } = {}): Promise<boolean> {
     let done = false
-    await this.#between(async () => {
+    await this.#between('compact', async () => {
       const { driver } = this.#conversation
       const { ledger } = driver
       const data = compaction(await ledger.window(), ledger.session, { keep })
@@ -307,7 +311,13 @@ export class Agent {
     this.#metadata = undefined
   }
 
-  async #between(work: () => Promise<unknown>): Promise<void> {
+  /** The turn that runs waits for its tool: a tool that waits for the turn would wait for ever. */
+  #refuseInside(what: string): void {
+    refuseInside(this.store, this.#setup.key, what)
+  }
+
+  async #between(what: string, work: () => Promise<unknown>): Promise<void> {
+    this.#refuseInside(what)
     const conversation = this.#conversation
     await conversation.settled()
     await conversation.between(async () => {
@@ -341,7 +351,7 @@ export class Agent {
   #asked({ auth = {}, limits, metadata }: TurnOptions): Continuation {
     return {
       principal: this.#principal(auth),
-      ...(limits === undefined ? {} : { limits: jsonGiven('limits', limits) }),
+      ...(limits === undefined ? {} : { limits: limitsGiven(limits) }),
       ...(metadata === undefined ? {} : { metadata: jsonGiven('metadata', metadata) }),
       ...(auth.credentials === undefined ? {} : { credentials: true }),
     }
@@ -366,8 +376,8 @@ export class Agent {
       extras: () => ({ [NURSERY]: this.#nursery() }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
-      onOutcome: ({ error }) => {
-        this.#error = error
+      onOutcome: ({ turn, error }) => {
+        if (turn > 0) this.#error = error
       },
     })
   }

@@ -3,6 +3,7 @@ import { stillOpen } from '../journal/index.ts'
 import { HoldfastError, type Json, type RequestData } from '../protocol/index.ts'
 import { checkAnswer } from '../tool/index.ts'
 import { dataOf } from '../turn/index.ts'
+import { jsonGiven } from './given.ts'
 import type { Ledger } from './ledger.ts'
 
 /** What waits for an answer, oldest first. */
@@ -20,8 +21,12 @@ export async function checkAnswers(
 ): Promise<void> {
   const requests = await openRequests(ledger, now)
   const ids = requests.map(({ requestId }) => requestId)
-  if (Object.keys(answers).length === 0) throw wrong(ledger.key.contextId, 'no answer was given', ids)
-  for (const [requestId, value] of Object.entries(answers)) {
+  // What is posted is what JSON makes of it, so that is what is looked at.
+  const given = jsonGiven('answers', answers)
+  const lost = Object.keys(answers).find((requestId) => given[requestId] === undefined)
+  if (lost !== undefined) throw wrong(ledger.key.contextId, `${lost} has no answer that JSON can carry`, ids)
+  if (Object.keys(given).length === 0) throw wrong(ledger.key.contextId, 'no answer was given', ids)
+  for (const [requestId, value] of Object.entries(given) as [string, Json][]) {
     const request = requests.find((candidate) => candidate.requestId === requestId)
     if (request === undefined) throw wrong(ledger.key.contextId, `nothing waits for ${requestId}`, ids)
     const problem = await checkAnswer(request, value)

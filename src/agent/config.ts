@@ -19,6 +19,7 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Credentials } from '../tool/index.ts'
+import { checkMs, checkName, invalidOption, shown } from '../turn/define-turn.ts'
 import { atLeast, defineTurn, type TurnConfig, type TurnDefinition } from '../turn/index.ts'
 
 export interface AgentConfig extends TurnConfig {
@@ -78,12 +79,17 @@ export interface AgentSetup {
 }
 
 const MAX_HEARTBEAT_MS = 1000
+/** What stores allow. */
+const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 
 export function setUp(config: AgentConfig): AgentSetup {
+  checkConfig(config)
   const owner = checkOwner(config.owner ?? LOCAL_OWNER)
   const { name = 'agent', maxMessages = 100, leaseMs = 30_000, ids = systemIds } = config
   atLeast('maxMessages', maxMessages, 1)
-  atLeast('leaseMs', leaseMs, 1)
+  checkMs('leaseMs', leaseMs, 1)
+  if (!Number.isSafeInteger(leaseMs) || leaseMs > MAX_LEASE_MS)
+    throw invalidOption('leaseMs', `must be whole milliseconds, at most a day, not ${shown(leaseMs)}`)
   return {
     key: contextKey({ ...owner, contextId: config.contextId }),
     owner,
@@ -99,5 +105,56 @@ export function setUp(config: AgentConfig): AgentSetup {
     ...(config.parent === undefined ? {} : { parent: config.parent }),
     leaseMs,
     heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
+  }
+}
+
+const KINDS = {
+  'a text': (value: unknown) => typeof value === 'string' && value !== '',
+  'an object': (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'a function': (value: unknown) => typeof value === 'function',
+  'true or false': (value: unknown) => typeof value === 'boolean',
+  'queue, steer, interrupt or reject': isWhileBusy,
+}
+
+/** Every option, and what it must be; null for those that are looked at where they are used. */
+const OPTIONS: { readonly [Option in keyof Required<AgentConfig>]: keyof typeof KINDS | null } = {
+  contextId: null,
+  owner: 'an object',
+  name: 'a text',
+  store: 'an object',
+  autoSave: 'true or false',
+  autoCompact: 'true or false',
+  maxMessages: null,
+  whileBusy: 'queue, steer, interrupt or reject',
+  allow: 'a function',
+  credentials: 'a function',
+  metadata: 'an object',
+  parent: 'a text',
+  leaseMs: null,
+  clock: 'an object',
+  timer: 'an object',
+  ids: 'an object',
+  model: null,
+  settings: null,
+  tools: null,
+  systemPrompt: null,
+  limits: null,
+  requestTtlMs: null,
+  graceMs: null,
+  maxClaims: null,
+}
+
+export function isWhileBusy(value: unknown): value is WhileBusy {
+  return value === 'queue' || value === 'steer' || value === 'interrupt' || value === 'reject'
+}
+
+function checkConfig(config: unknown): void {
+  if (!KINDS['an object'](config))
+    throw invalidOption('The config of an agent', `must be an object, not ${shown(config)}`)
+  for (const [option, value] of Object.entries(config as object) as [keyof AgentConfig, unknown][]) {
+    checkName('The config of an agent', option, Object.keys(OPTIONS))
+    const kind = OPTIONS[option]
+    if (value !== undefined && kind !== null && !KINDS[kind](value))
+      throw invalidOption(option, `must be ${kind}, not ${shown(value)}`)
   }
 }

@@ -1,5 +1,7 @@
 /** What callers hand in, checked and copied: it is shared with the fold and must not change under it. */
-import { HoldfastError, type JsonObject, type UserContent } from '../protocol/index.ts'
+import { HoldfastError, type JsonObject, shapeProblem, type UserContent } from '../protocol/index.ts'
+import { checkLimits, invalidOption, shown } from '../turn/define-turn.ts'
+import { isWhileBusy, type WhileBusy } from './config.ts'
 
 export function jsonGiven(what: string, value: unknown): JsonObject {
   try {
@@ -11,18 +13,21 @@ export function jsonGiven(what: string, value: unknown): JsonObject {
   throw new HoldfastError('invalid-option', { message: `${what} must be an object that JSON can carry.` })
 }
 
-export function messageGiven(message: UserContent): UserContent {
-  if (typeof message === 'string' && message.trim() !== '') return message
-  if (Array.isArray(message) && message.length > 0 && message.every(isPart))
-    return JSON.parse(JSON.stringify(message)) as UserContent
-  throw new HoldfastError('invalid-option', {
-    message: `A message must be a text that is not empty, a list of text and file parts, or null to go on. Nothing was stored.`,
-  })
+/** Limits of one turn, as they are stored with it. */
+export function limitsGiven(limits: unknown): JsonObject {
+  return { ...checkLimits(limits) }
 }
 
-function isPart(part: unknown): boolean {
-  if (typeof part !== 'object' || part === null) return false
-  const { type, text, data, mediaType } = part as Record<string, unknown>
-  if (type === 'text') return typeof text === 'string'
-  return type === 'file' && typeof data === 'string' && typeof mediaType === 'string'
+export function whileBusyGiven(whileBusy: unknown): WhileBusy {
+  if (isWhileBusy(whileBusy)) return whileBusy
+  throw invalidOption('whileBusy', `must be queue, steer, interrupt or reject, not ${shown(whileBusy)}`)
+}
+
+export function messageGiven(message: UserContent): UserContent {
+  const copy: unknown = typeof message === 'object' ? jsonGiven('A message', { message })['message'] : message
+  if (copy !== undefined && shapeProblem('input', { message: copy as UserContent }) === undefined)
+    return copy as UserContent
+  throw new HoldfastError('invalid-option', {
+    message: `A message must be a text that is not blank, a list of text and file parts, or null to go on. Nothing was stored.`,
+  })
 }

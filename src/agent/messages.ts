@@ -10,6 +10,7 @@ import {
   type UserMessage,
 } from '../protocol/index.ts'
 import { persist, type Store } from '../store/index.ts'
+import { messageGiven } from './given.ts'
 
 export interface MessageQuery {
   readonly maxMessages?: number
@@ -37,10 +38,13 @@ export async function appendMessages(
   key: ContextKey,
   messages: readonly Message[],
 ): Promise<void> {
+  const exchanges = exchangesOf(messages)
+  // All or nothing: each exchange is an append of its own.
+  for (const { user } of exchanges) if (user !== undefined) messageGiven(user.content)
   const head = await store.head(key)
   let turn = head?.turn ?? 0
   let since = head?.seq ?? 0
-  for (const { user, replies } of exchangesOf(messages)) {
+  for (const { user, replies } of exchanges) {
     turn += 1
     const input = systemIds.next('input')
     const principal = { tenant: key.tenant, actor: key.actor }

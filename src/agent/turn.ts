@@ -6,6 +6,7 @@ import {
   addUsage,
   type DeltaEvent,
   type EntryData,
+  HoldfastError,
   isDelta,
   isInboxType,
   type JsonObject,
@@ -46,54 +47,48 @@ export interface Subscription {
   readonly closed: boolean
 }
 
-export class Turn implements AsyncIterable<TurnEvent> {
+/** What everybody may do with a turn. */
+export class TurnView implements AsyncIterable<TurnEvent> {
   /** Never rejects. */
   readonly outcome: Promise<TurnOutcome>
-  readonly #settle: (outcome: TurnOutcome) => void
-  readonly #entries: TurnEvent[] = []
-  readonly #readers = new Set<Reader>()
-  readonly #control: TurnControl
-  readonly #summary = new Summary()
-  /** Deltas since the last entry, for those who come later. */
-  #soFar: DeltaEvent[] = []
-  #ended = false
+  readonly #tape: Tape
 
-  constructor(control: TurnControl) {
-    const { promise, resolve } = Promise.withResolvers<TurnOutcome>()
-    this.outcome = promise
-    this.#settle = resolve
-    this.#control = control
+  /** @param tape where whoever drives or follows the turn writes */
+  constructor(tape: Tape) {
+    this.#tape = tape
+    this.outcome = tape.outcome
   }
 
   /** The number of the turn; 0 until it begins. */
   get number(): number {
-    return this.#summary.turn
+    return this.#tape.number
   }
 
   get isEnded(): boolean {
-    return this.#ended
+    return this.#tape.isEnded
   }
 
   /** Ends the turn as `cancelled`, whichever process drives it. Resolves when that was asked for. */
   cancel(reason?: string): Promise<void> {
-    return this.#control.cancel(reason)
+    return this.#tape.control.cancel(reason)
   }
 
   /** For a turn that was started with `manual`: does one thing, and says what comes next. */
   step(): Promise<TurnStep> {
-    return this.#control.step()
+    return this.#tape.control.step()
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<TurnEvent> {
-    const reader = new Reader(this.#entries, () => this.#readers.delete(reader), this.#soFar)
-    if (this.#ended) reader.end()
-    else this.#readers.add(reader)
-    return reader
+    return this.#tape.read()
   }
 
-  /** Tells each event as it comes; those that have passed come first. A turn that fails completes: see its outcome. */
+  /**
+   * Tells each event as it comes; those that have passed come first. A turn that fails completes: see its outcome.
+   * `error` hears what `next` and `complete` throw, and what it throws itself is dropped. Without it, what they throw is
+   * thrown again where nobody can catch it, as RxJS does: a mistake of the observer must not vanish.
+   */
   subscribe(observer: Observer | ((event: TurnEvent) => void)): Subscription {
-    const listener: Observer = typeof observer === 'function' ? { next: observer } : observer
+    const listener = listenerOf(observer)
     const events = this[Symbol.asyncIterator]()
     let closed = false
     const pump = async () => {
@@ -104,7 +99,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
         }
         if (!closed) listener.complete?.()
       } catch (error) {
-        listener.error?.(error)
+        report(listener, error)
       } finally {
         closed = true
       }
@@ -120,8 +115,83 @@ export class Turn implements AsyncIterable<TurnEvent> {
       },
     }
   }
+}
 
-  /** For whoever drives or follows it. @internal */
+/** The turn as whoever drives or follows it has it in hand; others get to see a `TurnView`. */
+export class Turn extends TurnView {
+  readonly #tape: Tape
+
+  constructor(control: TurnControl) {
+    const tape = new Tape(control)
+    super(tape)
+    this.#tape = tape
+  }
+
+  push(event: TurnEvent): void {
+    this.#tape.push(event)
+  }
+
+  end(reason: OutcomeReason, more: Partial<TurnOutcome> = {}): void {
+    this.#tape.end(reason, more)
+  }
+}
+
+function listenerOf(observer: unknown): Observer {
+  if (typeof observer === 'function') return { next: observer as (event: TurnEvent) => void }
+  if (typeof observer === 'object' && observer !== null) return observer
+  throw new HoldfastError('invalid-option', {
+    message: 'subscribe() takes a function, or an object with next, error and complete.',
+  })
+}
+
+function report(listener: Observer, error: unknown): void {
+  if (listener.error === undefined) {
+    setTimeout(() => {
+      throw error
+    })
+    return
+  }
+  try {
+    listener.error(error)
+  } catch {
+    // It was told, and there is nobody else to tell.
+  }
+}
+
+/** What has happened in a turn, and those who read it. */
+class Tape {
+  readonly outcome: Promise<TurnOutcome>
+  readonly control: TurnControl
+  readonly #settle: (outcome: TurnOutcome) => void
+  readonly #entries: TurnEvent[] = []
+  readonly #readers = new Set<Reader>()
+  readonly #summary = new Summary()
+  /** Deltas since the last entry, for those who come later. */
+  #soFar: DeltaEvent[] = []
+  #ended = false
+
+  constructor(control: TurnControl) {
+    const { promise, resolve } = Promise.withResolvers<TurnOutcome>()
+    this.outcome = promise
+    this.#settle = resolve
+    this.control = control
+  }
+
+  get number(): number {
+    return this.#summary.turn
+  }
+
+  get isEnded(): boolean {
+    return this.#ended
+  }
+
+  read(): Reader {
+    const reader = new Reader(this.#entries, () => this.#readers.delete(reader), this.#soFar)
+    if (this.#ended) reader.end()
+    else this.#readers.add(reader)
+    return reader
+  }
+
   push(event: TurnEvent): void {
     if (this.#ended) return
     if (isDelta(event) && event.type !== 'turn.refused') {
@@ -136,14 +206,13 @@ export class Turn implements AsyncIterable<TurnEvent> {
     for (const reader of this.#readers) reader.wake()
   }
 
-  /** @internal */
-  end(reason: OutcomeReason, more: Partial<TurnOutcome> = {}): void {
+  end(reason: OutcomeReason, more: Partial<TurnOutcome>): void {
     if (this.#ended) return
     this.#ended = true
     for (const reader of this.#readers) reader.end()
     this.#readers.clear()
     const outcome = { ...this.#summary.outcome(reason), ...more }
-    this.#control.ended?.(outcome)
+    this.control.ended?.(outcome)
     this.#settle(outcome)
   }
 }
@@ -151,8 +220,8 @@ export class Turn implements AsyncIterable<TurnEvent> {
 /** Where RxJS and others look for it: `from(turn)` subscribes. */
 const OBSERVABLE = (Symbol as { readonly observable?: symbol }).observable ?? '@@observable'
 
-Object.defineProperty(Turn.prototype, OBSERVABLE, {
-  value(this: Turn) {
+Object.defineProperty(TurnView.prototype, OBSERVABLE, {
+  value(this: TurnView) {
     return this
   },
 })

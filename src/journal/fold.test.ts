@@ -198,6 +198,37 @@ describe('ownership', () => {
   })
 })
 
+describe('a model call that failed', () => {
+  const failed = (next: string, more: object = {}): Part => [
+    'model.end',
+    { content: [], finish: 'error', model: 'a/b', error: { kind: 'overloaded', next, ...more } },
+  ]
+
+  it('is no iteration if it is repeated, and says what is next, until one goes well', () => {
+    const once = [thinking, failed('retry', { waitMs: 2000 })]
+    expect(openAfter(...once)).toMatchObject({
+      iteration: 0,
+      retry: { model: 'a/b', attempt: 2, until: 7000 },
+    })
+    expect(openAfter(...once, thinking, claim)).toMatchObject({ iteration: 0, retry: { attempt: 2 } })
+    expect(openAfter(...once, ...once)?.retry).toEqual({ model: 'a/b', attempt: 3, until: 9000 })
+    expect(openAfter(...once, thinking, asking)).not.toHaveProperty('retry')
+    expect(openAfter(...once, thinking, asking)).toMatchObject({ iteration: 1 })
+  })
+
+  it('hands over to the next model, with attempts of its own', () => {
+    const over = [thinking, failed('fallback')]
+    expect(openAfter(...over)?.retry).toEqual({ model: 'a/b', attempt: 0, until: 5000, skipped: 1 })
+    expect(openAfter(...over, thinking, failed('retry'))?.retry).toMatchObject({ attempt: 2, skipped: 1 })
+    expect(openAfter(...over, ...over)?.retry).toMatchObject({ attempt: 0, skipped: 2 })
+  })
+
+  it('for good is an iteration with nothing after it', () => {
+    expect(openAfter(thinking, failed('fail'))).toMatchObject({ iteration: 1 })
+    expect(openAfter(thinking, failed('fail'))).not.toHaveProperty('retry')
+  })
+})
+
 describe('a turn', () => {
   it('opens with who asks, limits and metadata', () => {
     expect(foldOf(input, claim, start)).toEqual({

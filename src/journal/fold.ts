@@ -121,11 +121,12 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.open.thinking = true
     delete draft.open.phase
   },
-  'model.end'(draft, { data }) {
+  'model.end'(draft, { at, data }) {
     if (data.usage !== undefined) draft.totals.usage = addUsage(draft.totals.usage, data.usage)
     if (draft.open === undefined) return
     draft.open.thinking = false
     if (data.usage !== undefined) draft.open.usage = addUsage(draft.open.usage, data.usage)
+    planRetry(draft.open, at, data)
     const asked = data.content.filter((part) => part.type === 'tool-call')
     draft.open.calls = asked.map(({ callId, tool, args, malformed }) => ({
       callId,
@@ -229,6 +230,23 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.open.thinking = false
     delete draft.open.phase
   },
+}
+
+/** An attempt that failed and is followed by another one is no iteration, and its successor stands in the session. */
+function planRetry(open: OpenDraft, at: number, { model, error }: EntryOf<'model.end'>['data']): void {
+  const { retry: before } = open
+  delete open.retry
+  const { next, waitMs } = error ?? {}
+  if (next !== 'retry' && next !== 'fallback') return
+  open.iteration = Math.max(0, open.iteration - 1)
+  const skipped = (before?.skipped ?? 0) + (next === 'fallback' ? 1 : 0)
+  const isSame = before?.model === model && before?.attempt !== 0
+  open.retry = {
+    ...(model === undefined ? {} : { model }),
+    attempt: next === 'fallback' ? 0 : (isSame ? (before?.attempt ?? 1) : 1) + 1,
+    until: at + (typeof waitMs === 'number' ? waitMs : 0),
+    ...(skipped === 0 ? {} : { skipped }),
+  }
 }
 
 /** A call that is known to have ended says something about others with the same arguments, too. */

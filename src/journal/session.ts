@@ -14,7 +14,7 @@ import type {
 import { NO_USAGE } from '../protocol/index.ts'
 
 /** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
-export const SESSION_FORMAT = 1
+export const SESSION_FORMAT = 2
 
 export type Session = {
   readonly seq: number
@@ -70,6 +70,19 @@ export type OpenTurn = {
   readonly toolCalls: number
   /** Calls in a row that did not end well. */
   readonly failures: number
+  /** The last model call failed, and this is tried next. */
+  readonly retry?: Retry
+}
+
+export type Retry = {
+  /** Which model failed. */
+  readonly model?: string
+  /** Which attempt of it is next; 0: it is given up, and the model after it is asked. */
+  readonly attempt: number
+  /** Not before. */
+  readonly until: number
+  /** How many models were given up before. */
+  readonly skipped?: number
 }
 
 export type Call = {

@@ -50,7 +50,7 @@ export class Assembly {
         this.#block('reasoning', part)
         break
       case 'tool-input-start':
-        if (!part.providerExecuted) this.#inputs.push({ id: part.id ?? '', tool: part.toolName ?? '' })
+        if (!part.providerExecuted) this.#inputs.push({ id: part.id ?? '', tool: nameOf(part.toolName) })
         break
       case 'tool-input-delta':
         this.#inputDelta(part)
@@ -132,28 +132,54 @@ function closed({ type, text, provider }: Block): AssistantPart {
 
 type Arguments = Pick<ToolCallPart, 'args' | 'malformed'>
 
-function named(
-  tool: string | undefined,
-  parsed: Arguments,
-): Pick<ToolCallPart, 'tool' | 'args' | 'malformed'> {
-  if (tool) return { tool, ...parsed }
-  return { tool: 'unnamed', args: parsed.args, malformed: 'the call does not say which tool' }
+const LONGEST_NAME = 128
+/** Nobody needs more, and whoever walks through them later must come to an end. */
+const DEEPEST = 100
+
+function named(tool: unknown, parsed: Arguments): Pick<ToolCallPart, 'tool' | 'args' | 'malformed'> {
+  const name = nameOf(tool)
+  if (name === tool) return { tool, ...parsed }
+  const malformed =
+    name === UNNAMED
+      ? 'the call does not say which tool'
+      : `the name of the tool is no text of at most ${LONGEST_NAME} characters`
+  return { tool: name, args: parsed.args, malformed }
+}
+
+const UNNAMED = 'unnamed'
+
+function nameOf(tool: unknown): string {
+  return (typeof tool === 'string' && tool.slice(0, LONGEST_NAME).toWellFormed()) || UNNAMED
 }
 
 /** A call without arguments is a call with none. */
 function argumentsOf(raw: unknown): Arguments {
   if (raw === undefined || raw === '') return { args: {} }
   if (typeof raw !== 'string') {
-    return isObject(raw) ? { args: raw } : { args: '', malformed: 'the arguments are not JSON text' }
+    if (!isObject(raw)) return { args: '', malformed: 'the arguments are not JSON text' }
+    return isTooDeep(raw) ? { args: '', malformed: TOO_DEEP } : { args: raw }
   }
   try {
     const args = JSON.parse(raw) as Json
+    if (isTooDeep(args)) return { args: raw, malformed: TOO_DEEP }
     if (isObject(args)) return { args }
     return { args: raw, malformed: `the arguments are ${kindOf(args)}, not a JSON object` }
   } catch (error) {
     if (raw.trim() === '') return { args: {} }
     return { args: raw, malformed: `the arguments are not JSON: ${(error as Error).message}` }
   }
+}
+
+const TOO_DEEP = `the arguments are nested more than ${DEEPEST} levels deep`
+
+/** Level by level: to go down into them is what must not be done. */
+function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; depth <= DEEPEST; depth++) {
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []))
+    if (level.length === 0) return false
+  }
+  return true
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -24,6 +24,8 @@ describe('the prompt', () => {
   it('has no empty texts, and no messages of which nothing remains', () => {
     const messages: Message[] = [
       { role: 'user', content: '' },
+      { role: 'user', content: ' \n' },
+      { role: 'assistant', content: [{ type: 'text', text: '\t ' }], model: 'acme/m1' },
       { role: 'user', content: [{ type: 'text', text: '' }] },
       { role: 'assistant', content: [{ type: 'text', text: '' }], model: 'acme/m1' },
       { role: 'assistant', content: [{ type: 'reasoning', text: '' }], model: 'acme/m1' },

@@ -23,12 +23,12 @@ export interface PromptInput {
 }
 
 /**
- * The prompt, system text first. Left out: empty texts, which providers refuse, what other models thought, and
- * messages of which nothing remains.
+ * The prompt, system text first. Left out: texts that are empty or all blanks, which providers refuse, what other
+ * models thought, and messages of which nothing remains.
  */
 export function toPrompt({ model, system, messages }: PromptInput): PromptMessage[] {
   const prompt: PromptMessage[] = []
-  if (system) prompt.push({ role: 'system', content: system })
+  if (system?.trim()) prompt.push({ role: 'system', content: system })
   const name = modelName(model)
   for (const message of messages) {
     const content = contentOf(message, model, name)
@@ -44,11 +44,11 @@ function contentOf(message: Message, model: LanguageModel, name: string): Prompt
 }
 
 function userContent(content: UserContent, model: LanguageModel): PromptPart[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  if (typeof content === 'string') return content.trim() === '' ? [] : [{ type: 'text', text: content }]
   const parts: PromptPart[] = []
   for (const part of content) {
     if (part.type === 'file') parts.push(file(part, model))
-    else if (part.text !== '') parts.push({ type: 'text', text: part.text })
+    else if (part.text.trim() !== '') parts.push({ type: 'text', text: part.text })
   }
   return parts
 }
@@ -59,7 +59,7 @@ function assistantContent(message: AssistantMessage, own: boolean): PromptPart[]
     const provider = own ? part.provider : undefined
     if (part.type === 'tool-call') parts.push(withOptions(toolCall(part), provider))
     else if (part.type === 'text') {
-      if (part.text !== '') parts.push(withOptions({ type: 'text', text: part.text }, provider))
+      if (part.text.trim() !== '') parts.push(withOptions({ type: 'text', text: part.text }, provider))
     } else if (own && (part.text !== '' || provider)) {
       parts.push(withOptions({ type: 'reasoning', text: part.text }, provider))
     }

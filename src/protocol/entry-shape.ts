@@ -53,7 +53,7 @@ const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
 }
 
 /** What a user says: something to read, in a form that a prompt can be made of. */
-export function isUserContent(value: unknown): boolean {
+function isUserContent(value: unknown): boolean {
   if (typeof value === 'string') return value.trim() !== ''
   return Array.isArray(value) && value.every(isUserPart) && value.some(saysSomething)
 }

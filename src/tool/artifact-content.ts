@@ -18,6 +18,19 @@ export function checkArtifactId(id: string): void {
   })
 }
 
+/** Refuses what would have to change to lose a secret (R19): an id, or bytes that only their reader understands. */
+export function checkKeeps(what: string | Uint8Array, secrets: readonly string[]): void {
+  const bytes =
+    typeof what === 'string' ? Buffer.from(what) : Buffer.from(what.buffer, what.byteOffset, what.length)
+  if (!secrets.some((secret) => secret !== '' && bytes.includes(secret))) return
+  throw new HoldfastError('invalid-option', {
+    message:
+      typeof what === 'string'
+        ? 'The id of an artifact contains one of the credentials of this turn. Use another id. Nothing was written.'
+        : 'The bytes contain one of the credentials of this turn. Take it out first. Nothing was written.',
+  })
+}
+
 export function jsonOf(value: unknown, what: string): Json {
   const json = toJson(value)
   if (!(json instanceof JsonProblem)) return json

@@ -278,6 +278,31 @@ describe('a call that makes artifacts', () => {
       ['call_7', undefined],
     ])
   })
+
+  it('has no secrets in names, media types and schemas', async () => {
+    const { all, port } = open()
+    const mine = all.by({ secrets: ['hunter22'] })
+    await mine.createFile('file', { name: 'of hunter22', mediaType: 'text/hunter22' })
+    await mine.createDataset('rows', { schema: { title: 'hunter22' } })
+    expect(port.entries.map(({ data }) => [data['name'], data['mediaType'], data['schema']])).toEqual([
+      ['of [redacted]', 'text/[redacted]', undefined],
+      [undefined, undefined, { title: '[redacted]' }],
+    ])
+  })
+
+  it('is refused ids and bytes that contain a secret, and is not told which', async () => {
+    const { all, port } = open()
+    const mine = all.by({ secrets: ['hunter22'] })
+    const bytes = Buffer.from('\u0000 hunter22 \u0000')
+    for (const refused of [
+      mine.writeFile('a-hunter22', 'x'),
+      mine.writeFile('file', bytes),
+      mine.writeFile('file', new Uint8Array(bytes).subarray(1)),
+    ])
+      await expect(refused).rejects.toThrow(/^The (id|bytes)(?!.*hunter22)/)
+    await mine.writeFile('file', Buffer.from('hunter'))
+    expect(port.entries).toHaveLength(1)
+  })
 })
 
 describe('the index of artifacts', () => {

@@ -11,7 +11,15 @@ import {
   type JsonObject,
   quote,
 } from '../protocol/index.ts'
-import { bytesOf, checkArtifactId, checkFits, type Joined, joined, jsonOf } from './artifact-content.ts'
+import {
+  bytesOf,
+  checkArtifactId,
+  checkFits,
+  checkKeeps,
+  type Joined,
+  joined,
+  jsonOf,
+} from './artifact-content.ts'
 import { type KeyedQueue, keyedQueue } from './keyed-queue.ts'
 import { redact } from './redact.ts'
 
@@ -113,8 +121,9 @@ function artifactsOf(desk: Desk): Artifacts {
   }
 }
 
-async function inOrder<T>({ queue }: Desk, id: string, work: () => Promise<T>): Promise<T> {
+async function inOrder<T>({ queue, secrets = [] }: Desk, id: string, work: () => Promise<T>): Promise<T> {
   checkArtifactId(id)
+  checkKeeps(id, secrets)
   return queue.run(id, work)
 }
 
@@ -132,14 +141,17 @@ async function written(desk: Desk, id: string, { kind, content, options }: Made)
   const before = await desk.port.find(id)
   if (before !== undefined && !before.deleted && before.kind !== kind) throw wrongKind(before, kind)
   const { name, mediaType, schema } = options
+  const told = {
+    ...(name === undefined ? {} : { name }),
+    ...(mediaType === undefined ? {} : { mediaType }),
+    ...(schema === undefined ? {} : { schema: jsonOf(schema, 'The schema') as JsonObject }),
+  }
   const base = {
     artifactId: id,
     kind,
     op: 'write' as const,
     version: (before?.version ?? 0) + 1,
-    ...(name === undefined ? {} : { name }),
-    ...(mediaType === undefined ? {} : { mediaType }),
-    ...(schema === undefined ? {} : { schema: jsonOf(schema, 'The schema') as JsonObject }),
+    ...redact(told, desk.secrets ?? []),
   }
   if (schema !== undefined) await checkFits(id, schema, kind === 'data' ? contentRows(content) : [])
   const chunk = content === undefined ? NOTHING : await stored(desk, content)
@@ -261,6 +273,7 @@ const NOTHING: Stored = { bytes: 0 }
 
 async function stored({ port, secrets = [] }: Desk, content: Content): Promise<Stored> {
   if (content instanceof Uint8Array) {
+    checkKeeps(content, secrets)
     return content.length === 0
       ? { bytes: 0, content: '' }
       : { bytes: content.length, blob: await port.putBlob(content) }

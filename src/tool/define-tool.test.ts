@@ -59,11 +59,25 @@ describe('a tool', () => {
     [{ run: 7 as unknown as () => number }, '`run` is no function.'],
     [{ replay: 'always' as 'safe' }, "`replay` is \"always\"; it must be 'never' or 'safe'."],
     [{ approve: true as unknown as 'always' }, "`approve` must be 'always', 'never' or a function."],
+    [{ verify: true as never }, '`verify` is no function.'],
+    [{ display: 'text' as never }, '`display` is no function.'],
+    [{ parameters: 'none' as never }, '`parameters` is no JSON Schema.'],
     [{ timeoutMs: 0 }, '`timeoutMs` must be a number above 0.'],
     [{ maxResultBytes: Number.NaN }, '`maxResultBytes` must be a number above 0.'],
   ])('is refused with %o', (wrong, message) => {
     expect(() => defineTool({ ...base, ...wrong })).toThrow(`Tool "add" cannot be used: ${message}`)
   })
+})
+
+it.each([null, undefined, 'add'])('%j is no definition of a tool', (definition) => {
+  expect(() => defineTool(definition as never)).toThrow(
+    expect.objectContaining({
+      code: 'invalid-option',
+      message: expect.stringContaining(
+        'A tool is defined by an object with name, description, input and run',
+      ),
+    }),
+  )
 })
 
 describe('the parameters of a tool', () => {

@@ -35,8 +35,13 @@ const NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/
 /** As it may come from a program without types. */
 type Unchecked = { readonly [Field in keyof ToolDefinition<StandardSchema, unknown>]?: unknown }
 
-function checkDefinition(definition: Unchecked): void {
-  const { name, description, input, output, replay, approve, run } = definition
+function checkDefinition(definition: Unchecked | null | undefined): asserts definition is Unchecked {
+  if (typeof definition !== 'object' || definition === null) {
+    throw new HoldfastError('invalid-option', {
+      message: `A tool is defined by an object with name, description, input and run, not by ${quote(definition)}.`,
+    })
+  }
+  const { name, description, input, output, replay, approve, run, parameters } = definition
   const refuse = (why: string): HoldfastError => invalid(name, why)
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw refuse('its name must be a letter, then letters, digits, _ and -, at most 64 in all')
@@ -54,6 +59,12 @@ function checkDefinition(definition: Unchecked): void {
   if (approve !== undefined && approve !== 'always' && approve !== 'never' && typeof approve !== 'function') {
     throw refuse("`approve` must be 'always', 'never' or a function")
   }
+  for (const field of ['verify', 'display'] as const) {
+    if (definition[field] !== undefined && typeof definition[field] !== 'function')
+      throw refuse(`\`${field}\` is no function`)
+  }
+  if (parameters !== undefined && (typeof parameters !== 'object' || parameters === null))
+    throw refuse('`parameters` is no JSON Schema')
   for (const field of ['timeoutMs', 'maxResultBytes'] as const) {
     const value = definition[field]
     if (value !== undefined && !(typeof value === 'number' && Number.isFinite(value) && value > 0)) {

@@ -13,7 +13,8 @@ export function nearestName(name: string, names: readonly string[]): string | un
 const LONGEST = 64
 
 function simplified(name: string): string {
-  return name
+  return String(name)
+    .slice(0, LONGEST * 2)
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, '')
     .slice(0, LONGEST)

@@ -39,6 +39,7 @@ export interface AskRequest {
   readonly multiple?: boolean
   /** A schema of any library that can tell it as JSON Schema, or JSON Schema itself. */
   readonly schema?: StandardSchema | JsonObject
+  /** How long it may take to be answered, at most 100 years; `requestTtlMs` of the agent unless said otherwise. */
   readonly expiresInMs?: number
   /** What the question is about, for whoever shows it. */
   readonly about?: JsonObject
@@ -71,6 +72,8 @@ export function ask(request: AskRequest | readonly AskRequest[]): Ask {
     ? (request as readonly AskRequest[])
     : [request as AskRequest]
   if (requests.length === 0) throw invalid('no question was given', 'Give at least one')
+  if (requests.some((each) => typeof each !== 'object' || each === null))
+    throw invalid('it is no object', 'Give { kind, prompt }, or a list of these')
   const names = requests.map(({ name = DEFAULT_NAME }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) {
@@ -90,13 +93,16 @@ export function askedBy(value: unknown): readonly AskRequest[] | undefined {
   return typeof value === 'object' && value !== null && ASK in value ? (value as Ask)[ASK] : undefined
 }
 
+/** When it expires is stored as a date, and dates end somewhere. */
+const LONGEST_MS = 36_500 * 24 * 60 * 60 * 1000
+
 const KINDS: readonly string[] = ['confirmation', 'choice', 'data', 'text', 'auth'] satisfies AskKind[]
 
 function checkRequest({ kind, prompt, options, schema, expiresInMs }: AskRequest): void {
   if (!KINDS.includes(kind)) throw invalid(`${quote(kind)} is no kind`, `Use ${KINDS.join(', ')}`)
   if (typeof prompt !== 'string' || prompt.trim() === '')
     throw invalid('the prompt is empty', 'Write a question')
-  if (kind === 'choice' && (options === undefined || options.length === 0)) {
+  if (kind === 'choice' && (!Array.isArray(options) || options.length === 0)) {
     throw invalid('a choice without options was asked for', 'Give `options`')
   }
   if (schema !== undefined && !isStandardSchema(schema) && (typeof schema !== 'object' || schema === null)) {
@@ -104,6 +110,9 @@ function checkRequest({ kind, prompt, options, schema, expiresInMs }: AskRequest
   }
   if (expiresInMs !== undefined && !(expiresInMs > 0)) {
     throw invalid(`expiresInMs is ${String(expiresInMs)}`, 'Give milliseconds, more than 0')
+  }
+  if (expiresInMs !== undefined && !(typeof expiresInMs === 'number' && expiresInMs <= LONGEST_MS)) {
+    throw invalid(`expiresInMs is ${String(expiresInMs)}`, 'Give milliseconds, at most 100 years of them')
   }
 }
 

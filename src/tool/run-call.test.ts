@@ -7,7 +7,7 @@ import { ManualClock } from '../testing/index.ts'
 import { standInContext } from '../testing/tool-context.ts'
 import { defineTool } from './define-tool.ts'
 import { ask, toolResult } from './result.ts'
-import { type CallRun, runCall, verifyCall } from './run-call.ts'
+import { type CallRun, callsAround, runCall, verifyCall } from './run-call.ts'
 import type { Settled, Tool, ToolContext, ToolDefinition } from './tool.ts'
 
 type Definition = ToolDefinition<z.ZodObject, unknown>
@@ -560,6 +560,12 @@ describe('a tool that asks', () => {
       'Invalid question: expiresInMs is 0. Give milliseconds, more than 0.',
     ],
     [
+      { kind: 'text', prompt, expiresInMs: Number.POSITIVE_INFINITY },
+      'Invalid question: expiresInMs is Infinity. Give milliseconds, at most 100 years of them.',
+    ],
+    [null, 'Invalid question: it is no object. Give { kind, prompt }, or a list of these.'],
+    [['Sure?'], 'Invalid question: it is no object. Give { kind, prompt }, or a list of these.'],
+    [
       [
         { kind: 'text', prompt },
         { kind: 'text', prompt },
@@ -568,6 +574,32 @@ describe('a tool that asks', () => {
     ],
   ])('cannot ask %o', (request, message) => {
     expect(() => ask(request as never)).toThrow(expect.objectContaining({ code: 'invalid-option', message }))
+  })
+})
+
+describe('code that runs inside of a call', () => {
+  const around = () => callsAround().map(({ callId }) => callId)
+  const call = (callId: string, run: Definition['run'], more: Partial<Definition> = {}) =>
+    runCall(running(tool(run, more), { context: { ...standInContext(), callId } }))
+
+  it('knows the calls that it is a part of, innermost first', async () => {
+    const seen: unknown[] = [around()]
+    await call('outer', async () => {
+      await settle()
+      seen.push(around())
+      await call('inner', async () => {
+        await settle()
+        seen.push(around())
+      })
+      seen.push(around())
+    })
+    expect([...seen, around()]).toEqual([[], ['outer'], ['inner', 'outer'], ['outer'], []])
+  })
+
+  it('is part of none when that has ended', async () => {
+    const later = Promise.withResolvers<readonly string[]>()
+    await call('over', () => void setTimeout(() => later.resolve(around()), 5))
+    expect(await later.promise).toEqual([])
   })
 })
 

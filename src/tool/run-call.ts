@@ -2,6 +2,7 @@
  * One call of one tool, from its start to its rest: progress, time limit, cancelling. Whether it may be started, and what
  * is stored of it, is decided by others; what it returns is made fit in finish-call.ts.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Timer } from '../base/index.ts'
 import type { Json } from '../protocol/index.ts'
 import { type CallEnd, failed, finished, type Questions } from './finish-call.ts'
@@ -60,6 +61,23 @@ export async function verifyCall(run: CallRun): Promise<'run' | Settled | undefi
   return 'requests' in end ? undefined : end
 }
 
+/** A call that whatever runs now was started by, and the call that this one was started by. */
+interface Around {
+  readonly context: ToolContext
+  readonly isOpen: () => boolean
+  readonly outer: Around | undefined
+}
+
+const around = new AsyncLocalStorage<Around>()
+
+/** The contexts of the calls that the running code is a part of and that are waited for, innermost first. */
+export function callsAround(): readonly ToolContext[] {
+  const contexts: ToolContext[] = []
+  for (let call = around.getStore(); call !== undefined; call = call.outer)
+    if (call.isOpen()) contexts.push(call.context)
+  return contexts
+}
+
 const DEFAULT_GRACE_MS = 5000
 
 type Why = 'timeout' | 'cancelled'
@@ -87,7 +105,9 @@ async function supervised<T>(
   context.signal.addEventListener('abort', cancel, { once: true })
   const overdue = tool.timeoutMs === undefined ? [] : [wait(tool.timeoutMs).then(() => 'timeout' as const)]
   const refusing = cancelled.promise.then(() => wait(graceMs)).then(() => 'cancelled' as const)
-  const working = work({ ...context, signal: own.signal, progress }, isOpen)
+  const working = around.run({ context, isOpen, outer: around.getStore() }, () =>
+    work({ ...context, signal: own.signal, progress }, isOpen),
+  )
   const first = await Promise.race([working.then((ended) => ({ ended })), ...overdue, refusing])
 
   settled.abort(SETTLED)

@@ -1,6 +1,12 @@
 /** How a turn comes to be: from what was said, from answers, from expired requests, or because somebody asks it to go on. */
 import type { Request } from '../journal/index.ts'
-import type { Entry, EntryData, JsonObject, Principal } from '../protocol/index.ts'
+import {
+  type Entry,
+  type EntryData,
+  HoldfastError,
+  type JsonObject,
+  type Principal,
+} from '../protocol/index.ts'
 import { accountFor, endTurn, settleRest } from './ending.ts'
 import { dataOf, type Play, textOf } from './play.ts'
 import { expire, hearAnswers } from './requests.ts'
@@ -49,6 +55,7 @@ async function takeUp(play: Play): Promise<void> {
 
 function startFrom(play: Play, entry: Entry): void {
   const { message, ...asked } = dataOf(entry, 'input')
+  checkAsked(asked)
   const takes = entry.key === undefined ? [] : [entry.key]
   const [request, ...others] = play.session.parked?.requests ?? []
   if (request?.kind === 'text' && others.length === 0 && !hasExpired(play, [request])) {
@@ -75,6 +82,20 @@ interface Asked {
   readonly limits?: JsonObject
   readonly metadata?: JsonObject
   readonly credentials?: true
+}
+
+/** Inboxes take more than a turn can begin with. It must not be what every driver chokes on, one after the other. */
+function checkAsked({ principal, limits, metadata }: Asked): void {
+  const isPrincipal = typeof principal?.tenant === 'string' && typeof principal.actor === 'string'
+  const areObjects = [limits, metadata].every((each) => each === undefined || isObject(each))
+  if ((principal === undefined || isPrincipal) && areObjects) return
+  throw new HoldfastError('invalid-entry', {
+    message: 'The input cannot begin a turn: its principal, limits or metadata are not what they should be.',
+  })
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function start(play: Play, asked: Asked, takes: readonly string[] = []): void {

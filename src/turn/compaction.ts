@@ -12,8 +12,9 @@ export interface CompactionOptions {
 }
 
 /**
- * Cuts between two turns if one of them starts late enough, else between two rounds (R11). Undefined when there is
- * nothing to gain. `entries` are those of the window, oldest first, all of them durable.
+ * Cuts before a turn, and only where somebody speaks first (R9): before the first one that starts late enough, else
+ * before the last one, however much it has said, because its calls mean nothing without what it was asked. Undefined when
+ * there is nothing to gain. `entries` are those of the window, oldest first, all of them durable.
  */
 export function compaction(
   entries: readonly Entry[],
@@ -21,8 +22,8 @@ export function compaction(
   { keep, unsaved = 0 }: CompactionOptions,
 ): Compaction | undefined {
   const kept = messagesFrom(entries, unsaved)
-  const fits = roundStarts(entries).filter((index) => (kept[index] ?? 0) <= keep)
-  const cut = fits.find((index) => entries[index]?.type === 'turn.start') ?? fits[0]
+  const starts = turnStarts(entries)
+  const cut = starts.find((index) => (kept[index] ?? 0) <= keep) ?? starts.at(-1)
   const first = cut === undefined ? undefined : entries[cut]
   if (cut === undefined || first === undefined || first.seq <= session.window.from) return undefined
   const stays = kept[cut] ?? 0
@@ -41,12 +42,19 @@ function messagesFrom(entries: readonly Entry[], unsaved: number): number[] {
   return counts.reverse()
 }
 
-/** Where a window may begin: at a turn or a model call, when no round is open. */
-function roundStarts(entries: readonly Entry[]): number[] {
+/** Where a window may begin: at a turn, when no round is open (R11), if it is not a reply that is said next (R9). */
+function turnStarts(entries: readonly Entry[]): number[] {
   const open = new Set<string>()
   const starts: number[] = []
-  entries.forEach(({ type, data }, index) => {
-    if (open.size === 0 && (type === 'turn.start' || type === 'model.start')) starts.push(index)
+  /** Turns since somebody last spoke: each begins with whoever speaks next. */
+  let silent: number[] = []
+  entries.forEach((entry, index) => {
+    const { type, data } = entry
+    if (open.size === 0 && type === 'turn.start') silent.push(index)
+    if (messageCount(entry) > 0) {
+      if (type !== 'model.end') starts.push(...silent)
+      silent = []
+    }
     if (type === 'tool.end') open.delete((data as EntryData['tool.end']).callId)
     if (type !== 'model.end') return
     for (const part of (data as EntryData['model.end']).content)

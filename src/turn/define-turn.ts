@@ -34,9 +34,9 @@ export function defineTurn(config: TurnConfig & { readonly compactOver?: number 
   const { model = [], settings = {}, tools = [], systemPrompt, limits = {}, compactOver } = config
   const { requestTtlMs = 7 * DAY_MS, maxClaims = 5, graceMs = 5000 } = config
   checkTurnConfig(config)
-  checkNumber('requestTtlMs', requestTtlMs, { least: 1, most: MOST_MS })
-  checkNumber('maxClaims', maxClaims, { least: 1 })
-  checkNumber('graceMs', graceMs, { least: 0, most: MOST_MS })
+  checkMs('requestTtlMs', requestTtlMs, 1)
+  atLeast('maxClaims', maxClaims, 1)
+  checkMs('graceMs', graceMs, 0)
   const choices = Array.isArray(model) ? (model as readonly ModelChoice[]) : [model as ModelChoice]
   if (choices.length > 1) checkShared(settings)
   return {
@@ -71,7 +71,7 @@ export function checkLimits(limits: unknown): Limits {
   for (const [limit, value] of Object.entries(limits) as [string, unknown][]) {
     checkName('limits', limit, LIMITS)
     if (value === undefined) continue
-    checkNumber(`limits.${limit}`, value, { least: 0 })
+    atLeast(`limits.${limit}`, value, 0)
     checked[limit] = Math.min(value as number, NONE)
   }
   return checked
@@ -82,14 +82,16 @@ export function isUnlimited(limit: number): boolean {
   return limit >= NONE
 }
 
-export function checkNumber(
-  option: string,
-  value: unknown,
-  { least, most = Number.POSITIVE_INFINITY }: { readonly least: number; readonly most?: number },
-): void {
-  if (typeof value === 'number' && value >= least && value <= most) return
-  const range = most === Number.POSITIVE_INFINITY ? `from ${least} on` : `from ${least} to ${most}`
-  throw invalidOption(option, `must be a number ${range}, not ${shown(value)}`)
+export function atLeast(option: string, value: unknown, least: number): void {
+  if (typeof value === 'number' && value >= least) return
+  throw invalidOption(option, `must be a number from ${least} on, not ${shown(value)}`)
+}
+
+/** For spans of time, which must come to an end. */
+export function checkMs(option: string, value: unknown, least: number): void {
+  atLeast(option, value, least)
+  if ((value as number) > MOST_MS)
+    throw invalidOption(option, `must be milliseconds, at most 100 years of them, not ${shown(value)}`)
 }
 
 /** A name that nobody knows is a name that somebody meant otherwise. */
@@ -109,6 +111,7 @@ export function invalidOption(option: string, why: string): HoldfastError {
 
 export function shown(value: unknown): string {
   if (typeof value === 'string') return quote(value)
+  if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }
 
@@ -118,7 +121,10 @@ function checkTurnConfig({ model, settings, tools, systemPrompt }: TurnConfig): 
     throw invalidOption('settings', `must be an object, not ${shown(settings)}`)
   if (tools !== undefined && typeof tools !== 'function') {
     if (!Array.isArray(tools))
-      throw invalidOption('tools', `must be a list of tools, or a function that gives one, not ${shown(tools)}`)
+      throw invalidOption(
+        'tools',
+        `must be a list of tools, or a function that gives one, not ${shown(tools)}`,
+      )
     checkTools(tools as readonly Tool[])
   }
   if (systemPrompt !== undefined && typeof systemPrompt !== 'string' && typeof systemPrompt !== 'function')

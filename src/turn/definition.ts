@@ -46,7 +46,7 @@ export interface Limits {
   readonly tokens?: number
   readonly costUsd?: number
   readonly toolCalls?: number
-  /** Calls in a row that do not end well. 3 if not given. */
+  /** Calls in a row that do not end well, and of which the model has heard and still wants more. 3 if not given. */
   readonly consecutiveFailures?: number
 }
 

@@ -10,6 +10,7 @@ import {
   type Tool,
   type ToolContext,
 } from '../tool/index.ts'
+import { endsTurn } from './giving-up.ts'
 import type { Play } from './play.ts'
 import { answersOf, request } from './requests.ts'
 import type { Batch } from './scope.ts'
@@ -47,9 +48,11 @@ export async function* runGroup(
       if (left > 0) yield* play.commit('on')
     }
   } catch (error) {
-    // Somebody else has the turn. What is under way is waited for and handed in (R4).
+    // Somebody else may have the turn. What is under way is waited for and handed in (R4).
     await Promise.all(running)
-    for (const { callId, end } of ended) if (end.kind === 'settled') play.scope.late(callId, end)
+    for (const { callId, end } of ended)
+      if (endsTurn(error)) sayEnd(play, callId, end)
+      else if (end.kind === 'settled') play.scope.late(callId, end)
     throw error
   }
 }
@@ -57,8 +60,8 @@ export async function* runGroup(
 export async function callRun(play: Play, one: Ready, credentials: Credentials): Promise<CallRun> {
   const { scope } = play
   const { callId, idempotencyKey } = one.call
-  const { turn, iteration, principal } = play.open
-  const { contextId, task, metadata } = await play.info()
+  const { turn, iteration } = play.open
+  const { contextId, task, principal, metadata } = await play.info()
   const context: ToolContext = {
     ...scope.extras?.(callId),
     contextId,

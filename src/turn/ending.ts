@@ -2,6 +2,7 @@
 import { type Call, stillOpen } from '../journal/index.ts'
 import { type EntryData, isWaiting, type OutcomeReason } from '../protocol/index.ts'
 import { type Compaction, compaction } from './compaction.ts'
+import type { ReachedLimit } from './limits.ts'
 import { dataOf, type Play } from './play.ts'
 
 export interface Ending {
@@ -34,6 +35,11 @@ export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending
     },
     cancel === undefined ? [] : [cancel],
   )
+}
+
+export async function endAtLimit(play: Play, { limit, message }: ReachedLimit): Promise<void> {
+  play.draft.say('warning', { code: limit, message })
+  await endTurn(play, 'limit', { limit, why: `Not run. ${message}` })
 }
 
 /** Ends every open request and call of the turn, as far as it can be said how. */

@@ -21,6 +21,9 @@ export function endsTurn(error: unknown): boolean {
 
 /** From where the draft stands; if that cannot be stored either, from what is durable. Else the error is the driver's. */
 export async function* giveUp(play: Play, error: unknown): AsyncGenerator<Batch, void> {
+  const { open, parked } = play.scope.view.session
+  // Nothing was said yet to what is parked: the question stays, and can be answered when this is repaired.
+  if (open === undefined && parked !== undefined && play.session.open?.calls.length) throw error
   for (let attempt = 1; ; attempt++) {
     try {
       if (play.session.open === undefined && !startBare(play)) throw error
@@ -35,12 +38,19 @@ export async function* giveUp(play: Play, error: unknown): AsyncGenerator<Batch,
 }
 
 async function endFailed(play: Play, error: unknown): Promise<void> {
-  const said = play.redacted(dataOfError(error))
+  const said = failureOf(play, error)
   if (play.open.thinking)
-    play.draft.say('model.end', { content: [], finish: 'error', usage: NO_USAGE, error: said })
+    play.draft.say('model.end', {
+      content: [],
+      finish: 'error',
+      usage: NO_USAGE,
+      error: { kind: 'unknown', ...said, next: 'fail' },
+    })
   settleDropped(play)
   await endTurn(play, 'failed', { error: said })
 }
+
+const UNSTORED = 'It came to an end, and its result could not be stored.'
 
 /** How a call ended is known, even if what came of it cannot be stored. */
 function settleDropped(play: Play): void {
@@ -48,15 +58,15 @@ function settleDropped(play: Play): void {
     if (type !== 'tool.end') continue
     const { callId, status } = data as EntryData['tool.end']
     if (!play.open.calls.some((call) => call.callId === callId && call.state === 'started')) continue
-    play.draft.say('tool.end', { callId, status, output: 'It came to an end, and its result could not be stored.' })
+    play.draft.say('tool.end', { callId, status, output: UNSTORED })
   }
 }
 
-function dataOfError(error: unknown): { readonly code: string; readonly message: string } & JsonObject {
+function failureOf(play: Play, error: unknown): JsonObject {
   const code = HoldfastError.is(error) ? error.code : 'unexpected'
   try {
     const message = error instanceof Error ? error.message : String(error)
-    return { code, message: message.slice(0, LONGEST).toWellFormed() }
+    return { code, message: play.redacted(message).slice(0, LONGEST).toWellFormed() }
   } catch {
     return { code, message: 'Something was thrown that cannot be read.' }
   }

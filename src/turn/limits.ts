@@ -2,24 +2,34 @@
 import type { Limits } from './definition.ts'
 import type { Play } from './play.ts'
 
-/** Those that are looked at before the model is asked again. Tool calls over the limit are refused one by one. */
+/** Those that end a turn between its steps. Tool calls over the limit are refused one by one. */
 type Reached = Exclude<keyof Limits, 'iterations' | 'toolCalls'>
 
-export function limitReached(play: Play): { readonly limit: Reached; readonly message: string } | undefined {
-  const { limits, open } = play
-  const { usage, failures } = open
-  const tokens = usage.inputTokens + usage.outputTokens
-  const used: { readonly [L in Reached]: number } = {
-    durationMs: play.scope.clock.now() - open.startedAt,
-    tokens,
-    costUsd: usage.costUsd,
-    consecutiveFailures: failures,
-  }
-  for (const [limit, value] of Object.entries(used) as [Reached, number][]) {
-    const most = limits[limit]
-    if (most !== undefined && value >= most) return { limit, message: DESCRIPTIONS[limit](value, most) }
-  }
-  return undefined
+export interface ReachedLimit {
+  readonly limit: Reached
+  readonly message: string
+}
+
+export function limitReached(play: Play): ReachedLimit | undefined {
+  const { usage, startedAt } = play.open
+  return (
+    reached(play, 'durationMs', play.scope.clock.now() - startedAt) ??
+    reached(play, 'tokens', usage.inputTokens + usage.outputTokens) ??
+    reached(play, 'costUsd', usage.costUsd)
+  )
+}
+
+/** Looked at when the model asks for calls: it has read by then what went wrong, and could have done something else. */
+export function failuresReached(play: Play): ReachedLimit | undefined {
+  const { calls, requests, failures } = play.open
+  const isNew = calls.every(({ state, answers }) => state === 'requested' && answers === undefined)
+  return isNew && requests.length === 0 ? reached(play, 'consecutiveFailures', failures) : undefined
+}
+
+function reached({ limits }: Play, limit: Reached, value: number): ReachedLimit | undefined {
+  const most = limits[limit]
+  if (most === undefined || value < most) return undefined
+  return { limit, message: DESCRIPTIONS[limit](value, most) }
 }
 
 const DESCRIPTIONS: { readonly [L in Reached]: (value: number, most: number) => string } = {

@@ -20,7 +20,9 @@ async function judge(play: Play, call: Call, credentials: Credentials): Promise<
   const isHandedIn = play.inbox.some(
     (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
   )
-  const prepared = isHandedIn ? undefined : await prepareCall({ callId, tool, args }, await play.tools())
+  const prepared = isHandedIn
+    ? undefined
+    : await play.within(prepareCall({ callId, tool, args }, await play.tools()))
   if (!prepared?.ok) {
     settleUnknown(play, call)
     return undefined
@@ -33,7 +35,8 @@ async function judge(play: Play, call: Call, credentials: Credentials): Promise<
   }
   // The stricter of what it was started as and what it is now.
   if (call.replay === 'safe' && prepared.tool.replay === 'safe') return ready
-  const found = prepared.tool.verify && (await verifyCall(await callRun(play, ready, credentials)))
+  const verified = async () => verifyCall(await callRun(play, ready, credentials))
+  const found = prepared.tool.verify && (await play.within(verified()))
   if (found === 'run') return ready
   if (found === undefined) settleUnknown(play, call)
   else play.draft.say('tool.end', { callId, ...found })

@@ -59,7 +59,8 @@ async function wrongWith(play: Play, { seq, expiresAt }: Request, value: Json): 
 
 /** What the call was told, by name. */
 export function answersOf({ answers = [] }: Call): Record<string, Json> {
-  const told: Record<string, Json> = {}
+  // A name may be one that every plain object has.
+  const told = Object.create(null) as Record<string, Json>
   for (const { name, how, value } of answers)
     if (name !== undefined && how === 'answered' && value !== undefined) told[name] = value
   return told

@@ -13,13 +13,19 @@ import {
   secretsOf,
 } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
-import { endTurn, UNANSWERED } from './ending.ts'
+import { endAtLimit, endTurn, UNANSWERED } from './ending.ts'
+import { failuresReached } from './limits.ts'
 import type { Play } from './play.ts'
 import { recoverStarted } from './recovery.ts'
 import { approvalOf, hearAnswers, request } from './requests.ts'
 import type { Batch } from './scope.ts'
 
 export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
+  const failures = failuresReached(play)
+  if (failures !== undefined) {
+    await endAtLimit(play, failures)
+    return
+  }
   // Secrets come with what was taken, and only what is durable is taken.
   if (play.open.credentials && !play.draft.isEmpty) yield* play.commit('on')
   const credentials = await play.credentials()
@@ -74,7 +80,7 @@ async function findReady(play: Play): Promise<readonly Ready[]> {
 }
 
 async function prepare(play: Play, call: Call): Promise<Ready | undefined> {
-  const prepared = await prepareCall(call, await play.tools())
+  const prepared = await play.within(prepareCall(call, await play.tools()))
   const { callId } = call
   if (!prepared.ok) {
     play.draft.say('tool.end', { callId, ...prepared.settled })
@@ -107,14 +113,11 @@ async function prepare(play: Play, call: Call): Promise<Ready | undefined> {
 
 /** Somebody has to agree if the tool says so, or if the same call may have happened before (R4). */
 async function questionFor(play: Play, { call, tool, input, argsKey }: Ready): Promise<string | undefined> {
-  const { principal } = play.open
+  const { principal } = await play.info()
   if (tool.replay === 'never' && play.session.unknown?.some((other) => other.argsKey === argsKey))
     return `${tool.name} was started before with the same arguments, and nobody knows whether it happened. Run it again?`
-  return approvalQuestion(
-    tool,
-    { tool: tool.name, input, principal, callId: call.callId },
-    secretsOf(await secrets(play)),
-  )
+  const about = { tool: tool.name, input, principal, callId: call.callId }
+  return play.within(approvalQuestion(tool, about, secretsOf(await secrets(play))))
 }
 
 async function secrets(play: Play): Promise<Credentials> {

@@ -21,7 +21,7 @@ import {
   type Principal,
   type UserContent,
 } from '../protocol/index.ts'
-import { type ArtifactPort, artifacts, type Credentials } from '../tool/index.ts'
+import { type ArtifactPort, artifacts, type Credentials, type Settled } from '../tool/index.ts'
 import { defineTurn, type TurnConfig } from './define-turn.ts'
 import { playTurn } from './loop.ts'
 import type { TurnScope } from './scope.ts'
@@ -60,16 +60,41 @@ export interface RunTurnResult {
  * for await (const entries of runTurn({ model, tools, message: 'Hello', entries: stored })) await save(entries)
  */
 export async function* runTurn(options: RunTurnOptions): AsyncGenerator<readonly Entry[], RunTurnResult> {
+  checkMessage(options.message)
   const journal = await Journal.open(options)
   const opening = journal.receive(options.message)
   if (opening.length > 0) yield opening
   const play = playTurn(journal.scope())
-  for (;;) {
-    const { value, done } = await play.next()
-    if (done) return { outcome: journal.session.outcome, session: journal.session }
-    const entries = [...journal.takeRecorded(), ...journal.append(value.entries)]
-    if (entries.length > 0) yield entries
+  try {
+    for (;;) {
+      const { value, done } = await play.next()
+      const entries = [...journal.takeRecorded(), ...(done ? [] : journal.append(value.entries))]
+      if (entries.length > 0) yield entries
+      if (done) return { outcome: journal.session.outcome, session: journal.session }
+    }
+  } finally {
+    // Whoever leaves the loop leaves the turn: nothing of it may go on by itself.
+    await play.return(true)
   }
+}
+
+function checkMessage(message: UserContent | null): void {
+  if (message === null || (typeof message === 'string' && message.trim() !== '')) return
+  if (Array.isArray(message) && message.every(isPart) && message.some(speaks)) return
+  throw new HoldfastError('invalid-option', {
+    message: 'The message must be a text that is not empty, a list of text and file parts, or null to go on.',
+  })
+}
+
+function isPart(part: unknown): boolean {
+  if (typeof part !== 'object' || part === null) return false
+  const { type, text, data, mediaType } = part as Record<string, unknown>
+  if (type === 'text') return typeof text === 'string'
+  return type === 'file' && typeof data === 'string' && typeof mediaType === 'string'
+}
+
+function speaks(part: Exclude<UserContent, string>[number]): boolean {
+  return part.type === 'file' || part.text.trim() !== ''
 }
 
 class Journal {
@@ -128,6 +153,15 @@ class Journal {
     })
   }
 
+  /** A result that came too late for its call: the turn finds it in the inbox, like any driver's. */
+  late(callId: string, { status, output }: Settled): void {
+    const key = `late:${callId}`
+    if (this.#inbox.some((entry) => entry.key === key)) return
+    const entry = this.#stamp({ type: 'late-result', turn: 0, data: { callId, status, output } }, { key })
+    this.#inbox.push(entry)
+    this.#recorded.push(entry)
+  }
+
   takeRecorded(): readonly Entry[] {
     const recorded = this.#recorded
     this.#recorded = []
@@ -175,7 +209,7 @@ class Journal {
       emit: (type, data) => onDelta?.({ type, turn: this.session.turn, data } as DeltaEvent),
       credentials: async () => credentials,
       artifacts: (callId, secrets) => made.by({ callId, secrets }),
-      late: () => {},
+      late: (callId, settled) => this.late(callId, settled),
     }
   }
 

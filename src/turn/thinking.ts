@@ -10,55 +10,78 @@ import {
   streamModel,
   type ToolSpec,
 } from '../model/index.ts'
-import { HoldfastError, type JsonObject } from '../protocol/index.ts'
+import { HoldfastError, type JsonObject, type Message } from '../protocol/index.ts'
 import type { ModelSource } from './definition.ts'
-import { endTurn } from './ending.ts'
+import { endAtLimit, endTurn } from './ending.ts'
 import { limitReached } from './limits.ts'
-import { dataOf, type Play } from './play.ts'
+import { dataOf, Interrupted, type Play } from './play.ts'
 import type { Batch } from './scope.ts'
 
 const RETRIES = 2
 const MAX_RETRY_WAIT_MS = 60_000
 
+/** One attempt. What comes after one that failed is in the session, so a retry holds after a crash and a pause too. */
 export async function* think(play: Play): AsyncGenerator<Batch, void> {
   takeSteering(play)
   if (await endedByLimit(play)) return
-  const iteration = play.open.iteration + 1
+  if (isSilent(play)) {
+    await endTurn(play, 'failed', { error: NOTHING_TO_SAY })
+    return
+  }
+  yield* waitToRetry(play)
+  if (play.signal.aborted) return
+  const { index, attempt } = nextAttempt(play)
   const { models } = play.scope.definition
-  for (let model = 0, attempt = 1; ; attempt++) {
-    const source = models[model]
-    if (source === undefined) throw noModel()
-    play.draft.say('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
-    yield* play.commit('model')
-    yield* hearSteering(play)
-    const reply = await askModel(play, source)
-    if (!(reply instanceof ModelFailure)) {
-      await takeReply(play, reply)
-      return
-    }
-    if (play.signal.aborted) {
-      sayAborted(play, source, reply)
-      return
-    }
+  const source = models[index]
+  if (source === undefined) throw noModel()
+  const iteration = play.open.iteration + 1
+  play.draft.say('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
+  yield* play.commit('model')
+  yield* hearSteering(play)
+  const reply = await askModel(play, source)
+  if (!(reply instanceof ModelFailure)) await takeReply(play, reply)
+  else if (play.signal.aborted) sayAborted(play, source, reply)
+  else {
     const { retries = RETRIES, maxRetryWaitMs: maxWaitMs = MAX_RETRY_WAIT_MS } = source.settings
     const step = afterFailure(reply, { attempt, retries, maxWaitMs })
-    const isLast = step.next === 'fallback' && model + 1 >= models.length
+    const isLast = step.next === 'fallback' && index + 1 >= models.length
     sayFailed(play, source, { failure: reply, step: isLast ? { next: 'fail' } : step })
-    if (isLast) {
-      await endTurn(play, 'failed', { error: errorOf(reply) })
-      return
-    }
-    if (step.next === 'fallback') {
-      model += 1
-      attempt = 0
-    } else {
-      yield* play.commit('wait')
-      const { timer, leave } = play.scope
-      const signal = leave === undefined ? play.stop : AbortSignal.any([play.stop, leave])
-      await timer.wait(step.waitMs, { signal })
-      if (play.signal.aborted) return
-    }
+    if (isLast) await endTurn(play, 'failed', { error: errorOf(play, reply) })
   }
+}
+
+/** Which model is asked, and for which time. Models may have changed since the last attempt; then those are asked. */
+function nextAttempt(play: Play): { readonly index: number; readonly attempt: number } {
+  const { retry } = play.open
+  const { models } = play.scope.definition
+  if (retry === undefined) return { index: 0, attempt: 1 }
+  const { model, attempt, skipped = 0 } = retry
+  const isGivenUp = attempt === 0
+  const stood = isGivenUp ? skipped - 1 : skipped
+  const failed = models[stood]?.name === model ? stood : models.findIndex(({ name }) => name === model)
+  if (failed < 0) return { index: 0, attempt: 1 }
+  if (!isGivenUp) return { index: failed, attempt }
+  return { index: failed + 1 < models.length ? failed + 1 : 0, attempt: 1 }
+}
+
+/** What is left of the wait before the next attempt. */
+async function* waitToRetry(play: Play): AsyncGenerator<Batch, void> {
+  const { timer, clock, leave } = play.scope
+  const left = (play.open.retry?.until ?? 0) - clock.now()
+  if (left <= 0) return
+  if (!play.draft.isEmpty) yield* play.commit('wait')
+  await timer.wait(left, { signal: leave === undefined ? play.stop : AbortSignal.any([play.stop, leave]) })
+  // A driver that wants to let go does so here: the next attempt is not begun.
+  if (leave?.aborted && !play.stop.aborted) yield* play.commit('wait')
+}
+
+const NOTHING_TO_SAY = {
+  code: 'nothing-to-say',
+  message: 'Nothing was said that a model could answer. Say something first.',
+}
+
+function isSilent({ session: { window } }: Play): boolean {
+  return window.messages === 0 && window.summary === undefined
 }
 
 /** What was said to the running turn is heard before the model is asked again. */
@@ -80,10 +103,8 @@ function* hearSteering(play: Play): Generator<Batch, void> {
 async function endedByLimit(play: Play): Promise<boolean> {
   const { iterations = 1 } = play.limits
   const reached = limitReached(play)
-  if (reached !== undefined) {
-    play.draft.say('warning', { code: reached.limit, message: reached.message })
-    await endTurn(play, 'limit', { limit: reached.limit })
-  } else if (play.open.iteration >= iterations) {
+  if (reached !== undefined) await endAtLimit(play, reached)
+  else if (play.open.iteration >= iterations) {
     const message = `The model was asked ${play.open.iteration} times and still wants to go on; the limit is ${iterations}.`
     play.draft.say('warning', { code: 'max-iterations', message })
     await endTurn(play, 'max-iterations', { limit: 'iterations' })
@@ -94,13 +115,15 @@ async function endedByLimit(play: Play): Promise<boolean> {
 async function askModel(play: Play, source: ModelSource): Promise<ModelReply | ModelFailure> {
   const { scope } = play
   try {
-    const [model, tools, info] = await Promise.all([source.resolve(), play.tools(), play.info()])
-    const system = await scope.definition.system(info)
+    const [model, tools, info] = await Promise.all([play.within(source.resolve()), play.tools(), play.info()])
+    const system = await play.within(Promise.resolve(scope.definition.system(info)))
+    const messages = await scope.view.messages()
+    if (messages.every(isBlank)) return silence()
     const { timeoutMs, prices, ...settings } = source.settings
     const request: ModelRequest = {
       model,
       ...(system === undefined ? {} : { system }),
-      messages: await scope.view.messages(),
+      messages,
       tools: tools.map(specOf),
       settings,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -114,7 +137,7 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
   } catch (error) {
     // It was passed on to somebody else: whatever went wrong here is nobody's business any more.
     if (play.stop.aborted && !play.signal.aborted) await scope.mayAct()
-    return error instanceof ModelFailure ? error : misconfigured(error)
+    return error instanceof ModelFailure ? error : misconfigured(play, error)
   }
 }
 
@@ -143,19 +166,32 @@ function sayFailed(
   { name }: ModelSource,
   { failure, step }: { failure: ModelFailure; step: { readonly next: string; readonly waitMs?: number } },
 ): void {
-  const error: JsonObject = { ...failure.toData(), ...step }
+  const error: JsonObject = { ...play.redacted(failure.toData()), ...step }
   play.draft.say('model.end', { content: [], finish: 'error', model: name, usage: failure.usage, error })
 }
 
 /** Models, tools and prompts are looked up here, and any of them may not be there. */
-function misconfigured(error: unknown): ModelFailure {
-  const message = error instanceof Error ? error.message : String(error)
-  return new ModelFailure('invalid', { message, cause: error })
+function misconfigured(play: Play, error: unknown): ModelFailure {
+  const message = play.redacted(error instanceof Error ? error.message : String(error))
+  return new ModelFailure(error instanceof Interrupted ? 'aborted' : 'invalid', { message, cause: error })
 }
 
-function errorOf(failure: ModelFailure): JsonObject {
+function errorOf(play: Play, failure: ModelFailure): JsonObject {
   const { cause } = failure
-  return { code: HoldfastError.is(cause) ? cause.code : 'model', ...failure.toData() }
+  const code = HoldfastError.is(cause) ? cause.code : 'model'
+  return { ...(cause === NOTHING_TO_SAY ? NOTHING_TO_SAY : { code }), ...play.redacted(failure.toData()) }
+}
+
+/** Prompts leave out texts of blanks, and of these messages nothing would be left. */
+function isBlank({ role, content }: Message): boolean {
+  if (role === 'tool') return false
+  if (typeof content === 'string') return content.trim() === ''
+  return content.every((part) => part.type === 'text' && part.text.trim() === '')
+}
+
+function silence(): ModelFailure {
+  const { message } = NOTHING_TO_SAY
+  return new ModelFailure('invalid', { message, cause: NOTHING_TO_SAY })
 }
 
 function specOf({ name, description, parameters }: ToolSpec): ToolSpec {

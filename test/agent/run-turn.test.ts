@@ -1,6 +1,7 @@
 /** A turn with somebody else's persistence: entries come before what they say is done. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { systemTimer } from '../../src/base/index.ts'
 import { transcript } from '../../src/journal/index.ts'
 import type { Entry } from '../../src/protocol/index.ts'
 import { CountingIds, ManualClock, ScriptedModel } from '../../src/testing/index.ts'
@@ -74,6 +75,48 @@ describe('runTurn', () => {
     const model = new ScriptedModel(['Two.'])
     await collect({ model, message: 'Second', entries: first.entries })
     expect(model.calls[0]?.prompt).toHaveLength(3)
+  })
+
+  it.each(['', ' ', [], [{ type: 'text', text: ' ' }], [{ type: 'file' }], 5, undefined])(
+    'refuses %j as a message',
+    async (message) => {
+      const options = { model: new ScriptedModel([]), message: message as never }
+      await expect(collect(options)).rejects.toMatchObject({ code: 'invalid-option' })
+    },
+  )
+
+  it('has results that came too late in its journal', async () => {
+    const held = Promise.withResolvers<string>()
+    const slow = defineTool({
+      name: 'slow',
+      description: 'Slow',
+      input: z.object({}),
+      timeoutMs: 5,
+      run: () => held.promise,
+    })
+    const model = new ScriptedModel([
+      { calls: [{ tool: 'slow', args: {} }] },
+      async () => {
+        held.resolve('at last')
+        await new Promise((resolve) => setTimeout(resolve, 10))
+        return 'Done.'
+      },
+    ])
+    const { entries } = await collect({ model, tools: [slow], message: 'Go', timer: systemTimer })
+    expect(entries.slice(-4).map(({ type, takes }) => [type, takes])).toEqual([
+      ['late-result', undefined],
+      ['model.end', undefined],
+      ['tool.late', [8]],
+      ['turn.end', undefined],
+    ])
+  })
+
+  it('ends with whoever leaves it', async () => {
+    const model = new ScriptedModel(['One.'])
+    const turn = runTurn({ ...common, model, message: 'Go' })
+    for await (const entries of turn) if (entries.some(({ type }) => type === 'model.start')) break
+    expect(await turn.next()).toEqual({ value: undefined, done: true })
+    expect(model.calls).toEqual([])
   })
 
   it('refuses a message in the middle of a turn', async () => {

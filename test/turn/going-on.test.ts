@@ -174,14 +174,21 @@ describe.each(STORES)('an agent on %s', (_, open) => {
   })
 
   it('that is paused while it waits to ask a model again does not wait', async () => {
-    const { agent, model, store } = bench({ store: open(), script: [{ error: { status: 503 } }, 'Done'] })
+    const script = [{ error: { status: 503 } }, 'Done']
+    const { agent, model, store, clock } = bench({ store: open(), script })
     const turn = agent.executeTurn('Hi')
     await until('it fails', () => model.calls.length === 1)
     await until('it waits', async () => (await journal(store)).length === 5)
     await agent.pause()
     expect(model.calls).toHaveLength(1)
     expect((await journal(store)).at(-1)).toContain('release pause')
+    clock.advance(400)
     await agent.resume()
+    await quiet()
+    clock.advance(599)
+    await quiet()
+    expect(model.calls).toHaveLength(1)
+    clock.advance(1)
     expect((await turn.outcome).text).toBe('Done')
   })
 

@@ -138,12 +138,22 @@ describe('a limit', () => {
 
   it('of failures in a row is three if nobody says', async () => {
     const bad = probe('bad', () => Promise.reject(new Error('no')))
-    const { agent } = bench({ script: [calls('bad'), calls('bad'), calls('bad')], tools: [bad] })
-    expect((await entryLines(agent.executeTurn('Hi'))).slice(-3)).toEqual([
+    const { agent } = bench({ script: Array.from({ length: 4 }, () => calls('bad')), tools: [bad] })
+    expect((await entryLines(agent.executeTurn('Hi'))).slice(-6)).toEqual([
       '15 tool.end call_3 error',
-      '16 warning consecutiveFailures',
-      '17 turn.end limit consecutiveFailures',
+      '16 model.start 4',
+      '17 model.end call_4:bad',
+      '18 warning consecutiveFailures',
+      '19 tool.end call_4 not-run',
+      '20 turn.end limit consecutiveFailures',
     ])
+    expect(bad.ran).toHaveLength(3)
+  })
+
+  it('of failures leaves the model a chance to say something', async () => {
+    const bad = probe('bad', () => Promise.reject(new Error('no')))
+    const { agent } = bench({ script: [calls('bad', 'bad', 'bad', 'bad'), 'I see'], tools: [bad] })
+    expect(await agent.executeTurn('Hi').outcome).toMatchObject({ reason: 'stop', text: 'I see' })
   })
 
   it('of failures begins again after a call that went well', async () => {

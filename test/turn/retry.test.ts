@@ -1,7 +1,8 @@
 /** Models that fail: retries, waits and fallbacks, each attempt in the journal before the next is tried. */
 import { describe, expect, it } from 'vitest'
+import { takeOver } from '../../src/agent/operator.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
-import { bench, entryLines, journal, lines, promptLines, quiet, said, until } from './kit.ts'
+import { bench, entryLines, journal, KEY, lines, promptLines, quiet, said, until } from './kit.ts'
 
 const OVERLOADED = { error: { status: 503, message: 'Busy' } }
 
@@ -111,6 +112,35 @@ describe('a model call that fails', () => {
       '6 cancel 1',
       '7 turn.end cancelled takes 6',
     ])
+  })
+
+  it('costs no iteration, and is repeated by whoever takes over, after what is left of the wait', async () => {
+    const script = [{ error: { status: 503, retryAfter: 30 } }, 'Finally']
+    const { agent, model, clock, store, another } = bench({ script, limits: { iterations: 1 } })
+    void agent.executeTurn('Hi').outcome
+    await until('it fails once', () => model.calls.length === 1)
+    await quiet()
+    clock.advance(10_000)
+    await takeOver(store, KEY)
+    const next = another()
+    await next.start()
+    await quiet()
+    clock.advance(19_999)
+    await quiet()
+    expect(model.calls).toHaveLength(1)
+    clock.advance(1)
+    expect(await next.turn?.outcome).toMatchObject({ reason: 'stop', text: 'Finally' })
+    expect((await journal(store)).filter((line) => line.includes('model.start'))).toEqual([
+      '4 model.start 1',
+      expect.stringContaining('model.start 1 attempt 2'),
+    ])
+  })
+
+  it('is not given to the model before it again, even if both have the same name', async () => {
+    const models = [1, 2, 3].map(() => new ScriptedModel([{ error: { status: 401 } }, 'No']))
+    const { agent } = bench({ model: models })
+    expect((await agent.executeTurn('Hi').outcome).reason).toBe('failed')
+    expect(models.map((model) => model.calls.length)).toEqual([1, 1, 1])
   })
 
   it('may be a prompt or tools that cannot be had', async () => {

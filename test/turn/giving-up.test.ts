@@ -1,0 +1,144 @@
+/** What breaks inside of a turn ends it as failed: it is neither open for ever nor kept from the next one (R7, R14). */
+import { getEventListeners } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { type Entry, HoldfastError } from '../../src/protocol/index.ts'
+import type { Store } from '../../src/store/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { ScriptedModel } from '../../src/testing/scripted-model.ts'
+import { bench, calls, entryLines, gate, journal, KEY, probe, said, until } from './kit.ts'
+
+/** Cannot keep what `poison` finds, so many times. */
+function picky(poison: (entry: { type: string; data: object }) => boolean, times = 1): Store {
+  const store = memoryStore()
+  let left = times
+  const append: Store['append'] = (request) => {
+    if (left > 0 && request.entries?.some(poison)) {
+      left -= 1
+      return Promise.reject(new HoldfastError('too-large', { message: 'More than can be kept.' }))
+    }
+    return store.append(request)
+  }
+  return new Proxy(store, {
+    get: (target, name) => {
+      if (name === 'append') return append
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+describe('what cannot be stored', () => {
+  it('of a reply is dropped, the turn fails, and the next one goes well', async () => {
+    const store = picky(({ type }) => type === 'model.end')
+    const { agent } = bench({ store, script: ['Long', 'Short'] })
+    const turn = agent.executeTurn('Hi')
+    expect((await entryLines(turn)).slice(3)).toEqual([
+      '4 model.start 1',
+      '5 model.end error unknown fail',
+      '6 turn.end failed',
+    ])
+    expect((await turn.outcome).error).toMatchObject({ code: 'too-large', message: 'More than can be kept.' })
+    expect((await agent.executeTurn('Again').outcome).text).toBe('Short')
+    await said(store)
+  })
+
+  it('of a result leaves how the call ended, and those beside it', async () => {
+    const store = picky(({ type }) => type === 'tool.end')
+    const slow = gate()
+    const tools = [probe('fast'), probe('slow', () => slow.promise.then(() => 'slowly'))]
+    const { agent } = bench({ store, script: [calls('fast', 'slow')], tools })
+    const turn = agent.executeTurn('Hi')
+    setTimeout(() => slow.resolve(), 20)
+    expect((await turn.outcome).error?.code).toBe('too-large')
+    const ends = (await store.read(KEY)).filter(({ type }) => type === 'tool.end').map(({ data }) => data)
+    expect(ends).toEqual([
+      { callId: 'call_2', status: 'ok', output: 'slowly' },
+      {
+        callId: 'call_1',
+        status: 'ok',
+        output: 'It came to an end, and its result could not be stored.',
+      },
+    ])
+    await said(store)
+  })
+
+  it('twice is the business of whoever drives', async () => {
+    const store = picky(({ type }) => type === 'model.end', 9)
+    const { agent } = bench({ store, script: ['Long'] })
+    expect((await agent.executeTurn('Hi').outcome).error?.code).toBe('too-large')
+  })
+})
+
+describe('an input that no turn can begin with', () => {
+  it('begins one that fails, and what comes after it is heard', async () => {
+    const store = memoryStore()
+    const data = { message: 'x', metadata: 5 }
+    await store.append({ key: KEY, id: 'p', since: 0, inbox: [{ type: 'input', key: 'k', data }] })
+    const { agent } = bench({ store, script: ['ok'] })
+    expect((await agent.executeTurn('y').outcome).text).toBe('ok')
+    expect((await journal(store)).filter((line) => line.includes('turn.end'))).toEqual([
+      expect.stringContaining('failed'),
+      expect.stringContaining('stop'),
+    ])
+  })
+})
+
+describe('what breaks between a reply and its calls', () => {
+  it('ends the turn with every call settled, and without secrets', async () => {
+    let asked = 0
+    const { agent, store } = bench({
+      script: [calls('look'), 'Done'],
+      tools: [
+        probe('look', () => 1, {
+          input: {
+            '~standard': { version: 1, vendor: 'x', validate: () => ({ value: {} }) },
+          } as never,
+          parameters: { type: 'object' },
+        } as never),
+      ],
+      credentials: () => {
+        asked += 1
+        if (asked > 1) throw new Error('the vault is closed')
+        return undefined as never
+      },
+    })
+    const turn = agent.executeTurn('Hi')
+    expect(await turn.outcome).toMatchObject({
+      reason: 'failed',
+      error: { code: 'unexpected', message: 'the vault is closed' },
+    })
+    expect(await said(store)).toEqual(['user "Hi"', 'assistant call_1:look', 'tool call_1:not-run'])
+  })
+
+  it('says nothing of keys and headers of the model', async () => {
+    const model = new ScriptedModel([{ error: { status: 400, message: 'no plain words, other-words' } }])
+    const settings = { apiKey: 'plain words', headers: { authorization: 'Bearer other-words' } }
+    const { agent, store } = bench({ model: [{ model, settings }] })
+    const { error } = await agent.executeTurn('Hi').outcome
+    expect(error?.message).toBe('no [redacted], [redacted]')
+    const kept = JSON.stringify(await store.read(KEY)) as string
+    expect([kept.includes('plain words'), kept.includes('other-words')]).toEqual([false, false])
+  })
+})
+
+describe('what the host looks up', () => {
+  it('leaves no listener behind', async () => {
+    const signals: AbortSignal[] = []
+    const look = probe('look', (_, { signal }) => void signals.push(signal))
+    const { agent } = bench({ script: [calls('look'), calls('look'), 'Done'], tools: () => [look] })
+    await agent.executeTurn('Hi').outcome
+    expect(signals.map((signal) => getEventListeners(signal, 'abort').length)).toEqual([0, 0])
+  })
+})
+
+describe('a turn without anything to say', () => {
+  it('fails before the model is asked', async () => {
+    const { agent, model, store } = bench({ script: [{ error: { status: 400 } }, 'ok'] })
+    await agent.executeTurn('x').outcome
+    await agent.clear()
+    expect((await agent.executeTurn(null).outcome).error?.code).toBe('nothing-to-say')
+    expect(model.calls).toHaveLength(1)
+    const types = (await store.read(KEY)).map(({ type }: Entry) => type)
+    await until('it is said', () => types.at(-1) === 'turn.end')
+  })
+})
