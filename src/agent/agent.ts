@@ -29,7 +29,7 @@ import { type MessageQuery, newest, readMessages } from './messages.ts'
 import { limitsLeft, NURSERY, type Nursery, refuseInside } from './nursery.ts'
 import { isBusy, isPaused, isShutDown, notLetIn } from './refusal.ts'
 import { type SessionView, sessionView } from './session-view.ts'
-import type { Turn, TurnError } from './turn.ts'
+import type { TurnView as Turn, TurnError } from './turn.ts'
 
 export interface AgentState {
   /** `busy` while a turn runs here or is followed from here. */
@@ -160,7 +160,7 @@ export class Agent {
   executeTurn(message: UserContent | null, options: TurnOptions = {}): Turn {
     try {
       const asked = this.#asked(options)
-      if (options.whileBusy !== 'steer') this.#refuseInside('executeTurn')
+      if ((options.whileBusy ?? this.#setup.whileBusy) !== 'steer') this.#refuseInside('executeTurn')
       if (message === null) return this.#begin(options, { continuing: asked })
       const { key = this.#setup.ids.next('input') } = options
       const whileBusy = whileBusyGiven(options.whileBusy ?? this.#setup.whileBusy)
@@ -190,6 +190,7 @@ export class Agent {
     options: Omit<TurnOptions, 'whileBusy' | 'key'> = {},
   ): Turn {
     try {
+      this.#refuseInside('answer')
       const { principal, credentials } = this.#asked(options)
       const secret = credentials === undefined ? {} : { credentials }
       const posts = Object.entries(jsonGiven('answers', answers)).map(([requestId, value]): NewInboxEntry => {
@@ -217,7 +218,8 @@ export class Agent {
    * Goes on by one model call or one round of tools, for an engine that calls again. What is to be done comes from the
    * journal: an input that anybody posted, an open turn, a request that has expired.
    */
-  drive(): Promise<Drive> {
+  async drive(): Promise<Drive> {
+    this.#refuseInside('drive')
     return this.#conversation.drive()
   }
 

@@ -19,8 +19,16 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Credentials } from '../tool/index.ts'
-import { checkMs, checkName, invalidOption, shown } from '../turn/define-turn.ts'
-import { atLeast, defineTurn, type TurnConfig, type TurnDefinition } from '../turn/index.ts'
+import {
+  atLeast,
+  checkMs,
+  checkName,
+  defineTurn,
+  invalidOption,
+  shown,
+  type TurnConfig,
+  type TurnDefinition,
+} from '../turn/index.ts'
 
 export interface AgentConfig extends TurnConfig {
   /** Names the conversation. */

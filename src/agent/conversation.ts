@@ -207,10 +207,11 @@ export class Conversation {
 
   /** Does something between what is asked for here, in the order of asking. A turn may be running. */
   async between(work: () => Promise<void>): Promise<void> {
-    const done = this.#entering.then(async () => {
+    const alone = async () => {
       await this.#refresh()
       await work()
-    })
+    }
+    const done = this.#entering.then(alone)
     this.#entering = done.catch(() => {})
     await done
   }

@@ -23,6 +23,7 @@ import {
   type TurnScope,
 } from '../turn/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
+import { Heartbeat } from './heartbeat.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
 import { Vault } from './vault.ts'
 
@@ -75,7 +76,7 @@ export class Driver {
   #signals: { readonly cancel: AbortController; readonly stop: AbortController } | undefined
   #work: Work = {}
   #lost: HoldfastError | undefined
-  #beating = false
+  readonly #heartbeat: Heartbeat
   #stepping: Promise<void> | undefined
   #aftermath: Promise<void> | undefined
   /** Effects of the last batch have not been looked at: it cannot be left here. */
@@ -88,6 +89,18 @@ export class Driver {
   constructor(options: DriverOptions) {
     this.#options = options
     this.ledger = new Ledger({ ...options, onEntry: (entry, unsaved) => this.#heard(entry, unsaved) })
+    this.#heartbeat = new Heartbeat({
+      ledger: this.ledger,
+      timer: options.timer,
+      everyMs: options.heartbeatMs,
+      onBeat: () => {
+        if (!this.isPlaying && this.ledger.inbox.length > 0) options.onWanted?.()
+      },
+      onLost: (error) => {
+        this.#lost = error
+        this.#signals?.stop.abort()
+      },
+    })
     this.#artifacts = journalArtifacts(options, {
       clearedAt: async () => {
         if (!this.isPlaying) await this.ledger.refresh()
@@ -142,12 +155,8 @@ export class Driver {
 
   /** One at a time, whoever asks. */
   step(): Promise<Progress> {
-    const before = this.#stepping
-    const step = before === undefined ? this.#step() : before.then(() => this.#step())
-    const settled = step.then(
-      () => {},
-      () => {},
-    )
+    const step = this.#stepping === undefined ? this.#step() : this.#stepping.then(() => this.#step())
+    const settled = settle(step)
     this.#stepping = settled
     void settled.finally(() => {
       if (this.#stepping === settled) this.#stepping = undefined
@@ -218,7 +227,7 @@ export class Driver {
     this.#lost = undefined
     this.#signals = { cancel: new AbortController(), stop: new AbortController() }
     this.#play = playTurn(this.#scope(this.#signals))
-    this.#startBeating()
+    this.#heartbeat.start()
     return undefined
   }
 
@@ -439,38 +448,6 @@ export class Driver {
     this.#signals?.cancel.abort()
     this.#signals?.stop.abort()
   }
-
-  /** One loop for all turns of this driver: short ones cost no timer each. It ends when there is nothing to hold. */
-  #startBeating(): void {
-    if (this.#beating) return
-    this.#beating = true
-    this.#beat()
-      .catch(() => {})
-      .finally(() => {
-        this.#beating = false
-      })
-  }
-
-  async #beat(): Promise<void> {
-    const { timer, heartbeatMs } = this.#options
-    for (;;) {
-      await timer.wait(heartbeatMs, { background: true })
-      if (!this.ledger.isOwned) return
-      if (this.ledger.age < heartbeatMs / 2) continue
-      const { epoch } = this.ledger
-      try {
-        await this.ledger.renew()
-        if (!this.isPlaying && this.ledger.inbox.length > 0) this.#options.onWanted?.()
-      } catch (error) {
-        if (!HoldfastError.is(error, 'fenced') && !HoldfastError.is(error, 'erased')) continue
-        // The turn that it was renewed for may have ended meanwhile, and another one begun.
-        if (!this.ledger.isOwned || epoch !== this.ledger.epoch) continue
-        this.#lost = error
-        this.#signals?.stop.abort()
-        return
-      }
-    }
-  }
 }
 
 const BEFORE_EFFECTS: ReadonlySet<string> = new Set([
@@ -484,4 +461,12 @@ const BEFORE_EFFECTS: ReadonlySet<string> = new Set([
 /** May these be held back? Not the intent of an effect (R3), and nothing that others wait for. */
 function mayWait(entries: readonly NewEntry[]): boolean {
   return !entries.some(({ type, takes = [] }) => BEFORE_EFFECTS.has(type) || takes.length > 0)
+}
+
+async function settle(work: Promise<unknown>): Promise<void> {
+  try {
+    await work
+  } catch {
+    // Whoever asked for it is told.
+  }
 }

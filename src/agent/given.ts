@@ -1,6 +1,6 @@
 /** What callers hand in, checked and copied: it is shared with the fold and must not change under it. */
 import { HoldfastError, type JsonObject, shapeProblem, type UserContent } from '../protocol/index.ts'
-import { checkLimits, invalidOption, shown } from '../turn/define-turn.ts'
+import { checkLimits, invalidOption, shown } from '../turn/index.ts'
 import { isWhileBusy, type WhileBusy } from './config.ts'
 
 export function jsonGiven(what: string, value: unknown): JsonObject {

@@ -157,14 +157,15 @@ export class Ledger {
 
   /** One after the other: receipts have to be folded in the order of what they tell. */
   #inOrder(work: () => Promise<void>): Promise<void> {
-    const before = this.#writing
-    const writing = before === undefined ? work() : before.then(work, work)
+    const writing = this.#writing === undefined ? work() : this.#writing.then(work, work)
     this.#writing = writing
-    const done = () => {
-      if (this.#writing === writing) this.#writing = undefined
-    }
-    writing.then(done, done)
+    void this.#forgetWriting(writing)
     return writing
+  }
+
+  async #forgetWriting(writing: Promise<void>): Promise<void> {
+    await writing.catch(() => {})
+    if (this.#writing === writing) this.#writing = undefined
   }
 
   async #claimNow(posts: readonly NewInboxEntry[], entries: readonly NewEntry[]): Promise<void> {

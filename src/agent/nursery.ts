@@ -2,9 +2,8 @@
 import { type ContextKey, HoldfastError, LOCAL_OWNER, sameKey, type TurnEvent } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import type { ToolContext } from '../tool/index.ts'
-import { callsAround } from '../tool/run-call.ts'
-import { isUnlimited } from '../turn/define-turn.ts'
-import { DEFAULT_LIMITS, type Limits } from '../turn/index.ts'
+import { callsAround } from '../tool/index.ts'
+import { DEFAULT_LIMITS, isUnlimited, type Limits } from '../turn/index.ts'
 import type { AgentConfig } from './config.ts'
 import type { Ledger } from './ledger.ts'
 

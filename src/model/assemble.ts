@@ -176,7 +176,9 @@ const TOO_DEEP = `the arguments are nested more than ${DEEPEST} levels deep`
 function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; depth <= DEEPEST; depth++) {
-    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []))
+    level = level.flatMap((each): unknown[] =>
+      typeof each === 'object' && each !== null ? Object.values(each) : [],
+    )
     if (level.length === 0) return false
   }
   return true

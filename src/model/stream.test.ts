@@ -18,6 +18,10 @@ function modelOf(parts: readonly ModelStreamPart[], more: Partial<LanguageModel>
   return { specificationVersion: 'v4', provider: 'acme.chat', modelId: 'm1', doStream, ...more }
 }
 
+function nested(levels: number): string {
+  return `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+}
+
 function requestOf(model: LanguageModel, more: Partial<ModelRequest> = {}): ModelRequest {
   return {
     model,
@@ -141,6 +145,8 @@ describe('a reply', () => {
     ['[1]', 'the arguments are a list, not a JSON object'],
     ['"x"', 'the arguments are a string, not a JSON object'],
     ['null', 'the arguments are null, not a JSON object'],
+    [nested(101), 'the arguments are nested more than 100 levels deep'],
+    [nested(100_000), 'the arguments are nested more than 100 levels deep'],
   ])('keeps arguments that cannot be used as the model wrote them: %s', async (input, reason) => {
     const call = { type: 'tool-call', toolCallId: 'p', toolName: 't', input }
     const { content } = await streamModel(requestOf(modelOf([call, finish])))
@@ -153,6 +159,30 @@ describe('a reply', () => {
         args: input,
         malformed: expect.stringContaining(reason),
       },
+    ])
+  })
+
+  it('has arguments of a hundred levels, but not of more, as text or as they are', async () => {
+    const parsed = { type: 'tool-call', toolName: 't', input: JSON.parse(nested(101)) as never }
+    const calls = [{ type: 'tool-call', toolName: 't', input: nested(100) }, parsed]
+    const { content } = await streamModel(requestOf(modelOf([...calls, finish])))
+    expect(content.map((part) => part.type === 'tool-call' && part.malformed)).toEqual([
+      undefined,
+      'the arguments are nested more than 100 levels deep',
+    ])
+  })
+
+  it.each([
+    [undefined, 'unnamed'],
+    ['', 'unnamed'],
+    [5, 'unnamed'],
+    [{}, 'unnamed'],
+    ['x'.repeat(129), 'x'.repeat(128)],
+  ])('has no use for a call of a tool named %j', async (toolName, tool) => {
+    const call = { type: 'tool-call', toolName: toolName as string, input: '{}' }
+    const { content } = await streamModel(requestOf(modelOf([call, finish])))
+    expect(content).toEqual([
+      { type: 'tool-call', callId: 'call_1', tool, args: {}, malformed: expect.stringMatching(/tool|name/) },
     ])
   })
 

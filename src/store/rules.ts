@@ -111,6 +111,9 @@ export function checkRequest(request: AppendRequest): void {
   for (const entry of inbox) {
     if (!isInboxType(entry.type)) throw misuse(`${quote(entry.type)} is not an inbox type`)
     checkText('an inbox key', entry.key)
+    // What is no object is refused where it is encoded.
+    const problem = shapeProblem(entry.type, entry.data ?? {})
+    if (problem !== undefined) throw misuse(`${entry.type}: ${problem}`)
   }
   for (const entry of entries) checkDriverEntry(entry)
 }

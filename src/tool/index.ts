@@ -25,7 +25,7 @@ export { secretsOf } from './redact.ts'
 export type { Ask, AskKind, AskRequest, ToolResult } from './result.ts'
 export { ask, toolResult } from './result.ts'
 export type { CallRun } from './run-call.ts'
-export { runCall, verifyCall } from './run-call.ts'
+export { callsAround, runCall, verifyCall } from './run-call.ts'
 export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
 export type {
   Approval,

@@ -1,7 +1,9 @@
 /** The name that somebody probably meant. */
 
 /** The one among `names` that is most like `name`, if any is like it; case and punctuation count for nothing. */
-export function nearestName(name: string, names: readonly string[]): string | undefined {
+export function nearestName(name: unknown, names: readonly string[]): string | undefined {
+  // Models have called tools by numbers.
+  if (typeof name !== 'string') return undefined
   const wanted = simplified(name)
   const ranked = names
     .map((each) => ({ each, steps: distance(wanted, simplified(each)) }))
@@ -13,7 +15,7 @@ export function nearestName(name: string, names: readonly string[]): string | un
 const LONGEST = 64
 
 function simplified(name: string): string {
-  return String(name)
+  return name
     .slice(0, LONGEST * 2)
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, '')

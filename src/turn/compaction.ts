@@ -27,8 +27,9 @@ export function compaction(
   const first = cut === undefined ? undefined : entries[cut]
   if (cut === undefined || first === undefined || first.seq <= session.window.from) return undefined
   const stays = kept[cut] ?? 0
-  const receipt = { strategy: 'sliding', dropped: session.window.messages - stays }
-  return { upTo: first.seq - 1, kept: stays, receipt }
+  const dropped = session.window.messages - stays
+  if (dropped <= 0) return undefined
+  return { upTo: first.seq - 1, kept: stays, receipt: { strategy: 'sliding', dropped } }
 }
 
 /** For each entry, how many messages there are from it to the end. */

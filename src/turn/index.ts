@@ -2,7 +2,16 @@
 export type { Compaction, CompactionOptions } from './compaction.ts'
 export { compaction } from './compaction.ts'
 export type { ModelChoice, TurnConfig } from './define-turn.ts'
-export { atLeast, defineTurn } from './define-turn.ts'
+export {
+  atLeast,
+  checkLimits,
+  checkMs,
+  checkName,
+  defineTurn,
+  invalidOption,
+  isUnlimited,
+  shown,
+} from './define-turn.ts'
 export type { Limits, ModelSource, TurnDefinition, TurnInfo } from './definition.ts'
 export { DEFAULT_LIMITS } from './definition.ts'
 export { playTurn } from './loop.ts'

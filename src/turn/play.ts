@@ -99,11 +99,11 @@ export class Play {
 
   /** Without the secrets that the turn knows (R19): of whoever asked, and of the models. */
   redacted<T extends Json>(value: T): T {
-    const settings = this.scope.definition.models.map(({ settings: { apiKey, headers = {} } }) => [
-      apiKey,
+    const settings = this.scope.definition.models.map(({ settings: { apiKey, headers = {} } }) => {
+      const values = Object.values(headers)
       // `Bearer` and such are no part of a secret.
-      Object.values(headers).flatMap((header) => [header, ...String(header).split(/\s+/)]),
-    ])
+      return [apiKey, values, values.join(' ').split(/\s+/)]
+    })
     return redact(value, [...this.#secrets, ...secretsOf({ settings })])
   }
 

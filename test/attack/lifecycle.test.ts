@@ -66,7 +66,7 @@ it('a turn that is paused and resumed often is not given up', async () => {
 // fold: only a call that was thinking is taken back by a claim, not one that failed and waits to be made again.
 it('a crash while a model call waits to be repeated does not cost an iteration', async () => {
   const store = memoryStore()
-  const model = new ScriptedModel([{ error: { status: 503, retryAfter: 30 } }, 'Finally.'])
+  const model = new ScriptedModel([{ error: { status: 503, retryAfter: 0.3 } }, 'Finally.'])
   const config = { contextId: 'talk', store, model, limits: { iterations: 1 } }
   new Agent(config).executeTurn('x')
   await quiet()
@@ -119,7 +119,7 @@ it.each([
   const agent: Agent = new Agent({
     contextId: 'talk',
     model,
-    tools: [probe('act', async () => String(await act(agent)))],
+    tools: [probe('act', async () => JSON.stringify(await act(agent)) ?? '')],
   })
   expect(await soon(agent.executeTurn('outer').outcome)).not.toBe('never')
 })

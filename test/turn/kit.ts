@@ -6,7 +6,7 @@ import { afterEach, expect } from 'vitest'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/agent.ts'
 import type { AgentConfig } from '../../src/agent/config.ts'
-import type { Turn } from '../../src/agent/turn.ts'
+import type { Turn } from '../../src/agent/index.ts'
 import { transcript } from '../../src/journal/index.ts'
 import {
   type ContextKey,

@@ -1,0 +1,56 @@
+/** Holds the lease of a conversation while somebody drives it, and notices when it is lost (R1, R2). */
+import type { Timer } from '../base/index.ts'
+import { HoldfastError } from '../protocol/index.ts'
+import type { Ledger } from './ledger.ts'
+
+export interface HeartbeatOptions {
+  readonly ledger: Ledger
+  readonly timer: Timer
+  readonly everyMs: number
+  /** The lease was renewed, and what has come in is known. */
+  readonly onBeat: () => void
+  readonly onLost: (error: HoldfastError) => void
+}
+
+export class Heartbeat {
+  readonly #options: HeartbeatOptions
+  #beating = false
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options
+  }
+
+  /** One loop for all turns of a driver: short ones cost no timer each. It ends when there is nothing to hold. */
+  start(): void {
+    if (this.#beating) return
+    this.#beating = true
+    void this.#beat().finally(() => {
+      this.#beating = false
+    })
+  }
+
+  async #beat(): Promise<void> {
+    const { ledger, timer, everyMs, onBeat } = this.#options
+    for (;;) {
+      await timer.wait(everyMs, { background: true })
+      if (!ledger.isOwned) return
+      if (ledger.age < everyMs / 2) continue
+      const { epoch } = ledger
+      try {
+        await ledger.renew()
+        onBeat()
+      } catch (problem) {
+        if (this.#isLost(problem, epoch)) return
+      }
+    }
+  }
+
+  /** Trouble that passes is not a loss; nor is that of a turn which has ended meanwhile, perhaps with another begun. */
+  #isLost(problem: unknown, epoch: number): boolean {
+    const { ledger, onLost } = this.#options
+    if (!HoldfastError.is(problem, 'fenced') && !HoldfastError.is(problem, 'erased')) return false
+    if (!ledger.isOwned || epoch !== ledger.epoch) return false
+    onLost(problem)
+    return true
+  }
+}
