@@ -1,8 +1,23 @@
 /** One turn in play: what it is given, what it has said, and what it has looked up on the way. */
 import type { OpenTurn, Session } from '../journal/index.ts'
-import type { Entry, EntryData, EntryType, Json, Message, NewEntry, UserContent } from '../protocol/index.ts'
-import { type Credentials, checkTools, type PreviousTool, secretsOf, type Tool } from '../tool/index.ts'
-import { redact } from '../tool/redact.ts'
+import type {
+  Entry,
+  EntryData,
+  EntryType,
+  Json,
+  JsonObject,
+  Message,
+  NewEntry,
+  UserContent,
+} from '../protocol/index.ts'
+import {
+  type Credentials,
+  checkTools,
+  type PreviousTool,
+  redact,
+  secretsOf,
+  type Tool,
+} from '../tool/index.ts'
 import { DEFAULT_LIMITS, type Limits, type TurnInfo } from './definition.ts'
 import { Draft } from './draft.ts'
 import type { Batch, Next, TurnScope } from './scope.ts'
@@ -22,6 +37,7 @@ export class Play {
   /** Ends the wait for the time limit, if there is one. */
   #over: AbortController | undefined
   #signals: Signals | undefined
+  #interruption: Interruption | undefined
   #limits: Limits | undefined
   #info: Promise<TurnInfo> | undefined
   #tools: Promise<readonly Tool[]> | undefined
@@ -88,13 +104,8 @@ export class Play {
    * `Interrupted` then. What has come already is taken in any case.
    */
   within<T>(work: Promise<T>): Promise<T> {
-    const { stop } = this
-    const { promise, resolve, reject } = Promise.withResolvers<T>()
-    const interrupt = (): void => reject(new Interrupted('The turn did not wait for it any longer.'))
-    work.then(resolve, reject)
-    if (stop.aborted) queueMicrotask(interrupt)
-    else stop.addEventListener('abort', interrupt, { once: true })
-    return promise.finally(() => stop.removeEventListener('abort', interrupt))
+    this.#interruption ??= interruption(this.stop)
+    return Promise.race([work, this.#interruption.promise])
   }
 
   /** Without the secrets that the turn knows (R19): of whoever asked, and of the models. */
@@ -147,6 +158,7 @@ export class Play {
   }
 
   close(): void {
+    this.#interruption?.leave()
     this.#over?.abort()
   }
 
@@ -167,7 +179,7 @@ export class Play {
     const credentials = (await this.#findCredentials()) ?? {}
     const { contextId } = this.scope.key
     // The session has the same objects, and no tool may change those.
-    const own = frozen(structuredClone({ principal, metadata }))
+    const own = { principal: frozenCopy(principal), metadata: frozenCopy(metadata) }
     return { contextId, turn, ...own, credentials, task: await this.#task() }
   }
 
@@ -212,7 +224,25 @@ function isFromUser(message: Message): message is Extract<Message, { role: 'user
   return message.role === 'user'
 }
 
-function frozen<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) frozen(inner)
-  return Object.freeze(value)
+function frozenCopy<T extends Json>(value: T): T
+function frozenCopy(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return Object.freeze(value.map(frozenCopy))
+  const fields = Object.entries(value as JsonObject).map(([name, inner = null]) => [name, frozenCopy(inner)])
+  return Object.freeze(Object.fromEntries(fields) as JsonObject)
+}
+
+interface Interruption {
+  readonly promise: Promise<never>
+  readonly leave: () => void
+}
+
+/** One listener for all that is waited for. */
+function interruption(stop: AbortSignal): Interruption {
+  const { promise, reject } = Promise.withResolvers<never>()
+  promise.catch(() => {})
+  const interrupt = (): void => reject(new Interrupted('The turn did not wait for it any longer.'))
+  if (stop.aborted) interrupt()
+  else stop.addEventListener('abort', interrupt, { once: true })
+  return { promise, leave: () => stop.removeEventListener('abort', interrupt) }
 }
