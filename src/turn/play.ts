@@ -227,7 +227,7 @@ function isFromUser(message: Message): message is Extract<Message, { role: 'user
 function frozenCopy<T extends Json>(value: T): T
 function frozenCopy(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return Object.freeze(value.map(frozenCopy))
+  if (Array.isArray(value)) return Object.freeze((value as readonly Json[]).map((inner) => frozenCopy(inner)))
   const fields = Object.entries(value as JsonObject).map(([name, inner = null]) => [name, frozenCopy(inner)])
   return Object.freeze(Object.fromEntries(fields) as JsonObject)
 }
