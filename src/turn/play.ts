@@ -144,7 +144,8 @@ export class Play {
     const names = new Map<string, string>()
     const previous: PreviousTool[] = []
     const current = this.open.turn
-    for (const { type, turn, data } of entries) {
+    const before = entries.findLastIndex(({ turn }) => turn > 0 && turn < current)
+    for (const { type, turn, data } of entries.slice(before + 1)) {
       if (turn !== current) continue
       if (type === 'model.end')
         for (const part of (data as EntryData['model.end']).content)
@@ -186,8 +187,12 @@ export class Play {
   /** What the turn was asked; for one that goes on without being asked, what was said last. */
   async #task(): Promise<string> {
     const entries = await this.scope.view.window()
-    const start = entries.findLast(({ type, turn }) => type === 'turn.start' && turn === this.open.turn)
-    const asked = entries.filter(({ seq, type }) => type === 'input' && start?.takes?.includes(seq))
+    const current = this.open.turn
+    const start = entries.findLast(({ type, turn }) => type === 'turn.start' && turn === current)
+    const asked = (start?.takes ?? []).flatMap((taken) => {
+      const entry = entries.findLast(({ seq }) => seq === taken)
+      return entry?.type === 'input' ? [entry] : []
+    })
     if (asked.length > 0) return asked.map((entry) => textOf(dataOf(entry, 'input').message)).join('\n')
     const messages = await this.scope.view.messages()
     return textOf(messages.findLast(isFromUser)?.content ?? '')
