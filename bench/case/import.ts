@@ -1,5 +1,7 @@
 /** What a program pays before its first line. */
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { interleave } from '../kit/measure.ts'
 import { type Case, compare } from '../kit/result.ts'
 
@@ -8,27 +10,44 @@ export const importing: Case = {
   title: 'importing the package in a fresh process',
   measured:
     'wall time of a Node process that imports the built package and ends, against one that does nothing.',
-  notMeasured: 'the first use; a bundled program; reading from a cold disk.',
+  notMeasured:
+    'the first use; a bundled program; reading from a cold disk. The row against `ai` is there once `npm ci --prefix bench/peers` was run.',
   run: async (lab) => {
-    const { nothing, root, sqlite } = await interleave(
+    const peers = existsSync(join(PEERS, 'node_modules/ai'))
+    const { nothing, root, sqlite, ai } = await interleave(
       { rounds: 15, seconds: lab.seconds },
       {
         nothing: () => processMillis(''),
         root: () => processMillis(`import 'holdfast'`),
         sqlite: () => processMillis(`import 'holdfast'; import 'holdfast/sqlite'`),
+        ai: () => (peers ? processMillis(`import 'ai'`, PEERS) : 0),
       },
     )
     const baseline = ['bare node', nothing] as const
+    const subject = ['holdfast', root] as const
     return [
       compare({ what: `import 'holdfast'`, unit: 'ms', baseline, subject: ['with it', root] }),
       compare({ what: 'and holdfast/sqlite', unit: 'ms', baseline, subject: ['with both', sqlite] }),
+      ...(peers
+        ? [
+            compare({
+              what: `against 'ai'`,
+              unit: 'ms',
+              baseline: ['ai', ai],
+              subject,
+              budget: { atMost: 1 },
+            }),
+          ]
+        : []),
     ]
   },
 }
 
-function processMillis(code: string): number {
+const PEERS = join(import.meta.dirname, '../peers')
+
+function processMillis(code: string, cwd?: string): number {
   const start = performance.now()
-  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', code])
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', code], { cwd })
   if (status !== 0) throw new Error(`A child process failed:\n${stderr.toString()}`)
   return performance.now() - start
 }
