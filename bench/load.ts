@@ -3,7 +3,7 @@
  * one process on one file. Exits with 1 if a turn did not end well or something is over its budget.
  */
 import { parseArgs, styleText } from 'node:util'
-import { orExplain } from './kit/args.ts'
+import { orExplain, wholeNumber } from './kit/args.ts'
 import { progressBar } from './kit/progress.ts'
 import { type Case, isWithin, type Row } from './kit/result.ts'
 import { caseText } from './kit/table.ts'
@@ -46,9 +46,9 @@ if (values.help) {
 }
 
 async function main(): Promise<void> {
-  const agents = numberOf('agents', values.agents, { least: 1 })
-  const turns = numberOf('turns', values.turns, { least: 1000 })
-  const latencyMs = numberOf('latency', values.latency, { least: 0 })
+  const agents = wholeNumber('agents', values.agents, { least: 1 })
+  const turns = wholeNumber('turns', values.turns, { least: 1000 })
+  const latencyMs = wholeNumber('latency', values.latency, { least: 0 })
   if (agents === undefined || turns === undefined || latencyMs === undefined) return
   // The crowd comes last: what it leaves on the heap would make that of the marathon look flat.
   const cases = [
@@ -76,10 +76,3 @@ async function main(): Promise<void> {
 }
 
 /** A whole number from `least` on, or 0 to leave it out. */
-function numberOf(flag: string, text: string, { least }: { least: number }): number | undefined {
-  const number = text.trim() === '' ? Number.NaN : Number(text)
-  if (Number.isSafeInteger(number) && (number === 0 || number >= least)) return number
-  console.error(`--${flag} must be 0 or a whole number from ${Math.max(1, least)} on, not ${text}.`)
-  process.exitCode = 1
-  return undefined
-}

@@ -3,7 +3,7 @@
  * where a ratio is over 2 a query reads more than it returns.
  */
 import { parseArgs, styleText } from 'node:util'
-import { orExplain } from './kit/args.ts'
+import { orExplain, wholeNumber } from './kit/args.ts'
 import { progressBar } from './kit/progress.ts'
 import { type Case, isWithin, type Row } from './kit/result.ts'
 import { caseText } from './kit/table.ts'
@@ -43,8 +43,8 @@ if (values.help) {
 }
 
 async function main(): Promise<void> {
-  const entries = sizeOf('entries', values.entries, 1000)
-  const contexts = sizeOf('contexts', values.contexts, 100)
+  const entries = wholeNumber('entries', values.entries, { least: 1000, step: 100 })
+  const contexts = wholeNumber('contexts', values.contexts, { least: 100, step: 100 })
   if (entries === undefined || contexts === undefined) return
   const cases = [
     ...(entries === 0 ? [] : [longCase(entries, progressBar('entries', entries))]),
@@ -66,12 +66,4 @@ async function main(): Promise<void> {
   } finally {
     workspace.remove()
   }
-}
-
-function sizeOf(flag: string, text: string, least: number): number | undefined {
-  const size = Number(text)
-  if (Number.isSafeInteger(size) && (size === 0 || size >= least) && size % 100 === 0) return size
-  console.error(`--${flag} must be 0 or a multiple of 100 from ${least} on, not ${text}.`)
-  process.exitCode = 1
-  return undefined
 }
