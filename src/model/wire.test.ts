@@ -2,11 +2,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { systemTimer } from '../base/index.ts'
 import type { AssistantPart, JsonObject, Message, ToolCallPart } from '../protocol/index.ts'
-import { CountingIds } from '../testing/counting-ids.ts'
+import { askOnce, failing } from '../testing/model-trial.ts'
 import type { LanguageModel, ModelDelta, ModelReply, ModelRequest } from './index.ts'
-import { ModelFailure, resolveModel, streamModel } from './index.ts'
+import { resolveModel } from './index.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
@@ -75,23 +74,7 @@ const question: Message[] = [{ role: 'user', content: 'weather?' }]
 const parameters = { type: 'object', properties: { city: { type: 'string' } } }
 
 function ask(more: Partial<ModelRequest> = {}): Promise<ModelReply> {
-  return streamModel({
-    model,
-    messages: question,
-    tools: [],
-    settings: {},
-    signal: new AbortController().signal,
-    ids: new CountingIds(),
-    timer: systemTimer,
-    onDelta: () => {},
-    ...more,
-  })
-}
-
-async function failing(reply: Promise<ModelReply>): Promise<ModelFailure> {
-  const failure: unknown = await reply.catch((error: unknown) => error)
-  if (failure instanceof ModelFailure) return failure
-  throw new Error('it did not fail with a ModelFailure', { cause: failure })
+  return askOnce(model, { messages: question, ...more })
 }
 
 describe('over the wire', () => {

@@ -3,15 +3,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Ids, systemIds, systemTimer } from '../base/index.ts'
-import {
-  type LanguageModel,
-  ModelFailure,
-  type ModelReply,
-  type ModelRequest,
-  streamModel,
-} from '../model/index.ts'
+import { type Ids, systemIds } from '../base/index.ts'
+import { type LanguageModel, type ModelReply, type ModelRequest } from '../model/index.ts'
 import type { Message } from '../protocol/index.ts'
+import { askOnce, failing } from './model-trial.ts'
 import { recordedModel } from './recorded-model.ts'
 import { ScriptedModel } from './scripted-model.ts'
 
@@ -28,23 +23,7 @@ afterEach(() => {
 })
 
 function ask(model: LanguageModel, text: string, more: Partial<ModelRequest> = {}): Promise<ModelReply> {
-  return streamModel({
-    model,
-    messages: [{ role: 'user', content: text }],
-    tools: [],
-    settings: {},
-    signal: new AbortController().signal,
-    ids: systemIds,
-    timer: systemTimer,
-    onDelta: () => {},
-    ...more,
-  })
-}
-
-async function failing(reply: Promise<ModelReply>): Promise<ModelFailure> {
-  const failure: unknown = await reply.catch((error: unknown) => error)
-  if (failure instanceof ModelFailure) return failure
-  throw new Error('it did not fail with a ModelFailure', { cause: failure })
+  return askOnce(model, { messages: [{ role: 'user', content: text }], ids: systemIds, ...more })
 }
 
 async function record(): Promise<void> {

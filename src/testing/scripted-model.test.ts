@@ -1,42 +1,15 @@
 /** The scripted model: says what was written down, and complains about everything else. */
 import { describe, expect, it } from 'vitest'
-import { systemTimer } from '../base/index.ts'
-import {
-  type ModelDelta,
-  ModelFailure,
-  type ModelReply,
-  type ModelRequest,
-  streamModel,
-} from '../model/index.ts'
-import { CountingIds } from './counting-ids.ts'
+import { type ModelDelta } from '../model/index.ts'
 import { ManualClock } from './manual-clock.ts'
+import { askOnce, failing } from './model-trial.ts'
 import { ScriptedModel } from './scripted-model.ts'
-
-function ask(model: ScriptedModel, more: Partial<ModelRequest> = {}): Promise<ModelReply> {
-  return streamModel({
-    model,
-    messages: [{ role: 'user', content: 'hello there' }],
-    tools: [],
-    settings: {},
-    signal: new AbortController().signal,
-    ids: new CountingIds(),
-    timer: systemTimer,
-    onDelta: () => {},
-    ...more,
-  })
-}
-
-async function failing(reply: Promise<ModelReply>): Promise<ModelFailure> {
-  const failure: unknown = await reply.catch((error: unknown) => error)
-  if (failure instanceof ModelFailure) return failure
-  throw new Error('it did not fail with a ModelFailure', { cause: failure })
-}
 
 describe('a step', () => {
   it('is a text, which arrives in pieces with a usage by its length', async () => {
     const deltas: ModelDelta[] = []
     const model = new ScriptedModel(['Hello you'])
-    const reply = await ask(model, { onDelta: (delta) => deltas.push(delta) })
+    const reply = await askOnce(model, { onDelta: (delta) => deltas.push(delta) })
     expect(reply).toEqual({
       content: [{ type: 'text', text: 'Hello you' }],
       finish: 'stop',
@@ -59,7 +32,7 @@ describe('a step', () => {
       ],
       { name: 'openai/gpt-4.1' },
     )
-    const reply = await ask(model)
+    const reply = await askOnce(model)
     expect(reply.content).toEqual([
       { type: 'reasoning', text: 'hm' },
       { type: 'text', text: 'abc' },
@@ -89,9 +62,9 @@ describe('a step', () => {
       { text: 'broken', finish: 'none' },
     ])
     const [refused, broken, cut] = [
-      await failing(ask(model)),
-      await failing(ask(model)),
-      await failing(ask(model)),
+      await failing(askOnce(model)),
+      await failing(askOnce(model)),
+      await failing(askOnce(model)),
     ]
     expect([refused.kind, refused.retryAfterMs, refused.partial]).toEqual(['rate-limit', 3000, []])
     expect([broken.kind, broken.partial]).toEqual(['cut-off', [{ type: 'text', text: 'half' }]])
@@ -102,7 +75,7 @@ describe('a step', () => {
   it('is a stall that ends when it is aborted', async () => {
     const model = new ScriptedModel([{ stall: true }])
     const controller = new AbortController()
-    const reply = failing(ask(model, { signal: controller.signal }))
+    const reply = failing(askOnce(model, { signal: controller.signal }))
     controller.abort()
     expect((await reply).kind).toBe('aborted')
   })
@@ -113,7 +86,7 @@ describe('a step', () => {
       () => Promise.resolve({ text: 'later' }),
     ])
     const tools = [{ name: 't', description: '', parameters: {} }]
-    const replies = [await ask(model, { tools, system: 'x' }), await ask(model)]
+    const replies = [await askOnce(model, { tools, system: 'x' }), await askOnce(model)]
     expect(replies.map(({ content }) => content)).toEqual([
       [{ type: 'text', text: '2 1 1' }],
       [{ type: 'text', text: 'later' }],
@@ -123,7 +96,7 @@ describe('a step', () => {
   it('comes after the latency', async () => {
     const clock = new ManualClock()
     const model = new ScriptedModel(['slow'], { latencyMs: 50, timer: clock })
-    const reply = ask(model)
+    const reply = askOnce(model)
     expect(clock.waiting).toBe(1)
     clock.advance(50)
     expect((await reply).content).toEqual([{ type: 'text', text: 'slow' }])
@@ -133,8 +106,8 @@ describe('a step', () => {
 describe('a script', () => {
   it('that is too short fails the call for good, and says what was asked', async () => {
     const model = new ScriptedModel(['one'])
-    await ask(model)
-    const failure = await failing(ask(model))
+    await askOnce(model)
+    const failure = await failing(askOnce(model))
     const message =
       'The scripted model has 1 steps and was called 2 times. It was asked: {"role":"user","content":[{"type":"text","text":"hello there"}]}'
     expect([failure.retryable, failure.message]).toEqual([false, message])
@@ -143,33 +116,33 @@ describe('a script', () => {
 
   it('that is too long is noticed at the end', async () => {
     const model = new ScriptedModel(['one', 'two', 'three'])
-    await ask(model)
+    await askOnce(model)
     expect(() => model.done()).toThrow('The scripted model was called once, but has 3 steps: 2 left over.')
   })
 
   it('may go on for ever, and keeps only the latest calls', async () => {
     const texts: unknown[] = []
     const looping = new ScriptedModel(['a', 'b'], { loop: true })
-    for (let call = 0; call < 3; call++) texts.push((await ask(looping)).content)
+    for (let call = 0; call < 3; call++) texts.push((await askOnce(looping)).content)
     expect(texts).toEqual([
       [{ type: 'text', text: 'a' }],
       [{ type: 'text', text: 'b' }],
       [{ type: 'text', text: 'a' }],
     ])
     const endless = ScriptedModel.forever(({ call }) => String(call))
-    for (let call = 0; call < 150; call++) await ask(endless)
-    expect((await ask(endless)).content).toEqual([{ type: 'text', text: '151' }])
+    for (let call = 0; call < 150; call++) await askOnce(endless)
+    expect((await askOnce(endless)).content).toEqual([{ type: 'text', text: '151' }])
     expect(endless.calls.length).toBe(100)
     endless.done()
     const always = new ScriptedModel(() => 'yes')
-    await ask(always)
-    expect((await ask(always)).content).toEqual([{ type: 'text', text: 'yes' }])
+    await askOnce(always)
+    expect((await askOnce(always)).content).toEqual([{ type: 'text', text: 'yes' }])
   })
 
   it('shows what it was asked', async () => {
     const model = new ScriptedModel(['one'])
     const tools = [{ name: 't', description: 'd', parameters: { type: 'object' } }]
-    await ask(model, { tools, settings: { temperature: 0, headers: { a: 'b' } } })
+    await askOnce(model, { tools, settings: { temperature: 0, headers: { a: 'b' } } })
     expect(model.calls).toEqual([
       {
         prompt: [{ role: 'user', content: [{ type: 'text', text: 'hello there' }] }],
