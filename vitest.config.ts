@@ -2,10 +2,18 @@
  * Tests lie beside their sources and, when they cross rooms, in test/.
  * Files share one module graph per worker (isolate: false): state kept at module level would leak
  * between files, which is one more reason to have none.
+ * Outsiders in src import the package by its name; in tests that means its sources.
  */
+import { resolve } from 'node:path'
 import type { ViteUserConfig } from 'vitest/config'
 
 const config: ViteUserConfig = {
+  resolve: {
+    alias: [
+      { find: /^holdfast$/, replacement: resolve('src/index.ts') },
+      { find: /^holdfast\/sqlite$/, replacement: resolve('src/store/sqlite/index.ts') },
+    ],
+  },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['test/package/**', '**/node_modules/**'],

@@ -5,7 +5,14 @@
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { fold, forkContext, loadSession, positionOf, transcript } from '../src/journal/index.ts'
+import {
+  fold,
+  forkContext,
+  loadSession,
+  positionOf,
+  SESSION_FORMAT,
+  transcript,
+} from '../src/journal/index.ts'
 import type { ContextKey, Entry, JsonObject, NewEntry, NewInboxEntry } from '../src/protocol/index.ts'
 import type { AppendRequest, Store } from '../src/store/index.ts'
 import { sqliteStore } from '../src/store/sqlite/index.ts'
@@ -351,7 +358,7 @@ function toSingleFile(path: string): void {
 const files = {
   db: `store-v${VERSION}.db`,
   journal: `journal-v${VERSION}.jsonl`,
-  session: `journal-v${VERSION}.session.json`,
+  session: `journal-v${VERSION}.session-${SESSION_FORMAT}.json`,
   transcript: `journal-v${VERSION}.transcript.json`,
 }
 for (const file of Object.values(files))

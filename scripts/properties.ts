@@ -1,5 +1,5 @@
 /**
- * `npm run properties`: the journal's properties on many random histories instead of the few of `npm test`.
+ * `npm run properties`: the properties of journals and prompts on many random histories instead of the few of `npm test`.
  * The number of runs, spread over all properties and both stores, is the first argument; 10,000 if not given.
  * A failure prints a seed; `HOLDFAST_SEED=…` in the environment tries it again.
  */
@@ -11,7 +11,7 @@ if (!Number.isSafeInteger(runs) || runs < 1)
 
 process.env['HOLDFAST_RUNS'] = String(runs)
 const { ok, seconds } = await runStep(
-  { name: 'properties', command: ['vitest', 'run', 'test/journal'] },
+  { name: 'properties', command: ['vitest', 'run', 'test/journal', 'test/prompts'] },
   'loud',
 )
 console.log(`${runs} runs in ${seconds.toFixed(0)} s`)

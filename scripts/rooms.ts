@@ -24,7 +24,7 @@ const parts = [...ground, 'journal', 'model', 'tool', 'grounding', 'hook']
 const agent = [...parts, 'turn', 'store', 'store/memory']
 const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai-compatible']
 const graph = [...ground, 'journal', 'hook', 'store']
-const front = [...ground, 'store', 'store/memory', 'journal', 'model', 'tool', 'turn', 'agent']
+const front = [...ground, 'store', 'store/memory', 'journal', 'model', 'tool', 'hook', 'turn', 'agent']
 
 export const rooms: readonly Room[] = [
   { name: 'protocol', rooms: [], pure: true },
@@ -33,10 +33,10 @@ export const rooms: readonly Room[] = [
   { name: 'store/memory', rooms: [...ground, 'store'] },
   { name: 'store/sqlite', rooms: [...ground, 'store'] },
   { name: 'journal', rooms: [...ground, 'store'] },
-  { name: 'model', rooms: ground, latePackages: providers },
+  { name: 'model', rooms: ground, latePackages: [...providers, 'gpt-tokenizer'] },
   { name: 'tool', rooms: ground, latePackages: ['@cfworker/json-schema'] },
-  { name: 'grounding', rooms: ground },
-  { name: 'hook', rooms: ground },
+  { name: 'grounding', rooms: [...ground, 'tool'] },
+  { name: 'hook', rooms: [...ground, 'tool'] },
   { name: 'turn', rooms: parts },
   { name: 'agent', rooms: agent },
   { name: 'graph', rooms: graph },
@@ -64,5 +64,6 @@ export const testPackages: readonly string[] = [
   'valibot',
   'rxjs',
   '@ai-sdk/provider',
+  'gpt-tokenizer/encoding/o200k_base',
   ...providers,
 ]

@@ -6,6 +6,7 @@ export type {
   AgentToolDefinition,
   ArtifactStore,
   Auth,
+  CompactOptions,
   Drive,
   MessageQuery,
   MessageStore,
@@ -26,19 +27,67 @@ export type {
 export { Agent, agentTool, listStuck, settleCall, takeOver, viewsOf } from './agent/index.ts'
 export type { Clock, Ids, Timer } from './base/index.ts'
 export { processIdentity, systemIds } from './base/index.ts'
-export type { Session } from './journal/index.ts'
+export type {
+  AfterEachToolPoint,
+  AfterLlmPoint,
+  AfterToolsPoint,
+  BeforeEachToolPoint,
+  BeforeLlmPoint,
+  BeforeToolsPoint,
+  CallResult,
+  CompletePoint,
+  ErrorPoint,
+  HookName,
+  Hooks,
+  InputPoint,
+  IterationPoint,
+  LimitPoint,
+  PendingCall,
+  Plugin,
+  PluginParts,
+  Prompt,
+  ReadyPoint,
+  Reply,
+  TurnPoint,
+} from './hook/index.ts'
+export type {
+  Imported,
+  ImportFormat,
+  ImportOptions,
+  ImportReceipt,
+  ImportRequest,
+  Session,
+} from './journal/index.ts'
 export {
   clearContext,
   fold,
   forkContext,
+  importContext,
+  importMessages,
   loadSession,
   pruneContext,
   readWindow,
   saveSession,
   transcript,
 } from './journal/index.ts'
-export type { LanguageModel, ModelOptions, ModelRef, PriceTable } from './model/index.ts'
-export { PRICES, PRICES_AS_OF, resolveModel } from './model/index.ts'
+export type {
+  LanguageModel,
+  ModelOptions,
+  ModelRef,
+  PriceTable,
+  Reflex,
+  ReflexOptions,
+  TokenCount,
+} from './model/index.ts'
+export {
+  CONTEXT_SIZES,
+  CONTEXT_SIZES_AS_OF,
+  countTokens,
+  PRICES,
+  PRICES_AS_OF,
+  reflex,
+  resolveModel,
+} from './model/index.ts'
 export type {
   ArtifactInfo,
   ContextKey,
@@ -56,6 +105,7 @@ export type {
   OutcomeReason,
   Owner,
   Principal,
+  Repair,
   RequestData,
   TurnEvent,
   Usage,
@@ -85,7 +135,9 @@ export type {
 } from './tool/index.ts'
 export { ask, askUser, defineTool, jsonSchema, toolResult } from './tool/index.ts'
 export type {
+  AutoCompact,
   BlobPort,
+  CompactionReceipt,
   Limits,
   ModelChoice,
   RunTurnOptions,

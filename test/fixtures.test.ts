@@ -3,6 +3,7 @@
  *
  * NEVER regenerate an old fixture to make a test pass: it stands for the files that people have. If a format changes,
  * add a fixture for the new one (scripts/make-fixture.ts refuses to overwrite) and keep this version reading the old.
+ * Sessions are derived, and thrown away when the fold has changed its mind: only those of the newest format are here.
  */
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +22,7 @@ const log = fixture('journal-v1.jsonl')
   .trimEnd()
   .split('\n')
   .map((line) => JSON.parse(line) as Entry)
-const sessions = JSON.parse(fixture('journal-v1.session.json')) as Record<string, Session>
+const sessions = JSON.parse(fixture('journal-v1.session-3.json')) as Record<string, Session>
 const transcripts = JSON.parse(fixture('journal-v1.transcript.json')) as Record<string, Message[]>
 
 /** Every type of format 1. This list is closed: a type that comes later has a fixture of its own. */

@@ -2,7 +2,13 @@
  * The stateful shell: a conversation with a life. It decides what may be asked when; what is said and done is in the
  * journal, and everything that this object knows can be had again from there.
  */
-import { clearContext, forkContext } from '../journal/index.ts'
+import {
+  clearContext,
+  forkContext,
+  type ImportOptions,
+  type ImportReceipt,
+  importContext,
+} from '../journal/index.ts'
 import {
   type ArtifactInfo,
   childKey,
@@ -19,8 +25,9 @@ import {
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
 import type { Artifacts, Credentials } from '../tool/index.ts'
-import { type Continuation, compaction, type Limits } from '../turn/index.ts'
+import { type Continuation, contextPercent, type Limits, runReadyHooks, tokenBudget } from '../turn/index.ts'
 import { checkAnswers } from './answers.ts'
+import { type CompactOptions, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
 import { Conversation, type Drive, type Wish } from './conversation.ts'
 import { jsonGiven, limitsGiven, messageGiven, whileBusyGiven } from './given.ts'
@@ -77,6 +84,7 @@ export class Agent {
   #closing: 'paused' | 'shutdown' | undefined
   #changing: Promise<void> = Promise.resolve()
   #metadata: JsonObject | undefined
+  #readying: Promise<void> | undefined
 
   constructor(config: AgentConfig) {
     this.#config = config
@@ -118,7 +126,16 @@ export class Agent {
 
   /** What the conversation looks like at this moment, to read. */
   get session(): SessionView {
-    return sessionView(this.#conversation.driver.ledger)
+    return sessionView(this.#conversation.driver.ledger, this.#setup.definition.models)
+  }
+
+  /**
+   * How full the context of the model is: what the provider counted last, and an estimate of what came since. Undefined
+   * if nobody has said how many tokens the model can be sent, or nothing was loaded yet.
+   */
+  get contextPercent(): number | undefined {
+    const { ledger } = this.#conversation.driver
+    return ledger.isLoaded ? contextPercent(ledger.heldEntries, this.#setup.definition.models) : undefined
   }
 
   get artifacts(): Artifacts {
@@ -265,18 +282,31 @@ export class Agent {
     })
   }
 
-  /** Leaves about `keep` messages in the window: half of `maxMessages` unless said otherwise. */
-  async compact({ keep = Math.ceil(this.#setup.maxMessages / 2) }: { keep?: number } = {}): Promise<boolean> {
+  /**
+   * Makes room: leaves about `keep` messages in the window, half of `maxMessages` unless said otherwise. False if there was
+   * nothing to gain, or no summary could be had: then nothing was cut, and a `warning` says why. Waits for the turn that
+   * runs here.
+   */
+  async compact(options: CompactOptions = {}): Promise<boolean> {
     let done = false
     await this.#between('compact', async () => {
-      const { driver } = this.#conversation
-      const { ledger } = driver
-      const data = compaction(await ledger.window(), ledger.session, { keep })
-      if (data === undefined) return
-      await driver.record([{ type: 'compact', data }])
-      done = true
+      done = await compactNow(this.#conversation.driver, this.#setup, options)
     })
     return done
+  }
+
+  /**
+   * Adds what was said elsewhere, in another framework's format: repaired where it must be, and only once. Waits for the
+   * turn that runs here; rejects with `in-use` if the conversation waits for an answer.
+   */
+  async importMessages(history: unknown, options: ImportOptions = {}): Promise<ImportReceipt> {
+    const { key, parent } = this.#setup
+    const request = { ...options, history, ...(parent === undefined ? {} : { parent }) }
+    const done = Promise.withResolvers<ImportReceipt>()
+    await this.#between('importMessages', async () =>
+      done.resolve(await importContext(this.store, key, request)),
+    )
+    return done.promise
   }
 
   /** A conversation of its own that begins with this one's history, up to its end or to entry `at`. */
@@ -288,10 +318,12 @@ export class Agent {
 
   /** What was said, oldest first, as the model sees it; at most so many, never half a round. */
   async getMessages(options: MessageQuery = {}): Promise<readonly Message[]> {
-    const { maxMessages = this.#setup.maxMessages } = options
+    const { key, maxMessages, maxTokens } = this.#setup
+    const query = { maxMessages, ...options }
     const { ledger, isPlaying } = this.#conversation.driver
-    if (ledger.hasUnsaved || isPlaying) return newest(await ledger.messages(), { ...options, maxMessages })
-    return readMessages(this.store, this.#setup.key, { ...options, maxMessages })
+    if (ledger.hasUnsaved || isPlaying) return newest(await ledger.messages(), query)
+    const { tokens } = await tokenBudget(maxTokens)
+    return readMessages(this.store, key, { ...query, ...(tokens === undefined ? {} : { tokens }) })
   }
 
   getArtifacts(): Promise<readonly ArtifactInfo[]> {
@@ -365,7 +397,8 @@ export class Agent {
 
   #input({ message, asked, key, whileBusy }: Said, busy: number | undefined): readonly NewInboxEntry[] {
     if (busy !== undefined && whileBusy === 'reject') throw isBusy(this.contextId, busy)
-    const steer = whileBusy === 'steer' && busy !== undefined ? { steer: true } : {}
+    // Whether or not a turn runs: sent again under its key, it must be the same.
+    const steer = whileBusy === 'steer' ? { steer: true } : {}
     const input: NewInboxEntry = { type: 'input', key, data: { message, ...asked, ...steer } }
     if (busy === undefined || whileBusy !== 'interrupt') return [input]
     return [this.#conversation.cancelPost(busy, 'interrupted'), input]
@@ -378,10 +411,30 @@ export class Agent {
       extras: () => ({ [NURSERY]: this.#nursery() }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
+      onLoaded: () => {
+        this.#readying ??= this.#getReady()
+        return this.#readying
+      },
       onOutcome: ({ turn, error }) => {
         if (turn > 0) this.#error = error
       },
     })
+  }
+
+  /** Once in its life, unless it fails: then the next one who needs the agent tries again. */
+  async #getReady(): Promise<void> {
+    const { key, name, definition } = this.#setup
+    try {
+      await runReadyHooks(definition.hooks, {
+        contextId: key.contextId,
+        name,
+        turnCount: this.state.turnCount,
+        metadata: this.state.metadata,
+      })
+    } catch (error) {
+      this.#readying = undefined
+      throw error
+    }
   }
 
   #nursery(): Nursery {

@@ -5,6 +5,7 @@ import { checkAnswer } from '../tool/index.ts'
 import { dataOf } from '../turn/index.ts'
 import { jsonGiven } from './given.ts'
 import type { Ledger } from './ledger.ts'
+import { nothingToContinue, waitsForAnswers } from './refusal.ts'
 
 /** What waits for an answer, oldest first. */
 export async function openRequests(ledger: Ledger, now: number): Promise<readonly RequestData[]> {
@@ -32,6 +33,22 @@ export async function checkAnswers(
     const problem = await checkAnswer(request, value)
     if (problem !== undefined) throw wrong(ledger.key.contextId, `${requestId}: ${problem}`, ids)
   }
+}
+
+/** May the conversation go on without anything new? Not after its end, and not while all that it needs is an answer. */
+export function checkContinuation(
+  { session, key: { contextId } }: Ledger,
+  { now, isAuthorised }: { readonly now: number; readonly isAuthorised: boolean },
+): void {
+  const { outcome, parked: { requests = [] } = {} } = session
+  if (outcome === undefined || outcome === 'stop') throw nothingToContinue(contextId, outcome)
+  const waiting = requests.filter(
+    ({ from, expiresAt }) =>
+      (expiresAt ?? Number.POSITIVE_INFINITY) > now && !(from === 'credentials' && isAuthorised),
+  )
+  if (waiting.length === 0 || waiting.length < requests.length) return
+  const ids = waiting.map(({ requestId }) => requestId)
+  throw waitsForAnswers(contextId, ids)
 }
 
 function wrong(contextId: string, why: string, ids: readonly string[]): HoldfastError {

@@ -18,11 +18,12 @@ import {
   type Principal,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
-import type { Credentials } from '../tool/index.ts'
+import { type Credentials, checkName } from '../tool/index.ts'
 import {
+  type AutoCompact,
   atLeast,
   checkMs,
-  checkName,
+  compactionPlan,
   defineTurn,
   invalidOption,
   shown,
@@ -41,10 +42,12 @@ export interface AgentConfig extends TurnConfig {
   readonly store?: Store
   /** False: what no effect depends on is held back until `saveState`, `pause`, `shutdown` or the next turn. */
   readonly autoSave?: boolean
-  /** Compacts the window to half of `maxMessages` when a turn ends with more than that. Off unless said otherwise. */
-  readonly autoCompact?: boolean
+  /** Compacts by itself. True: the oldest turns go when one ends with more than `maxMessages`. Off unless said otherwise. */
+  readonly autoCompact?: boolean | AutoCompact
   /** The most messages that a prompt gets; 100 unless said otherwise. */
   readonly maxMessages?: number
+  /** The most tokens that the messages of a prompt have; without system prompt and tools. No limit unless said otherwise. */
+  readonly maxTokens?: number
   /** What happens to a message that comes while a turn runs; see `executeTurn`. */
   readonly whileBusy?: WhileBusy
   /** Whom besides the owner to let in (R20). */
@@ -76,6 +79,7 @@ export interface AgentSetup {
   readonly definition: TurnDefinition
   readonly autoSave: boolean
   readonly maxMessages: number
+  readonly maxTokens?: number
   readonly whileBusy: WhileBusy
   readonly clock: Clock
   readonly timer: Timer
@@ -93,8 +97,10 @@ const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 export function setUp(config: AgentConfig): AgentSetup {
   checkConfig(config)
   const owner = checkOwner(config.owner ?? LOCAL_OWNER)
-  const { name = 'agent', maxMessages = 100, leaseMs = 30_000, ids = systemIds } = config
+  const { name = 'agent', maxMessages = 100, maxTokens, leaseMs = 30_000, ids = systemIds } = config
   atLeast('maxMessages', maxMessages, 1)
+  if (maxTokens !== undefined) atLeast('maxTokens', maxTokens, 1)
+  const compact = compactionPlan(config.autoCompact, maxMessages)
   checkMs('leaseMs', leaseMs, 1)
   if (!Number.isSafeInteger(leaseMs) || leaseMs > MAX_LEASE_MS)
     throw invalidOption('leaseMs', `must be whole milliseconds, at most a day, not ${shown(leaseMs)}`)
@@ -102,9 +108,10 @@ export function setUp(config: AgentConfig): AgentSetup {
     key: contextKey({ ...owner, contextId: config.contextId }),
     owner,
     name,
-    definition: defineTurn({ ...config, ...(config.autoCompact ? { compactOver: maxMessages } : {}) }),
+    definition: defineTurn({ ...config, ...(compact === undefined ? {} : { compact }) }),
     autoSave: config.autoSave ?? true,
     maxMessages,
+    ...(maxTokens === undefined ? {} : { maxTokens }),
     whileBusy: config.whileBusy ?? 'queue',
     clock: config.clock ?? systemClock,
     timer: config.timer ?? systemTimer,
@@ -131,8 +138,10 @@ const OPTIONS: { readonly [Option in keyof Required<AgentConfig>]: keyof typeof 
   name: 'a text',
   store: 'an object',
   autoSave: 'true or false',
-  autoCompact: 'true or false',
+  autoCompact: null,
   maxMessages: null,
+  maxTokens: null,
+  warnAtPercent: null,
   whileBusy: 'queue, steer, interrupt or reject',
   allow: 'a function',
   credentials: 'a function',
@@ -147,6 +156,8 @@ const OPTIONS: { readonly [Option in keyof Required<AgentConfig>]: keyof typeof 
   tools: null,
   systemPrompt: null,
   limits: null,
+  on: null,
+  plugins: null,
   requestTtlMs: null,
   graceMs: null,
   maxClaims: null,

@@ -8,7 +8,6 @@ import {
   HoldfastError,
   type JsonObject,
   type NewInboxEntry,
-  type OutcomeReason,
   type Principal,
   type RequestData,
   type TurnEvent,
@@ -16,13 +15,13 @@ import {
 import { isOwned, type Store } from '../store/index.ts'
 import type { Credentials } from '../tool/index.ts'
 import type { Continuation } from '../turn/index.ts'
-import { openRequests } from './answers.ts'
+import { checkContinuation, openRequests } from './answers.ts'
 import { Audience } from './audience.ts'
 import { Driver, type DriverOptions, type Progress } from './driver.ts'
-import { findTaken } from './find-taken.ts'
+import { findTaken, sparingOwnTurn } from './find-taken.ts'
 import { Handle, type HandleOptions } from './handle.ts'
 import type { Ledger } from './ledger.ts'
-import { cancelledEarly, nothingToContinue, problemOf, waitsForAnswers } from './refusal.ts'
+import { cancelledEarly, problemOf } from './refusal.ts'
 import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
 
 /** What somebody wants of the conversation. */
@@ -52,6 +51,8 @@ export type Drive =
 export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'emit'> {
   /** A turn has ended, or could not go on; before anybody else hears of it. */
   readonly onOutcome: (outcome: TurnOutcome) => void
+  /** The conversation is loaded. Nothing is played before it resolves. */
+  readonly onLoaded?: () => Promise<void>
 }
 
 export class Conversation {
@@ -61,6 +62,8 @@ export class Conversation {
   /** Aborts to leave off following another process. */
   #halt = new AbortController()
   readonly #wishes = new Map<Handle, Wish>()
+  /** Those whose posts go with the next claim. */
+  readonly #offered = new Set<Handle>()
   #entering: Promise<void> = Promise.resolve()
   #pumping: Promise<void> | undefined
 
@@ -183,6 +186,7 @@ export class Conversation {
   /** Goes on by one model call or one round of tools, and says whether there is more. */
   async drive(): Promise<Drive> {
     await this.settled()
+    await this.#load()
     const { ledger, isPlaying } = this.driver
     // Others may have written since.
     if (!isPlaying && !ledger.hasUnsaved) ledger.forget(false)
@@ -291,17 +295,41 @@ export class Conversation {
     return found !== undefined
   }
 
-  async #post(wish: Wish, handle: Handle): Promise<void> {
-    const { ledger, isPlaying } = this.driver
-    const posts = wish.posts?.(ledger.session.open?.turn) ?? []
-    if (!isPlaying) this.driver.offer({ posts })
-    else if (!(await ledger.post(posts))) await this.#recall(handle, wish)
+  /** With the next claim, or at once if somebody drives already. */
+  async #post(wish: Wish, handle: Handle, isDriven = false): Promise<void> {
+    const { ledger } = this.driver
+    const { store, key } = this.#options
+    const { repeats: posted } = wish
+    const turn = ledger.session.open?.turn
+    let posts = wish.posts?.(turn) ?? []
+    if (posts.length > 1 && turn !== undefined && posted !== undefined)
+      posts = await sparingOwnTurn(posts, { store, key, turn, posted })
+    if (isDriven || this.driver.isPlaying) {
+      if (!(await ledger.post(posts))) await this.#recall(handle, wish)
+      return
+    }
+    this.driver.offer({ posts })
+    this.#offered.add(handle)
+  }
+
+  /** What was offered, is not an offer any more and is not new either was heard before. */
+  async #recallOffered(): Promise<void> {
+    if (this.#offered.size === 0 || this.driver.hasOffers) return
+    const offered = [...this.#offered].filter((handle) => !handle.isPosted)
+    this.#offered.clear()
+    if (offered.length > 0) await this.#audience.catchUp()
+    for (const handle of offered) {
+      const wish = this.#wishes.get(handle)
+      if (wish !== undefined && !handle.isPosted) await this.#recall(handle, wish)
+    }
   }
 
   #continue({ continuing, credentials, principal }: Wish, handle: Handle): void {
-    const { open, outcome } = this.driver.ledger.session
+    const { ledger } = this.driver
+    const { open } = ledger.session
     if (continuing === undefined) return
-    if (open === undefined) this.#checkContinuation(outcome, credentials !== undefined)
+    const now = this.#options.clock.now()
+    if (open === undefined) checkContinuation(ledger, { now, isAuthorised: credentials !== undefined })
     const secrets = credentials === undefined ? undefined : { principal, credentials }
     if (open !== undefined) {
       if (secrets !== undefined) this.driver.vault.refresh(open.turn, secrets, open.principal)
@@ -309,24 +337,8 @@ export class Conversation {
       return
     }
     if (secrets !== undefined) this.driver.vault.entrust(undefined, secrets)
-    handle.expect(this.driver.ledger.session.turn + 1)
+    handle.expect(ledger.session.turn + 1)
     this.driver.offer({ continuing })
-  }
-
-  #checkContinuation(outcome: OutcomeReason | undefined, isAuthorised: boolean): void {
-    const { contextId } = this.#options.key
-    if (outcome === undefined || outcome === 'stop') throw nothingToContinue(contextId, outcome)
-    const now = this.#options.clock.now()
-    const { requests = [] } = this.driver.ledger.session.parked ?? {}
-    const waiting = requests.filter(
-      ({ from, expiresAt }) =>
-        (expiresAt ?? Number.POSITIVE_INFINITY) > now && !(from === 'credentials' && isAuthorised),
-    )
-    if (waiting.length > 0 && waiting.length === requests.length)
-      throw waitsForAnswers(
-        contextId,
-        waiting.map(({ requestId }) => requestId),
-      )
   }
 
   /** It is over in the same moment in which nobody waits any more, so that whoever comes next finds it running or not. */
@@ -360,9 +372,12 @@ export class Conversation {
 
   async #step(): Promise<Progress | undefined> {
     try {
-      return await this.driver.step()
+      const progress = await this.driver.step()
+      await this.#recallOffered()
+      return progress
     } catch (error) {
       this.driver.withdraw()
+      this.#offered.clear()
       if (HoldfastError.is(error, 'not-pending')) return this.#offerAgain()
       for (const handle of this.#audience.handles) this.#refuse(handle, error)
       return undefined
@@ -380,14 +395,15 @@ export class Conversation {
   /** Another process owns the conversation: what was to begin here goes into its inbox. */
   async #postElsewhere(): Promise<void> {
     this.driver.withdraw()
+    this.#offered.clear()
     await this.#load()
-    const { ledger } = this.driver
-    const { open } = ledger.session
+    const { open } = this.driver.ledger.session
     this.#recognise()
-    for (const [handle, { posts, continuing }] of this.#wishes) {
+    for (const [handle, wish] of this.#wishes) {
+      const { posts, continuing } = wish
       if (handle.isPosted) continue
       try {
-        if (posts !== undefined) await ledger.post(posts(open?.turn))
+        if (posts !== undefined) await this.#post(wish, handle, true)
         else if (continuing !== undefined && open !== undefined)
           handle.follow(open.turn, this.#audience.since)
         else if (continuing !== undefined) this.driver.offer({ continuing })
@@ -431,6 +447,7 @@ export class Conversation {
   async #load(): Promise<void> {
     const { ledger, isPlaying } = this.driver
     if (!ledger.isLoaded && !isPlaying) await ledger.load()
+    if (!isPlaying) await this.#options.onLoaded?.()
     if (this.#audience.isSeated) return
     this.#audience.seat(ledger.session.seq, await openRequests(ledger, this.#options.clock.now()))
   }

@@ -3,6 +3,7 @@
  * meanwhile, and lets go. `step` does one of these at a time, so an engine, an agent and a test that steps by hand all do
  * the same thing.
  */
+import type { Session } from '../journal/index.ts'
 import {
   type Entry,
   type EntryData,
@@ -50,6 +51,8 @@ export type Progress =
   | { readonly state: 'idle'; readonly at?: number }
   | { readonly state: 'owned' }
   | { readonly state: 'paused' }
+
+type Said = readonly Omit<NewEntry, 'turn'>[]
 
 export interface Work {
   /** To be posted with the next claim. */
@@ -189,14 +192,17 @@ export class Driver {
 
   /**
    * Says something outside of what a turn says: in the running turn if there is one, else under a claim of its own.
-   * Rejects with `owned` while another driver has the conversation.
+   * Rejects with `owned` while another driver has the conversation. What depends on where the conversation stands is a
+   * function, which is asked again if others have written meanwhile.
    */
-  async record(entries: readonly Omit<NewEntry, 'turn'>[]): Promise<void> {
+  async record(what: Said | ((session: Session) => Said)): Promise<void> {
     const release = { type: 'release', turn: 0, data: { reason: 'said' } }
     for (let attempt = 1; ; attempt++) {
       await this.opening
       const ledger = await this.#loaded()
       const { open } = ledger.session
+      const entries = typeof what === 'function' ? what(ledger.session) : what
+      if (entries.length === 0) return
       const said = entries.map((entry): NewEntry => ({ turn: open?.turn ?? 0, ...entry }))
       if (ledger.isOwned) return ledger.append(said)
       try {

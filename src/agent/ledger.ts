@@ -14,6 +14,7 @@ import {
   type NewInboxEntry,
 } from '../protocol/index.ts'
 import { type AppendRequest, persist, type Receipt, type Store } from '../store/index.ts'
+import { tokenBudget } from '../turn/index.ts'
 
 export interface LedgerOptions {
   readonly key: ContextKey
@@ -25,6 +26,7 @@ export interface LedgerOptions {
   readonly driver: string
   readonly leaseMs: number
   readonly maxMessages: number
+  readonly maxTokens?: number
   /** The conversation that this one belongs to (R17). */
   readonly parent?: string
   /** Every entry, in order, when it is durable; `unsaved` if it is not yet. */
@@ -115,11 +117,12 @@ export class Ledger {
    * have written meanwhile, and something has come in of which this cannot know.
    */
   async #read(): Promise<boolean> {
-    const { store, key, maxMessages } = this.#options
+    const { store, key, maxMessages, maxTokens } = this.#options
     const { session, since } = await loadSince(store, key)
     this.#session = session
     const inbox = await store.inbox(key)
-    this.#window = await HeldWindow.read(store, key, { session: this.#session, maxMessages })
+    const tokens = await tokenBudget(maxTokens)
+    this.#window = await HeldWindow.read(store, key, { session: this.#session, maxMessages, ...tokens })
     this.#seen = this.#session.seq
     // What came in since is known only as far as nobody said anything in between.
     for (const { seq } of inbox) if (seq === this.#seen + 1) this.#seen = seq

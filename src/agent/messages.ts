@@ -1,7 +1,7 @@
 /** Reading what was said, by number of messages or by tokens, without splitting a round (R11). */
 import { processIdentity, systemIds } from '../base/index.ts'
-import { loadSession, readWindow, transcript } from '../journal/index.ts'
-import { estimateTokens } from '../model/index.ts'
+import { loadSession, readWindow, transcript, type WindowOptions } from '../journal/index.ts'
+import { estimatedTokens, tokenCounter } from '../model/index.ts'
 import {
   type ContextKey,
   type JsonObject,
@@ -14,18 +14,22 @@ import { messageGiven } from './given.ts'
 
 export interface MessageQuery {
   readonly maxMessages?: number
-  /** Estimated, at about four characters a token. */
+  /** Counted by a tokenizer if one is installed, else estimated. */
   readonly maxTokens?: number
 }
 
 export async function readMessages(
   store: Store,
   key: ContextKey,
-  query: MessageQuery = {},
+  query: MessageQuery & Pick<WindowOptions, 'tokens'> = {},
 ): Promise<readonly Message[]> {
-  const { maxMessages } = query
+  const { maxMessages, tokens } = query
   const session = await loadSession(store, key)
-  const view = { session, ...(maxMessages === undefined ? {} : { maxMessages }) }
+  const view = {
+    session,
+    ...(maxMessages === undefined ? {} : { maxMessages }),
+    ...(tokens === undefined ? {} : { tokens }),
+  }
   return newest(transcript(await readWindow(store, key, view)), query)
 }
 
@@ -100,13 +104,14 @@ function entriesOf(
 }
 
 /** The newest that fit: a reply that asked for calls goes with their results. */
-export function newest(messages: readonly Message[], query: MessageQuery): readonly Message[] {
+export async function newest(messages: readonly Message[], query: MessageQuery): Promise<readonly Message[]> {
   const { maxMessages = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = query
+  const counter = Number.isFinite(maxTokens) ? await tokenCounter() : estimatedTokens
   let start = messages.length
   let tokens = 0
   let count = 0
   for (const round of roundsOf(messages).toReversed()) {
-    tokens += estimateTokens(round)
+    tokens += counter.messages(round)
     count += round.reduce((sum, message) => sum + (message.role === 'tool' ? message.content.length : 1), 0)
     if (tokens > maxTokens || (count > maxMessages && start < messages.length)) break
     start -= round.length

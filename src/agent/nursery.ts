@@ -1,7 +1,6 @@
 /** What an agent lends to the sub-agents that its turn calls (R17). It travels in the context of the call, out of sight. */
 import { type ContextKey, HoldfastError, LOCAL_OWNER, sameKey, type TurnEvent } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
-import type { ToolContext } from '../tool/index.ts'
 import { callsAround } from '../tool/index.ts'
 import { DEFAULT_LIMITS, isUnlimited, type Limits } from '../turn/index.ts'
 import type { AgentConfig } from './config.ts'
@@ -50,12 +49,12 @@ export function limitsLeft(ledger: Ledger, limits: Limits, now: number): Limits 
  */
 export function refuseInside(store: Store, key: ContextKey, what: string): void {
   const isInside = callsAround().some((context) => {
-    const { config } = (context as ToolContext & { readonly [NURSERY]?: Nursery })[NURSERY] ?? {}
+    const { config } = (context as { readonly [NURSERY]?: Nursery })[NURSERY] ?? {}
     return config?.store === store && sameKey({ ...LOCAL_OWNER, ...config.owner, ...config }, key)
   })
   if (!isInside) return
   throw new HoldfastError('busy', {
-    message: `${what} of ${key.contextId} was called inside of a tool of its own turn, and would wait for that turn for ever. Return from the tool first, speak into the running turn with whileBusy: 'steer', or use another conversation or agentTool().`,
+    message: `${what} of ${key.contextId} was called inside of a tool or hook of its own turn, and would wait for that turn for ever. Return from there first, speak into the running turn with whileBusy: 'steer', or use another conversation or agentTool().`,
     details: { contextId: key.contextId },
   })
 }

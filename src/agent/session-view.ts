@@ -1,7 +1,7 @@
 /** A conversation at this moment, in the words of people who write hooks: to read, not to change. */
 import { transcript } from '../journal/index.ts'
 import type { Entry, EntryData, Json, Message } from '../protocol/index.ts'
-import { textOf } from '../turn/index.ts'
+import { contextPercent, type ModelSource, textOf } from '../turn/index.ts'
 import type { Ledger } from './ledger.ts'
 
 export interface SessionView {
@@ -15,10 +15,13 @@ export interface SessionView {
   readonly userPrompt: string
   /** The first call that was asked for and has not come to rest. */
   readonly pendingTool?: { readonly callId: string; readonly tool: string; readonly args: Json }
+  /** How full the context of the model is, if it is known how much it takes. */
+  readonly contextPercent?: number
 }
 
-export function sessionView(ledger: Ledger): SessionView {
+export function sessionView(ledger: Ledger, models: readonly ModelSource[]): SessionView {
   const { session, heldEntries } = ledger
+  const percent = contextPercent(heldEntries, models)
   const { open, parked, turn } = session
   const trace = heldEntries.filter((entry) => entry.turn === turn && turn > 0)
   const pending = (open ?? parked)?.calls.find(({ state }) => state !== 'settled')
@@ -31,6 +34,7 @@ export function sessionView(ledger: Ledger): SessionView {
     ...(pending === undefined
       ? {}
       : { pendingTool: { callId: pending.callId, tool: pending.tool, args: pending.args } }),
+    ...(percent === undefined ? {} : { contextPercent: percent }),
   }
 }
 

@@ -236,7 +236,7 @@ export interface TurnControl {
 export interface TurnStep {
   readonly done: boolean
   /** What the next step will do. */
-  readonly next: 'model' | 'tools' | 'wait' | 'on' | 'done'
+  readonly next: 'model' | 'tools' | 'hooks' | 'wait' | 'on' | 'done'
 }
 
 /** What the outcome will say, gathered as it happens. */

@@ -293,25 +293,32 @@ describe('calls of unknown outcome', () => {
       expect(foldOf(start, ...round('a', 'k', status))).not.toHaveProperty('unknown')
   })
 
-  it('are the newest for each key, in the order of their ends', () => {
+  it('are remembered one by one, in the order of their ends: each may still hear from its tool', () => {
     const rounds = [
       ...round('a', 'k', 'unknown'),
       ...round('b', 'l', 'unknown'),
       ...round('c', 'k', 'unknown'),
     ]
     expect(foldOf(start, ...rounds).unknown).toEqual([
+      { callId: 'a', argsKey: 'k' },
       { callId: 'b', argsKey: 'l' },
       { callId: 'c', argsKey: 'k' },
     ])
   })
 
-  it.each(['ok', 'error'] as const)('are in doubt no more when the same ends as %s', (status) => {
+  it.each(['ok', 'error'] as const)('need no person any more when the same ends as %s', (status) => {
     const untilNow = [start, ...round('a', 'k', 'unknown'), ...round('b', 'l', 'unknown')]
-    const session = foldOf(...untilNow, ...round('c', 'k', status))
-    expect(session.unknown).toEqual([{ callId: 'b', argsKey: 'l' }])
-    expect(foldOf(...untilNow, ...round('c', 'k', status), ...round('d', 'l', status))).not.toHaveProperty(
-      'unknown',
-    )
+    const [a, b] = [
+      { callId: 'a', argsKey: 'k', repeated: true },
+      { callId: 'b', argsKey: 'l' },
+    ]
+    expect(foldOf(...untilNow, ...round('c', 'k', status)).unknown).toEqual([a, b])
+    expect(foldOf(...untilNow, ...round('c', 'k', status), ...round('d', 'k', 'unknown')).unknown).toEqual([
+      a,
+      b,
+      { callId: 'd', argsKey: 'k' },
+    ])
+    expect(foldOf(...untilNow, ...round('c', 'k', status), late('a')).unknown).toEqual([b])
   })
 
   it('are in doubt no more when their result comes late, in a turn or between turns', () => {

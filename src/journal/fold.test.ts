@@ -244,6 +244,7 @@ describe('a turn', () => {
         metadata: { from: 'cli' },
         iteration: 0,
         thinking: false,
+        fresh: true,
         calls: [],
         requests: [],
         usage: noUsage,
@@ -266,10 +267,57 @@ describe('a turn', () => {
     })
   })
 
-  it('remembers the last phase until the next model call (R8)', () => {
-    expect(openAfter(['phase', { name: 'beforeLlm' }])?.phase).toBe('beforeLlm')
-    expect(openAfter(['phase', { name: 'beforeLlm' }], ['phase', { name: 'other' }])?.phase).toBe('other')
-    expect(openAfter(['phase', { name: 'beforeLlm' }], thinking)).not.toHaveProperty('phase')
+  it('remembers the last step, so that a model call that is made again finds the phases before it done (R8)', () => {
+    const before: Part = ['phase', { name: 'beforeLlm' }]
+    const failed: Part = ['model.end', { content: [], finish: 'error', error: { next: 'retry' } }]
+    expect(openAfter(before)?.phase).toBe('beforeLlm')
+    expect(openAfter(before, thinking)?.phase).toBe('beforeLlm')
+    expect(openAfter(before, thinking, claim)?.phase).toBe('beforeLlm')
+    expect(openAfter(before, thinking, failed)?.phase).toBe('beforeLlm')
+    expect(openAfter(before, thinking, asking)?.phase).toBe('model')
+    expect(openAfter(before, thinking, asking, endOf('a'))?.phase).toBe('model')
+    expect(openAfter(before, thinking, asking, endOf('a'), endOf('b'))?.phase).toBe('tools')
+  })
+
+  it('knows whether what was said has been told to hooks, and whether it was answered', () => {
+    const heard: Part = ['phase', { name: 'afterUserInput' }]
+    const reply: Part = ['model.end', { content: [{ type: 'text', text: 'Yes.' }], finish: 'stop' }]
+    expect(openAfter()?.fresh).toBe(true)
+    expect(openAfter(heard)).not.toHaveProperty('fresh')
+    expect(openAfter(heard)).not.toHaveProperty('phase')
+    expect(openAfter(thinking)).not.toHaveProperty('fresh')
+    expect(openAfter(thinking, reply)?.replied).toBe(true)
+    expect(openAfter(thinking, asking)).not.toHaveProperty('replied')
+  })
+
+  it('keeps what hooks want of the call that follows, and no longer', () => {
+    const prompt = { system: 'Be brief.', tools: ['look'] }
+    const edited: Part = ['phase', { name: 'beforeLlm', changes: { prompt } }]
+    expect(openAfter(edited, thinking)?.prompt).toEqual(prompt)
+    expect(openAfter(edited, thinking, asking)).not.toHaveProperty('prompt')
+  })
+
+  it('has other arguments for calls that have not started, if a hook wants them', () => {
+    const edited: Part = ['phase', { name: 'afterLlm', changes: { args: { a: { at: 9 }, b: { at: 8 } } } }]
+    const calls = openAfter(thinking, asking, startOf('b'), edited)?.calls
+    expect(calls?.map(({ args }) => args)).toEqual([{ at: 9 }, { at: 'edited' }])
+  })
+
+  it('remembers which calls hooks were told of', () => {
+    const before: Part = ['phase', { name: 'beforeEachTool', callId: 'a' }]
+    const after: Part = ['phase', { name: 'afterEachTool', callId: 'a' }]
+    const round = openAfter(thinking, asking, before, endOf('a'))
+    expect(round?.calls.map(({ checked = false }) => checked)).toEqual([true, false])
+    expect(round?.ended).toEqual(['a'])
+    expect(openAfter(thinking, asking, endOf('a'), endOf('b'), after)?.ended).toEqual(['b'])
+    expect(openAfter(thinking, asking, endOf('a'), after)).not.toHaveProperty('ended')
+    expect(openAfter(thinking, asking, endOf('a'), endOf('b'), thinking)).not.toHaveProperty('ended')
+  })
+
+  it('remembers that a hook wants it to end, and that the model asked for too many calls', () => {
+    const stop = { by: 'guard/afterLlm', reason: 'enough' }
+    expect(openAfter(['phase', { name: 'afterLlm', changes: { stop } }])?.stop).toEqual(stop)
+    expect(openAfter(['warning', { code: 'toolCalls', message: 'Too many.' }])?.overCalls).toBe(true)
   })
 
   it('counts iterations and model calls apart', () => {
@@ -429,6 +477,7 @@ describe('what a turn waits for', () => {
       principal,
       iteration: 0,
       thinking: false,
+      phase: 'beforeTools',
       ...parked,
       usage: noUsage,
       toolCalls: 0,
@@ -552,7 +601,7 @@ describe('a fork', () => {
       createdAt: 7000,
       activeAt: 7000,
       origin: { parent: 'p', at: 6 },
-      open: { ...before.open, calls: [], requests: [], thinking: false },
+      open: { ...before.open, phase: 'tools', calls: [], requests: [], thinking: false },
     })
   })
 
@@ -560,7 +609,8 @@ describe('a fork', () => {
     expect(foldOf(input, claim, start, end, fork)).not.toHaveProperty('open')
   })
 
-  it('does not know which phase was complete: its parent ran the hooks (R8)', () => {
-    expect(openAfter(['phase', { name: 'beforeLlm' }], fork)).not.toHaveProperty('phase')
+  it('goes on after the phases of its parent, and has what they said (R8)', () => {
+    expect(openAfter(['phase', { name: 'beforeLlm' }], fork)?.phase).toBe('beforeLlm')
+    expect(openAfter(thinking, asking, endOf('a'), fork)).toMatchObject({ phase: 'tools', calls: [] })
   })
 })

@@ -12,13 +12,17 @@ import {
   isInboxType,
   isProgress,
   isWaiting,
+  type Json,
   type KnownEntry,
+  type Message,
   NO_USAGE,
+  type Usage,
 } from '../protocol/index.ts'
 import { isKnown, understand } from './format.ts'
 import {
   type Answer,
   type Call,
+  MAX_IMPORTS,
   MAX_UNKNOWN,
   newSession,
   type OpenTurn,
@@ -53,7 +57,13 @@ export function messageCount(entry: Entry): number {
   if (entry.type === 'turn.start') return entry.takes?.length ?? 0
   if (entry.type === 'take') return entry.data.as === 'message' ? (entry.takes?.length ?? 0) : 0
   if (entry.type === 'model.end') return entry.data.content.length > 0 ? 1 : 0
+  if (entry.type === 'import') return saidIn(entry.data.messages)
   return entry.type === 'note' || entry.type === 'tool.end' || entry.type === 'tool.late' ? 1 : 0
+}
+
+/** The same for messages. */
+export function saidIn(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + (message.role === 'tool' ? message.content.length : 1), 0)
 }
 
 function step(draft: Draft, entry: Entry): void {
@@ -103,6 +113,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(credentials || (draft.parked?.credentials && !entry.takes?.length) ? { credentials: true } : {}),
       iteration: 0,
       thinking: false,
+      ...(entry.takes?.length ? { fresh: true as const } : {}),
+      ...(draft.parked?.calls.length ? { phase: 'beforeTools' } : {}),
       calls: draft.parked?.calls ?? [],
       requests: draft.parked?.requests ?? [],
       usage: NO_USAGE,
@@ -111,22 +123,45 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     })
     delete draft.parked
   },
-  phase({ open }, { data }) {
-    if (open !== undefined) open.phase = data.name
+  take({ open }, { data, takes }) {
+    if (data.as !== 'message' || !takes?.length || open === undefined) return
+    open.fresh = true
+    // What was said is answered before the turn ends.
+    delete open.replied
+  },
+  phase({ open }, { data: { name, callId, changes = {} } }) {
+    if (open === undefined) return
+    if (callId !== undefined) passCall(open, name, callId)
+    else if (name === 'afterUserInput') delete open.fresh
+    else if (!ASIDE.has(name)) open.phase = name
+    for (const call of open.calls) changeArgs(call, changes.args?.[call.callId])
+    if (changes.prompt !== undefined) open.prompt = changes.prompt
+    if (changes.stop !== undefined) open.stop = changes.stop
+  },
+  warning(draft, { data }) {
+    if (data.code === 'toolCalls' && draft.open !== undefined) draft.open.overCalls = true
+    if (data.code === 'context-near-full' && data.tokens !== undefined) draft.window.nearFull = data.tokens
+    spend(draft, data.usage)
   },
   'model.start'(draft, { data }) {
     draft.totals.modelCalls += 1
     if (draft.open === undefined) return
     draft.open.iteration = data.iteration
     draft.open.thinking = true
-    delete draft.open.phase
+    delete draft.open.fresh
+    delete draft.open.replied
+    delete draft.open.ended
   },
   'model.end'(draft, { at, data }) {
     if (data.usage !== undefined) draft.totals.usage = addUsage(draft.totals.usage, data.usage)
+    seeRoom(draft, data)
     if (draft.open === undefined) return
     draft.open.thinking = false
     if (data.usage !== undefined) draft.open.usage = addUsage(draft.open.usage, data.usage)
     planRetry(draft.open, at, data)
+    if (draft.open.retry !== undefined) return
+    draft.open.phase = 'model'
+    delete draft.open.prompt
     const asked = data.content.filter((part) => part.type === 'tool-call')
     draft.open.calls = asked.map(({ callId, tool, args, malformed }) => ({
       callId,
@@ -135,6 +170,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       args,
       ...(malformed === undefined ? {} : { malformed }),
     }))
+    if (asked.length === 0) draft.open.replied = true
   },
   'tool.start'(draft, { data }) {
     const call = draft.open?.calls.find(({ callId }) => callId === data.callId)
@@ -160,7 +196,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     }
     open.failures = data.status === 'ok' ? 0 : open.failures + 1
     if (call.argsKey !== undefined) remember(draft, call.argsKey, data)
-    if (open.calls.every(({ state }) => state === 'settled')) open.calls = []
+    open.ended = [...(open.ended ?? []), call.callId]
+    if (open.calls.every(({ state }) => state === 'settled')) closeRound(open)
   },
   'tool.late'(draft, { data }) {
     if (draft.unknown === undefined) return
@@ -207,14 +244,20 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (isWaiting(data.outcome) && calls.length + requests.length > 0)
       draft.parked = { calls, requests, ...(credentials === undefined ? {} : { credentials }) }
   },
+  import(draft, { data: { key } }) {
+    const others = (draft.imports ?? []).filter((other) => other !== key)
+    draft.imports = [...others, key].slice(-MAX_IMPORTS)
+  },
   compact(draft, { seq, data }) {
     const summary = data.summary === undefined ? {} : { summary: seq }
     draft.window = { from: data.upTo + 1, messages: data.kept, ...summary }
+    spend(draft, data.receipt?.['usage'] as Usage | undefined)
   },
   clear(draft, entry) {
     draft.window = { from: entry.seq + 1, messages: 0 }
     draft.cleared = entry.seq
     delete draft.parked
+    delete draft.imports
   },
   state(draft, { data }) {
     draft.metadata = data.metadata
@@ -225,11 +268,48 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.activeAt = at
     delete draft.parked
     if (draft.open === undefined) return
-    draft.open.calls = []
+    if (draft.open.calls.length > 0) closeRound(draft.open)
+    delete draft.open.ended
     draft.open.requests = []
     draft.open.thinking = false
-    delete draft.open.phase
   },
+}
+
+/** Phases that come when something happens, and say nothing of how far the turn has come. */
+const ASIDE: ReadonlySet<string> = new Set(['onError', 'onLimit', 'onComplete'])
+
+function closeRound(open: OpenDraft): void {
+  open.calls = []
+  open.phase = 'tools'
+}
+
+/** Beside what model calls and tools of the turn used. */
+function spend(draft: Draft, usage: Usage | undefined): void {
+  if (usage === undefined) return
+  draft.totals.usage = addUsage(draft.totals.usage, usage)
+  if (draft.open !== undefined) draft.open.usage = addUsage(draft.open.usage, usage)
+}
+
+/** A prompt that was clearly smaller: should the context fill up again, that is worth saying again. */
+function seeRoom({ window }: Draft, { usage, error, finish }: EntryOf<'model.end'>['data']): void {
+  const isCounted = error === undefined && finish !== 'aborted' && (usage?.inputTokens ?? 0) > 0
+  if (isCounted && (usage?.inputTokens ?? 0) < (window.nearFull ?? 0) * 0.9) delete window.nearFull
+}
+
+/** The hooks around one call have run. */
+function passCall(open: OpenDraft, name: string, callId: string): void {
+  const call = open.calls.find((candidate) => candidate.callId === callId)
+  if (name === 'beforeEachTool' && call !== undefined) call.checked = true
+  if (name !== 'afterEachTool' || open.ended === undefined) return
+  const untold = open.ended.filter((ended) => ended !== callId)
+  if (untold.length > 0) open.ended = untold
+  else delete open.ended
+}
+
+function changeArgs(call: Writable<Call>, args: Json | undefined): void {
+  if (args === undefined || call.state !== 'requested') return
+  call.args = args
+  delete call.malformed
 }
 
 /** An attempt that failed and is followed by another one is no iteration, and its successor stands in the session. */
@@ -251,8 +331,10 @@ function planRetry(open: OpenDraft, at: number, { model, error }: EntryOf<'model
 
 /** A call that is known to have ended says something about others with the same arguments, too. */
 function remember(draft: Draft, argsKey: string, { callId, status }: EntryOf<'tool.end'>['data']): void {
-  const others = (draft.unknown ?? []).filter((call) => call.argsKey !== argsKey)
-  setUnknown(draft, status === 'unknown' ? [...others, { callId, argsKey }] : others)
+  const calls = draft.unknown ?? []
+  if (status === 'unknown') setUnknown(draft, [...calls, { callId, argsKey }])
+  else if (calls.some((call) => call.argsKey === argsKey))
+    draft.unknown = calls.map((call) => (call.argsKey === argsKey ? { ...call, repeated: true } : call))
 }
 
 function setUnknown(draft: Draft, calls: NonNullable<Session['unknown']>): void {

@@ -4,18 +4,23 @@
  */
 import type { ContextKey, Entry, Message } from '../protocol/index.ts'
 import { type IndexRow, type Store, turnKey } from '../store/index.ts'
+import { Backwards, entryTokens, opens, type WindowLimits, windowSize } from './backwards.ts'
 import { messageCount } from './fold.ts'
 import { type Session, stillOpen } from './session.ts'
 import { Scribe } from './transcript.ts'
-import { readWindow, type WindowOptions, windowSize } from './window.ts'
+import { limitsOf, readStretch, type Stretch, summaryTokens, type WindowOptions } from './window.ts'
 
 type Source = Pick<Store, 'read' | 'lookup'>
 
 export class HeldWindow {
   readonly #store: Source
   readonly #key: ContextKey
-  readonly #options: { readonly maxMessages: number }
+  readonly #limits: WindowLimits
   #entries: Entry[]
+  /** Where the unbroken stretch up to the newest entry begins; what is held from before it is summary and opening. */
+  #from: number
+  /** The tokens of what is held were looked at. */
+  #isCounted = true
   /** Where the window begins, by what decides it: as long as that stays, nothing falls out of it. */
   #start: string
   #messages: readonly Message[] | undefined
@@ -25,13 +30,14 @@ export class HeldWindow {
   private constructor(
     store: Source,
     key: ContextKey,
-    view: { session: Session; maxMessages: number; entries: Entry[] },
+    view: { session: Session; limits: WindowLimits; stretch: Stretch },
   ) {
-    const { session, maxMessages, entries } = view
+    const { session, limits, stretch } = view
     this.#store = store
     this.#key = key
-    this.#entries = entries
-    this.#options = { maxMessages }
+    this.#entries = stretch.entries
+    this.#from = stretch.from
+    this.#limits = limits
     this.#start = this.#startOf(session)
   }
 
@@ -40,8 +46,9 @@ export class HeldWindow {
     key: ContextKey,
     view: WindowOptions & { session: Session },
   ): Promise<HeldWindow> {
-    const { session, maxMessages = 100 } = view
-    return new HeldWindow(store, key, { session, maxMessages, entries: await readWindow(store, key, view) })
+    const { session } = view
+    const stretch = await readStretch(store, key, view)
+    return new HeldWindow(store, key, { session, limits: limitsOf(view), stretch })
   }
 
   /** Over entries that are all in memory. */
@@ -63,6 +70,7 @@ export class HeldWindow {
       this.#scribe = undefined
     }
     this.#messages = undefined
+    this.#isCounted = false
   }
 
   /** Takes out entries that were held before they had their place in the journal. */
@@ -78,12 +86,15 @@ export class HeldWindow {
 
   async entries(session: Session): Promise<readonly Entry[]> {
     const start = this.#startOf(session)
-    if (start !== this.#start) {
+    if (start !== this.#start || this.#isTooLong(session)) {
       // After a cut the window may begin before what is held.
       const cut = start.split(' ')[0] !== this.#start.split(' ')[0]
       const memory = heldSource(this.#entries)
       const source = cut ? layered(memory, this.#store) : memory
-      this.#entries = await readWindow(source, this.#key, { session, ...this.#options })
+      const view = { session, ...this.#limits, ...(cut ? {} : { floor: this.#from }) }
+      const { entries, from } = await readStretch(source, this.#key, view)
+      this.#entries = entries
+      this.#from = from
       this.#start = start
       this.#messages = undefined
       this.#scribe = undefined
@@ -108,11 +119,31 @@ export class HeldWindow {
 
   /** A round that fills the window holds it for as long as it is open, and then may be given up. */
   #startOf(session: Session): string {
-    const { from, messages } = session.window
-    const size = windowSize(messages, this.#options.maxMessages)
+    const { from, messages, summary = 0 } = session.window
+    const size = windowSize(messages, this.#limits.maxMessages)
     const [call] = stillOpen(session).calls
     const holder = call !== undefined && this.#saidInRound() >= size ? call.callId : ''
-    return `${from} ${messages - size} ${holder}`
+    return `${from}:${summary} ${messages - size} ${holder}`
+  }
+
+  /** Does the limit on tokens want it to begin later than it does? */
+  #isTooLong(session: Session): boolean {
+    const { tokens } = this.#limits
+    if (tokens === undefined || this.#isCounted) return false
+    this.#isCounted = true
+    const bySeq = new Map(this.#entries.map((entry) => [entry.seq, entry]))
+    const tokensOf = (entry: Entry) => entryTokens(entry, tokens.count, (seq) => bySeq.get(seq))
+    const held = this.#entries.slice(placeOf(this.#entries, this.#from)).reverse()
+    const scan = new Backwards(session, this.#limits)
+    for (const entry of held) {
+      if (scan.isDone) break
+      scan.read(entry, tokensOf(entry))
+    }
+    const opening = this.#entries.find(
+      (entry) => scan.unopened !== undefined && opens(entry) === scan.unopened,
+    )
+    const around = summaryTokens(this.#entries, session, tokens)
+    return scan.length({ around, opening: opening === undefined ? 0 : tokensOf(opening) }) < held.length
   }
 
   #saidInRound(): number {

@@ -8,13 +8,15 @@ import type {
   OutcomeReason,
   Position,
   Principal,
+  PromptChanges,
   ReplayClass,
+  StopWish,
   Usage,
 } from '../protocol/index.ts'
 import { NO_USAGE } from '../protocol/index.ts'
 
 /** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
-export const SESSION_FORMAT = 2
+export const SESSION_FORMAT = 3
 
 export type Session = {
   readonly seq: number
@@ -32,14 +34,29 @@ export type Session = {
   /** What that turn ended to wait for: the next one finds its calls and requests open. */
   readonly parked?: Parked
   /** The part of the journal that prompts are made from, before any limit on its length; where its summary stands. */
-  readonly window: { readonly from: number; readonly messages: number; readonly summary?: number }
+  readonly window: {
+    readonly from: number
+    readonly messages: number
+    readonly summary?: number
+    /** It was said that the context is nearly full: so many tokens are too many. */
+    readonly nearFull?: number
+  }
   readonly totals: Totals
-  /** The newest calls of unknown outcome: repeating one of them needs a person (R4). */
-  readonly unknown?: readonly { readonly callId: string; readonly argsKey: string }[]
+  /** The newest calls of unknown outcome: repeating one of them needs a person (R4), unless that has been done. */
+  readonly unknown?: readonly UnknownCall[]
+  /** The newest imports by their keys: importing the same again adds nothing. */
+  readonly imports?: readonly string[]
   /** Where the conversation was last cleared. */
   readonly cleared?: number
   readonly metadata?: JsonObject
   readonly origin?: { readonly parent: string; readonly at: number }
+}
+
+export type UnknownCall = {
+  readonly callId: string
+  readonly argsKey: string
+  /** The same was called again since, and it is known how that ended. */
+  readonly repeated?: true
 }
 
 export type Parked = {
@@ -61,8 +78,20 @@ export type OpenTurn = {
   readonly iteration: number
   /** A model call was begun and has not ended. */
   readonly thinking: boolean
-  /** The last hook phase that is known to be complete (R8). */
+  /** The last step that is known to be complete: a hook phase, `model` or `tools` (R8). */
   readonly phase?: string
+  /** Somebody said something that no model was asked about yet, and no hook has been told. */
+  readonly fresh?: true
+  /** The last reply asked for nothing. */
+  readonly replied?: true
+  /** What hooks want the model call to be shown. */
+  readonly prompt?: PromptChanges
+  /** A hook wants the turn to end. */
+  readonly stop?: StopWish
+  /** Calls of the round that came to rest, and of which no hook has been told. */
+  readonly ended?: readonly string[]
+  /** The model asked for more calls than the turn may make. */
+  readonly overCalls?: true
   /** The calls of the current round; empty when no round is open. */
   readonly calls: readonly Call[]
   readonly requests: readonly Request[]
@@ -96,6 +125,8 @@ export type Call = {
   readonly replay?: ReplayClass
   readonly idempotencyKey?: string
   readonly argsKey?: string
+  /** The hooks before it have run. */
+  readonly checked?: true
   /** What it asked for before and was told. */
   readonly answers?: readonly Answer[]
 }
@@ -129,6 +160,7 @@ export type Totals = {
 
 /** More are forgotten, the oldest first. */
 export const MAX_UNKNOWN = 50
+export const MAX_IMPORTS = 50
 
 export function newSession(): Session {
   return {

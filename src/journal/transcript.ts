@@ -96,6 +96,12 @@ export class Scribe {
     if (this.#round.results.size === this.#round.calls.length) this.closeRound('not-run', '')
   }
 
+  /** What was said elsewhere, in rounds that are whole. */
+  quote(seq: number, messages: readonly Message[]): void {
+    this.closeRound('not-run', 'Not run.')
+    for (const message of messages) this.say(seq, message)
+  }
+
   /** Answers whatever is still unanswered, so that what follows stands on legal ground. */
   closeRound(status: SettledStatus, why: string): void {
     const round = this.#round
@@ -148,6 +154,7 @@ const writers: { [T in EntryType]?: (scribe: Scribe, entry: EntryOf<T>) => void 
   'tool.late': (scribe, { seq, data }) => scribe.say(seq, { role: 'user', content: lateText(data) }),
   'turn.end': (scribe, { data }) =>
     isWaiting(data.outcome) ? undefined : scribe.closeRound('not-run', 'Not run: the turn ended first.'),
+  import: (scribe, { seq, data }) => scribe.quote(seq, data.messages),
   fork: (scribe) => scribe.forkHere(),
   compact: (scribe, { data }) => scribe.startOver(data.upTo, data.summary),
   clear: (scribe, { seq }) => scribe.startOver(seq),

@@ -3,9 +3,10 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject, NewEntry } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
+import { windowSize } from './backwards.ts'
 import { loadSession } from './load.ts'
 import { transcript } from './transcript.ts'
-import { readWindow, windowSize } from './window.ts'
+import { readWindow } from './window.ts'
 
 describe('the size of a window', () => {
   it('is everything up to the limit', () => {

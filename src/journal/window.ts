@@ -2,15 +2,18 @@
  * The stretch of a journal that a prompt is made from. Its cost depends on the window and not on the conversation (R13).
  * It moves in steps, so that a provider's prompt cache holds for many turns, and never splits a round (R11).
  */
-import { type ContextKey, type Entry, HoldfastError } from '../protocol/index.ts'
+import { type ContextKey, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
 import { type Store, turnKey } from '../store/index.ts'
+import { Backwards, entryTokens, opens, type TokenBudget, type WindowLimits } from './backwards.ts'
 import { messageCount } from './fold.ts'
 import { isKnown } from './format.ts'
-import { type Session, stillOpen } from './session.ts'
+import type { Session } from './session.ts'
 
 export interface WindowOptions {
   /** The most messages that a prompt gets, give or take the round that would be split. 100 if not given. */
   readonly maxMessages?: number
+  /** The most tokens, summary and opening included. Only a round that alone has more is shown with more. */
+  readonly tokens?: TokenBudget
 }
 
 const DEFAULT_MESSAGES = 100
@@ -29,53 +32,103 @@ export async function readWindow(
   key: ContextKey,
   view: WindowOptions & { session: Session },
 ): Promise<Entry[]> {
-  const { session, maxMessages = DEFAULT_MESSAGES } = view
-  if (!(maxMessages >= 1)) {
-    throw new HoldfastError('invalid-option', {
-      message: `maxMessages must be at least 1, not ${maxMessages}.`,
-    })
-  }
-  const wanted = windowSize(session.window.messages, maxMessages)
-  const entries = await readBack(store, key, { session, wanted })
+  return (await readStretch(store, key, view)).entries
+}
+
+/** A window, and where the unbroken stretch up to its newest entry begins. */
+export interface Stretch {
+  readonly entries: Entry[]
+  readonly from: number
+}
+
+/** `floor`: nothing before this position is looked for, but for summary and opening. */
+export async function readStretch(
+  store: Source,
+  key: ContextKey,
+  view: WindowOptions & { session: Session; floor?: number },
+): Promise<Stretch> {
+  const { session, floor = 0 } = view
+  const limits = limitsOf(view)
+  const from = Math.max(session.window.from, floor)
+  const entries = await readBack(store, key, { session, limits, from })
   const opening = await openingOf(store, key, { session, entries })
   const shown = [...entries, ...(await readMissing(store, key, { entries, wanted: opening }))]
   const inputs = shown.flatMap(({ takes = [] }) => takes)
   const missing = await readMissing(store, key, { entries: shown, wanted: inputs })
-  return [...shown, ...missing].sort((a, b) => a.seq - b.seq)
+  return {
+    entries: [...shown, ...missing].sort((a, b) => a.seq - b.seq),
+    from: entries[0]?.seq ?? session.seq + 1,
+  }
 }
 
-/** How many of the newest messages to show. Falls back by a quarter of the limit at a time, and grows again from there. */
-export function windowSize(total: number, limit: number): number {
-  if (total <= limit) return total
-  const step = Math.max(1, Math.floor(limit / 4))
-  return total - Math.ceil((total - limit) / step) * step
+export function limitsOf({ maxMessages = DEFAULT_MESSAGES, tokens }: WindowOptions): WindowLimits {
+  if (!(maxMessages >= 1)) throw tooFew('maxMessages', maxMessages)
+  if (tokens !== undefined && !(tokens.max >= 1)) throw tooFew('The number of tokens', tokens.max)
+  return { maxMessages, ...(tokens === undefined ? {} : { tokens }) }
+}
+
+function tooFew(what: string, number: number): HoldfastError {
+  return new HoldfastError('invalid-option', { message: `${what} must be at least 1, not ${number}.` })
 }
 
 async function readBack(
   store: Source,
   key: ContextKey,
-  view: { session: Session; wanted: number },
+  { session, limits, from }: { session: Session; limits: WindowLimits; from: number },
 ): Promise<Entry[]> {
-  const { session, wanted } = view
   const found: Entry[] = []
-  const round = new Set(stillOpen(session).calls.map(({ callId }) => callId))
-  let messages = 0
-  for (let to = session.seq; to >= session.window.from; ) {
-    const limit = Math.min(PAGE, 10 + ENTRIES_PER_MESSAGE * Math.max(0, wanted - messages))
-    const page = await store.read(key, { from: session.window.from, to, limit, order: 'newest' })
+  const scan = new Backwards(session, limits)
+  for (let to = session.seq; to >= from && !scan.isDone; ) {
+    const limit = Math.min(PAGE, 10 + ENTRIES_PER_MESSAGE * scan.left)
+    const page = await store.read(key, { from, to, limit, order: 'newest' })
+    const tokensOf = await counterFor(store, key, { page, limits })
     for (const entry of page) {
-      if (messages >= wanted && round.size === 0) return found.reverse()
+      if (scan.isDone) break
       found.push(entry)
-      messages += messageCount(entry)
-      if (!isKnown(entry)) continue
-      if (entry.type === 'tool.end') round.add(entry.data.callId)
-      if (entry.type === 'model.end') round.clear()
+      scan.read(entry, tokensOf(entry))
     }
     const last = page.at(-1)
     if (last === undefined) break
     to = last.seq - 1
   }
-  return found.reverse()
+  const length = await lengthOf(store, key, { session, limits, scan, found })
+  return found.slice(0, length).reverse()
+}
+
+async function counterFor(
+  store: Source,
+  key: ContextKey,
+  { page, limits: { tokens } }: { page: readonly Entry[]; limits: WindowLimits },
+): Promise<(entry: Entry) => number> {
+  if (tokens === undefined) return () => 0
+  const wanted = page.flatMap(({ takes = [] }) => takes)
+  const inputs = [...page, ...(await readMissing(store, key, { entries: page, wanted }))]
+  return (entry) => entryTokens(entry, tokens.count, (seq) => inputs.find((input) => input.seq === seq))
+}
+
+/** How much of what was found, newest first, is the window: summary and opening take their part of the tokens. */
+async function lengthOf(
+  store: Source,
+  key: ContextKey,
+  view: { session: Session; limits: WindowLimits; scan: Backwards; found: readonly Entry[] },
+): Promise<number> {
+  const { session, scan, found } = view
+  const { tokens } = view.limits
+  if (tokens === undefined) return scan.length()
+  const positions = await openingOf(store, key, { session, entries: found.toReversed() })
+  const extra = await readMissing(store, key, { entries: [], wanted: positions })
+  const tokensOf = await counterFor(store, key, { page: extra, limits: view.limits })
+  const opening = extra.find((entry) => scan.unopened !== undefined && opens(entry) === scan.unopened)
+  return scan.length({
+    around: summaryTokens(extra, session, tokens),
+    opening: opening === undefined ? 0 : tokensOf(opening),
+  })
+}
+
+export function summaryTokens(entries: readonly Entry[], session: Session, { count }: TokenBudget): number {
+  const entry = entries.find(({ seq }) => seq === session.window.summary)
+  const { summary = '' } = (entry?.data ?? {}) as Partial<EntryData['compact']>
+  return entry === undefined ? 0 : count({ role: 'user', content: summary })
 }
 
 /** Positions of what must be said before a window, whether or not it is far back. */
@@ -88,9 +141,15 @@ async function openingOf(
   const first = entries.find(({ type, turn }) => turn > 0 && type !== 'claim')
   const starts =
     first === undefined ? [] : await store.lookup(key, { index: 'turn', key: turnKey(first.turn) })
-  return [...starts.map(({ seq }) => seq), ...(summary === undefined ? [] : [summary])].filter(
-    (seq) => seq >= from,
-  )
+  const opening = [...starts.map(({ seq }) => seq), ...importStart(entries)]
+  return [...opening, ...(summary === undefined ? [] : [summary])].filter((seq) => seq >= from)
+}
+
+/** If the window begins inside of an exchange that was imported: where that begins. */
+function importStart(entries: readonly Entry[]): readonly number[] {
+  const first = entries.find((entry) => messageCount(entry) > 0)
+  if (first === undefined || !isKnown(first) || first.type !== 'import') return []
+  return first.data.continues === undefined ? [] : [first.seq - first.data.continues]
 }
 
 async function readMissing(

@@ -33,12 +33,20 @@ export function parseName(name: string): ParsedName | undefined {
   return vendor && { vendor, modelId: name }
 }
 
+const EMBEDDED = 'holdfast/reflex'
+
+/** Whether a name means the model that comes along and needs no vendor. */
+export function isEmbedded(name: string): boolean {
+  return name === 'reflex' || name === EMBEDDED
+}
+
 /**
  * A model as entries name it: `provider/model`. Of an object that is the first word of its provider, so that
  * `openai.responses` and `openai.chat` are one; of a name that no vendor is known for, the only thing it can be.
  */
 export function modelName(ref: ModelRef): string {
   if (typeof ref === 'string') {
+    if (isEmbedded(ref)) return EMBEDDED
     const parsed = parseName(ref)
     return parsed ? `${parsed.vendor}/${parsed.modelId}` : `openai-compatible/${ref}`
   }

@@ -40,6 +40,8 @@ export interface ModelOptions extends ModelSettings {
   readonly maxRetryWaitMs?: number
   /** Looked up before the built-in table. */
   readonly prices?: PriceTable
+  /** How many tokens the model can be sent at once, for models that the built-in table does not know. */
+  readonly contextTokens?: number
 }
 
 /** What a model gets to know of a tool. `parameters` is a JSON Schema. */

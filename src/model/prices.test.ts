@@ -1,7 +1,6 @@
-/** Prices, and what is counted. */
+/** Prices, and what providers report. */
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../protocol/index.ts'
-import { costOf, estimateTokens, PRICES, PRICES_AS_OF } from './index.ts'
+import { costOf, PRICES, PRICES_AS_OF } from './index.ts'
 import { reportedUsage } from './usage.ts'
 
 const million = { inputTokens: 1_000_000, outputTokens: 1_000_000 }
@@ -57,32 +56,6 @@ describe('a cost', () => {
       ([, { input, output, cachedInput = 0 }]) => !(input <= output && cachedInput <= input && input >= 0),
     )
     expect(odd).toEqual([])
-  })
-})
-
-describe('an estimate', () => {
-  it('is a token for four characters', () => {
-    expect([estimateTokens(''), estimateTokens('a'), estimateTokens('twelve chars')]).toEqual([0, 1, 3])
-  })
-
-  it('counts messages with all that is in them', () => {
-    const messages: Message[] = [
-      { role: 'user', content: [{ type: 'file', mediaType: 'image/png', data: 'x'.repeat(1_000_000) }] },
-      {
-        role: 'assistant',
-        content: [
-          { type: 'reasoning', text: 'abcd' },
-          { type: 'text', text: 'efgh' },
-          { type: 'tool-call', callId: 'call_1', tool: 'look', args: { a: 1 } },
-        ],
-      },
-      {
-        role: 'tool',
-        content: [{ type: 'tool-result', callId: 'call_1', tool: 'look', status: 'ok', output: 'found it' }],
-      },
-    ]
-    expect(messages.map((message) => estimateTokens([message]))).toEqual([1004, 9, 7])
-    expect(estimateTokens(messages)).toBe(1020)
   })
 })
 

@@ -2,6 +2,7 @@
  * What tokens cost, as far as it is known. A table grows old: costs made from it are estimates and are marked so where
  * they are used. It does not know how tokens are counted.
  */
+import { byName } from './by-name.ts'
 
 /** US dollars for a million tokens. What is read from or written to a cache costs as input unless said otherwise. */
 export interface Price {
@@ -54,7 +55,7 @@ export const PRICES: PriceTable = {
 
 /** What a call of this model cost in US dollars; undefined if no table has a price for it. The caller's table wins. */
 export function costOf(name: string, tokens: PricedTokens, prices?: PriceTable): number | undefined {
-  const price = (prices && priceOf(name, prices)) ?? priceOf(name, PRICES)
+  const price = (prices && byName(name, prices)) ?? byName(name, PRICES)
   if (price === undefined) return undefined
   const read = tokens.cachedTokens ?? 0
   const written = tokens.cacheWriteTokens ?? 0
@@ -65,14 +66,4 @@ export function costOf(name: string, tokens: PricedTokens, prices?: PriceTable):
     written * (price.cacheWrite ?? price.input) +
     tokens.outputTokens * price.output
   return sum / 1_000_000
-}
-
-function priceOf(name: string, table: PriceTable): Price | undefined {
-  return longest(name, table) ?? longest(name.slice(name.indexOf('/') + 1), table)
-}
-
-function longest(text: string, table: PriceTable): Price | undefined {
-  let best = ''
-  for (const key in table) if (key.length > best.length && text.startsWith(key)) best = key
-  return table[best]
 }

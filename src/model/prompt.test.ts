@@ -1,7 +1,7 @@
 /** From messages to a provider's prompt. */
 import { describe, expect, it } from 'vitest'
-import type { AssistantMessage, Message, ToolResultPart } from '../protocol/index.ts'
-import type { LanguageModel, PromptMessage } from './index.ts'
+import type { AssistantMessage, AssistantPart, Message, ToolResultPart } from '../protocol/index.ts'
+import type { LanguageModel, PromptMessage, PromptPart } from './index.ts'
 import { toPrompt } from './index.ts'
 
 function model(specificationVersion: 'v3' | 'v4' = 'v4'): LanguageModel {
@@ -11,6 +11,11 @@ function model(specificationVersion: 'v3' | 'v4' = 'v4'): LanguageModel {
 
 function prompt(messages: readonly Message[], system?: string): PromptMessage[] {
   return toPrompt({ model: model(), messages, ...(system === undefined ? {} : { system }) })
+}
+
+/** How a reply reads that somebody has asked for. */
+function reply(said: AssistantMessage): PromptMessage[] {
+  return prompt([{ role: 'user', content: 'well?' }, said]).slice(1)
 }
 
 describe('the prompt', () => {
@@ -34,6 +39,46 @@ describe('the prompt', () => {
     ]
     expect(prompt(messages)).toEqual([])
   })
+
+  it('begins with somebody who asks, and has somebody between two replies', () => {
+    const said: Message = { role: 'assistant', content: [{ type: 'text', text: 'so' }] }
+    const words = prompt([said, said], 'be brief').map(({ role, content }) =>
+      typeof content === 'string' ? role : `${role}: ${content.map(({ text }) => text).join()}`,
+    )
+    expect(words).toEqual([
+      'system',
+      'user: [What was said before is left out here.]',
+      'assistant: so',
+      'user: Go on.',
+      'assistant: so',
+    ])
+  })
+
+  it('has no halves of characters', () => {
+    const half = '\ud83d'
+    const args = { [half]: [half, 1, null, { deep: half }] }
+    const fine = { all: ['is', 1, { fine: null }] }
+    const messages: Message[] = [
+      { role: 'user', content: half },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: half },
+          { type: 'tool-call', callId: 'call_1', tool: 'look', args },
+          { type: 'tool-call', callId: 'call_2', tool: 'look', args: fine },
+        ],
+      },
+      {
+        role: 'tool',
+        content: [{ type: 'tool-result', callId: 'call_1', tool: 'look', status: 'ok', output: half }],
+      },
+    ]
+    const found = prompt(messages, half)
+    expect(JSON.stringify(found)).not.toContain(String.raw`\ud83d`)
+    const [, called, untouched] = (found[2]?.content ?? []) as readonly PromptPart[]
+    expect(called?.input).toEqual({ '\ufffd': ['\ufffd', 1, null, { deep: '\ufffd' }] })
+    expect(untouched?.input).toBe(fine)
+  })
 })
 
 describe('what an assistant said', () => {
@@ -56,7 +101,7 @@ describe('what an assistant said', () => {
   }
 
   it('goes back to its model with what the provider attached, under our ids (R10)', () => {
-    expect(prompt([said])).toEqual([
+    expect(reply(said)).toEqual([
       {
         role: 'assistant',
         content: [
@@ -80,7 +125,7 @@ describe('what an assistant said', () => {
     (name) => {
       const { model: _model, ...anonymous } = said
       const other: AssistantMessage = name === undefined ? anonymous : { ...said, model: name }
-      expect(prompt([other])).toEqual([
+      expect(reply(other)).toEqual([
         {
           role: 'assistant',
           content: [
@@ -92,6 +137,40 @@ describe('what an assistant said', () => {
     },
   )
 
+  it('has no thoughts that led to nothing', () => {
+    const thought: AssistantPart = { type: 'reasoning', text: 'hm', provider: { acme: { signature: 's' } } }
+    const words: AssistantPart = { type: 'text', text: 'so' }
+    const kept = reply({ role: 'assistant', model: 'acme/m1', content: [thought, words, thought] })
+    expect(kept).toMatchObject([{ content: [{ type: 'reasoning' }, { type: 'text' }] }])
+    expect(reply({ role: 'assistant', model: 'acme/m1', content: [thought] })).toEqual([])
+  })
+
+  it.each([
+    ['7zip', '_7zip'],
+    ['-x', '_-x'],
+    ['', 'unnamed'],
+    ['a.b', 'a_b'],
+    ['9'.repeat(64), `_${'9'.repeat(63)}`],
+  ])('calls a tool %j by a name that every provider takes', (tool, toolName) => {
+    const call: AssistantPart = { type: 'tool-call', callId: 'call_1', tool, args: {} }
+    expect(reply({ role: 'assistant', content: [call] })).toMatchObject([{ content: [{ toolName }] }])
+  })
+
+  it('has ids that every provider takes, the same for a call and its result', () => {
+    const ids = ['call_1', 'functions.look:0', 'x'.repeat(41)].map((callId) => {
+      const call: Message = {
+        role: 'assistant',
+        content: [{ type: 'tool-call', callId, tool: 'look', args: {} }],
+      }
+      const result = { type: 'tool-result', callId, tool: 'look', status: 'ok', output: 1 } as const
+      const found = prompt([{ role: 'user', content: 'well?' }, call, { role: 'tool', content: [result] }])
+      return found.slice(1).map(({ content }) => (content[0] as PromptPart).toolCallId)
+    })
+    expect(ids[0]).toEqual(['call_1', 'call_1'])
+    expect(ids.every(([call, result]) => call === result && /^[\w-]{1,40}$/.test(String(call)))).toBe(true)
+    expect(new Set(ids.flat()).size).toBe(3)
+  })
+
   it('is an object also where the model wrote no JSON', () => {
     const malformed: AssistantMessage = {
       role: 'assistant',
@@ -100,7 +179,7 @@ describe('what an assistant said', () => {
         { type: 'tool-call', callId: 'call_2', tool: 'functions.look up!', args: {} },
       ],
     }
-    expect(prompt([malformed])).toEqual([
+    expect(reply(malformed)).toEqual([
       {
         role: 'assistant',
         content: [
@@ -121,6 +200,7 @@ describe('what tools answered', () => {
     ['rejected', { why: 1 }, 'error-json'],
     ['unknown', 'nobody knows', 'error-text'],
     ['not-run', 'not run', 'error-text'],
+    ['ok', '', 'text'],
   ] as const)('%s %j is %s', (status, output, type) => {
     const result: ToolResultPart = { type: 'tool-result', callId: 'call_1', tool: 'look', status, output }
     expect(prompt([{ role: 'tool', content: [result] }])).toEqual([
@@ -135,6 +215,16 @@ describe('what tools answered', () => {
           },
         ],
       },
+    ])
+  })
+})
+
+describe('a failure', () => {
+  it.each(['', ' \n'])('that says %j says that it says nothing', (output) => {
+    const result = { type: 'tool-result', callId: 'call_1', tool: 'look', status: 'error', output } as const
+    const value = 'It failed and did not say why.'
+    expect(prompt([{ role: 'tool', content: [result] }])).toMatchObject([
+      { content: [{ output: { type: 'error-text', value } }] },
     ])
   })
 })

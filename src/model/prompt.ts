@@ -3,6 +3,7 @@
  * back only to the model that it came from, and call ids on the wire are ours (R10), so a conversation can change its
  * model between any two calls. It does not know how a prompt is sent.
  */
+import { createHash } from 'node:crypto'
 import type {
   AssistantMessage,
   FilePart,
@@ -15,6 +16,7 @@ import type {
 } from '../protocol/index.ts'
 import type { LanguageModel, PromptMessage, PromptOutput, PromptPart } from './language-model.ts'
 import { modelName } from './name.ts'
+import { wellFormed } from './well-formed.ts'
 
 export interface PromptInput {
   readonly model: LanguageModel
@@ -23,18 +25,31 @@ export interface PromptInput {
 }
 
 /**
- * The prompt, system text first. Left out: texts that are empty or all blanks, which providers refuse, what other
- * models thought, and messages of which nothing remains.
+ * The prompt, system text first. Left out is what providers refuse: texts that are empty or all blanks, what other
+ * models thought, thoughts that led to nothing, and messages of which nothing remains. No reply comes first or right
+ * after another: a window that begins with one is begun by a word of ours.
  */
 export function toPrompt({ model, system, messages }: PromptInput): PromptMessage[] {
   const prompt: PromptMessage[] = []
-  if (system?.trim()) prompt.push({ role: 'system', content: system })
+  if (system?.trim()) prompt.push({ role: 'system', content: system.toWellFormed() })
   const name = modelName(model)
+  let before: Message['role'] | undefined
   for (const message of messages) {
     const content = contentOf(message, model, name)
-    if (content.length > 0) prompt.push({ role: message.role, content })
+    if (content.length === 0) continue
+    if (message.role === 'assistant' && before === undefined) prompt.push(ours(LEFT_OUT))
+    if (message.role === 'assistant' && before === 'assistant') prompt.push(ours(GO_ON))
+    prompt.push({ role: message.role, content })
+    before = message.role
   }
   return prompt
+}
+
+const LEFT_OUT = '[What was said before is left out here.]'
+const GO_ON = 'Go on.'
+
+function ours(text: string): PromptMessage {
+  return { role: 'user', content: [{ type: 'text', text }] }
 }
 
 function contentOf(message: Message, model: LanguageModel, name: string): PromptPart[] {
@@ -44,11 +59,11 @@ function contentOf(message: Message, model: LanguageModel, name: string): Prompt
 }
 
 function userContent(content: UserContent, model: LanguageModel): PromptPart[] {
-  if (typeof content === 'string') return content.trim() === '' ? [] : [{ type: 'text', text: content }]
+  if (typeof content === 'string') return content.trim() === '' ? [] : [textPart(content)]
   const parts: PromptPart[] = []
   for (const part of content) {
     if (part.type === 'file') parts.push(file(part, model))
-    else if (part.text.trim() !== '') parts.push({ type: 'text', text: part.text })
+    else if (part.text.trim() !== '') parts.push(textPart(part.text))
   }
   return parts
 }
@@ -59,12 +74,17 @@ function assistantContent(message: AssistantMessage, own: boolean): PromptPart[]
     const provider = own ? part.provider : undefined
     if (part.type === 'tool-call') parts.push(withOptions(toolCall(part), provider))
     else if (part.type === 'text') {
-      if (part.text.trim() !== '') parts.push(withOptions({ type: 'text', text: part.text }, provider))
+      if (part.text.trim() !== '') parts.push(withOptions(textPart(part.text), provider))
     } else if (own && (part.text !== '' || provider)) {
-      parts.push(withOptions({ type: 'reasoning', text: part.text }, provider))
+      parts.push(withOptions({ type: 'reasoning', text: part.text.toWellFormed() }, provider))
     }
   }
-  return parts
+  // A model that was cut off while it thought leaves a thought at the end, and no provider takes one there.
+  return parts.slice(0, parts.findLastIndex(({ type }) => type !== 'reasoning') + 1)
+}
+
+function textPart(text: string): PromptPart {
+  return { type: 'text', text: text.toWellFormed() }
 }
 
 function withOptions(part: PromptPart, provider: JsonObject | undefined): PromptPart {
@@ -72,29 +92,46 @@ function withOptions(part: PromptPart, provider: JsonObject | undefined): Prompt
 }
 
 function toolCall(part: ToolCallPart): PromptPart {
-  const input = part.malformed === undefined ? part.args : { invalid_json: part.args }
-  return { type: 'tool-call', toolCallId: part.callId, toolName: wireName(part.tool), input }
+  const args = wellFormed(part.args)
+  const input = part.malformed === undefined ? args : { invalid_json: args }
+  return { type: 'tool-call', toolCallId: wireId(part.callId), toolName: wireName(part.tool), input }
 }
 
 function toolResult(part: ToolResultPart): PromptPart {
   return {
     type: 'tool-result',
-    toolCallId: part.callId,
+    toolCallId: wireId(part.callId),
     toolName: wireName(part.tool),
-    output: outputOf(part.status === 'ok', part.output),
+    output: outputOf(part.status === 'ok', wellFormed(part.output)),
   }
 }
 
 function outputOf(ok: boolean, value: Json): PromptOutput {
-  if (typeof value === 'string') return { type: ok ? 'text' : 'error-text', value }
+  if (typeof value === 'string') {
+    if (ok) return { type: 'text', value }
+    return { type: 'error-text', value: value.trim() === '' ? NO_REASON : value }
+  }
   return { type: ok ? 'json' : 'error-json', value }
 }
 
-const WIRE_NAME = /^[\w-]{1,64}$/
+/** Some providers refuse a failure that says nothing. */
+const NO_REASON = 'It failed and did not say why.'
+const WIRE_NAME = /^[a-z_][\w-]{0,63}$/i
+
+const WIRE_ID = /^[\w-]{1,40}$/
+
+/** Ours fit everywhere; those of a caller who makes ids of another kind may not. The same id becomes the same. */
+/** A call's id as prompts have it. */
+export function wireId(callId: string): string {
+  if (WIRE_ID.test(callId)) return callId
+  return `call_${createHash('sha256').update(callId).digest('hex').slice(0, 32)}`
+}
 
 /** A model may have made up a name that providers then refuse to read back, for ever. */
 function wireName(tool: string): string {
-  return WIRE_NAME.test(tool) ? tool : tool.slice(0, 64).replaceAll(/[^\w-]/g, '_') || 'unnamed'
+  if (WIRE_NAME.test(tool)) return tool
+  const clean = tool.replaceAll(/[^\w-]/g, '_') || 'unnamed'
+  return (/^[a-z_]/i.test(clean) ? clean : `_${clean}`).slice(0, 64)
 }
 
 function file(part: FilePart, model: LanguageModel): PromptPart {

@@ -4,8 +4,9 @@
  */
 import { HoldfastError, quote } from '../protocol/index.ts'
 import type { LanguageModel } from './language-model.ts'
-import { type ParsedName, parseName } from './name.ts'
+import { isEmbedded, type ParsedName, parseName } from './name.ts'
 import type { ModelOptions, ModelRef } from './options.ts'
+import { reflex } from './reflex/index.ts'
 import { ollamaURL, type Provider, type ProviderSettings, VENDORS, type VendorEntry } from './vendors.ts'
 
 export type ResolveOptions = Pick<ModelOptions, 'apiKey' | 'baseURL' | 'headers'>
@@ -18,7 +19,8 @@ export interface ResolvePorts {
 
 /**
  * The model that a reference means. A name is `openai/…`, `anthropic/…`, `google/…`, `ollama/…`, a bare `gpt-…`, `o3…`,
- * `claude-…` or `gemini-…`, or anything that speaks OpenAI's chat protocol at a `baseURL`. An object is only checked.
+ * `claude-…` or `gemini-…`, `reflex` for the model that comes along, or anything that speaks OpenAI's chat protocol at a
+ * `baseURL`. An object is only checked.
  */
 export async function resolveModel(
   ref: ModelRef,
@@ -26,6 +28,7 @@ export async function resolveModel(
   ports: ResolvePorts = {},
 ): Promise<LanguageModel> {
   if (typeof ref !== 'string') return checkModel(ref)
+  if (isEmbedded(ref)) return reflex()
   const { vendor, modelId } = meaningOf(ref, options)
   const entry = VENDORS[vendor]
   const env = ports.env ?? process.env

@@ -4,15 +4,23 @@
  * failed call is repeated is decided elsewhere.
  */
 import type { Ids, Timer } from '../base/index.ts'
-import type { AssistantPart, Message, Usage } from '../protocol/index.ts'
+import type { AssistantPart, JsonObject, Message, Usage } from '../protocol/index.ts'
 import { NO_USAGE } from '../protocol/index.ts'
 import { Assembly, type ModelDelta } from './assemble.ts'
 import { type FailureKind, type FailureOptions, ModelFailure } from './failure.ts'
-import type { LanguageModel, ModelCall, ModelStreamPart, ToolDeclaration } from './language-model.ts'
+import type {
+  LanguageModel,
+  ModelCall,
+  ModelStream,
+  ModelStreamPart,
+  ToolDeclaration,
+} from './language-model.ts'
+import { withoutLateThinking } from './late-thinking.ts'
 import { modelName } from './name.ts'
+import { isUnsupported, withoutOldFiles } from './old-files.ts'
 import type { ModelSettings, ToolChoice, ToolSpec } from './options.ts'
 import type { PriceTable } from './prices.ts'
-import { toPrompt } from './prompt.ts'
+import { toPrompt, wireId } from './prompt.ts'
 import { readTrouble } from './trouble.ts'
 import { estimateUsage, reportedUsage } from './usage.ts'
 import { callDefaults } from './vendors.ts'
@@ -29,6 +37,8 @@ export interface ModelRequest {
   readonly signal: AbortSignal
   readonly ids: Ids
   readonly timer: Timer
+  /** What tools say to people, by call: for a model without words of its own, and for no other. */
+  readonly displays?: ReadonlyMap<string, string>
   /** Called while the reply arrives, and never after the call has ended. It should not throw. */
   readonly onDelta: (delta: ModelDelta) => void
 }
@@ -85,7 +95,7 @@ class Call {
     try {
       const call = toCall(this.#request, this.#stop.signal)
       this.#asked = true
-      const { stream } = await this.#request.model.doStream(call)
+      const { stream } = await this.#open(call)
       this.#reader = stream.getReader()
       if (this.#settled) drop(this.#reader)
       else await this.#read(this.#reader)
@@ -94,9 +104,22 @@ class Call {
     }
   }
 
+  async #open(call: ModelCall): Promise<ModelStream> {
+    const { model } = this.#request
+    try {
+      return await model.doStream(call)
+    } catch (error) {
+      const prompt = isUnsupported(error) ? withoutOldFiles(call.prompt) : undefined
+      if (prompt === undefined || this.#settled) throw error
+      return model.doStream({ ...call, prompt })
+    }
+  }
+
   #trouble(error: unknown): void {
     const trouble = readTrouble(error, this.#reader !== undefined)
-    this.#fail(trouble.kind, { ...trouble, cause: error })
+    // What packages say about a broken connection, "failed to process successful response", helps nobody.
+    if (trouble.kind === 'cut-off') this.#cutOff(error)
+    else this.#fail(trouble.kind, { ...trouble, cause: error })
   }
 
   async #read(reader: Reader): Promise<void> {
@@ -120,8 +143,9 @@ class Call {
     }
   }
 
-  #cutOff(): void {
-    this.#fail('cut-off', { message: `The reply of ${this.#name} ended before it was complete.` })
+  #cutOff(cause?: unknown): void {
+    const message = `The reply of ${this.#name} ended before it was complete.`
+    this.#fail('cut-off', cause === undefined ? { message } : { message, cause })
   }
 
   /** Some packages finish the stream by themselves when it breaks off; then nobody has said why, or what it took. */
@@ -222,7 +246,17 @@ function toCall(request: ModelRequest, abortSignal: AbortSignal): ModelCall {
   if (model.specificationVersion !== 'v3') copy('reasoning', settings, call)
   const options = callDefaults(model.provider, settings.providerOptions)
   if (options !== undefined) call.providerOptions = options
-  return call
+  if (hasNoWords(model)) call.providerOptions = { ...options, [model.provider]: displaysOf(request) }
+  return withoutLateThinking(model.provider, call)
+}
+
+/** Is it one that words a result with what the tool says to people? */
+export function hasNoWords({ provider, modelId }: LanguageModel): boolean {
+  return provider === 'holdfast' && modelId === 'reflex'
+}
+
+function displaysOf({ displays = new Map() }: ModelRequest): JsonObject {
+  return { displays: Object.fromEntries([...displays].map(([callId, text]) => [wireId(callId), text])) }
 }
 
 const PASSED_ON = [

@@ -7,21 +7,11 @@ import { NO_USAGE } from '../protocol/index.ts'
 import type { ProviderUsage } from './language-model.ts'
 import type { ToolSpec } from './options.ts'
 import { costOf, type PriceTable } from './prices.ts'
+import { estimatedTokens } from './tokens.ts'
 
 const CHARS_PER_TOKEN = 4
-/** What a picture or a document counts at least; its bytes say little about its tokens. */
-const CHARS_PER_FILE = 4_000
-const CHARS_PER_MESSAGE = 16
 /** More is nonsense. */
 const MOST_TOKENS = 1e12
-
-/** About how many tokens this is, at four characters each. Cheap and deterministic; for limits, not for bills. */
-export function estimateTokens(what: string | readonly Message[]): number {
-  if (typeof what === 'string') return Math.ceil(what.length / CHARS_PER_TOKEN)
-  let chars = 0
-  for (const message of what) chars += CHARS_PER_MESSAGE + charsOf(message)
-  return Math.ceil(chars / CHARS_PER_TOKEN)
-}
 
 export interface Asked {
   readonly system?: string
@@ -35,10 +25,10 @@ export function estimateUsage(
   asked: Asked,
   more: { chars: number; prices?: PriceTable },
 ): Usage {
-  const tools = asked.tools.length === 0 ? 0 : JSON.stringify(asked.tools).length
-  const around = Math.ceil(((asked.system?.length ?? 0) + tools) / CHARS_PER_TOKEN)
+  const tools = asked.tools.length === 0 ? '' : JSON.stringify(asked.tools)
+  const { text, messages } = estimatedTokens
   const tokens = {
-    inputTokens: estimateTokens(asked.messages) + around,
+    inputTokens: messages(asked.messages) + text(asked.system ?? '') + text(tools),
     outputTokens: Math.ceil(more.chars / CHARS_PER_TOKEN),
     cachedTokens: 0,
   }
@@ -68,20 +58,4 @@ export function reportedUsage(
 
 function count(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= MOST_TOKENS ? Math.round(value) : undefined
-}
-
-function charsOf(message: Message): number {
-  if (typeof message.content === 'string') return message.content.length
-  let chars = 0
-  for (const part of message.content) {
-    if (part.type === 'file') chars += CHARS_PER_FILE
-    else if (part.type === 'tool-call') chars += part.tool.length + charsOfJson(part.args)
-    else if (part.type === 'tool-result') chars += part.tool.length + charsOfJson(part.output)
-    else chars += part.text.length
-  }
-  return chars
-}
-
-function charsOfJson(value: unknown): number {
-  return typeof value === 'string' ? value.length : (JSON.stringify(value)?.length ?? 0)
 }

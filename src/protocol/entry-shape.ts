@@ -46,10 +46,27 @@ const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
   'request.start': [requestId],
   'request.end': [requestId],
   'turn.end': [['outcome', 'one of the outcomes of a turn', isOutcome], wakeAt],
+  import: [
+    ['messages', 'a list of messages', (value) => Array.isArray(value) && value.every(isMessage)],
+    ['key', 'a text', isText],
+    ['continues', 'a number of entries', maybe(isWhole)],
+  ],
   compact: [
     ['upTo', 'a position', isWhole],
     ['kept', 'a number of messages', isWhole],
   ],
+}
+
+function isMessage(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { role, content } = value as Record<string, unknown>
+  if (role === 'user') return isUserContent(content)
+  if (role === 'assistant') return Array.isArray(content) && content.every(isPart)
+  return role === 'tool' && Array.isArray(content) && content.every(isResult)
+}
+
+function isResult(value: unknown): boolean {
+  return isObject(value) && isText((value as Record<string, unknown>)['callId'])
 }
 
 /** What a user says: something to read, in a form that a prompt can be made of. */

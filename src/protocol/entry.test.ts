@@ -9,7 +9,7 @@ const noProgress = [
 ]
 const progress = [
   ...['turn.start', 'model.end', 'tool.end', 'request.start', 'request.end'],
-  ...['turn.end', 'compact', 'clear', 'fork'],
+  ...['turn.end', 'compact', 'clear', 'fork', 'import'],
 ]
 
 describe('entry types', () => {

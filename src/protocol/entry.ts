@@ -7,7 +7,7 @@
 import type { ArtifactChange } from './artifact.ts'
 import type { Principal } from './context.ts'
 import type { Json, JsonObject } from './json.ts'
-import type { AssistantPart, SettledStatus, UserContent } from './message.ts'
+import type { AssistantPart, Message, SettledStatus, UserContent } from './message.ts'
 import type { OutcomeReason, Usage } from './outcome.ts'
 
 export interface Entry {
@@ -79,7 +79,8 @@ export interface EntryData {
   }
   take: { readonly as: 'message' | 'nothing'; readonly reason?: string }
   note: { readonly text: string; readonly from: string }
-  phase: { readonly name: string; readonly changes?: JsonObject }
+  /** The hooks of a phase have run. What they said follows it in the same append, what else they changed is in it (R8). */
+  phase: { readonly name: string; readonly callId?: string; readonly changes?: PhaseChanges }
   'model.start': { readonly model: string; readonly iteration: number; readonly attempt?: number }
   'model.end': {
     readonly content: readonly AssistantPart[]
@@ -115,7 +116,13 @@ export interface EntryData {
     readonly how: 'answered' | 'expired' | 'cancelled'
     readonly value?: Json
   }
-  warning: { readonly code: string; readonly message: string }
+  /** `tokens`: of `context-near-full`, how many are too many. `usage`: what was used for nothing. */
+  warning: {
+    readonly code: string
+    readonly message: string
+    readonly tokens?: number
+    readonly usage?: Usage
+  }
   'turn.end': {
     readonly outcome: OutcomeReason
     readonly usage: Usage
@@ -123,11 +130,14 @@ export interface EntryData {
     readonly error?: JsonObject
     /** Which limit, if one ended it. */
     readonly limit?: string
+    /** Which hook ended it, if one did. */
+    readonly stopped?: StopWish
     readonly wakeAt?: number
   }
   artifact: ArtifactChange
 
   // the conversation
+  import: ImportData
   /** What the owner wants to be remembered of the conversation as a whole. */
   state: { readonly metadata: JsonObject }
   /** `kept`: how many messages after `upTo` stay in the window. */
@@ -146,6 +156,58 @@ export interface EntryData {
     readonly position: Position
     readonly session: JsonObject
   }
+}
+
+export type PhaseChanges = {
+  /** Other arguments, by call. */
+  readonly args?: { readonly [callId: string]: Json }
+  /** What the model call that follows is shown instead. */
+  readonly prompt?: PromptChanges
+  readonly stop?: StopWish
+}
+
+export type PromptChanges = {
+  readonly system?: string
+  readonly tools?: readonly string[]
+  readonly messages?: MessageChanges
+}
+
+/** Splices in order, into a list of `of` messages, the last of which have this digest. */
+export type MessageChanges = {
+  readonly of: number
+  readonly end: string
+  readonly splices: readonly Splice[]
+}
+
+/** At position `at` of what was there before, `remove` messages make room for others. */
+export type Splice = { readonly at: number; readonly remove: number; readonly insert: readonly Message[] }
+
+/** A hook wants the turn to end. */
+export type StopWish = { readonly by: string; readonly reason?: string }
+
+/**
+ * Messages that were said elsewhere, whole rounds only (R11). An import is one or more such entries in one append; each
+ * begins with what a user said, except those that go on with a long exchange.
+ */
+export type ImportData = {
+  readonly messages: readonly Message[]
+  /** The format that they were read from. */
+  readonly source: string
+  /** The same for all entries of one import, and for the same messages. */
+  readonly key: string
+  /** How many entries before this one the user spoke whom it goes on to answer. */
+  readonly continues?: number
+  /** First entry only: how much was repaired, and the first of it. */
+  readonly repaired?: number
+  readonly repairs?: readonly Repair[]
+}
+
+/** What was done to a foreign history to make a legal transcript of it. */
+export type Repair = {
+  /** Which message of the history, from 0 on. */
+  readonly at: number
+  readonly kind: string
+  readonly said: string
 }
 
 /** Something that only a person, or another program, can say. */
@@ -222,6 +284,7 @@ const PROGRESS: ReadonlySet<string> = new Set<EntryType>([
   'request.start',
   'request.end',
   'turn.end',
+  'import',
   'compact',
   'clear',
   'fork',
@@ -257,6 +320,7 @@ export const ENTRY_FORMAT: Readonly<Record<EntryType, number>> = {
   warning: 1,
   'turn.end': 1,
   artifact: 1,
+  import: 1,
   state: 1,
   compact: 1,
   clear: 1,

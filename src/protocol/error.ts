@@ -47,6 +47,7 @@ export type ErrorCode =
   | 'invalid-answer'
   | 'cancelled'
   | 'turn-failed'
+  | 'hook-failed'
 
 export interface ErrorOptions {
   /** What happened, to which id, and what to do next. */

@@ -8,13 +8,20 @@ export type {
   EntryData,
   EntryOf,
   EntryType,
+  ImportData,
   InboxType,
   KnownEntry,
+  MessageChanges,
   NewEntry,
   NewInboxEntry,
+  PhaseChanges,
   Position,
+  PromptChanges,
+  Repair,
   ReplayClass,
   RequestData,
+  Splice,
+  StopWish,
 } from './entry.ts'
 export { ENTRY_FORMAT, isInboxType, isProgress } from './entry.ts'
 export { shapeProblem } from './entry-shape.ts'

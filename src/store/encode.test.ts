@@ -44,7 +44,8 @@ function enlarged(sketch: Json): Json {
 describe('data', () => {
   it('that is small stays in one piece', () => {
     const data = { text: 'hello', nested: { list: [1, 'two', null, true] } }
-    expect(encode('note', data)).toEqual({ json: JSON.stringify(data), cuts: [], blobs: new Map() })
+    const json = JSON.stringify(data)
+    expect(encode('note', data)).toEqual({ json, cuts: [], blobs: new Map(), plain: data })
   })
 
   it('is cut only when its text is over the threshold', () => {

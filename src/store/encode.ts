@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { type Entry, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
+import { plainCopy } from './plain.ts'
 import type { AppendRequest } from './port.ts'
 
 /** Larger values are kept as blobs. */
@@ -16,6 +17,8 @@ export interface Encoded {
   readonly json: string
   readonly cuts: readonly Cut[]
   readonly blobs: ReadonlyMap<string, Buffer>
+  /** What `decode` would make of it, if that is known. It is one object, to be handed out once. */
+  readonly plain?: JsonObject
 }
 
 /** A value that was replaced by null in the text. An empty path is the whole data. */
@@ -36,9 +39,9 @@ export function encodeRequest(request: AppendRequest): EncodedData {
 }
 
 export function encode(type: string, data: JsonObject): Encoded {
-  const json = toJson(type, data)
+  const { json, plain } = toJson(type, data)
   if (json.length * 3 <= BLOB_THRESHOLD || Buffer.byteLength(json) <= BLOB_THRESHOLD) {
-    return { json, cuts: [], blobs: NO_BLOBS }
+    return { json, cuts: NO_CUTS, blobs: NO_BLOBS, ...(plain && { plain }) }
   }
   const bytes = Buffer.byteLength(json)
   if (bytes > MAX_ENTRY_BYTES) throw tooLarge(type, bytes)
@@ -97,6 +100,7 @@ export function checksum(entry: Omit<Entry, 'data'>, json: string, cuts: string)
 /** Looking for the part to cut costs the whole text at every level. */
 const DEEPEST_CUT = 16
 
+const NO_CUTS: readonly Cut[] = []
 const NO_BLOBS: ReadonlyMap<string, Buffer> = new Map()
 
 interface Cutting {
@@ -147,14 +151,17 @@ function withValue(root: Json, path: readonly (string | number)[], value: Json):
   return root
 }
 
-function toJson(type: string, data: JsonObject): string {
+function toJson(type: string, data: JsonObject): { json: string; plain: JsonObject | undefined } {
   let json: string | undefined
+  let plain: JsonObject | undefined
   try {
-    json = JSON.stringify(data)
+    plain = typeof data === 'object' && data !== null ? plainCopy(data) : undefined
+    // The text is made of the copy, so that the two agree even if the data is never twice the same.
+    json = JSON.stringify(plain ?? data)
   } catch (cause) {
     throw unwritable(type, quote((cause as Error).message.split('\n')[0], 200), cause)
   }
-  if (json?.startsWith('{')) return json
+  if (json?.startsWith('{')) return { json, plain }
   throw unwritable(type, 'it is not an object')
 }
 

@@ -34,3 +34,7 @@ export type {
 export { storeContract, whySkipped } from './store-contract/index.ts'
 export type { MemoryArtifacts } from './tool-context.ts'
 export { memoryArtifacts, standInContext } from './tool-context.ts'
+export type { Vendor } from './vendors/check-vendor-request.ts'
+export { checkVendorRequest } from './vendors/check-vendor-request.ts'
+export type { VendorRequest } from './vendors/vendor-requests.ts'
+export { vendorRequests } from './vendors/vendor-requests.ts'

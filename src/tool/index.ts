@@ -18,6 +18,7 @@ export { askUser } from './ask-user.ts'
 export { defineTool } from './define-tool.ts'
 export type { AskedRequest, CallEnd } from './finish-call.ts'
 export { jsonSchema } from './json-schema.ts'
+export { checkName } from './known-name.ts'
 export type { Prepared, RequestedCall } from './prepare-call.ts'
 export { checkTools, prepareCall } from './prepare-call.ts'
 export type { Credentials } from './redact.ts'
@@ -25,8 +26,9 @@ export { redact, secretsOf } from './redact.ts'
 export type { Ask, AskKind, AskRequest, ToolResult } from './result.ts'
 export { ask, toolResult } from './result.ts'
 export type { CallRun } from './run-call.ts'
-export { callsAround, runCall, verifyCall } from './run-call.ts'
+export { callsAround, runAround, runCall, verifyCall } from './run-call.ts'
 export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
+export { toJson } from './to-json.ts'
 export type {
   Approval,
   ApprovalCall,

@@ -578,7 +578,7 @@ describe('a tool that asks', () => {
 })
 
 describe('code that runs inside of a call', () => {
-  const around = () => callsAround().map(({ callId }) => callId)
+  const around = () => callsAround().map((context) => (context as ToolContext).callId)
   const call = (callId: string, run: Definition['run'], more: Partial<Definition> = {}) =>
     runCall(running(tool(run, more), { context: { ...standInContext(), callId } }))
 

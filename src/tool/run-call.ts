@@ -63,7 +63,7 @@ export async function verifyCall(run: CallRun): Promise<'run' | Settled | undefi
 
 /** A call that whatever runs now was started by, and the call that this one was started by. */
 interface Around {
-  readonly context: ToolContext
+  readonly context: object
   readonly isOpen: () => boolean
   readonly outer: Around | undefined
 }
@@ -71,11 +71,21 @@ interface Around {
 const around = new AsyncLocalStorage<Around>()
 
 /** The contexts of the calls that the running code is a part of and that are waited for, innermost first. */
-export function callsAround(): readonly ToolContext[] {
-  const contexts: ToolContext[] = []
+export function callsAround(): readonly object[] {
+  const contexts: object[] = []
   for (let call = around.getStore(); call !== undefined; call = call.outer)
     if (call.isOpen()) contexts.push(call.context)
   return contexts
+}
+
+/** Runs something that a turn waits for and that is no call, such as a hook, as if it were one. */
+export async function runAround<T>(context: object, work: () => Promise<T>): Promise<T> {
+  let isOpen = true
+  try {
+    return await around.run({ context, isOpen: () => isOpen, outer: around.getStore() }, work)
+  } finally {
+    isOpen = false
+  }
 }
 
 const DEFAULT_GRACE_MS = 5000

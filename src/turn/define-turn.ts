@@ -1,10 +1,18 @@
 /** From what a person writes down to what a turn is played with. */
 import { readFile } from 'node:fs/promises'
+import {
+  checkHooks,
+  HookRegistry,
+  type Hooks,
+  type Plugin,
+  type PluginParts,
+  pluginParts,
+} from '../hook/index.ts'
 import { type ModelOptions, type ModelRef, modelName, resolveModel } from '../model/index.ts'
 import { HoldfastError, quote } from '../protocol/index.ts'
-import { checkTools, type Tool } from '../tool/index.ts'
-import { nearestName } from '../tool/nearest-name.ts'
-import type { Limits, ModelSource, TurnDefinition, TurnInfo } from './definition.ts'
+import { checkName, checkTools, type Tool } from '../tool/index.ts'
+import { contextSize } from './context.ts'
+import type { CompactionPlan, Limits, ModelSource, TurnDefinition, TurnInfo } from './definition.ts'
 
 /** A model, or a model with settings of its own on top of the shared ones. */
 export type ModelChoice = ModelRef | { readonly model: ModelRef; readonly settings: ModelOptions }
@@ -18,36 +26,51 @@ export interface TurnConfig {
   /** The text, a path that ends in `.md` or `.txt`, or a function of the turn. */
   readonly systemPrompt?: string | ((turn: TurnInfo) => string | undefined | Promise<string | undefined>)
   readonly limits?: Limits
+  /** Looks at a turn and changes it, at thirteen places in its life. */
+  readonly on?: Hooks
+  /** Hooks, tools and parts of the prompt that belong together. The first one's hooks run first. */
+  readonly plugins?: readonly Plugin[]
   /** How long an input request waits; 7 days unless said otherwise. */
   readonly requestTtlMs?: number
   /** How long a cancelled tool may take to come to an end; 5 seconds unless said otherwise. */
   readonly graceMs?: number
   /** Claims without progress before a turn is given up (R7); 5 unless said otherwise. */
   readonly maxClaims?: number
+  /** How full the context of the model may be, in percent, before a `warning` says so; 80 unless said otherwise. */
+  readonly warnAtPercent?: number
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Dates end somewhere, and positions in time are whole numbers. */
 const MOST_MS = 36_500 * DAY_MS
 
-export function defineTurn(config: TurnConfig & { readonly compactOver?: number }): TurnDefinition {
-  const { model = [], settings = {}, tools = [], systemPrompt, limits = {}, compactOver } = config
-  const { requestTtlMs = 7 * DAY_MS, maxClaims = 5, graceMs = 5000 } = config
+export function defineTurn(config: TurnConfig & { readonly compact?: CompactionPlan }): TurnDefinition {
+  const { model = [], settings = {}, tools = [], systemPrompt, limits = {}, compact } = config
+  const { requestTtlMs = 7 * DAY_MS, maxClaims = 5, graceMs = 5000, warnAtPercent = 80 } = config
   checkTurnConfig(config)
   checkMs('requestTtlMs', requestTtlMs, 1)
   atLeast('maxClaims', maxClaims, 1)
   checkMs('graceMs', graceMs, 0)
+  atLeast('warnAtPercent', warnAtPercent, 1)
+  const { on = {}, plugins = [] } = config
+  checkHooks(on, 'The agent')
+  const parts = pluginParts(plugins)
+  const sources = parts.map((part) => ({ plugin: part.name, on: part.on ?? {} }))
   const choices = Array.isArray(model) ? (model as readonly ModelChoice[]) : [model as ModelChoice]
   if (choices.length > 1) checkShared(settings)
+  const models = choices.map((choice) => modelSource(choice, settings))
+  if (compact?.atPercent !== undefined) checkSize(models[0])
   return {
-    models: choices.map((choice) => sourceOf(choice, settings)),
-    tools: typeof tools === 'function' ? tools : () => tools,
-    system: promptOf(systemPrompt),
+    models,
+    tools: toolsOf(tools, parts),
+    system: promptOf(systemPrompt, parts),
+    hooks: new HookRegistry([...sources, { on }]),
     limits: checkLimits(limits),
     requestTtlMs,
     maxClaims,
     graceMs,
-    ...(compactOver === undefined ? {} : { compactOver }),
+    ...(compact === undefined ? {} : { compact }),
+    warnAtPercent,
   }
 }
 
@@ -94,17 +117,6 @@ export function checkMs(option: string, value: unknown, least: number): void {
     throw invalidOption(option, `must be milliseconds, at most 100 years of them, not ${shown(value)}`)
 }
 
-/** A name that nobody knows is a name that somebody meant otherwise. */
-export function checkName(what: string, name: string, known: readonly string[]): void {
-  if (known.includes(name)) return
-  const meant = nearestName(name, known)
-  const advice = meant === undefined ? `Known are ${known.join(', ')}.` : `Did you mean ${meant}?`
-  throw new HoldfastError('invalid-option', {
-    message: `${what} has no ${quote(name)}. ${advice}`,
-    details: { option: name },
-  })
-}
-
 export function invalidOption(option: string, why: string): HoldfastError {
   return new HoldfastError('invalid-option', { message: `${option} ${why}.`, details: { option } })
 }
@@ -131,7 +143,7 @@ function checkTurnConfig({ model, settings, tools, systemPrompt }: TurnConfig): 
     throw invalidOption('systemPrompt', `must be a text or a function, not ${shown(systemPrompt)}`)
 }
 
-function checkModels(model: unknown): void {
+export function checkModels(model: unknown): void {
   const choices: readonly unknown[] = Array.isArray(model) ? model : [model]
   if (choices.length === 0) throw invalidOption('model', 'must name at least one model')
   for (const choice of choices) {
@@ -157,10 +169,11 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function sourceOf(choice: ModelChoice, shared: ModelOptions): ModelSource {
+export function modelSource(choice: ModelChoice, shared: ModelOptions = {}): ModelSource {
   const own = typeof choice === 'object' && !('doStream' in choice)
   const ref = own ? choice.model : choice
   const settings = own ? { ...shared, ...choice.settings } : shared
+  if (settings.contextTokens !== undefined) atLeast('contextTokens', settings.contextTokens, 1)
   let resolved: ReturnType<typeof resolveModel> | undefined
   const resolve = () => {
     resolved ??= resolveModel(ref, settings)
@@ -173,6 +186,14 @@ function sourceOf(choice: ModelChoice, shared: ModelOptions): ModelSource {
   return { name: modelName(ref), settings, resolve }
 }
 
+function checkSize(model: ModelSource | undefined): void {
+  if (model === undefined || contextSize(model) !== undefined) return
+  throw invalidOption(
+    'autoCompact.atPercent',
+    `needs to know how many tokens ${model.name} can be sent: give it settings: { contextTokens }`,
+  )
+}
+
 /** One vendor's key must not be shown to another. */
 function checkShared({ apiKey, baseURL }: ModelOptions): void {
   if (apiKey === undefined && baseURL === undefined) return
@@ -182,7 +203,29 @@ function checkShared({ apiKey, baseURL }: ModelOptions): void {
   })
 }
 
-function promptOf(prompt: TurnConfig['systemPrompt']): TurnDefinition['system'] {
+function toolsOf(
+  own: NonNullable<TurnConfig['tools']>,
+  plugins: readonly PluginParts[],
+): TurnDefinition['tools'] {
+  const added = plugins.flatMap(({ tools = [] }) => tools)
+  if (typeof own === 'function')
+    return added.length === 0 ? own : async (turn) => [...(await own(turn)), ...added]
+  const all = [...own, ...added]
+  checkTools(all)
+  return () => all
+}
+
+function promptOf(
+  prompt: TurnConfig['systemPrompt'],
+  plugins: readonly PluginParts[],
+): TurnDefinition['system'] {
+  const own = ownPrompt(prompt)
+  const added = plugins.flatMap((plugin) => plugin.prompt ?? [])
+  if (added.length === 0) return own
+  return async (turn) => [(await own(turn)) ?? '', ...added].filter((part) => part.trim() !== '').join('\n\n')
+}
+
+function ownPrompt(prompt: TurnConfig['systemPrompt']): TurnDefinition['system'] {
   if (typeof prompt === 'function') return prompt
   if (prompt === undefined || !/^\S+\.(md|txt)$/.test(prompt)) return () => prompt
   let text: Promise<string> | undefined

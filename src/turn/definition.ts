@@ -1,4 +1,5 @@
 /** What a turn is played with: models, tools, prompt and limits. Plain values and functions; nothing here is stored. */
+import type { HookRegistry } from '../hook/index.ts'
 import type { LanguageModel, ModelOptions } from '../model/index.ts'
 import type { JsonObject, Principal } from '../protocol/index.ts'
 import type { Credentials, Tool } from '../tool/index.ts'
@@ -9,14 +10,37 @@ export interface TurnDefinition {
   readonly tools: (turn: TurnInfo) => readonly Tool[] | Promise<readonly Tool[]>
   readonly system: (turn: TurnInfo) => string | undefined | Promise<string | undefined>
   readonly limits: Limits
+  readonly hooks: HookRegistry
   /** How long somebody may take to answer a request that does not say. */
   readonly requestTtlMs: number
   /** Claims without progress before a turn is given up (R7). */
   readonly maxClaims: number
   /** How long a cancelled tool may take to come to an end. */
   readonly graceMs: number
-  /** More messages than this in the window, and the oldest are compacted away. Absent: never by itself. */
-  readonly compactOver?: number
+  /** When and how the window is compacted by itself. Absent: never. */
+  readonly compact?: CompactionPlan
+  /** How full the context may be before a warning says so. */
+  readonly warnAtPercent: number
+}
+
+/**
+ * `sliding`: the oldest turns go, at the end of a turn. `summary`: a model says first what they were about, before the
+ * next model call.
+ */
+export type CompactionStrategy = 'sliding' | 'summary'
+
+export interface CompactionPlan {
+  readonly strategy: CompactionStrategy
+  /** Compacts when the window has more messages than this. */
+  readonly overMessages?: number
+  /** Compacts when the context is as full as this. */
+  readonly atPercent?: number
+  /** About how many messages stay. Half of them unless said otherwise. */
+  readonly keep?: number
+  /** What a summary must not leave out, or how it is to be written. */
+  readonly instructions?: string
+  /** Who writes summaries, if not the models of the agent. */
+  readonly model?: ModelSource
 }
 
 export interface ModelSource {

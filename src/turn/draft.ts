@@ -41,6 +41,11 @@ export class Draft {
     return this.#said.length === 0
   }
 
+  /** Is there more to it than phases that changed nothing? Those can wait for what comes next. */
+  get hasNews(): boolean {
+    return this.#said.some(({ type, data }) => type !== 'phase' || data['changes'] !== undefined)
+  }
+
   say<T extends EntryType>(type: T, data: EntryData[T], takes: readonly string[] = []): void {
     const turn = type === 'turn.start' ? this.#session.turn + 1 : (this.#session.open?.turn ?? 0)
     const said: NewEntry = { type, turn, data, ...(takes.length === 0 ? {} : { takes }) }

@@ -11,6 +11,7 @@ import {
   type ToolContext,
 } from '../tool/index.ts'
 import { endsTurn } from './giving-up.ts'
+import { tellEnded } from './phases.ts'
 import type { Play } from './play.ts'
 import { answersOf, request } from './requests.ts'
 import type { Batch } from './scope.ts'
@@ -46,6 +47,7 @@ export async function* runGroup(
       left -= now.length
       for (const { callId, end } of now) sayEnd(play, callId, end)
       if (left > 0) yield* play.commit('on')
+      if (left > 0) yield* tellEnded(play, 'on')
     }
   } catch (error) {
     // Somebody else may have the turn. What is under way is waited for and handed in (R4).

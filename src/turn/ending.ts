@@ -1,20 +1,21 @@
 /** How a turn ends: everything open is settled or parked, everything that came in too late is accounted for (R2, R14). */
 import { type Call, stillOpen } from '../journal/index.ts'
-import { type EntryData, isWaiting, type OutcomeReason } from '../protocol/index.ts'
-import { type Compaction, compaction } from './compaction.ts'
-import type { ReachedLimit } from './limits.ts'
+import { type EntryData, isWaiting, type OutcomeReason, type StopWish } from '../protocol/index.ts'
+import { type Compaction, compactEntry, compaction, keepOf } from './compaction.ts'
+import { entriesSoFar, isDue, isWatched, warnIfFull } from './context.ts'
 import { dataOf, type Play } from './play.ts'
 
 export interface Ending {
   readonly error?: EntryData['turn.end']['error']
   readonly limit?: string
+  readonly stopped?: StopWish
   /** Why calls that were asked for are not run. */
   readonly why?: string
 }
 
 export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending = {}): Promise<void> {
   const { draft } = play
-  const { error, limit, why = 'Not run: the turn ended first.' } = ending
+  const { error, limit, stopped, why = 'Not run: the turn ended first.' } = ending
   const waiting = isWaiting(outcome)
   if (!waiting) settleRest(play, why)
   const cancel = play.cancelKey()
@@ -31,15 +32,11 @@ export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending
       durationMs: Math.max(0, play.scope.clock.now() - startedAt),
       ...(error === undefined ? {} : { error }),
       ...(limit === undefined ? {} : { limit }),
+      ...(stopped === undefined ? {} : { stopped }),
       ...(waiting && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
     },
     cancel === undefined ? [] : [cancel],
   )
-}
-
-export async function endAtLimit(play: Play, { limit, message }: ReachedLimit): Promise<void> {
-  play.draft.say('warning', { code: limit, message })
-  await endTurn(play, 'limit', { limit, why: `Not run. ${message}` })
 }
 
 /** Ends every open request and call of the turn, as far as it can be said how. */
@@ -102,11 +99,21 @@ export function accountFor(play: Play, ending: number): void {
   }
 }
 
+/** Sliding only: a summary would keep the turn from ending, and may never be needed. */
 async function compactionAtEnd(play: Play): Promise<Compaction | undefined> {
-  const { compactOver } = play.scope.definition
-  if (compactOver === undefined || play.session.window.messages <= compactOver) return undefined
-  const { session, window } = play.scope.view
-  const unsaved = play.session.window.messages - session.window.messages
-  const keep = Math.max(1, Math.floor(compactOver / 2))
-  return compaction(await window(), play.session, { keep, unsaved })
+  const { session, scope } = play
+  const { compact } = scope.definition
+  if (!isWatched(scope.definition)) return undefined
+  const entries = await entriesSoFar(play)
+  const isNeeded = isDue(scope.definition, { entries, session })
+  if (isNeeded && compact?.strategy === 'sliding') {
+    const unsaved = session.window.messages - scope.view.session.window.messages
+    const cut = compaction(await scope.view.window(), session, {
+      keep: keepOf(compact, session.window.messages),
+      unsaved,
+    })
+    if (cut !== undefined) return compactEntry(entries, cut, { strategy: 'sliding' })
+  }
+  if (!isNeeded || compact?.strategy === 'sliding') warnIfFull(play, entries)
+  return undefined
 }

@@ -66,7 +66,8 @@ function failureOf(play: Play, error: unknown): JsonObject {
   const code = HoldfastError.is(error) ? error.code : 'unexpected'
   try {
     const message = error instanceof Error ? error.message : String(error)
-    return { code, message: play.redacted(message).slice(0, LONGEST).toWellFormed() }
+    const hook = HoldfastError.is(error, 'hook-failed') ? error.details : {}
+    return { code, message: play.redacted(message).slice(0, LONGEST).toWellFormed(), ...hook }
   } catch {
     return { code, message: 'Something was thrown that cannot be read.' }
   }

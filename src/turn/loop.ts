@@ -3,14 +3,16 @@
  * asking for the next, so every effect comes after its intent (R3), and nobody is told of what might be lost. It starts
  * wherever the session stands; recovery is the same generator from a later position.
  */
+import type { StopWish } from '../protocol/index.ts'
 import { begin } from './beginning.ts'
-import { endTurn } from './ending.ts'
+import { type Ending, endTurn } from './ending.ts'
 import { endsTurn, giveUp } from './giving-up.ts'
-import { limitReached } from './limits.ts'
+import { limitReached, type ReachedLimit } from './limits.ts'
+import { closeIteration, finish, finishAtLimit, isClosing } from './phases.ts'
 import { Interrupted, Play } from './play.ts'
 import { playRound } from './round.ts'
 import type { Batch, TurnScope } from './scope.ts'
-import { think } from './thinking.ts'
+import { hasSteering, think } from './thinking.ts'
 
 /**
  * One turn, new or open. What it returns says whether there was one; without one, what had come in was accounted for.
@@ -38,8 +40,10 @@ async function* playOn(play: Play): AsyncGenerator<Batch, void> {
   try {
     if (play.cancelKey() !== undefined || signal.aborted)
       await endTurn(play, 'cancelled', { why: 'Not run: the turn was cancelled.' })
-    else if (play.signal.aborted) await endTurn(play, 'limit', sayLimit(play))
+    else if (play.signal.aborted) yield* finishAtLimit(play, timeIsUp(play))
+    else if (play.open.stop !== undefined) yield* finish(play, 'stop', stopped(play.open.stop))
     else if (play.open.calls.length > 0) yield* playRound(play)
+    else if (isClosing(play)) yield* playEnd(play)
     else yield* think(play)
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error
@@ -49,8 +53,23 @@ async function* playOn(play: Play): AsyncGenerator<Batch, void> {
   }
 }
 
-function sayLimit(play: Play): { readonly limit: string } {
-  const { limit = 'durationMs', message = 'The time of the turn is up.' } = limitReached(play) ?? {}
-  play.draft.say('warning', { code: limit, message })
-  return { limit }
+/** The end of an iteration: nothing is open. */
+async function* playEnd(play: Play): AsyncGenerator<Batch, void> {
+  yield* closeIteration(play)
+  const { stop, overCalls, replied } = play.open
+  if (stop !== undefined) return
+  if (overCalls) yield* finish(play, 'limit', { limit: 'toolCalls', message: TOO_MANY_CALLS })
+  else if (replied && !hasSteering(play)) yield* finish(play, 'stop')
+  else yield* think(play)
+}
+
+const TOO_MANY_CALLS = 'The turn has made as many tool calls as it may.'
+
+function stopped(stop: StopWish): Ending {
+  const reason = stop.reason === undefined ? '' : `: ${stop.reason}`
+  return { stopped: stop, why: `Not run: ${stop.by} ended the turn${reason}.` }
+}
+
+function timeIsUp(play: Play): ReachedLimit {
+  return limitReached(play) ?? { limit: 'durationMs', message: 'The time of the turn is up.' }
 }

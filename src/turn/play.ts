@@ -1,4 +1,5 @@
 /** One turn in play: what it is given, what it has said, and what it has looked up on the way. */
+import type { HookRegistry } from '../hook/index.ts'
 import type { OpenTurn, Session } from '../journal/index.ts'
 import type {
   Entry,
@@ -20,6 +21,7 @@ import {
 } from '../tool/index.ts'
 import { DEFAULT_LIMITS, type Limits, type TurnInfo } from './definition.ts'
 import { Draft } from './draft.ts'
+import { modelSecrets } from './model-secrets.ts'
 import type { Batch, Next, TurnScope } from './scope.ts'
 
 type Signals = Pick<TurnScope, 'signal' | 'stop'>
@@ -30,8 +32,6 @@ export class Interrupted extends Error {}
 export class Play {
   readonly scope: TurnScope
   readonly draft: Draft
-  /** The model asked for more calls than the turn may make. */
-  overCalls = false
   /** What was said last and could not be stored. */
   dropped: readonly NewEntry[] = []
   /** Ends the wait for the time limit, if there is one. */
@@ -54,6 +54,10 @@ export class Play {
 
   get open(): OpenTurn {
     return this.draft.open
+  }
+
+  get hooks(): HookRegistry {
+    return this.scope.definition.hooks
   }
 
   get limits(): Limits {
@@ -110,12 +114,9 @@ export class Play {
 
   /** Without the secrets that the turn knows (R19): of whoever asked, and of the models. */
   redacted<T extends Json>(value: T): T {
-    const settings = this.scope.definition.models.map(({ settings: { apiKey, headers = {} } }) => {
-      const values = Object.values(headers)
-      // `Bearer` and such are no part of a secret.
-      return [apiKey, values, values.join(' ').split(/\s+/)]
-    })
-    return redact(value, [...this.#secrets, ...secretsOf({ settings })])
+    const { models, compact } = this.scope.definition
+    const asked = compact?.model === undefined ? models : [...models, compact.model]
+    return redact(value, [...this.#secrets, ...modelSecrets(asked)])
   }
 
   /** The key of the cancel that ends this turn, if one has come. */

@@ -4,7 +4,7 @@
  * as it would have gone on without one.
  */
 import type { Call } from '../journal/index.ts'
-import { type OutcomeReason, quote } from '../protocol/index.ts'
+import { HoldfastError, type OutcomeReason, quote } from '../protocol/index.ts'
 import {
   approvalOf as approvalQuestion,
   argumentsKey,
@@ -13,19 +13,24 @@ import {
   secretsOf,
 } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
-import { endAtLimit, endTurn, UNANSWERED } from './ending.ts'
+import { endTurn, UNANSWERED } from './ending.ts'
+import { Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
+import { beforeRound, finishAtLimit, tellEnded } from './phases.ts'
 import type { Play } from './play.ts'
 import { recoverStarted } from './recovery.ts'
 import { approvalOf, hearAnswers, request } from './requests.ts'
 import type { Batch } from './scope.ts'
+import { pendingCall } from './told.ts'
 
 export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
   const failures = failuresReached(play)
   if (failures !== undefined) {
-    await endAtLimit(play, failures)
+    yield* finishAtLimit(play, failures)
     return
   }
+  yield* beforeRound(play)
+  if (play.open.stop !== undefined || play.open.calls.length === 0) return
   // Secrets come with what was taken, and only what is durable is taken.
   if (play.open.credentials && !play.draft.isEmpty) yield* play.commit('on')
   const credentials = await play.credentials()
@@ -36,8 +41,8 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     return
   }
   const again = await recoverStarted(play, credentials ?? {})
-  let ready: readonly Ready[] = [...again, ...(await findReady(play))]
-  while (ready.length > 0 && !play.signal.aborted) {
+  let ready: readonly Ready[] = [...again, ...(yield* findReady(play))]
+  while (ready.length > 0 && !play.signal.aborted && play.open.stop === undefined) {
     // A driver that wants to let go does so here: nothing is started any more.
     if (play.scope.leave?.aborted) yield* play.commit('wait')
     const group = firstGroup(ready)
@@ -45,11 +50,11 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     yield* play.commit('tools')
     yield* runGroup(play, group, credentials ?? {})
     await hearAnswers(play)
-    ready = play.signal.aborted ? [] : await findReady(play)
+    ready = play.signal.aborted ? [] : yield* findReady(play)
   }
-  if (play.signal.aborted) return
-  if (play.open.calls.length > 0) await endToWait(play)
-  else if (play.overCalls) await endTurn(play, 'limit', { limit: 'toolCalls' })
+  if (play.signal.aborted || play.open.stop !== undefined || play.open.calls.length === 0) return
+  yield* tellEnded(play)
+  if (play.open.stop === undefined) await endToWait(play)
 }
 
 /** Calls that run together, or the one that must run alone. */
@@ -60,14 +65,16 @@ function firstGroup(ready: readonly Ready[]): readonly Ready[] {
 }
 
 /** Settles what cannot run, asks where somebody has to agree, and returns what can start now. */
-async function findReady(play: Play): Promise<readonly Ready[]> {
+async function* findReady(play: Play): AsyncGenerator<Batch, readonly Ready[]> {
   const ready: Ready[] = []
   const asking = new Set(play.open.requests.map(({ callId }) => callId))
   const requested = play.open.calls.filter(
     ({ callId, state }) => state === 'requested' && !asking.has(callId),
   )
   const { toolCalls = Number.POSITIVE_INFINITY } = play.limits
+  if (play.draft.hasNews && isHookedIn(play, requested)) yield* play.commit('hooks')
   for (const call of requested) {
+    if (play.open.stop !== undefined) return []
     const isNew = call.idempotencyKey === undefined
     const started = play.open.toolCalls + ready.filter((one) => one.call.idempotencyKey === undefined).length
     if (isNew && started >= toolCalls) refuse(play, call, toolCalls)
@@ -79,7 +86,9 @@ async function findReady(play: Play): Promise<readonly Ready[]> {
   return ready
 }
 
-async function prepare(play: Play, call: Call): Promise<Ready | undefined> {
+async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
+  const call = await beforeCall(play, asked)
+  if (call === undefined) return undefined
   const prepared = await play.within(prepareCall(call, await play.tools()))
   const { callId } = call
   if (!prepared.ok) {
@@ -111,10 +120,40 @@ async function prepare(play: Play, call: Call): Promise<Ready | undefined> {
   return undefined
 }
 
+function isHookedIn(play: Play, calls: readonly Call[]): boolean {
+  return play.hooks.has('beforeEachTool') && calls.some(({ checked }) => !checked)
+}
+
+/** The call as the hooks before it want it; undefined if they do not want it. To throw is to reject it. */
+async function beforeCall(play: Play, call: Call): Promise<Call | undefined> {
+  if (!isHookedIn(play, [call])) return call
+  const { callId } = call
+  const phase = new Phase(play)
+  const asked = await pendingCall(play, call)
+  let refusal: string | undefined
+  try {
+    await phase.run('beforeEachTool', ({ base, stop, edit }) => {
+      const pending = { ...asked, args: phase.args.get(callId) ?? asked.args }
+      return { ...base, stop, pending, edit: (args) => edit(callId, args) }
+    })
+  } catch (error) {
+    if (!HoldfastError.is(error, 'hook-failed')) throw error
+    const { cause } = error
+    refusal = play.redacted(cause instanceof Error ? cause.message : String(cause)).toWellFormed()
+  }
+  phase.say({ name: 'beforeEachTool', callId })
+  if (refusal !== undefined) reject(play, call, `Rejected: ${refusal}`)
+  if (refusal !== undefined || play.open.stop !== undefined) return undefined
+  return play.open.calls.find((candidate) => candidate.callId === callId)
+}
+
 /** Somebody has to agree if the tool says so, or if the same call may have happened before (R4). */
 async function questionFor(play: Play, { call, tool, input, argsKey }: Ready): Promise<string | undefined> {
   const { principal } = await play.info()
-  if (tool.replay === 'never' && play.session.unknown?.some((other) => other.argsKey === argsKey))
+  if (
+    tool.replay === 'never' &&
+    play.session.unknown?.some((other) => other.argsKey === argsKey && !other.repeated)
+  )
     return `${tool.name} was started before with the same arguments, and nobody knows whether it happened. Run it again?`
   const about = { tool: tool.name, input, principal, callId: call.callId }
   return play.within(approvalQuestion(tool, about, secretsOf(await secrets(play))))
@@ -148,7 +187,6 @@ function refuse(play: Play, { callId, tool }: Call, most: number): void {
   const message = `${tool} was not run: the turn may make ${most} tool calls.`
   play.draft.say('tool.end', { callId, status: 'not-run', output: message })
   play.draft.say('warning', { code: 'toolCalls', message })
-  play.overCalls = true
 }
 
 function reject(play: Play, { callId }: Call, output: string): void {

@@ -22,6 +22,7 @@ import {
   type UserContent,
 } from '../protocol/index.ts'
 import { type ArtifactPort, artifacts, type Credentials, type Settled } from '../tool/index.ts'
+import { tokenBudget } from './context.ts'
 import { defineTurn, type TurnConfig } from './define-turn.ts'
 import { playTurn } from './loop.ts'
 import type { TurnScope } from './scope.ts'
@@ -36,6 +37,7 @@ export interface RunTurnOptions extends TurnConfig {
   readonly credentials?: Credentials
   readonly metadata?: JsonObject
   readonly maxMessages?: number
+  readonly maxTokens?: number
   /** Where the bytes of binary artifacts go. */
   readonly blobs?: BlobPort
   readonly signal?: AbortSignal
@@ -123,10 +125,17 @@ class Journal {
   }
 
   static async open(options: RunTurnOptions): Promise<Journal> {
-    const { entries = [], contextId = 'turn', principal = LOCAL_OWNER, maxMessages = 100 } = options
+    const {
+      entries = [],
+      contextId = 'turn',
+      principal = LOCAL_OWNER,
+      maxMessages = 100,
+      maxTokens,
+    } = options
     const key = contextKey({ tenant: principal.tenant, actor: principal.actor, contextId })
     const session = fold(entries)
-    const window = await HeldWindow.over(entries, key, { session, maxMessages })
+    const limits = { maxMessages, ...(await tokenBudget(maxTokens)) }
+    const window = await HeldWindow.over(entries, key, { session, ...limits })
     return new Journal(options, { key, window, session })
   }
 

@@ -24,8 +24,11 @@ export interface Batch {
   readonly next: Next
 }
 
-/** `model`, `tools`: an effect. `wait`: time has to pass. `on`: nothing that anybody would notice. `done`: it is over. */
-export type Next = 'model' | 'tools' | 'wait' | 'on' | 'done'
+/**
+ * `model`, `tools`: an effect. `hooks`: what others have hooked in. `wait`: time has to pass. `on`: nothing that anybody
+ * would notice. `done`: it is over.
+ */
+export type Next = 'model' | 'tools' | 'hooks' | 'wait' | 'on' | 'done'
 
 export interface TurnScope {
   readonly key: ContextKey

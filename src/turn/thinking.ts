@@ -4,6 +4,7 @@
  */
 import {
   afterFailure,
+  hasNoWords,
   ModelFailure,
   type ModelReply,
   type ModelRequest,
@@ -12,10 +13,14 @@ import {
 } from '../model/index.ts'
 import { HoldfastError, type JsonObject, type Message } from '../protocol/index.ts'
 import type { ModelSource } from './definition.ts'
-import { endAtLimit, endTurn } from './ending.ts'
+import { endTurn } from './ending.ts'
+import { runPhase } from './hooks.ts'
 import { limitReached } from './limits.ts'
+import { beforeModel, finish, finishAtLimit } from './phases.ts'
 import { dataOf, Interrupted, type Play } from './play.ts'
+import { changed } from './prompt-edit.ts'
 import type { Batch } from './scope.ts'
+import { makeRoom } from './summary.ts'
 
 const RETRIES = 2
 const MAX_RETRY_WAIT_MS = 60_000
@@ -23,7 +28,10 @@ const MAX_RETRY_WAIT_MS = 60_000
 /** One attempt. What comes after one that failed is in the session, so a retry holds after a crash and a pause too. */
 export async function* think(play: Play): AsyncGenerator<Batch, void> {
   takeSteering(play)
-  if (await endedByLimit(play)) return
+  if (yield* endedByLimit(play)) return
+  yield* makeRoom(play)
+  yield* beforeModel(play)
+  if (play.open.stop !== undefined || play.signal.aborted) return
   if (isSilent(play)) {
     await endTurn(play, 'failed', { error: NOTHING_TO_SAY })
     return
@@ -37,15 +45,18 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   const iteration = play.open.iteration + 1
   play.draft.say('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
   yield* play.commit('model')
-  yield* hearSteering(play)
+  // Hooks are told of what was said before the model is.
+  if (!play.hooks.has('afterUserInput')) yield* hearSteering(play)
   const reply = await askModel(play, source)
-  if (!(reply instanceof ModelFailure)) await takeReply(play, reply)
+  if (!(reply instanceof ModelFailure)) takeReply(play, reply)
   else if (play.signal.aborted) sayAborted(play, source, reply)
   else {
     const { retries = RETRIES, maxRetryWaitMs: maxWaitMs = MAX_RETRY_WAIT_MS } = source.settings
     const step = afterFailure(reply, { attempt, retries, maxWaitMs })
     const isLast = step.next === 'fallback' && index + 1 >= models.length
-    sayFailed(play, source, { failure: reply, step: isLast ? { next: 'fail' } : step })
+    const { next } = isLast ? { next: 'fail' } : step
+    sayFailed(play, source, { failure: reply, step: isLast ? { next } : step })
+    yield* tellFailed(play, { failure: reply, model: source.name, next })
     if (isLast) await endTurn(play, 'failed', { error: errorOf(play, reply) })
   }
 }
@@ -100,14 +111,14 @@ function* hearSteering(play: Play): Generator<Batch, void> {
   }
 }
 
-async function endedByLimit(play: Play): Promise<boolean> {
+async function* endedByLimit(play: Play): AsyncGenerator<Batch, boolean> {
   const { iterations = 1 } = play.limits
   const reached = limitReached(play)
-  if (reached !== undefined) await endAtLimit(play, reached)
+  if (reached !== undefined) yield* finishAtLimit(play, reached)
   else if (play.open.iteration >= iterations) {
     const message = `The model was asked ${play.open.iteration} times and still wants to go on; the limit is ${iterations}.`
     play.draft.say('warning', { code: 'max-iterations', message })
-    await endTurn(play, 'max-iterations', { limit: 'iterations' })
+    yield* finish(play, 'max-iterations', { limit: 'iterations', message })
   } else return false
   return true
 }
@@ -116,16 +127,19 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
   const { scope } = play
   try {
     const [model, tools, info] = await Promise.all([play.within(source.resolve()), play.tools(), play.info()])
-    const system = await play.within(Promise.resolve(scope.definition.system(info)))
-    const messages = await scope.view.messages()
+    const { prompt } = play.open
+    const system = prompt?.system ?? (await play.within(Promise.resolve(scope.definition.system(info))))
+    const messages = changed(await scope.view.messages(), prompt?.messages)
+    if (messages === undefined) return lostEdit()
     if (messages.every(isBlank)) return silence()
     const { timeoutMs, prices, ...settings } = source.settings
     const request: ModelRequest = {
       model,
       ...(system === undefined ? {} : { system }),
       messages,
-      tools: tools.map(specOf),
+      tools: tools.filter(({ name }) => prompt?.tools?.includes(name) ?? true).map(specOf),
       settings,
+      ...(hasNoWords(model) ? { displays: await displays(play) } : {}),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(prices === undefined ? {} : { prices }),
       signal: play.stop,
@@ -141,19 +155,36 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
   }
 }
 
-async function takeReply(play: Play, { content, finish, model, usage }: ModelReply): Promise<void> {
-  play.draft.say('model.end', { content, finish, model, usage })
-  if (finish === 'length')
+async function displays(play: Play): Promise<ReadonlyMap<string, string>> {
+  const told = new Map<string, string>()
+  for (const entry of await play.scope.view.window()) {
+    if (entry.type !== 'tool.end') continue
+    const { callId, display } = dataOf(entry, 'tool.end')
+    if (display !== undefined) told.set(callId, display)
+  }
+  return told
+}
+
+function takeReply(play: Play, { content, finish: why, model, usage }: ModelReply): void {
+  play.draft.say('model.end', { content, finish: why, model, usage })
+  if (why === 'length')
     play.draft.say('warning', {
       code: 'length',
       message: 'The reply was cut off: it reached the most tokens that a reply may have.',
     })
-  if (play.open.calls.length > 0 || play.signal.aborted || hasSteering(play)) return
-  await endTurn(play, 'stop')
 }
 
-function hasSteering(play: Play): boolean {
+export function hasSteering(play: Play): boolean {
   return play.inbox.some((entry) => entry.type === 'input' && dataOf(entry, 'input').steer)
+}
+
+async function* tellFailed(
+  play: Play,
+  { failure, model, next }: { readonly failure: ModelFailure; readonly model: string; readonly next: string },
+): AsyncGenerator<Batch, void> {
+  const { kind, message } = failure
+  const error = { source: 'model', message: play.redacted(message), model, kind, next } as const
+  yield* runPhase(play, 'onError', () => ({ base, stop }) => ({ ...base, stop, error }))
 }
 
 /** What had arrived stays: the person has read it. */
@@ -192,6 +223,12 @@ function isBlank({ role, content }: Message): boolean {
 function silence(): ModelFailure {
   const { message } = NOTHING_TO_SAY
   return new ModelFailure('invalid', { message, cause: NOTHING_TO_SAY })
+}
+
+/** Not to be asked with what a hook wanted to keep from it. */
+function lostEdit(): ModelFailure {
+  const message = 'What a hook changed in the prompt does not fit the messages any more.'
+  return new ModelFailure('invalid', { message })
 }
 
 function specOf({ name, description, parameters }: ToolSpec): ToolSpec {

@@ -31,6 +31,8 @@ export async function fill(store: Store, size = 6): Promise<{ blob: string }> {
   await pruneContext(store, keyOf('pruned'), { keepTurns: 2 })
   await forkContext(store, keyOf('pruned'), { contextId: 'fork' })
   await turn(store, keyOf('fork'), { number: size + 1, notes: notes('fork') })
+  // Rows of the derived indexes are stored by the dozen; of these the file is to have them whatever its size.
+  for (const name of ['plain', 'fork']) await store.rebuild(keyOf(name))
   await turn(store, keyOf('blobs'), { number: 1, notes: ['short', LONG, `${LONG} again`] })
   const blob = await store.putBlob(OWNER, Buffer.from('bytes of their own '.repeat(300)))
   for (let i = 0; i < 3; i++) await post(store, keyOf('waiting'), `still waiting ${i}`)

@@ -142,7 +142,8 @@ function rangeOf(log: readonly Entry[], { seq, takes = [], turn }: Entry): { fro
 /** All that a fork entry changes in a session. */
 function afterFork(before: Session, { seq, at, data }: Entry): Session {
   const { open, parked: _, ...session } = before
-  const { phase: __, ...turn } = open ?? {}
+  const { ended: __, ...turn } = open ?? {}
+  const closed = open !== undefined && open.calls.length > 0 ? { phase: 'tools' } : {}
   return {
     ...session,
     seq,
@@ -153,7 +154,7 @@ function afterFork(before: Session, { seq, at, data }: Entry): Session {
     origin: { parent: data['parent'] as string, at: data['at'] as number },
     ...(open === undefined
       ? {}
-      : { open: { ...turn, calls: [], requests: [], thinking: false } as OpenTurn }),
+      : { open: { ...turn, ...closed, calls: [], requests: [], thinking: false } as OpenTurn }),
   }
 }
 

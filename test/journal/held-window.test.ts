@@ -2,7 +2,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fold, HeldWindow, messageCount, readWindow, transcript } from '../../src/journal/index.ts'
+import {
+  fold,
+  HeldWindow,
+  messageCount,
+  readWindow,
+  transcript,
+  type WindowOptions,
+} from '../../src/journal/index.ts'
+import { estimatedTokens } from '../../src/model/index.ts'
 import { type Entry, isInboxType, type Message } from '../../src/protocol/index.ts'
 import type { Branch } from './author.ts'
 import { conversationKey, converse, MESSAGES_A_TURN } from './conversation.ts'
@@ -10,7 +18,8 @@ import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
 
 /** How many messages a window has; where it is read; how late or early inbox entries are heard of; when it is looked at. */
 const views = fc.record({
-  maxMessages: fc.integer({ min: 1, max: 30 }),
+  maxMessages: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constant(Number.POSITIVE_INFINITY)),
+  maxTokens: fc.option(fc.integer({ min: 1, max: 400 }), { nil: undefined }),
   places: fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 4 }),
   delays: fc.array(fc.integer({ min: -6, max: 6 }), { minLength: 1, maxLength: 5 }),
   looks: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 5 }),
@@ -61,14 +70,15 @@ describe.each(STORES)('a held window on a journal in the %s store', (name) => {
 
   /** Reads windows here and there in a branch, feeds each what came after, and looks. */
   async function differences({ key, log, forkedAt }: Branch, view: View): Promise<Difference[]> {
-    const { maxMessages, places } = view
+    const { places } = view
+    const limits = limitsOf(view)
     const found: Difference[] = []
     // What is before the fork was read under another name.
     const first = forkedAt === 0 ? 0 : forkedAt + 1
     for (const place of places) {
       const at = first + (place % (log.length - first + 1))
       let session = fold(log.slice(0, at))
-      const held = await HeldWindow.read(stage.store, key, { session, maxMessages })
+      const held = await HeldWindow.read(stage.store, key, { session, ...limits })
       const arrivals = arrivalsAfter(log, { at, delays: view.delays })
       for (let seq = at + 1; seq <= log.length; seq++) {
         const entry = log[seq - 1] as Entry
@@ -77,7 +87,7 @@ describe.each(STORES)('a held window on a journal in the %s store', (name) => {
         for (const heard of arrivals.get(seq) ?? []) held.add([...letGo(held, heard, log), heard])
         if ((seq - at) % (view.looks[seq % view.looks.length] ?? 1) !== 0) continue
         const past = log.slice(0, seq)
-        const fresh = await readWindow(stage.store, key, { session: fold(past), maxMessages })
+        const fresh = await readWindow(stage.store, key, { session: fold(past), ...limits })
         const [is, should] = [await held.messages(session), transcript(fresh)]
         const tooMany = surplus(held.held, { fresh, log: past })
         if (!isDeepStrictEqual(is, should) || tooMany.length > 0) found.push({ at, seq, is, should, tooMany })
@@ -86,6 +96,11 @@ describe.each(STORES)('a held window on a journal in the %s store', (name) => {
     return found
   }
 })
+
+function limitsOf({ maxMessages, maxTokens }: Pick<View, 'maxMessages' | 'maxTokens'>): WindowOptions {
+  if (maxTokens === undefined) return { maxMessages }
+  return { maxMessages, tokens: { max: maxTokens, count: estimatedTokens.message } }
+}
 
 /** A window that was read at `at` does not say at `seq` what it should, or holds what nobody needs. */
 interface Difference {

@@ -26,7 +26,7 @@ export interface Ledger {
   /** Calls that were settled as unknown and may still hear from their tool. */
   unknown: string[]
   /** Those of them that a repetition can be recognised by. */
-  doubtful: { readonly callId: string; readonly argsKey: string }[]
+  doubtful: { readonly callId: string; readonly argsKey: string; repeated?: true }[]
   requests: { readonly requestId: string; readonly callId: string | undefined; readonly name: string }[]
   /** Of the open turn: tokens, calls that were started, calls in a row that did not end well. */
   tokens: number
@@ -158,8 +158,8 @@ const watchers: { [T in EntryType]?: (ledger: Ledger, entry: Watched<T>) => void
       ledger.failures = data.status === 'ok' ? 0 : ledger.failures + 1
       spend(ledger, data.usage)
       if (argsKey === undefined) continue
-      ledger.doubtful = ledger.doubtful.filter((other) => other.argsKey !== argsKey)
       if (data.status === 'unknown') ledger.doubtful.push({ callId, argsKey })
+      else for (const other of ledger.doubtful) if (other.argsKey === argsKey) other.repeated = true
     }
     if (!roundIsOpen(ledger)) ledger.calls = []
     if (data.status === 'unknown') ledger.unknown.push(data.callId)

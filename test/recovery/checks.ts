@@ -11,6 +11,7 @@ import {
   type Message,
   NO_USAGE,
   type ReplayClass,
+  type Usage,
 } from '../../src/protocol/index.ts'
 import { headFrom, type Store, sameHead } from '../../src/store/index.ts'
 import type { Effect } from './world.ts'
@@ -94,10 +95,10 @@ export function* unknownProblems(
 export function* problemsOf(journals: Journals, effects: readonly Effect[]): Generator<string> {
   for (const [contextId, entries] of Object.entries(journals))
     for (const problem of [
-      ...turns(entries),
-      ...calls(entries, effects),
-      ...legal(entries),
-      ...totals(entries),
+      ...turnProblems(entries),
+      ...callProblems(entries, effects),
+      ...legalProblems(entries),
+      ...totalProblems(entries),
     ])
       yield `${contextId}: ${problem}`
 }
@@ -110,7 +111,7 @@ function of<T extends keyof EntryData>(
 }
 
 /** R2, R14: each input is heard once, each turn ends once, and nothing is left lying. */
-function* turns(entries: readonly Entry[]): Generator<string> {
+function* turnProblems(entries: readonly Entry[]): Generator<string> {
   const starts = of(entries, 'turn.start').map(({ turn }) => turn)
   const ends = of(entries, 'turn.end').map(({ turn }) => turn)
   if (starts.join() !== starts.map((_, index) => index + 1).join()) yield `turns ${starts.join()} were begun`
@@ -122,7 +123,7 @@ function* turns(entries: readonly Entry[]): Generator<string> {
 }
 
 /** R3, R4: settled once; what may not run again ran at most once; every run of a call has the same key. */
-function* calls(entries: readonly Entry[], effects: readonly Effect[]): Generator<string> {
+function* callProblems(entries: readonly Entry[], effects: readonly Effect[]): Generator<string> {
   const started = of(entries, 'tool.start')
   const ends = of(entries, 'tool.end')
   for (const { content } of of(entries, 'model.end').map(({ data }) => data))
@@ -141,7 +142,7 @@ function* calls(entries: readonly Entry[], effects: readonly Effect[]): Generato
 }
 
 /** R9: each call is answered right after the message that asked for it, by all and only its results. */
-function* legal(entries: readonly Entry[]): Generator<string> {
+function* legalProblems(entries: readonly Entry[]): Generator<string> {
   const messages = transcript(entries)
   for (const [index, message] of messages.entries()) {
     const before = messages[index - 1]
@@ -154,12 +155,12 @@ function* legal(entries: readonly Entry[]): Generator<string> {
   }
 }
 
-function* totals(entries: readonly Entry[]): Generator<string> {
+function* totalProblems(entries: readonly Entry[]): Generator<string> {
   const { totals: counted } = fold(entries)
   const started = new Set(of(entries, 'tool.start').map(({ data }) => data.callId))
-  const used = [...of(entries, 'model.end'), ...of(entries, 'tool.end')].flatMap(
-    ({ data }) => data.usage ?? [],
-  )
+  const replies = [...of(entries, 'model.end'), ...of(entries, 'tool.end')]
+  const summaries = of(entries, 'compact').map(({ data }) => (data.receipt ?? {}) as { usage?: Usage })
+  const used = [...replies.map(({ data }) => data), ...summaries].flatMap(({ usage }) => usage ?? [])
   const ended = of(entries, 'turn.end').map(({ data }) => data.usage)
   const sum = (list: typeof used) => JSON.stringify(list.reduce(addUsage, NO_USAGE))
   const expected = [of(entries, 'turn.start').length, of(entries, 'model.start').length, started.size]

@@ -1,8 +1,10 @@
 /** The conversations that are cut off at every point: one for each thing that a turn can do. */
 import { agentTool } from '../../src/agent/index.ts'
+import type { Hooks } from '../../src/hook/index.ts'
 import type { RequestData } from '../../src/protocol/index.ts'
-import type { ScriptedStep } from '../../src/testing/index.ts'
+import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { ask } from '../../src/tool/index.ts'
+import type { AutoCompact } from '../../src/turn/index.ts'
 import type { Play, Process } from './world.ts'
 
 const safe = { replay: 'safe' } as const
@@ -98,6 +100,23 @@ export const PLAYS: readonly Play[] = [
     config: (process) => ({ autoCompact: true, maxMessages: 4, tools: [look(process)] }),
   },
   {
+    name: 'a compaction with a summary',
+    steps: ['one', 'two', 'three', 'four'].map((say) => ({ say })),
+    replies: { one: ['1'], two: [calls('look'), '2'], three: ['3'], four: [calls('look'), '4'] },
+    config: (process) => ({ autoCompact: summarising(), tools: [look(process)] }),
+  },
+  {
+    name: 'a compaction with a summary, and hooks that edit the prompt',
+    steps: ['one', 'two', 'three', 'four'].map((say) => ({ say })),
+    replies: { one: ['1'], two: [calls('look'), '2'], three: ['3'], four: [calls('look'), '4'] },
+    config: (process) => ({
+      autoCompact: summarising(),
+      maxTokens: 60,
+      tools: [look(process)],
+      on: { beforeLlm: ({ edit, prompt }) => edit({ messages: [...prompt.messages], system: 'Be brief.' }) },
+    }),
+  },
+  {
     name: 'artifacts',
     steps: [{ say: 'write' }],
     replies: { write: [calls('write', 'keep'), 'Written.'] },
@@ -142,7 +161,73 @@ export const PLAYS: readonly Play[] = [
     replies: { 'for ever': [calls('look'), calls(['look', 1]), calls('look')] },
     config: (process) => ({ tools: [look(process)], limits: { iterations: 2 } }),
   },
+  {
+    name: 'hooks that add, edit and reject',
+    steps: [{ say: 'work' }, { say: 'thanks' }],
+    replies: {
+      'It is Monday.': [calls('pay', ['look', 1], ['look', 9])],
+      'That was pay look look.': ['Done.'],
+      thanks: [],
+      'Still Monday.': ['Welcome.'],
+    },
+    config: (process) => ({ tools: [pay(process), look(process)], plugins: [{ name: 'busy', on: BUSY }] }),
+  },
+  {
+    name: 'a hook that wants to stop after the first round',
+    steps: [{ say: 'work' }, { say: 'thanks' }],
+    replies: { work: [calls('pay', 'look')], thanks: ['Welcome.'] },
+    config: (process) => ({
+      tools: [pay(process), look(process)],
+      on: {
+        afterEachTool: ({ result, stop }) => {
+          if (result.tool === 'pay') stop('paid')
+        },
+        onComplete: ({ add, turn }) => (turn === 1 ? add('[stopped]') : undefined),
+      },
+    }),
+  },
+  {
+    name: 'two messages at once, and one behind them',
+    steps: [{ queue: ['first', 'second'] }, { say: 'third' }],
+    replies: { first: [calls('pay'), 'One.'], second: [calls('look'), 'Two.'], third: ['Three.'] },
+    config: (process) => ({ tools: [pay(process), look(process)] }),
+  },
+  {
+    name: 'a history from elsewhere, and what is said about it',
+    steps: [
+      { once: ({ agent }) => agent.importMessages(HISTORY), leaves: 'import' },
+      { say: 'and now?' },
+      { once: ({ agent }) => agent.importMessages(HISTORY), leaves: 'import' },
+      { say: 'good' },
+    ],
+    replies: { 'and now?': [calls('pay'), 'Now you know.'], good: ['Indeed.'] },
+    config: (process) => ({ tools: [pay(process)] }),
+  },
 ]
+
+const HISTORY = [
+  { role: 'user', content: 'how is the weather?' },
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'w', type: 'function', function: { name: 'weather', arguments: '{}' } }],
+  },
+  { role: 'tool', tool_call_id: 'w', content: 'sun' },
+  { role: 'assistant', content: 'Sunny.' },
+] as const
+
+const BUSY: Hooks = {
+  afterUserInput: ({ add, turn }) => add(turn === 1 ? 'It is Monday.' : 'Still Monday.'),
+  beforeLlm: ({ edit, prompt }) => edit({ messages: [...prompt.messages], system: 'Be brief.' }),
+  afterLlm: ({ reply, reject }) => {
+    for (const { callId, args } of reply.calls)
+      if ((args as { n?: number }).n === 9) reject(callId, 'too much')
+  },
+  beforeEachTool: ({ pending, edit }) => {
+    if (pending.tool === 'pay') edit({ n: 4 })
+  },
+  afterTools: ({ results, add }) => add(`That was ${results.map(({ tool }) => tool).join(' ')}.`),
+}
 
 const FALLBACK: Play['replies'] = { hello: [calls('look'), 'Hi.'], again: ['Hi again.'] }
 
@@ -163,11 +248,17 @@ function failing(process: Process) {
   )
 }
 
+function summarising(): AutoCompact {
+  const model = ScriptedModel.forever('They counted.', { name: 'scripted/writer' })
+  return { strategy: 'summary', overMessages: 4, keep: 2, model }
+}
+
 function sending(process: Process) {
-  const hasHappened = (callId: string) => process.world.effects.some((effect) => effect.callId === callId)
   return process.tool('send', {
     verify: ({ n = 0 }, { callId }) =>
-      hasHappened(callId) ? { happened: true, output: { done: 'send', n } } : { happened: false },
+      process.world.hasHappened(callId)
+        ? { happened: true, output: { done: 'send', n } }
+        : { happened: false },
   })
 }
 
@@ -175,7 +266,7 @@ function helper(process: Process, tools: ReturnType<Process['tool']>[]) {
   return agentTool({
     name: 'helper',
     description: 'Helps',
-    agent: { model: process.model({ 'find out': [calls('pay'), 'Found.'] }), tools },
+    agent: { model: process.model({ 'find out': [calls('pay'), 'Found.'] }), tools, maxClaims: 1000 },
   })
 }
 

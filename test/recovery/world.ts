@@ -3,7 +3,8 @@
  * world. A play can be repeated with a death at any point; whoever comes after brings it to its end.
  */
 import { z } from 'zod'
-import { Agent, type AgentConfig } from '../../src/agent/index.ts'
+import { Agent, type AgentConfig, type Turn } from '../../src/agent/index.ts'
+import type { Clock, Ids } from '../../src/base/index.ts'
 import { type Entry, type Json, LOCAL_OWNER, type Owner, type RequestData } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { ManualClock, ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
@@ -13,7 +14,12 @@ import { type Death, eagerTimer, Mortal } from './mortal.ts'
 const INPUT: z.ZodObject<{ n: z.ZodOptional<z.ZodNumber> }> = z.object({ n: z.number().optional() })
 
 /** What the one who talks to the agent does, again and again until it is done: each knows whether it was done before. */
-export type Step = { readonly say: string } | { readonly answer: (request: RequestData) => Json }
+export type Step =
+  | { readonly say: string }
+  /** Said one right after the other: the later ones wait for their turn. */
+  | { readonly queue: readonly string[] }
+  | { readonly answer: (request: RequestData) => Json }
+  | { readonly once: (process: Process) => Promise<unknown>; readonly leaves: string }
 
 export interface Play {
   readonly name: string
@@ -30,12 +36,33 @@ export interface Effect {
   readonly key: string
 }
 
-/** What outlives processes. */
-export class World {
+/** What is around a process and outlives it. */
+export interface Surroundings {
+  readonly owner: Owner
+  readonly clock: Clock
+  /** How often a model was asked by anyone. */
+  readonly asked: number
+  countAsked(): void
+  hasHappened(callId: string): boolean
+}
+
+/** What a process is made of, and how it dies. */
+export interface Body {
+  readonly store: Store
+  readonly ids: Ids
+  readonly died: Promise<void>
+  /** Does to the world what a tool does to it. */
+  effect(effect: Omit<Effect, 'process'>): Promise<void>
+  /** Listens to a turn, from its beginning. */
+  listen?(turn: Turn): void
+  readonly config?: Partial<AgentConfig>
+}
+
+/** A world inside of this process. */
+export class World implements Surroundings {
   readonly clock: ManualClock = new ManualClock(1000)
   readonly effects: Effect[] = []
   readonly mortals: Mortal[] = []
-  /** How often a model was asked by anyone. */
   asked = 0
   readonly owner: Owner
   readonly #open: (process: string) => Store
@@ -45,33 +72,45 @@ export class World {
     this.owner = owner
   }
 
+  countAsked(): void {
+    this.asked += 1
+  }
+
+  hasHappened(callId: string): boolean {
+    return this.effects.some((effect) => effect.callId === callId)
+  }
+
   process(play: Play, death?: Death): Process {
     const name = `p${this.mortals.length + 1}`
     const mortal = new Mortal(name, this.#open(name), death)
     this.mortals.push(mortal)
-    return new Process(this, play, mortal)
+    const { store, ids, died } = mortal
+    const effect: Body['effect'] = (done) =>
+      mortal.act('effect', () => void this.effects.push({ process: name, ...done }))
+    return new Process(this, play, { store, ids, died, effect })
   }
 }
 
 export class Process {
-  readonly world: World
-  readonly mortal: Mortal
+  readonly world: Surroundings
   readonly agent: Agent
+  readonly #body: Body
   readonly #play: Play
 
-  constructor(world: World, play: Play, mortal: Mortal) {
+  constructor(world: Surroundings, play: Play, body: Body) {
     this.world = world
-    this.mortal = mortal
+    this.#body = body
     this.#play = play
     this.agent = new Agent({
       contextId: 'talk',
       owner: world.owner,
       model: this.model(play.replies),
-      store: mortal.store,
+      store: body.store,
       clock: world.clock,
       timer: eagerTimer,
-      ids: mortal.ids,
+      ids: body.ids,
       ...play.config?.(this),
+      ...body.config,
     })
   }
 
@@ -79,7 +118,7 @@ export class Process {
   model(replies: Play['replies'], name = 'scripted/model'): ScriptedModel {
     return new ScriptedModel(
       ({ prompt }) => {
-        this.world.asked += 1
+        this.world.countAsked()
         const last = prompt.findLastIndex(({ role }) => role === 'user')
         const content = prompt[last]?.content ?? []
         const text = typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('')
@@ -105,9 +144,7 @@ export class Process {
         // Results of one round come one after the other.
         for (let turns = 0; turns < n; turns++) await new Promise(setImmediate)
         const { callId, idempotencyKey: key } = context
-        await this.mortal.act('effect', () => {
-          this.world.effects.push({ process: this.mortal.name, tool: name, callId, key })
-        })
+        await this.#body.effect({ tool: name, callId, key })
         return { done: name, n }
       },
     })
@@ -115,48 +152,65 @@ export class Process {
 
   /** Says something to the turn that runs, unless that was said before, and waits until it is durable. */
   async sayWhileRunning(text: string): Promise<void> {
-    const isPosted = async () => (await this.entries()).some(({ key }) => key === text)
-    if (!(await isPosted())) this.agent.executeTurn(text, { key: text, whileBusy: 'steer' })
-    while (!(await isPosted())) await new Promise(setImmediate)
+    if (!(await this.#isPosted(text)))
+      this.#follow(this.agent.executeTurn(text, { key: text, whileBusy: 'steer' }))
+    while (!(await this.#isPosted(text))) await new Promise(setImmediate)
   }
 
   entries(): Promise<readonly Entry[]> {
-    return this.mortal.store.read({ ...this.world.owner, contextId: 'talk' })
+    return this.#body.store.read({ ...this.world.owner, contextId: 'talk' })
   }
 
   /** Plays from wherever the conversation stands. Ends early if the process dies. */
   async run(): Promise<'ended' | 'died'> {
     const playing = this.#playOn().then(() => 'ended' as const)
-    return Promise.race([playing, this.mortal.died.then(() => 'died' as const)])
+    return Promise.race([playing, this.#body.died.then(() => 'died' as const)])
   }
 
   async #playOn(): Promise<void> {
     await this.agent.start()
+    if (this.agent.turn !== undefined) this.#follow(this.agent.turn)
     await this.#rest()
     for (const step of this.#play.steps) {
       if ('say' in step) await this.#say(step.say)
-      else await this.#answer(step.answer)
+      else if ('queue' in step) await Promise.all(step.queue.map((text) => this.#say(text)))
+      else if ('answer' in step) await this.#answer(step.answer)
+      else if (!(await this.entries()).some(({ type }) => type === step.leaves)) await step.once(this)
       await this.#rest()
     }
   }
 
   /** Said again only if it never became durable. */
   async #say(text: string): Promise<void> {
-    const isPosted = (await this.entries()).some(({ key }) => key === text)
-    if (!isPosted) await this.agent.executeTurn(text, { key: text }).outcome
+    if (!(await this.#isPosted(text))) await this.#follow(this.agent.executeTurn(text, { key: text })).outcome
+  }
+
+  async #isPosted(text: string): Promise<boolean> {
+    return (await this.entries()).some(({ key }) => key === text)
   }
 
   async #answer(answer: (request: RequestData) => Json): Promise<void> {
     const requests = await this.agent.requests()
     if (requests.length === 0) return
     const answers = Object.fromEntries(requests.map((request) => [request.requestId, answer(request)]))
-    await this.agent.answer(answers).outcome
+    await this.#follow(this.agent.answer(answers)).outcome
   }
 
-  /** Until the agent has nothing more to do. */
+  #follow(turn: Turn): Turn {
+    this.#body.listen?.(turn)
+    return turn
+  }
+
+  /** Until the agent has nothing more to do. What lies in the inbox is taken without being asked for. */
   async #rest(): Promise<void> {
-    await this.agent.turn?.outcome
-    await this.agent.saveState()
+    const key = { ...this.world.owner, contextId: 'talk' }
+    for (;;) {
+      await this.agent.turn?.outcome
+      await this.agent.saveState()
+      const head = await this.#body.store.head(key)
+      if (head === undefined || (head.pending === 0 && head.status !== 'running')) return
+      await new Promise(setImmediate)
+    }
   }
 }
 

@@ -235,6 +235,12 @@ const WORDS: { readonly [T in EntryType]?: (data: EntryData[T]) => Words } = {
   ],
   'turn.end': ({ outcome, limit = '' }) => [outcome, limit],
   take: ({ as }) => [as],
+  note: ({ text, from }) => [from, JSON.stringify(text)],
+  phase: ({ name, callId = '', changes }) => [
+    name,
+    callId,
+    changes === undefined ? '' : Object.keys(changes).join(','),
+  ],
   warning: ({ code }) => [code],
   artifact: ({ artifactId, op }) => [artifactId, op],
   compact: ({ upTo, kept }) => [upTo, 'kept', kept],

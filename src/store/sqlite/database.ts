@@ -38,6 +38,8 @@ const OPEN_WAIT_MS = 5000
 const STEP_WAIT_MS = 4
 const LARGEST_BATCH = 1000
 const LOOK_EVERY_MS = 50
+/** For so long a writer that is alone may keep the event loop to itself. */
+const LONGEST_RUN_MS = 1
 
 export class Database {
   readonly path: string
@@ -52,8 +54,13 @@ export class Database {
   #changed = false
   /** Does the next batch need a savepoint for each of its jobs? */
   #careful = false
+  /** How many jobs the last batch had. */
+  #lastBatch = 0
+  /** When timers and sockets last had their turn before a batch. */
+  #yieldedAt = Number.NEGATIVE_INFINITY
   #flushing: Promise<void> | undefined
   #closing = false
+  #undone = 0
 
   constructor(path: string, options: DatabaseOptions) {
     this.path = path
@@ -67,6 +74,11 @@ export class Database {
       this.#db.close()
       throw translate(error, path)
     }
+  }
+
+  /** Grows whenever something that was written is undone: whatever was remembered of it is then wrong. */
+  get undone(): number {
+    return this.#undone
   }
 
   get readOnly(): boolean {
@@ -152,12 +164,24 @@ export class Database {
 
   async #flushSoon(): Promise<void> {
     do {
-      // By the time an immediate runs, everything that the last commit set free has had its turn to append again, and
-      // between two batches timers and sockets get theirs.
-      await new Promise((resolve) => setImmediate(resolve))
+      await this.#gather()
       await this.#flush()
     } while (this.#queue.length > 0)
     this.#flushing = undefined
+  }
+
+  /**
+   * By the time an immediate runs, everything that the last commit set free has had its turn to append again, and between
+   * two batches timers and sockets get theirs. A writer that is alone has nobody to wait for, and can do without for a
+   * moment.
+   */
+  async #gather(): Promise<void> {
+    // Whoever appends in the same breath is to be seen here.
+    await Promise.resolve()
+    const alone = this.#queue.length === 1 && this.#lastBatch === 1
+    if (alone && performance.now() - this.#yieldedAt < LONGEST_RUN_MS) return
+    await new Promise((resolve) => setImmediate(resolve))
+    this.#yieldedAt = performance.now()
   }
 
   /** Waits for the write lock in small steps; then all that has gathered meanwhile becomes one transaction. */
@@ -166,6 +190,7 @@ export class Database {
       const failure = this.#begin()
       if (failure === undefined || !isBusy(failure)) {
         const jobs = this.#queue.splice(0, LARGEST_BATCH)
+        this.#lastBatch = jobs.length
         const settled = failure === undefined ? this.#commit(jobs) : this.#fail(jobs, failure)
         for (const settle of settled) settle()
         return
@@ -197,10 +222,12 @@ export class Database {
         this.#statement('COMMIT').run()
         return settled
       }
+      this.#undone += 1
       this.#rollback()
       this.#queue.unshift(...jobs)
       return []
     } catch (error) {
+      this.#undone += 1
       this.#rollback()
       return this.#fail(jobs, error)
     }
@@ -271,6 +298,7 @@ export class Database {
       return () => resolve(value as never)
     } catch (error) {
       if (!this.#db.isTransaction) throw error
+      this.#undone += 1
       this.#statement('ROLLBACK TO job').run()
       this.#statement('RELEASE job').run()
       return () => reject(translate(error, this.path))

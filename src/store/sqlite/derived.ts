@@ -3,13 +3,16 @@
  * for one set of indexes, and costs an append nothing beyond the head that it writes anyway; `derived_upto` says it
  * for the indexes of other processes' sets, and is written only when one set takes the row over from another.
  *
+ * Rows of the newest entries are held back for a while (`Backlogs`), and count as not stored.
+ *
  * Only a process that knows a derivation can catch up on it. An index that the pruning process does not know loses
  * the rows of those pruned entries that it had not been derived from yet.
  */
-import { type ContextKey, type Entry, HoldfastError, quote } from '../../protocol/index.ts'
+import { type ContextKey, type Entry, HoldfastError, type JsonObject, quote } from '../../protocol/index.ts'
 import type { Derivation } from '../derive.ts'
+import { type Backlogs, type HeldRow, LONGEST_BACKLOG } from './backlog.ts'
 import type { Database } from './database.ts'
-import { type FreshRow, lineage, ownEntries } from './reader.ts'
+import { type FreshRow, lineage, ownEntries, unlessDamaged } from './reader.ts'
 import { type ContextRow, contextById, findContext, putContext } from './rows.ts'
 import { isSealed, seal } from './seal.ts'
 
@@ -19,6 +22,7 @@ export interface Indexes {
   readonly derivations: readonly Derivation[]
   /** The names of them all, as the context row has them. */
   readonly derivedBy: string
+  readonly backlogs: Backlogs
 }
 
 const INDEX_NAME = /^[a-z][a-z0-9.-]*$/
@@ -41,14 +45,15 @@ export function setName(derivations: readonly Derivation[]): string {
 export function catchUp(indexes: Indexes, key: ContextKey): ContextRow | undefined {
   const context = findContext(indexes.db, key)
   for (const link of context === undefined ? [] : lagging(indexes, context)) {
-    for (const step of missing(indexes, link)) deriveOne(indexes.db, { ...step, context: link.id })
+    for (const step of missing(indexes, link))
+      for (const row of rowsOf(step, link.id)) storeRow(indexes.db, row)
     takeOver(indexes, link)
   }
   return findContext(indexes.db, key)
 }
 
 /** The contexts of a line whose derived rows are not all stored. */
-export function lagging(indexes: Indexes, context: ContextRow): ContextRow[] {
+function lagging(indexes: Indexes, context: ContextRow): ContextRow[] {
   return lineage(indexes.db, context)
     .segments.map(({ id }) => contextById(indexes.db, id) as ContextRow)
     .filter(
@@ -56,26 +61,44 @@ export function lagging(indexes: Indexes, context: ContextRow): ContextRow[] {
     )
 }
 
-/** What `catchUp` would store, for a reader that may not write; the newest first. */
+/** Must somebody read entries to know all rows of a line? */
+export function isBehind(indexes: Indexes, context: ContextRow): boolean {
+  return lagging(indexes, context).some((link) => heldRows(indexes, link) === undefined)
+}
+
+/** What `catchUp` would store, the newest first. */
 export function freshRows(indexes: Indexes, context: ContextRow): FreshRow[] {
-  return lagging(indexes, context).flatMap((link) =>
-    [...missing(indexes, link)].reverse().flatMap(({ entry, derivation }) =>
-      checkedRows(derivation, entry).map((row) => ({
-        context: link.id,
-        index: derivation.index,
-        row: { ...row, seq: entry.seq },
-      })),
-    ),
-  )
+  return lagging(indexes, context).flatMap((link) => {
+    const rows = heldRows(indexes, link) ?? missingRows(indexes, link)
+    return rows.toReversed().map(([id, index, key, seq, json]) => {
+      return { context: id, index, row: { key, seq, value: JSON.parse(json) as JsonObject } }
+    })
+  })
 }
 
-/** Does the row itself say that our indexes are whole? Then new entries can be derived as they are appended. */
-export function isCurrent({ derivedBy }: Indexes, context: ContextRow): boolean {
-  return context.derivedBy === derivedBy && context.derivedSeq === context.head.seq
+/** Derives at once; for when it is known that nothing older is missing. */
+export function derive(indexes: Indexes, context: number, entry: Entry): void {
+  for (const row of derivedRows(indexes, context, entry)) storeRow(indexes.db, row)
 }
 
-export function derive({ db, derivations }: Indexes, context: number, entry: Entry): void {
-  for (const derivation of derivations) deriveOne(db, { context, entry, derivation })
+/**
+ * Derives new entries of a context, if its older ones are or can be derived without much ado. Returns how far its rows
+ * are stored then. Rows are held back until there are enough of them.
+ */
+export function deriveNext(
+  indexes: Indexes,
+  context: ContextRow,
+  { head, entries }: { readonly head: ContextRow['head']; readonly entries: readonly Entry[] },
+): number {
+  const { derivedSeq } = context
+  const older = heldRows(indexes, context) ?? recentRows(indexes, context)
+  if (older === undefined) return derivedSeq
+  const rows = [...older, ...entries.flatMap((entry) => derivedRows(indexes, context.id, entry))]
+  const few = rows.length < LONGEST_BACKLOG.rows && head.seq - derivedSeq < LONGEST_BACKLOG.entries
+  if (few && rows.length > 0 && indexes.backlogs.hold({ ...context, head }, rows)) return derivedSeq
+  for (const row of rows) storeRow(indexes.db, row)
+  indexes.backlogs.forget(context.id)
+  return head.seq
 }
 
 /** For when rows above the base are dropped: then all that was known of other sets is wrong. */
@@ -88,12 +111,41 @@ interface Step {
   readonly derivation: Derivation
 }
 
-function deriveOne(db: Database, { context, entry, derivation }: Step & { readonly context: number }): void {
-  const put = 'INSERT OR REPLACE INTO derived (context, idx, key, seq, value, crc) VALUES (?, ?, ?, ?, ?, ?)'
-  for (const { key, value } of checkedRows(derivation, entry)) {
-    const cells = [context, derivation.index, key, entry.seq, JSON.stringify(value)] as const
-    db.run(put, ...cells, seal(cells))
-  }
+/** Does the row itself say that our indexes are whole? */
+function isCurrent({ derivedBy }: Indexes, context: ContextRow): boolean {
+  return context.derivedBy === derivedBy && context.derivedSeq === context.head.seq
+}
+
+/** The rows of ours that are not stored, where they are known without reading. */
+function heldRows(indexes: Indexes, context: ContextRow): readonly HeldRow[] | undefined {
+  return context.derivedBy === indexes.derivedBy ? indexes.backlogs.of(context) : undefined
+}
+
+/** The same by reading, for a process that takes over where another one has held rows back. */
+function recentRows(indexes: Indexes, context: ContextRow): readonly HeldRow[] | undefined {
+  const recent = context.head.seq - context.derivedSeq < LONGEST_BACKLOG.entries
+  if (context.derivedBy !== indexes.derivedBy || !recent) return undefined
+  return unlessDamaged(() => missingRows(indexes, context))
+}
+
+function missingRows(indexes: Indexes, context: ContextRow): readonly HeldRow[] {
+  return [...missing(indexes, context)].flatMap((step) => rowsOf(step, context.id))
+}
+
+function derivedRows({ derivations }: Indexes, context: number, entry: Entry): HeldRow[] {
+  return derivations.flatMap((derivation) => rowsOf({ entry, derivation }, context))
+}
+
+function rowsOf({ entry, derivation }: Step, context: number): HeldRow[] {
+  return checkedRows(derivation, entry).map(({ key, value }) => {
+    return [context, derivation.index, key, entry.seq, JSON.stringify(value)]
+  })
+}
+
+const PUT = 'INSERT OR REPLACE INTO derived (context, idx, key, seq, value, crc) VALUES (?, ?, ?, ?, ?, ?)'
+
+function storeRow(db: Database, row: HeldRow): void {
+  db.run(PUT, ...row, seal(row))
 }
 
 /** SQLite's text ends at a NUL for some readers, and half a surrogate pair comes back as another character. */
@@ -112,8 +164,11 @@ function checkedRows({ index, rows }: Derivation, entry: Entry): ReturnType<Deri
 /** Every entry that some of our indexes lack, with each of these, in the order of the entries. */
 function* missing(indexes: Indexes, link: ContextRow): Generator<Step> {
   const upTos = progress(indexes, link)
-  for (const entry of ownEntries(indexes.db, link, Math.min(...upTos.map(([, upTo]) => upTo))))
+  for (const entry of ownEntries(indexes.db, link, Math.min(...upTos.map(([, upTo]) => upTo)))) {
+    // In the middle of an append there are more already than the head knows of.
+    if (entry.seq > link.head.seq) return
     for (const [derivation, upTo] of upTos) if (upTo < entry.seq) yield { entry, derivation }
+  }
 }
 
 /** Up to where the stored rows of each of our indexes are known to be whole. */

@@ -31,14 +31,14 @@ const OLDEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BET
 const NEWEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?`
 const ONE = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq = ?`
 
-/** A conversation as a reader sees it: its head, the journals that it is read from, and rows that are not yet stored. */
+/** A conversation as a reader sees it: its head, the journals that it is read from, and rows that are not stored. */
 export interface View {
   readonly context: ContextRow
   readonly line: Lineage<number>
   readonly fresh: readonly FreshRow[]
 }
 
-/** A row of a derived index that only this process knows, because it may not write. */
+/** A row of a derived index that is not stored, or not yet. */
 export interface FreshRow {
   readonly context: number
   readonly index: string

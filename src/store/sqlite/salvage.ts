@@ -8,6 +8,7 @@ import { type ContextKey, type Entry, type EntryData, HoldfastError, keyText } f
 import { STANDARD_DERIVATIONS } from '../derive.ts'
 import { hashOf } from '../encode.ts'
 import { newHead } from '../head.ts'
+import { Backlogs } from './backlog.ts'
 import { appear, makeFile, ownName } from './copy.ts'
 import { type Cell, Database } from './database.ts'
 import { setName } from './derived.ts'
@@ -192,6 +193,7 @@ async function copyLive(db: Database, find: Find, { stored, key, found, live }: 
     judge: () => ({ now: 0, liveness: () => 'unknown' }),
     derivations: STANDARD_DERIVATIONS,
     derivedBy: setName(STANDARD_DERIVATIONS),
+    backlogs: new Backlogs(db),
   }
   try {
     await db.write(() => {

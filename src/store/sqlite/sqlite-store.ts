@@ -21,9 +21,10 @@ import type * as Port from '../port.ts'
 import { limitOf } from '../query.ts'
 import { checkRequest, refuseRenewal } from '../rules.ts'
 import { Bell, watchEntries } from '../watch.ts'
+import { Backlogs } from './backlog.ts'
 import { backupFile } from './copy.ts'
 import { Database } from './database.ts'
-import { catchUp, freshRows, lagging, setName } from './derived.ts'
+import { catchUp, freshRows, isBehind, setName } from './derived.ts'
 import { pendingInbox } from './inbox.ts'
 import { prune, sweep } from './prune.ts'
 import * as reader from './reader.ts'
@@ -90,7 +91,9 @@ class FileStore implements SqliteStore {
     const derivations = [...STANDARD_DERIVATIONS, ...(options.derivations ?? [])]
     const derivedBy = setName(derivations)
     this.#db = new Database(path, { synchronous, readOnly, busyMs, maxBytes })
-    this.#desk = { db: this.#db, judge: () => ({ now: clock.now(), liveness }), derivations, derivedBy }
+    const judge = () => ({ now: clock.now(), liveness })
+    const backlogs = new Backlogs(this.#db)
+    this.#desk = { db: this.#db, judge, derivations, derivedBy, backlogs }
   }
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {
@@ -274,11 +277,11 @@ class FileStore implements SqliteStore {
     contextKey(key)
   }
 
-  /** A store that may not write computes what is missing each time it is asked. */
+  /** What of the indexes is not stored is held in memory; a store that may not write computes it each time. */
   #view(key: ContextKey, indexed: boolean): reader.View | undefined {
     const context = findContext(this.#db, key)
     if (context === undefined) return undefined
-    const fresh = indexed && this.#db.readOnly ? freshRows(this.#desk, context) : []
+    const fresh = indexed ? freshRows(this.#desk, context) : []
     return reader.viewOf(this.#db, context, fresh)
   }
 
@@ -286,7 +289,7 @@ class FileStore implements SqliteStore {
     if (this.#db.readOnly) return
     const behind = await this.#db.read(() => {
       const context = findContext(this.#db, key)
-      return context !== undefined && lagging(this.#desk, context).length > 0
+      return context !== undefined && isBehind(this.#desk, context)
     })
     if (behind) await this.#db.write(() => catchUp(this.#desk, key))
   }

@@ -6,7 +6,7 @@ import type { LeaseJudge } from '../lease.ts'
 import type * as Port from '../port.ts'
 import { decideAppend, epochOf, missingBlob, orphan, refuseRenewal } from '../rules.ts'
 import type { Database } from './database.ts'
-import { derive, forgetProgress, type Indexes, isCurrent } from './derived.ts'
+import { derive, deriveNext, forgetProgress, type Indexes } from './derived.ts'
 import { type Filing, fileEntry, inboxFacts, pendingInbox } from './inbox.ts'
 import { entryAt, lineage } from './reader.ts'
 import {
@@ -43,7 +43,11 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
   const { head } = decision
   const texts = decision.entries.map(({ type, data }) => encoded.get(data) ?? encode(type, data))
   // Receipts and derived rows are made from what a reader will get, not from what the caller still holds.
-  const entries = decision.entries.map((entry, i) => ({ ...entry, data: decoded(texts[i] as Encoded) }))
+  const unique = encoded.size === (request.inbox?.length ?? 0) + (request.entries?.length ?? 0)
+  const entries = decision.entries.map((entry, i) => ({
+    ...entry,
+    data: dataOf(texts[i] as Encoded, unique),
+  }))
   let target = context
   if (entries.length > 0) {
     target ??= insertContext(db, head, { parentId: parentOf(db, head), derivedBy: desk.derivedBy })
@@ -72,8 +76,9 @@ function takenTogether(entries: readonly Entry[], entry: Entry): Pick<Filing, 't
   return { taken, takes }
 }
 
-function decoded({ json, cuts, blobs }: Encoded): JsonObject {
-  return decode(json, cuts, (hash) => blobs.get(hash))
+/** The copy that was made with the text will do, unless the same data was given for several entries. */
+function dataOf({ json, cuts, blobs, plain }: Encoded, unique: boolean): JsonObject {
+  return unique && plain !== undefined ? plain : decode(json, cuts, (hash) => blobs.get(hash))
 }
 
 export function renew(desk: Desk, request: Port.RenewRequest): void {
@@ -164,15 +169,13 @@ function useBlob(db: Database, { id, seq, blob }: { id: number; seq: number; blo
   db.run('INSERT OR IGNORE INTO blob_use (context, seq, blob) VALUES (?, ?, ?)', id, seq, blob)
 }
 
-/** New entries are derived at once if nothing older is missing; otherwise a later lookup catches up. */
+/** Moves the head over new entries, and the derived indexes if nothing older is missing; a later lookup catches up. */
 export function advance(
   desk: Desk,
   context: ContextRow,
-  { head, entries }: { head: Port.Head; entries: readonly Entry[] },
+  next: { readonly head: Port.Head; readonly entries: readonly Entry[] },
 ): void {
-  const upToDate = isCurrent(desk, context)
-  if (upToDate) for (const entry of entries) derive(desk, context.id, entry)
-  updateHead(desk.db, context, { head, derivedSeq: upToDate ? head.seq : context.derivedSeq })
+  updateHead(desk.db, context, { head: next.head, derivedSeq: deriveNext(desk, context, next) })
 }
 
 /** Where an append is stored. */
@@ -224,6 +227,7 @@ function eraseTree(desk: Desk, context: ContextRow): ContextKey[] {
   for (const table of ['entry', 'inbox', 'base', 'derived', 'snapshot'])
     db.run(`DELETE FROM ${table} WHERE context = ?`, id)
   forgetProgress(db, id)
+  desk.backlogs.forget(id)
   dropBlobs(db, { context: id, above: 0, upTo: Number.MAX_SAFE_INTEGER })
   putContext(db, { ...context, head: tombstone(head, desk.judge().now), derivedSeq: head.seq })
   return [head.key, ...below]

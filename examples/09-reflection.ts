@@ -1,0 +1,52 @@
+/**
+ * Reflection: after every round of tools a second, cheaper model says what was learned, and the agent goes on with that.
+ * What a hook adds can never come between a call and its result, so no provider refuses the conversation.
+ */
+import { Agent, defineTool, type Plugin } from 'holdfast'
+import { ScriptedModel } from 'holdfast/testing'
+import { z } from 'zod'
+
+/** Any model; here one that was told what to say. A conversation of its own, and none of it is remembered. */
+const critic = new Agent({
+  contextId: 'critic',
+  model: new ScriptedModel(['The pump was replaced in May, so it is not the pump.', 'It is the valve.']),
+  maxMessages: 1,
+})
+
+function reflect(): Plugin {
+  return {
+    name: 'reflect',
+    prompt: 'Lines that begin with "Observation:" are your own thoughts.',
+    on: {
+      afterTools: async ({ results, add, signal }) => {
+        const seen = results.map(({ tool, output }) => `${tool}: ${JSON.stringify(output)}`).join('\n')
+        const message = `What did we learn from this? One sentence.\n${seen}`
+        const { text } = await critic.executeTurn(message, { signal }).outcome
+        add(`Observation: ${text}`)
+      },
+    },
+  }
+}
+
+const history = defineTool({
+  name: 'history',
+  description: 'What was done to a part.',
+  input: z.object({ part: z.string() }),
+  replay: 'safe',
+  run: ({ part }) => (part === 'pump' ? [{ may: 'replaced' }] : [{ april: 'leaking' }]),
+})
+
+const agent = new Agent({
+  contextId: 'boiler',
+  tools: [history],
+  plugins: [reflect()],
+  model: new ScriptedModel([
+    { calls: [{ tool: 'history', args: { part: 'pump' } }] },
+    { calls: [{ tool: 'history', args: { part: 'valve' } }] },
+    'Replace the valve.',
+  ]),
+})
+
+console.log(await agent.input('Why is the boiler cold?'))
+for (const { role, content } of await agent.getMessages())
+  console.log(role.padEnd(10), typeof content === 'string' ? content : JSON.stringify(content).slice(0, 90))

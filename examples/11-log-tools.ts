@@ -1,0 +1,50 @@
+/** A log of every tool call: when it starts, how long it took, how it ended. A plugin is a plain object. */
+import { Agent, defineTool, type Plugin } from 'holdfast'
+import { ScriptedModel } from 'holdfast/testing'
+import { z } from 'zod'
+
+function toolLog(write: (line: string) => void): Plugin {
+  return {
+    name: 'tool-log',
+    on: {
+      beforeEachTool: ({ pending, turn }) =>
+        write(`turn ${turn} START ${pending.tool} ${JSON.stringify(pending.args)}`),
+      onError: ({ error, turn }) => write(`turn ${turn} ERROR ${error.message}`),
+      afterEachTool: ({ result, turn }) =>
+        write(
+          `turn ${turn} END   ${result.tool} ${result.status} ${(result.durationMs ?? 0) < 1000 ? 'quick' : 'slow'}`,
+        ),
+      onComplete: ({ outcome, usage, turn }) =>
+        write(
+          `turn ${turn} ${outcome}, ${usage.inputTokens + usage.outputTokens > 0 ? 'tokens counted' : ''}`,
+        ),
+    },
+  }
+}
+
+const search = defineTool({
+  name: 'search',
+  description: 'Searches the documentation.',
+  input: z.object({ query: z.string() }),
+  replay: 'safe',
+  run: ({ query }) => {
+    if (query === '') throw new Error('nothing to search for')
+    return [`${query} in ten minutes`, `${query} by example`]
+  },
+})
+
+const agent = new Agent({
+  contextId: 'docs',
+  tools: [search],
+  plugins: [toolLog(console.log)],
+  model: new ScriptedModel([
+    {
+      calls: [
+        { tool: 'search', args: { query: 'sqlite' } },
+        { tool: 'search', args: { query: '' } },
+      ],
+    },
+    'Two tutorials were found.',
+  ]),
+})
+console.log(await agent.input('Find tutorials'))

@@ -1,0 +1,31 @@
+/**
+ * A guard on the context: a hook looks at how full the model's window is before each call, and the conversation is
+ * compacted between turns. The percentage is counted anew after that; the receipt says what was left out.
+ */
+import { Agent, type Hooks } from 'holdfast'
+import { ScriptedModel } from 'holdfast/testing'
+
+const guard: Hooks = {
+  beforeLlm: ({ contextPercent = 0 }) => {
+    if (contextPercent > 60) console.log(`  the context is ${contextPercent} % full`)
+  },
+}
+
+const model = new ScriptedModel(
+  ({ call }) => `Chapter ${call}: ${'the sea was calm and the night was clear, '.repeat(12)}`,
+)
+const agent = new Agent({
+  contextId: 'story',
+  model,
+  settings: { contextTokens: 1000 },
+  on: guard,
+})
+
+for (let chapter = 1; chapter <= 6; chapter++) {
+  await agent.executeTurn(`Write chapter ${chapter}`).outcome
+  const before = agent.contextPercent ?? 0
+  if (before < 70) continue
+  const receipt = await agent.compact({ keep: 2 })
+  console.log(`after chapter ${chapter}: ${before} %, compacted to ${agent.contextPercent} %`)
+  console.log(' ', receipt)
+}

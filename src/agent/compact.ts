@@ -1,0 +1,86 @@
+/** A compaction that somebody asks for, between two turns. */
+import type { Ids, Timer } from '../base/index.ts'
+import type { Session } from '../journal/index.ts'
+import type { EntryData, NewEntry } from '../protocol/index.ts'
+import { redact } from '../tool/index.ts'
+import {
+  atLeast,
+  type CompactionStrategy,
+  checkStrategy,
+  compactEntry,
+  compaction,
+  type ModelChoice,
+  modelSecrets,
+  modelSource,
+  summarise,
+  summaryWarning,
+  type TurnDefinition,
+} from '../turn/index.ts'
+import type { Driver } from './driver.ts'
+
+export interface CompactOptions {
+  /** `sliding`, unless said otherwise: the oldest turns go. `summary`: a model says first what they were about. */
+  readonly strategy?: CompactionStrategy
+  /** About how many messages stay; half of `maxMessages` unless said otherwise. Never less than the last turn. */
+  readonly keep?: number
+  /** What a summary must not leave out, or how it is to be written. */
+  readonly instructions?: string
+  /** Who writes the summary, with its own settings; the models of the agent unless said otherwise. */
+  readonly model?: ModelChoice
+  /** Aborting it leaves everything as it is. */
+  readonly signal?: AbortSignal
+}
+
+export interface CompactSetup {
+  readonly definition: TurnDefinition
+  readonly maxMessages: number
+  readonly ids: Ids
+  readonly timer: Timer
+}
+
+/** False if there was nothing to gain, or no summary could be had: a `warning` says why. */
+export async function compactNow(
+  driver: Driver,
+  setup: CompactSetup,
+  options: CompactOptions,
+): Promise<boolean> {
+  const { keep = Math.ceil(setup.maxMessages / 2), strategy = 'sliding' } = options
+  checkStrategy('strategy', strategy)
+  atLeast('keep', keep, 0)
+  const { ledger } = driver
+  const { session } = ledger
+  const entries = await ledger.window()
+  const cut = compaction(entries, session, { keep })
+  if (cut === undefined) return false
+  if (strategy === 'sliding') {
+    const data = await compactEntry(entries, cut, { strategy })
+    return record(driver, session, data)
+  }
+  const models = options.model === undefined ? setup.definition.models : [modelSource(options.model)]
+  const { instructions, signal = new AbortController().signal } = options
+  const summarised = await summarise(
+    { entries, session, cut },
+    {
+      models,
+      ...(instructions === undefined ? {} : { instructions }),
+      signal,
+      ids: setup.ids,
+      timer: setup.timer,
+    },
+  )
+  if ('entry' in summarised) return record(driver, session, summarised.entry)
+  const why = redact(summarised.failure.message, modelSecrets(models))
+  await driver.record([{ type: 'warning', data: { ...summaryWarning(why), usage: summarised.usage } }])
+  return false
+}
+
+/** Others may have gone on meanwhile: then more messages stay. If they have cut too, theirs holds. */
+async function record(driver: Driver, before: Session, data: EntryData['compact']): Promise<boolean> {
+  let isDone = false
+  await driver.record(({ window }): readonly Omit<NewEntry, 'turn'>[] => {
+    isDone = window.from === before.window.from && window.summary === before.window.summary
+    const kept = data.kept + window.messages - before.window.messages
+    return isDone ? [{ type: 'compact', data: { ...data, kept } }] : []
+  })
+  return isDone
+}

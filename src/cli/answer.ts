@@ -1,0 +1,75 @@
+/** What somebody typed, as the answer to a request. It does not check it: the agent does that before it is sent. */
+import type { Json, RequestData } from 'holdfast'
+
+/** `yes`, a number of a list, a JSON value or plain text, by what was asked for. */
+export function answerFrom(request: RequestData, typed: string): Json {
+  const text = typed.trim()
+  switch (request.kind) {
+    case 'confirmation':
+      return confirmationFrom(text)
+    case 'choice':
+      return choiceFrom(request, text)
+    case 'data':
+      return jsonFrom(text)
+    default:
+      return text
+  }
+}
+
+const YES = /^(y|yes|true|ok)$/i
+/** `no`, and perhaps why. */
+const NO = /^(n|no|false)(?:[\s,;:.-]+(.+))?$/is
+
+function confirmationFrom(text: string): Json {
+  if (YES.test(text)) return true
+  const no = NO.exec(text)
+  if (no !== null) return no[2] === undefined ? false : { approved: false, reason: no[2] }
+  return jsonFrom(text)
+}
+
+function choiceFrom({ options = [], multiple }: RequestData, text: string): Json {
+  if (!multiple) return optionFrom(options, text)
+  const list = jsonFrom(text)
+  if (Array.isArray(list)) return list as readonly Json[]
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter(Boolean)
+    .map((each) => optionFrom(options, each))
+}
+
+/** An option by its text comes before one by its number: options may be numbers. */
+function optionFrom(options: readonly Json[], text: string): Json {
+  const byText = options.find((option) => optionText(option).toLowerCase() === text.toLowerCase())
+  if (byText !== undefined) return byText
+  const byNumber = /^\d+$/.test(text) ? options[Number(text) - 1] : undefined
+  return byNumber === undefined ? jsonFrom(text) : byNumber
+}
+
+/** What cannot be an answer; the agent looks at the rest. */
+export function problemWith({ kind, options = [] }: RequestData, answer: Json): string | undefined {
+  if (kind === 'confirmation' && typeof answer !== 'boolean' && !isVerdict(answer))
+    return 'Yes or no? Enter alone answers later.'
+  if (kind !== 'choice') return undefined
+  const offered = options.map(optionText)
+  const chosen = Array.isArray(answer) ? (answer as readonly Json[]) : [answer]
+  const stranger = chosen.find((each) => !offered.includes(optionText(each)))
+  return stranger === undefined ? undefined : `${optionText(stranger)} was not offered.`
+}
+
+function isVerdict(answer: Json): boolean {
+  return typeof answer === 'object' && answer !== null && 'approved' in answer
+}
+
+export function optionText(option: Json): string {
+  return typeof option === 'string' ? option : JSON.stringify(option)
+}
+
+/** JSON, or the text itself where it is none. */
+export function jsonFrom(text: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,123 @@
+/** From what was typed to a command with its options. It knows the form of commands and not what they do. */
+import { parseArgs } from 'node:util'
+import { didYouMean } from './nearest.ts'
+import { wrongUsage } from './refusal.ts'
+
+export interface OptionForm {
+  /** What its value is called in the help; without it, the option is a switch. */
+  readonly takes?: string
+  readonly short?: string
+  readonly help: string
+  /** May be given more than once. */
+  readonly many?: true
+}
+
+export interface CommandForm {
+  readonly name: string
+  readonly summary: string
+  /** What comes after the name, for the help. */
+  readonly usage: string
+  readonly about?: string
+  /** How many words it takes besides options. */
+  readonly words: { readonly least: number; readonly most: number }
+  readonly options: Readonly<Record<string, OptionForm>>
+  readonly examples: readonly (readonly [command: string, meaning: string])[]
+}
+
+export interface Given {
+  readonly command: CommandForm | undefined
+  readonly words: readonly string[]
+  /** The value of an option that takes one. */
+  readonly value: (option: string) => string | undefined
+  readonly values: (option: string) => readonly string[]
+  readonly has: (option: string) => boolean
+}
+
+/** Throws a refusal that says what is wrong, and what was probably meant. */
+export function readArguments(
+  args: readonly string[],
+  commands: readonly CommandForm[],
+  shared: Readonly<Record<string, OptionForm>>,
+): Given {
+  const all = Object.assign({}, ...commands.map(({ options }) => options), shared) as CommandForm['options']
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(Object.entries(all).map(([name, form]) => [name, parserOption(form)])),
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  })
+  const words = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []))
+  const [name] = words
+  const command = commands.find((candidate) => candidate.name === name)
+  const known = { ...command?.options, ...shared }
+  const found = new Map<string, string[]>()
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue
+    checkOption(token, command === undefined ? all : known, command)
+    const before = found.get(token.name) ?? []
+    const { takes, many } = all[token.name] ?? { help: '' }
+    if (before.length > 0 && takes !== undefined && !many)
+      throw wrongUsage(`${token.rawName} is given twice. Which one is meant?`)
+    found.set(token.name, [...before, token.value ?? ''])
+  }
+  const asksForHelp = found.has('help') || found.has('version')
+  if (name !== undefined && command === undefined && !asksForHelp) throw unknownCommand(name, commands)
+  if (command !== undefined && !asksForHelp) checkWords(command, words.slice(1))
+  return {
+    command,
+    words: words.slice(1),
+    value: (option) => found.get(option)?.at(-1),
+    values: (option) => found.get(option) ?? [],
+    has: (option) => found.has(option),
+  }
+}
+
+function parserOption({ takes, short }: OptionForm): { type: 'string' | 'boolean'; short?: string } {
+  return {
+    type: takes === undefined ? 'boolean' : 'string',
+    ...(short === undefined ? {} : { short }),
+  }
+}
+
+interface OptionToken {
+  readonly name: string
+  readonly rawName: string
+  readonly value?: string | undefined
+  readonly inlineValue?: boolean | undefined
+}
+
+function checkOption(token: OptionToken, known: CommandForm['options'], command?: CommandForm): void {
+  const { name, rawName, value, inlineValue } = token
+  const form = Object.hasOwn(known, name) ? known[name] : undefined
+  const help = command === undefined ? 'holdfast --help' : `holdfast ${command.name} --help`
+  if (form === undefined) {
+    const where = command === undefined ? '' : ` of ${command.name}`
+    const meant = didYouMean(
+      rawName,
+      Object.keys(known).map((each) => `--${each}`),
+    )
+    throw wrongUsage(`${rawName} is no option${where}.${meant} See ${help}`)
+  }
+  if (form.takes === undefined && value !== undefined)
+    throw wrongUsage(`${rawName} takes no value. See ${help}`)
+  if (form.takes === undefined) return
+  const isMissing = value === undefined || value === '' || (!inlineValue && /^-./.test(value))
+  if (isMissing) throw wrongUsage(`${rawName} needs a value: ${rawName} ${form.takes}. See ${help}`)
+}
+
+function unknownCommand(name: string, commands: readonly CommandForm[]): Error {
+  const names = commands.map((command) => command.name)
+  const meant = didYouMean(name, names)
+  const shown = name.length > 40 ? `${name.slice(0, 40)}…` : name
+  const advice = meant === '' ? ` Commands are ${names.join(', ')}.` : meant
+  const isSentence = /\s/.test(name) ? ' To send a message: holdfast run "…".' : ''
+  return wrongUsage(`${JSON.stringify(shown)} is no command.${advice}${isSentence} See holdfast --help`)
+}
+
+function checkWords({ name, words, usage }: CommandForm, given: readonly string[]): void {
+  if (given.length >= words.least && given.length <= words.most) return
+  const what =
+    given.length < words.least ? 'Something is missing' : `${JSON.stringify(given.at(-1))} is too much`
+  throw wrongUsage(`${what}: holdfast ${name} ${usage}. See holdfast ${name} --help`)
+}

@@ -1,0 +1,231 @@
+/** Commands of the chat: lines that begin with a slash. */
+import { loadSession } from 'holdfast'
+import { sessionLines } from '../command/sessions.ts'
+import { VENDORS } from '../config/choose-model.ts'
+import { findContext, freshId, keyOf, listContexts, namedContext } from '../names.ts'
+import { didYouMean } from '../nearest.ts'
+import { readyAgent } from '../open-agent.ts'
+import { readAll } from '../read-exchanges.ts'
+import { wrongUsage } from '../refusal.ts'
+import { costText, exchangeLines } from '../terminal/exchange-lines.ts'
+import { cut, oneLine, padEnd } from '../terminal/text.ts'
+import type { Chat } from './chat.ts'
+
+interface SlashCommand {
+  readonly name: string
+  readonly takes?: string
+  readonly help: string
+  readonly run: (chat: Chat, argument: string) => void | Promise<unknown>
+}
+
+const SLASH_COMMANDS: readonly SlashCommand[] = [
+  { name: '/help', help: 'this list', run: sayHelp },
+  { name: '/new', takes: '[ID]', help: 'a new conversation', run: begin },
+  { name: '/sessions', help: 'conversations with this agent', run: saySessions },
+  { name: '/switch', takes: 'ID', help: 'go on with another conversation', run: switchTo },
+  { name: '/agent', takes: '[NAME]', help: 'talk with another agent', run: changeAgent },
+  { name: '/model', takes: '[NAME]', help: 'ask another model', run: changeModel },
+  { name: '/show', help: 'the whole conversation', run: showAll },
+  { name: '/tools', help: 'what the agent can do', run: sayTools },
+  { name: '/cost', help: 'tokens and cost so far', run: sayCost },
+  {
+    name: '/continue',
+    help: 'go on where the last turn stopped',
+    run: (chat) => chat.play(chat.agent.executeTurn(null)),
+  },
+  { name: '/answer', help: 'answer what is still asked', run: answer },
+  {
+    name: '/cancel',
+    help: 'while a turn runs: cancel it, like Ctrl-C',
+    run: (chat) => chat.say(dim(chat, 'Nothing runs.')),
+  },
+  { name: '/compact', help: 'leave older messages out of the prompt', run: compact },
+  { name: '/clear', help: 'forget what was said', run: clear },
+  { name: '/fork', takes: '[ID]', help: 'a copy with a future of its own', run: fork },
+  { name: '/exit', help: 'leave, like Ctrl-D', run: (chat) => chat.leave() },
+]
+
+/** Carries out a command. False if it is a message that happens to begin with a slash, such as a path. */
+export async function runSlash(chat: Chat, text: string): Promise<boolean> {
+  const [name = '', ...rest] = text.split(/\s+/)
+  const command = SLASH_COMMANDS.find((each) => each.name === name)
+  if (command !== undefined) await command.run(chat, rest.join(' '))
+  else if (name.indexOf('/', 1) > 0 || name === '/') return false
+  else {
+    const meant = didYouMean(
+      name,
+      SLASH_COMMANDS.map((each) => each.name),
+    )
+    throw wrongUsage(`${name} is no command.${meant} /help lists them.`)
+  }
+  return true
+}
+
+/** What the line could become, for the Tab key. */
+export function completeSlash(line: string, known: Completions): [string[], string] {
+  const space = line.indexOf(' ')
+  if (!line.startsWith('/')) return [[], line]
+  if (space < 0) return [SLASH_COMMANDS.map(({ name }) => name).filter((name) => name.startsWith(line)), line]
+  const word = line.slice(space + 1)
+  const sources: Record<string, () => readonly string[]> = {
+    '/switch': known.ids,
+    '/agent': known.agents,
+    '/model': known.models,
+  }
+  const words = sources[line.slice(0, space)]?.() ?? []
+  return [words.filter((each) => each.startsWith(word)), word]
+}
+
+export interface Completions {
+  readonly ids: () => readonly string[]
+  readonly agents: () => readonly string[]
+  readonly models: () => readonly string[]
+}
+
+function dim(chat: Chat, text: string): string {
+  return chat.options.style.dim(text)
+}
+
+function sayHelp(chat: Chat): void {
+  const { screen } = chat.options
+  const rows = SLASH_COMMANDS.map(
+    ({ name, takes, help }) => [takes === undefined ? name : `${name} ${takes}`, help] as const,
+  )
+  const width = Math.max(...rows.map(([left]) => left.length))
+  const lines = rows.map(
+    ([left, right]) => `  ${padEnd(left, width)}  ${dim(chat, cut(right, screen.columns - width - 4))}`,
+  )
+  const keys =
+    'Tab completes, ↑ recalls, a line that ends in \\ goes on below. Ctrl-C cancels, Ctrl-D leaves.'
+  chat.say(lines.join('\n'))
+  screen.tell(`${keys}\n`, chat.options.style.dim)
+}
+
+async function begin(chat: Chat, id: string): Promise<void> {
+  const { store } = chat.options
+  const agent = chat.ready.name
+  if (id !== '' && (await store.head(keyOf({ agent, id }))) !== undefined)
+    throw wrongUsage(
+      `${id} is there already, or was erased. /switch ${id} goes on with it; choose another id.`,
+    )
+  await chat.move(id === '' ? await freshId(store, agent, new Date()) : id)
+}
+
+async function saySessions(chat: Chat): Promise<void> {
+  const { store, style, screen, workspace } = chat.options
+  const { name } = chat.ready
+  const heads = await listContexts(store, `${name}:`)
+  const current = keyOf({ agent: name, id: chat.id }).contextId
+  const look = { agents: Object.keys(workspace.agents), style, columns: screen.columns, current }
+  chat.say(heads.length === 0 ? dim(chat, 'None yet.') : `${sessionLines(heads, look).join('\n')}\n`)
+}
+
+async function switchTo(chat: Chat, said: string): Promise<void> {
+  if (said === '') throw wrongUsage('/switch needs an id. /sessions lists them.')
+  const { store, workspace, env } = chat.options
+  const own = chat.ready.name
+  const agents = [own, ...Object.keys(workspace.agents).filter((name) => name !== own)]
+  const head = await findContext(store, said, [own]).catch(() => findContext(store, said, agents))
+  const named = namedContext(head.key.contextId, agents)
+  if (named === undefined) throw wrongUsage(`${head.key.contextId} belongs to no agent of the config.`)
+  const ready = named.agent === own ? chat.ready : await readyAgent(workspace, { agent: named.agent, env })
+  await chat.move(named.id, ready)
+}
+
+async function changeAgent(chat: Chat, name: string): Promise<void> {
+  const { workspace, env } = chat.options
+  const names = Object.keys(workspace.agents)
+  if (name === '') {
+    chat.say(names.map((each) => `  ${each === chat.ready.name ? '*' : ' '} ${each}`).join('\n'))
+    return
+  }
+  const ready = await readyAgent(workspace, { agent: name, env })
+  await chat.move(await startingId(chat, ready.name), ready)
+}
+
+/** The conversation to begin with: the last one, unless it was erased. */
+export async function startingId(
+  { options: { workspace, store } }: Pick<Chat, 'options'>,
+  agent: string,
+): Promise<string> {
+  const id = workspace.lastContext(agent) ?? 'main'
+  const head = await store.head(keyOf({ agent, id }))
+  return head?.status === 'erased' ? freshId(store, agent, new Date()) : id
+}
+
+async function changeModel(chat: Chat, name: string): Promise<void> {
+  const { workspace, env } = chat.options
+  if (name === '') {
+    chat.say(`${chat.ready.choice.name}\n`)
+    return
+  }
+  await chat.move(chat.id, await readyAgent(workspace, { agent: chat.ready.name, model: name, env }))
+}
+
+async function showAll(chat: Chat): Promise<void> {
+  const { store, style, screen } = chat.options
+  const { exchanges } = await readAll(store, keyOf({ agent: chat.ready.name, id: chat.id }))
+  const blocks = exchanges.map((each) =>
+    exchangeLines(each, { style, columns: screen.columns, footer: true }).join('\n'),
+  )
+  chat.say(blocks.length === 0 ? dim(chat, 'Nothing was said yet.') : `${blocks.join('\n\n')}\n`)
+}
+
+function sayTools(chat: Chat): void {
+  const { tools = [] } = chat.ready.definition
+  const { screen } = chat.options
+  if (typeof tools === 'function') return chat.say(dim(chat, 'They are chosen anew for each turn.\n'))
+  if (tools.length === 0) return chat.say(dim(chat, 'None.\n'))
+  const width = Math.min(24, Math.max(...tools.map(({ name }) => name.length)))
+  const lines = tools.map(({ name, description, approve }) => {
+    const asks = approve === 'never' ? '' : ' (asks first)'
+    const room = screen.columns - width - 4 - asks.length
+    return `  ${padEnd(cut(name, width), width)}  ${dim(chat, cut(oneLine(description), room) + asks)}`
+  })
+  chat.say(`${lines.join('\n')}\n`)
+}
+
+async function sayCost(chat: Chat): Promise<void> {
+  const { totals } = await loadSession(chat.options.store, keyOf({ agent: chat.ready.name, id: chat.id }))
+  const { usage, turns, modelCalls, toolCalls } = totals
+  const cost = usage.costUsd === 0 ? 'no price known, or none' : costText(usage.costUsd)
+  const about = usage.estimated ? ' (estimated)' : ''
+  chat.say(`${turns} turns, ${modelCalls} model calls, ${toolCalls} tool calls`)
+  chat.say(`${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${cost}${about}\n`)
+}
+
+async function answer(chat: Chat): Promise<void> {
+  if (!(await chat.answerOpen())) chat.say(dim(chat, 'Nothing waits for an answer.\n'))
+}
+
+async function compact(chat: Chat): Promise<void> {
+  const done = await chat.agent.compact()
+  chat.say(
+    dim(
+      chat,
+      done
+        ? 'Older messages are left out from now on; the journal keeps them.\n'
+        : 'There is nothing to leave out yet.\n',
+    ),
+  )
+}
+
+async function clear(chat: Chat): Promise<void> {
+  await chat.agent.clear()
+  chat.say(
+    dim(chat, 'Forgotten: the next turn begins anew. The journal keeps it; holdfast erase removes it.\n'),
+  )
+}
+
+async function fork(chat: Chat, said: string): Promise<void> {
+  const { store } = chat.options
+  const agent = chat.ready.name
+  const id = said === '' ? await freshId(store, agent, new Date()) : said
+  const copy = await chat.agent.fork(keyOf({ agent, id }).contextId)
+  await chat.move(id, chat.ready, copy)
+}
+
+/** What `/model` may be given, as far as it can be asked here. */
+export function modelNames(env: Readonly<Record<string, string | undefined>>): string[] {
+  return ['reflex', ...VENDORS.filter(({ variable }) => env[variable]).map(({ model }) => model)]
+}

@@ -1,0 +1,53 @@
+/** What signals do to a turn that runs: Ctrl-C cancels it, being asked to end pauses it. */
+import type { Agent, Turn } from 'holdfast'
+import { EXIT } from '../exit-code.ts'
+
+/** How long effects under way may take to come to their end. */
+const GRACE_MS = 10_000
+
+export type Parking = 'paused' | 'left'
+
+/**
+ * Pauses the turn between two effects, so that anybody can go on with it. `left`: the grace time was over first; then the
+ * turn stays open as it stands, and whoever starts next takes it up.
+ */
+export async function park(agent: Pick<Agent, 'pause'>, graceMs: number = GRACE_MS): Promise<Parking> {
+  const over = Promise.withResolvers<Parking>()
+  const timer = setTimeout(() => over.resolve('left'), graceMs)
+  const paused = agent.pause().then(
+    (): Parking => 'paused',
+    (): Parking => 'left',
+  )
+  const result = await Promise.race([paused, over.promise])
+  clearTimeout(timer)
+  return result
+}
+
+export interface Interrupted {
+  readonly signal: 'SIGTERM' | 'SIGHUP'
+  readonly parking: Parking
+}
+
+export interface Watch {
+  /** Resolves when the process was asked to end and the turn is parked; never otherwise. */
+  readonly parked: Promise<Interrupted>
+  stop(): void
+}
+
+/** From now on signals are for this turn. A second Ctrl-C ends the process on the spot. */
+export function watchSignals(agent: Agent, turn: Turn): Watch {
+  const { promise, resolve } = Promise.withResolvers<Interrupted>()
+  let isCancelled = false
+  const cancel = () => {
+    if (isCancelled) process.exit(EXIT.cancelled)
+    isCancelled = true
+    turn.cancel('Ctrl-C').catch(() => {})
+  }
+  const end = (signal: 'SIGTERM' | 'SIGHUP') =>
+    void park(agent).then((parking) => resolve({ signal, parking }))
+  process.on('SIGINT', cancel).once('SIGTERM', end).once('SIGHUP', end)
+  return {
+    parked: promise,
+    stop: () => void process.off('SIGINT', cancel).off('SIGTERM', end).off('SIGHUP', end),
+  }
+}

@@ -1,0 +1,223 @@
+/** `holdfast run "…"`: one turn, for scripts. */
+import { randomUUID } from 'node:crypto'
+import type { Agent, Json, RequestData, Store, Turn, TurnOutcome } from 'holdfast'
+import { answerFrom, optionText } from '../answer.ts'
+import { EXIT, exitCodeOf } from '../exit-code.ts'
+import { messageFrom } from '../message.ts'
+import { findContext, idFrom, keyOf } from '../names.ts'
+import { agentFor, type ReadyAgent, readyAgent } from '../open-agent.ts'
+import { waitingCalls } from '../read-exchanges.ts'
+import { exitCodeFor, wrongUsage } from '../refusal.ts'
+import { oneLine } from '../terminal/text.ts'
+import type { KnownCall } from '../terminal/turn-printer.ts'
+import { type CommandContext, workspaceOf } from './context.ts'
+import { type Interrupted, watchSignals } from './interruption.ts'
+import { type RunPrinter, runPrinter } from './run-printer.ts'
+
+export async function run(context: CommandContext): Promise<number> {
+  const { given, env, stdin } = context
+  const wish = wishOf(context)
+  const message = wish === 'message' ? await messageFrom(given.words, stdin) : undefined
+  const workspace = await workspaceOf(context)
+  const ready = await readyAgent(workspace, { agent: given.value('agent'), model: given.value('model'), env })
+  const id = idFrom(given.value('context'), ready.name) ?? newId()
+  const key = keyOf({ agent: ready.name, id })
+  if (wish !== 'message') await mustExist(workspace.openStore('read'), key.contextId)
+  const store = workspace.openStore('create')
+  try {
+    const agent = agentFor(ready, id, store)
+    const teller = new Teller(context, ready, id)
+    teller.know(await waitingCalls(store, key))
+    const turn = await turnFor(agent, { message, answers: given.values('answer') })
+    return await teller.tell(agent, turn)
+  } finally {
+    await store.close()
+  }
+}
+
+type WishKind = 'message' | 'answer' | 'continue'
+
+function wishOf({ given }: CommandContext): WishKind {
+  const answers = given.has('answer')
+  const continues = given.has('continue')
+  if (!answers && !continues) return 'message'
+  const option = answers ? '--answer' : '--continue'
+  if (answers && continues) throw wrongUsage('--answer goes on by itself: leave --continue out.')
+  if (given.words.length > 0) throw wrongUsage(`${option} goes without a message. Leave one of them out.`)
+  if (!given.has('context')) throw wrongUsage(`${option} needs --context ID: which conversation is meant?`)
+  return answers ? 'answer' : 'continue'
+}
+
+/** Unlike any other, and in the order of time. */
+function newId(): string {
+  const time = new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-')
+  return `run-${time}-${randomUUID().slice(0, 4)}`
+}
+
+async function mustExist(store: Store | undefined, contextId: string): Promise<void> {
+  try {
+    await findContext(store, contextId, [])
+  } finally {
+    await store?.close()
+  }
+}
+
+interface Asked {
+  readonly message: string | undefined
+  readonly answers: readonly string[]
+}
+
+async function turnFor(agent: Agent, { message, answers }: Asked): Promise<Turn> {
+  if (message !== undefined) return agent.executeTurn(message)
+  if (answers.length > 0) return agent.answer(await answersFrom(agent, answers))
+  await agent.start()
+  return agent.turn ?? agent.executeTurn(null)
+}
+
+async function answersFrom(agent: Agent, given: readonly string[]): Promise<Record<string, Json>> {
+  const requests = await agent.requests()
+  const open = requests.map(({ requestId, prompt }) => `\n  ${requestId}  ${oneLine(prompt)}`).join('')
+  const waiting = open === '' ? 'Nothing waits for an answer.' : `Waiting:${open}`
+  const pairs = given.map((text): [string, Json] => {
+    const only = requests.length === 1 ? (requests[0]?.requestId ?? '') : ''
+    const [, id = only, value = text] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+    if (id === '') throw wrongUsage(`--answer ${JSON.stringify(text)} must be ID=VALUE. ${waiting}`)
+    const request = requests.find(({ requestId }) => requestId === id)
+    if (request === undefined) throw wrongUsage(`Nothing waits for ${JSON.stringify(id)}. ${waiting}`)
+    return [id, answerFrom(request, value)]
+  })
+  return Object.fromEntries(pairs)
+}
+
+/** Tells a turn to whoever reads the output, as text or as lines of JSON. */
+class Teller {
+  readonly #context: CommandContext
+  readonly #ready: ReadyAgent
+  readonly #id: string
+  readonly #printer: RunPrinter
+  readonly #isJson: boolean
+
+  constructor(context: CommandContext, ready: ReadyAgent, id: string) {
+    this.#context = context
+    this.#ready = ready
+    this.#id = id
+    this.#isJson = context.given.has('json')
+    this.#printer = this.#isJson ? SILENT : runPrinter(context)
+  }
+
+  /** Calls that an earlier turn left waiting. */
+  know(calls: readonly KnownCall[]): void {
+    this.#printer.know(calls)
+  }
+
+  async tell(agent: Agent, turn: Turn): Promise<number> {
+    const watch = watchSignals(agent, turn)
+    this.#introduce()
+    this.#printer.start()
+    const ended = this.#play(turn)
+    const result = await Promise.race([ended, watch.parked])
+    if ('signal' in result) return this.#tellParked(result)
+    watch.stop()
+    await agent.shutdown()
+    return this.#tellOutcome(result)
+  }
+
+  async #play(turn: Turn): Promise<TurnOutcome> {
+    for await (const event of turn) {
+      if (this.#isJson) this.#line(event)
+      else this.#printer.event(event)
+    }
+    return turn.outcome
+  }
+
+  #introduce(): void {
+    const { name, choice } = this.#ready
+    const why = choice.why === undefined ? '' : ` (${choice.why})`
+    const { errorStyle } = this.#context
+    this.#printer.note(errorStyle.dim(`${name} · ${choice.name}${why} · ${this.#id}`))
+  }
+
+  #tellOutcome(outcome: TurnOutcome): number {
+    const exitCode = exitCodeAfter(outcome)
+    if (this.#isJson)
+      this.#line({ type: 'outcome', contextId: this.#id, agent: this.#ready.name, exitCode, ...outcome })
+    else {
+      this.#printer.end()
+      for (const line of this.#advice(outcome)) this.#printer.note(line)
+    }
+    return exitCode
+  }
+
+  /** How it ended, and what to do next. */
+  #advice({ reason, error, limit, requests, turn }: TurnOutcome): string[] {
+    const { errorStyle: style } = this.#context
+    const goOn = this.#command('--continue')
+    if (reason === 'failed') {
+      const again = turn === 0 ? [] : [style.dim(`  to try again: ${goOn}`)]
+      return [style.red(`✗ ${oneLine(error?.message ?? 'The turn failed.')}`), ...again]
+    }
+    if (reason === 'cancelled') return [style.dim('— cancelled')]
+    if (reason === 'max-iterations' || reason === 'limit')
+      return [
+        style.yellow(`! stopped by the limit on ${limit ?? 'iterations'}`),
+        style.dim(`  to go on: ${goOn}`),
+      ]
+    return requests.flatMap((request) => [
+      style.yellow(`? ${oneLine(request.prompt)}`),
+      ...(request.options ?? []).map((option) => `  - ${oneLine(optionText(option))}`),
+      style.dim(`  ${this.#wayToAnswer(request, requests.length === 1)}`),
+    ])
+  }
+
+  #wayToAnswer({ from, kind, requestId }: RequestData, isOnly: boolean): string {
+    if (from === 'credentials')
+      return `to go on: give the agent \`credentials\` in the config, then ${this.#command('--continue')}`
+    const isShort = kind === 'confirmation' && isOnly
+    return `to answer: ${this.#command(isShort ? '--answer yes' : `--answer '${requestId}=${hintFor(kind)}'`)}`
+  }
+
+  #tellParked({ signal, parking }: Interrupted): number {
+    const exitCode = signal === 'SIGTERM' ? EXIT.terminated : EXIT.hungUp
+    if (this.#isJson)
+      this.#line({
+        type: 'outcome',
+        contextId: this.#id,
+        agent: this.#ready.name,
+        exitCode,
+        status: 'paused',
+        reason: parking,
+      })
+    else {
+      this.#printer.end()
+      const what = parking === 'paused' ? 'paused' : 'left in the middle; it will be taken up where it stands'
+      this.#printer.note(`${what}. To go on: ${this.#command('--continue')}`)
+    }
+    return exitCode
+  }
+
+  #command(rest: string): string {
+    const { given } = this.#context
+    const options = ['config', 'agent', 'model'].flatMap((option) => {
+      const value = given.value(option)
+      return value === undefined ? [] : [`--${option} ${value}`]
+    })
+    return ['holdfast run', ...options, `--context ${this.#id}`, rest].join(' ')
+  }
+
+  #line(value: object): void {
+    this.#context.stdout.write(`${JSON.stringify(value)}\n`)
+  }
+}
+
+/** What never began has the code of its reason; the rest has that of its outcome. */
+function exitCodeAfter({ turn, reason, error }: TurnOutcome): number {
+  if (turn > 0 || error === undefined) return exitCodeOf(reason)
+  return error.code === 'invalid-answer' ? EXIT.usage : exitCodeFor(error.code)
+}
+
+const SILENT: RunPrinter = { know: () => {}, start: () => {}, event: () => {}, note: () => {}, end: () => {} }
+
+function hintFor(kind: string): string {
+  if (kind === 'confirmation') return 'yes'
+  return kind === 'data' ? '{"…":"…"}' : '…'
+}

@@ -1,0 +1,55 @@
+/** `holdfast show ID`: what was said and done in a conversation. */
+import { EXIT } from '../exit-code.ts'
+import { findContext, namedContext } from '../names.ts'
+import { readAll } from '../read-exchanges.ts'
+import { costText, exchangeLines } from '../terminal/exchange-lines.ts'
+import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
+import { whenText } from './sessions.ts'
+
+export async function show(context: CommandContext): Promise<number> {
+  const { given, stdout, style } = context
+  const workspace = await workspaceOf(context)
+  const store = workspace.openStore('read')
+  try {
+    const head = await findContext(store, given.words[0] ?? '', agentsWanted(given.value('agent'), workspace))
+    if (store === undefined) return EXIT.failed
+    const { exchanges, session } = await readAll(store, head.key)
+    const { contextId } = head.key
+    const agent = namedContext(contextId, Object.keys(workspace.agents))?.agent
+    if (given.has('json')) {
+      const { usage, turns, toolCalls, modelCalls } = session.totals
+      const data = {
+        contextId,
+        agent: agent ?? null,
+        status: head.status,
+        totals: { turns, modelCalls, toolCalls, usage },
+        turns: exchanges,
+      }
+      stdout.write(`${JSON.stringify(data, undefined, 2)}\n`)
+      return EXIT.done
+    }
+    const { usage, turns } = session.totals
+    const facts = [
+      `${turns} ${turns === 1 ? 'turn' : 'turns'}`,
+      `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
+      ...(usage.costUsd === 0 ? [] : [costText(usage.costUsd)]),
+      `last active ${whenText(new Date(head.at), new Date())}`,
+      head.status,
+    ]
+    const blocks = exchanges.map((exchange) =>
+      exchangeLines(exchange, { style, columns: columnsOf(context), footer: true }).join('\n'),
+    )
+    stdout.write(`${[`${style.bold(contextId)}\n${style.dim(facts.join(' · '))}`, ...blocks].join('\n\n')}\n`)
+    return EXIT.done
+  } finally {
+    await store?.close()
+  }
+}
+
+/** Those of all agents, or of one. */
+export function agentsWanted(
+  wanted: string | undefined,
+  workspace: { readonly agents: object; agent: (name: string) => { readonly name: string } },
+): readonly string[] {
+  return wanted === undefined ? Object.keys(workspace.agents) : [workspace.agent(wanted).name]
+}

@@ -1,0 +1,92 @@
+/** Loads a config file and checks all of it, before anything is written anywhere. */
+import { pathToFileURL } from 'node:url'
+import { Agent, memoryStore, type Tool } from 'holdfast'
+import { didYouMean } from '../nearest.ts'
+import { unusable } from '../refusal.ts'
+import { configTrouble, shownPath } from './config-trouble.ts'
+import type { AgentDefinition, HoldfastConfig } from './define-config.ts'
+
+const OPTIONS: readonly string[] = ['agents', 'default', 'store'] satisfies (keyof HoldfastConfig)[]
+const AGENT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]*$/u
+const EXAMPLE = "export default defineConfig({ agents: { helper: { model: 'reflex' } } })"
+
+/** What the file says, with `default` filled in. Throws a refusal that names the file, and the line where it is known. */
+export async function loadConfig(path: string): Promise<HoldfastConfig & { readonly default: string }> {
+  let loaded: Record<string, unknown>
+  try {
+    loaded = (await import(pathToFileURL(path).href)) as Record<string, unknown>
+  } catch (error) {
+    throw configTrouble(path, error)
+  }
+  const config = shapeOf(path, loaded)
+  for (const [name, agent] of Object.entries(config.agents)) await checkAgent(path, name, agent)
+  const names = Object.keys(config.agents)
+  const chosen = config.default ?? names[0] ?? ''
+  if (!names.includes(chosen))
+    throw unusable(
+      `${shownPath(path)}: default is ${JSON.stringify(chosen)}, and there is no such agent.${didYouMean(chosen, names)}`,
+    )
+  return { ...config, default: chosen }
+}
+
+/** The default export, or named exports: `agents`, or an agent each. */
+function shapeOf(path: string, loaded: Record<string, unknown>): HoldfastConfig {
+  const { default: main, ...named } = loaded
+  const config = main === undefined ? fromNames(named) : main
+  if (!isObject(config)) throw unusable(`${shownPath(path)} exports no config. Write ${EXAMPLE}`)
+  for (const option of Object.keys(config))
+    if (!OPTIONS.includes(option))
+      throw unusable(
+        `${shownPath(path)}: the config has no ${JSON.stringify(option)}.${didYouMean(option, OPTIONS) || ` Known are ${OPTIONS.join(', ')}.`} Agents go into \`agents\`.`,
+      )
+  const { agents, store, default: chosen } = config
+  if (!isObject(agents) || Object.keys(agents).length === 0)
+    throw unusable(`${shownPath(path)} names no agents. Write ${EXAMPLE}`)
+  if (chosen !== undefined && typeof chosen !== 'string')
+    throw unusable(`${shownPath(path)}: default must be the name of an agent.`)
+  if (store !== undefined && typeof store !== 'function' && !isObject(store))
+    throw unusable(
+      `${shownPath(path)}: store must be a store, such as sqliteStore('my.db'), or a function that opens one.`,
+    )
+  return config as unknown as HoldfastConfig
+}
+
+function fromNames(named: Record<string, unknown>): unknown {
+  if (named['agents'] !== undefined) return named
+  const { store, ...agents } = named
+  return Object.keys(agents).length === 0 ? undefined : { agents, ...(store === undefined ? {} : { store }) }
+}
+
+async function checkAgent(path: string, name: string, agent: unknown): Promise<void> {
+  if (!AGENT_NAME.test(name))
+    throw unusable(
+      `${shownPath(path)}: ${JSON.stringify(name)} cannot be the name of an agent. Use letters, digits, "_", "." and "-".`,
+    )
+  if (!isObject(agent))
+    throw unusable(`${shownPath(path)}: the agent ${name} must be an object with model, tools and so on.`)
+  for (const option of ['contextId', 'store', 'owner', 'name', 'parent'])
+    if (agent[option] !== undefined)
+      throw unusable(`${shownPath(path)}: leave ${option} out of the agent ${name}; the terminal decides it.`)
+  try {
+    // Making one checks every option.
+    void new Agent({ ...(agent as AgentDefinition), contextId: 'check', store: memoryStore() })
+    const { tools = [] } = agent as AgentDefinition
+    if (typeof tools !== 'function') await Promise.all(tools.map(checkSchema))
+  } catch (error) {
+    throw configTrouble(path, error, `agent ${name}: `)
+  }
+}
+
+/** A schema that cannot be used shows itself when it is used. */
+async function checkSchema({ name, input }: Tool): Promise<void> {
+  try {
+    await input['~standard'].validate({})
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(`The schema of the tool ${JSON.stringify(name)} cannot be used: ${why}`, { cause: error })
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

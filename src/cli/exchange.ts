@@ -1,0 +1,119 @@
+/** A journal as people would tell it: what was said, done, asked and answered, turn by turn. */
+import type { Entry, EntryData, Json, OutcomeReason, Usage, UserContent } from 'holdfast'
+
+export interface Exchange {
+  readonly turn: number
+  readonly at: number
+  /** What the turn was asked; nothing if it went on from an earlier one. */
+  readonly said: readonly string[]
+  readonly steps: readonly Step[]
+  /** Absent while it runs. */
+  readonly outcome?: OutcomeReason
+  readonly error?: string
+  readonly limit?: string
+  readonly usage?: Usage
+  readonly durationMs?: number
+}
+
+export type Step =
+  | { readonly type: 'text' | 'said' | 'warning' | 'error'; readonly text: string }
+  | {
+      readonly type: 'call'
+      readonly callId: string
+      readonly tool: string
+      readonly args: Json
+      readonly status: EntryData['tool.end']['status']
+      readonly output: Json
+      readonly display?: string
+    }
+  | { readonly type: 'question'; readonly requestId: string; readonly kind: string; readonly prompt: string }
+  | { readonly type: 'answer'; readonly requestId: string; readonly how: string; readonly value?: Json }
+
+interface Building extends Exchange {
+  said: string[]
+  steps: Step[]
+  outcome?: OutcomeReason
+  error?: string
+  limit?: string
+  usage?: Usage
+  durationMs?: number
+}
+
+/** Entries of a conversation, oldest first, as its turns. Entries that say nothing to people are left out. */
+export function exchangesOf(entries: readonly Entry[]): Exchange[] {
+  const teller = new Teller()
+  for (const entry of entries) teller.hear(entry)
+  return teller.exchanges
+}
+
+type Hearing = { readonly [T in keyof EntryData]?: (data: EntryData[T], entry: Entry) => void }
+
+class Teller {
+  readonly exchanges: Building[] = []
+  readonly #inputs = new Map<number, string>()
+  readonly #calls = new Map<string, { readonly tool: string; readonly args: Json }>()
+  readonly #hearing: Hearing = {
+    input: ({ message }, { seq }) => void this.#inputs.set(seq, textOf(message)),
+    'turn.start': (_, entry) => {
+      this.exchanges.push({ turn: entry.turn, at: entry.at, said: this.#taken(entry), steps: [] })
+    },
+    take: ({ as }, entry) => {
+      if (as === 'message') for (const text of this.#taken(entry)) this.#add({ type: 'said', text })
+    },
+    'model.end': (data) => this.#hearReply(data),
+    'tool.start': (data) => void this.#calls.set(data.callId, data),
+    'tool.end': (data) => this.#hearResult(data),
+    'request.start': ({ requestId, kind, prompt }) =>
+      this.#add({ type: 'question', requestId, kind, prompt }),
+    'request.end': ({ requestId, how, value }) =>
+      this.#add({ type: 'answer', requestId, how, ...(value === undefined ? {} : { value }) }),
+    warning: ({ message }) => this.#add({ type: 'warning', text: message }),
+    'turn.end': (data) => this.#end(data),
+  }
+
+  hear(entry: Entry): void {
+    const hear = this.#hearing[entry.type as keyof EntryData] as
+      | ((data: object, entry: Entry) => void)
+      | undefined
+    hear?.(entry.data, entry)
+  }
+
+  #taken({ takes = [] }: Pick<Entry, 'takes'>): string[] {
+    return takes.flatMap((seq) => this.#inputs.get(seq) ?? [])
+  }
+
+  #hearReply({ content, error }: EntryData['model.end']): void {
+    for (const part of content) {
+      if (part.type === 'text' && part.text.trim() !== '') this.#add({ type: 'text', text: part.text.trim() })
+      if (part.type === 'tool-call') this.#calls.set(part.callId, part)
+    }
+    const { message, next } = error ?? {}
+    if (typeof message === 'string' && next !== 'fail') this.#add({ type: 'error', text: message })
+  }
+
+  #hearResult({ callId, status, output, display }: EntryData['tool.end']): void {
+    const { tool = 'call', args = null } = this.#calls.get(callId) ?? {}
+    const shown = display === undefined ? {} : { display }
+    this.#add({ type: 'call', callId, tool, args, status, output, ...shown })
+  }
+
+  #end({ outcome, usage, durationMs, error, limit }: EntryData['turn.end']): void {
+    const exchange = this.exchanges.at(-1)
+    if (exchange === undefined) return
+    Object.assign(exchange, { outcome, usage, durationMs })
+    const message = error?.['message']
+    if (typeof message === 'string') exchange.error = message
+    if (limit !== undefined) exchange.limit = limit
+  }
+
+  #add(step: Step): void {
+    this.exchanges.at(-1)?.steps.push(step)
+  }
+}
+
+function textOf(message: UserContent): string {
+  if (typeof message === 'string') return message
+  return message
+    .map((part) => (part.type === 'text' ? part.text : `[${part.name ?? part.mediaType}]`))
+    .join('\n')
+}

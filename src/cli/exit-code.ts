@@ -1,0 +1,35 @@
+/** What the exit code says. Scripts rely on these numbers: they may be added to, and are never changed. */
+import type { OutcomeReason } from 'holdfast'
+
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  /** The arguments or the message cannot be used. */
+  usage: 2,
+  /** The config file, the model, the store or this Node cannot be used. */
+  unusable: 3,
+  /** A limit ended the turn; what was achieved was printed. */
+  limit: 4,
+  inputRequired: 5,
+  authRequired: 6,
+  /** 128 + SIGINT, as shells have it. */
+  cancelled: 130,
+  /** 128 + SIGHUP: the same when the terminal is gone. */
+  hungUp: 129,
+  /** 128 + SIGTERM: the turn was paused and can be continued. */
+  terminated: 143,
+} as const
+
+const CODES: Readonly<Record<OutcomeReason, number>> = {
+  stop: EXIT.done,
+  'max-iterations': EXIT.limit,
+  limit: EXIT.limit,
+  'input-required': EXIT.inputRequired,
+  'auth-required': EXIT.authRequired,
+  cancelled: EXIT.cancelled,
+  failed: EXIT.failed,
+}
+
+export function exitCodeOf(reason: OutcomeReason): number {
+  return CODES[reason]
+}

@@ -1,0 +1,139 @@
+/** What can be typed after `holdfast`, and what is said about it. */
+import type { CommandForm, OptionForm } from './arguments.ts'
+import type { Style } from './terminal/style.ts'
+
+const agent: OptionForm = { takes: 'NAME', short: 'a', help: 'which agent of the config' }
+const model: OptionForm = {
+  takes: 'MODEL',
+  short: 'm',
+  help: 'such as openai/gpt-4.1-mini, or reflex, which is built in',
+}
+const json: OptionForm = { help: 'for programs' }
+
+export const SHARED: Readonly<Record<string, OptionForm>> = {
+  config: { takes: 'FILE', help: 'the config; else holdfast.config.ts here or above' },
+  'no-color': { help: 'no colours; NO_COLOR does the same' },
+  help: { short: 'h', help: 'this text' },
+  version: { short: 'V', help: 'the version' },
+}
+
+export const COMMANDS: readonly CommandForm[] = [
+  {
+    name: 'chat',
+    summary: 'talk with an agent in this terminal',
+    usage: '[--agent NAME] [--context ID] [--model MODEL]',
+    about:
+      'Goes on with the last conversation. Ctrl-C cancels what runs, a second one leaves, Ctrl-D leaves.\nWhat is typed meanwhile is sent when the turn has ended. /help lists the commands.',
+    words: { least: 0, most: 0 },
+    options: {
+      agent,
+      context: { takes: 'ID', short: 'c', help: 'which conversation; else the last one' },
+      model,
+    },
+    examples: [
+      ['holdfast chat', 'go on where you were'],
+      ['holdfast chat --context trip', 'a conversation of its own'],
+    ],
+  },
+  {
+    name: 'run',
+    summary: 'one turn, for scripts',
+    usage: '"MESSAGE" | - [--context ID] [--json]',
+    about:
+      'The text goes to standard output, what happens meanwhile to standard error.\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 config, model or store unusable, 4 stopped by a limit,\n5 waits for an answer, 6 waits for access, 130 cancelled, 143 paused by SIGTERM.',
+    words: { least: 0, most: Number.POSITIVE_INFINITY },
+    options: {
+      agent,
+      context: { takes: 'ID', short: 'c', help: 'which conversation; else a new one' },
+      model,
+      json: { help: 'every event as a line of JSON; the last has type "outcome"' },
+      answer: { takes: 'ID=VALUE', many: true, help: 'answers a request; VALUE alone if only one waits' },
+      continue: { help: 'goes on where the last turn stopped' },
+    },
+    examples: [
+      ['holdfast run "List my notes"', 'a new conversation'],
+      ['git diff | holdfast run -', 'the message from standard input'],
+      ['holdfast run --context trip "And by train?"', 'one more turn of a conversation'],
+      ["holdfast run --context trip --answer 'call_1/approval=yes'", 'agree to what it asked'],
+      ['holdfast run --json "Hello" | tail -n 1', 'only the outcome'],
+    ],
+  },
+  {
+    name: 'sessions',
+    summary: 'list conversations',
+    usage: '[--agent NAME] [--json]',
+    words: { least: 0, most: 0 },
+    options: { agent, json },
+    examples: [['holdfast sessions', 'the most recent first']],
+  },
+  {
+    name: 'show',
+    summary: 'print a conversation',
+    usage: 'ID [--json]',
+    words: { least: 1, most: 1 },
+    options: { agent, json },
+    examples: [
+      ['holdfast show main', 'with tools, outcomes and tokens'],
+      ['holdfast show site:main --json', 'by its full name'],
+    ],
+  },
+  {
+    name: 'erase',
+    summary: 'remove a conversation for good',
+    usage: 'ID [--yes]',
+    words: { least: 1, most: 1 },
+    options: { agent, yes: { short: 'y', help: 'do not ask' } },
+    examples: [['holdfast erase trip', 'asks first']],
+  },
+]
+
+export function mainHelp(version: string, style: Style): string {
+  return [
+    `holdfast ${version} — agents that hold on to their state`,
+    '',
+    style.bold('Commands'),
+    ...table(COMMANDS.map(({ name, summary }) => [`holdfast ${name}`, summary])),
+    '',
+    style.bold('Options'),
+    ...table(optionRows(SHARED)),
+    '',
+    style.bold('Examples'),
+    ...table([
+      ['holdfast chat', 'works at once: a small agent is built in'],
+      ['holdfast run "List my notes"', 'one turn, for scripts'],
+      ['holdfast run --help', 'more about a command'],
+    ]),
+    '',
+    'Conversations are kept in .holdfast beside the config or here, or in HOLDFAST_HOME.',
+  ].join('\n')
+}
+
+export function commandHelp(
+  { name, usage, summary, about, options, examples }: CommandForm,
+  style: Style,
+): string {
+  return [
+    `${style.bold(`holdfast ${name}`)} ${usage}`,
+    '',
+    `${summary[0]?.toUpperCase() ?? ''}${summary.slice(1)}.`,
+    ...(about === undefined ? [] : [about]),
+    '',
+    style.bold('Options'),
+    ...table([...optionRows(options), ...optionRows(SHARED)]),
+    '',
+    style.bold('Examples'),
+    ...table(examples),
+  ].join('\n')
+}
+
+function optionRows(options: Readonly<Record<string, OptionForm>>): [string, string][] {
+  return Object.entries(options).map(([name, { takes, short, help }]) => [
+    `${short === undefined ? '    ' : `-${short}, `}--${name}${takes === undefined ? '' : ` ${takes}`}`,
+    help,
+  ])
+}
+
+function table(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+}

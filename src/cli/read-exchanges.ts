@@ -1,0 +1,37 @@
+/** Reads turns from a store, a page at a time. What was cleared is not told. */
+import { type ContextKey, type Entry, loadSession, type Session, type Store } from 'holdfast'
+import { type Exchange, exchangesOf } from './exchange.ts'
+
+const PAGE = 1000
+
+export async function readAll(
+  store: Store,
+  key: ContextKey,
+): Promise<{ readonly exchanges: readonly Exchange[]; readonly session: Session }> {
+  const session = await loadSession(store, key)
+  const entries: Entry[] = []
+  for (let from = (session.cleared ?? 0) + 1; ; ) {
+    const page = await store.read(key, { from, limit: PAGE })
+    entries.push(...page)
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) break
+    from = last.seq + 1
+  }
+  return { exchanges: exchangesOf(entries), session }
+}
+
+/** Calls that were asked for and have not come to rest. */
+export async function waitingCalls(store: Store, key: ContextKey): Promise<Parked['calls']> {
+  const { open, parked } = await loadSession(store, key)
+  return (open ?? parked)?.calls ?? []
+}
+
+type Parked = NonNullable<Session['parked']>
+
+/** The newest few turns, oldest first. */
+export async function readLast(store: Store, key: ContextKey, count: number): Promise<readonly Exchange[]> {
+  const { turn, cleared = 0 } = await loadSession(store, key)
+  const turns = Array.from({ length: Math.min(count, turn) }, (_, index) => turn - index).toReversed()
+  const entries = await Promise.all(turns.map((number) => store.read(key, { turn: number })))
+  return exchangesOf(entries.flat().filter(({ seq }) => seq > cleared))
+}

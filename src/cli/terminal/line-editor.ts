@@ -1,0 +1,211 @@
+/**
+ * The line that a person types on: Node's own editor with history and completion, plus pastes of several lines as one
+ * piece, typing while nobody looks, and secrets that are not shown. It does not know what is done with a line.
+ */
+import { createInterface, type Interface } from 'node:readline'
+import { Readable, Writable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
+import { PASTE_MARKS_OFF, PASTE_MARKS_ON, PasteFilter } from './paste-filter.ts'
+import { clean } from './text.ts'
+
+export interface LineEditorOptions {
+  readonly input: NodeJS.ReadStream
+  readonly output: NodeJS.WriteStream
+  /** Newest first. */
+  readonly history: readonly string[]
+  /** What the last word could become, and that word. */
+  readonly complete: (line: string) => [string[], string]
+}
+
+/** A line; Ctrl-C; or Ctrl-D and the end of the input. */
+export type Typed = { readonly type: 'line'; readonly text: string } | { readonly type: 'interrupt' | 'end' }
+
+export interface ReadOptions {
+  readonly prompt: string
+  /** Not remembered. */
+  readonly answer?: boolean
+  /** Not shown, and not remembered. */
+  readonly secret?: boolean
+}
+
+type Mode = 'shown' | 'hidden' | 'secret'
+
+export class LineEditor {
+  readonly #options: LineEditorOptions
+  readonly #rl: Interface
+  readonly #keys: Keys
+  readonly #pastes = new Map<string, string>()
+  readonly #early: string[] = []
+  #mode: Mode = 'hidden'
+  #remembers = true
+  #listener: ((typed: Typed) => void) | undefined
+  #isClosed = false
+
+  constructor(options: LineEditorOptions) {
+    this.#options = options
+    const { input, output, history, complete } = options
+    this.#keys = new Keys(input, (text) => this.#paste(text))
+    this.#rl = createInterface({
+      input: this.#keys,
+      output: new Veil(output, () => this.#mode),
+      terminal: true,
+      history: [...history],
+      historySize: 1000,
+      removeHistoryDuplicates: true,
+      completer: complete,
+      escapeCodeTimeout: 50,
+    })
+    this.#rl.on('history', (lines) => {
+      if (!this.#remembers) lines.shift()
+    })
+    this.#rl.on('line', (line) => this.#tell({ type: 'line', text: line }))
+    this.#rl.on('SIGINT', () => this.#tell({ type: 'interrupt' }))
+    this.#rl.on('close', () => {
+      this.#isClosed = true
+      this.#tell({ type: 'end' })
+    })
+    output.write(PASTE_MARKS_ON)
+  }
+
+  /** What stands on the line now. */
+  get line(): string {
+    return this.#rl.line
+  }
+
+  /** Reads one line in the open. Ctrl-C on a line that is not empty clears it instead. */
+  read({ prompt, answer = false, secret = false }: ReadOptions): Promise<Typed> {
+    const isAnswer = answer || secret
+    const { output } = this.#options
+    const early = isAnswer ? undefined : this.#early.shift()
+    if (early !== undefined) {
+      output.write(`${prompt}${early}\n`)
+      return Promise.resolve({ type: 'line', text: early })
+    }
+    if (this.#isClosed) return Promise.resolve({ type: 'end' })
+    // What was begun before a question is no answer to it.
+    const begun = isAnswer ? this.#rl.line : ''
+    if (begun !== '') this.clear()
+    this.#remembers = !isAnswer
+    this.#rl.setPrompt(prompt)
+    this.#mode = 'shown'
+    this.#rl.prompt(true)
+    if (secret) this.#mode = 'secret'
+    return new Promise((resolve) => {
+      this.#listener = (typed) => {
+        if (typed.type === 'interrupt' && this.#rl.line !== '') {
+          this.clear()
+          return
+        }
+        if (secret || typed.type === 'interrupt') output.write('\n')
+        this.behind(undefined)
+        if (begun !== '') this.prefill(begun)
+        resolve(typed)
+      }
+    })
+  }
+
+  /** From now on typing is not shown, and whole lines go to the listener. */
+  behind(listener: ((typed: Typed) => void) | undefined): void {
+    this.#mode = 'hidden'
+    this.#remembers = listener !== undefined
+    this.#listener = listener
+    if (listener !== undefined) for (const text of this.#early.splice(0)) listener({ type: 'line', text })
+  }
+
+  /** Puts text onto the line, before what is there. */
+  prefill(text: string): void {
+    if (this.#isClosed) return
+    const rest = this.#rl.line
+    this.clear()
+    this.#rl.write(text + (rest === '' ? '' : ` ${rest}`))
+  }
+
+  clear(): void {
+    if (this.#isClosed) return
+    this.#rl.write(null, { ctrl: true, name: 'e' })
+    this.#rl.write(null, { ctrl: true, name: 'u' })
+  }
+
+  /** The line with its pastes put back in. */
+  expand(line: string): string {
+    let text = line
+    for (const [name, content] of this.#pastes) text = text.replaceAll(name, () => content)
+    return text
+  }
+
+  close(): void {
+    this.#listener = undefined
+    if (!this.#isClosed) this.#rl.close()
+    this.#keys.close()
+    this.#options.output.write(PASTE_MARKS_OFF)
+  }
+
+  /** Lines that come while nobody listens are kept for the next who reads a message. */
+  #tell(typed: Typed): void {
+    if (this.#listener !== undefined) this.#listener(typed)
+    else if (typed.type === 'line') this.#early.push(typed.text)
+  }
+
+  /** One line is as if typed. Several become a short name, and are put back when the line is sent. */
+  #paste(pasted: string): void {
+    const text = clean(pasted.replaceAll('\r\n', '\n').replaceAll('\r', '\n')).replace(/\n+$/, '')
+    if (!text.includes('\n')) {
+      this.#rl.write(text)
+      return
+    }
+    const name = `[paste ${this.#pastes.size + 1}: ${text.split('\n').length} lines]`
+    this.#pastes.set(name, text)
+    this.#rl.write(name)
+  }
+}
+
+/** The keyboard without its pastes. */
+class Keys extends Readable {
+  readonly #input: NodeJS.ReadStream
+  readonly #listener: (chunk: Buffer) => void
+  readonly isTTY = true
+
+  constructor(input: NodeJS.ReadStream, onPaste: (text: string) => void) {
+    super({ read: () => {} })
+    this.#input = input
+    const decoder = new StringDecoder('utf8')
+    const filter = new PasteFilter({ onKeys: (text) => void this.push(text), onPaste })
+    this.#listener = (chunk) => filter.add(decoder.write(chunk))
+    input.on('data', this.#listener)
+    input.once('end', () => this.push(null))
+    input.resume()
+  }
+
+  setRawMode(on: boolean): this {
+    this.#input.setRawMode?.(on)
+    return this
+  }
+
+  close(): void {
+    this.#input.off('data', this.#listener)
+    this.#input.pause()
+  }
+}
+
+/** A terminal that shows only what it should: everything, nothing, or nothing but the prompt. */
+class Veil extends Writable {
+  readonly #output: NodeJS.WriteStream
+  readonly #mode: () => Mode
+
+  constructor(output: NodeJS.WriteStream, mode: () => Mode) {
+    super({ decodeStrings: false })
+    this.#output = output
+    this.#mode = mode
+    output.on('resize', () => this.emit('resize'))
+  }
+
+  /** Behind the veil nothing is ever broken, so that the editor finds itself on the first line when it is lifted. */
+  get columns(): number {
+    return this.#mode() === 'shown' ? this.#output.columns : Number.POSITIVE_INFINITY
+  }
+
+  override _write(chunk: string | Buffer, _encoding: BufferEncoding, done: () => void): void {
+    if (this.#mode() === 'shown') this.#output.write(chunk)
+    done()
+  }
+}

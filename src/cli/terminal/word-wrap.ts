@@ -1,0 +1,99 @@
+/**
+ * Breaks text between words as it arrives, in pieces of any size. A word is held back until its end is known. Code
+ * between fences is left alone, so that it can be copied; the terminal breaks it where it must.
+ */
+import { startOf, widthOf } from './text.ts'
+
+/** A whole text as lines. */
+export function wrapText(text: string, columns: number): string[] {
+  const wrap = new WordWrap(() => columns)
+  return (wrap.add(text) + wrap.flush()).split('\n')
+}
+
+export class WordWrap {
+  readonly #columns: () => number
+  #column = 0
+  /** The word that has no end yet, and the spaces before it. */
+  #word = ''
+  #spaces = ''
+  /** The line so far, to see fences. */
+  #line = ''
+  #isCode = false
+
+  /** @param columns how wide the screen is now */
+  constructor(columns: () => number) {
+    this.#columns = columns
+  }
+
+  /** Is the cursor at the start of a line, with nothing held back? */
+  get isAtStart(): boolean {
+    return this.#column === 0 && this.#word === ''
+  }
+
+  /** What to write now. */
+  add(text: string): string {
+    let out = ''
+    for (const piece of text.split(/(\n|[ ]+)/)) {
+      if (piece === '') continue
+      if (piece === '\n') out += this.#break()
+      else if (piece.startsWith(' ')) out += this.#space(piece)
+      else this.#word += piece
+      if (this.#isCode || this.#isLong()) out += this.flush()
+    }
+    return out
+  }
+
+  /** Writes what was held back: nothing more will belong to it. */
+  flush(): string {
+    const word = this.#word
+    const spaces = this.#spaces
+    this.#word = ''
+    this.#spaces = ''
+    this.#line += spaces + word
+    if (this.#isCode) {
+      this.#column += widthOf(word) + spaces.length
+      return spaces + word
+    }
+    if (word === '') return ''
+    const width = widthOf(word)
+    if (this.#column + spaces.length + width <= this.#columns() || this.#column === 0)
+      return this.#fill(this.#column === 0 && width > this.#columns() ? word : spaces + word)
+    this.#column = 0
+    return `\n${this.#fill(word)}`
+  }
+
+  /** A word that is longer than a line is broken where the line ends. */
+  #fill(word: string): string {
+    let out = ''
+    let rest = word
+    const columns = Math.max(1, this.#columns())
+    while (this.#column + widthOf(rest) > columns) {
+      const part = startOf(rest, columns - this.#column)
+      if (part === '' && this.#column === 0) break
+      out += `${part}\n`
+      rest = rest.slice(part.length)
+      this.#column = 0
+    }
+    this.#column += widthOf(rest)
+    return out + rest
+  }
+
+  #space(spaces: string): string {
+    const out = this.flush()
+    this.#spaces += spaces
+    return out
+  }
+
+  #break(): string {
+    const out = this.flush()
+    if (/^\s*```/.test(this.#line)) this.#isCode = !this.#isCode
+    this.#line = ''
+    this.#spaces = ''
+    this.#column = 0
+    return `${out}\n`
+  }
+
+  #isLong(): boolean {
+    return this.#word.length > this.#columns() * 2
+  }
+}

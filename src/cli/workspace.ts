@@ -1,0 +1,117 @@
+/**
+ * What a command works with: the agents of the config, or the built-in one, and the folder where conversations are.
+ * Nothing is created before somebody has something to keep.
+ */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { Store } from 'holdfast'
+import { sqliteStore } from 'holdfast/sqlite'
+import { builtinAgent } from './builtin/agent.ts'
+import type { AgentDefinition, HoldfastConfig } from './config/define-config.ts'
+import { findConfig } from './config/find-config.ts'
+import { loadConfig } from './config/load-config.ts'
+import { didYouMean } from './nearest.ts'
+import { unusable, wrongUsage } from './refusal.ts'
+
+export interface WorkspaceOptions {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** `--config`. */
+  readonly config?: string | undefined
+}
+
+const BUILTIN = 'assistant'
+
+export class Workspace {
+  readonly folder: string
+  readonly configPath: string | undefined
+  readonly agents: Readonly<Record<string, AgentDefinition>>
+  readonly defaultAgent: string
+  readonly #store: HoldfastConfig['store']
+
+  private constructor(folder: string, config: HoldfastConfig & { default: string }, configPath?: string) {
+    this.folder = folder
+    this.configPath = configPath
+    this.agents = config.agents
+    this.defaultAgent = config.default
+    this.#store = config.store
+  }
+
+  static async load({ cwd, env, config: given }: WorkspaceOptions): Promise<Workspace> {
+    const path = findConfig(cwd, given)
+    const home = env['HOLDFAST_HOME']
+    const folder = home
+      ? resolve(cwd, home)
+      : join(path === undefined ? resolve(cwd) : dirname(path), '.holdfast')
+    if (path !== undefined) return new Workspace(folder, await loadConfig(path), path)
+    const agents = { [BUILTIN]: builtinAgent(() => join(folder, 'notes')) }
+    return new Workspace(folder, { agents, default: BUILTIN })
+  }
+
+  /** The agent of this name, or the default one. */
+  agent(name: string = this.defaultAgent): { readonly name: string; readonly definition: AgentDefinition } {
+    const definition = Object.hasOwn(this.agents, name) ? this.agents[name] : undefined
+    if (definition !== undefined) return { name, definition }
+    const names = Object.keys(this.agents)
+    throw wrongUsage(
+      `There is no agent ${JSON.stringify(name)}.${didYouMean(name, names)} Agents are ${names.join(', ')}.`,
+    )
+  }
+
+  /** `read` and `change` give undefined where nothing was ever kept; `create` makes the folder. */
+  openStore(how: 'read' | 'change'): Store | undefined
+  openStore(how: 'create'): Store
+  openStore(how: 'read' | 'change' | 'create'): Store | undefined {
+    const own = this.#store
+    if (own !== undefined) return typeof own === 'function' ? own() : own
+    const path = join(this.folder, 'holdfast.db')
+    if (how === 'create') this.#makeFolder()
+    else if (!existsSync(path)) return undefined
+    return sqliteStore(path, how === 'read' ? { readOnly: true } : {})
+  }
+
+  get historyPath(): string {
+    return join(this.folder, 'history')
+  }
+
+  /** The conversation that was last open with this agent. */
+  lastContext(agent: string): string | undefined {
+    return this.#readState()[agent]
+  }
+
+  rememberContext(agent: string, contextId: string): void {
+    const state = { ...this.#readState(), [agent]: contextId }
+    const path = this.#statePath
+    this.#makeFolder()
+    writeFileSync(`${path}.new`, `${JSON.stringify({ current: state }, undefined, 2)}\n`, { mode: 0o600 })
+    renameSync(`${path}.new`, path)
+  }
+
+  get #statePath(): string {
+    return join(this.folder, 'state.json')
+  }
+
+  #readState(): Record<string, string> {
+    try {
+      const { current } = JSON.parse(readFileSync(this.#statePath, 'utf8')) as { current?: unknown }
+      const entries = Object.entries(current as object).filter(([, id]) => typeof id === 'string')
+      return Object.fromEntries(entries)
+    } catch {
+      return {}
+    }
+  }
+
+  #makeFolder(): void {
+    try {
+      mkdirSync(this.folder, { recursive: true, mode: 0o700 })
+      const ignore = join(this.folder, '.gitignore')
+      if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+    } catch (error) {
+      const why = error instanceof Error ? error.message.split(',')[0] : String(error)
+      throw unusable(
+        `Conversations cannot be kept in ${this.folder} (${why}). Give this user access, or name another folder in HOLDFAST_HOME.`,
+        error,
+      )
+    }
+  }
+}

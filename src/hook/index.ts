@@ -1,0 +1,26 @@
+/** Hooks: the places in a turn's life where others may look and change things, and plugins, which bundle them. */
+export type { Plugin, PluginParts, Registered } from './plugin.ts'
+export { checkHooks, HookRegistry, pluginParts } from './plugin.ts'
+export type {
+  AfterEachToolPoint,
+  AfterLlmPoint,
+  AfterToolsPoint,
+  BeforeEachToolPoint,
+  BeforeLlmPoint,
+  BeforeToolsPoint,
+  CallResult,
+  CompletePoint,
+  ErrorPoint,
+  HookName,
+  Hooks,
+  InputPoint,
+  IterationPoint,
+  LimitPoint,
+  PendingCall,
+  PointOf,
+  Prompt,
+  ReadyPoint,
+  Reply,
+  TurnPoint,
+} from './points.ts'
+export { HOOK_NAMES } from './points.ts'

@@ -1,0 +1,93 @@
+/** Plugins, and the order in which what they bring is used. */
+import { HoldfastError, quote } from '../protocol/index.ts'
+import { checkName, type Tool } from '../tool/index.ts'
+import { HOOK_NAMES, type Hook, type HookName, type Hooks, type PointOf } from './points.ts'
+
+/** Hooks, tools and parts of the prompt that belong together. */
+export interface PluginParts {
+  /** Said when one of its hooks fails, and where it adds something. */
+  readonly name: string
+  readonly on?: Hooks
+  readonly tools?: readonly Tool[]
+  /** Follows the system prompt. */
+  readonly prompt?: string
+}
+
+/** The parts, or a function that makes them, called once for each agent. */
+export type Plugin = PluginParts | (() => PluginParts)
+
+/** One hook, and whose it is. */
+export interface Registered<Name extends HookName> {
+  readonly plugin?: string
+  readonly run: Hook<PointOf<Name>>
+}
+
+/** What closes something runs in the reverse order, so that the first plugin is around all the others. */
+const REVERSED: ReadonlySet<HookName> = new Set(['afterLlm', 'afterEachTool', 'afterTools', 'afterIteration'])
+
+/** The hooks of all plugins in their order, then the agent's own. */
+export class HookRegistry {
+  readonly #hooks = new Map<HookName, readonly Registered<HookName>[]>()
+
+  constructor(sources: readonly { readonly plugin?: string; readonly on: Hooks }[]) {
+    for (const name of HOOK_NAMES) {
+      const found = sources.flatMap(({ plugin, on }) => {
+        const run = on[name] as Hook<PointOf<HookName>> | undefined
+        return run === undefined ? [] : [{ run, ...(plugin === undefined ? {} : { plugin }) }]
+      })
+      if (found.length > 0) this.#hooks.set(name, REVERSED.has(name) ? found.reverse() : found)
+    }
+  }
+
+  has(...names: readonly HookName[]): boolean {
+    return names.some((name) => this.#hooks.has(name))
+  }
+
+  of<Name extends HookName>(name: Name): readonly Registered<Name>[] {
+    return this.#hooks.get(name) ?? []
+  }
+}
+
+/** Checks what was written down, and makes the parts of it. */
+export function pluginParts(plugins: readonly Plugin[]): readonly PluginParts[] {
+  if (!Array.isArray(plugins)) throw invalid('plugins must be a list of plugins')
+  const parts = plugins.map((plugin: unknown) =>
+    checkParts(typeof plugin === 'function' ? (plugin as () => unknown)() : plugin),
+  )
+  const names = parts.map(({ name }) => name)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined)
+    throw invalid(`two plugins are called ${quote(twice)}; give one of them another name`)
+  return parts
+}
+
+const PARTS: readonly string[] = ['name', 'on', 'tools', 'prompt'] satisfies (keyof PluginParts)[]
+
+function checkParts(parts: unknown): PluginParts {
+  if (typeof parts !== 'object' || parts === null || Array.isArray(parts))
+    throw invalid('a plugin must be an object { name, on, tools, prompt } or a function that gives one')
+  const { name, on, tools, prompt } = parts as Record<string, unknown>
+  if (typeof name !== 'string' || name === '') throw invalid('a plugin must have a name')
+  for (const part of Object.keys(parts)) checkName(`The plugin ${name}`, part, PARTS)
+  if (on !== undefined) checkHooks(on, `The plugin ${name}`)
+  if (tools !== undefined && !Array.isArray(tools))
+    throw invalid(`the tools of the plugin ${name} must be a list`)
+  if (prompt !== undefined && typeof prompt !== 'string')
+    throw invalid(`the prompt of the plugin ${name} must be a text`)
+  return parts as PluginParts
+}
+
+/** A hook that nobody would ever call is a mistake in its name. */
+export function checkHooks(on: unknown, owner: string): void {
+  if (typeof on !== 'object' || on === null || Array.isArray(on))
+    throw invalid(`${owner} must give its hooks as an object such as { beforeTools: ({ pending }) => … }`)
+  for (const [name, hook] of Object.entries(on) as [string, unknown][]) {
+    checkName(`${owner}: on`, name, HOOK_NAMES)
+    if (hook !== undefined && typeof hook !== 'function')
+      throw invalid(`${owner}: ${name} must be a function`)
+  }
+}
+
+function invalid(why: string): HoldfastError {
+  return new HoldfastError('invalid-option', { message: `${why[0]?.toUpperCase()}${why.slice(1)}.` })
+}

@@ -1,0 +1,194 @@
+/**
+ * Where a window begins, for whoever reads a journal from its newest entry back. Pure. A window begins where somebody
+ * speaks and no round is open (R11), and stays there for as long as it can, so that prompt caches hold.
+ */
+import type { Entry, Message } from '../protocol/index.ts'
+import { messageCount } from './fold.ts'
+import { isKnown } from './format.ts'
+import { type Session, stillOpen } from './session.ts'
+import { transcript } from './transcript.ts'
+
+/** How many tokens a window may have, and how many a message is. */
+export interface TokenBudget {
+  readonly max: number
+  readonly count: (message: Message) => number
+}
+
+export interface WindowLimits {
+  readonly maxMessages: number
+  readonly tokens?: TokenBudget
+}
+
+/** How many of the newest messages to show. Falls back by a quarter of the limit at a time, and grows again from there. */
+export function windowSize(total: number, limit: number): number {
+  if (total <= limit) return total
+  const step = stepOf(limit)
+  return total - Math.ceil((total - limit) / step) * step
+}
+
+function stepOf(limit: number): number {
+  return Math.max(1, Math.floor(limit / 4))
+}
+
+/** An entry at which a window may begin. */
+interface Mark {
+  readonly seq: number
+  /** How many entries were read up to it, itself included. */
+  readonly read: number
+  /** How many messages of the conversation are before it. */
+  readonly before: number
+  /** How many it brings: its own, and for a reply those up to the last result of its round. */
+  readonly span: number
+  /** Of it and all that comes after it. */
+  readonly tokens: number
+  /** What it is inside of, as `opens` names it: how that began is shown too. */
+  readonly inside?: number
+}
+
+/** What begins with an entry, if something does: a turn by its number, an imported exchange by its position below 0. */
+export function opens({ type, turn, seq }: Entry): number | undefined {
+  if (type === 'turn.start') return turn
+  return type === 'import' ? -seq : undefined
+}
+
+export class Backwards {
+  readonly #limits: WindowLimits
+  readonly #total: number
+  readonly #wanted: number
+  readonly #round: Set<string>
+  /** By what begins with it, as `opens` names it: the tokens of what was said there, as far as it was read. */
+  readonly #asked = new Map<number, number>()
+  /** Newest first. */
+  readonly #marks: Mark[] = []
+  /** How many messages come after the newest result of the round that is being read, if there is one. */
+  #afterRound: number | undefined
+  #turn = 0
+  #read = 0
+  #messages = 0
+  #tokens = 0
+
+  constructor(session: Session, limits: WindowLimits) {
+    this.#limits = limits
+    this.#total = session.window.messages
+    this.#wanted = windowSize(this.#total, limits.maxMessages)
+    this.#round = new Set(stillOpen(session).calls.map(({ callId }) => callId))
+  }
+
+  /** How many messages of those that may be shown were not read yet. */
+  get left(): number {
+    return Math.max(0, this.#wanted - this.#messages)
+  }
+
+  /** Nothing before what was read can be in the window. */
+  get isDone(): boolean {
+    if (this.#round.size > 0) return false
+    const { max = Number.POSITIVE_INFINITY } = this.#limits.tokens ?? {}
+    return this.#messages >= this.#wanted || (this.#marks.length > 0 && this.#tokens > max)
+  }
+
+  /** `tokens`: of what the entry says. */
+  read(entry: Entry, tokens = 0): void {
+    const said = messageCount(entry)
+    this.#read += 1
+    this.#messages += said
+    this.#tokens += tokens
+    if (entry.turn > 0 && entry.type !== 'claim') this.#turn = entry.turn
+    const opened = opens(entry)
+    if (opened !== undefined) this.#asked.set(opened, tokens)
+    if (!isKnown(entry)) return
+    if (entry.type === 'tool.end') {
+      this.#round.add(entry.data.callId)
+      this.#afterRound ??= this.#messages - said
+    }
+    const span = this.#messages - (this.#afterRound ?? this.#messages - said)
+    if (entry.type === 'model.end') {
+      this.#round.clear()
+      this.#afterRound = undefined
+    }
+    if (said === 0 || this.#round.size > 0) return
+    const whole = entry.type === 'import' ? (entry.data.continues ?? 0) - entry.seq : this.#turn
+    const inside = this.#asked.has(whole) ? {} : { inside: whole }
+    const before = Math.max(0, this.#total - this.#messages)
+    this.#marks.push({ seq: entry.seq, read: this.#read, before, span, tokens: this.#tokens, ...inside })
+  }
+
+  /** What was read only in part, as `opens` names it: how it began was not read. */
+  get unopened(): number | undefined {
+    const { inside } = this.#marks.at(-1) ?? {}
+    return inside === undefined || this.#asked.has(inside) ? undefined : inside
+  }
+
+  /**
+   * How many of the entries read are in the window. `around`: tokens of the summary, which is always shown; `opening`: of
+   * how `unopened` began. Without a limit on tokens it is all of them.
+   *
+   * Of the places with more than half of the tokens, the roundest number of messages before it wins, because it will
+   * still be among them for longest. The steps of `windowSize` count as the roundest, so that both limits agree.
+   */
+  length({ around = 0, opening = 0 }: { around?: number; opening?: number } = {}): number {
+    const { tokens: budget } = this.#limits
+    const oldest = this.#marks.at(-1)
+    if (budget === undefined || oldest === undefined) return this.#read
+    const cost = ({ tokens, inside }: Mark): number =>
+      tokens + around + (inside === undefined ? 0 : (this.#asked.get(inside) ?? opening))
+    const fitting = this.#marks.filter((mark) => cost(mark) <= budget.max)
+    const large = fitting.filter((mark) => cost(mark) > budget.max / 2)
+    const best = this.#roundest(large) ?? fitting.at(-1) ?? this.#marks[0] ?? oldest
+    return best === oldest ? this.#read : best.read
+  }
+
+  #roundest(marks: readonly Mark[]): Mark | undefined {
+    let [best, most]: [Mark | undefined, number] = [undefined, -1]
+    for (const mark of marks) {
+      const roundness = this.#roundness(mark)
+      if (roundness >= most) [best, most] = [mark, roundness]
+    }
+    return best
+  }
+
+  /**
+   * Of the roundest number of messages in its span: inside a round no window begins. It must never become less, or a
+   * window could go back; so what is said in a round that is still open counts when the round has gone on after it.
+   */
+  #roundness({ before, span }: Mark): number {
+    const step = stepOf(this.#limits.maxMessages)
+    let most = 0
+    for (let number = before; number < before + span; number++) {
+      if (number % step === 0) return Number.POSITIVE_INFINITY
+      most = Math.max(most, number & -number)
+    }
+    return most
+  }
+}
+
+const known = new WeakMap<TokenBudget['count'], WeakMap<Entry, number>>()
+/** Calls that nobody answered read as not run, and nobody has said so in an entry. */
+const UNANSWERED = 16
+
+/** How many tokens an entry adds to a transcript, and rather more. Counted once. `input`: what it takes. */
+export function entryTokens(
+  entry: Entry,
+  count: TokenBudget['count'],
+  input: (seq: number) => Entry | undefined,
+): number {
+  const counted = known.get(count) ?? new WeakMap<Entry, number>()
+  known.set(count, counted)
+  const before = counted.get(entry)
+  if (before !== undefined) return before
+  const inputs = (entry.takes ?? []).flatMap((seq) => input(seq) ?? [])
+  const tokens = messagesOf(entry, inputs).reduce((sum, message) => sum + count(message), 0) + reserve(entry)
+  if (inputs.length === (entry.takes ?? []).length) counted.set(entry, tokens)
+  return tokens
+}
+
+function messagesOf(entry: Entry, inputs: readonly Entry[]): readonly Message[] {
+  if (messageCount(entry) === 0 || !isKnown(entry)) return []
+  if (entry.type !== 'tool.end') return transcript([...inputs, entry])
+  const { callId, status, output } = entry.data
+  return [{ role: 'tool', content: [{ type: 'tool-result', callId, tool: '', status, output }] }]
+}
+
+function reserve(entry: Entry): number {
+  if (!isKnown(entry) || entry.type !== 'model.end') return 0
+  return UNANSWERED * entry.data.content.filter(({ type }) => type === 'tool-call').length
+}

@@ -1,0 +1,105 @@
+/** Reads messages of Anthropic's API. Its results stand in the user's messages, before anything that the user says. */
+import type { FilePart, JsonObject, TextPart } from '../../protocol/index.ts'
+import {
+  type ForeignPart,
+  type ForeignResult,
+  type Format,
+  type Reading,
+  Replies,
+  type Said,
+} from './foreign.ts'
+import {
+  argumentsOf,
+  attached,
+  callIds,
+  dropPart,
+  filePart,
+  hasContent,
+  isObject,
+  joinedText,
+  outputOf,
+  partsOf,
+  resultIds,
+  textIn,
+  toolName,
+  userContent,
+} from './pieces.ts'
+
+const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant'])
+
+export const anthropic: Format = {
+  name: 'anthropic',
+  expected: 'an object with role (user or assistant) and content, a text or a list of blocks',
+  fits: (item) => {
+    const { role, type } = item
+    return ROLES.has(role) && (type === undefined || type === 'message') && hasContent(item)
+  },
+  read(item, reading) {
+    const parts = partsOf(item['content'], reading)
+    if (item['role'] === 'user') return readUser(parts, reading)
+    if (item['role'] === 'assistant') return readAssistant(item, parts, reading)
+    return [{ kind: 'system', at: reading.at, text: joinedText(parts) }]
+  },
+}
+
+function readUser(parts: readonly JsonObject[], reading: Reading): readonly Said[] {
+  const { at } = reading
+  const results: ForeignResult[] = []
+  const content: (TextPart | FilePart)[] = []
+  for (const part of parts) {
+    const read = part['type'] === 'tool_result' ? undefined : anthropicUserPart(part)
+    if (part['type'] === 'tool_result') results.push(resultOf(part, reading))
+    else if (read === undefined) dropPart(part, reading)
+    else content.push(read)
+  }
+  if (results.length === 0) return [{ kind: 'user', at, content: userContent(content) }]
+  const answered: Said = { kind: 'results', at, results }
+  return content.length === 0 ? [answered] : [answered, { kind: 'user', at, content: userContent(content) }]
+}
+
+/** Text, image or document; undefined if it is none of these, or only names what is kept elsewhere. */
+export function anthropicUserPart(part: JsonObject): TextPart | FilePart | undefined {
+  const { type, text, source, title } = part
+  if (type === 'text' && typeof text === 'string') return { type: 'text', text }
+  if ((type !== 'image' && type !== 'document') || !isObject(source)) return undefined
+  const { type: kind, media_type: mediaType, data, url } = source
+  const body = textIn(data) ?? textIn(url)
+  if (body === undefined) return undefined
+  if (kind === 'text') return { type: 'text', text: [textIn(title) ?? [], body].flat().join('\n\n') }
+  const guess = type === 'image' ? 'image/*' : 'application/pdf'
+  return filePart(body, { mediaType, name: title, guess })
+}
+
+function readAssistant(item: JsonObject, parts: readonly JsonObject[], reading: Reading): readonly Said[] {
+  const model = textIn(item['model'])
+  const replies = new Replies(reading.at, model === undefined ? undefined : `anthropic/${model}`)
+  for (const part of parts) {
+    const read = anthropicReplyPart(part, reading)
+    if (read !== undefined) replies.part(read)
+    else if (part['type'] !== 'text') dropPart(part, reading)
+  }
+  return replies.said()
+}
+
+export function anthropicReplyPart(part: JsonObject, reading: Reading): ForeignPart | undefined {
+  const { type, text, thinking, signature, data, id, name, input } = part
+  if (type === 'text' && typeof text === 'string' && text !== '') return { type, text }
+  if (type === 'thinking')
+    return {
+      type: 'reasoning',
+      text: textIn(thinking) ?? '',
+      ...attached('anthropic', 'signature', signature),
+    }
+  if (type === 'redacted_thinking')
+    return { type: 'reasoning', text: '', ...attached('anthropic', 'redactedData', data) }
+  if (type !== 'tool_use') return undefined
+  return { ...callIds(id), tool: toolName(name), ...argumentsOf(input, reading) }
+}
+
+function resultOf(part: JsonObject, reading: Reading): ForeignResult {
+  return {
+    ...resultIds(part['tool_use_id']),
+    status: part['is_error'] === true ? 'error' : 'ok',
+    output: outputOf(part['content'] ?? '', reading),
+  }
+}

@@ -1,0 +1,106 @@
+/** Reads the items of OpenAI's Responses API, input and output alike. */
+import type { FilePart, JsonObject, TextPart } from '../../protocol/index.ts'
+import type { ForeignPart, Format, Reading, Said } from './foreign.ts'
+import {
+  argumentsOf,
+  callIds,
+  dropPart,
+  filePart,
+  hasContent,
+  joinedText,
+  objectsIn,
+  outputOf,
+  partsOf,
+  resultIds,
+  textIn,
+  toolName,
+  userContent,
+} from './pieces.ts'
+
+const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant'])
+
+/** Each item is a part of a reply; those that follow one another are one reply, which the reader of the list puts together. */
+export const openaiResponses: Format = {
+  name: 'openai-responses',
+  expected: 'an item such as message, function_call, function_call_output or reasoning',
+  fits: (item) => {
+    const { type, role } = item
+    if (type === undefined || type === 'message') return ROLES.has(role) && hasContent(item)
+    return (
+      typeof type === 'string' &&
+      role === undefined &&
+      /^(reasoning|item_reference|.*_call(_output)?)$/.test(type)
+    )
+  },
+  read(item, reading) {
+    const { type } = item
+    if (type === undefined || type === 'message') return [readMessage(item, reading)]
+    if (type === 'function_call' || type === 'custom_tool_call')
+      return [reply(reading, callOf(item, reading))]
+    if (type === 'function_call_output' || type === 'custom_tool_call_output')
+      return [resultOf(item, reading)]
+    if (type === 'reasoning') return [reply(reading, thoughtOf(item))]
+    dropPart(item, reading)
+    return []
+  },
+}
+
+function reply({ at }: Reading, ...parts: readonly ForeignPart[]): Said {
+  return { kind: 'assistant', at, parts }
+}
+
+function readMessage(item: JsonObject, reading: Reading): Said {
+  const { at } = reading
+  const parts = partsOf(item['content'], reading)
+  if (item['role'] === 'user')
+    return { kind: 'user', at, content: userContent(parts.flatMap((part) => userPart(part, reading))) }
+  if (item['role'] !== 'assistant') return { kind: 'system', at, text: joinedText(parts) }
+  const said = parts.flatMap((part): ForeignPart[] => {
+    const text = textIn(part['text']) ?? textIn(part['refusal'])
+    if (text !== undefined) return [{ type: 'text', text }]
+    if (typeof part['text'] !== 'string') dropPart(part, reading)
+    return []
+  })
+  return reply(reading, ...said)
+}
+
+function userPart(part: JsonObject, reading: Reading): (TextPart | FilePart)[] {
+  const { text, image_url: image, file_data: data, file_url: url, filename: name } = part
+  if (typeof text === 'string') return [{ type: 'text', text }]
+  const picture = textIn(image)
+  if (picture !== undefined) return [filePart(picture, { guess: 'image/*' })]
+  const file = textIn(data) ?? textIn(url)
+  if (file !== undefined) return [filePart(file, { name, guess: 'application/pdf' })]
+  dropPart(part, reading)
+  return []
+}
+
+function callOf(item: JsonObject, reading: Reading): ForeignPart {
+  const { call_id: callId, name, arguments: args, input } = item
+  return {
+    ...callIds(callId),
+    tool: toolName(name),
+    ...(item['type'] === 'custom_tool_call' ? { args: { input: input ?? '' } } : argumentsOf(args, reading)),
+  }
+}
+
+function resultOf(item: JsonObject, reading: Reading): Said {
+  const result = {
+    ...resultIds(item['call_id']),
+    status: 'ok' as const,
+    output: outputOf(item['output'], reading),
+  }
+  return { kind: 'results', at: reading.at, results: [result] }
+}
+
+function thoughtOf(item: JsonObject): ForeignPart {
+  const { id, summary, content, encrypted_content: sealed } = item
+  const said = objectsIn(content).length > 0 ? content : summary
+  return {
+    type: 'reasoning',
+    text: joinedText(objectsIn(said)),
+    ...(textIn(sealed) !== undefined
+      ? { provider: { openai: { itemId: textIn(id) ?? null, reasoningEncryptedContent: sealed ?? null } } }
+      : {}),
+  }
+}

@@ -1,0 +1,111 @@
+/** Reads messages of OpenAI's chat completions, and of everything that speaks like them. */
+import type { FilePart, JsonObject, TextPart } from '../../protocol/index.ts'
+import { type ForeignCall, type Format, type Reading, Replies, type Said } from './foreign.ts'
+import {
+  argumentsOf,
+  callIds,
+  dropPart,
+  filePart,
+  hasContent,
+  isObject,
+  joinedText,
+  objectsIn,
+  outputOf,
+  partsOf,
+  resultIds,
+  textIn,
+  toolName,
+  userContent,
+} from './pieces.ts'
+
+const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
+
+export const openai: Format = {
+  name: 'openai',
+  expected: 'an object with role (system, developer, user, assistant, tool or function) and content',
+  fits: (item) => ROLES.has(item['role']) && item['type'] === undefined && mayStand(item),
+  read(item, reading) {
+    const { at } = reading
+    if (item['role'] === 'user') return [{ kind: 'user', at, content: userContent(userParts(item, reading)) }]
+    if (item['role'] === 'assistant') return readAssistant(item, reading)
+    if (item['role'] === 'tool' || item['role'] === 'function') return [readResult(item, reading)]
+    return [{ kind: 'system', at, text: joinedText(partsOf(item['content'], reading)) }]
+  },
+}
+
+/** Replies that only call have null as content, or none; what others say has one. */
+function mayStand(item: JsonObject): boolean {
+  if (hasContent(item)) return true
+  return (item['content'] ?? null) === null && item['role'] !== 'user' && item['parts'] === undefined
+}
+
+function userParts(item: JsonObject, reading: Reading): (TextPart | FilePart)[] {
+  return partsOf(item['content'], reading).flatMap((part): (TextPart | FilePart)[] => {
+    const read = openaiUserPart(part)
+    if (read === undefined) dropPart(part, reading)
+    return read === undefined ? [] : [read]
+  })
+}
+
+/** Text, image, sound or file; undefined if it is none of these, or only names what is kept elsewhere. */
+export function openaiUserPart(part: JsonObject): TextPart | FilePart | undefined {
+  const { type, text, image_url: image, input_audio: audio, file } = part
+  if (type === 'text' && typeof text === 'string') return { type: 'text', text }
+  const url = textIn(isObject(image) ? image['url'] : image)
+  if (type === 'image_url' && url !== undefined) return filePart(url, { guess: 'image/*' })
+  if (type === 'input_audio' && isObject(audio)) {
+    const data = textIn(audio['data'])
+    return data === undefined
+      ? undefined
+      : filePart(data, { guess: `audio/${textIn(audio['format']) ?? 'wav'}` })
+  }
+  const data = type === 'file' && isObject(file) ? textIn(file['file_data']) : undefined
+  if (data === undefined || !isObject(file)) return undefined
+  return filePart(data, { name: file['filename'], guess: 'application/pdf' })
+}
+
+function readAssistant(item: JsonObject, reading: Reading): readonly Said[] {
+  const replies = new Replies(reading.at)
+  const thought = textIn(item['reasoning_content'])
+  if (thought !== undefined) replies.part({ type: 'reasoning', text: thought })
+  for (const part of partsOf(item['content'], reading)) {
+    const text = textIn(part['text']) ?? textIn(part['refusal'])
+    if (text !== undefined) replies.part({ type: 'text', text })
+    else if (part['type'] !== 'text') dropPart(part, reading)
+  }
+  const refusal = textIn(item['refusal'])
+  if (refusal !== undefined) replies.part({ type: 'text', text: refusal })
+  for (const call of openaiCalls(item, reading)) replies.part(call)
+  return replies.said()
+}
+
+/** `tool_calls`, and the single `function_call` of before there were ids. */
+export function openaiCalls(item: JsonObject, reading: Reading): readonly ForeignCall[] {
+  const calls = objectsIn(item['tool_calls']).map((call): ForeignCall => {
+    const { function: named, custom } = call
+    const { name, arguments: args } = isObject(named) ? named : { name: undefined, arguments: undefined }
+    if (isObject(custom))
+      return {
+        ...callIds(call['id']),
+        tool: toolName(custom['name']),
+        args: { input: custom['input'] ?? '' },
+      }
+    return { ...callIds(call['id']), tool: toolName(name), ...argumentsOf(args, reading) }
+  })
+  const { function_call: single } = item
+  if (!isObject(single)) return calls
+  const { name, arguments: args } = single
+  return [...calls, { type: 'tool-call', tool: toolName(name), ...argumentsOf(args, reading) }]
+}
+
+function readResult(item: JsonObject, reading: Reading): Said {
+  const { tool_call_id: callId, name, content } = item
+  const tool = textIn(name)
+  const result = {
+    ...resultIds(callId),
+    ...(tool === undefined ? {} : { tool }),
+    status: 'ok' as const,
+    output: outputOf(content ?? '', reading),
+  }
+  return { kind: 'results', at: reading.at, results: [result] }
+}

@@ -1,0 +1,110 @@
+/**
+ * Reads the AI SDK's messages for screens (`UIMessage`). There, a call and its result are one part, and all steps of a
+ * turn are one message: it is taken apart again.
+ */
+import type { FilePart, JsonObject, TextPart } from '../../protocol/index.ts'
+import { type ForeignCall, type ForeignResult, type Reading, Replies, type Said } from './foreign.ts'
+import {
+  argumentsOf,
+  callIds,
+  dropPart,
+  filePart,
+  isObject,
+  joinedText,
+  objectsIn,
+  partsOf,
+  resultIds,
+  textIn,
+  toolName,
+  userContent,
+} from './pieces.ts'
+
+export function readUiMessage(item: JsonObject, reading: Reading): readonly Said[] {
+  const { at } = reading
+  const parts = Array.isArray(item['parts']) ? partsOf(item['parts'], reading) : olderParts(item, reading)
+  if (item['role'] === 'system') return [{ kind: 'system', at, text: joinedText(parts) }]
+  if (item['role'] === 'user')
+    return [{ kind: 'user', at, content: userContent(parts.flatMap((part) => userPart(part, reading))) }]
+  const replies = new Replies(at)
+  for (const part of parts) readReplyPart(part, replies, reading)
+  return replies.said()
+}
+
+/** Before there were parts: the calls first, then what was said after them. */
+function olderParts(item: JsonObject, reading: Reading): readonly JsonObject[] {
+  const calls = objectsIn(item['toolInvocations']).map((toolInvocation) => ({
+    type: 'tool-invocation',
+    toolInvocation,
+  }))
+  return [...calls, ...partsOf(item['content'], reading)]
+}
+
+function userPart(part: JsonObject, reading: Reading): (TextPart | FilePart)[] {
+  const { type, text, url, data, mediaType, mimeType, filename } = part
+  if (type === 'text' && typeof text === 'string') return [{ type, text }]
+  const body = type === 'file' ? (textIn(url) ?? textIn(data)) : undefined
+  if (body !== undefined)
+    return [
+      filePart(body, { mediaType: mediaType ?? mimeType, name: filename, guess: 'application/octet-stream' }),
+    ]
+  dropPart(part, reading)
+  return []
+}
+
+function readReplyPart(part: JsonObject, replies: Replies, reading: Reading): void {
+  const { type, text, reasoning } = part
+  if (type === 'step-start') replies.next()
+  else if (type === 'text' && typeof text === 'string') replies.part({ type, text, ...providerOf(part) })
+  else if (type === 'reasoning')
+    replies.part({ type, text: textIn(text) ?? textIn(reasoning) ?? '', ...providerOf(part) })
+  else if (isToolPart(part)) readTool(part, replies, reading)
+  else dropPart(part, reading)
+}
+
+function isToolPart({ type }: JsonObject): boolean {
+  return typeof type === 'string' && (type.startsWith('tool-') || type === 'dynamic-tool')
+}
+
+function readTool(part: JsonObject, replies: Replies, reading: Reading): void {
+  const { type, toolInvocation } = part
+  const told = type === 'tool-invocation' && isObject(toolInvocation) ? toolInvocation : part
+  const { toolName: named, toolCallId, input, rawInput, args } = told
+  const tool = toolName(named ?? textIn(type)?.slice('tool-'.length))
+  const unanswered = pendingOf(told)
+  replies.part({
+    ...callIds(toolCallId),
+    tool,
+    ...argumentsOf(input ?? args ?? rawInput, reading),
+    ...providerOf(part),
+    ...(unanswered === undefined ? {} : { unanswered }),
+  })
+  const settled = settledAs(told)
+  if (settled !== undefined) replies.result({ ...resultIds(toolCallId), tool, ...settled })
+}
+
+function settledAs(told: JsonObject): Pick<ForeignResult, 'status' | 'output'> | undefined {
+  const { state, output, result, errorText, approval } = told
+  if (state === 'output-available') return { status: 'ok', output: output ?? null }
+  if (state === 'result') return { status: 'ok', output: result ?? null }
+  if (state === 'output-error') return { status: 'error', output: textIn(errorText) ?? 'Failed.' }
+  const { approved, reason } = isObject(approval) ? approval : { approved: undefined, reason: undefined }
+  if (state === 'output-denied' || approved === false)
+    return { status: 'rejected', output: textIn(reason) ?? 'Refused.' }
+  return undefined
+}
+
+/** Where it is known how far a call without a result had come. */
+function pendingOf({ state }: JsonObject): ForeignCall['unanswered'] {
+  if (state === 'input-streaming' || state === 'partial-call')
+    return { status: 'not-run', output: 'Not run: its arguments never arrived whole.' }
+  if (state === 'approval-requested')
+    return { status: 'not-run', output: 'Not run: nobody had approved it when the history was imported.' }
+  return undefined
+}
+
+/** What the provider attached to a part, wherever this version of the AI SDK puts it. */
+export function providerOf(part: JsonObject): { readonly provider?: JsonObject } {
+  const { providerOptions, providerMetadata, callProviderMetadata } = part
+  const provider = providerOptions ?? callProviderMetadata ?? providerMetadata
+  return isObject(provider) && Object.keys(provider).length > 0 ? { provider } : {}
+}

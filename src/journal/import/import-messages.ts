@@ -1,0 +1,120 @@
+/**
+ * Histories of other frameworks, read as messages of this one. What is broken is repaired, always in the same way, and
+ * every repair is told. Pure: it reads no clock and no store, and never changes what it is given.
+ */
+import type { JsonObject, Message, Repair } from '../../protocol/index.ts'
+import type { ImportFormat, Said } from './foreign.ts'
+import { isObject, joinedText, partsOf, textIn } from './pieces.ts'
+import { formatOf, misfit, misuse } from './recognise.ts'
+import { repair } from './repair.ts'
+
+export interface ImportOptions {
+  /** Recognised if not given. */
+  readonly format?: ImportFormat
+  /**
+   * Who replied, as `provider/model`, where the history does not say it. Signatures and the like are kept only if the
+   * model is known that they may go back to (R10).
+   */
+  readonly model?: string
+}
+
+export interface Imported {
+  /** Legal as they are: somebody speaks first, and every call is answered right after the message that asked (R9). */
+  readonly messages: readonly Message[]
+  /** In the order of the history. Empty if nothing had to be done. */
+  readonly repairs: readonly Repair[]
+  readonly format: ImportFormat
+  /** What the system said before anybody else. It is not among the messages. */
+  readonly system?: string
+}
+
+/**
+ * A list of messages, or the request that held it (`{ messages, system }`, `{ contents, systemInstruction }`,
+ * `{ input, instructions }`). Throws `invalid-option` for what is no history, or is of several formats, with the place.
+ */
+export function importMessages(history: unknown, options: ImportOptions = {}): Imported {
+  const { model } = options
+  if (model !== undefined && textIn(model) === undefined)
+    throw misuse('model must be a text, such as anthropic/claude-sonnet-4-5.')
+  const { list, prompt } = unwrapped(history)
+  const items = list.map(plainCopy)
+  const format = formatOf(items, options.format)
+  const repairs: Repair[] = []
+  const note = (at: number, kind: string, said: string) => void repairs.push({ at, kind, said })
+  const read = items.flatMap((item, at) =>
+    format.read(item, { at, note: (kind, said) => note(at, kind, said) }),
+  )
+  const said = format.name === 'openai-responses' ? joined(read) : read
+  const opening: readonly Said[] = prompt === '' ? [] : [{ kind: 'system', at: 0, text: prompt }]
+  const { messages, system } = repair([...opening, ...said], {
+    note,
+    ...(model === undefined ? {} : { model }),
+  })
+  return {
+    messages,
+    repairs: repairs.toSorted((a, b) => a.at - b.at),
+    format: format.name,
+    ...(system === undefined ? {} : { system }),
+  }
+}
+
+function unwrapped(history: unknown): { readonly list: readonly unknown[]; readonly prompt: string } {
+  if (Array.isArray(history)) return { list: history, prompt: '' }
+  const { messages, contents, input, system, systemInstruction, instructions } = isObject(history)
+    ? history
+    : ({} as JsonObject)
+  const list = messages ?? contents ?? input
+  if (!Array.isArray(list))
+    throw misuse('A history must be a list of messages, or an object with messages, contents or input.')
+  const told = system ?? systemInstruction ?? instructions
+  const parts = isObject(told) ? told['parts'] : told
+  return { list, prompt: joinedText(partsOf(parts, { at: 0, note: () => {} })) }
+}
+
+/** Each item of the Responses API is a part of a reply; those that follow one another are one reply. */
+function joined(said: readonly Said[]): readonly Said[] {
+  const replies: Said[] = []
+  for (const one of said) {
+    const last = replies.at(-1)
+    if (one.kind === 'assistant' && last?.kind === 'assistant')
+      replies[replies.length - 1] = { ...last, parts: [...last.parts, ...one.parts] }
+    else replies.push(one)
+  }
+  return replies
+}
+
+/** Nobody needs more levels, and whoever walks through them later must come to an end. */
+const DEEPEST = 200
+
+/** Plain JSON of one item: live objects as they tell themselves, bytes as base64. */
+function plainCopy(item: unknown, at: number): JsonObject {
+  let copy: unknown
+  try {
+    const text = JSON.stringify(item, toPlain)
+    copy = text === undefined ? undefined : JSON.parse(text)
+  } catch (cause) {
+    throw misfit(at, `cannot be written as JSON (${(cause as Error).message.split('\n')[0]})`)
+  }
+  if (!isObject(copy)) throw misfit(at, 'is no object. Expected is a message')
+  if (isTooDeep(copy)) throw misfit(at, `is nested more than ${DEEPEST} levels deep`)
+  return copy
+}
+
+/** Bytes have a `toJSON` of their own, so it is asked what they were before. */
+function toPlain(this: unknown, key: string, value: unknown): unknown {
+  const raw = (this as Record<string, unknown>)[key]
+  if (raw instanceof Uint8Array) return Buffer.from(raw).toString('base64')
+  if (raw instanceof ArrayBuffer) return Buffer.from(raw).toString('base64')
+  return typeof value === 'bigint' ? String(value) : value
+}
+
+function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; depth <= DEEPEST; depth++) {
+    level = level.flatMap((each): unknown[] =>
+      typeof each === 'object' && each !== null ? Object.values(each) : [],
+    )
+    if (level.length === 0) return false
+  }
+  return true
+}

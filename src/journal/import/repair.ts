@@ -1,0 +1,162 @@
+/**
+ * Makes a legal transcript of what a history says (R9), with ids of our own (R10). It is a pure function: the same
+ * history gives the same messages, and a transcript that is legal already stays as it is.
+ */
+import {
+  type AssistantPart,
+  type Message,
+  quote,
+  type ToolCallPart,
+  type ToolResultPart,
+  type UserContent,
+} from '../../protocol/index.ts'
+import type { ForeignCall, ForeignPart, Said } from './foreign.ts'
+import { type Asked, type Note, pairUp } from './pair.ts'
+
+/** Said before a history that begins with a reply: models want to be spoken to first. */
+const OPENING = '[This conversation was imported. What it began with is not known.]'
+const NO_RESULT = 'The imported history has no result of this call. It is not known whether it ran.'
+
+export interface Repaired {
+  readonly messages: readonly Message[]
+  /** What was said as the system before anybody else spoke. */
+  readonly system?: string
+}
+
+/** `model`: who replied, for replies that do not say it. */
+export function repair(said: readonly Said[], { note, model }: { note: Note; model?: string }): Repaired {
+  const { system, rest } = withoutSystem(said, note)
+  const asked = pairUp(rest, note)
+  const ids = nameCalls(asked, note)
+  const rounds = Map.groupBy(asked, ({ index }) => index)
+  const messages: Message[] = []
+  for (const [index, one] of rest.entries()) {
+    if (one.kind === 'user') {
+      const content = worded(one.content)
+      if (content === undefined) note(one.at, 'empty-dropped', 'A message that says nothing was left out.')
+      else messages.push({ role: 'user', content })
+    } else if (one.kind === 'assistant') {
+      messages.push(...replyMessages(one, { calls: rounds.get(index) ?? [], ids, note, model }))
+    } else if (one.kind === 'results' && one.results.length === 0)
+      note(one.at, 'empty-dropped', 'A message without any result was left out.')
+  }
+  const [first] = messages
+  if (first !== undefined && first.role !== 'user') {
+    note(0, 'opening-added', 'The history begins with a reply, so a line that says this was put before it.')
+    messages.unshift({ role: 'user', content: OPENING })
+  }
+  return system === '' ? { messages } : { messages, system }
+}
+
+/** What the system says first is its prompt. What it says later is told to the model where it was said. */
+function withoutSystem(said: readonly Said[], note: Note): { system: string; rest: readonly Said[] } {
+  const begin = said.findIndex(({ kind }) => kind !== 'system')
+  const end = begin < 0 ? said.length : begin
+  const system = said
+    .slice(0, end)
+    .flatMap((one) => (one.kind === 'system' && one.text !== '' ? [one.text] : []))
+  const rest = said.slice(end).map((one): Said => {
+    if (one.kind !== 'system') return one
+    if (one.text.trim() === '') return { kind: 'user', at: one.at, content: '' }
+    note(one.at, 'system-noted', 'What the system said between messages was kept as a note in brackets.')
+    return { kind: 'user', at: one.at, content: `[System: ${one.text}]` }
+  })
+  return { system: system.join('\n\n'), rest }
+}
+
+/** What is left without blank texts; undefined if that is nothing. */
+function worded(content: UserContent): UserContent | undefined {
+  if (typeof content === 'string') return content.trim() === '' ? undefined : content
+  const parts = content.filter((part) => part.type === 'file' || part.text.trim() !== '')
+  return parts.length === 0 ? undefined : parts
+}
+
+/** Ids of our own by position; one that is ours already stays, unless another call has it. */
+function nameCalls(asked: readonly Asked[], note: Note): ReadonlyMap<ForeignCall, string> {
+  const reserved = new Set(asked.flatMap(({ call }) => call.callId ?? []))
+  const used = new Set<string>()
+  const foreign = new Set<string>()
+  const ids = new Map<ForeignCall, string>()
+  for (const [index, { call, at }] of asked.entries()) {
+    if (call.id !== undefined && foreign.has(call.id))
+      note(
+        at,
+        'id-repeated',
+        `The id ${quote(call.id)} names several calls; they were told apart by their order.`,
+      )
+    if (call.id !== undefined) foreign.add(call.id)
+    let number = index + 1
+    while (reserved.has(`import-${number}`)) number += asked.length
+    const isOurs = call.callId !== undefined && !used.has(call.callId)
+    const id = isOurs ? (call.callId ?? '') : `import-${number}`
+    used.add(id)
+    ids.set(call, id)
+  }
+  return ids
+}
+
+interface Round {
+  readonly calls: readonly Asked[]
+  readonly ids: ReadonlyMap<ForeignCall, string>
+  readonly note: Note
+  readonly model: string | undefined
+}
+
+function replyMessages(said: Extract<Said, { kind: 'assistant' }>, round: Round): Message[] {
+  const model = said.model ?? round.model
+  const content = said.parts.flatMap((part) => replyPart(part, { model, ids: round.ids }))
+  if (model === undefined && said.parts.some(({ provider }) => provider !== undefined))
+    round.note(
+      said.at,
+      'provider-data-dropped',
+      'What a provider attached to a reply was left out: it may go back only to the model that replied, and nothing says which that was.',
+    )
+  if (content.length === 0) {
+    round.note(said.at, 'empty-dropped', 'A message that says nothing was left out.')
+    return []
+  }
+  const reply: Message = { role: 'assistant', content, ...(model === undefined ? {} : { model }) }
+  const results = round.calls.map((asked) => resultPart(asked, round))
+  return results.length === 0 ? [reply] : [reply, { role: 'tool', content: results }]
+}
+
+/** The part with its own id and without what must not be kept; nothing if nothing is left. */
+function replyPart(
+  part: ForeignPart,
+  { model, ids }: { model: string | undefined; ids: ReadonlyMap<ForeignCall, string> },
+): AssistantPart[] {
+  const provider = model === undefined || part.provider === undefined ? {} : { provider: part.provider }
+  if (part.type === 'tool-call') return [callPart(part, { callId: ids.get(part) ?? '', ...provider })]
+  const isWorded = part.type === 'text' ? part.text.trim() !== '' : part.text !== '' || 'provider' in provider
+  return isWorded ? [{ type: part.type, text: part.text, ...provider }] : []
+}
+
+function callPart(call: ForeignCall, own: Pick<ToolCallPart, 'callId' | 'provider'>): ToolCallPart {
+  const { tool, args, providerId, malformed } = call
+  return {
+    type: 'tool-call',
+    tool,
+    args,
+    ...(providerId === undefined ? {} : { providerId }),
+    ...(malformed === undefined ? {} : { malformed }),
+    ...own,
+  }
+}
+
+function resultPart({ call, at, result }: Asked, { ids, note }: Round): ToolResultPart {
+  const { tool, unanswered = { status: 'unknown', output: NO_RESULT } } = call
+  const settled = result ?? unanswered
+  if (result === undefined)
+    note(
+      at,
+      'result-missing',
+      `A call of the tool ${quote(tool)} has no result; it was settled as ${settled.status}.`,
+    )
+  return {
+    type: 'tool-result',
+    callId: ids.get(call) ?? '',
+    tool,
+    status: settled.status,
+    output: settled.output,
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * How many tokens something is: by a tokenizer if the package for it is installed, else by an estimate. The tokenizer is
+ * large, so it is loaded when something is first counted and never before.
+ *
+ * It is that of OpenAI's models since GPT-4o. Other vendors cut texts otherwise: keep a tenth in reserve for Gemini, and
+ * a quarter for Claude, which needs more tokens for code and for languages other than English.
+ */
+import type { Message } from '../protocol/index.ts'
+import { estimateText } from './tokens-estimate.ts'
+
+export interface TokenCount {
+  readonly tokens: number
+  /** Counted by a tokenizer; else estimated, and rather too many than too few. */
+  readonly exact: boolean
+}
+
+/** Counts at once. What it has counted for a message it remembers, for as long as the message is there. */
+export interface TokenCounter {
+  readonly exact: boolean
+  readonly text: (text: string) => number
+  readonly message: (message: Message) => number
+  readonly messages: (messages: readonly Message[]) => number
+}
+
+/** What surrounds a message, and a call or a result inside of one. */
+const FRAME = 4
+/** What a picture or a document counts; its bytes say little about its tokens. */
+const FILE = 1000
+
+export function counterOf(text: (text: string) => number, exact: boolean): TokenCounter {
+  const known = new WeakMap<Message, number>()
+  const message = (each: Message): number => {
+    const before = known.get(each)
+    if (before !== undefined) return before
+    const tokens = messageTokens(each, text)
+    known.set(each, tokens)
+    return tokens
+  }
+  return { exact, text, message, messages: (all) => all.reduce((sum, each) => sum + message(each), 0) }
+}
+
+/** Without a tokenizer, whether or not there is one. */
+export const estimatedTokens: TokenCounter = counterOf(estimateText, false)
+
+function messageTokens({ content }: Message, count: (text: string) => number): number {
+  if (typeof content === 'string') return FRAME + count(content)
+  let tokens = FRAME
+  for (const part of content) {
+    if (part.type === 'file') tokens += FILE
+    else if (part.type === 'tool-call') tokens += FRAME + count(part.tool) + count(asText(part.args))
+    else if (part.type === 'tool-result') tokens += FRAME + count(asText(part.output))
+    else tokens += count(part.text)
+  }
+  return tokens
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+export interface Tokenizer {
+  readonly countTokens: (text: string, options: { readonly disallowedSpecial: Set<string> }) => number
+}
+
+let counter: Promise<TokenCounter> | undefined
+
+/** The best counter that there is: found once, and then the same for all. */
+export function tokenCounter(): Promise<TokenCounter> {
+  counter ??= findCounter(() => import('gpt-tokenizer/encoding/o200k_base'))
+  return counter
+}
+
+export async function findCounter(load: () => Promise<Tokenizer>): Promise<TokenCounter> {
+  try {
+    const { countTokens: count } = await load()
+    return counterOf((text) => countPieces(text, count), true)
+  } catch {
+    // Not installed, or not for this runtime: an estimate serves.
+    return estimatedTokens
+  }
+}
+
+/** A tokenizer takes longer and longer for what has no gap; such things are counted in pieces. */
+const UNBROKEN = /[^\s\p{P}]{1000}/u
+const PIECE = 1000
+
+function countPieces(text: string, count: Tokenizer['countTokens']): number {
+  // Texts may hold the marks that tokenizers keep for themselves; here they are texts like any other.
+  const options = { disallowedSpecial: new Set<string>() }
+  if (!UNBROKEN.test(text)) return count(text, options)
+  let tokens = 0
+  for (let at = 0; at < text.length; at += PIECE) tokens += count(text.slice(at, at + PIECE), options)
+  return tokens
+}
+
+/** How many tokens a text is, or messages with what surrounds them; without system prompt and tools. */
+export async function countTokens(what: string | readonly Message[]): Promise<TokenCount> {
+  const { exact, text, messages } = await tokenCounter()
+  return { tokens: typeof what === 'string' ? text(what) : messages(what), exact }
+}

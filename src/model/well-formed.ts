@@ -1,0 +1,27 @@
+/** Text that every reader of JSON takes: JavaScript can hold half a character, and providers refuse a request with one. */
+import type { Json } from '../protocol/index.ts'
+
+/** The same value, or a copy in which halves of characters have become U+FFFD. */
+export function wellFormed(value: Json): Json {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value !== 'object' || value === null) return value
+  return isWellFormed(value) ? value : repaired(value)
+}
+
+function isWellFormed(value: Json | undefined): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return (value as readonly Json[]).every(isWellFormed)
+  return Object.entries(value).every(([key, each]) => key.isWellFormed() && isWellFormed(each))
+}
+
+function repaired(value: Json): Json {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return (value as readonly Json[]).map(repaired)
+  const fields = Object.entries(value).map(([key, each]) => [
+    key.toWellFormed(),
+    each === undefined ? each : repaired(each),
+  ])
+  return Object.fromEntries(fields) as Json
+}

@@ -1,0 +1,70 @@
+/** What an agent may say about compacting by itself, and what follows from leaving something out. */
+import { checkName } from '../tool/index.ts'
+import { atLeast, checkModels, invalidOption, type ModelChoice, modelSource, shown } from './define-turn.ts'
+import type { CompactionPlan, CompactionStrategy } from './definition.ts'
+
+export interface AutoCompact {
+  /** `sliding` unless said otherwise. */
+  readonly strategy?: CompactionStrategy
+  /** Compacts when the context of the model is as full as this, in percent. */
+  readonly atPercent?: number
+  /** Compacts when the window has more messages than this: than `maxMessages`, if `atPercent` is not given either. */
+  readonly overMessages?: number
+  /** About how many messages stay. Half of them unless said otherwise. */
+  readonly keep?: number
+  /** What a summary must not leave out, or how it is to be written. */
+  readonly instructions?: string
+  /** Who writes summaries, with its own settings; the models of the agent unless said otherwise. */
+  readonly model?: ModelChoice
+}
+
+const OPTIONS: readonly string[] = [
+  'strategy',
+  'atPercent',
+  'overMessages',
+  'keep',
+  'instructions',
+  'model',
+] satisfies (keyof AutoCompact)[]
+
+/** Undefined if nothing is to be compacted. Throws `invalid-option`. */
+export function compactionPlan(given: unknown, maxMessages: number): CompactionPlan | undefined {
+  if (given === undefined || given === false) return undefined
+  if (given === true) return { strategy: 'sliding', overMessages: maxMessages }
+  const { model, ...plan } = checkedPlan(given)
+  const { strategy = 'sliding', overMessages, atPercent } = plan
+  const over = overMessages ?? (atPercent === undefined ? maxMessages : undefined)
+  if (over !== undefined && (plan.keep ?? 0) >= over)
+    throw invalidOption(
+      'autoCompact.keep',
+      `must be less than ${over}, at which it compacts, not ${plan.keep}`,
+    )
+  return {
+    ...plan,
+    strategy,
+    ...(over === undefined ? {} : { overMessages: over }),
+    ...(model === undefined ? {} : { model: modelSource(model) }),
+  }
+}
+
+function checkedPlan(given: unknown): AutoCompact {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw invalidOption(
+      'autoCompact',
+      `must be true, false or an object such as { strategy: 'summary' }, not ${shown(given)}`,
+    )
+  for (const name of Object.keys(given)) checkName('autoCompact', name, OPTIONS)
+  const plan = given as AutoCompact
+  checkStrategy('autoCompact.strategy', plan.strategy)
+  for (const option of ['atPercent', 'overMessages', 'keep'] as const)
+    if (plan[option] !== undefined) atLeast(`autoCompact.${option}`, plan[option], 1)
+  if (plan.instructions !== undefined && typeof plan.instructions !== 'string')
+    throw invalidOption('autoCompact.instructions', `must be a text, not ${shown(plan.instructions)}`)
+  if (plan.model !== undefined) checkModels(plan.model)
+  return plan
+}
+
+export function checkStrategy(option: string, strategy: unknown): void {
+  if (strategy === undefined || strategy === 'sliding' || strategy === 'summary') return
+  throw invalidOption(option, `must be 'sliding' or 'summary', not ${shown(strategy)}`)
+}

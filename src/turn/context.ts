@@ -1,0 +1,98 @@
+/** How full the context of the model is: by what the provider counted last, and an estimate of what came since. */
+import { isKnown, type Session, type TokenBudget, transcript } from '../journal/index.ts'
+import { contextSizeOf, estimatedTokens, tokenCounter } from '../model/index.ts'
+import type { Entry } from '../protocol/index.ts'
+import type { ModelSource, TurnDefinition } from './definition.ts'
+import type { Play } from './play.ts'
+
+/** How many tokens a model can be sent at once; undefined if nobody has said. */
+export function contextSize({ name, settings }: ModelSource): number | undefined {
+  return settings.contextTokens ?? contextSizeOf(name)
+}
+
+/** A limit on tokens, as windows take it. The tokenizer is loaded only if there is one. */
+export async function tokenBudget(max: number | undefined): Promise<{ readonly tokens?: TokenBudget }> {
+  return max === undefined ? {} : { tokens: { max, count: (await tokenCounter()).message } }
+}
+
+/** Is there anything to say or do about a context that fills up? */
+export function isWatched({ compact, models: [model] }: TurnDefinition): boolean {
+  return compact !== undefined || (model !== undefined && contextSize(model) !== undefined)
+}
+
+/** About how many tokens the next prompt has, whatever the system prompt and tools take included as soon as it is known. */
+function promptTokens(entries: readonly Entry[]): number {
+  const last = entries.findLastIndex((entry) => tokensRead(entry) > 0)
+  const cut = entries.findLastIndex(({ type }) => type === 'compact' || type === 'clear')
+  const reply = entries[last]
+  // What was counted before a cut says nothing about what is left.
+  if (reply === undefined || cut > last) return estimatedTokens.messages(transcript(entries))
+  const since = entries.slice(last)
+  const taken = new Set(since.flatMap(({ takes = [] }) => takes))
+  const inputs = entries.slice(0, last).filter(({ seq }) => taken.has(seq))
+  return tokensRead(reply) + estimatedTokens.messages(transcript([...inputs, ...since]))
+}
+
+/** What the provider says that the model read for a whole reply; 0 if this is none. */
+function tokensRead(entry: Entry): number {
+  if (!isKnown(entry) || entry.type !== 'model.end') return 0
+  const { usage, finish, error } = entry.data
+  return error === undefined && finish !== 'aborted' ? (usage?.inputTokens ?? 0) : 0
+}
+
+/** In whole percent of what the first model can be sent; undefined if that is not known. */
+export function contextPercent(
+  entries: readonly Entry[],
+  models: readonly ModelSource[],
+): number | undefined {
+  const size = models[0] === undefined ? undefined : contextSize(models[0])
+  return size === undefined ? undefined : Math.round((100 * promptTokens(entries)) / size)
+}
+
+/** The window with what was said and is not durable yet, which has no place in the journal so far. */
+export async function entriesSoFar(play: Play): Promise<readonly Entry[]> {
+  const durable = await play.scope.view.window()
+  const { entries: said } = play.draft.batch('on')
+  const { seq: newest } = play.scope.view.session
+  if (said.length === 0) return durable
+  const { inbox } = play.scope.view
+  const inputs = inbox.filter((entry) => !durable.includes(entry))
+  const places = new Map(inbox.map(({ key, seq }) => [key, seq]))
+  const drafted = said.map(
+    ({ takes = [], ...entry }, index): Entry => ({
+      v: 1,
+      at: 0,
+      ...entry,
+      seq: newest + index + 1,
+      takes: takes.flatMap((key) => places.get(key) ?? []),
+    }),
+  )
+  return [...durable, ...inputs, ...drafted]
+}
+
+/** Is the window to be compacted? */
+export function isDue(
+  { compact, models }: TurnDefinition,
+  { entries, session }: { readonly entries: readonly Entry[]; readonly session: Session },
+): boolean {
+  if (compact === undefined) return false
+  const { overMessages = Number.POSITIVE_INFINITY, atPercent } = compact
+  if (session.window.messages > overMessages) return true
+  return atPercent !== undefined && (contextPercent(entries, models) ?? 0) >= atPercent
+}
+
+/** Says that the context is nearly full, once for each time that it comes to be. */
+export function warnIfFull(play: Play, entries: readonly Entry[]): void {
+  const { models, warnAtPercent } = play.scope.definition
+  const [model] = models
+  const size = model === undefined ? undefined : contextSize(model)
+  if (model === undefined || size === undefined || play.session.window.nearFull !== undefined) return
+  const tokens = promptTokens(entries)
+  const percent = Math.round((100 * tokens) / size)
+  if (percent < warnAtPercent) return
+  play.draft.say('warning', {
+    code: 'context-near-full',
+    message: `The conversation takes ${percent} % of what ${model.name} can be sent: about ${tokens} of ${size} tokens. Compact it with agent.compact(), or let autoCompact do so.`,
+    tokens: Math.round((size * warnAtPercent) / 100),
+  })
+}

@@ -1,0 +1,221 @@
+/**
+ * Runs the hooks of one phase and says what they did (R8). What was said before is durable by then, so hooks are told
+ * of nothing that might be lost. The phase and what it changed go into the journal together, with whatever the turn
+ * does next; a process that dies before that runs the hooks again.
+ */
+import type { HookName, HookRegistry, PointOf, Prompt, Registered, TurnPoint } from '../hook/index.ts'
+import { importMessages } from '../journal/index.ts'
+import {
+  HoldfastError,
+  type Json,
+  type Message,
+  type PhaseChanges,
+  type StopWish,
+} from '../protocol/index.ts'
+import { runAround, toJson } from '../tool/index.ts'
+import { contextPercent } from './context.ts'
+import { Interrupted, type Play } from './play.ts'
+import type { Batch } from './scope.ts'
+
+/** What a hook is handed; each point takes from it what it may do. */
+export interface Hand {
+  readonly base: TurnPoint
+  readonly add: (text: string) => void
+  readonly stop: (reason?: string) => void
+  readonly edit: (callId: string, args: Json) => void
+  readonly reject: (callId: string, reason: string) => void
+  readonly editPrompt: (changes: Partial<Prompt>) => void
+}
+
+export type PointMaker<Name extends HookName> = (hand: Hand, phase: Phase) => PointOf<Name>
+
+/** All the hooks of one name, in their order, as one phase of the turn. */
+export async function* runPhase<Name extends HookName>(
+  play: Play,
+  name: Name,
+  make: (play: Play) => PointMaker<Name> | Promise<PointMaker<Name>>,
+): AsyncGenerator<Batch, Phase | undefined> {
+  if (!play.hooks.has(name)) return undefined
+  if (play.draft.hasNews) yield* play.commit('hooks')
+  const phase = new Phase(play)
+  await phase.run(name, await make(play))
+  phase.say({ name })
+  return phase
+}
+
+/** Before there is any turn: the one phase that changes nothing and is not in the journal. */
+export async function runReadyHooks(hooks: HookRegistry, point: PointOf<'onAgentReady'>): Promise<void> {
+  for (const { plugin, run } of hooks.of('onAgentReady'))
+    try {
+      await run(point)
+    } catch (error) {
+      throw hookFailed(nameOf('onAgentReady', plugin), error)
+    }
+}
+
+function nameOf(hook: HookName, plugin: string | undefined): string {
+  return plugin === undefined ? hook : `${plugin}/${hook}`
+}
+
+/** What the hooks of one phase want. */
+export class Phase {
+  readonly #play: Play
+  readonly #notes: { readonly text: string; readonly from: string }[] = []
+  readonly #rejected = new Map<string, string>()
+  readonly args: Map<string, Json> = new Map<string, Json>()
+  prompt: Partial<Prompt> = {}
+  #stop: StopWish | undefined
+  readonly #repairs: string[] = []
+
+  constructor(play: Play) {
+    this.#play = play
+  }
+
+  /** One after the other: each finds what those before it have changed. */
+  async run<Name extends HookName>(name: Name, make: PointMaker<Name>): Promise<void> {
+    for (const hook of this.#play.hooks.of(name)) await this.#runOne(name, hook, make)
+  }
+
+  /** Says what was changed, all in one append. */
+  say(mark: { readonly name: string; readonly callId?: string }, prompt?: PhaseChanges['prompt']): void {
+    const { draft } = this.#play
+    const changes: PhaseChanges = {
+      ...(this.args.size === 0 ? {} : { args: Object.fromEntries(this.args) }),
+      ...(prompt === undefined ? {} : { prompt }),
+      ...(this.#stop === undefined ? {} : { stop: this.#stop }),
+    }
+    draft.say('phase', { ...mark, ...(Object.keys(changes).length === 0 ? {} : { changes }) })
+    if (this.#repairs.length > 0)
+      draft.say('warning', { code: 'prompt-repaired', message: [...new Set(this.#repairs)].join(' ') })
+    for (const note of this.#notes) draft.say('note', note)
+    for (const [callId, output] of this.#rejected)
+      draft.say('tool.end', { callId, status: 'rejected', output })
+  }
+
+  isRejected(callId: string): boolean {
+    return this.#rejected.has(callId)
+  }
+
+  async #runOne<Name extends HookName>(
+    name: Name,
+    { plugin, run }: Registered<Name>,
+    make: PointMaker<Name>,
+  ): Promise<void> {
+    const from = nameOf(name, plugin)
+    const state = { isOver: false }
+    const point = make(await this.#hand(from, state), this)
+    try {
+      const { extras } = this.#play.scope
+      await patiently(this.#play, () => runAround({ ...extras?.(name) }, async () => run(point)))
+    } catch (error) {
+      if (error instanceof Interrupted) throw error
+      throw hookFailed(from, error)
+    } finally {
+      state.isOver = true
+    }
+  }
+
+  async #hand(from: string, state: { readonly isOver: boolean }): Promise<Hand> {
+    const inTime = <Args extends readonly unknown[]>(act: (...args: Args) => void) => {
+      return (...args: Args): void => {
+        if (state.isOver) throw tooLate(from)
+        act(...args)
+      }
+    }
+    return {
+      base: await turnPoint(this.#play),
+      add: inTime((text: string) => this.#notes.push({ text: this.#text('add', text), from })),
+      stop: inTime((reason?: string) => {
+        this.#stop ??= { by: from, ...(reason === undefined ? {} : { reason: this.#text('stop', reason) }) }
+      }),
+      edit: inTime((callId: string, args: Json) => this.args.set(this.#pending(callId), this.#json(args))),
+      reject: inTime((callId: string, reason: string) => {
+        this.#rejected.set(this.#pending(callId), this.#text('reject', reason))
+      }),
+      editPrompt: inTime((changes: Partial<Prompt>) => {
+        const wanted = this.#json(changes) as Partial<Prompt>
+        const messages = wanted.messages === undefined ? {} : { messages: this.#legal(wanted.messages) }
+        this.prompt = { ...this.prompt, ...wanted, ...messages }
+      }),
+    }
+  }
+
+  #text(power: string, text: unknown): string {
+    if (typeof text === 'string' && text.trim() !== '') return this.#play.redacted(text.toWellFormed())
+    throw new TypeError(
+      `${power}() takes a text that says something, not ${JSON.stringify(text) ?? 'nothing'}`,
+    )
+  }
+
+  #json(value: unknown): Json {
+    const json = toJson(value)
+    if (json instanceof Error) throw new TypeError(`what it was changed to cannot be kept: ${json.message}`)
+    return this.#play.redacted(json)
+  }
+
+  /** Rounds as every provider wants them (R9), and somebody who speaks last. */
+  #legal(wanted: readonly Message[]): readonly Message[] {
+    const { messages, repairs } = importMessages(wanted, { format: 'holdfast' })
+    const broken = repairs.filter(({ kind }) => kind !== 'opening-added')
+    this.#repairs.push(...broken.map(({ said }) => said))
+    const own = broken.length === repairs.length ? messages : messages.slice(1)
+    return own.at(-1)?.role === 'assistant' ? [...own, { role: 'user', content: 'Go on.' }] : own
+  }
+
+  #pending(callId: string): string {
+    const isPending = this.#play.open.calls.some(
+      (call) => call.callId === callId && call.state === 'requested',
+    )
+    if (isPending && !this.#rejected.has(callId)) return callId
+    throw new TypeError(`no call ${JSON.stringify(callId)} is pending`)
+  }
+}
+
+/** A hook may hang; the turn does not wait for it longer than it lasts itself, and if its time is up a little longer. */
+async function patiently(play: Play, run: () => Promise<void>): Promise<void> {
+  if (!play.signal.aborted) return play.within(run())
+  const { timer, definition, stop } = play.scope
+  const over = new AbortController()
+  const late = timer.wait(definition.graceMs, { signal: AbortSignal.any([stop, over.signal]) }).then(() => {
+    throw new Interrupted('The turn did not wait for it any longer.')
+  })
+  try {
+    await Promise.race([run(), late])
+  } finally {
+    over.abort()
+    late.catch(() => {})
+  }
+}
+
+async function turnPoint(play: Play): Promise<TurnPoint> {
+  const { contextId, turn, principal, credentials, metadata, task } = await play.info()
+  const { iteration, usage } = play.open
+  const { view, definition } = play.scope
+  const percent = contextPercent(await view.window(), definition.models)
+  return {
+    contextId,
+    turn,
+    iteration,
+    principal,
+    credentials,
+    metadata,
+    task,
+    usage,
+    ...(percent === undefined ? {} : { contextPercent: percent }),
+    signal: play.stop,
+    messages: () => view.messages(),
+  }
+}
+
+function hookFailed(from: string, cause: unknown): HoldfastError {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new HoldfastError('hook-failed', {
+    message: `The hook ${from} failed: ${why}`,
+    details: { hook: from },
+    cause,
+  })
+}
+
+function tooLate(from: string): TypeError {
+  return new TypeError(`The hook ${from} is over; do this before it returns, and await what it waits for`)
+}

@@ -1,0 +1,164 @@
+/**
+ * The hook phases of a turn, in their order. Which of them is next follows from the session: `phase` is the last step
+ * that is known to be complete, so a turn that is taken up again goes on after it (R8).
+ */
+import type { HookName, Prompt } from '../hook/index.ts'
+import type { OutcomeReason, PromptChanges } from '../protocol/index.ts'
+import { type Ending, endTurn } from './ending.ts'
+import { type Hand, Phase, runPhase } from './hooks.ts'
+import type { ReachedLimit } from './limits.ts'
+import { Interrupted, type Play } from './play.ts'
+import { changed, difference } from './prompt-edit.ts'
+import type { Batch, Next } from './scope.ts'
+import { callResults, lastReply, lastWords, pendingCalls } from './told.ts'
+
+const ORDER: readonly string[] = [
+  'beforeIteration',
+  'beforeLlm',
+  'model',
+  'afterLlm',
+  'beforeTools',
+  'tools',
+  'afterTools',
+  'afterIteration',
+] satisfies (HookName | 'model' | 'tools')[]
+
+/** Is this phase of the iteration still to come? */
+function isAhead({ open }: Play, name: HookName): boolean {
+  return ORDER.indexOf(open.phase ?? '') < ORDER.indexOf(name)
+}
+
+/** Before the model is asked, however often this one call is tried. */
+export async function* beforeModel(play: Play): AsyncGenerator<Batch, void> {
+  const saying = ({ base, add, stop }: Hand) => ({ ...base, add, stop })
+  if (play.open.fresh) yield* runPhase(play, 'afterUserInput', () => saying)
+  if (play.open.stop !== undefined) return
+  const { phase } = play.open
+  if (phase !== 'beforeIteration' && phase !== 'beforeLlm')
+    yield* runPhase(play, 'beforeIteration', () => saying)
+  if (play.open.stop !== undefined || (phase === 'beforeLlm' && (await fits(play)))) return
+  yield* editPrompt(play)
+}
+
+async function fits(play: Play): Promise<boolean> {
+  const { messages } = play.open.prompt ?? {}
+  return messages === undefined || changed(await play.scope.view.messages(), messages) !== undefined
+}
+
+async function* editPrompt(play: Play): AsyncGenerator<Batch, void> {
+  if (!play.hooks.has('beforeLlm')) return
+  if (play.draft.hasNews) yield* play.commit('hooks')
+  const before = await promptOf(play)
+  const phase = new Phase(play)
+  await phase.run('beforeLlm', ({ base, add, stop, editPrompt: edit }) => {
+    return { ...base, add, stop, edit, prompt: { ...before, ...phase.prompt } }
+  })
+  phase.say({ name: 'beforeLlm' }, promptChanges(before, phase.prompt))
+}
+
+async function promptOf(play: Play): Promise<Prompt> {
+  const { definition, view } = play.scope
+  const [tools, info] = await Promise.all([play.tools(), play.info()])
+  const system = (await play.within(Promise.resolve(definition.system(info)))) ?? ''
+  return { system, messages: await view.messages(), tools: tools.map(({ name }) => name) }
+}
+
+function promptChanges(before: Prompt, after: Partial<Prompt>): PromptChanges | undefined {
+  const { system, tools, messages } = after
+  const splices = messages === undefined ? undefined : difference(before.messages, messages)
+  const changes = {
+    ...(system === undefined || system === before.system ? {} : { system }),
+    ...(tools === undefined ? {} : { tools }),
+    ...(splices === undefined ? {} : { messages: splices }),
+  }
+  return Object.keys(changes).length === 0 ? undefined : changes
+}
+
+/** When the reply is there, and before the round that it asks for. */
+export async function* beforeRound(play: Play): AsyncGenerator<Batch, void> {
+  if (isAhead(play, 'afterLlm')) yield* afterReply(play)
+  if (play.open.stop !== undefined || play.open.calls.length === 0 || !isAhead(play, 'beforeTools')) return
+  yield* runPhase(play, 'beforeTools', async () => {
+    const all = await pendingCalls(play)
+    return ({ base, add, stop, edit, reject }, phase) => {
+      const left = all.filter(({ callId }) => !phase.isRejected(callId))
+      const pending = left.map((call) => ({ ...call, args: phase.args.get(call.callId) ?? call.args }))
+      return { ...base, add, stop, edit, reject, pending }
+    }
+  })
+}
+
+async function* afterReply(play: Play): AsyncGenerator<Batch, void> {
+  yield* runPhase(play, 'afterLlm', async () => {
+    const reply = await lastReply(play)
+    return ({ base, add, stop, edit, reject }, phase) => {
+      const left = reply.calls.filter(({ callId }) => !phase.isRejected(callId))
+      const calls = left.map((call) => ({ ...call, args: phase.args.get(call.callId) ?? call.args }))
+      return { ...base, add, stop, edit, reject, reply: { ...reply, calls } }
+    }
+  })
+}
+
+/** What is left of an iteration when nothing is open: the model has said its piece, or all calls have come to rest. */
+export async function* closeIteration(play: Play): AsyncGenerator<Batch, void> {
+  if (play.open.replied && isAhead(play, 'afterLlm')) yield* afterReply(play)
+  if (!play.open.replied) yield* tellEnded(play)
+  if (play.open.stop !== undefined) return
+  if (!play.open.replied && isAhead(play, 'afterTools'))
+    yield* runPhase(play, 'afterTools', async () => {
+      const results = await callResults(play)
+      return ({ base, add, stop }) => ({ ...base, add, stop, results })
+    })
+  if (play.open.stop !== undefined || !isAhead(play, 'afterIteration')) return
+  yield* runPhase(play, 'afterIteration', () => ({ base, add, stop }) => ({ ...base, add, stop }))
+}
+
+/** Has the iteration more to do than a model call? */
+export function isClosing({ open }: Play): boolean {
+  return open.replied === true || open.phase === 'tools' || open.phase === 'afterTools'
+}
+
+/** Tells of each call that has come to rest and was not told of. `next` says what else goes on meanwhile. */
+export async function* tellEnded(play: Play, next: Next = 'hooks'): AsyncGenerator<Batch, void> {
+  if (!play.hooks.has('afterEachTool', 'onError') || play.open.ended === undefined) return
+  if (play.draft.hasNews) yield* play.commit(next)
+  for (const result of await callResults(play, play.open.ended)) {
+    const phase = new Phase(play)
+    if (result.status !== 'ok' && result.status !== 'not-run') {
+      const message = typeof result.output === 'string' ? result.output : JSON.stringify(result.output)
+      const error = { source: 'tool', message, ...result } as const
+      await phase.run('onError', ({ base, stop }) => ({ ...base, stop, error }))
+    }
+    await phase.run('afterEachTool', ({ base, stop }) => ({ ...base, stop, result }))
+    phase.say({ name: 'afterEachTool', callId: result.callId })
+  }
+}
+
+export async function* finishAtLimit(
+  play: Play,
+  { limit, message }: ReachedLimit,
+): AsyncGenerator<Batch, void> {
+  play.draft.say('warning', { code: limit, message })
+  yield* finish(play, 'limit', { limit, message, why: `Not run. ${message}` })
+}
+
+/** Ends a turn that has done what it could: not one that failed, was cancelled or waits. */
+export async function* finish(
+  play: Play,
+  outcome: OutcomeReason,
+  ending: Ending & { readonly message?: string } = {},
+): AsyncGenerator<Batch, void> {
+  const { limit, message = '' } = ending
+  try {
+    if (limit !== undefined)
+      yield* runPhase(play, 'onLimit', () => ({ base }) => ({ ...base, limit, message }))
+    yield* runPhase(play, 'onComplete', async () => {
+      const text = await lastWords(play)
+      return ({ base, add }) => ({ ...base, add, outcome, text })
+    })
+  } catch (error) {
+    // When its time is up, a turn ends without those that do not come to an end.
+    if (!(error instanceof Interrupted) || play.scope.stop.aborted || !play.signal.aborted) throw error
+  }
+  await endTurn(play, outcome, ending)
+}

@@ -1,0 +1,111 @@
+/**
+ * What hooks change in the messages of a prompt, as a difference (R8): the journal keeps what was changed and not a copy
+ * of what was there. Messages may be said after it and the window may move on before it is used; it is found again by
+ * the messages that it ended with. Pure.
+ */
+import { createHash } from 'node:crypto'
+import type { Message, MessageChanges, Splice } from '../protocol/index.ts'
+
+/** So many messages at the end tell one list from another. */
+const TELLING = 3
+/** Above this many pairs to compare, what lies between the first and the last change counts as one change. */
+const MOST_PAIRS = 1_000_000
+
+/** The splices that make `after` of `before`; undefined if there is no difference. */
+export function difference(
+  before: readonly Message[],
+  after: readonly Message[],
+): MessageChanges | undefined {
+  const [old, wanted] = [before.map(textOf), after.map(textOf)]
+  const splices = splicesOf(common(old, wanted), { length: old.length, after })
+  return splices.length === 0 ? undefined : { of: old.length, end: digestOf(old), splices }
+}
+
+/** The messages as they were changed; undefined if those that the change was made for are not among them. */
+export function changed(
+  messages: readonly Message[],
+  change: MessageChanges | undefined,
+): readonly Message[] | undefined {
+  if (change === undefined) return messages
+  const shift = shiftOf(messages, change)
+  if (shift === undefined) return undefined
+  const result: Message[] = []
+  let from = 0
+  for (const { at, remove, insert } of change.splices) {
+    const end = at + remove + shift
+    if (end < 0) continue
+    const start = Math.max(0, at + shift)
+    result.push(...messages.slice(from, start), ...insert)
+    from = end
+  }
+  return [...result, ...messages.slice(from)]
+}
+
+/** How far the messages have moved since: forward is never, back by what fell out of the window. */
+function shiftOf(messages: readonly Message[], { of, end }: MessageChanges): number | undefined {
+  const texts = messages.map(textOf)
+  for (let length = Math.min(of, texts.length); length >= Math.min(of, 1); length--)
+    if (digestOf(texts.slice(Math.max(0, length - TELLING), length)) === end) return length - of
+  return undefined
+}
+
+/** Positions of the same message in both, in order. */
+type Pair = readonly [from: number, to: number]
+
+function common(old: readonly string[], wanted: readonly string[]): Pair[] {
+  let start = 0
+  while (start < old.length && start < wanted.length && old[start] === wanted[start]) start++
+  let [endOld, endWanted] = [old.length, wanted.length]
+  while (endOld > start && endWanted > start && old[endOld - 1] === wanted[endWanted - 1]) {
+    endOld--
+    endWanted--
+  }
+  const [middleOld, middleWanted] = [old.slice(start, endOld), wanted.slice(start, endWanted)]
+  const middle = middleOld.length * middleWanted.length > MOST_PAIRS ? [] : longest(middleOld, middleWanted)
+  return [
+    ...Array.from({ length: start }, (_, i): Pair => [i, i]),
+    ...middle.map(([i, j]): Pair => [i + start, j + start]),
+    ...Array.from({ length: old.length - endOld }, (_, i): Pair => [endOld + i, endWanted + i]),
+  ]
+}
+
+/** The longest list of pairs, by the usual table. */
+function longest(old: readonly string[], wanted: readonly string[]): Pair[] {
+  const rows = Array.from({ length: old.length + 1 }, () => new Uint32Array(wanted.length + 1))
+  const at = (i: number, j: number): number => rows[i]?.[j] ?? 0
+  for (let i = old.length - 1; i >= 0; i--)
+    for (let j = wanted.length - 1; j >= 0; j--)
+      (rows[i] as Uint32Array)[j] =
+        old[i] === wanted[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
+  const pairs: Pair[] = []
+  for (let [i, j] = [0, 0]; i < old.length && j < wanted.length; ) {
+    if (old[i] === wanted[j]) pairs.push([i++, j++])
+    else if (at(i + 1, j) >= at(i, j + 1)) i += 1
+    else j += 1
+  }
+  return pairs
+}
+
+function splicesOf(
+  pairs: readonly Pair[],
+  { length, after }: { readonly length: number; readonly after: readonly Message[] },
+): Splice[] {
+  const splices: Splice[] = []
+  let [from, to] = [0, 0]
+  for (const [i, j] of [...pairs, [length, after.length] as const]) {
+    if (i > from || j > to) splices.push({ at: from, remove: i - from, insert: after.slice(to, j) })
+    from = i + 1
+    to = j + 1
+  }
+  return splices
+}
+
+function textOf(message: Message): string {
+  return JSON.stringify(message)
+}
+
+function digestOf(texts: readonly string[]): string {
+  const hash = createHash('sha256')
+  for (const text of texts.slice(-TELLING)) hash.update(`${text.length}:${text}`)
+  return hash.digest('base64url').slice(0, 22)
+}

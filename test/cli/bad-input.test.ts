@@ -1,0 +1,309 @@
+/** What cannot be done is said in one message, with a code of its own, and nothing is left behind. */
+import { spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { cleanEnv, Folders, holdfast } from './kit.ts'
+
+const folders = new Folders()
+afterAll(() => folders.remove())
+
+interface Refused {
+  readonly args: readonly string[]
+  readonly code: number
+  readonly says: string
+  readonly input?: string | Buffer
+}
+
+const MB = 1024 * 1024
+
+const refusals: Readonly<Record<string, Refused>> = {
+  'an empty message': { args: ['run', ''], code: 2, says: 'The message is empty. Say something' },
+  'no message': { args: ['run'], code: 2, says: 'The message is empty. Say something' },
+  'empty standard input': {
+    args: ['run', '-'],
+    code: 2,
+    says: 'nothing came from standard input',
+    input: ' \n',
+  },
+  'ten megabytes': {
+    args: ['run', '-'],
+    code: 2,
+    says: 'larger than 4 MB',
+    input: Buffer.alloc(10 * MB, 'a'),
+  },
+  'text that is not UTF-8': {
+    args: ['run', '-'],
+    code: 2,
+    says: 'not UTF-8 text (byte 4). Nothing was sent. Convert it first, such as with: iconv',
+    input: Buffer.from([0x63, 0x61, 0x66, 0xe9, 0x20]),
+  },
+  'an unknown model': {
+    args: ['run', '--model', 'bogus', 'hi'],
+    code: 3,
+    says: 'No vendor is known for the model "bogus"',
+  },
+  'a model without its key': {
+    args: ['run', '--model', 'openai/gpt-4.1', 'hi'],
+    code: 3,
+    says: 'needs a key: set OPENAI_API_KEY',
+  },
+  'an unknown command': {
+    args: ['sesions'],
+    code: 2,
+    says: '"sesions" is no command. Did you mean sessions?',
+  },
+  'a message without a command': {
+    args: ['do it now'],
+    code: 2,
+    says: 'To send a message: holdfast run "…".',
+  },
+  'an unknown option': {
+    args: ['run', '--contxt', 'a', 'hi'],
+    code: 2,
+    says: '--contxt is no option of run. Did you mean --context?',
+  },
+  'an option of another command': {
+    args: ['show', 'x', '--model', 'reflex'],
+    code: 2,
+    says: '--model is no option of show',
+  },
+  'an option without its value': {
+    args: ['run', 'hi', '--context'],
+    code: 2,
+    says: '--context needs a value',
+  },
+  'an option that is given twice': {
+    args: ['run', 'hi', '--context', 'a', '--context', 'b'],
+    code: 2,
+    says: '--context is given twice',
+  },
+  'a switch with a value': { args: ['run', 'hi', '--json=yes'], code: 2, says: '--json takes no value' },
+  'too many words': { args: ['show', 'a', 'b'], code: 2, says: '"b" is too much: holdfast show ID' },
+  'too few words': { args: ['show'], code: 2, says: 'Something is missing: holdfast show ID' },
+  'a context id with odd characters': {
+    args: ['run', '--context', 'a b', 'hi'],
+    code: 2,
+    says: 'Use letters, digits and',
+  },
+  'a context id that is a path': { args: ['run', '--context', '../x', 'hi'], code: 2, says: 'has a "/"' },
+  'an unknown agent': {
+    args: ['run', '--agent', 'asistant', 'hi'],
+    code: 2,
+    says: 'Did you mean assistant?',
+  },
+  'a config that is not there': {
+    args: ['run', '--config', 'no.ts', 'hi'],
+    code: 3,
+    says: 'does not exist. Check --config',
+  },
+  'a chat without a terminal': { args: ['chat'], code: 2, says: 'chat needs a terminal' },
+  'a conversation that is not there': {
+    args: ['show', 'nope'],
+    code: 1,
+    says: 'There is no conversation "nope"',
+  },
+  'an answer to nothing': {
+    args: ['run', '--context', 'a', '--answer', 'x=1'],
+    code: 1,
+    says: 'There is no conversation',
+  },
+  'an answer without a conversation': {
+    args: ['run', '--answer', 'x=1'],
+    code: 2,
+    says: '--answer needs --context',
+  },
+  'to erase without being asked': { args: ['erase', 'x'], code: 2, says: 'Add --yes' },
+}
+
+describe.concurrent('before anything is written, it', () => {
+  for (const [what, { args, code, says, input = '' }] of Object.entries(refusals)) {
+    it(`refuses ${what}`, async () => {
+      const cwd = folders.make()
+      const result = await holdfast(args, { cwd, input })
+      expect(result.stderr).toContain(says)
+      expect(result.stderr).toMatch(/^holdfast: .*\n$/)
+      expect({ code: result.code, stdout: result.stdout, left: readdirSync(cwd) }).toEqual({
+        code,
+        stdout: '',
+        left: [],
+      })
+    })
+  }
+
+  it('makes the refusal the outcome with --json', async () => {
+    const { code, stdout } = await holdfast(['run', '--json', ''], { cwd: folders.make() })
+    const outcome = { type: 'outcome', status: 'failed', exitCode: 2, error: { code: 'usage' } }
+    expect(JSON.parse(stdout)).toMatchObject(outcome)
+    expect(code).toBe(2)
+  })
+
+  it('shows a stack only to those who ask for it', async () => {
+    const { stderr } = await holdfast(['run', ''], { cwd: folders.make(), env: { HOLDFAST_DEBUG: '1' } })
+    expect(stderr).toMatch(/\n {4}at /)
+  })
+})
+
+describe.concurrent('a store that cannot be used', () => {
+  const used = async () => {
+    const cwd = folders.make()
+    await holdfast(['run', '--context', 'a', 'hi'], { cwd })
+    return { cwd, path: join(cwd, '.holdfast/holdfast.db') }
+  }
+
+  it('is left as it is when it is damaged', async () => {
+    const cwd = folders.make({ '.holdfast/holdfast.db': 'this is no database' })
+    for (const args of [['run', 'hi'], ['sessions']]) {
+      const { code, stderr } = await holdfast(args, { cwd })
+      expect(code).toBe(3)
+      expect(stderr).toContain('Nothing was changed: restore a backup')
+    }
+  })
+
+  it('is waited for when it is locked, and then named', async () => {
+    const path = join(folders.make(), 'busy.db')
+    const config = `import { sqliteStore } from 'holdfast/sqlite'
+export default { agents: { a: { model: 'reflex' } }, store: () => sqliteStore(${JSON.stringify(path)}, { busyMs: 200 }) }`
+    const cwd = folders.make({ 'holdfast.config.mjs': config })
+    await holdfast(['run', 'hi'], { cwd })
+    const lock = `const { DatabaseSync } = await import('node:sqlite')
+const db = new DatabaseSync(${JSON.stringify(path)}); db.exec('BEGIN EXCLUSIVE'); console.log('locked'); setInterval(() => db, 1000)`
+    const holder = spawn(process.execPath, ['--input-type=module', '-e', lock], { env: cleanEnv() })
+    await new Promise((resolve) => holder.stdout.once('data', resolve))
+    const { code, stderr } = await holdfast(['run', 'hi'], { cwd })
+    holder.kill()
+    expect(stderr).toContain('is locked by another process and stayed so. Nothing was written')
+    expect(code).toBe(3)
+  })
+
+  it('is named when its folder cannot be made', async () => {
+    const cwd = folders.make({ file: '' })
+    const { code, stderr } = await holdfast(['run', 'hi'], { cwd, env: { HOLDFAST_HOME: 'file/below' } })
+    expect(stderr).toContain('or name another folder in HOLDFAST_HOME')
+    expect(code).toBe(3)
+  })
+
+  const isRoot = process.getuid?.() === 0
+  it.skipIf(isRoot)(
+    'is named when it is read-only, and can still be read (root may write to everything: not shown to root)',
+    async () => {
+      const { cwd, path } = await used()
+      chmodSync(path, 0o444)
+      const { code, stderr } = await holdfast(['run', 'hi'], { cwd })
+      expect(stderr).toContain('cannot be written to')
+      expect(code).toBe(3)
+      expect((await holdfast(['sessions'], { cwd })).stdout).toContain('a ')
+    },
+  )
+
+  it('is kept out of git, and private', async () => {
+    const { cwd } = await used()
+    expect(readdirSync(join(cwd, '.holdfast')).toSorted()).toEqual(['.gitignore', 'holdfast.db'])
+  })
+})
+
+describe.concurrent('a config', () => {
+  const tool = `import { defineTool, jsonSchema } from 'holdfast'
+const make = (schema) => defineTool({ name: 'add', description: 'Adds.', input: jsonSchema(schema), run: () => 1 })
+const tool = make({ type: 'object' })
+`
+  const broken: Readonly<Record<string, readonly [text: string, says: string]>> = {
+    'with a syntax error': ['export default {\n  agents: { a: {} \n', 'holdfast.config.ts:2: '],
+    'that throws': [
+      "const a: string = 'x'\nthrow new Error(`No database ${a}`)\n",
+      'holdfast.config.ts:2: No database x.',
+    ],
+    'that throws no error': ["throw 'nothing'\n", 'holdfast.config.ts: nothing.'],
+    'without agents': ['export default {}\n', 'names no agents. Write export default defineConfig('],
+    'with a wrong option': [
+      "export default { agents: { a: { modle: 'reflex' } } }\n",
+      'agent a: The config of an agent has no "modle". Did you mean model?',
+    ],
+    'with a wrong option at the top': [
+      'export default { agnets: {} }\n',
+      'has no "agnets". Did you mean agents?',
+    ],
+    'with a wrong default': [
+      "export default { agents: { site: {} }, default: 'sit' }\n",
+      'default is "sit", and there is no such agent. Did you mean site?',
+    ],
+    'with a name that cannot be one': [
+      "export default { agents: { 'a:b': {} } }\n",
+      'cannot be the name of an agent',
+    ],
+    'with a context id': [
+      "export default { agents: { a: { contextId: 'x' } } }\n",
+      'leave contextId out of the agent a',
+    ],
+    'with two tools of one name': [
+      `${tool}export default { agents: { a: { tools: [tool, tool] } } }\n`,
+      'agent a: Two tools are called "add". Rename one of them.',
+    ],
+    'with a schema that is none': [
+      `${tool}make({ type: 'string' })\n`,
+      'holdfast.config.ts:2: Tool "add" cannot be used',
+    ],
+    'with a schema that points nowhere': [
+      `${tool}export default { agents: { a: { tools: [make({ type: 'object', $ref: '#/x' })] } } }\n`,
+      'The schema of the tool "add" cannot be used',
+    ],
+    'with more than types': [
+      'enum A { x }\nexport default { agents: { a: {} } }\n',
+      'holdfast.config.ts:1: TypeScript enum is not supported',
+    ],
+    'that needs a package': [
+      "import z from 'nowhere-to-be-found'\nexport default z\n",
+      'which is not installed: npm install nowhere-to-be-found',
+    ],
+    'that asks for what is not there': [
+      "import { defineTol } from 'holdfast'\nexport default defineTol\n",
+      "holdfast.config.ts:1: The requested module 'holdfast' does not provide an export named 'defineTol'.",
+    ],
+    'with an unknown model': [
+      "export default { agents: { a: { model: 'gtp-4' } } }\n",
+      'No vendor is known for the model "gtp-4"',
+    ],
+  }
+
+  for (const [what, [text, says]] of Object.entries(broken)) {
+    it(`${what} is told in one message, and nothing is written`, async () => {
+      const cwd = folders.make({ 'holdfast.config.ts': text })
+      const { code, stdout, stderr } = await holdfast(['run', 'hi'], { cwd })
+      expect(stderr).toContain(says)
+      expect(stderr).toMatch(/^holdfast: .*\n$/)
+      expect({ code, stdout, left: readdirSync(cwd) }).toEqual({
+        code: 3,
+        stdout: '',
+        left: ['holdfast.config.ts'],
+      })
+    })
+  }
+
+  it('is found upward, and conversations are kept beside it', async () => {
+    const cwd = folders.make({ 'holdfast.config.js': "export const helper = { model: 'reflex' }\n" })
+    mkdirSync(join(cwd, 'deep/er'), { recursive: true })
+    const { code, stderr } = await holdfast(['run', '--context', 'x', 'hi'], { cwd: join(cwd, 'deep/er') })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'helper · reflex · x\n' })
+    expect(existsSync(join(cwd, '.holdfast/holdfast.db'))).toBe(true)
+    expect(readdirSync(join(cwd, 'deep/er'))).toEqual([])
+  })
+
+  it('that throws where nobody waits for it is told without a stack', async () => {
+    const text = `setTimeout(() => { throw new Error('boom') }, 0)
+await new Promise((resolve) => setTimeout(resolve, 200))
+export default { agents: { a: { model: 'reflex' } } }\n`
+    const { code, stderr } = await holdfast(['run', 'hi'], {
+      cwd: folders.make({ 'holdfast.config.mjs': text }),
+    })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'holdfast: boom (unexpected; HOLDFAST_DEBUG=1 shows where)\n',
+    })
+  })
+
+  it('may leave timers running: the process ends all the same', async () => {
+    const text = "setInterval(() => {}, 1000)\nexport default { agents: { a: { model: 'reflex' } } }\n"
+    const { code } = await holdfast(['run', 'hi'], { cwd: folders.make({ 'holdfast.config.mjs': text }) })
+    expect(code).toBe(0)
+  })
+})

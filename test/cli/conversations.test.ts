@@ -1,0 +1,121 @@
+/** Listing, showing and erasing conversations, and what the terminal says of itself. */
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { COMMANDS } from '../../src/cli/help.ts'
+import { Folders, holdfast, LAUNCH, site } from './kit.ts'
+
+const folders = new Folders()
+let cwd = ''
+
+beforeAll(async () => {
+  cwd = folders.make()
+  await site(['run', '--context', 'a', 'quick'], { cwd })
+  await site(['run', '--context', 'a', 'order'], { cwd })
+  await Promise.all([
+    site(['run', '--context', 'both', 'hello'], { cwd }),
+    site(['run', '--context', 'both', '--agent', 'tired', 'go'], { cwd }),
+  ])
+}, 60_000)
+afterAll(() => folders.remove())
+
+describe.concurrent('conversations', () => {
+  it('are listed, the most recent first', async () => {
+    const { code, stdout } = await site(['sessions'], { cwd })
+    const [title, ...lines] = stdout.trimEnd().split('\n')
+    expect(code).toBe(0)
+    expect(title).toMatch(/^ID {8}AGENT {2}TURNS {2}ACTIVE {2}STATUS$/)
+    const facts = lines.map((line) =>
+      line
+        .split(/ +/)
+        .filter((_, column) => column !== 3)
+        .join(' '),
+    )
+    expect(facts.toSorted()).toEqual(['a site 2 waiting', 'both site 1 idle', 'both tired 1 max-iterations'])
+  })
+
+  it('are listed as JSON, also those of one agent', async () => {
+    const { stdout } = await site(['sessions', '--json', '--agent', 'tired'], { cwd })
+    const [only, ...others] = JSON.parse(stdout) as object[]
+    expect(others).toEqual([])
+    expect(only).toMatchObject({
+      id: 'both',
+      agent: 'tired',
+      contextId: 'tired:both',
+      turns: 1,
+      status: 'idle',
+    })
+  })
+
+  it('are shown with calls, questions, outcomes and tokens', async () => {
+    const { stdout } = await site(['show', 'a'], { cwd })
+    const shown = stdout
+      .replaceAll(/\d+ in, \d+ out · [\d.]+s/g, 'TOKENS')
+      .replace(/^.* · last active .*$/m, 'FACTS')
+    expect(shown).toBe(`site:a
+FACTS
+
+› quick
+✓ slow seconds=0.3 → 0.3 seconds are over
+Done.
+turn 1 · stop · TOKENS
+
+› order
+I will order.
+? Order 20 bags?
+turn 2 · input-required · TOKENS
+`)
+  })
+
+  it('have a full name, for ids that two agents use', async () => {
+    const { code, stderr } = await site(['show', 'both'], { cwd })
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'holdfast: "both" may be site:both or tired:both. Say which.\n',
+    })
+    expect((await site(['show', 'tired:both'], { cwd })).stdout).toContain('✓ slow seconds=0')
+    expect((await site(['show', 'both', '--agent', 'site'], { cwd })).stdout).toContain('This is message 1.')
+  })
+
+  it('are erased for good', async () => {
+    const own = folders.make()
+    await site(['run', '--context', 'x', 'hello'], { cwd: own })
+    const erased = await site(['erase', 'x', '--yes'], { cwd: own })
+    expect(erased.stdout).toBe('Erased site:x (1 turn). Its id cannot be used again.\n')
+    expect((await site(['sessions', '--json'], { cwd: own })).stdout).toBe('[]\n')
+    const again = await site(['run', '--context', 'x', 'hello'], { cwd: own })
+    expect(again.code).toBe(1)
+    expect(again.stderr).toContain('erased')
+  })
+})
+
+describe.concurrent('the terminal about itself', () => {
+  it('has a version and a help that lists every command', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+    expect((await holdfast(['--version'], { cwd })).stdout).toBe(`${version}\n`)
+    const { code, stdout } = await holdfast([], { cwd })
+    expect(code).toBe(0)
+    for (const { name } of COMMANDS) expect(stdout).toContain(`holdfast ${name}`)
+  })
+
+  it('explains every command with examples', async () => {
+    for (const { name, examples } of COMMANDS) {
+      const { code, stdout } = await holdfast([name, '--help'], { cwd })
+      expect(code).toBe(0)
+      expect(examples.length).toBeGreaterThan(0)
+      for (const [example] of examples) expect(stdout).toContain(example)
+    }
+  })
+
+  it('tells an older Node in one line which one is needed', async () => {
+    const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })`
+    expect(LAUNCH[0]).toBe('--import')
+    const { code, stdout, stderr } = await holdfast(['--version'], {
+      cwd,
+      env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(pretend)}` },
+    })
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+    expect(stderr).toBe(
+      'holdfast needs Node 22.18 or newer, and this is Node 20.20.2. Install a newer one from https://nodejs.org\n',
+    )
+  })
+})

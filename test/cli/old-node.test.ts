@@ -1,0 +1,36 @@
+/** The launcher on a Node that is really too old, where one is installed. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { Folders } from './kit.ts'
+
+const folders = new Folders()
+afterAll(() => folders.remove())
+
+/** A Node before 22.18 in the usual places. */
+function oldNode(): string | undefined {
+  return ['/usr/bin/node', '/usr/local/bin/node'].find((path) => {
+    const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' })
+    return /^v(1\d|20|21)\./.test(stdout)
+  })
+}
+
+const node = oldNode()
+
+it.skipIf(node === undefined)(
+  `says which Node is needed, in one line${node === undefined ? ' (not run: no Node before 22 is installed here)' : ''}`,
+  () => {
+    const launcher = join(folders.make(), 'bin.mjs')
+    writeFileSync(launcher, stripTypeScriptTypes(readFileSync('src/cli/bin.ts', 'utf8')))
+    const found = execFileSync(node ?? '', ['--version'], { encoding: 'utf8' })
+      .trim()
+      .slice(1)
+    const { status, stdout, stderr } = spawnSync(node ?? '', [launcher, 'chat'], { encoding: 'utf8' })
+    expect({ status, stdout }).toEqual({ status: 3, stdout: '' })
+    expect(stderr).toBe(
+      `holdfast needs Node 22.18 or newer, and this is Node ${found}. Install a newer one from https://nodejs.org\n`,
+    )
+  },
+)

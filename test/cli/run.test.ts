@@ -1,0 +1,152 @@
+/** `holdfast run` as scripts use it: what is printed where, and with which code it ends. */
+import type { ChildProcess } from 'node:child_process'
+import { afterAll, describe, expect, it } from 'vitest'
+import { Folders, holdfast, site } from './kit.ts'
+
+const folders = new Folders()
+afterAll(() => folders.remove())
+
+function lastLine(text: string): Record<string, unknown> {
+  return JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as Record<string, unknown>
+}
+
+/** Sends a signal as soon as the process has printed this to standard error. */
+function signalAfter(text: string, signal: NodeJS.Signals) {
+  return (child: ChildProcess) => {
+    let seen = ''
+    child.stderr?.on('data', (chunk: Buffer | string) => {
+      if (seen.includes(text)) return
+      seen += String(chunk)
+      if (seen.includes(text)) child.kill(signal)
+    })
+  }
+}
+
+describe.concurrent('one turn', () => {
+  it('prints the reply on standard output and what happens meanwhile on standard error', async () => {
+    const { code, stdout, stderr } = await site(['run', '--context', 'a', 'quick'], { cwd: folders.make() })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
+    expect(stderr).toBe(
+      'site · scripted/model · a\n→ slow seconds=0.3\n· slow step 1 of 3\n✓ slow → 0.3 seconds are over\n',
+    )
+  })
+
+  it('tells every event as a line of JSON, and the outcome last', async () => {
+    const { code, stdout, stderr } = await site(['run', '--json', 'hello'], { cwd: folders.make() })
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string })
+    expect(lines.map(({ type }) => type)).toEqual([
+      'input',
+      'claim',
+      'turn.start',
+      'model.start',
+      'text.delta',
+      'text.delta',
+      'text.delta',
+      'model.end',
+      'turn.end',
+      'outcome',
+    ])
+    expect(lines.at(-1)).toMatchObject({
+      reason: 'stop',
+      exitCode: 0,
+      agent: 'site',
+      text: 'This is message 1.',
+    })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+
+  it('goes on with a conversation that is named', async () => {
+    const cwd = folders.make()
+    await site(['run', '--context', 'trip', 'hello'], { cwd })
+    const { stdout } = await site(['run', '--context', 'trip', 'again'], { cwd })
+    expect(stdout).toBe('This is message 2.\n')
+  })
+
+  it('reads the message from standard input', async () => {
+    const { code, stdout } = await site(['run', '-'], { cwd: folders.make(), input: 'hello\nyou\n' })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'This is message 1.\n' })
+  })
+
+  it('works without a config, a key or a network, and says which model it asks', async () => {
+    const { code, stdout, stderr } = await holdfast(['run', 'List my notes'], { cwd: folders.make() })
+    expect(code).toBe(0)
+    expect(stdout).toContain('notes')
+    expect(stderr).toContain('assistant · reflex (works by rules; OPENAI_API_KEY or the like brings')
+    expect(stderr).toContain('✓ list_notes → no notes')
+  })
+})
+
+describe.concurrent('exit codes', () => {
+  it('1 for a turn that failed, with the way to try again', async () => {
+    const { code, stderr } = await site(['run', '--context', 'a', 'fail'], { cwd: folders.make() })
+    expect(code).toBe(1)
+    expect(stderr).toContain('✗ The model does not want to.\n  to try again: holdfast run --config')
+  })
+
+  it('4 for a turn that a limit ended, with the way to go on', async () => {
+    const { code, stderr } = await site(['run', '--agent', 'tired', 'go'], { cwd: folders.make() })
+    expect(code).toBe(4)
+    expect(stderr).toMatch(/! stopped by the limit on iterations\n {2}to go on: holdfast run .*--continue\n$/)
+  })
+
+  it('5 for a question, and 0 when it is answered by another process', async () => {
+    const cwd = folders.make()
+    const asked = await site(['run', '--context', 'a', 'order'], { cwd })
+    expect(asked.code).toBe(5)
+    expect(asked.stderr).toContain('? Order 20 bags?\n  to answer: holdfast run')
+    const wrong = await site(['run', '--context', 'a', '--answer', 'maybe'], { cwd })
+    expect(wrong.code).toBe(2)
+    expect(wrong.stderr).toContain('A confirmation is true, false, or')
+    const stranger = await site(['run', '--context', 'a', '--answer', 'x=yes'], { cwd })
+    expect(stranger.code).toBe(2)
+    expect(stranger.stderr).toContain('Nothing waits for "x". Waiting:')
+    const yes = await site(['run', '--context', 'a', '--answer', 'yes'], { cwd })
+    expect({ code: yes.code, stdout: yes.stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
+    expect(yes.stderr).toContain('✓ order → 20 bags are on their way')
+  })
+
+  it('130 for Ctrl-C, which cancels the turn', async () => {
+    const cwd = folders.make()
+    const meanwhile = signalAfter('→ slow', 'SIGINT')
+    const { code, stderr } = await site(['run', '--context', 'a', 'slow'], { cwd, meanwhile })
+    expect(code).toBe(130)
+    expect(stderr).toContain('— cancelled')
+    const { stdout } = await site(['sessions', '--json'], { cwd })
+    expect(JSON.parse(stdout)).toMatchObject([{ id: 'a', outcome: 'cancelled', status: 'idle' }])
+  })
+
+  it('143 for SIGTERM, which pauses the turn between two effects; --continue goes on with it', async () => {
+    const cwd = folders.make()
+    const meanwhile = signalAfter('→ slow', 'SIGTERM')
+    const { code, stderr } = await site(['run', '--context', 'a', 'medium'], { cwd, meanwhile })
+    expect(code).toBe(143)
+    expect(stderr).toMatch(/✓ slow .*1\.5 seconds are over\npaused\. To go on: holdfast run .* --continue\n$/)
+    const next = await site(['run', '--context', 'a', '--continue', '--json'], { cwd })
+    expect(next.code).toBe(0)
+    expect(lastLine(next.stdout)).toMatchObject({ reason: 'stop', text: 'Done.', turn: 1 })
+    const shown = await site(['show', 'a', '--json'], { cwd })
+    const { turns } = JSON.parse(shown.stdout) as { turns: { steps: { type: string }[] }[] }
+    expect(turns.flatMap(({ steps }) => steps.map(({ type }) => type))).toEqual(['call', 'text'])
+  })
+})
+
+describe.concurrent('whoever reads the output', () => {
+  it('may leave early, and nothing is said about it', async () => {
+    const meanwhile = (child: ChildProcess) => child.stdout?.once('data', () => child.stdout?.destroy())
+    const { code, stderr } = await site(['run', '--json', 'essay'], { cwd: folders.make(), meanwhile })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+
+  it('gets colours only if it wants them', async () => {
+    const cwd = folders.make()
+    const plain = await site(['run', 'quick'], { cwd })
+    const forced = await site(['run', 'quick'], { cwd, env: { FORCE_COLOR: '1' } })
+    const off = await site(['run', '--no-color', 'quick'], { cwd, env: { FORCE_COLOR: '1' } })
+    expect(plain.stderr).not.toContain('\x1b')
+    expect(forced.stderr).toContain('\x1b[32m✓\x1b[39m slow')
+    expect(off.stderr).not.toContain('\x1b')
+  })
+})

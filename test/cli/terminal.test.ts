@@ -1,0 +1,273 @@
+/** The pieces that a terminal is drawn with, each by itself. */
+import type { TurnEvent, TurnOutcome } from 'holdfast'
+import { describe, expect, it } from 'vitest'
+import { argumentsText, callLines, progressText } from '../../src/cli/terminal/call-line.ts'
+import { PasteFilter } from '../../src/cli/terminal/paste-filter.ts'
+import { Screen } from '../../src/cli/terminal/screen.ts'
+import { styleFor, wantsColour } from '../../src/cli/terminal/style.ts'
+import { tableLines } from '../../src/cli/terminal/table.ts'
+import { clean, cut, cutStart, spanText, widthOf } from '../../src/cli/terminal/text.ts'
+import { TurnPrinter } from '../../src/cli/terminal/turn-printer.ts'
+import { WordWrap, wrapText } from '../../src/cli/terminal/word-wrap.ts'
+
+const plain = styleFor(false)
+
+describe('colours', () => {
+  it.each([
+    [{ isTTY: true, env: {} }, true],
+    [{ isTTY: false, env: {} }, false],
+    [{ isTTY: true, env: { NO_COLOR: '1' } }, false],
+    [{ isTTY: true, env: { NO_COLOR: '' } }, true],
+    [{ isTTY: true, env: { TERM: 'dumb' } }, false],
+    [{ isTTY: false, env: { FORCE_COLOR: '1' } }, true],
+    [{ isTTY: true, env: { FORCE_COLOR: '0' } }, false],
+    [{ isTTY: true, env: { FORCE_COLOR: '1' }, off: true }, false],
+  ])('for %j: %s', (wish, wanted) => {
+    expect(wantsColour(wish)).toBe(wanted)
+  })
+
+  it('are ended where they end', () => {
+    expect(styleFor(true).red('x')).toBe('\x1b[31mx\x1b[39m')
+    expect(styleFor(true).red('')).toBe('')
+    expect(plain.red('x')).toBe('x')
+  })
+})
+
+describe('text', () => {
+  it('loses what a terminal would obey, and keeps line breaks', () => {
+    expect(clean('a\x1b[31mb\r\nc\u0007\u202ed\te')).toBe('a[31mb\ncd  e')
+  })
+
+  it('is as wide as it looks', () => {
+    expect(['abc', 'é', 'e\u0301', '日本', '👍', '👩‍👩‍👧'].map(widthOf)).toEqual([3, 1, 1, 4, 2, 2])
+  })
+
+  it('is cut at either end', () => {
+    expect(cut('hello world', 8)).toBe('hello w…')
+    expect(cut('日本語', 4)).toBe('日…')
+    expect(cut('short', 8)).toBe('short')
+    expect(cutStart('hello world', 8)).toBe('…o world')
+  })
+
+  it('tells time in few characters', () => {
+    expect([40, 1234, 12_345, 83_000, 3_720_000].map(spanText)).toEqual([
+      '0.0s',
+      '1.2s',
+      '12s',
+      '1m 23s',
+      '1h 02m',
+    ])
+  })
+})
+
+describe('word wrap', () => {
+  it('breaks between words, and long words where the line ends', () => {
+    expect(wrapText('one two three four', 9)).toEqual(['one two', 'three', 'four'])
+    expect(wrapText('abcdefghijkl xy', 5)).toEqual(['abcde', 'fghij', 'kl xy'])
+    expect(wrapText('a\n\n  b', 10)).toEqual(['a', '', '  b'])
+  })
+
+  it('gives the same whatever the pieces are', () => {
+    const text =
+      'The quick brown fox jumps over the lazy dog, 日本語 and all.\n\n- one\n- two is longer than the line\n'
+    const whole = wrapText(text, 17).join('\n')
+    for (const size of [1, 2, 3, 7]) {
+      const wrap = new WordWrap(() => 17)
+      let out = ''
+      for (let at = 0; at < text.length; at += size) out += wrap.add(text.slice(at, at + size))
+      expect(out + wrap.flush()).toBe(whole)
+    }
+    expect(whole.split('\n').every((line) => widthOf(line) <= 17)).toBe(true)
+  })
+
+  it('leaves code alone', () => {
+    expect(wrapText('see\n```\nconst a = 1 + 2 + 3\n```\none two three', 10)).toEqual([
+      'see',
+      '```',
+      'const a = 1 + 2 + 3',
+      '```',
+      'one two',
+      'three',
+    ])
+  })
+})
+
+describe('a paste', () => {
+  function filtered(chunks: readonly string[]): string[] {
+    const heard: string[] = []
+    const filter = new PasteFilter({
+      onKeys: (text) => heard.push(`keys ${text}`),
+      onPaste: (text) => heard.push(`paste ${text}`),
+    })
+    for (const chunk of chunks) filter.add(chunk)
+    return heard
+  }
+
+  it('is told from what is typed', () => {
+    expect(filtered(['a\x1b[200~one\ntwo\x1b[201~b\r'])).toEqual(['keys a', 'paste one\ntwo', 'keys b\r'])
+  })
+
+  it('may come in pieces, its marks too', () => {
+    expect(filtered(['\x1b[2', '00~on', 'e\n\x1b', '[20', '1~', 'x'])).toEqual(['paste one\n', 'keys x'])
+  })
+
+  it('does not hold back the escape key or the arrows', () => {
+    expect(filtered(['\x1b', '\x1b[A', '\x1b[2~'])).toEqual(['keys \x1b', 'keys \x1b[A', 'keys \x1b[2~'])
+  })
+})
+
+/** What was written, with the codes that move the cursor spelt out. */
+function recorder(columns = 40) {
+  const writes: string[] = []
+  const output = { columns, write: (text: string) => writes.push(text) }
+  const spelt = () =>
+    writes
+      .splice(0)
+      .join('')
+      .replaceAll('\x1b[', '«')
+      .replace(/«(\?25[lh]|\d*[AJK])/g, '<$1>')
+      .replaceAll('\r', '<start>')
+  return { output, spelt }
+}
+
+describe('the screen', () => {
+  it('draws what changes over what was there, and nothing if nothing changed', () => {
+    const { output, spelt } = recorder()
+    const screen = new Screen(output)
+    screen.setLive(['one'])
+    expect(spelt()).toBe('<?25l>one<K>')
+    screen.setLive(['one'])
+    expect(spelt()).toBe('')
+    screen.setLive(['two', 'more'])
+    expect(spelt()).toBe('<start>two<K>\nmore<K>')
+    screen.setLive(['three'])
+    expect(spelt()).toBe('<start><1A>three<K><J>')
+    screen.setLive([])
+    expect(spelt()).toBe('<start><J><?25h>')
+  })
+
+  it('puts lines that stay above those that change', () => {
+    const { output, spelt } = recorder()
+    const screen = new Screen(output)
+    screen.setLive(['busy'])
+    spelt()
+    screen.say('done')
+    expect(spelt()).toBe('<start><J>done\nbusy<K>')
+  })
+
+  it('ends streamed text with one line break, and shows nothing below it meanwhile', () => {
+    const { output, spelt } = recorder()
+    const screen = new Screen(output)
+    screen.stream('\n\nHello ')
+    screen.setLive(['busy'])
+    screen.stream('there.\n\n')
+    screen.say('next')
+    expect(spelt()).toBe('Hello there.\nnext\n')
+  })
+})
+
+describe('a call on one line', () => {
+  it('has short arguments', () => {
+    expect(argumentsText({ city: 'Lisbon', days: 3, note: 'two words', list: [1] })).toBe(
+      'city=Lisbon days=3 note="two words" list=[1]',
+    )
+    expect(argumentsText({ text: 'x'.repeat(100) })).toBe(`text=${'x'.repeat(39)}…`)
+    expect(argumentsText(null)).toBe('')
+  })
+
+  const call = { tool: 'find', args: { q: 'x' }, status: 'ok', output: { n: 1 } } as const
+
+  it('has the result beside it where there is room, else below', () => {
+    expect(callLines({ ...call, display: 'one hit' }, plain, 40)).toBe('✓ find q=x → one hit')
+    expect(callLines({ ...call, display: 'a long list of hits' }, plain, 24)).toBe(
+      '✓ find q=x\n  a long list of hits',
+    )
+    expect(callLines({ ...call, tookMs: 2500, depth: 1 }, plain, 40)).toBe('  ✓ find q=x 2.5s → {"n":1}')
+  })
+
+  it('says why it did not end well', () => {
+    const failed = { ...call, status: 'error', output: { error: 'No such city' } } as const
+    expect(callLines(failed, plain, 60)).toBe('✗ find q=x → No such city')
+    const unknown = { ...call, status: 'unknown', output: 'It was started.' } as const
+    expect(callLines(unknown, plain, 60)).toBe('✗ find q=x → outcome unknown: It was started.')
+  })
+
+  it('understands progress as text, as a message, or as fields', () => {
+    expect([progressText('half\nway'), progressText({ message: 'm' }), progressText({ done: 3 })]).toEqual([
+      'half way',
+      'm',
+      'done=3',
+    ])
+  })
+})
+
+describe('a turn on the screen', () => {
+  const event = (type: string, data: object, path?: readonly string[]) =>
+    ({ type, turn: 1, data, ...(path === undefined ? {} : { path }) }) as unknown as TurnEvent
+
+  it('shows what runs, what was typed and what waits, cut to the width', () => {
+    let now = 0
+    const { output } = recorder(30)
+    const screen = new Screen(output)
+    const printer = new TurnPrinter({
+      screen,
+      style: plain,
+      now: () => now,
+      typed: () => 'more',
+      waiting: () => ['next'],
+    })
+    expect(printer.lines()).toEqual(['⠋ thinking  0.0s', '» next', '› more'])
+    printer.event(event('tool.start', { callId: 'c', tool: 'look', args: { at: 'the sea' } }))
+    now = 1500
+    expect(printer.lines()[0]).toBe('⠋ look  1.5s  at="the sea"')
+    printer.event(
+      event('tool.progress', { callId: 'c', tool: 'look', progress: 'a very long story of waves' }),
+    )
+    expect(printer.lines()[0]).toBe('⠋ look  1.5s  a very long st…')
+    printer.event(event('tool.start', { callId: 'd', tool: 'sub', args: {} }, ['c']))
+    expect(printer.lines()[1]).toBe('  ⠋ sub  0.0s')
+  })
+
+  it('prints the reply once, whether it was streamed or not', () => {
+    const { output, spelt } = recorder()
+    const printer = new TurnPrinter({ screen: new Screen(output), style: plain, now: () => 0 })
+    const end = event('model.end', { content: [{ type: 'text', text: 'Hello.' }], finish: 'stop' })
+    printer.event(event('model.start', {}))
+    printer.event(event('text.delta', { text: 'Hello.' }))
+    printer.event(event('text.delta', { text: 'of a sub-agent' }, ['c']))
+    printer.event(end)
+    expect(spelt()).toBe('Hello.\n')
+    printer.event(event('model.start', {}))
+    printer.event(end)
+    expect(spelt()).toBe('Hello.\n')
+  })
+
+  it('says how it ended only if that is worth a line', () => {
+    const { output, spelt } = recorder()
+    const ends = (outcome: Partial<TurnOutcome>) => {
+      new TurnPrinter({ screen: new Screen(output), style: plain, now: () => 0 }).end(outcome as TurnOutcome)
+      return spelt()
+    }
+    expect(ends({ reason: 'stop' })).toBe('')
+    expect(ends({ reason: 'input-required' })).toBe('')
+    expect(ends({ reason: 'cancelled' })).toBe('— cancelled\n')
+    expect(ends({ reason: 'failed', error: { code: 'x', message: 'No.' } })).toBe('✗ No.\n')
+    expect(ends({ reason: 'limit', limit: 'tokens' })).toBe(
+      '— stopped by the limit on tokens;\n/continue goes on\n',
+    )
+  })
+})
+
+describe('a table', () => {
+  it('gives way in its first column', () => {
+    const rows = [
+      ['ID', 'TURNS'],
+      ['a-very-long-name', '3'],
+    ]
+    expect(tableLines(rows, 20)).toEqual(['ID             TURNS', 'a-very-long-…  3'])
+    expect(tableLines(rows, Number.POSITIVE_INFINITY)).toEqual([
+      'ID                TURNS',
+      'a-very-long-name  3',
+    ])
+  })
+})

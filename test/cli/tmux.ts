@@ -1,0 +1,105 @@
+/** A real pseudo-terminal to type into and to look at, by tmux. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cleanEnv, FIXTURE, LAUNCH } from './kit.ts'
+
+/** Why the tests that need tmux cannot run here; empty if they can. */
+export const noTmux: string =
+  spawnSync('tmux', ['-V']).status === 0 ? '' : ' (NOT RUN: tmux is not installed here)'
+
+export interface TerminalOptions {
+  readonly cwd: string
+  readonly args?: readonly string[]
+  readonly columns?: number
+  readonly rows?: number
+  readonly env?: Readonly<Record<string, string>>
+}
+
+let count = 0
+const PATIENCE_MS = 15_000
+
+/** `holdfast chat` with the agents of the fixture. */
+export class TestTerminal {
+  readonly #socket = `holdfast-${process.pid}-${++count}`
+
+  constructor({ cwd, args = [], columns = 80, rows = 30, env = {} }: TerminalOptions) {
+    const command = [process.execPath, ...LAUNCH, 'chat', '--config', FIXTURE, ...args].map(quoted).join(' ')
+    // The screen stays when the chat is over, to be read.
+    const script = `${command}; echo "left with $?"; sleep 60`
+    execFileSync(
+      'tmux',
+      [
+        '-f',
+        '/dev/null',
+        '-u',
+        '-L',
+        this.#socket,
+        'new-session',
+        '-d',
+        '-x',
+        `${columns}`,
+        '-y',
+        `${rows}`,
+        '-c',
+        cwd,
+        script,
+      ],
+      {
+        env: cleanEnv({
+          HOLDFAST_HOME: `${cwd}/data`,
+          TERM: 'xterm-256color',
+          SHELL: '/bin/sh',
+          LC_ALL: 'C.UTF-8',
+          ...env,
+        }),
+      },
+    )
+  }
+
+  type(text: string): void {
+    this.#tmux(['send-keys', '-l', text])
+  }
+
+  /** Keys as tmux names them: Enter, Tab, C-c, Up. */
+  press(...keys: readonly string[]): void {
+    this.#tmux(['send-keys', ...keys])
+  }
+
+  say(text: string): void {
+    this.type(text)
+    this.press('Enter')
+  }
+
+  paste(text: string): void {
+    execFileSync('tmux', ['-L', this.#socket, 'load-buffer', '-'], { input: text })
+    this.#tmux(['paste-buffer', '-p'])
+  }
+
+  /** What is on the screen, without empty lines at the end. */
+  screen(...options: readonly string[]): string {
+    return this.#tmux(['capture-pane', '-p', ...options]).trimEnd()
+  }
+
+  /** The screen as soon as it shows this. */
+  async until(wanted: string | RegExp): Promise<string> {
+    const started = Date.now()
+    for (;;) {
+      const screen = this.screen()
+      if (typeof wanted === 'string' ? screen.includes(wanted) : wanted.test(screen)) return screen
+      if (Date.now() - started > PATIENCE_MS)
+        throw new Error(`The screen never showed ${wanted}. It shows:\n${screen}`)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+
+  close(): void {
+    spawnSync('tmux', ['-L', this.#socket, 'kill-server'])
+  }
+
+  #tmux(args: readonly string[]): string {
+    return execFileSync('tmux', ['-L', this.#socket, ...args], { encoding: 'utf8' })
+  }
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,228 @@
+/** What is typed, and what it means: arguments, answers, expressions, names, models. */
+import { memoryStore } from 'holdfast'
+import { describe, expect, it } from 'vitest'
+import { answerFrom, problemWith } from '../../src/cli/answer.ts'
+import { readArguments } from '../../src/cli/arguments.ts'
+import { calculate } from '../../src/cli/builtin/calculate.ts'
+import { fieldFrom, fieldsOf } from '../../src/cli/chat/fields.ts'
+import { completeSlash } from '../../src/cli/chat/slash.ts'
+import { park } from '../../src/cli/command/interruption.ts'
+import { chooseModel } from '../../src/cli/config/choose-model.ts'
+import { COMMANDS, SHARED } from '../../src/cli/help.ts'
+import { freshId, keyOf, namedContext } from '../../src/cli/names.ts'
+import { didYouMean } from '../../src/cli/nearest.ts'
+
+const request = (kind: string, more: object = {}) => ({ requestId: 'r', prompt: 'p', kind, ...more })
+
+describe('arguments', () => {
+  const read = (...args: string[]) => readArguments(args, COMMANDS, SHARED)
+
+  it('may come in any order, short or long', () => {
+    const given = read(
+      '--no-color',
+      'run',
+      '-c',
+      'a',
+      'hello',
+      'world',
+      '--model=x',
+      '--answer',
+      'a=1',
+      '--answer',
+      'b=2',
+    )
+    expect(given.command?.name).toBe('run')
+    expect(given.words).toEqual(['hello', 'world'])
+    expect([
+      given.value('context'),
+      given.value('model'),
+      given.values('answer'),
+      given.has('no-color'),
+    ]).toEqual(['a', 'x', ['a=1', 'b=2'], true])
+  })
+
+  it('are words after two dashes', () => {
+    expect(read('run', '--', '--json').words).toEqual(['--json'])
+    expect(read('run', '-').words).toEqual(['-'])
+  })
+
+  it('may ask for help whatever else is missing', () => {
+    expect(read('show', '--help').has('help')).toBe(true)
+    expect(read('-h').command).toBeUndefined()
+  })
+
+  it('that are nearly right are recognised', () => {
+    expect(didYouMean('shwo', ['show', 'chat'])).toBe(' Did you mean show?')
+    expect(didYouMean('frobnicate', ['show', 'chat'])).toBe('')
+  })
+})
+
+describe('an answer', () => {
+  it.each([
+    ['yes', true],
+    ['Y', true],
+    ['no', false],
+    ['n, too many', { approved: false, reason: 'too many' }],
+    ['{"approved":true}', { approved: true }],
+    ['nobody', 'nobody'],
+  ])('%j to a confirmation is %j', (typed, value) => {
+    expect(answerFrom(request('confirmation'), typed)).toEqual(value)
+  })
+
+  it('to a choice is an option by its text or its number', () => {
+    const choice = request('choice', { options: ['red', 'blue', 3] })
+    expect(['blue', 'RED', '2', '3', '9'].map((typed) => answerFrom(choice, typed))).toEqual([
+      'blue',
+      'red',
+      'blue',
+      3,
+      9,
+    ])
+    const several = request('choice', { options: ['red', 'blue'], multiple: true })
+    expect(answerFrom(several, '2, red')).toEqual(['blue', 'red'])
+    expect(answerFrom(several, '["red"]')).toEqual(['red'])
+  })
+
+  it('to a question for data is JSON, and to one for a text the text', () => {
+    expect(answerFrom(request('data'), '{"a":1}')).toEqual({ a: 1 })
+    expect(answerFrom(request('text'), ' 42 ')).toBe('42')
+  })
+
+  it('that cannot be one is seen at once', () => {
+    expect(problemWith(request('confirmation'), 'maybe')).toContain('Yes or no?')
+    expect(problemWith(request('confirmation'), { approved: false })).toBeUndefined()
+    expect(problemWith(request('choice', { options: ['a'] }), 'b')).toBe('b was not offered.')
+    expect(problemWith(request('text'), 'anything')).toBeUndefined()
+  })
+})
+
+describe('a form', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      name: { type: 'string', description: 'of whom' },
+      age: { type: 'integer' },
+      size: { enum: ['S', 'L'] },
+    },
+    required: ['name'],
+  }
+
+  it('has a field for each property', () => {
+    expect(fieldsOf(schema)?.map(({ name, hint }) => `${name}: ${hint}`)).toEqual([
+      'name: text, of whom',
+      'age: whole number; Enter to leave out',
+      'size: S|L; Enter to leave out',
+    ])
+    expect(fieldsOf({ type: 'string' })).toBeUndefined()
+    expect(fieldsOf(undefined)).toBeUndefined()
+  })
+
+  it('takes what fits and says what does not', () => {
+    const [, age, size] = fieldsOf(schema) ?? []
+    if (age === undefined || size === undefined) throw new Error('fields are missing')
+    expect([fieldFrom(age, '7'), fieldFrom(age, '7.5'), fieldFrom(size, 'l'), fieldFrom(size, 'M')]).toEqual([
+      { ok: true, value: 7 },
+      { ok: false, problem: 'age is a whole number.' },
+      { ok: true, value: 'L' },
+      { ok: false, problem: 'size is one of S, L.' },
+    ])
+  })
+})
+
+describe('the calculator', () => {
+  it.each([
+    ['2 + 3 * 4', 14],
+    ['(2 + 3) * 4', 20],
+    ['-2 ^ 2', -4],
+    ['2 ^ 3 ^ 2', 512],
+    ['2 ^ -1', 0.5],
+    ['10 % 4 / 2', 1],
+    ['0.1 + 0.2', 0.3],
+    ['1e3 - 1', 999],
+  ])('%s is %d', (expression, value) => {
+    expect(calculate(expression)).toBe(value)
+  })
+
+  it.each([
+    ['', 'There is nothing to calculate.'],
+    ['2 +', 'Something is missing at the end.'],
+    ['(1', 'A bracket is not closed.'],
+    ['1 2', '"2" is not expected there.'],
+    ['process.exit()', 'not "process.ex".'],
+    ['1 / 0', '1 / 0 has no finite value.'],
+    ['2 * * 3', 'A number is missing before "*".'],
+  ])('refuses %j', (expression, message) => {
+    expect(() => calculate(expression)).toThrow(message)
+  })
+})
+
+describe('names', () => {
+  it('of conversations begin with the agent', () => {
+    expect(keyOf({ agent: 'site', id: 'main' }).contextId).toBe('site:main')
+    expect(namedContext('site:a:b', ['site'])).toEqual({ agent: 'site', id: 'a:b' })
+    expect(namedContext('user:123', ['site'])).toBeUndefined()
+    expect(namedContext('plain', ['site'])).toBeUndefined()
+  })
+
+  it('that are new are not taken, not even by what was erased', async () => {
+    const store = memoryStore()
+    const day = new Date(2026, 0, 5)
+    expect(await freshId(store, 'site', day)).toBe('2026-01-05')
+    const key = keyOf({ agent: 'site', id: '2026-01-05' })
+    await store.append({
+      key,
+      id: 'x',
+      since: 0,
+      inbox: [{ type: 'input', key: 'i', data: { message: 'hi' } }],
+    })
+    await store.erase(key)
+    expect(await freshId(store, 'site', day)).toBe('2026-01-05-2')
+  })
+})
+
+describe('the model', () => {
+  const choose = (env: Record<string, string>, installed: readonly string[] = []) =>
+    chooseModel({ agent: {}, env, isInstalled: (name) => installed.includes(name) })
+
+  it('is the built-in one without a key', () => {
+    expect(choose({})).toMatchObject({
+      model: 'reflex',
+      why: expect.stringContaining('OPENAI_API_KEY or the like'),
+    })
+  })
+
+  it('is that of the vendor whose key and package are there', () => {
+    expect(choose({ OPENAI_API_KEY: 'k' }, ['@ai-sdk/openai'])).toMatchObject({
+      model: 'openai/gpt-4.1-mini',
+      why: 'OPENAI_API_KEY is set',
+    })
+    const both = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' }
+    expect(choose(both, ['@ai-sdk/openai'])).toMatchObject({ model: 'openai/gpt-4.1-mini' })
+    expect(choose({ OPENAI_API_KEY: 'k' }).why).toContain('npm install @ai-sdk/openai')
+  })
+
+  it('is what the option says, then what the config says', () => {
+    expect(chooseModel({ given: 'a', agent: { model: 'b' }, env: {} })).toEqual({ model: 'a', name: 'a' })
+    expect(chooseModel({ agent: { model: ['b', 'c'] }, env: {} }).name).toBe('b')
+  })
+})
+
+describe('completion', () => {
+  const known = { ids: () => ['trip', 'main'], agents: () => ['site'], models: () => ['reflex'] }
+
+  it('knows commands and what they take', () => {
+    expect(completeSlash('/fo', known)).toEqual([['/fork'], '/fo'])
+    expect(completeSlash('/switch tr', known)).toEqual([['trip'], 'tr'])
+    expect(completeSlash('/model ', known)).toEqual([['reflex'], ''])
+    expect(completeSlash('hello', known)).toEqual([[], 'hello'])
+    expect(completeSlash('/show x', known)).toEqual([[], 'x'])
+  })
+})
+
+describe('being asked to end', () => {
+  it('waits for the pause, but not longer than the grace time', async () => {
+    expect(await park({ pause: () => Promise.resolve() }, 1000)).toBe('paused')
+    expect(await park({ pause: () => new Promise(() => {}) }, 10)).toBe('left')
+    expect(await park({ pause: () => Promise.reject(new Error('the store is gone')) }, 1000)).toBe('left')
+  })
+})

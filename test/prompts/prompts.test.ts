@@ -1,0 +1,81 @@
+/** Whatever happens to a conversation, every prompt of it is one that every provider accepts (R9, R10, R11). */
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { fold, transcript } from '../../src/journal/index.ts'
+import { checkVendorRequest, vendorRequests } from '../../src/testing/index.ts'
+import { brokenScript, FORMAT_NAMES, written } from '../journal/foreign-histories.ts'
+import { expectLegal } from '../turn/kit.ts'
+import { type Deed, Talk } from './talk.ts'
+
+const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 150)
+const SEED = process.env['HOLDFAST_SEED']
+
+const word = fc.constantFrom('Hello.', 'Look at it.', 'Pay.', ' ', 'And now?', '\u0000 odd \ud800')
+const brokenHistory = fc
+  .record({ script: brokenScript, format: fc.constantFrom(...FORMAT_NAMES) })
+  .map(({ script, format }) => written(script, format))
+const small = fc.integer({ min: 1, max: 8 })
+const deed: fc.Arbitrary<Deed> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('say' as const), text: word }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('say' as const),
+      text: word,
+      cancelAt: fc.integer({ min: 1, max: 15 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('answer' as const), value: fc.constantFrom(true, false, 'blue') }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constantFrom('continue', 'clear', 'restart', 'fork', 'pause') }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const), keep: small }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('import' as const), history: brokenHistory }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('change' as const),
+      model: fc.nat(2),
+      maxMessages: fc.constantFrom(1, 2, 3, 5, 100),
+      autoCompact: fc.boolean(),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('die' as const),
+      death: fc.record({
+        of: fc.constantFrom('append' as const, 'effect' as const),
+        at: small,
+        when: fc.constantFrom('before' as const, 'after' as const),
+      }),
+    }),
+  },
+)
+
+it('every prompt of every conversation is accepted by every vendor', { timeout: 1_200_000 }, async () => {
+  const law = fc.asyncProperty(
+    fc.array(deed, { minLength: 1, maxLength: 12 }),
+    fc.array(fc.nat(1000), { minLength: 4, maxLength: 60 }),
+    fc.boolean(),
+    async (deeds, thrown, hooked) => {
+      const talk = new Talk(thrown, { hooked })
+      for (const one of deeds) {
+        await talk.act(one)
+        const entries = await talk.entries()
+        const { open, parked } = fold(entries)
+        if (open === undefined && parked === undefined) expectLegal(transcript(entries))
+      }
+      const ends = (await talk.entries()).filter(({ type }) => type === 'turn.end').map(({ turn }) => turn)
+      expect(ends.length).toBe(new Set(ends).size)
+      for (const { prompt, tools } of talk.models.flatMap(({ calls }) => calls))
+        for (const { vendor, body } of await vendorRequests({ prompt, tools }))
+          expect({ vendor, problems: checkVendorRequest(vendor, body) }).toEqual({ vendor, problems: [] })
+    },
+  )
+  await fc.assert(law, { numRuns: RUNS, ...(SEED === undefined ? {} : { seed: Number(SEED) }) })
+})
