@@ -7,6 +7,7 @@ import { agent } from './case/agent.ts'
 import { agentLength } from './case/agent-length.ts'
 import { bytes } from './case/bytes.ts'
 import { fold } from './case/fold.ts'
+import { grounding } from './case/grounding.ts'
 import { group } from './case/group.ts'
 import { importing } from './case/import.ts'
 import { length } from './case/length.ts'
@@ -31,9 +32,10 @@ const CASES: readonly Case[] = [
   fold,
   agent,
   agentLength,
+  grounding,
   importing,
 ]
-const GUARDED: readonly Case[] = [turn, group, length, start, bytes, agent, agentLength]
+const GUARDED: readonly Case[] = [turn, group, length, start, bytes, agent, agentLength, grounding]
 
 const HELP = `Usage: npm run bench -- [options]
 

@@ -1,5 +1,5 @@
 /**
- * `npm start`: a chat with the example agent of examples/site. Where no terminal is attached, a short conversation is
+ * `npm start`: a chat with the example agent of examples/site-manager. Where no terminal is attached, a short conversation is
  * played instead: real turns with tools, on the built-in model and a SQLite file, each in a process of its own.
  */
 import { spawn } from 'node:child_process'
@@ -10,14 +10,16 @@ import { fileURLToPath } from 'node:url'
 import { styleText } from 'node:util'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const config = join(root, 'examples/site/holdfast.config.ts')
+const config = join(root, 'examples/site-manager/holdfast.config.ts')
 const WAITS_FOR_AN_ANSWER = 5
 
 const conversation: readonly { readonly args: readonly string[]; readonly exitCode: number }[] = [
+  { args: ['run', '--context', 'demo', 'List the projects'], exitCode: 0 },
+  { args: ['run', '--context', 'demo', 'Select project 1'], exitCode: 0 },
   { args: ['run', '--context', 'demo', 'Which tasks are open?'], exitCode: 0 },
-  { args: ['run', '--context', 'demo', 'Inspect the Windows task'], exitCode: 0 },
-  { args: ['run', '--context', 'demo', 'Order 20 bags of cement'], exitCode: WAITS_FOR_AN_ANSWER },
-  { args: ['run', '--context', 'demo', '--answer', 'yes'], exitCode: 0 },
+  { args: ['run', '--context', 'demo', 'Affiche les documents de Bureau'], exitCode: 0 },
+  { args: ['run', '--context', 'demo', 'Select project Les Tilleuls'], exitCode: WAITS_FOR_AN_ANSWER },
+  { args: ['run', '--context', 'demo', '--answer', '2'], exitCode: 0 },
   { args: ['show', 'demo'], exitCode: 0 },
 ]
 

@@ -24,7 +24,18 @@ const parts = [...ground, 'journal', 'model', 'tool', 'grounding', 'hook']
 const agent = [...parts, 'turn', 'store', 'store/memory']
 const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai-compatible']
 const graph = [...ground, 'journal', 'hook', 'store']
-const front = [...ground, 'store', 'store/memory', 'journal', 'model', 'tool', 'hook', 'turn', 'agent']
+const front = [
+  ...ground,
+  'store',
+  'store/memory',
+  'journal',
+  'model',
+  'tool',
+  'grounding',
+  'hook',
+  'turn',
+  'agent',
+]
 
 export const rooms: readonly Room[] = [
   { name: 'protocol', rooms: [], pure: true },

@@ -24,9 +24,22 @@ export type {
   Views,
   WhileBusy,
 } from './agent/index.ts'
-export { Agent, agentTool, listStuck, settleCall, takeOver, viewsOf } from './agent/index.ts'
+export { Agent, agentTool, listStuck, STATE_CONTEXT, settleCall, takeOver, viewsOf } from './agent/index.ts'
 export type { Clock, Ids, Timer } from './base/index.ts'
 export { processIdentity, systemIds } from './base/index.ts'
+export type {
+  Called,
+  Entity,
+  EntityOptions,
+  GroundedTool,
+  GroundingPolicy,
+  GroundingWords,
+  LookupOptions,
+  LookupResult,
+  Search,
+  ToolMapping,
+} from './grounding/index.ts'
+export { entity, grounded, lookupTool } from './grounding/index.ts'
 export type {
   AfterEachToolPoint,
   AfterLlmPoint,
@@ -89,6 +102,7 @@ export {
   resolveModel,
 } from './model/index.ts'
 export type {
+  ActiveValue,
   ArtifactInfo,
   ContextKey,
   DeltaEvent,
@@ -97,6 +111,7 @@ export type {
   EntryEvent,
   EntryType,
   ErrorCode,
+  Ground,
   Json,
   JsonObject,
   Message,
@@ -107,6 +122,8 @@ export type {
   Principal,
   Repair,
   RequestData,
+  Selection,
+  Sighting,
   TurnEvent,
   Usage,
   UserContent,

@@ -10,6 +10,7 @@ import {
   importContext,
 } from '../journal/index.ts'
 import {
+  type ActiveValue,
   type ArtifactInfo,
   childKey,
   HoldfastError,
@@ -20,6 +21,7 @@ import {
   type Owner,
   type Principal,
   type RequestData,
+  type Selection,
   type UserContent,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
@@ -35,6 +37,7 @@ import type { Ledger } from './ledger.ts'
 import { type MessageQuery, newest, readMessages } from './messages.ts'
 import { limitsLeft, NURSERY, type Nursery, refuseInside } from './nursery.ts'
 import { isBusy, isPaused, isShutDown, notLetIn } from './refusal.ts'
+import { activeNow, select } from './selecting.ts'
 import { type SessionView, sessionView } from './session-view.ts'
 import type { TurnView as Turn, TurnError } from './turn.ts'
 
@@ -280,6 +283,20 @@ export class Agent {
       if ((await this.store.head(this.#setup.key)) !== undefined)
         await clearContext(this.store, this.#setup.key)
     })
+  }
+
+  /** Makes something the chosen one: `await agent.select(project.select('p-7', { label: 'Champigny' }))`. */
+  async select(...selections: readonly Selection[]): Promise<readonly ActiveValue[]> {
+    const choosing = { store: this.store, setup: this.#setup, principal: this.#setup.owner }
+    await this.#between('select', () =>
+      select({ ...choosing, driver: this.#conversation.driver }, selections),
+    )
+    return this.active
+  }
+
+  /** What is chosen and has not expired, as far as this agent has looked. */
+  get active(): readonly ActiveValue[] {
+    return activeNow(this.#conversation.driver, this.#setup)
   }
 
   /**

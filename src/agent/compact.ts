@@ -2,11 +2,11 @@
 import type { Ids, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
 import type { EntryData, NewEntry } from '../protocol/index.ts'
-import { redact } from '../tool/index.ts'
+import { checkName, redact } from '../tool/index.ts'
 import {
   atLeast,
   type CompactionStrategy,
-  checkStrategy,
+  checkSummary,
   compactEntry,
   compaction,
   type ModelChoice,
@@ -31,6 +31,14 @@ export interface CompactOptions {
   readonly signal?: AbortSignal
 }
 
+const OPTIONS: readonly string[] = [
+  'strategy',
+  'keep',
+  'instructions',
+  'model',
+  'signal',
+] satisfies (keyof CompactOptions)[]
+
 export interface CompactSetup {
   readonly definition: TurnDefinition
   readonly maxMessages: number
@@ -44,9 +52,12 @@ export async function compactNow(
   setup: CompactSetup,
   options: CompactOptions,
 ): Promise<boolean> {
-  const { keep = Math.ceil(setup.maxMessages / 2), strategy = 'sliding' } = options
-  checkStrategy('strategy', strategy)
+  for (const name of Object.keys(options)) checkName('compact()', name, OPTIONS)
+  checkSummary('', options)
+  const { keep = Math.ceil(setup.maxMessages / 2), strategy = 'sliding', instructions } = options
+  const { signal = new AbortController().signal } = options
   atLeast('keep', keep, 0)
+  if (signal.aborted) return false
   const { ledger } = driver
   const { session } = ledger
   const entries = await ledger.window()
@@ -57,7 +68,6 @@ export async function compactNow(
     return record(driver, session, data)
   }
   const models = options.model === undefined ? setup.definition.models : [modelSource(options.model)]
-  const { instructions, signal = new AbortController().signal } = options
   const summarised = await summarise(
     { entries, session, cut },
     {
@@ -69,6 +79,7 @@ export async function compactNow(
     },
   )
   if ('entry' in summarised) return record(driver, session, summarised.entry)
+  if (signal.aborted) return false
   const why = redact(summarised.failure.message, modelSecrets(models))
   await driver.record([{ type: 'warning', data: { ...summaryWarning(why), usage: summarised.usage } }])
   return false

@@ -156,6 +156,8 @@ const OPTIONS: { readonly [Option in keyof Required<AgentConfig>]: keyof typeof 
   tools: null,
   systemPrompt: null,
   limits: null,
+  entities: null,
+  grounding: 'an object',
   on: null,
   plugins: null,
   requestTtlMs: null,

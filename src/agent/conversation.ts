@@ -359,7 +359,10 @@ export class Conversation {
           if (!this.#isWaiting()) return
           // Looked at twice, there was nothing to do: then it is done elsewhere.
           idle = this.driver.hasOffers ? 0 : idle + 1
-          if (idle > 1) await this.#follow()
+          if (idle > 1) {
+            await this.driver.ledger.flush()
+            await this.#follow()
+          }
         }
         if (this.#halt.signal.aborted) return
       }
@@ -440,7 +443,9 @@ export class Conversation {
     const waiting = [...this.#audience.handles].some(
       (handle) => !handle.turn.isEnded && !this.#wishes.get(handle)?.manual,
     )
-    if (waiting) this.driver.ledger.forget(true)
+    const { ledger } = this.driver
+    // Whoever holds something back owns the conversation: nobody else has written.
+    if (waiting && !ledger.hasUnsaved) ledger.forget(true)
     return waiting
   }
 

@@ -23,9 +23,11 @@ import {
   type TurnDefinition,
   type TurnScope,
 } from '../turn/index.ts'
+import { actorState } from './actor-state.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
+import { journalSightings } from './sightings.ts'
 import { Vault } from './vault.ts'
 
 export interface DriverOptions extends LedgerOptions {
@@ -401,6 +403,7 @@ export class Driver {
       timer,
       ids,
       emit,
+      actor: (principal) => actorState(store, principal),
       ...(extras === undefined ? {} : { extras }),
       ...(abandoned === undefined ? {} : { abandoned }),
       ...(continuing === undefined ? {} : { continuing }),
@@ -413,6 +416,7 @@ export class Driver {
         },
         messages: () => ledger.messages(),
         window: () => ledger.window(),
+        ...journalSightings(store, key, () => ledger.session.cleared ?? 0),
         request: async (seq) => {
           const [entry] = await store.read(key, { from: seq, to: seq })
           return entry?.type === 'request.start' ? dataOf(entry, 'request.start') : undefined

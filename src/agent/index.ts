@@ -1,4 +1,5 @@
 /** The stateful shell: agents, their turns, sub-agents, views and the verbs of an operator. */
+export { STATE_CONTEXT } from './actor-state.ts'
 export type { AgentState, Auth, TurnOptions } from './agent.ts'
 export { Agent } from './agent.ts'
 export type { AgentToolDefinition, SubAgentConfig } from './agent-tool.ts'

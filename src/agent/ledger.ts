@@ -133,11 +133,18 @@ export class Ledger {
     return known.length === inbox.length
   }
 
-  /** Reads again if somebody else has written since. Not while a turn is played from here. */
-  async refresh(): Promise<void> {
+  /**
+   * Reads again if somebody else has written since. Not while a turn is played from here. What is being written here is
+   * waited for: a claim whose receipt is still on its way looks like somebody else's.
+   */
+  refresh(): Promise<void> {
+    return this.#inOrder(() => this.#refreshNow())
+  }
+
+  async #refreshNow(): Promise<void> {
     if (this.isLoaded && this.#unsaved === undefined) {
       const head = await this.store.head(this.key)
-      if ((head?.seq ?? 0) !== this.#seen) this.forget(true)
+      if ((head?.seq ?? 0) !== this.#seen && !this.#owned) this.forget(true)
     }
     if (!this.isLoaded) await this.load()
   }

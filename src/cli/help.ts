@@ -78,6 +78,19 @@ export const COMMANDS: readonly CommandForm[] = [
     ],
   },
   {
+    name: 'state',
+    summary: 'print what is active, and where ids came from',
+    usage: 'ID [--json]',
+    about:
+      'Of a conversation: what is chosen and until when, and for the ids of its last calls who vouched for them.\n~state is what you have chosen, in whatever conversation.',
+    words: { least: 1, most: 1 },
+    options: { agent, json },
+    examples: [
+      ['holdfast state main', 'what its agent takes for granted'],
+      ['holdfast state "~state"', 'what you have chosen'],
+    ],
+  },
+  {
     name: 'erase',
     summary: 'remove a conversation for good',
     usage: 'ID [--yes]',

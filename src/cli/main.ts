@@ -13,6 +13,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   run: async () => (await import('./command/run.ts')).run,
   sessions: async () => (await import('./command/sessions.ts')).sessions,
   show: async () => (await import('./command/show.ts')).show,
+  state: async () => (await import('./command/state.ts')).state,
   erase: async () => (await import('./command/erase.ts')).erase,
 }
 
@@ -21,10 +22,12 @@ export async function start(): Promise<void> {
   if (!process.env['HOLDFAST_DEBUG']) silenceWarnings()
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreBrokenPipe)
   const args = process.argv.slice(2)
-  // What a config or a tool throws where nobody waits for it.
-  const fail = async (thrown: unknown) => process.exit(await report(thrown, args, undefined))
-  process.on('uncaughtException', (thrown) => void fail(thrown))
-  process.on('unhandledRejection', (thrown) => void fail(thrown))
+  // What a config or a tool throws where nobody waits for it. The first one ends the process: there is one outcome.
+  let failing: Promise<never> | undefined
+  const fail = (thrown: unknown) => {
+    failing ??= report(thrown, args, undefined).then((exitCode) => process.exit(exitCode))
+  }
+  process.on('uncaughtException', fail).on('unhandledRejection', fail)
   const exitCode = await main(args)
   await Promise.all(
     [process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write('', done))),

@@ -2,7 +2,7 @@
  * What a conversation is called. In the store it is `agent:id`, so that the journal tells whose it is and two agents may
  * use the same id. People say the id alone where that is clear.
  */
-import { type ContextKey, contextKey, type Head, LOCAL_OWNER, type Store } from 'holdfast'
+import { type ContextKey, contextKey, type Head, LOCAL_OWNER, STATE_CONTEXT, type Store } from 'holdfast'
 import { EXIT } from './exit-code.ts'
 import { Refusal, wrongUsage } from './refusal.ts'
 
@@ -65,7 +65,7 @@ export async function freshId(store: Store, agent: string, now: Date): Promise<s
   }
 }
 
-/** All conversations of this owner, most recently active first. */
+/** All conversations of this owner, most recently active first. What the person has chosen is kept in a journal that is none. */
 export async function listContexts(store: Store, prefix?: string): Promise<Head[]> {
   const heads: Head[] = []
   for (let cursor: string | undefined; ; ) {
@@ -74,7 +74,7 @@ export async function listContexts(store: Store, prefix?: string): Promise<Head[
       ...(prefix === undefined ? {} : { prefix }),
       ...(cursor === undefined ? {} : { cursor }),
     })
-    heads.push(...page.heads)
+    heads.push(...page.heads.filter(({ key }) => key.contextId !== STATE_CONTEXT))
     cursor = page.next
     if (cursor === undefined) return heads
   }

@@ -16,6 +16,7 @@ export type {
   InputPoint,
   IterationPoint,
   LimitPoint,
+  ModelError,
   PendingCall,
   PointOf,
   Prompt,

@@ -134,7 +134,9 @@ export class Backwards {
     const fitting = this.#marks.filter((mark) => cost(mark) <= budget.max)
     const large = fitting.filter((mark) => cost(mark) > budget.max / 2)
     const best = this.#roundest(large) ?? fitting.at(-1) ?? this.#marks[0] ?? oldest
-    return best === oldest ? this.#read : best.read
+    // Before the oldest there may be results whose question is gone: they are shown only if there is room.
+    const hasRoom = this.#round.size === 0 || this.#tokens + around <= budget.max
+    return best === oldest && hasRoom ? this.#read : best.read
   }
 
   #roundest(marks: readonly Mark[]): Mark | undefined {

@@ -128,14 +128,19 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     open.fresh = true
     // What was said is answered before the turn ends.
     delete open.replied
+    // Hooks that change what a model is shown see it first.
+    if (open.phase === 'beforeLlm') open.phase = 'beforeIteration'
   },
   phase({ open }, { data: { name, callId, changes = {} } }) {
     if (open === undefined) return
-    if (callId !== undefined) passCall(open, name, callId)
+    if (callId !== undefined) passCall(open, { name, callId, grounds: changes.grounds })
     else if (name === 'afterUserInput') delete open.fresh
     else if (!ASIDE.has(name)) open.phase = name
     for (const call of open.calls) changeArgs(call, changes.args?.[call.callId])
     if (changes.prompt !== undefined) open.prompt = changes.prompt
+    // These were asked anew, and want nothing changed any more.
+    else if (name === 'beforeLlm') delete open.prompt
+    if (name === 'onError' && callId === undefined) delete open.failed
     if (changes.stop !== undefined) open.stop = changes.stop
   },
   warning(draft, { data }) {
@@ -149,6 +154,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.open.iteration = data.iteration
     draft.open.thinking = true
     delete draft.open.fresh
+    delete draft.open.failed
     delete draft.open.replied
     delete draft.open.ended
   },
@@ -158,6 +164,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (draft.open === undefined) return
     draft.open.thinking = false
     if (data.usage !== undefined) draft.open.usage = addUsage(draft.open.usage, data.usage)
+    if (data.error !== undefined) draft.open.failed = true
     planRetry(draft.open, at, data)
     if (draft.open.retry !== undefined) return
     draft.open.phase = 'model'
@@ -259,6 +266,10 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     delete draft.parked
     delete draft.imports
   },
+  active(draft, { data }) {
+    if (data.values.length > 0) draft.active = data.values
+    else delete draft.active
+  },
   state(draft, { data }) {
     draft.metadata = data.metadata
   },
@@ -296,9 +307,16 @@ function seeRoom({ window }: Draft, { usage, error, finish }: EntryOf<'model.end
   if (isCounted && (usage?.inputTokens ?? 0) < (window.nearFull ?? 0) * 0.9) delete window.nearFull
 }
 
-/** The hooks around one call have run. */
-function passCall(open: OpenDraft, name: string, callId: string): void {
+interface Pass {
+  readonly name: string
+  readonly callId: string
+  readonly grounds: Call['grounds']
+}
+
+/** The hooks around one call have run, or its ids were found good. */
+function passCall(open: OpenDraft, { name, callId, grounds }: Pass): void {
   const call = open.calls.find((candidate) => candidate.callId === callId)
+  if (grounds !== undefined && call !== undefined) call.grounds = grounds
   if (name === 'beforeEachTool' && call !== undefined) call.checked = true
   if (name !== 'afterEachTool' || open.ended === undefined) return
   const untold = open.ended.filter((ended) => ended !== callId)

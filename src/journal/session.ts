@@ -3,6 +3,8 @@
  * what is open now and not on how much was said. Type aliases, so that the compiler sees that it is JSON.
  */
 import type {
+  ActiveValue,
+  Ground,
   Json,
   JsonObject,
   OutcomeReason,
@@ -46,6 +48,8 @@ export type Session = {
   readonly unknown?: readonly UnknownCall[]
   /** The newest imports by their keys: importing the same again adds nothing. */
   readonly imports?: readonly string[]
+  /** Which things are chosen; when each stops to count is for whoever looks to say (R12). */
+  readonly active?: readonly ActiveValue[]
   /** Where the conversation was last cleared. */
   readonly cleared?: number
   readonly metadata?: JsonObject
@@ -82,6 +86,8 @@ export type OpenTurn = {
   readonly phase?: string
   /** Somebody said something that no model was asked about yet, and no hook has been told. */
   readonly fresh?: true
+  /** The last model call failed, and nobody has gone on after it. */
+  readonly failed?: true
   /** The last reply asked for nothing. */
   readonly replied?: true
   /** What hooks want the model call to be shown. */
@@ -127,6 +133,8 @@ export type Call = {
   readonly argsKey?: string
   /** The hooks before it have run. */
   readonly checked?: true
+  /** Its ids were found good, and where they came from. */
+  readonly grounds?: readonly Ground[]
   /** What it asked for before and was told. */
   readonly answers?: readonly Answer[]
 }

@@ -3,6 +3,7 @@ export type { ModelDelta } from './assemble.ts'
 export { CONTEXT_SIZES, CONTEXT_SIZES_AS_OF, contextSizeOf } from './context-sizes.ts'
 export type { FailureKind, FailureOptions, NextStep, RetryPosition } from './failure.ts'
 export { afterFailure, ModelFailure } from './failure.ts'
+export type { ActiveSince, EntityWords, KnownThings } from './known-things.ts'
 export type {
   LanguageModel,
   ModelCall,

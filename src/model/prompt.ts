@@ -35,7 +35,7 @@ export function toPrompt({ model, system, messages }: PromptInput): PromptMessag
   const name = modelName(model)
   let before: Message['role'] | undefined
   for (const message of messages) {
-    const content = contentOf(message, model, name)
+    const content = projected(message, model, name)
     if (content.length === 0) continue
     if (message.role === 'assistant' && before === undefined) prompt.push(ours(LEFT_OUT))
     if (message.role === 'assistant' && before === 'assistant') prompt.push(ours(GO_ON))
@@ -50,6 +50,24 @@ const GO_ON = 'Go on.'
 
 function ours(text: string): PromptMessage {
   return { role: 'user', content: [{ type: 'text', text }] }
+}
+
+interface Projection {
+  readonly by: string
+  readonly content: readonly PromptPart[]
+}
+
+/** A window is projected again and again, and most of it stays the same. */
+const projections = new WeakMap<Message, Projection>()
+
+function projected(message: Message, model: LanguageModel, name: string): readonly PromptPart[] {
+  // Whose it is, and the version of the interface, is all that the content depends on.
+  const by = `${model.specificationVersion} ${message.role === 'assistant' && message.model === name}`
+  const known = projections.get(message)
+  if (known?.by === by) return known.content
+  const content = contentOf(message, model, name)
+  projections.set(message, { by, content })
+  return content
 }
 
 function contentOf(message: Message, model: LanguageModel, name: string): PromptPart[] {

@@ -8,6 +8,7 @@ import type { AssistantPart, JsonObject, Message, Usage } from '../protocol/inde
 import { NO_USAGE } from '../protocol/index.ts'
 import { Assembly, type ModelDelta } from './assemble.ts'
 import { type FailureKind, type FailureOptions, ModelFailure } from './failure.ts'
+import { type KnownThings, withCallIds } from './known-things.ts'
 import type {
   LanguageModel,
   ModelCall,
@@ -39,6 +40,8 @@ export interface ModelRequest {
   readonly timer: Timer
   /** What tools say to people, by call: for a model without words of its own, and for no other. */
   readonly displays?: ReadonlyMap<string, string>
+  /** What is known of things that have ids: for the same models, which read no blocks of text. */
+  readonly known?: KnownThings
   /** Called while the reply arrives, and never after the call has ended. It should not throw. */
   readonly onDelta: (delta: ModelDelta) => void
 }
@@ -246,17 +249,20 @@ function toCall(request: ModelRequest, abortSignal: AbortSignal): ModelCall {
   if (model.specificationVersion !== 'v3') copy('reasoning', settings, call)
   const options = callDefaults(model.provider, settings.providerOptions)
   if (options !== undefined) call.providerOptions = options
-  if (hasNoWords(model)) call.providerOptions = { ...options, [model.provider]: displaysOf(request) }
+  if (hasNoWords(model)) call.providerOptions = { ...options, [model.provider]: dataFor(request) }
   return withoutLateThinking(model.provider, call)
 }
 
-/** Is it one that words a result with what the tool says to people? */
+/** Is it one that words a result with what the tool says to people, and reads what is known as data? */
 export function hasNoWords({ provider, modelId }: LanguageModel): boolean {
   return provider === 'holdfast' && modelId === 'reflex'
 }
 
-function displaysOf({ displays = new Map() }: ModelRequest): JsonObject {
-  return { displays: Object.fromEntries([...displays].map(([callId, text]) => [wireId(callId), text])) }
+function dataFor({ displays = new Map(), known }: ModelRequest): JsonObject {
+  const told = Object.fromEntries([...displays].map(([callId, text]) => [wireId(callId), text]))
+  // It is data through and through; only its interfaces are not aliases.
+  const things = known === undefined ? {} : (withCallIds(known, wireId) as unknown as JsonObject)
+  return { displays: told, ...things }
 }
 
 const PASSED_ON = [

@@ -51,6 +51,7 @@ const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
     ['key', 'a text', isText],
     ['continues', 'a number of entries', maybe(isWhole)],
   ],
+  active: [['values', 'a list of what is chosen', (value) => Array.isArray(value) && value.every(isObject)]],
   compact: [
     ['upTo', 'a position', isWhole],
     ['kept', 'a number of messages', isWhole],

@@ -5,7 +5,7 @@ import { ENTRY_FORMAT, isInboxType, isProgress } from './entry.ts'
 const inbox = ['input', 'answer', 'cancel', 'late-result']
 const noProgress = [
   ...['claim', 'release', 'model.start', 'tool.start', 'warning'],
-  ...['take', 'note', 'phase', 'tool.late', 'base', 'artifact', 'state'],
+  ...['take', 'note', 'phase', 'tool.late', 'base', 'artifact', 'active', 'state'],
 ]
 const progress = [
   ...['turn.start', 'model.end', 'tool.end', 'request.start', 'request.end'],

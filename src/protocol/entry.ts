@@ -6,6 +6,7 @@
  */
 import type { ArtifactChange } from './artifact.ts'
 import type { Principal } from './context.ts'
+import type { ActiveValue, Ground, Sighting } from './entity.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { AssistantPart, Message, SettledStatus, UserContent } from './message.ts'
 import type { OutcomeReason, Usage } from './outcome.ts'
@@ -106,6 +107,8 @@ export interface EntryData {
     readonly output: Json
     /** For people; the model gets `output`. */
     readonly display?: string
+    /** Things with ids that the output shows. */
+    readonly seen?: readonly Sighting[]
     /** What a sub-agent used on the way. */
     readonly usage?: Usage
   }
@@ -137,6 +140,8 @@ export interface EntryData {
   artifact: ArtifactChange
 
   // the conversation
+  /** What is chosen from here on: all of it. */
+  active: { readonly values: readonly ActiveValue[]; readonly by?: string }
   import: ImportData
   /** What the owner wants to be remembered of the conversation as a whole. */
   state: { readonly metadata: JsonObject }
@@ -164,6 +169,8 @@ export type PhaseChanges = {
   /** What the model call that follows is shown instead. */
   readonly prompt?: PromptChanges
   readonly stop?: StopWish
+  /** Where the ids among the arguments of the call came from. */
+  readonly grounds?: readonly Ground[]
 }
 
 export type PromptChanges = {
@@ -320,6 +327,7 @@ export const ENTRY_FORMAT: Readonly<Record<EntryType, number>> = {
   warning: 1,
   'turn.end': 1,
   artifact: 1,
+  active: 1,
   import: 1,
   state: 1,
   compact: 1,

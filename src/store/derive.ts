@@ -10,6 +10,7 @@ import {
   type Entry,
   type EntryData,
   type JsonObject,
+  normalLabel,
 } from '../protocol/index.ts'
 import type { IndexRow } from './port.ts'
 
@@ -56,8 +57,55 @@ export const artifactChanges: Derivation = {
   },
 }
 
+/**
+ * Things that the outputs of tools have shown: each by its id (`i:`), by its label and id (`l:`), and per entity the
+ * newest result that showed any (`o:`) and several (`n:`).
+ */
+const sightings: Derivation = {
+  index: 'sighting',
+  rows: (entry) => {
+    if (entry.type !== 'tool.end') return []
+    const { seen = [] } = entry.data as EntryData['tool.end']
+    const things = new Map(seen.map((one) => [seenKey(one.entity, one.id), one]))
+    const rows = [...things].flatMap(([key, { id, entity, label, parent }]) => {
+      const value: JsonObject = {
+        id,
+        at: entry.at,
+        ...(label === undefined ? {} : { label }),
+        ...(parent === undefined ? {} : { parent }),
+      }
+      return label === undefined
+        ? [{ key, value }]
+        : [
+            { key, value },
+            { key: `${labelPrefix(entity, label)}${id}`, value },
+          ]
+    })
+    for (const [entity, group] of Map.groupBy(things.values(), (one) => one.entity)) {
+      rows.push({ key: `o:${entity}`, value: {} })
+      if (group.length > 1) rows.push({ key: `n:${entity}`, value: {} })
+    }
+    return rows
+  },
+}
+
+/** The row of one thing. */
+export function seenKey(entity: string, id: string): string {
+  return `i:${entity}:${wellFormedKey(id)}`
+}
+
+/** The prefix of the rows of all things with this label. */
+export function labelPrefix(entity: string, label: string): string {
+  return `l:${entity}:${wellFormedKey(normalLabel(label))}:`
+}
+
+/** SQLite keys hold neither NUL nor halves of characters. */
+function wellFormedKey(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD')
+}
+
 /** The indexes that every store keeps. */
-export const STANDARD_DERIVATIONS: readonly Derivation[] = [turnStarts, turnEnds, artifactChanges]
+export const STANDARD_DERIVATIONS: readonly Derivation[] = [turnStarts, turnEnds, artifactChanges, sightings]
 
 /** The row that says what an artifact is now; without an id, the prefix of all such rows. */
 export function artifactKey(artifactId = ''): string {

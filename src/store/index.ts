@@ -8,7 +8,9 @@ export {
   artifactChanges,
   artifactKey,
   changesPrefix,
+  labelPrefix,
   STANDARD_DERIVATIONS,
+  seenKey,
   turnKey,
   turnRange,
 } from './derive.ts'

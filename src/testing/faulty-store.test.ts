@@ -87,3 +87,18 @@ describe('a faulty store', () => {
     await expect(store.head(key)).rejects.toMatchObject({ code: 'store-closed' })
   })
 })
+
+describe('a store that refuses', () => {
+  test('has written nothing, and says whether asking again can help', async () => {
+    const store = faultyStore(memoryStore(), [
+      { at: 1, how: 'refuse' },
+      { at: 2, how: 'refuse', code: 'store-busy' },
+      { at: 3, how: 'refuse', code: 'store-full' },
+    ])
+    await expect(store.append(post('a'))).rejects.toMatchObject({ code: 'store-failed', retry: 'never' })
+    await expect(store.append(post('b'))).rejects.toMatchObject({ code: 'store-busy', retry: 'later' })
+    await expect(store.append(post('c'))).rejects.toMatchObject({ code: 'store-full', retry: 'later' })
+    expect(await store.head(key)).toBeUndefined()
+    expect((await store.append(post('a'))).repeated).toBe(false)
+  })
+})

@@ -1,7 +1,7 @@
 /** Makes a tool of its definition, and refuses one that could not work. It runs nothing. */
 import { HoldfastError, type JsonObject, quote } from '../protocol/index.ts'
 import { isStandardSchema, jsonSchemaOf, type SchemaOutput, type StandardSchema } from './standard-schema.ts'
-import type { Tool, ToolDefinition } from './tool.ts'
+import type { Tool, ToolDefinition, ToolGrounding } from './tool.ts'
 
 /**
  * Checks a definition once and for all. `run` knows the type of its input from the schema, and the tool the type of
@@ -25,8 +25,19 @@ export function defineTool<S extends StandardSchema, Out>(
     approve: definition.approve ?? 'never',
     ...(verify === undefined ? {} : { verify }),
     ...(display === undefined ? {} : { display: display as NonNullable<Tool['display']> }),
+    ...groundingOf(definition as Unchecked),
     run,
   })
+}
+
+function groundingOf({ returns, selects }: Unchecked): { readonly grounding?: ToolGrounding } {
+  if (returns === undefined && selects === undefined) return {}
+  return {
+    grounding: {
+      ...(returns === undefined ? {} : { seen: returns as NonNullable<ToolGrounding['seen']> }),
+      ...(selects === undefined ? {} : { selects: selects as NonNullable<ToolGrounding['selects']> }),
+    },
+  }
 }
 
 const DEFAULT_RESULT_BYTES = 256 * 1024
@@ -59,7 +70,7 @@ function checkDefinition(definition: Unchecked | null | undefined): asserts defi
   if (approve !== undefined && approve !== 'always' && approve !== 'never' && typeof approve !== 'function') {
     throw refuse("`approve` must be 'always', 'never' or a function")
   }
-  for (const field of ['verify', 'display'] as const) {
+  for (const field of ['verify', 'display', 'returns', 'selects'] as const) {
     if (definition[field] !== undefined && typeof definition[field] !== 'function')
       throw refuse(`\`${field}\` is no function`)
   }

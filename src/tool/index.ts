@@ -39,5 +39,6 @@ export type {
   Tool,
   ToolContext,
   ToolDefinition,
+  ToolGrounding,
   Verdict,
 } from './tool.ts'

@@ -2,7 +2,16 @@
  * What a tool is, for those who write one and for those who run one. How it is run, and what is stored of it, is not
  * known here.
  */
-import type { Json, JsonObject, Principal, ReplayClass, SettledStatus, Usage } from '../protocol/index.ts'
+import type {
+  Json,
+  JsonObject,
+  Principal,
+  ReplayClass,
+  Selection,
+  SettledStatus,
+  Sighting,
+  Usage,
+} from '../protocol/index.ts'
 import type { Artifacts } from './artifact.ts'
 import type { Credentials } from './redact.ts'
 import type { Ask, ToolResult } from './result.ts'
@@ -43,6 +52,10 @@ export interface ToolDefinition<S extends StandardSchema, Out> {
   ) => Verdict<NoInfer<Out>> | Promise<Verdict<NoInfer<Out>>>
   /** The result for people. */
   readonly display?: (output: NoInfer<Out>) => string
+  /** Things with ids that the output shows: `returns: (rows) => project.rows(rows, { id: 'id', label: 'name' })`. */
+  readonly returns?: (output: NoInfer<Out>, input: SchemaOutput<S>) => readonly Sighting[]
+  /** What is the chosen one after it: `selects: ({ id }) => [project.select(id)]`. */
+  readonly selects?: (output: NoInfer<Out>, input: SchemaOutput<S>) => readonly Selection[]
   /** The effect. Each value that a generator yields is progress. */
   readonly run: (input: SchemaOutput<S>, context: ToolContext) => Running<Out>
 }
@@ -54,6 +67,14 @@ export type Running<Out> =
   | AsyncGenerator<Json, Returned<Out>, undefined>
 
 export type Returned<Out> = Out | ToolResult<Out> | Ask
+
+/** What the output of a tool shows and chooses. The functions get what is stored, so that what is read again shows the same. */
+export interface ToolGrounding {
+  readonly seen?: (output: Json, input: unknown) => readonly Sighting[]
+  readonly selects?: (output: Json, input: unknown) => readonly Selection[]
+  /** The entity that this tool finds things of, by their names. */
+  readonly lookup?: string
+}
 
 /** Made by `defineTool`. Tools of different types fit into one `readonly Tool[]`. */
 export interface Tool<In = unknown, Out = unknown> {
@@ -70,6 +91,8 @@ export interface Tool<In = unknown, Out = unknown> {
   readonly approve: 'always' | 'never' | ((call: ApprovalCall) => Approval | Promise<Approval>)
   readonly verify?: (input: unknown, context: ToolContext) => Verdict | Promise<Verdict>
   readonly display?: (output: unknown) => string
+  /** What its output shows and chooses, as functions of what is stored. */
+  readonly grounding?: ToolGrounding
   /** Takes what `input` made of the arguments, which only `prepareCall` knows to be right. */
   readonly run: (input: unknown, context: ToolContext) => unknown
   /** Never there; it carries the types. */

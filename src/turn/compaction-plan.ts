@@ -55,16 +55,25 @@ function checkedPlan(given: unknown): AutoCompact {
     )
   for (const name of Object.keys(given)) checkName('autoCompact', name, OPTIONS)
   const plan = given as AutoCompact
-  checkStrategy('autoCompact.strategy', plan.strategy)
+  checkSummary('autoCompact.', plan)
   for (const option of ['atPercent', 'overMessages', 'keep'] as const)
     if (plan[option] !== undefined) atLeast(`autoCompact.${option}`, plan[option], 1)
-  if (plan.instructions !== undefined && typeof plan.instructions !== 'string')
-    throw invalidOption('autoCompact.instructions', `must be a text, not ${shown(plan.instructions)}`)
-  if (plan.model !== undefined) checkModels(plan.model)
   return plan
 }
 
-export function checkStrategy(option: string, strategy: unknown): void {
-  if (strategy === undefined || strategy === 'sliding' || strategy === 'summary') return
-  throw invalidOption(option, `must be 'sliding' or 'summary', not ${shown(strategy)}`)
+/** What can be said wherever something is compacted. Throws `invalid-option`. */
+export function checkSummary(
+  place: string,
+  {
+    strategy = 'sliding',
+    instructions,
+    model,
+  }: { strategy?: unknown; instructions?: unknown; model?: unknown },
+): void {
+  if (strategy !== 'sliding' && strategy !== 'summary')
+    throw invalidOption(`${place}strategy`, `must be 'sliding' or 'summary', not ${shown(strategy)}`)
+  if (instructions !== undefined && typeof instructions !== 'string')
+    throw invalidOption(`${place}instructions`, `must be a text, not ${shown(instructions)}`)
+  if (Array.isArray(model)) throw invalidOption(`${place}model`, 'must be one model, not a list')
+  if (model !== undefined) checkModels(model)
 }

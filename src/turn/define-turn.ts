@@ -1,5 +1,6 @@
 /** From what a person writes down to what a turn is played with. */
 import { readFile } from 'node:fs/promises'
+import { type Entity, entityMap, type GroundingWords } from '../grounding/index.ts'
 import {
   checkHooks,
   HookRegistry,
@@ -12,7 +13,14 @@ import { type ModelOptions, type ModelRef, modelName, resolveModel } from '../mo
 import { HoldfastError, quote } from '../protocol/index.ts'
 import { checkName, checkTools, type Tool } from '../tool/index.ts'
 import { contextSize } from './context.ts'
-import type { CompactionPlan, Limits, ModelSource, TurnDefinition, TurnInfo } from './definition.ts'
+import type {
+  CompactionPlan,
+  GroundingSetup,
+  Limits,
+  ModelSource,
+  TurnDefinition,
+  TurnInfo,
+} from './definition.ts'
 
 /** A model, or a model with settings of its own on top of the shared ones. */
 export type ModelChoice = ModelRef | { readonly model: ModelRef; readonly settings: ModelOptions }
@@ -30,6 +38,9 @@ export interface TurnConfig {
   readonly on?: Hooks
   /** Hooks, tools and parts of the prompt that belong together. The first one's hooks run first. */
   readonly plugins?: readonly Plugin[]
+  /** Kinds of things whose ids must not be invented. */
+  readonly entities?: readonly Entity[]
+  readonly grounding?: GroundingOptions
   /** How long an input request waits; 7 days unless said otherwise. */
   readonly requestTtlMs?: number
   /** How long a cancelled tool may take to come to an end; 5 seconds unless said otherwise. */
@@ -65,6 +76,7 @@ export function defineTurn(config: TurnConfig & { readonly compact?: CompactionP
     tools: toolsOf(tools, parts),
     system: promptOf(systemPrompt, parts),
     hooks: new HookRegistry([...sources, { on }]),
+    grounding: groundingOf(config),
     limits: checkLimits(limits),
     requestTtlMs,
     maxClaims,
@@ -201,6 +213,48 @@ function checkShared({ apiKey, baseURL }: ModelOptions): void {
     message:
       'With several models, give each its own key and address: { model, settings: { apiKey, baseURL } }.',
   })
+}
+
+export interface GroundingOptions {
+  /** The language of headings and questions; English unless said otherwise. A turn's `metadata.language` comes first. */
+  readonly language?: string
+  readonly words?: Partial<GroundingWords>
+  /** How many turns that used tools a prompt is reminded of, at most 3; 3 unless said otherwise. */
+  readonly memoryTurns?: number
+  /** Prompts have short codes such as `p~k7m2` in place of ids, which cost less and are easier to copy; false unless said otherwise. */
+  readonly handles?: boolean
+  /** Keeps ids out of what the model says: of all entities, or of these. Labels stand in for them; false unless said otherwise. */
+  readonly hideIds?: boolean | readonly Entity[]
+}
+
+function groundingOf({ entities = [], grounding = {} }: TurnConfig): GroundingSetup {
+  if (!Array.isArray(entities)) throw invalidOption('entities', `must be a list, not ${shown(entities)}`)
+  const { language, words, memoryTurns = 3, handles = false, hideIds = false } = grounding
+  atLeast('grounding.memoryTurns', memoryTurns, 0)
+  if (typeof handles !== 'boolean')
+    throw invalidOption('grounding.handles', `must be true or false, not ${shown(handles)}`)
+  const known = entityMap(entities as readonly Entity[])
+  return {
+    entities: known,
+    words: { ...(language === undefined ? {} : { language }), ...(words === undefined ? {} : { words }) },
+    memoryTurns,
+    handles,
+    hidden: hiddenOf(hideIds, [...known.keys()]),
+  }
+}
+
+function hiddenOf(hideIds: unknown, all: readonly string[]): ReadonlySet<string> {
+  if (typeof hideIds === 'boolean') return new Set(hideIds ? all : [])
+  if (!Array.isArray(hideIds))
+    throw invalidOption(
+      'grounding.hideIds',
+      `must be true, false or a list of entities, not ${shown(hideIds)}`,
+    )
+  const names = (hideIds as readonly Partial<Entity>[]).map((each) => each?.name ?? '')
+  const strange = names.find((name) => !all.includes(name))
+  if (strange !== undefined)
+    throw invalidOption('grounding.hideIds', `has ${quote(strange)}, which is none of the entities`)
+  return new Set(names)
 }
 
 function toolsOf(

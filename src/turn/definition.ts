@@ -1,4 +1,5 @@
 /** What a turn is played with: models, tools, prompt and limits. Plain values and functions; nothing here is stored. */
+import type { Entities, WordsOptions } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { LanguageModel, ModelOptions } from '../model/index.ts'
 import type { JsonObject, Principal } from '../protocol/index.ts'
@@ -11,6 +12,7 @@ export interface TurnDefinition {
   readonly system: (turn: TurnInfo) => string | undefined | Promise<string | undefined>
   readonly limits: Limits
   readonly hooks: HookRegistry
+  readonly grounding: GroundingSetup
   /** How long somebody may take to answer a request that does not say. */
   readonly requestTtlMs: number
   /** Claims without progress before a turn is given up (R7). */
@@ -41,6 +43,18 @@ export interface CompactionPlan {
   readonly instructions?: string
   /** Who writes summaries, if not the models of the agent. */
   readonly model?: ModelSource
+}
+
+/** Which things have ids that must not be invented, and how prompts speak of them. */
+export interface GroundingSetup {
+  readonly entities: Entities
+  readonly words: WordsOptions
+  /** How many turns that used tools a prompt is reminded of; at most 3. */
+  readonly memoryTurns: number
+  /** Do prompts have short codes in place of ids? */
+  readonly handles: boolean
+  /** The entities whose ids are kept out of what the model says. */
+  readonly hidden: ReadonlySet<string>
 }
 
 export interface ModelSource {

@@ -11,8 +11,9 @@ import {
   type ToolContext,
 } from '../tool/index.ts'
 import { endsTurn } from './giving-up.ts'
+import { select, shown } from './grounding.ts'
 import { tellEnded } from './phases.ts'
-import type { Play } from './play.ts'
+import { Interrupted, type Play } from './play.ts'
 import { answersOf, request } from './requests.ts'
 import type { Batch } from './scope.ts'
 
@@ -33,7 +34,7 @@ export async function* runGroup(
   const runs = await Promise.all(group.map((one) => callRun(play, one, credentials)))
   // Last of all: what was looked up for the calls may have taken its time.
   await play.scope.mayAct()
-  const ended: { readonly callId: string; readonly end: CallEnd }[] = []
+  const ended: Ended[] = []
   let bell = Promise.withResolvers<void>()
   const running = runs.map(async (run) => {
     ended.push({ callId: run.context.callId, end: await runCall(run) })
@@ -45,16 +46,18 @@ export async function* runGroup(
       bell = Promise.withResolvers<void>()
       const now = ended.splice(0)
       left -= now.length
-      for (const { callId, end } of now) sayEnd(play, callId, end)
+      for (const one of now) await sayEnd(play, one, readyOf(group, one.callId))
       if (left > 0) yield* play.commit('on')
       if (left > 0) yield* tellEnded(play, 'on')
     }
   } catch (error) {
     // Somebody else may have the turn. What is under way is waited for and handed in (R4).
     await Promise.all(running)
-    for (const { callId, end } of ended)
-      if (endsTurn(error)) sayEnd(play, callId, end)
-      else if (end.kind === 'settled') play.scope.late(callId, end)
+    // A hook that was not waited for any longer takes nothing away from the turn.
+    const isOurs = endsTurn(error) || (error instanceof Interrupted && play.signal.aborted)
+    for (const one of ended)
+      if (isOurs) await sayEnd(play, one, readyOf(group, one.callId))
+      else if (one.end.kind === 'settled') play.scope.late(one.callId, one.end)
     throw error
   }
 }
@@ -93,7 +96,16 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
   }
 }
 
-function sayEnd(play: Play, callId: string, end: CallEnd): void {
+interface Ended {
+  readonly callId: string
+  readonly end: CallEnd
+}
+
+function readyOf(group: readonly Ready[], callId: string): Ready | undefined {
+  return group.find(({ call }) => call.callId === callId)
+}
+
+async function sayEnd(play: Play, { callId, end }: Ended, one: Ready | undefined): Promise<void> {
   if (end.kind === 'settled') {
     const { status, output, display, usage } = end
     play.draft.say('tool.end', {
@@ -102,7 +114,9 @@ function sayEnd(play: Play, callId: string, end: CallEnd): void {
       output,
       ...(display === undefined ? {} : { display }),
       ...(usage === undefined ? {} : { usage }),
+      ...(status === 'ok' ? shown(one?.tool, { output, input: one?.input }) : {}),
     })
+    if (status === 'ok') await select(play, one?.tool, { output, input: one?.input })
     return
   }
   const call = play.open.calls.find((candidate) => candidate.callId === callId)

@@ -8,11 +8,12 @@ import { importMessages } from '../journal/index.ts'
 import {
   HoldfastError,
   type Json,
+  type JsonObject,
   type Message,
   type PhaseChanges,
   type StopWish,
 } from '../protocol/index.ts'
-import { runAround, toJson } from '../tool/index.ts'
+import { checkName, runAround, toJson } from '../tool/index.ts'
 import { contextPercent } from './context.ts'
 import { Interrupted, type Play } from './play.ts'
 import type { Batch } from './scope.ts'
@@ -133,7 +134,7 @@ export class Phase {
         this.#rejected.set(this.#pending(callId), this.#text('reject', reason))
       }),
       editPrompt: inTime((changes: Partial<Prompt>) => {
-        const wanted = this.#json(changes) as Partial<Prompt>
+        const wanted = checkedPrompt(this.#json(changes))
         const messages = wanted.messages === undefined ? {} : { messages: this.#legal(wanted.messages) }
         this.prompt = { ...this.prompt, ...wanted, ...messages }
       }),
@@ -171,16 +172,32 @@ export class Phase {
   }
 }
 
+const PROMPT: readonly string[] = ['system', 'messages', 'tools'] satisfies (keyof Prompt)[]
+
+/** Messages are looked at by whoever repairs them. */
+function checkedPrompt(changes: Json): Partial<Prompt> {
+  if (typeof changes !== 'object' || changes === null || Array.isArray(changes))
+    throw new TypeError('edit() takes an object { system, messages, tools }')
+  for (const name of Object.keys(changes)) checkName('edit()', name, PROMPT)
+  const { system = '', tools = [] } = changes as JsonObject
+  if (typeof system !== 'string') throw new TypeError('edit() takes a text as system')
+  if (!Array.isArray(tools) || !tools.every((name) => typeof name === 'string'))
+    throw new TypeError('edit() takes a list of names as tools')
+  return changes as Partial<Prompt>
+}
+
 /** A hook may hang; the turn does not wait for it longer than it lasts itself, and if its time is up a little longer. */
-async function patiently(play: Play, run: () => Promise<void>): Promise<void> {
+async function patiently<T>(play: Play, run: () => Promise<T>): Promise<T> {
   if (!play.signal.aborted) return play.within(run())
   const { timer, definition, stop } = play.scope
   const over = new AbortController()
-  const late = timer.wait(definition.graceMs, { signal: AbortSignal.any([stop, over.signal]) }).then(() => {
-    throw new Interrupted('The turn did not wait for it any longer.')
-  })
+  const late = timer
+    .wait(definition.graceMs, { signal: AbortSignal.any([stop, over.signal]) })
+    .then((): never => {
+      throw new Interrupted('The turn did not wait for it any longer.')
+    })
   try {
-    await Promise.race([run(), late])
+    return await Promise.race([run(), late])
   } finally {
     over.abort()
     late.catch(() => {})
@@ -188,7 +205,9 @@ async function patiently(play: Play, run: () => Promise<void>): Promise<void> {
 }
 
 async function turnPoint(play: Play): Promise<TurnPoint> {
-  const { contextId, turn, principal, credentials, metadata, task } = await play.info()
+  const { contextId, turn, principal, credentials, metadata, task } = await patiently(play, () =>
+    play.lookUp(),
+  )
   const { iteration, usage } = play.open
   const { view, definition } = play.scope
   const percent = contextPercent(await view.window(), definition.models)

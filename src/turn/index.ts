@@ -2,9 +2,9 @@
 export type { Compaction, CompactionOptions, CompactionReceipt } from './compaction.ts'
 export { compactEntry, compaction } from './compaction.ts'
 export type { AutoCompact } from './compaction-plan.ts'
-export { checkStrategy, compactionPlan } from './compaction-plan.ts'
+export { checkSummary, compactionPlan } from './compaction-plan.ts'
 export { contextPercent, tokenBudget } from './context.ts'
-export type { ModelChoice, TurnConfig } from './define-turn.ts'
+export type { GroundingOptions, ModelChoice, TurnConfig } from './define-turn.ts'
 export {
   atLeast,
   checkLimits,
@@ -30,5 +30,5 @@ export { modelSecrets } from './model-secrets.ts'
 export { dataOf, textOf } from './play.ts'
 export type { BlobPort, RunTurnOptions, RunTurnResult } from './run-turn.ts'
 export { runTurn } from './run-turn.ts'
-export type { Batch, Continuation, Next, TurnScope, View } from './scope.ts'
+export type { ActorState, Batch, Continuation, Next, TurnScope, View } from './scope.ts'
 export { summarise, summaryWarning } from './summary.ts'

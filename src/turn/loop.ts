@@ -12,7 +12,7 @@ import { closeIteration, finish, finishAtLimit, isClosing } from './phases.ts'
 import { Interrupted, Play } from './play.ts'
 import { playRound } from './round.ts'
 import type { Batch, TurnScope } from './scope.ts'
-import { hasSteering, think } from './thinking.ts'
+import { goOnAfterFailure, hasSteering, think } from './thinking.ts'
 
 /**
  * One turn, new or open. What it returns says whether there was one; without one, what had come in was accounted for.
@@ -42,6 +42,7 @@ async function* playOn(play: Play): AsyncGenerator<Batch, void> {
       await endTurn(play, 'cancelled', { why: 'Not run: the turn was cancelled.' })
     else if (play.signal.aborted) yield* finishAtLimit(play, timeIsUp(play))
     else if (play.open.stop !== undefined) yield* finish(play, 'stop', stopped(play.open.stop))
+    else if (play.open.failed) yield* goOnAfterFailure(play)
     else if (play.open.calls.length > 0) yield* playRound(play)
     else if (isClosing(play)) yield* playEnd(play)
     else yield* think(play)

@@ -115,7 +115,8 @@ export async function* closeIteration(play: Play): AsyncGenerator<Batch, void> {
 
 /** Has the iteration more to do than a model call? */
 export function isClosing({ open }: Play): boolean {
-  return open.replied === true || open.phase === 'tools' || open.phase === 'afterTools'
+  const { replied, overCalls, phase } = open
+  return replied === true || overCalls === true || phase === 'tools' || phase === 'afterTools'
 }
 
 /** Tells of each call that has come to rest and was not told of. `next` says what else goes on meanwhile. */
@@ -150,6 +151,7 @@ export async function* finish(
 ): AsyncGenerator<Batch, void> {
   const { limit, message = '' } = ending
   try {
+    yield* tellEnded(play)
     if (limit !== undefined)
       yield* runPhase(play, 'onLimit', () => ({ base }) => ({ ...base, limit, message }))
     yield* runPhase(play, 'onComplete', async () => {

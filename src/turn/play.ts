@@ -126,8 +126,13 @@ export class Play {
   }
 
   info(): Promise<TurnInfo> {
-    this.#info ??= this.#lookUp()
-    return this.within(this.#info)
+    return this.within(this.lookUp())
+  }
+
+  /** The same, for whoever waits for it in another way. */
+  lookUp(): Promise<TurnInfo> {
+    this.#info ??= this.#findInfo()
+    return this.#info
   }
 
   credentials(): Promise<Credentials | undefined> {
@@ -176,7 +181,7 @@ export class Play {
     return tools
   }
 
-  async #lookUp(): Promise<TurnInfo> {
+  async #findInfo(): Promise<TurnInfo> {
     const { turn, principal, metadata = {} } = this.open
     const credentials = (await this.#findCredentials()) ?? {}
     const { contextId } = this.scope.key

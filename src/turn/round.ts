@@ -14,6 +14,7 @@ import {
 } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
+import { ground } from './grounding.ts'
 import { Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
 import { beforeRound, finishAtLimit, tellEnded } from './phases.ts'
@@ -87,7 +88,8 @@ async function* findReady(play: Play): AsyncGenerator<Batch, readonly Ready[]> {
 }
 
 async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
-  const call = await beforeCall(play, asked)
+  const hooked = await beforeCall(play, asked)
+  const call = hooked && (await ground(play, hooked))
   if (call === undefined) return undefined
   const prepared = await play.within(prepareCall(call, await play.tools()))
   const { callId } = call

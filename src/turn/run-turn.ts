@@ -202,6 +202,8 @@ class Journal {
         },
         messages: () => this.#window.messages(this.session),
         window: () => this.#window.entries(this.session),
+        seen: async () => [],
+        listing: async () => undefined,
         request: async (seq) => {
           const entry = [...(this.#options.entries ?? []), ...this.#window.held].find(
             (other) => other.seq === seq,

@@ -3,8 +3,10 @@
  * when the driver has made them durable. So an effect that follows a yield follows its durable intent (R3).
  */
 import type { Clock, Ids, Timer } from '../base/index.ts'
+import type { Seen } from '../grounding/index.ts'
 import type { Session } from '../journal/index.ts'
 import type {
+  ActiveValue,
   ContextKey,
   DeltaData,
   DeltaType,
@@ -53,12 +55,23 @@ export interface TurnScope {
   readonly credentials: (principal: Principal) => Promise<Credentials | undefined>
   /** As a call sees them: what it writes loses its secrets. */
   readonly artifacts: (callId: string, secrets: readonly string[]) => Artifacts
+  /** What the person of the turn has chosen, in whatever conversation. Without it, what is chosen is the conversation's. */
+  readonly actor?: (principal: Principal) => ActorState
   /** What else a tool's context carries, for tools that the driver knows. */
   readonly extras?: (callId: string) => object
   /** A call that was run before is settled without being run again: whatever still works for it can stop. */
   readonly abandoned?: (callId: string) => void
   /** A result that came after its call was settled. */
   readonly late: (callId: string, settled: Settled) => void
+}
+
+export interface ActorState {
+  readonly read: () => Promise<readonly ActiveValue[]>
+  /** Makes of what is chosen what is to be chosen; `change` may be called again if others choose meanwhile. */
+  readonly change: (
+    by: string,
+    change: (values: readonly ActiveValue[]) => readonly ActiveValue[],
+  ) => Promise<readonly ActiveValue[]>
 }
 
 export interface Continuation {
@@ -76,6 +89,13 @@ export interface View {
   readonly messages: () => Promise<readonly Message[]>
   /** The entries that `messages` come from. */
   readonly window: () => Promise<readonly Entry[]>
+  /** The newest sightings of things that were shown before the window, by id or by label in normal form. */
+  readonly seen: (
+    entity: string,
+    by: { readonly id: string } | { readonly label: string },
+  ) => Promise<readonly Seen[]>
+  /** The newest result before the window that showed several things of an entity, in its order. */
+  readonly listing: (entity: string) => Promise<readonly Seen[] | undefined>
   /** What an open request asked, from where it was asked. */
   readonly request: (seq: number) => Promise<RequestData | undefined>
 }

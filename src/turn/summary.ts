@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Ids, Timer } from '../base/index.ts'
 import { messageCount, type Session } from '../journal/index.ts'
-import { afterFailure, ModelFailure, type ModelReply, streamModel } from '../model/index.ts'
+import { afterFailure, hasNoWords, ModelFailure, type ModelReply, streamModel } from '../model/index.ts'
 import {
   addUsage,
   type Entry,
@@ -158,8 +158,10 @@ async function askOnce(
   const { timeoutMs, prices, ...settings } = source.settings
   const task = instructions === undefined ? TASK : `${TASK}\n\n${instructions}`
   try {
+    const model = await source.resolve()
+    if (hasNoWords(model)) return wordless(source)
     const reply = await streamModel({
-      model: await source.resolve(),
+      model,
       system: SYSTEM,
       messages: [...messages, { role: 'user', content: task }],
       tools: [],
@@ -177,6 +179,12 @@ async function askOnce(
     const message = error instanceof Error ? error.message : String(error)
     return new ModelFailure(error instanceof Interrupted ? 'aborted' : 'invalid', { message, cause: error })
   }
+}
+
+/** What it would say instead must not take the place of what was said. */
+function wordless({ name }: ModelSource): ModelFailure {
+  const message = `${name} cannot write summaries. Name another model for them, or compact with the strategy sliding.`
+  return new ModelFailure('invalid', { message })
 }
 
 function isWhole(reply: ModelReply): boolean {

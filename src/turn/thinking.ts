@@ -2,6 +2,7 @@
  * One model call, with its retries and fallbacks. Every attempt is in the journal: an attempt that fails ends with a
  * durable `model.end` that says why and what is tried next, before it is tried.
  */
+import type { ModelError } from '../hook/index.ts'
 import {
   afterFailure,
   hasNoWords,
@@ -11,16 +12,19 @@ import {
   streamModel,
   type ToolSpec,
 } from '../model/index.ts'
-import { HoldfastError, type JsonObject, type Message } from '../protocol/index.ts'
+import { type EntryData, HoldfastError, type JsonObject, type Message } from '../protocol/index.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
+import { groundingBlocks, hearPerson } from './grounding.ts'
 import { runPhase } from './hooks.ts'
+import { knownThings } from './known-things.ts'
 import { limitReached } from './limits.ts'
 import { beforeModel, finish, finishAtLimit } from './phases.ts'
 import { dataOf, Interrupted, type Play } from './play.ts'
 import { changed } from './prompt-edit.ts'
 import type { Batch } from './scope.ts'
 import { makeRoom } from './summary.ts'
+import { type WireIds, wireIds } from './wire-ids.ts'
 
 const RETRIES = 2
 const MAX_RETRY_WAIT_MS = 60_000
@@ -30,6 +34,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   takeSteering(play)
   if (yield* endedByLimit(play)) return
   yield* makeRoom(play)
+  await hearPerson(play)
   yield* beforeModel(play)
   if (play.open.stop !== undefined || play.signal.aborted) return
   if (isSilent(play)) {
@@ -46,7 +51,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   play.draft.say('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
   yield* play.commit('model')
   // Hooks are told of what was said before the model is.
-  if (!play.hooks.has('afterUserInput')) yield* hearSteering(play)
+  if (!play.hooks.has('afterUserInput', 'beforeLlm')) yield* hearSteering(play)
   const reply = await askModel(play, source)
   if (!(reply instanceof ModelFailure)) takeReply(play, reply)
   else if (play.signal.aborted) sayAborted(play, source, reply)
@@ -56,7 +61,8 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
     const isLast = step.next === 'fallback' && index + 1 >= models.length
     const { next } = isLast ? { next: 'fail' } : step
     sayFailed(play, source, { failure: reply, step: isLast ? { next } : step })
-    yield* tellFailed(play, { failure: reply, model: source.name, next })
+    const { kind, message } = reply
+    yield* tellFailed(play, { message: play.redacted(message), model: source.name, kind, next })
     if (isLast) await endTurn(play, 'failed', { error: errorOf(play, reply) })
   }
 }
@@ -125,33 +131,40 @@ async function* endedByLimit(play: Play): AsyncGenerator<Batch, boolean> {
 
 async function askModel(play: Play, source: ModelSource): Promise<ModelReply | ModelFailure> {
   const { scope } = play
+  let wire: WireIds | undefined
   try {
     const [model, tools, info] = await Promise.all([play.within(source.resolve()), play.tools(), play.info()])
     const { prompt } = play.open
     const system = prompt?.system ?? (await play.within(Promise.resolve(scope.definition.system(info))))
     const messages = changed(await scope.view.messages(), prompt?.messages)
     if (messages === undefined) return lostEdit()
+    wire = await wireIds(play, { readsData: hasNoWords(model) })
+    const isWordless = hasNoWords(model)
+    const blocks = isWordless ? undefined : await groundingBlocks(play, wire.blocks)
+    const sent = wire.messages(messages)
     if (messages.every(isBlank)) return silence()
     const { timeoutMs, prices, ...settings } = source.settings
+    const deltas = wire.deltas(({ type, ...data }) => scope.emit(type, data))
     const request: ModelRequest = {
       model,
       ...(system === undefined ? {} : { system }),
-      messages,
-      tools: tools.filter(({ name }) => prompt?.tools?.includes(name) ?? true).map(specOf),
+      messages: blocks === undefined ? sent : [...sent, { role: 'user', content: blocks }],
+      tools: isWordless ? markedSpecs(tools, prompt?.tools) : specs(wire, tools, prompt?.tools),
       settings,
-      ...(hasNoWords(model) ? { displays: await displays(play) } : {}),
+      ...(isWordless ? { displays: await displays(play), ...(await knownThings(play, tools)) } : {}),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(prices === undefined ? {} : { prices }),
       signal: play.stop,
       ids: scope.ids,
       timer: scope.timer,
-      onDelta: ({ type, ...data }) => scope.emit(type, data),
+      onDelta: deltas.push,
     }
-    return await streamModel(request)
+    const reply = await streamModel(request).finally(deltas.end)
+    return wire.reply(reply)
   } catch (error) {
     // It was passed on to somebody else: whatever went wrong here is nobody's business any more.
     if (play.stop.aborted && !play.signal.aborted) await scope.mayAct()
-    return error instanceof ModelFailure ? error : misconfigured(play, error)
+    return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : misconfigured(play, error)
   }
 }
 
@@ -178,13 +191,24 @@ export function hasSteering(play: Play): boolean {
   return play.inbox.some((entry) => entry.type === 'input' && dataOf(entry, 'input').steer)
 }
 
-async function* tellFailed(
-  play: Play,
-  { failure, model, next }: { readonly failure: ModelFailure; readonly model: string; readonly next: string },
-): AsyncGenerator<Batch, void> {
-  const { kind, message } = failure
-  const error = { source: 'model', message: play.redacted(message), model, kind, next } as const
+async function* tellFailed(play: Play, failure: Omit<ModelError, 'source'>): AsyncGenerator<Batch, void> {
+  const error: ModelError = { source: 'model', ...failure }
   yield* runPhase(play, 'onError', () => ({ base, stop }) => ({ ...base, stop, error }))
+}
+
+/** Whoever was to go on after a failed call may have gone before it told anybody, or before it ended the turn. */
+export async function* goOnAfterFailure(play: Play): AsyncGenerator<Batch, void> {
+  const { error = {}, model = '' } = await lastFailure(play)
+  const { message, kind, next } = error as { message: string; kind: string; next: string }
+  yield* tellFailed(play, { message, model, kind, next })
+  if (play.open.retry === undefined) await endTurn(play, 'failed', { error: { code: 'model', ...error } })
+  else if (play.open.stop === undefined) yield* think(play)
+}
+
+async function lastFailure(play: Play): Promise<Partial<EntryData['model.end']>> {
+  const entries = await play.scope.view.window()
+  const failed = entries.findLast(({ type }) => type === 'model.end')
+  return failed === undefined ? {} : dataOf(failed, 'model.end')
 }
 
 /** What had arrived stays: the person has read it. */
@@ -231,8 +255,21 @@ function lostEdit(): ModelFailure {
   return new ModelFailure('invalid', { message })
 }
 
-function specOf({ name, description, parameters }: ToolSpec): ToolSpec {
-  return { name, description, parameters }
+/** With the marks of ids, for a model that reads them. */
+function markedSpecs(tools: readonly ToolSpec[], wanted?: readonly string[]): ToolSpec[] {
+  return tools
+    .filter(({ name }) => wanted?.includes(name) ?? true)
+    .map(({ name, description, parameters }) => ({ name, description, parameters }))
+}
+
+function specs(wire: WireIds, tools: readonly ToolSpec[], wanted?: readonly string[]): ToolSpec[] {
+  return tools
+    .filter(({ name }) => wanted?.includes(name) ?? true)
+    .map(({ name, description, parameters }) => ({
+      name,
+      description,
+      parameters: wire.parameters(parameters),
+    }))
 }
 
 function noModel(): HoldfastError {

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fold, loadSession, newSession, SESSION_FORMAT, type Session } from '../../src/journal/index.ts'
+import { MAX_UNKNOWN } from '../../src/journal/session.ts'
 import { type Entry, isInboxType } from '../../src/protocol/index.ts'
 import type { Branch } from './author.ts'
 import { plainJournal } from './conversation.ts'
@@ -29,7 +30,7 @@ describe('the size of a session', () => {
       ])
       const { unknown = [], metadata: _, ...session } = fold(author.log)
       expect(JSON.stringify(session).length).toBeLessThan(640)
-      expect(unknown.length).toBeLessThanOrEqual(3)
+      expect(unknown.length).toBeLessThanOrEqual(MAX_UNKNOWN)
     }),
   )
 })

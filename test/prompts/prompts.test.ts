@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { fold, transcript } from '../../src/journal/index.ts'
 import { checkVendorRequest, vendorRequests } from '../../src/testing/index.ts'
+import type { AutoCompact } from '../../src/turn/index.ts'
 import { brokenScript, FORMAT_NAMES, written } from '../journal/foreign-histories.ts'
 import { expectLegal } from '../turn/kit.ts'
 import { type Deed, Talk } from './talk.ts'
@@ -33,7 +34,14 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ do: fc.constantFrom('continue', 'clear', 'restart', 'fork', 'pause') }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const), keep: small }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('compact' as const),
+      keep: small,
+      strategy: fc.constantFrom('sliding' as const, 'summary' as const),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('import' as const), history: brokenHistory }) },
   {
     weight: 2,
@@ -41,7 +49,13 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
       do: fc.constant('change' as const),
       model: fc.nat(2),
       maxMessages: fc.constantFrom(1, 2, 3, 5, 100),
-      autoCompact: fc.boolean(),
+      maxTokens: fc.constantFrom(undefined, 1, 20, 60, 200),
+      autoCompact: fc.constantFrom<boolean | AutoCompact>(
+        ...[false, true],
+        { overMessages: 2, keep: 1 },
+        { strategy: 'summary', overMessages: 3, keep: 1 },
+      ),
+      autoSave: fc.boolean(),
     }),
   },
   {

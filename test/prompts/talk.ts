@@ -11,6 +11,7 @@ import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ManualClock, ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { ask, defineTool, type Tool } from '../../src/tool/index.ts'
+import type { AutoCompact } from '../../src/turn/index.ts'
 import { type Death, eagerTimer, livenessOf, Mortal } from '../recovery/mortal.ts'
 
 /** What somebody does next. */
@@ -18,13 +19,15 @@ export type Deed =
   | { readonly do: 'say'; readonly text: string; readonly cancelAt?: number }
   | { readonly do: 'answer'; readonly value: boolean | string }
   | { readonly do: 'continue' | 'clear' | 'restart' | 'fork' | 'pause' }
-  | { readonly do: 'compact'; readonly keep: number }
+  | { readonly do: 'compact'; readonly keep: number; readonly strategy: 'sliding' | 'summary' }
   | { readonly do: 'import'; readonly history: readonly unknown[] }
   | {
       readonly do: 'change'
       readonly model: number
       readonly maxMessages: number
-      readonly autoCompact: boolean
+      readonly maxTokens?: number | undefined
+      readonly autoCompact: boolean | AutoCompact
+      readonly autoSave: boolean
     }
   | { readonly do: 'die'; readonly death: Death }
 
@@ -99,7 +102,7 @@ export class Talk {
       case 'clear':
         return this.#agent.clear().catch(ignoreRefusal)
       case 'compact':
-        await this.#agent.compact({ keep: deed.keep }).catch(ignoreRefusal)
+        await this.#agent.compact({ keep: deed.keep, strategy: deed.strategy }).catch(ignoreRefusal)
         return
       case 'import':
         await this.#agent.importMessages(deed.history).catch(ignoreRefusal)
@@ -113,9 +116,9 @@ export class Talk {
       case 'restart':
         return this.#restart()
       case 'change': {
-        const { maxMessages, autoCompact } = deed
-        this.#model = deed.model
-        this.#config = { maxMessages, autoCompact }
+        const { do: _, model, maxTokens, ...config } = deed
+        this.#model = model
+        this.#config = { ...config, ...(maxTokens === undefined ? {} : { maxTokens }) }
         return this.#restart()
       }
       case 'die':
@@ -271,6 +274,7 @@ function hooks(dice: Dice): Hooks {
       if (what === 1) edit({ messages: [...prompt.messages, { role: 'user', content: 'Now.' }] })
       if (what === 2) edit({ messages: prompt.messages.toReversed(), system: '' })
       if (what === 3) edit({ tools: prompt.tools.slice(1), system: 'Be brief.' })
+      if (what === 4) edit({ tools: [], messages: prompt.messages.slice(-1) })
       common(point)
     },
     afterLlm: (point) => {

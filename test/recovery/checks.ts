@@ -111,7 +111,7 @@ function of<T extends keyof EntryData>(
 }
 
 /** R2, R14: each input is heard once, each turn ends once, and nothing is left lying. */
-function* turnProblems(entries: readonly Entry[]): Generator<string> {
+export function* turnProblems(entries: readonly Entry[]): Generator<string> {
   const starts = of(entries, 'turn.start').map(({ turn }) => turn)
   const ends = of(entries, 'turn.end').map(({ turn }) => turn)
   if (starts.join() !== starts.map((_, index) => index + 1).join()) yield `turns ${starts.join()} were begun`
@@ -123,7 +123,7 @@ function* turnProblems(entries: readonly Entry[]): Generator<string> {
 }
 
 /** R3, R4: settled once; what may not run again ran at most once; every run of a call has the same key. */
-function* callProblems(entries: readonly Entry[], effects: readonly Effect[]): Generator<string> {
+export function* callProblems(entries: readonly Entry[], effects: readonly Effect[]): Generator<string> {
   const started = of(entries, 'tool.start')
   const ends = of(entries, 'tool.end')
   for (const { content } of of(entries, 'model.end').map(({ data }) => data))
@@ -142,7 +142,7 @@ function* callProblems(entries: readonly Entry[], effects: readonly Effect[]): G
 }
 
 /** R9: each call is answered right after the message that asked for it, by all and only its results. */
-function* legalProblems(entries: readonly Entry[]): Generator<string> {
+export function* legalProblems(entries: readonly Entry[]): Generator<string> {
   const messages = transcript(entries)
   for (const [index, message] of messages.entries()) {
     const before = messages[index - 1]
@@ -155,7 +155,7 @@ function* legalProblems(entries: readonly Entry[]): Generator<string> {
   }
 }
 
-function* totalProblems(entries: readonly Entry[]): Generator<string> {
+export function* totalProblems(entries: readonly Entry[]): Generator<string> {
   const { totals: counted } = fold(entries)
   const started = new Set(of(entries, 'tool.start').map(({ data }) => data.callId))
   const replies = [...of(entries, 'model.end'), ...of(entries, 'tool.end')]

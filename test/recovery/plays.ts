@@ -1,5 +1,6 @@
 /** The conversations that are cut off at every point: one for each thing that a turn can do. */
 import { agentTool } from '../../src/agent/index.ts'
+import { entity, grounded } from '../../src/grounding/index.ts'
 import type { Hooks } from '../../src/hook/index.ts'
 import type { RequestData } from '../../src/protocol/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
@@ -162,6 +163,15 @@ export const PLAYS: readonly Play[] = [
     config: (process) => ({ tools: [look(process)], limits: { iterations: 2 } }),
   },
   {
+    name: 'a thing that is chosen and used, and one that was made up',
+    steps: [{ say: 'choose' }, { say: 'use' }],
+    replies: {
+      choose: [calls('list'), calls(['take', 4], ['take', 77]), 'Chosen.'],
+      use: [calls(['pay', 4], ['pay', 78]), 'Used.'],
+    },
+    config: (process) => ({ entities: [thing], tools: groundedTools(process) }),
+  },
+  {
     name: 'hooks that add, edit and reject',
     steps: [{ say: 'work' }, { say: 'thanks' }],
     replies: {
@@ -215,6 +225,24 @@ const HISTORY = [
   { role: 'tool', tool_call_id: 'w', content: 'sun' },
   { role: 'assistant', content: 'Sunny.' },
 ] as const
+
+const thing = entity('thing')
+
+/** Ids that are shown, chosen and used; an invented one does not get through. */
+function groundedTools(process: Process) {
+  const shown = [
+    { entity: 'thing', id: '4', label: 'Oslo' },
+    { entity: 'thing', id: '5', label: 'Bern' },
+  ]
+  return [
+    grounded(process.tool('list', safe), { returns: () => shown }),
+    grounded(process.tool('take', safe), {
+      input: { n: thing },
+      selects: () => [thing.select(4, { label: 'Oslo' })],
+    }),
+    grounded(pay(process), { input: { n: thing } }),
+  ]
+}
 
 const BUSY: Hooks = {
   afterUserInput: ({ add, turn }) => add(turn === 1 ? 'It is Monday.' : 'Still Monday.'),

@@ -8,6 +8,7 @@ import type { Clock, Ids } from '../../src/base/index.ts'
 import { type Entry, type Json, LOCAL_OWNER, type Owner, type RequestData } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { ManualClock, ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
+import type { ScriptedRequest } from '../../src/testing/scripted-model.ts'
 import { defineTool, type Tool, type ToolContext, type ToolDefinition } from '../../src/tool/index.ts'
 import { type Death, eagerTimer, Mortal } from './mortal.ts'
 
@@ -119,9 +120,10 @@ export class Process {
     return new ScriptedModel(
       ({ prompt }) => {
         this.world.countAsked()
-        const last = prompt.findLastIndex(({ role }) => role === 'user')
-        const content = prompt[last]?.content ?? []
-        const text = typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('')
+        const last = prompt.findLastIndex(
+          (message) => message.role === 'user' && !isReminder(textOf(message)),
+        )
+        const text = textOf(prompt[last])
         const replied = prompt.slice(last + 1).filter(({ role }) => role === 'assistant').length
         const step = replies[text]?.[replied]
         if (step === undefined) throw new Error(`No reply number ${replied + 1} to ${JSON.stringify(prompt)}`)
@@ -212,6 +214,16 @@ export class Process {
       await new Promise(setImmediate)
     }
   }
+}
+
+function textOf(message: ScriptedRequest['prompt'][number] | undefined): string {
+  const { content = [] } = message ?? {}
+  return typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('')
+}
+
+/** What nobody said: things that were seen, and what is chosen. */
+function isReminder(text: string): boolean {
+  return text.startsWith('[Seen before') || text.startsWith('[Current state')
 }
 
 type Different = Pick<ToolDefinition<typeof INPUT, unknown>, 'replay' | 'exclusive' | 'approve' | 'verify'>

@@ -3,13 +3,14 @@ import type { Json } from '../../protocol/index.ts'
 import { chooseTool } from './choose.ts'
 import { fitSpan, fitText } from './coerce.ts'
 import { fillArguments } from './fill.ts'
+import type { Goal, Pending } from './goal.ts'
 import { CANCEL, NEGATION, ordinalOf, STOP, YES } from './grammar.ts'
-import { matchTools, type Profile } from './match.ts'
-import type { Goal, Pending } from './plan.ts'
+import type { Things } from './knowledge.ts'
+import { isMarked } from './marked.ts'
+import { isKnownVerb, matchTools, type Profile } from './match.ts'
 import { type Request, readRequest } from './request.ts'
 import { idFor, mentioned, type Row } from './results.ts'
 import type { Param } from './schema.ts'
-import type { Things } from './things.ts'
 
 export type Answer =
   | { readonly kind: 'goal'; readonly goal: Goal }
@@ -28,7 +29,7 @@ export interface Asked {
 
 export function readAnswer(asked: Asked): Answer {
   const { pending, text } = asked
-  const request = readRequest(text)
+  const request = readRequest(text, asked.things.lexicon)
   const words = request.tokens.map(({ word }) => word)
   if (pending.of !== 'param' && isCancel(words)) return { kind: 'left' }
   if (pending.of === 'param' && isCancel(words) && pending.param.type !== 'boolean') return { kind: 'left' }
@@ -59,7 +60,7 @@ function goalOf(asked: Asked, request: Request, words: readonly string[]): Goal 
   const { goal, param } = pending
   if (pending.of === 'row') {
     const row = rowOf(pending.rows, request, place)
-    const id = row && idFor(row, param)
+    const id = (row && idFor(row, param)) ?? (row ? undefined : nameGiven(asked, param, request))
     return id === undefined ? undefined : { ...goal, preset: { ...goal.preset, [param.name]: id } }
   }
   if (isCommand(asked, request)) return undefined
@@ -71,6 +72,16 @@ function goalOf(asked: Asked, request: Request, words: readonly string[]): Goal 
     ? { ...goal, text: `${goal.text}\n${asked.text}` }
     : undefined
 }
+
+/** The name of another thing than those that were offered: whoever judges ids knows it, or says how to find it. */
+function nameGiven(asked: Asked, param: Param, request: Request): string | undefined {
+  const isFree = chooseTool(asked.text, asked.profiles, asked.things).kind === 'none'
+  const isShort = request.tokens.length > 0 && request.tokens.length <= LONGEST_NAME
+  if (request.tokens.some(({ stem }) => isKnownVerb(stem))) return undefined
+  return isMarked(param) && param.type === 'string' && isShort && isFree ? bare(request.text) : undefined
+}
+
+const LONGEST_NAME = 6
 
 /** `2` alone is the second of what was offered. */
 function bareNumber({ spans, tokens }: Request): number | undefined {
@@ -104,7 +115,7 @@ function isAnew({ text, profiles, things }: Asked, request: Request): boolean {
 function rowOf(rows: readonly Row[], request: Request, place: number | undefined): Row | undefined {
   const found = mentioned(
     rows,
-    request.tokens.map(({ stem }) => stem),
+    request.tokens.map(({ stem, said = stem }) => said),
     new Set(),
   )
   if (found.length === 1) return found[0]?.row
@@ -115,7 +126,8 @@ function rowOf(rows: readonly Row[], request: Request, place: number | undefined
 function isCommand({ text, profiles, things }: Asked, request: Request): boolean {
   if (request.spans[0]?.kind === 'quoted' && request.spans[0].start === 0) return false
   const choice = chooseTool(text, profiles, things)
-  return choice.kind === 'one' && choice.match.coverage >= 0.5 && choice.match.tokens.size > 1
+  if (choice.kind !== 'one' || choice.match.coverage < 0.5) return false
+  return choice.match.tokens.size > 1 || fillArguments({ match: choice.match, request, things }).named > 0
 }
 
 function valueOf(param: Param, request: Request): Json | undefined {
@@ -123,6 +135,7 @@ function valueOf(param: Param, request: Request): Json | undefined {
   const fitting = request.spans.map((span) => fitSpan(param, span)).filter((value) => value !== undefined)
   if (fitting.length === 1 && (param.type !== 'string' || isOnlyValue(request))) return fitting[0]
   if (param.choices !== undefined || param.type === 'boolean') return wordOf(param, request)
+  if (isMarked(param)) return fitText(param, bare(request.text))
   if ((param.type !== 'string' && param.type !== 'any') || param.isId) return fitText(param, request.text)
   return fitText(param, bare(request.text))
 }

@@ -1,10 +1,12 @@
 /** Which tool a text asks for: one, several between which it does not decide, or none. */
 import { fillArguments } from './fill.ts'
+import type { Things } from './knowledge.ts'
 import { isKnownVerb, isLikely, isSure, type Match, matchTools, type Profile } from './match.ts'
 import { isContent, type Request, readRequest } from './request.ts'
 import type { Row } from './results.ts'
 import { mentioned } from './results.ts'
-import { isPointing, type Things } from './things.ts'
+import { isPointing } from './things.ts'
+import { stemOf } from './words.ts'
 
 export type Choice =
   | { readonly kind: 'one'; readonly match: Match }
@@ -15,7 +17,7 @@ const CLOSE = 0.12
 const MOST_OFFERED = 4
 
 export function chooseTool(text: string, profiles: readonly Profile[], things: Things): Choice {
-  const request = readRequest(text)
+  const request = readRequest(text, things.lexicon)
   const all = matchTools(profiles, request, contextOf(request, things, profiles))
   const best = all[0]?.score ?? 0
   const rated = all
@@ -103,7 +105,7 @@ function isDiluted(request: Request, { tokens }: Match): boolean {
 /** What kind of thing is being talked about, if the request points at one or says its name. */
 function contextOf(
   request: Request,
-  { rows, focus, seen }: Things,
+  { rows, focus, seen, marked }: Things,
   profiles: readonly Profile[],
 ): Set<string> {
   const words = request.tokens.map(({ word }) => word)
@@ -118,6 +120,10 @@ function contextOf(
     const verbs = profiles.find(({ tool }) => tool.name === row.tool)?.verbs ?? []
     for (const noun of row.nouns) if (!verbs.includes(noun) && !isKnownVerb(noun)) context.add(noun)
   }
+  const labelled = [...marked.rows].filter(
+    ([, shown]) => mentioned(shown, stems, NOTHING).filter(({ whole }) => whole).length > 0,
+  )
+  for (const [entity] of labelled) context.add(stemOf(marked.entities[entity]?.one[0] ?? entity))
   return context
 }
 

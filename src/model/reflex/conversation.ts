@@ -2,6 +2,8 @@
  * Reads a prompt: who said what, what was called and what came of it. A conversation is a list of turns, each begun by
  * one message of the person. It understands no words.
  */
+import type { ActiveValue, Sighting } from '../../protocol/index.ts'
+import type { KnownThings } from '../known-things.ts'
 import type { PromptMessage, PromptPart } from '../language-model.ts'
 
 export interface Done {
@@ -12,6 +14,10 @@ export interface Done {
   readonly output: unknown
   /** The result in words for people, if the tool has any. */
   readonly display?: string
+  /** Things that the result showed. */
+  readonly seen?: readonly Sighting[]
+  /** What was chosen from then on. */
+  readonly active?: readonly ActiveValue[]
 }
 
 export interface Exchange {
@@ -31,7 +37,10 @@ interface OpenExchange extends Exchange {
 export type Displays = Readonly<Record<string, unknown>>
 
 /** The turns, oldest first. Messages of the person that follow each other directly are one turn. */
-export function readConversation(prompt: readonly PromptMessage[], displays: Displays = {}): Exchange[] {
+export function readConversation(
+  prompt: readonly PromptMessage[],
+  { displays = {}, known }: { readonly displays?: Displays; readonly known?: KnownThings } = {},
+): Exchange[] {
   const turns: OpenExchange[] = []
   for (const message of prompt) {
     if (message.role === 'system') continue
@@ -42,7 +51,7 @@ export function readConversation(prompt: readonly PromptMessage[], displays: Dis
       else turns.push({ text, calls: [], reply: '' })
     } else if (last) {
       if (message.role === 'assistant') readReply(message.content, last)
-      else readResults(message.content, last, displays)
+      else readResults(message.content, last, { displays, ...(known ? { known } : {}) })
     }
   }
   return turns
@@ -57,7 +66,12 @@ function readReply(content: readonly PromptPart[], turn: OpenExchange): void {
   }
 }
 
-function readResults(content: readonly PromptPart[], turn: OpenExchange, displays: Displays): void {
+interface Told {
+  readonly displays: Displays
+  readonly known?: KnownThings
+}
+
+function readResults(content: readonly PromptPart[], turn: OpenExchange, { displays, known }: Told): void {
   for (const { type, toolCallId = '', output } of content) {
     if (type !== 'tool-result') continue
     const at = turn.calls.findLastIndex(({ id }) => id === toolCallId)
@@ -72,7 +86,16 @@ function readResults(content: readonly PromptPart[], turn: OpenExchange, display
       failed,
       output: parsed(value ?? null),
       ...(typeof display === 'string' && display !== '' ? { display } : {}),
+      ...(known === undefined ? {} : shownBy(toolCallId, known)),
     }
+  }
+}
+
+function shownBy(id: string, { seen, active }: KnownThings): Pick<Done, 'seen' | 'active'> {
+  const since = active.findLast(({ callId }) => callId === id)
+  return {
+    ...(Object.hasOwn(seen, id) ? { seen: seen[id] ?? [] } : {}),
+    ...(since === undefined ? {} : { active: since.values }),
   }
 }
 

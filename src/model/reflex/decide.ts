@@ -3,16 +3,22 @@
  * was about is found again by deciding once more at the place where it was asked.
  */
 import type { JsonObject } from '../../protocol/index.ts'
+import type { KnownThings } from '../known-things.ts'
 import { readAnswer } from './answer.ts'
 import { chooseTool } from './choose.ts'
 import type { Done, Exchange } from './conversation.ts'
 import { type Filled, fillArguments } from './fill.ts'
+import type { Call, Goal, Pending, Step } from './goal.ts'
 import { AGAIN, asksAboutSelf, asksForHelp, GREETINGS, STOP, THANKS } from './grammar.ts'
+import type { Things } from './knowledge.ts'
+import type { Lexicon } from './lexicon.ts'
+import { markedIn } from './marked.ts'
 import { matchTools, type Profile } from './match.ts'
-import { type Call, type Goal, isSame, matchOf, nextStep, type Pending, type Step } from './plan.ts'
+import { goalsFor, isSame, matchOf, nextStep } from './plan.ts'
+import { refusalOf } from './refusal.ts'
 import { readRequest } from './request.ts'
 import { latestOf, type Row, rowsOf } from './results.ts'
-import { isPointing, type Things } from './things.ts'
+import { isPointing } from './things.ts'
 import {
   askTool,
   SAY_LEFT,
@@ -33,6 +39,9 @@ export interface Scene {
   readonly profiles: readonly Profile[]
   /** One of these has to be called, whatever the words say. */
   readonly forced: boolean
+  readonly lexicon: Lexicon
+  /** What is known of ids whose kind the schemas name. */
+  readonly known?: KnownThings
 }
 
 /** Older calls are forgotten. */
@@ -45,7 +54,7 @@ export function decide(scene: Scene, depth = 0): Decision {
   const tools = profiles.map(({ tool }) => tool)
   const turn = turns.at(-1)
   if (turn === undefined || turn.text === '') return say(sayHello(tools))
-  const trouble = turn.calls.find(({ failed }) => failed)
+  const trouble = turn.calls.find((call) => call.failed && refusalOf(call) === undefined)
   if (trouble) return say(sayTrouble(trouble))
   const wanted = goalsOf(scene, turn, depth)
   if (!Array.isArray(wanted)) return wanted as Decision
@@ -57,15 +66,21 @@ function say(text: string): Decision {
 }
 
 /** The next step of all goals that are not reached; questions only when nothing else is left to do. */
-function pursue(goals: readonly Goal[], { turns, profiles }: Scene, turn: Exchange): Decision {
-  const reached = reachedBy(goals, turn.calls)
-  const situation = { profiles, things: thingsOf(turns), calls: turn.calls }
+function pursue(wanted: readonly Goal[], scene: Scene, turn: Exchange): Decision {
+  const situation = { profiles: scene.profiles, things: thingsOf(scene), calls: turn.calls }
+  const goals = wanted.flatMap((goal) => goalsFor(goal, situation))
+  const run = turn.calls.filter((call) => refusalOf(call) === undefined)
+  const reached = reachedBy(goals, run)
   const steps = goals.filter((_, at) => reached[at] === undefined).map((goal) => nextStep(goal, situation))
   const calls = steps.flatMap((step) => (step.kind === 'call' ? step.calls : []))
-  const fresh = calls.filter((call, at) => isNew(call, calls.slice(0, at), turn.calls))
+  // What was refused may be good after a look at something else.
+  const made = turn.calls.filter((call, at) => run.includes(call) || at === turn.calls.length - 1)
+  const fresh = calls.filter((call, at) => isNew(call, calls.slice(0, at), made))
   if (fresh.length > 0) return { kind: 'call', calls: fresh }
   const question = steps.find((step) => step.kind === 'ask')
   const done = reached.filter((call) => call !== undefined)
+  const stuck = done.length === 0 ? turn.calls.findLast((call) => !run.includes(call)) : undefined
+  if (question === undefined && stuck !== undefined) return say(sayTrouble(stuck))
   if (question === undefined) return say(sayResults(done.length > 0 ? done : turn.calls.slice(-1)))
   if (done.length === 0) return question
   return { ...question, text: `${sayResults(done)}\n\n${question.text}` }
@@ -84,10 +99,10 @@ function reachedBy(goals: readonly Goal[], calls: readonly Done[]): (Done | unde
   })
 }
 
-function thingsOf(turns: readonly Exchange[]): Things {
+function thingsOf({ turns, known, lexicon }: Scene): Things {
   const calls = turns.flatMap((turn) => turn.calls).slice(-MOST_CALLS)
   const seen = rowsOf(calls)
-  return { rows: latestOf(seen), seen, focus: focusOf(calls, seen) }
+  return { rows: latestOf(seen), seen, focus: focusOf(calls, seen), marked: markedIn(turns, known), lexicon }
 }
 
 /** The thing that the latest call was about: the only one in its result, or else one that its arguments name. */
@@ -111,7 +126,7 @@ function idsIn(args: unknown): string[] {
 function goalsOf(scene: Scene, turn: Exchange, depth: number): readonly Goal[] | Decision {
   const { turns, profiles } = scene
   const before = turns.slice(0, -1)
-  const things = thingsOf(before)
+  const things = thingsOf({ ...scene, turns: before })
   const pending = depth < DEEPEST ? pendingOf(scene, depth) : undefined
   if (pending) {
     const answer = readAnswer({ pending: pending.pending, text: turn.text, profiles, things })
@@ -133,26 +148,21 @@ function goalFor(tool: Profile, text: string): Goal {
 }
 
 /** The question that was asked last, found by asking it again. */
-function pendingOf(
-  { turns, profiles, forced }: Scene,
-  depth: number,
-): (Step & { kind: 'ask'; pending: Pending }) | undefined {
+function pendingOf(scene: Scene, depth: number): (Step & { kind: 'ask'; pending: Pending }) | undefined {
+  const { turns } = scene
   const asked = turns.at(-2)
   if (asked === undefined || !asked.reply.endsWith('?')) return undefined
-  const decision = decide(
-    { turns: [...turns.slice(0, -2), { ...asked, reply: '' }], profiles, forced },
-    depth + 1,
-  )
+  const decision = decide({ ...scene, turns: [...turns.slice(0, -2), { ...asked, reply: '' }] }, depth + 1)
   return decision.kind === 'ask' && decision.text === asked.reply ? decision : undefined
 }
 
 function withoutChoice(
-  { profiles, forced }: Scene,
+  { profiles, forced, lexicon }: Scene,
   { text }: Exchange,
   close: readonly Profile[],
 ): readonly Goal[] | Decision {
   const tools = profiles.map(({ tool }) => tool)
-  const words = readRequest(text).tokens.map(({ word }) => word)
+  const words = readRequest(text, lexicon).tokens.map(({ word }) => word)
   if (asksAboutSelf(foldText(text.slice(0, 1000)))) return say(sayWho(tools))
   if (asksForHelp(foldText(text.slice(0, 1000)))) return say(sayTools(tools))
   if (close.length > 0) {
@@ -181,7 +191,7 @@ function followUp(text: string, before: readonly Exchange[], { profiles, things 
   const last = before.at(-1)?.calls.at(-1)
   const tool = profiles.find((profile) => profile.tool.name === last?.tool)
   if (last === undefined || tool === undefined || last.failed) return undefined
-  const request = readRequest(text)
+  const request = readRequest(text, things.lexicon)
   const words = request.tokens.map(({ word }) => word)
   const again = words.slice(0, 3).some((word) => AGAIN.has(word) || word === 'about')
   if (words.length > 12 || !(again || isPointing(words))) return undefined
@@ -214,8 +224,8 @@ const MOST_CLAUSES = 4
 function clausesOf(text: string, profiles: readonly Profile[], things: Things): readonly Goal[] | undefined {
   if (text.length > 1000 || /["“«`]/.test(text)) return undefined
   for (const cut of [
-    /\s*(?:;|\.\s|\n|,?\s+(?:and\s+)?(?:then|also)\s)\s*/i,
-    /\s*(?:;|,?\s+(?:and|then|also)\s)\s*/i,
+    /\s*(?:;|\.\s|\n|,?\s+(?:and\s+|et\s+)?(?:then|also|puis)\s)\s*/i,
+    /\s*(?:;|,?\s+(?:and|then|also|et|puis)\s)\s*/i,
   ]) {
     const parts = text.split(cut).filter((part) => /\p{L}/u.test(part))
     if (parts.length < 2 || parts.length > MOST_CLAUSES) continue

@@ -4,13 +4,15 @@
  */
 import type { Json, JsonObject } from '../../protocol/index.ts'
 import { Claims, type Gap } from './claims.ts'
-import { fillText, nameOf, restOf } from './free-text.ts'
-import type { Match } from './match.ts'
+import { fillText, isName, nameLeft, nameOf, restOf } from './free-text.ts'
+import type { Things } from './knowledge.ts'
+import { activeOf, fillMarked, isMarked, markedRows, nounStems } from './marked.ts'
+import type { Match, Profile } from './match.ts'
 import { fillNamed } from './named.ts'
 import type { Request } from './request.ts'
 import { idFor, type Row } from './results.ts'
 import type { Param } from './schema.ts'
-import { fillFromRows, fillLeftId, fillWrittenId, nounsOf, type Things, takeLabel } from './things.ts'
+import { fillFromRows, fillLeftId, fillWrittenId, nounsOf, takeLabel } from './things.ts'
 import { fillChoices, fillForms, fillLists, fillNumbers } from './unnamed.ts'
 
 export interface UnknownThing {
@@ -18,6 +20,10 @@ export interface UnknownThing {
   readonly nouns: readonly string[]
   /** The rows that are meant equally well; empty if none is. */
   readonly rows: readonly Row[]
+  /** One was named that is not there, so that the chosen one is not meant. */
+  readonly isMissed?: boolean
+  /** The one spoken of last. */
+  readonly pointed?: Row
 }
 
 export interface Filled {
@@ -30,12 +36,16 @@ export interface Filled {
   readonly used: number
   /** How many things were found among those that are known. */
   readonly known: number
+  /** How many of them were named. */
+  readonly named: number
   /** How many ids are only what was left over. */
   readonly guessed: number
   /** The words that nothing has explained. */
   readonly rest: string
   /** Of those, what may be the name of a thing. */
   readonly mention: string
+  /** Whether it is written as names are. */
+  readonly isNamed: boolean
 }
 
 export interface FillInput {
@@ -46,6 +56,8 @@ export interface FillInput {
   readonly preset?: JsonObject
   /** Whether ids that are not known can be looked up; then a left-over value is a name rather than an id. */
   readonly canLookUp?: (nouns: readonly string[]) => boolean
+  /** Whether a name that is left over belongs to something else, as in a search on the way. */
+  readonly isInner?: boolean
 }
 
 export function fillArguments({
@@ -54,8 +66,10 @@ export function fillArguments({
   things,
   preset = {},
   canLookUp = () => false,
+  isInner = false,
 }: FillInput): Filled {
-  const claims = new Claims(request, match.profile, match.tokens)
+  const nounPlaces = kindWords(match.profile, request, things)
+  const claims = new Claims(request, match.profile, new Set([...match.tokens, ...nounPlaces]))
   const { params } = match.profile.tool
   Object.assign(claims.args, preset)
   const plain = params.filter(({ isId }) => !isId)
@@ -63,21 +77,19 @@ export function fillArguments({
   const unknown = new Map<string, UnknownThing>()
   let known = 0
   let guessed = 0
-  for (const param of ids) {
-    const row = things.rows.find(
-      (each) => Object.hasOwn(preset, param.name) && idFor(each, param) === preset[param.name],
-    )
-    if (row) takeLabel(claims, row)
-  }
+  takePreset(claims, preset, things)
   fillNamed(claims, params)
-  for (const param of ids) if (claims.isOpen(param)) fillWrittenId(claims, param)
+  for (const param of ids) if (claims.isOpen(param) && !isMarked(param)) fillWrittenId(claims, param)
   fillForms(claims, plain)
   fillChoices(claims, plain)
   for (const param of ids.filter((each) => claims.isOpen(each))) {
     if (fillThing(claims, param, { things, unknown })) known++
   }
   fillNumbers(claims, plain)
-  for (const { param, nouns } of [...unknown.values()]) {
+  const named = known
+  for (const at of nounPlaces) claims.takeTokens(at, at + 1)
+  known += fillChosen(claims, unknown, { things, isInner })
+  for (const { param, nouns } of [...unknown.values()].filter((thing) => !isMarked(thing.param))) {
     const kinds = canLookUp(nouns) ? (['number'] as const) : (['number', 'quoted'] as const)
     if (unknown.size === 1 && fillLeftId(claims, param, kinds)) {
       unknown.delete(param.name)
@@ -91,16 +103,36 @@ export function fillArguments({
   const gaps = params
     .filter((param) => param.required && claims.isOpen(param) && !unknown.has(param.name))
     .map((param) => ({ param }))
+  const mention = mentionIn(claims, [...unknown.values()])
   return {
     args: claims.args,
     gaps: [...claims.unsure, ...gaps],
     things: [...unknown.values()],
     used: claims.used,
     known,
+    named,
     guessed,
     rest: restOf(claims),
-    mention: nameOf(claims),
+    mention,
+    isNamed: isName(claims, mention),
   }
+}
+
+/** The names of things that are settled are explained. */
+function takePreset(claims: Claims, preset: JsonObject, things: Things): void {
+  for (const param of claims.profile.tool.params) {
+    if (!param.isId || !Object.hasOwn(preset, param.name)) continue
+    const rows = isMarked(param) ? markedRows(things, param.entity) : things.rows
+    const row = rows.find((each) => idFor(each, param) === preset[param.name])
+    if (row) takeLabel(claims, row)
+  }
+}
+
+/** What may be the name of a thing that is not known; of marked ones, rather what is written as names are. */
+function mentionIn(claims: Claims, unknown: readonly UnknownThing[]): string {
+  const name = nameOf(claims)
+  const isOpen = unknown.some(({ param }) => isMarked(param))
+  return isOpen && !isName(claims, name) ? nameLeft(claims) || name : name
 }
 
 interface Search {
@@ -109,11 +141,40 @@ interface Search {
 }
 
 function fillThing(claims: Claims, param: Param, { things, unknown }: Search): boolean {
-  const found = fillFromRows(claims, param, things)
+  const found = isMarked(param) ? fillMarked(claims, param, things) : fillFromRows(claims, param, things)
   if (found.kind === 'filled') return true
   const rows = found.kind === 'several' ? found.rows : []
-  if (param.required) unknown.set(param.name, { param, nouns: nounsOf(claims, param), rows })
+  const more = found.kind === 'pointed' ? { pointed: found.row } : { isMissed: found.kind === 'missed' }
+  if (param.required) unknown.set(param.name, { param, nouns: nounsOf(claims, param), rows, ...more })
   return false
+}
+
+/** Where a kind of things is called what it is called, which is no name of one and speaks for the tool. */
+function kindWords({ tool }: Profile, { tokens }: Request, { marked }: Things): readonly number[] {
+  const kinds = tool.params.filter(isMarked).map(({ entity }) => entity)
+  const nouns = new Set(kinds.flatMap((kind) => nounStems(marked, kind)))
+  return tokens.flatMap(({ stem }, at) => (nouns.has(stem) ? [at] : []))
+}
+
+/** What nobody named is the chosen one, or else the one spoken of last. */
+function fillChosen(
+  claims: Claims,
+  unknown: Map<string, UnknownThing>,
+  { things, isInner }: { readonly things: Things; readonly isInner: boolean },
+): number {
+  let filled = 0
+  for (const { param, rows, isMissed, pointed } of [...unknown.values()]) {
+    if (!isMarked(param) || isMissed || rows.length > 0) continue
+    if (!isInner && nameLeft(claims) !== '') continue
+    const active = activeOf(things.marked, param.entity)
+    const chosen = markedRows(things, param.entity).find(({ id }) => id === active?.id) ?? pointed
+    const value = chosen && idFor(chosen, param)
+    if (value === undefined) continue
+    claims.set(param, value)
+    unknown.delete(param.name)
+    filled++
+  }
+  return filled
 }
 
 function fillObjects(claims: Claims, { match, request, things }: FillInput): void {

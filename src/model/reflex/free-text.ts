@@ -4,7 +4,7 @@
  */
 import { BREAK, type Claims } from './claims.ts'
 import { fitSpan, fitText, formOfParam } from './coerce.ts'
-import { NAME_WORDS, NAMING, STOP, TEXT_WORDS } from './grammar.ts'
+import { BEFORE_NAMES, CURRENT, NAME_WORDS, NAMING, STOP, TEXT_WORDS } from './grammar.ts'
 import { isKnownVerb } from './match.ts'
 import { isContent } from './request.ts'
 import type { Param } from './schema.ts'
@@ -179,6 +179,25 @@ export function nameOf(claims: Claims): string {
     longestOf(runs.filter(([from]) => claims.followsTool(from))) ??
     longestOf(runs.filter(([, to]) => claims.leadsToName(to)))
   return quoted ?? (run ? claims.textOf(run[0], run[1]) : '')
+}
+
+/** What is left and written as names are, wherever it stands. */
+export function nameLeft(claims: Claims): string {
+  const quoted = claims.spans('quoted')[0]?.raw
+  const names = runsIn(claims).map(([from, to]) => claims.textOf(from, to))
+  return quoted ?? names.find((name) => isName(claims, name)) ?? ''
+}
+
+/** Whether words are the name of something: in quotes, with a capital, or behind `for` and the like. */
+export function isName({ request: { tokens, text, spanOf } }: Claims, name: string): boolean {
+  const start = name === '' ? -1 : text.indexOf(name)
+  const at = tokens.findIndex((token) => token.start >= start)
+  if (start < 0 || at < 0) return false
+  const said = tokens.filter((token) => token.start >= start && token.end <= start + name.length)
+  if (said.every(({ word }) => CURRENT.has(word) || STOP.has(word))) return false
+  if (spanOf[at]?.kind === 'quoted' || (at > 0 && /^[\p{Lu}\p{N}]/u.test(name))) return true
+  const before = tokens[at - 1]?.word === 'the' ? tokens[at - 2] : tokens[at - 1]
+  return BEFORE_NAMES.has(before?.word ?? '')
 }
 
 function longestOf(runs: readonly Run[]): Run | undefined {

@@ -39,7 +39,8 @@ export const VERB_GROUPS: readonly (readonly string[])[] = [
   'find search look lookup query seek locate',
   'create add make new insert register',
   'delete remove erase drop destroy discard rid',
-  'update edit change modify set alter adjust',
+  'update edit change modify set alter adjust mark',
+  'select choose pick',
 ].map((group) => group.split(' '))
 
 /** Those of them that go along with another verb. */
@@ -110,6 +111,98 @@ export const PRONOUNS: ReadonlySet<string> = words('it that this him her them th
 /** Ways to go on with what was done before. */
 export const AGAIN: ReadonlySet<string> = words('and also same too again likewise now then another')
 
+/** Words for what is chosen, whatever that is. */
+export const CURRENT: ReadonlySet<string> = words('active current selected chosen')
+
+/** Words behind which the name of a thing may come. */
+export const BEFORE_NAMES: ReadonlySet<string> = words('for of in at on from about called named')
+
+/** `word:other word` for each of the French words. */
+function pairs(text: string): ReadonlyMap<string, string> {
+  const lines = text.split('\n').filter((line) => line.includes(':'))
+  return new Map(
+    lines.flatMap((line) => {
+      const [english = '', french = ''] = line.split(':')
+      return [...words(french)].map((word) => [word, english.trim()] as const)
+    }),
+  )
+}
+
+/** French words that are no English ones: where one of them is said, the text is French. */
+export const FRENCH: ReadonlyMap<string, string> = pairs(`
+  show: affiche afficher affiches affichez montre montrer montrez donne donner donnez voir
+  list: liste lister listez enumere
+  which: quel quelle quels quelles
+  find: trouve trouver trouvez cherche chercher cherchez recherche rechercher
+  select: choisis choisir choisissez selectionne selectionner selectionnez prends prendre prenez
+  create: cree creer creez ajoute ajouter ajoutez
+  delete: supprime supprimer supprimez efface effacer
+  update: modifie modifier modifiez mets mettre mettez
+  mark: marque marquer marquez
+  done: termine terminee termines terminees fini finie finis finies
+  open: ouvert ouverte ouverts ouvertes
+  progress: cours
+  first: premier premiere
+  second: deuxieme seconde
+  third: troisieme
+  fourth: quatrieme
+  fifth: cinquieme
+  sixth: sixieme
+  seventh: septieme
+  eighth: huitieme
+  ninth: neuvieme
+  tenth: dixieme
+  last: dernier derniere
+  all: tous toutes
+  current: actuel actuelle actif courant courante
+  number: numero
+  many: combien
+  my: mes
+  our: notre nos
+  your: votre vos
+  this: cette cet
+  the: une
+  of: du
+  to: au aux
+  and: et
+  are: sont
+  with: avec
+  without: sans
+  in: dans
+  please: plait svp stp
+  want: veux voudrais voudrait
+  now: maintenant
+  also: aussi
+  then: puis ensuite
+  cancel: annule annuler
+  no: non
+  yes: oui`)
+
+/** French words that mean something else in other languages, and count only in a text that is French. */
+export const FRENCH_SHORT: ReadonlyMap<string, string> = pairs(`
+  the: le la les l un
+  of: de des d
+  to: a
+  or: ou
+  for: pour
+  in: en
+  on: sur
+  by: par
+  as: comme
+  is: est
+  who: qui
+  that: que qu ce ces c
+  i: je j
+  you: tu vous te
+  me: moi m
+  my: mon ma
+  your: ton ta tes
+  its: son sa ses
+  it: il elle celui celle
+  s: s
+  not: pas ne n
+  there: y`)
+
 const ORDINAL_WORDS = 'first second third fourth fifth sixth seventh eighth ninth tenth'.split(' ')
 const NUMBER_WORDS = 'two three four five six seven eight nine ten eleven twelve'.split(' ')
 
@@ -118,7 +211,7 @@ export function ordinalOf(word: string): number | undefined {
   if (word === 'last') return -1
   const at = ORDINAL_WORDS.indexOf(word)
   if (at >= 0) return at
-  const digits = /^(\d{1,3})(?:st|nd|rd|th)$/.exec(word)
+  const digits = /^(\d{1,3})(?:st|nd|rd|th|er|ere|e|eme|ieme)$/.exec(word)
   return digits ? Number(digits[1]) - 1 : undefined
 }
 

@@ -3,56 +3,53 @@
  * It repeats no call, and looks something up only with tools that say that they only look.
  */
 import type { Json, JsonObject } from '../../protocol/index.ts'
-import type { Done } from './conversation.ts'
+import { adviceOn, lookUpBy, oneByOne, outcomeOf } from './advice.ts'
+import { askWhich } from './asking.ts'
+import { Claims } from './claims.ts'
 import { type Filled, fillArguments, type UnknownThing } from './fill.ts'
+import type { Call, Goal, Situation, Step } from './goal.ts'
+import type { Things } from './knowledge.ts'
+import { isMarked, markedRows, nounStems, offeredRows, severalMarked } from './marked.ts'
 import { type Match, matchTools, type Profile } from './match.ts'
 import { type Request, readRequest } from './request.ts'
 import { idFor, type Row } from './results.ts'
 import type { Param } from './schema.ts'
-import { isOfKind, type Things } from './things.ts'
-import { askParam, askRow } from './wording.ts'
+import { rowsFor } from './things.ts'
+import { askParam } from './wording.ts'
 
-/** Something that the person wants, as far as it is settled. */
-export interface Goal {
-  readonly text: string
-  readonly tool: Profile
-  readonly preset: JsonObject
+/** A goal for each of the things, where a request names several for a tool that takes one. */
+export function goalsFor(goal: Goal, situation: Situation): readonly Goal[] {
+  const advised = oneByOne(goal, situation)
+  if (advised !== undefined) return advised
+  const { things } = situation
+  const marked = goal.tool.tool.params.filter(isMarked).filter(({ required }) => required)
+  const [param] = marked.filter(({ name }) => !Object.hasOwn(goal.preset, name))
+  if (param === undefined || marked.length > 1) return [goal]
+  const request = readRequest(goal.text, things.lexicon)
+  const { profile, tokens } = matchOf(goal.tool, request)
+  const rows = severalMarked(new Claims(request, profile, tokens), param, things)
+  const ids = rows.flatMap((row) => idFor(row, param) ?? [])
+  return ids.length < 2
+    ? [goal]
+    : ids.map((id) => ({ ...goal, preset: { ...goal.preset, [param.name]: id } }))
 }
 
-export interface Call {
-  readonly tool: string
-  readonly args: JsonObject
-}
-
-/** What a question was about, so that the next message can be understood as its answer. */
-export type Pending =
-  | { readonly of: 'tool'; readonly text: string; readonly tools: readonly Profile[] }
-  | { readonly of: 'param'; readonly goal: Goal; readonly param: Param; readonly options: readonly Json[] }
-  | { readonly of: 'row'; readonly goal: Goal; readonly param: Param; readonly rows: readonly Row[] }
-
-export type Step =
-  | { readonly kind: 'call'; readonly calls: readonly Call[] }
-  | { readonly kind: 'ask'; readonly text: string; readonly pending: Pending }
-
-export interface Situation {
-  readonly profiles: readonly Profile[]
-  readonly things: Things
-  /** What was called in this turn. */
-  readonly calls: readonly Done[]
-}
-
-export function nextStep(goal: Goal, situation: Situation): Step {
+export function nextStep(wanted: Goal, situation: Situation): Step {
+  const advice = adviceOn(wanted, situation)
+  if (advice?.kind === 'step') return advice.step
+  if (advice?.kind === 'look') return lookAgain(wanted, advice, situation)
+  const goal = advice?.goal ?? wanted
   const { profiles, things } = situation
-  const request = readRequest(goal.text)
+  const request = readRequest(goal.text, things.lexicon)
   const match = matchOf(goal.tool, request)
   const canLookUp = (nouns: readonly string[]): boolean => lookupsFor(nouns, goal.tool, profiles).length > 0
   const filled = fillArguments({ match, request, things, preset: goal.preset, canLookUp })
   const searched = filled.things.filter(({ rows }) => rows.length === 0)
-  const lookups = searched.flatMap(
-    (thing) => lookUp(thing, { goal, request, filled, situation, depth: 0 }) ?? [],
+  const lookups = searched.flatMap((thing) =>
+    foundRow(thing, situation) ? [] : (lookUp(thing, { goal, request, filled, situation, depth: 0 }) ?? []),
   )
   if (lookups.length > 0) return { kind: 'call', calls: unique(lookups) }
-  const only = searched.map((thing) => onlyRow(thing, filled, things))
+  const only = searched.map((thing) => foundRow(thing, situation) ?? onlyRow(thing, filled, situation))
   const preset = { ...goal.preset }
   for (const [at, thing] of searched.entries()) {
     const row = only[at]
@@ -66,6 +63,18 @@ export function nextStep(goal: Goal, situation: Situation): Step {
   )
 }
 
+function lookAgain(
+  goal: Goal,
+  { param, orElse }: { readonly param: Param; readonly orElse: Step },
+  situation: Situation,
+): Step {
+  const request = readRequest(goal.text, situation.things.lexicon)
+  const filled = fillArguments({ match: matchOf(goal.tool, request), request, things: situation.things })
+  const nouns = isMarked(param) ? nounStems(situation.things.marked, param.entity) : param.stems
+  const calls = lookUp({ param, nouns, rows: [] }, { goal, request, filled, situation, depth: DEEPEST })
+  return calls === undefined || calls.length === 0 ? orElse : { kind: 'call', calls }
+}
+
 export function matchOf(profile: Profile, request: Request): Pick<Match, 'profile' | 'tokens'> {
   return matchTools([profile], request)[0] ?? { profile, tokens: new Set() }
 }
@@ -74,24 +83,34 @@ function unique(calls: readonly Call[]): Call[] {
   return calls.filter((call, at) => calls.findIndex((other) => isSame(other, call)) === at)
 }
 
-/** When nothing was said about which one, and there is just one. */
-function onlyRow({ param, nouns }: UnknownThing, { rest }: Filled, { rows }: Things): Row | undefined {
-  const kind = rows.filter((row) => isOfKind(row, param, nouns))
+/** The only one that a search by name in this turn has found, whatever it is called. */
+function foundRow({ param }: UnknownThing, { things, calls }: Situation): Row | undefined {
+  if (!isMarked(param)) return undefined
+  const search = calls.findLast(({ tool }) => tool === things.marked.lookups[param.entity])
+  const [first, second] = search?.seen ?? []
+  if (first === undefined || second !== undefined || outcomeOf(search?.output) === 'none') return undefined
+  return markedRows(things, param.entity).find(({ id }) => id === first.id)
+}
+
+/** When nothing was said about which one, and there is just one; of things that may be chosen, just one now. */
+function onlyRow(
+  { param, nouns }: UnknownThing,
+  { rest }: Filled,
+  { things, calls }: Situation,
+): Row | undefined {
+  const isNow = ({ id }: Row): boolean => calls.some(({ seen = [] }) => seen.some((one) => one.id === id))
+  const kind = rowsFor(param, nouns, things).filter((row) => !isMarked(param) || isNow(row))
   return kind.length === 1 && rest === '' ? kind[0] : undefined
 }
 
-function ask(goal: Goal, filled: Filled, { rows: known }: Things): Step | undefined {
+function ask(goal: Goal, filled: Filled, things: Things): Step | undefined {
   const { tool } = goal.tool
   const [thing] = filled.things
   if (thing) {
     const { param, nouns } = thing
     const several = thing.rows.length > 0
-    const rows = several ? thing.rows : known.filter((row) => isOfKind(row, param, nouns))
-    if (rows.length === 0) {
-      return { kind: 'ask', text: askParam(tool, param), pending: { of: 'param', goal, param, options: [] } }
-    }
-    const text = askRow(tool, param, { rows, said: several ? '' : filled.mention })
-    return { kind: 'ask', text, pending: { of: 'row', goal, param, rows } }
+    const rows = several ? thing.rows : rowsFor(param, nouns, things)
+    return askWhich(goal, { param, rows, said: several ? '' : filled.mention }, things)
   }
   const [gap] = filled.gaps
   if (gap === undefined) return undefined
@@ -125,10 +144,13 @@ const DEEPEST = 2
 /** A call that may tell of the thing, or one that it needs first; undefined if all were made or none can be. */
 function lookUp({ nouns, param }: UnknownThing, search: Search): Call[] | undefined {
   const { goal, request, filled, situation, depth } = search
-  const known = situation.things.rows.some((row) => isOfKind(row, param, nouns))
+  const first = depth === 0 ? lookUpMarked(param, filled, situation) : undefined
+  if (first !== undefined) return first
+  const known = rowsFor(param, nouns, situation.things).length > 0
   for (const profile of lookupsFor(nouns, goal.tool, situation.profiles)) {
-    const found = fillArguments({ match: matchOf(profile, request), request, things: situation.things })
-    const args = requiredOf(profile, found, filled.mention)
+    const match = matchOf(profile, request)
+    const found = fillArguments({ match, request, things: situation.things, isInner: isMarked(param) })
+    const args = requiredOf(profile, found, depth === 0 ? filled.mention : '')
     if (args !== undefined && found.things.length === 0) {
       const call = { tool: profile.tool.name, args }
       if (!situation.calls.some((done) => isSame(done, call))) return [call]
@@ -141,6 +163,18 @@ function lookUp({ nouns, param }: UnknownThing, search: Search): Call[] | undefi
     }
   }
   return undefined
+}
+
+/** By its name, with the tool that is made for that; nothing to call if no name was said and some are known. */
+function lookUpMarked(param: Param, { mention, isNamed }: Filled, situation: Situation): Call[] | undefined {
+  if (!isMarked(param)) return undefined
+  const tool = situation.things.marked.lookups[param.entity]
+  if (!isNamed) return offeredRows(situation.things, param.entity).length > 0 ? [] : undefined
+  const step = tool === undefined ? undefined : lookUpBy(mention, tool, situation)
+  const calls = step?.kind === 'call' ? step.calls : []
+  return calls.length > 0 && !calls.some((call) => situation.calls.some((done) => isSame(done, call)))
+    ? [...calls]
+    : undefined
 }
 
 /** Only what a search needs; a text that it needs is what was said of the thing. */

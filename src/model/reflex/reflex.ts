@@ -4,6 +4,7 @@
  * interface of every other model, knows nothing but the prompt and the tools of the call, and says the same to the same.
  */
 import { systemTimer, type Timer } from '../../base/index.ts'
+import type { KnownThings } from '../known-things.ts'
 import type {
   LanguageModel,
   ModelCall,
@@ -13,6 +14,7 @@ import type {
 } from '../language-model.ts'
 import { type Displays, readConversation } from './conversation.ts'
 import { type Decision, decide } from './decide.ts'
+import { lexiconOf } from './lexicon.ts'
 import { profileOf } from './match.ts'
 import { toolInfo } from './schema.ts'
 
@@ -83,13 +85,20 @@ function replyTo(call: ModelCall): ReflexReply {
 
 function decisionOn({ prompt, tools = [], toolChoice, providerOptions }: ModelCall): Decision {
   const named = toolChoice?.type === 'tool' ? toolChoice.toolName : undefined
+  const data = (providerOptions?.['holdfast'] ?? {}) as Partial<KnownThings> & {
+    readonly displays?: Displays
+  }
+  const { displays } = data
+  const known = data.entities === undefined ? undefined : (data as KnownThings)
   const offered = toolChoice?.type === 'none' ? [] : tools
   const profiles = offered
     .filter(({ type, name }) => type === 'function' && (named === undefined || name === named))
-    .map((tool) => profileOf(toolInfo(tool)))
+    .map((tool) => profileOf(toolInfo(tool, known?.entities)))
   const forced = named !== undefined || toolChoice?.type === 'required'
-  const { displays } = (providerOptions?.['holdfast'] ?? {}) as { readonly displays?: Displays }
-  return decide({ turns: readConversation(prompt, displays), profiles, forced })
+  const told = { ...(displays === undefined ? {} : { displays }), ...(known === undefined ? {} : { known }) }
+  const turns = readConversation(prompt, told)
+  const lexicon = lexiconOf(new Set(profiles.flatMap(({ name }) => name)), known?.entities ?? {})
+  return decide({ turns, profiles, forced, lexicon, ...(known === undefined ? {} : { known }) })
 }
 
 const CHARS_PER_TOKEN = 4

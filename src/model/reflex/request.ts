@@ -1,5 +1,6 @@
 /** A text that asks for something, taken apart once: words, values, sentences. It does not know any tool. */
 import { GREETINGS, STOP } from './grammar.ts'
+import { type Lexicon, NO_LEXICON, translated } from './lexicon.ts'
 import { findSpans, type Span } from './values.ts'
 import { type Token, tokenise } from './words.ts'
 
@@ -13,12 +14,13 @@ export interface Request {
   readonly sentenceOf: readonly number[]
   /** Where each stem stands. */
   readonly places: ReadonlyMap<string, readonly number[]>
+  readonly isFrench: boolean
 }
 
 const SENTENCE = /[.!?\n](?:\s|$)|\n/
 
-export function readRequest(text: string): Request {
-  const tokens = tokenise(text)
+export function readRequest(text: string, lexicon: Lexicon = NO_LEXICON): Request {
+  const { tokens, isFrench } = translated(tokenise(text), lexicon)
   const spans = findSpans(text)
   const spanOf: (Span | undefined)[] = []
   const sentenceOf: number[] = []
@@ -37,7 +39,7 @@ export function readRequest(text: string): Request {
     if (known) known.push(at)
     else places.set(stem, [at])
   }
-  return { text, tokens, spans, spanOf, sentenceOf, places }
+  return { text, tokens, spans, spanOf, sentenceOf, places, isFrench }
 }
 
 /** Whether a token is part of a value that has a form of its own, and so says nothing about what is wanted. */

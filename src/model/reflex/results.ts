@@ -22,6 +22,8 @@ export interface Row {
   readonly tool: string
   /** Rows of one result have one number. */
   readonly list: number
+  /** The id of what it is a part of, if that is known. */
+  readonly parent?: string
 }
 
 const MOST_ROWS = 2000

@@ -2,7 +2,7 @@
  * What the JSON Schema of a tool says about its parameters, as far as rules can use it. Schemas come from strangers:
  * whatever is strange in one is left out, nothing throws, and no pattern is run that could take long.
  */
-import type { Json } from '../../protocol/index.ts'
+import { ENTITY_MARK, type Json } from '../../protocol/index.ts'
 import type { ToolDeclaration } from '../language-model.ts'
 import { ID_WORDS, PARTICLES, STOP } from './grammar.ts'
 import { foldText, type Token, tokenise } from './words.ts'
@@ -20,6 +20,8 @@ export interface Param {
   readonly required: boolean
   /** Whether it names one of several things that another tool may know. */
   readonly isId: boolean
+  /** The kind of things that it is an id of, if the schema says so. */
+  readonly entity?: string
   readonly choices?: readonly (string | number | boolean)[]
   readonly format?: string
   readonly pattern?: RegExp
@@ -45,13 +47,20 @@ const MOST_PARAMS = 100
 const DEEPEST = 4
 const LONGEST_TEXT = 2000
 
-export function toolInfo({ name, description, inputSchema }: ToolDeclaration): ToolInfo {
+/** Marks of entities that nobody has said anything about count for nothing. */
+export function toolInfo(
+  { name, description, inputSchema }: ToolDeclaration,
+  entities: Readonly<Record<string, unknown>> = {},
+): ToolInfo {
   const text = typeof description === 'string' ? description.slice(0, LONGEST_TEXT) : ''
   const root = isShape(inputSchema) ? inputSchema : {}
   const nameTokens = tokenise(name).filter(
     ({ word }) => PARTICLES.has(word) || (!STOP.has(word) && !ID_WORDS.has(word)),
   )
-  return { name, description: text, nameTokens, params: paramsOf(root, root, 0) }
+  const params = paramsOf(root, root, 0).map(({ entity, ...param }): Param => {
+    return entity !== undefined && Object.hasOwn(entities, entity) ? { ...param, entity } : param
+  })
+  return { name, description: text, nameTokens, params }
 }
 
 function paramsOf(schema: Shape, root: Shape, depth: number): Param[] {
@@ -84,6 +93,7 @@ function paramOf({ name, value, required }: Property, root: Shape, depth: number
   }
   if (type === 'object') nested.params = paramsOf(shape, root, depth + 1)
   const last = tokens.at(-1)?.word ?? ''
+  const entity = shape[ENTITY_MARK] ?? own[ENTITY_MARK]
   const scalar = type === 'string' || type === 'integer' || type === 'number' || type === 'any'
   return {
     name,
@@ -92,11 +102,16 @@ function paramOf({ name, value, required }: Property, root: Shape, depth: number
     description,
     type,
     required,
-    isId: scalar && choices === undefined && (ID_WORDS.has(last) || saysId(description)),
+    isId: scalar && choices === undefined && (isText(entity) || ID_WORDS.has(last) || saysId(description)),
+    ...(scalar && isText(entity) ? { entity } : {}),
     ...(choices === undefined ? {} : { choices }),
     ...limitsOf(shape),
     ...nested,
   }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 function saysId(description: string): boolean {

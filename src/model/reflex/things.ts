@@ -6,24 +6,12 @@ import type { Json } from '../../protocol/index.ts'
 import type { Claims } from './claims.ts'
 import { fitSpan } from './coerce.ts'
 import { ID_WORDS, ordinalOf, PRONOUNS, STOP } from './grammar.ts'
+import type { Found, Things } from './knowledge.ts'
+import { isMarked, offeredRows } from './marked.ts'
 import { idFor, mentioned, type Row } from './results.ts'
 import type { Param } from './schema.ts'
 import type { Span } from './values.ts'
 import { stemsOf } from './words.ts'
-
-export interface Things {
-  /** Every thing once, as it was seen last; the ones seen last at the end. */
-  readonly rows: readonly Row[]
-  /** Everything as it was seen, in order, for counting in lists. */
-  readonly seen: readonly Row[]
-  /** What was spoken of last. */
-  readonly focus: Row | undefined
-}
-
-export type Found =
-  | { readonly kind: 'filled' }
-  | { readonly kind: 'several'; readonly rows: readonly Row[] }
-  | { readonly kind: 'none' }
 
 /** Stems of what the id is an id of: the words of the parameter, or else those of the tool. */
 export function nounsOf(claims: Claims, param: Param): readonly string[] {
@@ -87,8 +75,14 @@ function isBehindNoun(claims: Claims, param: Param, span: Span): boolean {
   return false
 }
 
+/** All that is known of the kind that a parameter wants. */
+export function rowsFor(param: Param, nouns: readonly string[], things: Things): readonly Row[] {
+  if (isMarked(param)) return offeredRows(things, param.entity)
+  return things.rows.filter((row) => isOfKind(row, param, nouns))
+}
+
 /** Whether a row is of the kind that the parameter wants. */
-export function isOfKind(row: Row, param: Param, nouns: readonly string[]): boolean {
+function isOfKind(row: Row, param: Param, nouns: readonly string[]): boolean {
   const wanted = param.stems.join(' ')
   if (param.stems.length > 1 && [...row.fields.keys()].some((key) => stemsOf(key).join(' ') === wanted))
     return true

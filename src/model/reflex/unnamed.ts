@@ -49,10 +49,11 @@ function hitsOf(claims: Claims, { choices, items }: Param): Hit[] {
     if (typeof value === 'boolean') return []
     const tokens = tokenise(String(value))
     const stems = tokens.map(({ stem }) => stem)
-    if (stems.every((stem) => STOP.has(stem))) return []
+    // A word that says nothing elsewhere is a choice only where one is due.
+    const isPlain = stems.every((stem) => STOP.has(stem))
     return claims
       .runsOf(stems)
-      .filter((at) => isMeant(claims, at, stems.length))
+      .filter((at) => isMeant(claims, at, stems.length) && (!isPlain || isDue(claims, at)))
       .map((from) => ({ value, from, to: from + stems.length }))
   })
   const isInside = (hit: Hit, other: Hit): boolean => {
@@ -66,6 +67,11 @@ function isMeant(claims: Claims, at: number, length: number): boolean {
   const { tokens } = claims.request
   const own = tokens.slice(at, at + length).every(({ stem }) => claims.profile.name.includes(stem))
   return !own && !NEGATION.has(tokens[at - 1]?.word ?? '')
+}
+
+/** `… as done`, `… to done`. */
+function isDue({ request: { tokens } }: Claims, at: number): boolean {
+  return /^(?:as|to)$/.test(tokens[at - 1]?.word ?? '')
 }
 
 /** Dates, addresses and the like, for the parameters that ask for them. */

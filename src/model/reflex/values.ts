@@ -43,7 +43,7 @@ const FORMS: readonly (readonly [SpanKind, RegExp])[] = [
 
 /** A comma belongs to a chunk only inside a number such as 1,000. */
 const CHUNK = /(?:\d{1,3}(?:,\d{3})+(?![\d,])|[^\s,;=()[\]{}<>])+/gu
-const ORDINAL = /^\d+(?:st|nd|rd|th)$/i
+const ORDINAL = /^\d+(?:st|nd|rd|th|er|[eè]re|i?[eè]me|e)$/i
 const LONGEST_CHUNK = 200
 /** Of those that are spelled out. */
 const LONGEST_NUMBER = 6

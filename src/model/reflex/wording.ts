@@ -45,6 +45,35 @@ export function askTool(tools: readonly ToolInfo[]): string {
   return `I can read this in ${tools.length} ways:\n${tools.map((tool, at) => `${at + 1}. ${sayTool(tool)}`).join('\n')}\nWhich one do you mean?`
 }
 
+/** What a thing is called, and in which language to ask for it. */
+export interface AskedKind {
+  readonly noun: string
+  readonly isFrench: boolean
+}
+
+/** Which thing of a kind: one of those that are known, if there are any. */
+export function askThing(
+  { noun, isFrench }: AskedKind,
+  { rows, said }: { rows: readonly Row[]; said: string },
+): string {
+  const head = isFrench ? `${noun.charAt(0).toUpperCase()}${noun.slice(1)} :` : `Which ${noun}?`
+  const name = `"${shorten(said, 80)}"`
+  const missed = isFrench ? ` rien ne s’appelle ${name}.` : ` None that I know is called ${name}.`
+  const close = isFrench ? 'À quoi pensez-vous exactement ?' : 'Which one do you mean?'
+  if (rows.length === 0)
+    return isFrench
+      ? `${head}${said === '' ? '' : missed} ${close}`
+      : `${said === '' ? '' : missed.trim()} ${close.replace('one', noun)}`.trim()
+  const among = isFrench ? 'Voici ce que je connais :' : 'These are known:'
+  return `${head}${said === '' ? '' : missed} ${among}\n${listed(rows)}\n${close}`
+}
+
+function listed(rows: readonly Row[]): string {
+  const lines = rows.slice(0, MOST_LINES).map((row, at) => `${at + 1}. ${sayRow(row)}`)
+  if (rows.length > MOST_LINES) lines.push(`… and ${rows.length - MOST_LINES} more`)
+  return lines.join('\n')
+}
+
 export function askParam(tool: ToolInfo, param: Param, options: readonly Json[] = []): string {
   const { description, choices } = param
   const about =
@@ -60,9 +89,7 @@ export function askRow(
   { rows, said }: { rows: readonly Row[]; said: string },
 ): string {
   const missed = said === '' ? '' : ` I know none that is called "${shorten(said, 80)}".`
-  const lines = rows.slice(0, MOST_LINES).map((row, at) => `${at + 1}. ${sayRow(row)}`)
-  if (rows.length > MOST_LINES) lines.push(`… and ${rows.length - MOST_LINES} more`)
-  return `For ${tool.name} I need ${param.name}.${missed} These are known:\n${lines.join('\n')}\nWhich one do you mean?`
+  return `For ${tool.name} I need ${param.name}.${missed} These are known:\n${listed(rows)}\nWhich one do you mean?`
 }
 
 function sayRow({ label, id }: Row): string {

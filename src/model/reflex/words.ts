@@ -7,6 +7,8 @@ export interface Token {
   /** Small letters, no accents. */
   readonly word: string
   readonly stem: string
+  /** The stem as it was said, if another word stands for it here. */
+  readonly said?: string
   /** Where it stands in the text. */
   readonly start: number
   readonly end: number

@@ -1,0 +1,211 @@
+/** `holdfast state ID`: what is active in a conversation, until when, and where the ids of its last calls came from. */
+import {
+  type ContextKey,
+  type Entity,
+  type Entry,
+  type EntryData,
+  loadSession,
+  type Session,
+  STATE_CONTEXT,
+  type Store,
+} from 'holdfast'
+import { EXIT } from '../exit-code.ts'
+import { findContext, namedContext } from '../names.ts'
+import type { Style } from '../terminal/style.ts'
+import { tableLines } from '../terminal/table.ts'
+import { oneLine } from '../terminal/text.ts'
+import type { Workspace } from '../workspace.ts'
+import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
+import { whenText } from './sessions.ts'
+import { agentsWanted } from './show.ts'
+
+export async function state(context: CommandContext): Promise<number> {
+  const { given, stdout, style } = context
+  const workspace = await workspaceOf(context)
+  const store = workspace.openStore('read')
+  try {
+    const { key } = await findContext(
+      store,
+      given.words[0] ?? '',
+      agentsWanted(given.value('agent'), workspace),
+    )
+    if (store === undefined) return EXIT.failed
+    const { contextId } = key
+    const agent = namedContext(contextId, Object.keys(workspace.agents))?.agent
+    const entities = entitiesOf(workspace, agent)
+    const session = await loadSession(store, key)
+    const values = await activeValues(store, { key, session, entities })
+    const active = values.map((value) => activeThing(value, entities))
+    const calls = await groundedCalls(store, { key, session })
+    if (given.has('json')) {
+      stdout.write(`${JSON.stringify({ contextId, agent: agent ?? null, active, calls }, undefined, 2)}\n`)
+      return EXIT.done
+    }
+    const look = { style, columns: columnsOf(context) }
+    const isPersons = contextId === STATE_CONTEXT
+    const blocks = [
+      [style.bold(contextId)],
+      activeLines(active, look),
+      ...(isPersons ? [] : [callLines(calls, look)]),
+    ]
+    stdout.write(`${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`)
+    return EXIT.done
+  } finally {
+    await store?.close()
+  }
+}
+
+type ActiveValue = NonNullable<Session['active']>[number]
+type Entities = ReadonlyMap<string, Entity>
+
+/** Those of an agent; of all of them where it is nobody's. */
+function entitiesOf({ agents }: Workspace, agent: string | undefined): Entities {
+  const definitions = Object.entries(agents).filter(([name]) => agent === undefined || name === agent)
+  const entities = new Map<string, Entity>()
+  for (const [, { entities: declared = [] }] of definitions)
+    for (const each of declared)
+      for (let one: Entity | undefined = each; one !== undefined; one = one.parent)
+        entities.set(one.name, one)
+  return entities
+}
+
+interface Journal {
+  readonly key: ContextKey
+  readonly session: Session
+}
+
+/** As the next turn will find it: what is the person's comes from the person's journal, but for a fork. */
+async function activeValues(
+  store: Store,
+  { key, session, entities }: Journal & { readonly entities: Entities },
+): Promise<readonly ActiveValue[]> {
+  const { active = [], origin } = session
+  const isPersonal = (value: ActiveValue) =>
+    value.origin === undefined && entities.get(value.entity)?.scope === 'actor'
+  if (key.contextId === STATE_CONTEXT || origin !== undefined || ![...entities.values()].some(isActors))
+    return active
+  const { active: chosen = [] } = await loadSession(store, { ...key, contextId: STATE_CONTEXT })
+  const own = active.filter((value) => !isPersonal(value))
+  const isOwn = ({ entity }: ActiveValue) => own.some((value) => value.entity === entity)
+  return [...chosen.filter((value) => isPersonal(value) && !isOwn(value)), ...own]
+}
+
+function isActors({ scope }: Entity): boolean {
+  return scope === 'actor'
+}
+
+interface ActiveThing {
+  readonly entity: string
+  readonly ids: readonly string[]
+  readonly label: string | null
+  readonly since: string
+  /** Null if nobody here knows such things. */
+  readonly until: string | null
+  readonly expired: boolean
+}
+
+function activeThing({ entity, id, ids, label, at }: ActiveValue, entities: Entities): ActiveThing {
+  const ttlMs = entities.get(entity)?.ttlMs
+  const until = ttlMs === undefined || !Number.isFinite(ttlMs) ? undefined : new Date(at + ttlMs)
+  return {
+    entity,
+    ids: ids ?? [id],
+    label: label ?? null,
+    since: new Date(at).toISOString(),
+    until: until?.toISOString() ?? null,
+    expired: until !== undefined && until.getTime() <= Date.now(),
+  }
+}
+
+type Ground = NonNullable<NonNullable<EntryData['phase']['changes']>['grounds']>[number]
+
+interface GroundedCall {
+  readonly turn: number
+  readonly callId: string
+  readonly tool: string | null
+  readonly grounds: readonly Ground[]
+}
+
+const MOST_CALLS = 10
+const PAGE = 500
+const MOST_PAGES = 20
+
+/** The newest calls with ids that were let through, oldest first. */
+async function groundedCalls(store: Store, { key, session }: Journal): Promise<readonly GroundedCall[]> {
+  const calls: Omit<GroundedCall, 'tool'>[] = []
+  const tools = new Map<string, string>()
+  let to = session.seq
+  // A page more than needed tells the names of the tools, which come before.
+  for (let page = 0, isDone = false; page < MOST_PAGES && to > 0 && !isDone; page++) {
+    isDone = calls.length >= MOST_CALLS
+    const entries = await store.read(key, {
+      order: 'newest',
+      limit: PAGE,
+      from: (session.cleared ?? 0) + 1,
+      to,
+    })
+    for (const entry of entries) readCall(entry, { calls, tools })
+    to = (entries.at(-1)?.seq ?? 1) - 1
+  }
+  return calls
+    .slice(0, MOST_CALLS)
+    .toReversed()
+    .map((call) => ({ ...call, tool: tools.get(call.callId) ?? null }))
+}
+
+function readCall(
+  { type, turn, data }: Entry,
+  { calls, tools }: { readonly calls: Omit<GroundedCall, 'tool'>[]; readonly tools: Map<string, string> },
+): void {
+  if (type === 'model.end')
+    for (const part of (data as EntryData['model.end']).content)
+      if (part.type === 'tool-call') tools.set(part.callId, part.tool)
+  if (type !== 'phase') return
+  const { callId, changes } = data as EntryData['phase']
+  if (callId !== undefined && changes?.grounds !== undefined && changes.grounds.length > 0)
+    calls.push({ turn, callId, grounds: changes.grounds })
+}
+
+interface Look {
+  readonly style: Style
+  readonly columns: number
+}
+
+function activeLines(active: readonly ActiveThing[], { style, columns }: Look): string[] {
+  if (active.length === 0) return ['Nothing is active.']
+  const now = new Date()
+  const rows = active.map(({ entity, ids, label, until, expired }) => {
+    const when = until === null ? '-' : whenText(new Date(until), now)
+    return [entity, oneLine(label ?? '-'), oneLine(ids.join(', ')), expired ? `${when} (expired)` : when]
+  })
+  const [title = '', ...lines] = tableLines([['ACTIVE', 'LABEL', 'ID', 'UNTIL'], ...rows], columns)
+  return [style.dim(title), ...lines]
+}
+
+function callLines(calls: readonly GroundedCall[], { style, columns }: Look): string[] {
+  if (calls.length === 0) return ['No call had an id yet.']
+  const rows = calls.flatMap(({ turn, tool, grounds }) =>
+    grounds.map((ground) => [
+      oneLine(tool ?? '-'),
+      String(turn),
+      oneLine(ground.path),
+      oneLine(`${ground.entity} ${ground.id}`),
+      oneLine(sourceText(ground)),
+    ]),
+  )
+  const [title = '', ...lines] = tableLines([['TOOL', 'TURN', 'ARGUMENT', 'ID', 'FROM'], ...rows], columns)
+  return [style.dim(title), ...lines]
+}
+
+function sourceText({ source, said, seq }: Ground): string {
+  const words = {
+    state: 'it is active',
+    seen: 'shown by a tool',
+    said: 'written by the person',
+    label: 'its label',
+    ordinal: 'its place in a list',
+    asked: 'the person was asked',
+  }[source]
+  const wrote = said === undefined ? '' : ` ${JSON.stringify(said)}`
+  return `${words}${wrote}${seq === undefined ? '' : `, entry ${seq}`}`
+}

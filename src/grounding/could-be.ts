@@ -1,0 +1,82 @@
+/**
+ * Which of several schemas a value is meant for. It looks only at what tells alternatives apart: types, fixed values and
+ * required properties. Whether the value is right in all else is for the validator to say.
+ */
+import type { Json, JsonObject } from '../protocol/index.ts'
+import { itemSchemas, refOf, schemaNode } from './schema-node.ts'
+
+export function couldBe(given: Json | undefined, value: Json, root: JsonObject): boolean {
+  return fits(given, value, { root, left: DEEPEST })
+}
+
+/** Schemas may refer to themselves without end. */
+const DEEPEST = 24
+
+interface Looking {
+  readonly root: JsonObject
+  readonly left: number
+}
+
+function fits(given: Json | undefined, value: Json, looking: Looking): boolean {
+  if (given === false) return false
+  const schema = schemaNode(given)
+  if (schema === undefined || looking.left === 0) return true
+  const inside: Looking = { ...looking, left: looking.left - 1 }
+  if (!fitsType(schema['type'], value)) return false
+  if ('const' in schema && !same(schema['const'], value)) return false
+  if (Array.isArray(schema['enum']) && !(schema['enum'] as readonly Json[]).some((each) => same(each, value)))
+    return false
+  if (typeof schema['$ref'] === 'string' && !fits(refOf(looking.root, schema['$ref']), value, inside))
+    return false
+  if (!listOf(schema['allOf']).every((each) => fits(each, value, inside))) return false
+  for (const word of ['anyOf', 'oneOf'] as const) {
+    const all = listOf(schema[word])
+    if (all.length > 0 && !all.some((each) => fits(each, value, inside))) return false
+  }
+  if (Array.isArray(value)) return fitsList(schema, value as readonly Json[], inside)
+  return typeof value === 'object' && value !== null ? fitsObject(schema, value as JsonObject, inside) : true
+}
+
+function fitsObject(schema: JsonObject, value: JsonObject, looking: Looking): boolean {
+  const properties = schemaNode(schema['properties']) ?? {}
+  const isMissing = listOf(schema['required']).some(
+    (name) => typeof name === 'string' && !Object.hasOwn(value, name),
+  )
+  if (isMissing) return false
+  const isClosed = schema['additionalProperties'] === false && schema['patternProperties'] === undefined
+  return Object.entries(value).every(([name, inner]) => {
+    if (inner === undefined) return true
+    if (!Object.hasOwn(properties, name)) return !isClosed
+    return fits(properties[name], inner, looking)
+  })
+}
+
+function fitsList(schema: JsonObject, value: readonly Json[], looking: Looking): boolean {
+  const { first, rest } = itemSchemas(schema)
+  return value.every((item, at) => fits(at < first.length ? first[at] : rest, item, looking))
+}
+
+function fitsType(type: Json | undefined, value: Json): boolean {
+  if (type === undefined) return true
+  return (Array.isArray(type) ? (type as readonly Json[]) : [type]).some((name) => isType(name, value))
+}
+
+function isType(name: Json, value: Json): boolean {
+  if (name === 'null') return value === null
+  if (name === 'array') return Array.isArray(value)
+  if (name === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value)
+  // A library may make a number of it before it chooses.
+  if (name === 'integer' || name === 'number')
+    return (
+      typeof value === 'number' || (typeof value === 'string' && value !== '' && !Number.isNaN(Number(value)))
+    )
+  return typeof value === name
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? (value as readonly Json[]) : []
+}
+
+function same(a: Json | undefined, b: Json): boolean {
+  return a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b))
+}

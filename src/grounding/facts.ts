@@ -1,0 +1,65 @@
+/**
+ * What is known when a call is judged: what is chosen, what tools have shown, what the person says. Whoever judges asks
+ * by key only, so a ledger of any length answers as fast as a short one.
+ */
+import type { ActiveValue, Json } from '../protocol/index.ts'
+import type { Entities, Entity } from './entity.ts'
+
+/** The newest sighting of a thing in this conversation. */
+export interface Seen {
+  readonly id: string
+  readonly label?: string
+  readonly parent?: string
+  /** When, by the clock of the store. */
+  readonly at: number
+  /** The entry that showed it. */
+  readonly seq?: number
+}
+
+type Maybe<T> = T | Promise<T>
+
+/**
+ * Nothing here has to leave out what is too old: that is decided by whoever asks, with `now` and the ttl of the entity.
+ * `entity` is always the name of one.
+ */
+export interface Facts {
+  /** What is chosen now. */
+  readonly active: (entity: string) => Maybe<ActiveValue | undefined>
+  readonly seen: (entity: string, id: string) => Maybe<Seen | undefined>
+  /** Whether a tool result of this turn showed it. */
+  readonly seenThisTurn: (entity: string, id: string) => Maybe<boolean>
+  /** Everything that was ever shown under a label, which is given in the form of `normalLabel`. */
+  readonly byLabel: (entity: string, normal: string) => Maybe<readonly Seen[]>
+  /** The newest result that showed several of them, in its order; without one, the newest that showed any. */
+  readonly listing: (entity: string) => Maybe<readonly Seen[]>
+  /** The things that were seen last, newest first, each once; at most `most`. */
+  readonly recent: (entity: string, most: number) => Maybe<readonly Seen[]>
+  /** All that the person said in this turn, steering included. */
+  readonly userText: string
+  /** What the person answered when asked about a place of this call, such as `items[2].taskId`. */
+  readonly asked?: (path: string) => Maybe<Json | undefined>
+}
+
+/** What all decisions about one call have in common. */
+export interface Judging {
+  readonly entities: Entities
+  readonly facts: Facts
+  /** By the clock of the store. */
+  readonly now: number
+  /** The tool that finds things of an entity, by the name of the entity. */
+  readonly lookups?: Readonly<Record<string, string>>
+}
+
+/** A clock that was set back makes nothing old. */
+export function isExpired(
+  { at }: { readonly at: number },
+  { ttlMs }: Pick<Entity, 'ttlMs'>,
+  now: number,
+): boolean {
+  return now - at >= ttlMs
+}
+
+/** All ids of a selection. */
+export function activeIds(active: ActiveValue | undefined): readonly string[] {
+  return active === undefined ? [] : [...new Set([active.id, ...(active.ids ?? [])])]
+}

@@ -1,0 +1,159 @@
+/**
+ * Short codes instead of long ids, such as `p~k7m2`: a model copies them easily and they cost little. A code comes from
+ * its id alone, so it is the same in every prompt, and one that was made up or miscopied stands for nothing, where
+ * numbers in order would stand for the next thing. The sign keeps codes apart from what people write.
+ */
+import type { Json, JsonObject, Sighting } from '../protocol/index.ts'
+import type { Entities } from './entity.ts'
+import { type FoundId, idsIn, withIds, writtenAt } from './marks.ts'
+import { textOf } from './rows.ts'
+
+export interface Handles {
+  /** The code of an id; the id itself if it was never seen. */
+  readonly encode: (entity: string, id: string) => string
+  /** The id of a code; undefined if it is none. */
+  readonly decode: (entity: string, handle: string) => string | undefined
+  /**
+   * A result with codes in place of ids: of those that it shows, or of all that are known. What reads like a number is one
+   * only where the name of the field ends with id.
+   */
+  readonly encodeOutput: (output: Json, seen?: readonly Sighting[]) => Json
+  /** Arguments with codes in place of ids, wherever the schema has the mark of an entity. */
+  readonly encodeArgs: (parameters: JsonObject, args: Json) => Json
+  /** The way back. A number that came as a text is a number again where the schema wants one. */
+  readonly decodeArgs: (parameters: JsonObject, args: Json) => Json
+  /** Ids in place of codes wherever they stand in texts. */
+  readonly decodeTexts: (value: Json) => Json
+}
+
+/**
+ * `sightings` oldest first. More of them give more codes and change none. No two things of an entity have the same code,
+ * and no code is an id that was seen before it. What is a code is read as one. Of two ids that would get the same code,
+ * one in half a million, the later one gets another.
+ */
+export function handleTable(entities: Entities, sightings: Iterable<Sighting>): Handles {
+  const tables = new Map<string, Table>()
+  const prefixes = prefixesOf(entities)
+  for (const { entity, id } of sightings) {
+    const table = tables.get(entity) ?? new Table(prefixes.get(entity) ?? `${entity}~`)
+    tables.set(entity, table)
+    table.add(id)
+  }
+  const encode = (entity: string, id: string): string => tables.get(entity)?.handles.get(id) ?? id
+  const decode = (entity: string, handle: string): string | undefined => tables.get(entity)?.ids.get(handle)
+  const all = new Map<string, string>()
+  const back = new Map<string, string>()
+  for (const { handles } of tables.values())
+    for (const [id, handle] of handles) {
+      all.set(id, handle)
+      back.set(handle, id)
+    }
+  return {
+    encode,
+    decode,
+    encodeOutput: (output, seen) => {
+      const codes = seen && new Map(seen.map(({ entity, id }) => [id, encode(entity, id)]))
+      return encoded(output, codes ?? all, false)
+    },
+    encodeArgs: (parameters, args) =>
+      changedIds(parameters, args, ({ entities: kinds }, text) => {
+        const kind = kinds.find((each) => encode(each, text) !== text)
+        return kind === undefined ? undefined : encode(kind, text)
+      }),
+    decodeArgs: (parameters, args) =>
+      changedIds(parameters, args, (found, text) => {
+        const ids = found.entities.map((entity) => decode(entity, text))
+        const id = ids.find((each) => each !== undefined) ?? (found.wants === 'number' ? text : undefined)
+        return id === undefined ? undefined : writtenAt(found, id)
+      }),
+    decodeTexts: (value) => decoded(value, back),
+  }
+}
+
+function changedIds(
+  parameters: JsonObject,
+  args: Json,
+  change: (found: FoundId, text: string) => string | number | undefined,
+): Json {
+  const changes = idsIn(parameters, args).flatMap((found) => {
+    const text = textOf(found.given)?.trim()
+    const to = text === undefined ? undefined : change(found, text)
+    return to === undefined ? [] : [{ found, to }]
+  })
+  return changes.length === 0 ? args : withIds(args, changes)
+}
+
+class Table {
+  readonly handles: Map<string, string> = new Map()
+  readonly ids: Map<string, string> = new Map()
+  readonly #prefix: string
+
+  constructor(prefix: string) {
+    this.#prefix = prefix
+  }
+
+  add(id: string): void {
+    if (this.handles.has(id)) return
+    let handle = `${this.#prefix}${digest(id)}`
+    for (let attempt = 1; handle === id || this.handles.has(handle) || this.ids.has(handle); attempt++)
+      handle = `${this.#prefix}${digest(`${id}\n${attempt}`)}`
+    this.handles.set(id, handle)
+    this.ids.set(handle, id)
+  }
+}
+
+/** No vowels, so that no words come out, and nothing that is easily mistaken for something else. */
+const LETTERS = 'bcdfghjkmnpqrstvwxz23456789'
+const LENGTH = 4
+
+/** A few letters that any change of the text changes (FNV-1a, then mixed so that every bit counts). */
+function digest(text: string): string {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  let rest = (hash ^ (hash >>> 16)) >>> 0
+  let letters = ''
+  for (let count = 0; count < LENGTH; count++) {
+    letters += LETTERS.charAt(rest % LETTERS.length)
+    rest = Math.floor(rest / LETTERS.length)
+  }
+  return letters
+}
+
+/** The first letters that tell the entities apart, and a sign. */
+function prefixesOf(entities: Entities): ReadonlyMap<string, string> {
+  const names = [...entities.keys()]
+  return new Map(names.map((name) => [name, `${shortest(name, names)}~`]))
+}
+
+function shortest(name: string, names: readonly string[]): string {
+  for (let length = 1; length < name.length; length++) {
+    const prefix = name.slice(0, length).toLowerCase()
+    const isTaken = names.some((other) => other !== name && other.toLowerCase().startsWith(prefix))
+    if (!isTaken && /[a-z]$/.test(prefix)) return prefix
+  }
+  return name.toLowerCase()
+}
+
+function encoded(value: Json, codes: ReadonlyMap<string, string>, isId: boolean): Json {
+  if (typeof value === 'string') return (isId || !/^\d+$/.test(value) ? codes.get(value) : undefined) ?? value
+  if (typeof value === 'number') return (isId ? codes.get(String(value)) : undefined) ?? value
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => encoded(item, codes, isId))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      encoded(inner as Json, codes, /(?:^|[^a-z])ids?$|I[dD]s?$/.test(key)),
+    ]),
+  )
+}
+
+const CODE = /(?<![\p{L}\p{N}_~-])[a-z][a-z0-9_-]*~[a-z0-9]+(?![\p{L}\p{N}_~-])/giu
+
+function decoded(value: Json, ids: ReadonlyMap<string, string>): Json {
+  if (typeof value === 'string') return value.replace(CODE, (code) => ids.get(code) ?? code)
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => decoded(item, ids))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, decoded(inner as Json, ids)]))
+}

@@ -1,0 +1,151 @@
+/**
+ * Layer 3: a tool that finds a thing by its name. The host searches; which of the things found is meant, and what the
+ * model is told, is decided here.
+ */
+import { type Json, type JsonObject, normalLabel, type Selection, type Sighting } from '../protocol/index.ts'
+import { defineTool, jsonSchema, type ToolContext, type ToolGrounding } from '../tool/index.ts'
+import type { Candidate } from './case.ts'
+import type { Entity } from './entity.ts'
+import { nearest } from './near.ts'
+import { isTypoOf } from './normal.ts'
+import { type RowFields, sightingsIn } from './rows.ts'
+import type { GroundedTool } from './tool-grounding.ts'
+
+/**
+ * The rows of this person that may be meant by a text. It may return more than that, all rows included: what does not
+ * match is left out. For an empty text it returns all, or as many as can be looked through.
+ */
+export type Search<Row> = (text: string, context: ToolContext) => Iterable<Row> | Promise<Iterable<Row>>
+
+export interface LookupOptions<Row> {
+  /** `find_project` for an entity called project, unless said otherwise. */
+  readonly name?: string
+  readonly description?: string
+  /** Where a row has its id, its label and its parent. `id` and `label` unless said otherwise. */
+  readonly fields?: RowFields<Row>
+  /** One exact match becomes the chosen one. */
+  readonly select?: boolean
+  /** How many matches are shown; 10 unless said otherwise. */
+  readonly most?: number
+}
+
+/**
+ * `exact` and `partial`: this one. `several`: one of these. `none`: none is called so, `near` are like it. `empty`: there
+ * is nothing at all.
+ */
+export type LookupResult =
+  | ({ readonly outcome: 'exact' | 'partial' } & Candidate)
+  | { readonly outcome: 'several'; readonly matches: readonly Candidate[]; readonly more?: number }
+  | { readonly outcome: 'none'; readonly near?: readonly Candidate[] }
+  | { readonly outcome: 'empty' }
+
+export function lookupTool<Row>(
+  entity: Entity,
+  search: Search<Row>,
+  options: LookupOptions<Row> = {},
+): GroundedTool<{ readonly name: string }, LookupResult> {
+  const noun = entity.called['en']?.one ?? entity.name
+  const { fields = { id: 'id', label: 'label' }, most = 10 } = options
+  const tool = defineTool({
+    name: options.name ?? `find_${entity.name.toLowerCase()}`,
+    description:
+      options.description ??
+      `Finds a ${noun} by its name and returns its id. Use it when the person names a ${noun} that is neither active nor among those seen.`,
+    input: jsonSchema<{ readonly name: string }>(parameters(noun)),
+    replay: 'safe',
+    run: async ({ name }, context): Promise<LookupResult> => {
+      const read = async (text: string): Promise<readonly Sighting[]> =>
+        sightingsIn(entity.name, await search(text, context), fields)
+      const found = matching(name, await read(name))
+      if (found.rows.length > 0) return foundResult(found, most)
+      const all = await read('')
+      if (all.length === 0) return { outcome: 'empty' }
+      const again = matching(name, all)
+      if (again.rows.length > 0) return foundResult(again, most)
+      const near = nearest(name, all.map(thing))
+      return { outcome: 'none', ...(near.length === 0 ? {} : { near }) }
+    },
+  })
+  const grounding: ToolGrounding = {
+    lookup: entity.name,
+    seen: (output) =>
+      sightingsIn(entity.name, shownIn(output), { id: 'id', label: 'label', parent: 'parent' }),
+    selects: (output) => (options.select ? selectedBy(entity, output) : []),
+  }
+  return Object.freeze({ ...tool, grounding })
+}
+
+function parameters(noun: string): JsonObject {
+  return {
+    type: 'object',
+    properties: {
+      name: { type: 'string', minLength: 1, description: `The name of the ${noun}, as the person said it.` },
+    },
+    required: ['name'],
+    additionalProperties: false,
+  }
+}
+
+interface Found {
+  readonly outcome: 'exact' | 'partial'
+  readonly rows: readonly Sighting[]
+}
+
+/** The best kind of match that there is: the name or the id itself, a part of the name, the name with typos. */
+function matching(text: string, rows: readonly Sighting[]): Found {
+  const wanted = normalLabel(text)
+  if (wanted === '') return { outcome: 'partial', rows: [] }
+  const labelOf = ({ label }: Sighting): string => normalLabel(label ?? '')
+  const exact = rows.filter((row) => row.id === text.trim() || labelOf(row) === wanted)
+  if (exact.length > 0) return { outcome: 'exact', rows: exact }
+  const partial = rows.filter((row) => isPart(wanted, labelOf(row)))
+  if (partial.length > 0) return { outcome: 'partial', rows: partial }
+  const typos = rows.filter((row) => isTypoOf(wanted, labelOf(row)))
+  return {
+    outcome: 'partial',
+    rows: typos.length > 0 ? typos : rows.filter((row) => isPartWithTypos(wanted, labelOf(row))),
+  }
+}
+
+/** A stretch of letters of the name, from the beginning of a word on; or all of the name, among other words. */
+function isPart(wanted: string, label: string): boolean {
+  if (wanted === '' || label === '') return false
+  return ` ${label}`.includes(` ${wanted}`) || ` ${wanted} `.includes(` ${label} `)
+}
+
+function isPartWithTypos(wanted: string, label: string): boolean {
+  const words = label.split(' ')
+  const length = wanted.split(' ').length
+  return words.some((_, at) => isTypoOf(wanted, words.slice(at, at + length).join(' ')))
+}
+
+function foundResult({ outcome, rows }: Found, most: number): LookupResult {
+  const [first] = rows
+  if (rows.length === 1 && first !== undefined) return { outcome, ...thing(first) }
+  const more = rows.length - most
+  return { outcome: 'several', matches: rows.slice(0, most).map(thing), ...(more > 0 ? { more } : {}) }
+}
+
+function thing({ id, label, parent }: Sighting): Candidate {
+  return { id, ...(label === undefined ? {} : { label }), ...(parent === undefined ? {} : { parent }) }
+}
+
+/** All things of a stored result, which may be anything. */
+function shownIn(output: Json): readonly unknown[] {
+  if (typeof output !== 'object' || output === null || Array.isArray(output)) return []
+  const { matches, near, outcome } = output as JsonObject
+  const lists = [matches, near].filter((list) => Array.isArray(list)).flat()
+  return outcome === 'exact' || outcome === 'partial' ? [output] : lists
+}
+
+function selectedBy(entity: Entity, output: Json): readonly Selection[] {
+  const { outcome } = (output ?? {}) as JsonObject
+  if (outcome !== 'exact') return []
+  const { id, label, parent } = output as unknown as Candidate
+  return [
+    entity.select(id, {
+      ...(label === undefined ? {} : { label }),
+      ...(parent === undefined ? {} : { parent }),
+    }),
+  ]
+}

@@ -1,0 +1,252 @@
+/**
+ * Where the ids are in the arguments of a call: every place whose schema carries the mark of an entity, at any depth.
+ * Whether an id is a good one is not known here.
+ */
+import { ENTITY_MARK, type Json, type JsonObject } from '../protocol/index.ts'
+import { couldBe } from './could-be.ts'
+import { itemSchemas, refOf, type SchemaNode, schemaNode } from './schema-node.ts'
+
+export type Path = readonly (string | number)[]
+
+/** A value that stands where an id belongs. */
+export interface FoundId {
+  readonly path: Path
+  /** Of which entity it is an id; several if the schema leaves that open. */
+  readonly entities: readonly string[]
+  readonly given: Json
+  /** It is the name of a property, not its value. */
+  readonly isKey?: true
+  /** What the schema wants here, if it says so. */
+  readonly wants?: 'number' | 'text'
+}
+
+/**
+ * In the order of the arguments. What is null or absent is no id. Anything else at a marked place is one, even what the
+ * schema would not let pass, so that a conversion made later cannot turn it into an id that nobody looked at.
+ */
+export function idsIn(schema: JsonObject, args: Json): readonly FoundId[] {
+  const walk: Walk = { root: schema, found: new Map() }
+  visit(walk, schema, { value: args, path: [], above: new Set() })
+  return [...walk.found.values()]
+}
+
+/** The names of all entities that a schema has marks of. */
+export function entitiesIn(schema: JsonObject): readonly string[] {
+  const names = new Set<string>()
+  const look = (value: Json | undefined): void => {
+    if (typeof value !== 'object' || value === null) return
+    for (const name of marksOf(value as JsonObject)) names.add(name)
+    for (const inner of Object.values(value)) look(inner)
+  }
+  look(schema)
+  return [...names]
+}
+
+/** A copy without marks, for a service that does not take words it does not know. */
+export function withoutMarks(schema: JsonObject): JsonObject {
+  const copy = (value: Json): Json => {
+    if (Array.isArray(value)) return (value as readonly Json[]).map(copy)
+    if (typeof value !== 'object' || value === null) return value
+    const kept = Object.entries(value).filter(
+      // A property may be called like the mark.
+      ([key, inner]) => inner !== undefined && (key !== ENTITY_MARK || !isMark(inner)),
+    )
+    return Object.fromEntries(kept.map(([key, inner]) => [key, copy(inner as Json)]))
+  }
+  return copy(schema) as JsonObject
+}
+
+/** `['items', 2, 'taskId']` as `items[2].taskId`. */
+export function placeText(path: Path): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`
+    if (!/^[\p{L}_$][\p{L}\p{N}_$-]*$/u.test(step)) return `${text}[${JSON.stringify(step)}]`
+    return text === '' ? step : `${text}.${step}`
+  }, '')
+}
+
+/** How an id is written at a place: as a number where one is wanted, or was given and nothing else is wanted. */
+export function writtenAt({ wants, given }: FoundId, id: string): string | number {
+  const isNumber = wants === 'number' || (wants === undefined && typeof given === 'number')
+  return isNumber && isNumeric(id) ? Number(id) : id
+}
+
+/** Whether an id is a number that stays the same when it is written as one. */
+export function isNumeric(id: string): boolean {
+  return String(Number(id)) === id
+}
+
+/**
+ * A copy of the arguments with other values at some places. A key is renamed where it stands; one whose new name is taken
+ * stays as it is.
+ */
+export function withIds(
+  args: Json,
+  changes: readonly { readonly found: FoundId; readonly to: string | number }[],
+): Json {
+  const values = changes.filter(({ found }) => !found.isKey)
+  // Keys last and inner ones first: everything is found by the path that it had.
+  const keys = changes
+    .filter(({ found }) => found.isKey)
+    .toSorted((a, b) => b.found.path.length - a.found.path.length)
+  const changed = values.reduce((value, { found, to }) => changedAt(value, found.path, () => to), args)
+  return keys.reduce(
+    (value, { found, to }) =>
+      changedAt(value, found.path.slice(0, -1), (owner) => renamed(owner, found.path.at(-1), String(to))),
+    changed,
+  )
+}
+
+/** Arguments that are nested deeper are refused by whoever checks them. */
+const DEEPEST = 250
+
+interface Walk {
+  readonly root: JsonObject
+  readonly found: Map<string, FoundId>
+}
+
+interface Place {
+  readonly value: Json
+  readonly path: Path
+  /** The schemas that already said something about this very value: schemas may refer to themselves. */
+  readonly above: Set<JsonObject>
+}
+
+function visit(walk: Walk, given: Json | undefined, place: Place): void {
+  const schema = schemaNode(given)
+  if (schema === undefined || place.above.has(schema) || place.path.length > DEEPEST) return
+  place.above.add(schema)
+  const marks = marksOf(schema)
+  if (marks.length > 0) note(walk, { marks, schema }, place)
+  sameValue(walk, schema, place)
+  if (Array.isArray(place.value)) inList(walk, schema, place)
+  else if (typeof place.value === 'object' && place.value !== null) inObject(walk, schema, place)
+}
+
+function marksOf(schema: JsonObject): readonly string[] {
+  const mark = schema[ENTITY_MARK]
+  if (typeof mark === 'string') return [mark]
+  return Array.isArray(mark) ? (mark as readonly Json[]).filter((name) => typeof name === 'string') : []
+}
+
+function isMark(value: Json): boolean {
+  return (
+    typeof value === 'string' || (Array.isArray(value) && value.every((name) => typeof name === 'string'))
+  )
+}
+
+interface Marked {
+  readonly marks: readonly string[]
+  readonly schema: SchemaNode
+  readonly isKey?: true
+}
+
+function note(walk: Walk, marked: Marked, { value, path }: Place): void {
+  if (value === null) return
+  if (Array.isArray(value)) {
+    for (const [at, item] of (value as readonly Json[]).entries())
+      note(walk, marked, { value: item, path: [...path, at], above: new Set() })
+    return
+  }
+  const { marks, schema, isKey } = marked
+  const key = JSON.stringify([isKey ?? false, ...path])
+  const known = walk.found.get(key)
+  const { type } = schema
+  walk.found.set(key, {
+    path,
+    entities: [...new Set([...(known?.entities ?? []), ...marks])],
+    given: value,
+    ...(isKey ? { isKey } : {}),
+    ...(type === 'number' || type === 'integer'
+      ? { wants: 'number' }
+      : type === 'string'
+        ? { wants: 'text' }
+        : {}),
+  })
+}
+
+/** What other schemas say about the same value. Of alternatives, those count that the value could be. */
+function sameValue(walk: Walk, schema: SchemaNode, place: Place): void {
+  if (typeof schema['$ref'] === 'string') visit(walk, refOf(walk.root, schema['$ref']), place)
+  const dependent = Object.values(schemaNode(schema['dependentSchemas']) ?? {})
+  for (const inner of [...listOf(schema['allOf']), schema['then'], schema['else'], ...dependent])
+    visit(walk, inner, place)
+  for (const word of ['anyOf', 'oneOf'] as const) {
+    const all = listOf(schema[word])
+    const fitting = all.filter((inner) => couldBe(inner, place.value, walk.root))
+    // One of a few fixed words, such as "all", is no id.
+    if (fitting.some((inner) => isFixed(inner) && entitiesIn(inner as JsonObject).length === 0)) continue
+    for (const inner of fitting.length > 0 ? fitting : all) visit(walk, inner, place)
+  }
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? (value as readonly Json[]) : []
+}
+
+function isFixed(given: Json): boolean {
+  const schema = schemaNode(given)
+  return schema !== undefined && ('const' in schema || 'enum' in schema)
+}
+
+function inList(walk: Walk, schema: SchemaNode, { value, path }: Place): void {
+  const { first, rest } = itemSchemas(schema)
+  for (const [at, item] of (value as readonly Json[]).entries()) {
+    const above = new Set<JsonObject>()
+    const place = { value: item, path: [...path, at], above }
+    visit(walk, at < first.length ? first[at] : rest, place)
+    for (const word of ['contains', 'unevaluatedItems'] as const) visit(walk, schema[word], place)
+  }
+}
+
+function inObject(walk: Walk, schema: SchemaNode, { value, path }: Place): void {
+  const properties = schemaNode(schema['properties']) ?? {}
+  const patterns = Object.entries(schemaNode(schema['patternProperties']) ?? {}).flatMap(
+    ([source, inner]) => {
+      const pattern = patternOf(source)
+      return pattern === undefined ? [] : [{ pattern, inner }]
+    },
+  )
+  for (const [name, inner] of Object.entries(value as JsonObject)) {
+    if (inner === undefined) continue
+    const place: Place = { value: inner, path: [...path, name], above: new Set() }
+    const matching = patterns.filter(({ pattern }) => pattern.test(name))
+    const isNamed = Object.hasOwn(properties, name)
+    if (isNamed) visit(walk, properties[name], place)
+    for (const each of matching) visit(walk, each.inner, place)
+    if (!isNamed && matching.length === 0) visit(walk, schema['additionalProperties'], place)
+    visit(walk, schema['unevaluatedProperties'], place)
+    const names = schemaNode(schema['propertyNames'])
+    const marks = names === undefined ? [] : marksOf(names)
+    if (names !== undefined && marks.length > 0)
+      note(walk, { marks, schema: names, isKey: true }, { ...place, value: name })
+  }
+}
+
+function patternOf(source: string): RegExp | undefined {
+  try {
+    return new RegExp(source, 'u')
+  } catch {
+    return undefined
+  }
+}
+
+function changedAt(value: Json, path: Path, change: (old: Json) => Json): Json {
+  const [step, ...rest] = path
+  if (step === undefined) return change(value)
+  if (Array.isArray(value))
+    return (value as readonly Json[]).map((item, at) => (at === step ? changedAt(item, rest, change) : item))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      key === step ? changedAt(inner as Json, rest, change) : inner,
+    ]),
+  )
+}
+
+function renamed(owner: Json, from: string | number | undefined, to: string): Json {
+  if (typeof owner !== 'object' || owner === null || Array.isArray(owner) || Object.hasOwn(owner, to))
+    return owner
+  return Object.fromEntries(Object.entries(owner).map(([key, inner]) => [key === from ? to : key, inner]))
+}

@@ -1,0 +1,116 @@
+/** Facts in memory, from lists of sightings. What a store finds by keys, it finds in maps. */
+import { type ActiveValue, type Json, normalLabel, type Sighting } from '../protocol/index.ts'
+import type { Facts, Seen } from './facts.ts'
+
+/** What one tool result showed, in its order. */
+export interface SightingBatch {
+  readonly at: number
+  readonly seq?: number
+  /** It is a result of the turn that is going on. */
+  readonly isThisTurn?: boolean
+  readonly seen: readonly Sighting[]
+}
+
+export interface MemoryFactsOptions {
+  readonly active?: readonly ActiveValue[]
+  /** Oldest first. */
+  readonly batches?: readonly SightingBatch[]
+  readonly userText?: string
+  /** By place, such as `items[2].taskId`. */
+  readonly answers?: Readonly<Record<string, Json>>
+}
+
+export class MemoryFacts implements Facts {
+  readonly userText: string
+  readonly #active = new Map<string, ActiveValue>()
+  readonly #seen = new Map<string, Map<string, Seen>>()
+  /** As they came, oldest first. */
+  readonly #order = new Map<string, Seen[]>()
+  readonly #labels = new Map<string, Map<string, Seen>>()
+  readonly #listings = new Map<string, readonly Seen[]>()
+  readonly #thisTurn = new Set<string>()
+  readonly #answers: Readonly<Record<string, Json>>
+
+  constructor({ active = [], batches = [], userText = '', answers = {} }: MemoryFactsOptions = {}) {
+    this.userText = userText
+    this.#answers = answers
+    for (const value of active) this.#active.set(value.entity, value)
+    for (const batch of batches) this.add(batch)
+  }
+
+  /** What one more result showed. */
+  add({ at, seq, isThisTurn, seen }: SightingBatch): void {
+    const listed = new Map<string, Map<string, Seen>>()
+    for (const { entity, id, label, parent } of seen) {
+      const one: Seen = {
+        id,
+        ...(label === undefined ? {} : { label }),
+        ...(parent === undefined ? {} : { parent }),
+        at,
+        ...(seq === undefined ? {} : { seq }),
+      }
+      const all = valueIn(this.#seen, entity)
+      all.set(id, one)
+      const order = this.#order.get(entity)
+      if (order === undefined) this.#order.set(entity, [one])
+      else order.push(one)
+      const rows = valueIn(listed, entity)
+      if (!rows.has(id)) rows.set(id, one)
+      if (label !== undefined) valueIn(this.#labels, keyOf(entity, normalLabel(label))).set(id, one)
+      if (isThisTurn) this.#thisTurn.add(keyOf(entity, id))
+    }
+    for (const [entity, rows] of listed) this.#list(entity, [...rows.values()])
+  }
+
+  active(entity: string): ActiveValue | undefined {
+    return this.#active.get(entity)
+  }
+
+  seen(entity: string, id: string): Seen | undefined {
+    return this.#seen.get(entity)?.get(id)
+  }
+
+  seenThisTurn(entity: string, id: string): boolean {
+    return this.#thisTurn.has(keyOf(entity, id))
+  }
+
+  byLabel(entity: string, normal: string): readonly Seen[] {
+    return [...(this.#labels.get(keyOf(entity, normal))?.values() ?? [])]
+  }
+
+  listing(entity: string): readonly Seen[] {
+    return this.#listings.get(entity) ?? []
+  }
+
+  recent(entity: string, most: number): readonly Seen[] {
+    const known = this.#seen.get(entity)
+    const order = this.#order.get(entity) ?? []
+    const newest: Seen[] = []
+    for (let at = order.length - 1; at >= 0 && newest.length < most; at--) {
+      const one = order[at]
+      // What was seen again since then has a later place.
+      if (one !== undefined && known?.get(one.id) === one) newest.push(one)
+    }
+    return newest
+  }
+
+  asked(path: string): Json | undefined {
+    return this.#answers[path]
+  }
+
+  /** One row is a look at one thing; the list that the person has in mind is still the one before. */
+  #list(entity: string, rows: readonly Seen[]): void {
+    const before = this.#listings.get(entity) ?? []
+    if (rows.length > 1 || before.length < 2) this.#listings.set(entity, rows)
+  }
+}
+
+function keyOf(entity: string, name: string): string {
+  return `${entity}\n${name}`
+}
+
+function valueIn<V>(map: Map<string, Map<string, V>>, key: string): Map<string, V> {
+  const known = map.get(key) ?? new Map<string, V>()
+  map.set(key, known)
+  return known
+}

@@ -1,0 +1,77 @@
+/** What a value may mean that is no id: a label, or a place in the newest listing. */
+import { normalLabel } from '../protocol/index.ts'
+import { type Case, candidate, distinct, type Reading, readingOf } from './case.ts'
+import { isExpired, type Seen } from './facts.ts'
+import { isTypoOf } from './normal.ts'
+import { atPlace, type Ordinal, ordinalsOf } from './ordinals.ts'
+
+/** Only among so few can it be known that nothing else was meant. */
+export const MOST_FOR_TYPOS = 200
+
+/** All that the places named lead to, in the newest listing; nothing if one of them leads nowhere. */
+export async function ordinalReadings(text: string, about: Case): Promise<readonly (Reading & Ordinal)[]> {
+  const ordinals = ordinalsOf(text, about.entity)
+  if (ordinals.length === 0) return []
+  const rows = await listed(about)
+  const readings = ordinals.flatMap((ordinal) => {
+    const row = atPlace(rows, ordinal)
+    return row === undefined ? [] : [{ ...readingOf(row, 'ordinal'), ...ordinal }]
+  })
+  return readings.length === ordinals.length ? readings : []
+}
+
+/** The newest listing, if it is not too old. */
+export async function listed({ entity, judging }: Case): Promise<readonly Seen[]> {
+  const rows = await judging.facts.listing(entity.name)
+  return rows.filter((row) => !isExpired(row, entity, judging.now))
+}
+
+interface LabelOptions {
+  /** Typos are not forgiven. */
+  readonly isExact?: boolean
+  /** What is too old counts, too. */
+  readonly isAnyAge?: boolean
+}
+
+/** The things that have a label: exactly, or else the ones that it may be with typos. */
+export async function labelReadings(
+  text: string,
+  about: Case,
+  { isExact = false, isAnyAge = false }: LabelOptions = {},
+): Promise<readonly Reading[]> {
+  const normal = normalLabel(text)
+  if (normal === '') return []
+  const exact = await labelled(normal, about, isAnyAge)
+  if (exact.length > 0 || isExact) return exact
+  const known = await comparable(about)
+  return known?.filter(({ thing }) => isTypoOf(normal, normalLabel(thing.label ?? ''))) ?? []
+}
+
+/** The things that are called exactly so now; what they were called before does not count. */
+export async function labelled(
+  normal: string,
+  { entity, active, judging }: Case,
+  isAnyAge = false,
+): Promise<readonly Reading[]> {
+  const { facts, now } = judging
+  const readings: Reading[] = []
+  for (const row of await facts.byLabel(entity.name, normal)) {
+    const newest = (await facts.seen(entity.name, row.id)) ?? row
+    const isCalledSo = newest.label !== undefined && normalLabel(newest.label) === normal
+    if (isCalledSo && (isAnyAge || !isExpired(newest, entity, now))) readings.push(readingOf(newest, 'label'))
+  }
+  if (active?.label !== undefined && normalLabel(active.label) === normal)
+    readings.push({ thing: candidate(active), source: 'label' })
+  return distinct(readings)
+}
+
+/** Everything that has a label and is not too old; undefined if that is too much to compare with. */
+export async function comparable({ entity, active, judging }: Case): Promise<readonly Reading[] | undefined> {
+  const rows = await judging.facts.recent(entity.name, MOST_FOR_TYPOS + 1)
+  if (rows.length > MOST_FOR_TYPOS) return undefined
+  const readings = rows
+    .filter((row) => row.label !== undefined && !isExpired(row, entity, judging.now))
+    .map((row) => readingOf(row, 'label'))
+  if (active?.label !== undefined) readings.push({ thing: candidate(active), source: 'label' })
+  return distinct(readings)
+}

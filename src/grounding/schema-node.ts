@@ -1,0 +1,54 @@
+/** A JSON Schema as something to walk in: its nodes, and what its references lead to. */
+import type { Json, JsonObject } from '../protocol/index.ts'
+
+export type SchemaNode = JsonObject
+
+/** Undefined for `true`, `false` and what is no schema: they say nothing about what is inside. */
+export function schemaNode(value: Json | undefined): SchemaNode | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as JsonObject)
+    : undefined
+}
+
+/** What `#`, `#/$defs/row` or `#row` stands for; undefined if it leads out of the schema or nowhere. */
+export function refOf(root: SchemaNode, ref: string): SchemaNode | undefined {
+  if (!ref.startsWith('#')) return undefined
+  const pointer = ref.slice(1)
+  if (pointer === '') return root
+  if (!pointer.startsWith('/')) return anchored(root, pointer)
+  const steps = pointer.slice(1).split('/').map(unescaped)
+  const target = steps.reduce<Json | undefined>((here, step) => {
+    if (typeof here !== 'object' || here === null || !Object.hasOwn(here, step)) return undefined
+    return (here as Record<string, Json>)[step]
+  }, root)
+  return schemaNode(target)
+}
+
+/** The schemas of the first items, and of those after them, as drafts old and new write it. */
+export function itemSchemas({ items, prefixItems, additionalItems }: SchemaNode): {
+  readonly first: readonly Json[]
+  readonly rest: Json | undefined
+} {
+  if (Array.isArray(items)) return { first: items as readonly Json[], rest: additionalItems }
+  return { first: Array.isArray(prefixItems) ? (prefixItems as readonly Json[]) : [], rest: items }
+}
+
+function unescaped(step: string): string {
+  const plain = step.replaceAll('~1', '/').replaceAll('~0', '~')
+  try {
+    return decodeURIComponent(plain)
+  } catch {
+    return plain
+  }
+}
+
+function anchored(value: Json | undefined, name: string): SchemaNode | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const node = schemaNode(value)
+  if (node !== undefined && (node['$anchor'] === name || node['$dynamicAnchor'] === name)) return node
+  for (const inner of Object.values(value)) {
+    const found = anchored(inner, name)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

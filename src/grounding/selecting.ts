@@ -1,0 +1,101 @@
+/**
+ * What is chosen, as it changes: what is chosen replaces what was, and whatever was a part of something else is let go.
+ * Where it is kept is not known here.
+ */
+import type { ActiveValue, Selection } from '../protocol/index.ts'
+import type { Entities, Entity } from './entity.ts'
+import { activeIds, isExpired } from './facts.ts'
+
+export interface Selecting {
+  readonly entities: Entities
+  readonly at: number
+  readonly origin?: { readonly contextId: string; readonly seq: number }
+}
+
+/** What is chosen after these selections, in the order of their parents first. */
+export function withSelections(
+  active: readonly ActiveValue[],
+  selections: readonly Selection[],
+  selecting: Selecting,
+): readonly ActiveValue[] {
+  return selections.reduce((values, selection) => selected(values, selection, selecting), active)
+}
+
+/** Those that have not expired. A clock that was set back makes nothing old. */
+export function unexpired(
+  active: readonly ActiveValue[],
+  entities: Entities,
+  now: number,
+): readonly ActiveValue[] {
+  return active.filter((value) => {
+    const entity = entities.get(value.entity)
+    return entity === undefined || !isExpired(value, entity, now)
+  })
+}
+
+/** When a value stops to count, as milliseconds since 1970; Infinity if never. */
+export function expiresAt({ entity, at }: ActiveValue, entities: Entities): number {
+  return at + (entities.get(entity)?.ttlMs ?? Number.POSITIVE_INFINITY)
+}
+
+/** Is it the person's, and not the conversation's? What has its origin in a conversation could not be kept for the person. */
+export function isPersonal({ entity, origin }: ActiveValue, entities: Entities): boolean {
+  return origin === undefined && entities.get(entity)?.scope === 'actor'
+}
+
+export function personal(values: readonly ActiveValue[], entities: Entities): readonly ActiveValue[] {
+  return values.filter((value) => isPersonal(value, entities))
+}
+
+function selected(
+  values: readonly ActiveValue[],
+  { entity, id, ids, label, parent }: Selection,
+  { entities, at, origin }: Selecting,
+): readonly ActiveValue[] {
+  const before = values.find((value) => value.entity === entity)
+  const first = id ?? ids?.[0]
+  const chosen: ActiveValue | undefined =
+    first === undefined
+      ? undefined
+      : {
+          entity,
+          id: first,
+          ...(ids === undefined || ids.length < 2 ? {} : { ids }),
+          ...(label === undefined ? {} : { label }),
+          ...(parent === undefined ? {} : { parent }),
+          at,
+          ...(origin === undefined ? {} : { origin }),
+        }
+  const isSame = sameIds(activeIds(before), activeIds(chosen))
+  const gone = isSame ? new Set<string>() : partsOf(entity, entities)
+  const above = otherParent(values, { entity, parent, entities })
+  const kept = values.filter(
+    (value) => value.entity !== entity && !gone.has(value.entity) && value.entity !== above,
+  )
+  return chosen === undefined ? kept : [...kept, chosen]
+}
+
+/** A part of something else than what is chosen: then that is no longer what is spoken of. */
+function otherParent(
+  values: readonly ActiveValue[],
+  { entity, parent, entities }: { entity: string; parent: string | undefined; entities: Entities },
+): string | undefined {
+  const above = entities.get(entity)?.parent?.name
+  if (above === undefined || parent === undefined) return undefined
+  const value = values.find((each) => each.entity === above)
+  return value !== undefined && !activeIds(value).includes(parent) ? above : undefined
+}
+
+function sameIds(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((id) => b.includes(id))
+}
+
+/** All entities below one, however deep. */
+function partsOf(name: string, entities: Entities): ReadonlySet<string> {
+  const isBelow = (entity: Entity): boolean => {
+    for (let above = entity.parent; above !== undefined; above = above.parent)
+      if (above.name === name) return true
+    return false
+  }
+  return new Set([...entities.values()].filter(isBelow).map((entity) => entity.name))
+}

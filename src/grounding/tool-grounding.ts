@@ -1,0 +1,41 @@
+/** What a tool says about ids beside what its schema says: which things its output shows, and which it chooses. */
+import type { Json, Selection, Sighting } from '../protocol/index.ts'
+import type { Tool, ToolGrounding } from '../tool/index.ts'
+
+export interface GroundedTool<In = unknown, Out = unknown> extends Tool<In, Out> {
+  readonly grounding: ToolGrounding
+}
+
+/** What a result showed and chose. `problem`: why that could not be found out; the result stands all the same. */
+export interface Shown {
+  readonly seen: readonly Sighting[]
+  readonly selects: readonly Selection[]
+  readonly problem?: string
+}
+
+/** Never throws: what a tool did cannot be undone because its output was not understood. */
+export function shownBy(
+  tool: Tool,
+  { output, input }: { readonly output: Json; readonly input?: unknown },
+): Shown {
+  const { grounding } = tool
+  try {
+    return {
+      seen: grounding?.seen?.(output, input) ?? [],
+      selects: grounding?.selects?.(output, input) ?? [],
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return { seen: [], selects: [], problem: `What ${tool.name} returned could not be read: ${why}` }
+  }
+}
+
+/** For each entity the first tool that finds its things, for `Judging.lookups`. */
+export function lookupsOf(tools: readonly Tool[]): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {}
+  for (const tool of tools) {
+    const entity = tool.grounding?.lookup
+    if (entity !== undefined) found[entity] ??= tool.name
+  }
+  return found
+}

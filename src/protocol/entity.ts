@@ -1,0 +1,89 @@
+/**
+ * Things of the world that have ids: which were seen, which is the chosen one, and where an id came from. How that is
+ * decided is not known here.
+ */
+import type { Json } from './json.ts'
+
+/** In a JSON Schema: this value is an id of the entity of that name, or of one of several. */
+export const ENTITY_MARK = 'x-entity'
+
+/** A thing that the output of a tool showed. Ids are texts; numbers are written as such. */
+export type Sighting = {
+  readonly entity: string
+  readonly id: string
+  readonly label?: string
+  /** The id of the thing that it is a part of, which is of the parent of its entity. */
+  readonly parent?: string
+}
+
+/** What is to be the chosen one from now on. Without an id, nothing is. With `ids`, these are chosen together. */
+export type Selection = {
+  readonly entity: string
+  readonly id?: string
+  readonly ids?: readonly string[]
+  readonly label?: string
+  readonly parent?: string
+}
+
+/** What is the chosen one, since when or when last used, and which entry of which conversation said so. */
+export type ActiveValue = {
+  readonly entity: string
+  readonly id: string
+  /** All of them, if several are chosen; `id` is the first. */
+  readonly ids?: readonly string[]
+  readonly label?: string
+  readonly parent?: string
+  readonly at: number
+  readonly origin?: { readonly contextId: string; readonly seq: number }
+}
+
+/**
+ * Why an id was good enough: it is the chosen one, a tool showed it, the person wrote it, it was found by its label or by
+ * its place in the newest listing, or the person was asked.
+ */
+export type GroundSource = 'state' | 'seen' | 'said' | 'label' | 'ordinal' | 'asked'
+
+/** Where one id among the arguments of a call came from. */
+export type Ground = {
+  /** Where it stands, such as `items[2].taskId`. */
+  readonly path: string
+  readonly entity: string
+  readonly id: string
+  readonly source: GroundSource
+  /** What the model wrote, if that was something else. */
+  readonly said?: Json
+  /** The entry that showed or chose it. */
+  readonly seq?: number
+}
+
+const LETTERS: Readonly<Record<string, string>> = {
+  œ: 'oe',
+  æ: 'ae',
+  ß: 'ss',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ı: 'i',
+}
+
+/** Lower case without the accents of Latin letters. Marks of other scripts make other letters, so they stay. */
+export function foldedText(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[œæßøłđı]/g, (letter) => LETTERS[letter] ?? letter)
+}
+
+/**
+ * The form by which labels are filed and compared: words in lower case without accents and punctuation, with one blank
+ * between them. What is stored by it depends on it, so it never changes.
+ */
+export function normalLabel(label: string): string {
+  const words = foldedText(label)
+    .replace(/[^\p{L}\p{N}\p{M}]+/gu, ' ')
+    .trim()
+  // A label of signs only is still a label.
+  return words === '' ? label.trim().toLowerCase() : words
+}

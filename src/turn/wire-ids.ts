@@ -1,0 +1,243 @@
+/**
+ * What models and people see of ids: short codes instead of them in prompts, and neither in what a model says. The
+ * journal has ids and never codes, so a prompt and the reply to it share one table, made for this one call.
+ */
+import {
+  activeIds,
+  type Handles,
+  handleTable,
+  type OutputFilter,
+  outputFilter,
+  withoutMarks,
+  withTextIds,
+} from '../grounding/index.ts'
+import { type ModelDelta, ModelFailure, type ModelReply } from '../model/index.ts'
+import type {
+  ActiveValue,
+  AssistantPart,
+  Entry,
+  Json,
+  JsonObject,
+  Message,
+  Sighting,
+  ToolResultPart,
+} from '../protocol/index.ts'
+import type { Tool } from '../tool/index.ts'
+import { entriesSoFar } from './context.ts'
+import { dataOf, type Play } from './play.ts'
+
+/** For one call of a model. One that reads ids as data needs no codes. */
+export async function wireIds(play: Play, { readsData }: { readonly readsData: boolean }): Promise<WireIds> {
+  const { entities, handles: wanted, hidden } = play.scope.definition.grounding
+  const isCoded = wanted && !readsData
+  if (!isCoded && hidden.size === 0) return AS_THEY_ARE
+  const things = knownThings(await entriesSoFar(play), play.session.active ?? [])
+  const coded = isCoded ? things.filter(tellsApart(things)) : []
+  const handles = isCoded ? handleTable(entities, coded) : undefined
+  const codes = coded.map(({ id, ...thing }) => ({ ...thing, id: handles?.encode(thing.entity, id) ?? id }))
+  const ids = things.filter(({ entity }) => hidden.has(entity))
+  const filter = outputFilter([...named(ids), ...codes])
+  return new WireIds({ tools: await play.tools(), filter, ...(handles === undefined ? {} : { handles }) })
+}
+
+interface Wiring {
+  readonly tools: readonly Tool[]
+  readonly filter?: OutputFilter
+  readonly handles?: Handles
+}
+
+export class WireIds {
+  readonly #parameters: ReadonlyMap<string, JsonObject>
+  readonly #filter: OutputFilter | undefined
+  readonly #handles: Handles | undefined
+
+  constructor({ tools, filter, handles }: Wiring) {
+    this.#parameters = new Map(tools.map(({ name, parameters }) => [name, parameters]))
+    this.#filter = filter
+    this.#handles = handles
+  }
+
+  /** What stands for an id in the blocks that a prompt ends with. */
+  get blocks(): { readonly handle?: Handles['encode'] } {
+    return this.#handles === undefined ? {} : { handle: this.#handles.encode }
+  }
+
+  /** What people and hosts wrote stays as it is. */
+  messages(messages: readonly Message[]): readonly Message[] {
+    const handles = this.#handles
+    if (handles === undefined) return messages
+    return messages.map((message): Message => {
+      if (message.role === 'user') return message
+      if (message.role === 'tool')
+        return { ...message, content: message.content.map((part) => encodedResult(part, handles)) }
+      return { ...message, content: this.#withArgs(message.content, handles.encodeArgs) }
+    })
+  }
+
+  /** A schema as a vendor takes it; some refuse words that they do not know. */
+  parameters(schema: JsonObject): JsonObject {
+    const known = this.#handles === undefined ? PLAIN : CODED
+    let plain = known.get(schema)
+    if (plain === undefined) {
+      plain = withoutMarks(this.#handles === undefined ? schema : withTextIds(schema))
+      known.set(schema, plain)
+    }
+    return plain
+  }
+
+  /** Pieces of a reply on their way to whoever listens. `end` tells what was held back. */
+  deltas(tell: (delta: ModelDelta) => void): {
+    readonly push: (delta: ModelDelta) => void
+    readonly end: () => void
+  } {
+    const filter = this.#filter
+    if (filter === undefined) return { push: tell, end: () => {} }
+    let stream = filter.stream()
+    const say = (text: string): void => {
+      if (text !== '') tell({ type: 'text.delta', text })
+    }
+    const end = (): void => {
+      say(stream.end())
+      stream = filter.stream()
+    }
+    const push = (delta: ModelDelta): void => {
+      if (delta.type === 'text.delta') say(stream.push(delta.text))
+      else {
+        end()
+        tell(delta)
+      }
+    }
+    return { push, end }
+  }
+
+  /** As it is stored. Thoughts stay: providers sign them. */
+  reply(reply: ModelReply): ModelReply {
+    const handles = this.#handles
+    const content = this.#withoutIds(reply.content)
+    return {
+      ...reply,
+      content:
+        handles === undefined
+          ? content
+          : this.#withArgs(content, handles.decodeArgs).map((part) =>
+              part.type === 'tool-call' ? { ...part, args: handles.decodeTexts(part.args) } : part,
+            ),
+    }
+  }
+
+  failure(failure: ModelFailure): ModelFailure {
+    if (this.#filter === undefined || failure.partial.length === 0) return failure
+    const { kind, message, retryable, retryAfterMs, status, usage, partial, cause } = failure
+    return new ModelFailure(kind, {
+      message,
+      retryable,
+      usage,
+      partial: this.#withoutIds(partial),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(status === undefined ? {} : { status }),
+      ...(cause === undefined ? {} : { cause }),
+    })
+  }
+
+  #withoutIds(content: readonly AssistantPart[]): readonly AssistantPart[] {
+    const filter = this.#filter
+    if (filter === undefined) return content
+    return content
+      .map((part) => (part.type === 'text' ? { ...part, text: filter.text(part.text) } : part))
+      .filter((part) => part.type !== 'text' || part.text !== '')
+  }
+
+  #withArgs(
+    content: readonly AssistantPart[],
+    change: (parameters: JsonObject, args: Json) => Json,
+  ): readonly AssistantPart[] {
+    return content.map((part) => {
+      if (part.type !== 'tool-call' || part.malformed !== undefined) return part
+      const parameters = this.#parameters.get(part.tool)
+      return parameters === undefined ? part : { ...part, args: change(parameters, part.args) }
+    })
+  }
+}
+
+const AS_THEY_ARE: WireIds = new WireIds({ tools: [] })
+const PLAIN = new WeakMap<JsonObject, JsonObject>()
+const CODED = new WeakMap<JsonObject, JsonObject>()
+
+/** What tools have shown and what was chosen, in the order of their first appearance, each as it was called last. */
+function knownThings(entries: readonly Entry[], active: readonly ActiveValue[]): readonly Sighting[] {
+  const things = new Map<string, Sighting>()
+  const add = (seen: readonly Sighting[]): void => {
+    for (const { entity, id, label } of seen) {
+      const key = `${entity}\n${id}`
+      things.set(key, { ...things.get(key), entity, id, ...(label === undefined ? {} : { label }) })
+    }
+  }
+  for (const entry of entries) {
+    if (entry.type === 'tool.end') add(dataOf(entry, 'tool.end').seen ?? [])
+    if (entry.type === 'active') add(chosenThings(dataOf(entry, 'active').values))
+  }
+  add(chosenThings(active))
+  return [...things.values()]
+}
+
+function chosenThings(values: readonly ActiveValue[]): readonly Sighting[] {
+  return values.flatMap((value) => {
+    const ids = activeIds(value)
+    const label = value.label === undefined || ids.length > 1 ? {} : { label: value.label }
+    return ids.map((id) => ({ entity: value.entity, id, ...label }))
+  })
+}
+
+/** Of an id that things of two kinds have, or that something is called, nobody could tell what a code stands for. */
+function tellsApart(things: readonly Sighting[]): (thing: Sighting) => boolean {
+  const counts = new Map<string, number>()
+  for (const { id } of things) counts.set(id, (counts.get(id) ?? 0) + 1)
+  const labels = new Set(things.map(({ label }) => label))
+  return ({ id }) => counts.get(id) === 1 && !labels.has(id)
+}
+
+/** An id that things of two kinds have is taken out without saying which of them it is. */
+function named(things: readonly Sighting[]): readonly Sighting[] {
+  const kinds = Map.groupBy(things, ({ id }) => id)
+  return [...kinds].map(([id, [first, ...others]]) =>
+    first !== undefined && others.length === 0 ? first : { entity: 'id', id },
+  )
+}
+
+function encodedResult(part: ToolResultPart, handles: Handles): ToolResultPart {
+  const output = handles.encodeOutput(part.output)
+  return { ...part, output: isRefusal(part) ? inWords(output, part.output) : output }
+}
+
+function isRefusal({ status, output }: ToolResultPart): boolean {
+  return status === 'rejected' && isObject(output) && output['error'] === 'ungrounded'
+}
+
+/** A refusal says the same in words and as data: the ids that its data has are coded in its words too. */
+function inWords(coded: Json, plain: Json): Json {
+  if (!isObject(coded) || !isObject(plain)) return coded
+  const [before, after] = [textsIn(plain), textsIn(coded)]
+  const { message } = plain
+  if (typeof message !== 'string') return coded
+  const changed = before.reduce((text, id, at) => {
+    const code = after[at] ?? id
+    return code === id ? text : text.replace(asWord(id), () => code)
+  }, message)
+  return { ...coded, message: changed }
+}
+
+function asWord(id: string): RegExp {
+  const literal = id.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+  return new RegExp(`(?<![\\p{L}\\p{N}_-])${literal}(?![\\p{L}\\p{N}_-])`, 'gu')
+}
+
+function textsIn(value: Json): readonly string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).flatMap((each) => textsIn(each as Json))
+    : []
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,22 @@
+/** Generated calls of an adversarial model: what is not allowed never passes, what is allowed always does. */
+import { describe, expect, it } from 'vitest'
+import { type JudgedSlot, tally, tryCall } from './trial.ts'
+
+describe('generated calls on nested schemas', () => {
+  it('never run with an id that is not allowed, and never stop for one that is', async () => {
+    const judged: JudgedSlot[] = []
+    const ends = { executed: 0, asked: 0, refused: 0 }
+    for (let seed = 1; seed <= 3000; seed++) {
+      const { end, slots } = await tryCall(seed)
+      ends[end]++
+      judged.push(...slots)
+    }
+    expect(judged.flatMap(({ story }) => (story === undefined ? [] : [story]))).toEqual([])
+    const [all] = tally(judged)
+    expect(all).toMatchObject({ way: 'all', leaked: 0, blocked: 0, misasked: 0 })
+    // There is enough of everything to mean something.
+    expect(ends.executed).toBeGreaterThan(500)
+    expect(ends.asked).toBeGreaterThan(10)
+    expect(ends.refused).toBeGreaterThan(500)
+  })
+})

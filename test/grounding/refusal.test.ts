@@ -1,0 +1,132 @@
+/** What a refused model is told: enough to be right the next time. */
+import { describe, expect, it } from 'vitest'
+import {
+  answeredId,
+  judgeCall,
+  MemoryFacts,
+  type MemoryFactsOptions,
+  questionOf,
+} from '../../src/grounding/index.ts'
+import type { Json, JsonObject } from '../../src/protocol/index.ts'
+import {
+  active,
+  bureau,
+  champigny,
+  ecole,
+  entities,
+  HOUR,
+  judged,
+  NOW,
+  ONE_PROJECT,
+  project,
+  shown,
+  wiring,
+} from './kit.ts'
+
+const list = shown([champigny, bureau, ecole])
+
+async function refused(given: Json, facts: MemoryFactsOptions): Promise<JsonObject> {
+  const result = await judged(given, facts)
+  if (result.kind !== 'refused') throw new Error(`It is ${result.kind}.`)
+  return result.output
+}
+
+describe('a refusal', () => {
+  it('says why, what is chosen, what is near, and what to do, in words and as data', async () => {
+    expect(await refused('proj-champigny-456', { active: [active(bureau)], batches: [list] })).toEqual({
+      error: 'ungrounded',
+      message:
+        'Nothing was done. projectId: "proj-champigny-456" is no project id that any tool has shown or the person has given. The active project is Bureau (abc-456). Known: Champigny (abc-123). Use one of these ids if it is meant, else call find_project with its name. Never make up an id.',
+      reason: 'unknown',
+      entity: 'project',
+      path: 'projectId',
+      given: 'proj-champigny-456',
+      active: { id: 'abc-456', label: 'Bureau' },
+      near: [{ id: 'abc-123', label: 'Champigny' }],
+      next: { do: 'use', ids: ['abc-123'], tool: 'find_project' },
+    })
+  })
+
+  it.each([
+    ['abc-124', { batches: [list] }, { near: [{ id: 'abc-123' }] }],
+    ['zzz', { batches: [shown([ecole])] }, { near: [{ id: 'abc-789' }], next: { do: 'use' } }],
+    ['zzz', {}, { next: { do: 'lookup', tool: 'find_project' } }],
+    ['abc-456', { batches: [shown([bureau], 8 * HOUR)] }, { reason: 'expired', next: { do: 'lookup' } }],
+    [
+      'abc-456',
+      { active: [active(champigny)], batches: [list] },
+      { reason: 'not-active', next: { do: 'use', ids: ['abc-123'] } },
+    ],
+    [
+      'def-456',
+      { batches: [shown([wiring])] },
+      { reason: 'wrong-kind', kindOf: 'task', next: { do: 'lookup' } },
+    ],
+    [
+      '1 and 3',
+      { batches: [list] },
+      { reason: 'several', next: { do: 'one-by-one', ids: ['abc-123', 'abc-789'] } },
+    ],
+  ])('of %j leads on', async (given, facts: MemoryFactsOptions, output) => {
+    expect(await refused(given, facts)).toMatchObject(output)
+  })
+
+  it('shows five near ones at most, and none that are too old', async () => {
+    const many = Array.from({ length: 20 }, (_, at) => ({
+      entity: 'project',
+      id: `abc-1${at + 10}`,
+      label: `Lot ${at}`,
+    }))
+    const output = await refused('abc-1', {
+      batches: [shown([{ ...champigny, id: 'abc-100' }], 8 * HOUR), shown(many)],
+    })
+    expect(output['near']).toHaveLength(5)
+    expect(JSON.stringify(output['near'])).not.toContain('abc-100')
+  })
+})
+
+describe('a model that follows the advice is right the next time', () => {
+  /** It uses what it is told to use, or calls the tool that it is told to call. */
+  async function recover(given: string, facts: MemoryFactsOptions, found = bureau): Promise<Json> {
+    const output = await refused(given, facts)
+    const next = output['next'] as { do: string; ids?: string[]; tool?: string }
+    const batches = [...(facts.batches ?? [])]
+    if (next.do === 'lookup') batches.push({ ...shown([found], 0, 99), isThisTurn: true })
+    const args = { projectId: next.do === 'lookup' ? found.id : (next.ids?.[0] ?? '') }
+    const again = await judgeCall(
+      { parameters: ONE_PROJECT, args },
+      { entities, facts: new MemoryFacts({ ...facts, batches }), now: NOW },
+    )
+    return again.kind === 'ok' ? again.args : again.kind
+  }
+
+  it.each([
+    ['unknown, near', 'proj-bureau-9', { batches: [list] }, 'abc-456'],
+    ['unknown, nothing near', 'proj-bureau-9', {}, 'abc-456'],
+    ['expired', 'abc-456', { batches: [shown([bureau], 8 * HOUR)] }, 'abc-456'],
+    ['not active', 'abc-456', { active: [active(champigny)], batches: [list] }, 'abc-123'],
+    ['wrong kind', 'def-456', { batches: [shown([wiring])] }, 'abc-456'],
+    ['several', '2 and 3', { batches: [list] }, 'abc-456'],
+  ])('%s', async (...[, given, facts, id]) => {
+    expect(await recover(given, facts as MemoryFactsOptions)).toEqual({ projectId: id })
+  })
+})
+
+describe('a question', () => {
+  it('shows labels with ids, in the language of the person, and its answer is an id', async () => {
+    const twins = shown([bureau, { ...bureau, id: 'xyz-999' }])
+    const result = await judged('Bureau', { batches: [twins] })
+    const [asked] = result.kind === 'ask' ? result.asks : []
+    if (asked === undefined) throw new Error('Nothing was asked.')
+    expect(questionOf(asked, project)).toEqual({
+      kind: 'choice',
+      name: 'projectId',
+      prompt: 'Which project do you mean?',
+      options: ['Bureau (abc-456)', 'Bureau (xyz-999)'],
+    })
+    expect(questionOf(asked, project, { language: 'fr' }).prompt).toContain('Projet')
+    expect(
+      ['Bureau (xyz-999)', 'abc-456', 'Bureau', 'Champigny', 7].map((answer) => answeredId(asked, answer)),
+    ).toEqual(['xyz-999', 'abc-456', undefined, undefined, undefined])
+  })
+})

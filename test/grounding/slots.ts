@@ -1,0 +1,206 @@
+/**
+ * What an adversarial model writes where an id belongs, with what has to come of it: right ids in all their forms, and
+ * wrong ones of every kind. What has to come of it follows from what was decided about the thing, not from any text.
+ */
+import type { Random } from '../reflex/random.ts'
+import { type Kind, newId, type Thing, variant, type World } from './world.ts'
+
+export type Fate =
+  | { readonly do: 'run'; readonly id: string }
+  | { readonly do: 'refuse' }
+  | { readonly do: 'ask' }
+
+export interface Slot {
+  readonly kind: Kind
+  readonly given: string | number
+  readonly way: string
+  readonly fate: Fate
+}
+
+const REFUSE: Fate = { do: 'refuse' }
+
+export function makeSlot(world: World): Slot {
+  const { random } = world
+  const kind = random.pick(world.kinds)
+  const way = random.pick(random.chance(0.5) ? HONEST : Object.keys(WAYS))
+  const made = WAYS[way]?.(kind, world)
+  return made === undefined ? makeSlot(world) : { kind, way, ...made }
+}
+
+type Made = { readonly given: string | number; readonly fate: Fate } | undefined
+type Way = (kind: Kind, world: World) => Made
+
+/** Ways of a model that means well, so that enough calls are allowed. */
+const HONEST = ['right id', 'right id', 'chosen id', 'chosen id', 'label', 'place']
+
+const WAYS: Readonly<Record<string, Way>> = {
+  'right id': (kind, { random }) => {
+    const thing = random.pick(kind.things)
+    return { given: dressed(thing.id, kind, random), fate: exactFate(kind, thing) }
+  },
+  'chosen id': (kind, { random }) => {
+    if (kind.chosen.length === 0) return undefined
+    const thing = random.pick(kind.chosen)
+    return { given: thing.id, fate: exactFate(kind, thing) }
+  },
+  expired: (kind, { random }) => {
+    const thing = random.pick(kind.things.filter(({ seen }) => seen === 'old'))
+    return { given: dressed(thing.id, kind, random), fate: exactFate(kind, thing) }
+  },
+  label: (kind, { random }) => {
+    const { label } = random.pick(kind.things)
+    return { given: variant(label, random), fate: labelFate(kind, label) }
+  },
+  'label with a typo': (kind, { random }) => {
+    const { label } = random.pick(kind.things)
+    return { given: misspelt(label, random), fate: labelFate(kind, label) }
+  },
+  'former label': (kind, { random }) => {
+    const renamed = kind.things.filter(({ former }) => former !== undefined)
+    return renamed.length === 0 ? undefined : { given: random.pick(renamed).former ?? '', fate: REFUSE }
+  },
+  place: (kind, { random }) => {
+    const at = random.below(kind.listing.length)
+    const thing = kind.listing[at]
+    if (thing === undefined) return undefined
+    const form = random.pick(kind.style === 'small' ? WORDS : [...WORDS, ...FIGURES])
+    return { given: form(at + 1, kind), fate: meantFate(kind, thing) }
+  },
+  'place that is not there': (kind, { random }) => {
+    const place = kind.listing.length + random.between(1, 3)
+    const given = random.pick(kind.style === 'small' ? WORDS : [...WORDS, ...FIGURES])(place, kind)
+    return place > 8 ? undefined : { given, fate: REFUSE }
+  },
+  'several places': (kind, { random }) => {
+    const [a, b] = [random.between(1, kind.listing.length), random.between(1, kind.listing.length + 3)]
+    return a === b
+      ? undefined
+      : { given: random.pick([`${a} and ${b}`, `${a}, ${b}`, `${a} et ${b}`]), fate: REFUSE }
+  },
+  invented: (kind, { random }) => wrong(newId(wide(kind), kind.entity.name, random), kind),
+  'invented from a name': (kind, { random }) =>
+    wrong(`proj-${random.pick(kind.things).label.toLowerCase().replace(' ', '-')}-456`, kind),
+  'one character off': (kind, { random }) =>
+    kind.style === 'small' ? undefined : wrong(mutated(random.pick(kind.things).id, random), kind),
+  'cut off': (kind, { random }) =>
+    kind.style === 'small'
+      ? undefined
+      : wrong(random.pick(kind.things).id.slice(0, random.chance(0.5) ? -1 : -2), kind),
+  'other letters': (kind, { random }) => {
+    const { id } = random.pick(kind.things)
+    const swapped = id === id.toUpperCase() ? id.toLowerCase() : id.toUpperCase()
+    return swapped === id ? undefined : wrong(swapped, kind)
+  },
+  'other kind': (kind, { random, kinds }) => {
+    const other = random.pick(kinds)
+    if (other === kind || other.style === 'small') return undefined
+    const thing = random.pick(other.things)
+    // What the person wrote counts as whatever it looks like.
+    return thing.isTyped ? undefined : wrong(thing.id, kind)
+  },
+  "another person's": (kind, { random }) =>
+    kind.style === 'small' ? undefined : wrong(random.pick(kind.foreign).id, kind),
+  "another person's label": (kind, { random }) => wrong(random.pick(kind.foreign).label, kind),
+}
+
+/** Numbers as numbers, sometimes. */
+function dressed(id: string, { style }: Kind, random: Random): string | number {
+  return (style === 'number' || style === 'small') && random.chance(0.5) ? Number(id) : id
+}
+
+/** A wrong id that happens to be a right one, or a place, is none. */
+function wrong(given: string, kind: Kind): Made {
+  const isKnown = kind.things.some(({ id, label }) => id === given || label === given)
+  return isKnown || /^\d{1,4}$/.test(given) ? undefined : { given, fate: REFUSE }
+}
+
+function wide({ style }: Kind): Kind['style'] {
+  return style === 'small' ? 'number' : style
+}
+
+function mutated(id: string, random: Random): string {
+  const places = id.split('').flatMap((char, at) => (/[0-9a-z]/i.test(char) ? [at] : []))
+  const at = random.pick(places)
+  const pool = /\d/.test(id.charAt(at)) ? '0123456789' : 'abcdef'
+  const others = pool.split('').filter((char) => char.toLowerCase() !== id.charAt(at).toLowerCase())
+  const char = random.pick(others)
+  return id.slice(0, at) + (/[A-Z]/.test(id.charAt(at)) ? char.toUpperCase() : char) + id.slice(at + 1)
+}
+
+/** One letter replaced, left out, doubled or swapped with the next, in the middle of a long word. */
+function misspelt(label: string, random: Random): string {
+  const at = random.between(2, 6)
+  const [a, b] = [label.charAt(at), label.charAt(at + 1)]
+  const other = random.pick(['x', 'q', 'j', 'k'].filter((letter) => letter !== a))
+  const middle = a === b ? `${other}${b}` : random.pick([`${other}${b}`, b, `${a}${a}${b}`, `${b}${a}`])
+  return label.slice(0, at) + middle + label.slice(at + 2)
+}
+
+const PLACE_WORDS = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth']
+const FRENCH = [
+  'premier',
+  'deuxième',
+  'troisième',
+  'quatrième',
+  'cinquième',
+  'sixième',
+  'septième',
+  'huitième',
+]
+type Form = (place: number, kind: Kind) => string
+const WORDS: readonly Form[] = [
+  (place) => `the ${PLACE_WORDS[place - 1]} one`,
+  (place, { entity }) => `${PLACE_WORDS[place - 1]} ${entity.name}`,
+  (place) => `le ${FRENCH[place - 1]}`,
+  (place) => `${place}${place === 1 ? 'er' : 'ème'}`,
+]
+const FIGURES: readonly Form[] = [
+  (place) => String(place),
+  (place) => `#${place}`,
+  (place, { entity }) => `${entity.name} ${place}`,
+  (place) => `n° ${place}`,
+]
+
+/** An id as it is. */
+function exactFate(kind: Kind, thing: Thing): Fate {
+  if (kind.style === 'small') return smallFate(kind, thing)
+  const isChosen = isActive(kind, thing)
+  if (isChosen || thing.isTyped) return { do: 'run', id: thing.id }
+  return thing.seen === 'fresh' ? meantFate(kind, thing) : REFUSE
+}
+
+/** A thing that is certainly meant and known: does what is chosen allow it? */
+function meantFate(kind: Kind, thing: Thing): Fate {
+  const isFree = kind.chosen.length === 0 || kind.isLapsed || isActive(kind, thing)
+  if (isFree || thing.isThisTurn || thing.isTyped || thing.isPlaced) return { do: 'run', id: thing.id }
+  if (!thing.isNamed) return REFUSE
+  return sameName(kind, thing.label).length > 1 ? { do: 'ask' } : { do: 'run', id: thing.id }
+}
+
+function labelFate(kind: Kind, label: string): Fate {
+  const [thing, ...others] = sameName(kind, label)
+  if (thing === undefined) return REFUSE
+  return others.length > 0 ? { do: 'ask' } : meantFate(kind, thing)
+}
+
+/** Numbers that are ids and places. Nobody writes any of them in these worlds. */
+function smallFate(kind: Kind, thing: Thing): Fate {
+  if (isActive(kind, thing)) return { do: 'run', id: thing.id }
+  const there = kind.listing[Number(thing.id) - 1]
+  if (thing.seen !== 'fresh') return there === undefined ? REFUSE : meantFate(kind, there)
+  const isBoth = there !== undefined && there !== thing
+  return isBoth ? { do: 'ask' } : meantFate(kind, thing)
+}
+
+function isActive({ chosen, isLapsed }: Kind, thing: Thing): boolean {
+  return !isLapsed && chosen.includes(thing)
+}
+
+/** The things that are known by a name now. Of several chosen ones, only the first has its name with it. */
+function sameName(kind: Kind, label: string): readonly Thing[] {
+  return kind.things.filter(
+    (thing) =>
+      thing.label === label &&
+      (thing.seen === 'fresh' || (isActive(kind, thing) && thing === kind.chosen[0])),
+  )
+}

@@ -1,0 +1,134 @@
+/** Generated calls through the judge, and what came of each id against what had to come of it. */
+import { entityMap, type Judgement, judgeCall, MemoryFacts } from '../../src/grounding/index.ts'
+import type { Json } from '../../src/protocol/index.ts'
+import { filled, keySlot, makeShape } from './shapes.ts'
+import { makeSlot, type Slot } from './slots.ts'
+import { makeWorld } from './world.ts'
+
+export interface JudgedSlot {
+  readonly way: string
+  readonly wanted: 'run' | 'refuse' | 'ask'
+  /** `wrong id`: it was run, with another id than the one meant. `told`: another id of the call decided it. */
+  readonly got: 'run' | 'refuse' | 'ask' | 'wrong id' | 'told'
+  readonly story?: string
+}
+
+export interface JudgedCall {
+  readonly end: 'executed' | 'asked' | 'refused'
+  readonly slots: readonly JudgedSlot[]
+}
+
+const ENDS = { ok: 'executed', ask: 'asked', refused: 'refused' } as const
+
+/** One call with a few ids. The seed decides everything. */
+export async function tryCall(seed: number): Promise<JudgedCall> {
+  const world = makeWorld(seed)
+  const slots = Array.from({ length: world.random.pick([1, 1, 1, 2, 3, 5]) }, () => makeSlot(world))
+  const shape = makeShape(world, slots)
+  const args = filled(shape.value, (at) => slots[at]?.given ?? null)
+  const facts = new MemoryFacts({ active: world.active, batches: world.batches, userText: world.userText })
+  const entities = entityMap(world.kinds.map((kind) => kind.entity))
+  const judgement = await judgeCall({ parameters: shape.schema, args }, { entities, facts, now: world.now })
+  const wanted = filled(shape.value, (at) => wantedAt(slots[at]))
+  const isExact = judgement.kind !== 'ok' || JSON.stringify(judgement.args) === JSON.stringify(wanted)
+  const places = new Map(placesIn({ value: shape.value, slots }, ''))
+  const judged = slots.map((slot, at) => {
+    const outcome = outcomeOf(judgement, { slot, place: places.get(at) ?? '?' })
+    const got = outcome === 'run' && slot.fate.do === 'run' && !isExact ? 'wrong id' : outcome
+    const isRight = got === slot.fate.do || got === 'told'
+    const story = {
+      seed,
+      slot: { way: slot.way, given: slot.given, fate: slot.fate, of: slot.kind.entity.name },
+      args,
+      text: world.userText,
+      judgement,
+    }
+    return { way: slot.way, wanted: slot.fate.do, got, ...(isRight ? {} : { story: JSON.stringify(story) }) }
+  })
+  return { end: ENDS[judgement.kind], slots: judged }
+}
+
+/** What the tool has to get: the id that was meant, as a number where a number was written. */
+function wantedAt(slot: Slot | undefined): Json {
+  if (slot?.fate.do !== 'run') return slot?.given ?? null
+  return typeof slot.given === 'number' ? Number(slot.fate.id) : slot.fate.id
+}
+
+function outcomeOf(judgement: Judgement, { slot, place }: { slot: Slot; place: string }): JudgedSlot['got'] {
+  if (judgement.kind === 'refused') {
+    if (judgement.refusals.some(({ path }) => path === place)) return 'refuse'
+    // A call that is refused for no good reason is found by those of its ids that were refused.
+    return slot.fate.do === 'refuse' ? 'run' : 'told'
+  }
+  if (judgement.kind === 'ask') {
+    if (judgement.asks.some(({ path }) => path === place)) return 'ask'
+    return slot.fate.do === 'run' ? 'told' : 'run'
+  }
+  if (slot.fate.do !== 'run') return 'run'
+  const ground = judgement.grounds.find(({ path }) => path === place)
+  return ground?.id === slot.fate.id ? 'run' : 'wrong id'
+}
+
+interface Looking {
+  readonly value: Json
+  readonly slots: readonly Slot[]
+}
+
+/** Where each slot is, as people write it. */
+function placesIn({ value, slots }: Looking, here: string): readonly (readonly [number, string])[] {
+  if (Array.isArray(value))
+    return (value as readonly Json[]).flatMap((item, at) =>
+      placesIn({ value: item, slots }, `${here}[${at}]`),
+    )
+  if (typeof value !== 'object' || value === null) return []
+  const { $slot } = value as { $slot?: number }
+  if ($slot !== undefined) return [[$slot, here]]
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const slot = keySlot(key)
+    if (slot === undefined)
+      return placesIn({ value: inner as Json, slots }, here === '' ? key : `${here}.${key}`)
+    const name = String(slots[slot]?.given)
+    const isWord = /^[a-z][\w-]*$/i.test(name)
+    return [
+      [slot, isWord ? (here === '' ? name : `${here}.${name}`) : `${here}[${JSON.stringify(name)}]`] as const,
+    ]
+  })
+}
+
+export interface Tally {
+  readonly way: string
+  readonly count: number
+  readonly allowed: number
+  readonly toAsk: number
+  /** Not allowed, and yet it would have reached the tool, or another id than the one meant did. */
+  readonly leaked: number
+  /** Allowed, and yet it was refused. */
+  readonly blocked: number
+  /** The person was asked for nothing, or was not asked and should have been. */
+  readonly misasked: number
+}
+
+export function tally(judged: Iterable<JudgedSlot>): readonly Tally[] {
+  const ways = new Map<string, JudgedSlot[]>()
+  for (const slot of judged) {
+    for (const way of ['all', slot.way]) {
+      const list = ways.get(way) ?? []
+      list.push(slot)
+      ways.set(way, list)
+    }
+  }
+  return [...ways].map(([way, slots]) => {
+    const count = (is: (slot: JudgedSlot) => boolean): number => slots.filter(is).length
+    return {
+      way,
+      count: slots.length,
+      allowed: count(({ wanted }) => wanted === 'run'),
+      toAsk: count(({ wanted }) => wanted === 'ask'),
+      leaked: count(({ wanted, got }) => got === 'wrong id' || (wanted !== 'run' && got === 'run')),
+      blocked: count(({ wanted, got }) => wanted === 'run' && got === 'refuse'),
+      misasked: count(({ wanted, got }) =>
+        got === 'ask' ? wanted !== 'ask' : wanted === 'ask' && got === 'refuse',
+      ),
+    }
+  })
+}
