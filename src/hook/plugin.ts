@@ -39,6 +39,10 @@ export class HookRegistry {
     }
   }
 
+  get isEmpty(): boolean {
+    return this.#hooks.size === 0
+  }
+
   has(...names: readonly HookName[]): boolean {
     return names.some((name) => this.#hooks.has(name))
   }

@@ -57,12 +57,15 @@ interface Projection {
   readonly content: readonly PromptPart[]
 }
 
+const OWN = { v3: 'v3 own', v4: 'v4 own' } as const
+
 /** A window is projected again and again, and most of it stays the same. */
 const projections = new WeakMap<Message, Projection>()
 
 function projected(message: Message, model: LanguageModel, name: string): readonly PromptPart[] {
   // Whose it is, and the version of the interface, is all that the content depends on.
-  const by = `${model.specificationVersion} ${message.role === 'assistant' && message.model === name}`
+  const own = message.role === 'assistant' && message.model === name
+  const by = own ? OWN[model.specificationVersion] : model.specificationVersion
   const known = projections.get(message)
   if (known?.by === by) return known.content
   const content = contentOf(message, model, name)

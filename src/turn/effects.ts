@@ -48,7 +48,7 @@ export async function* runGroup(
       left -= now.length
       for (const one of now) await sayEnd(play, one, readyOf(group, one.callId))
       if (left > 0) yield* play.commit('on')
-      if (left > 0) yield* tellEnded(play, 'on')
+      if (left > 0 && !play.hooks.isEmpty) yield* tellEnded(play, 'on')
     }
   } catch (error) {
     // Somebody else may have the turn. What is under way is waited for and handed in (R4).

@@ -56,7 +56,7 @@ async function* playOn(play: Play): AsyncGenerator<Batch, void> {
 
 /** The end of an iteration: nothing is open. */
 async function* playEnd(play: Play): AsyncGenerator<Batch, void> {
-  yield* closeIteration(play)
+  if (!play.hooks.isEmpty) yield* closeIteration(play)
   const { stop, overCalls, replied } = play.open
   if (stop !== undefined) return
   if (overCalls) yield* finish(play, 'limit', { limit: 'toolCalls', message: TOO_MANY_CALLS })

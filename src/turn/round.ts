@@ -30,7 +30,7 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     yield* finishAtLimit(play, failures)
     return
   }
-  yield* beforeRound(play)
+  if (!play.hooks.isEmpty) yield* beforeRound(play)
   if (play.open.stop !== undefined || play.open.calls.length === 0) return
   // Secrets come with what was taken, and only what is durable is taken.
   if (play.open.credentials && !play.draft.isEmpty) yield* play.commit('on')
@@ -42,7 +42,8 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     return
   }
   const again = await recoverStarted(play, credentials ?? {})
-  let ready: readonly Ready[] = [...again, ...(yield* findReady(play))]
+  yield* beforeCalls(play)
+  let ready: readonly Ready[] = [...again, ...(await findReady(play))]
   while (ready.length > 0 && !play.signal.aborted && play.open.stop === undefined) {
     // A driver that wants to let go does so here: nothing is started any more.
     if (play.scope.leave?.aborted) yield* play.commit('wait')
@@ -51,7 +52,7 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     yield* play.commit('tools')
     yield* runGroup(play, group, credentials ?? {})
     await hearAnswers(play)
-    ready = play.signal.aborted ? [] : yield* findReady(play)
+    ready = play.signal.aborted ? [] : await findReady(play)
   }
   if (play.signal.aborted || play.open.stop !== undefined || play.open.calls.length === 0) return
   yield* tellEnded(play)
@@ -66,14 +67,13 @@ function firstGroup(ready: readonly Ready[]): readonly Ready[] {
 }
 
 /** Settles what cannot run, asks where somebody has to agree, and returns what can start now. */
-async function* findReady(play: Play): AsyncGenerator<Batch, readonly Ready[]> {
+async function findReady(play: Play): Promise<readonly Ready[]> {
   const ready: Ready[] = []
   const asking = new Set(play.open.requests.map(({ callId }) => callId))
   const requested = play.open.calls.filter(
     ({ callId, state }) => state === 'requested' && !asking.has(callId),
   )
   const { toolCalls = Number.POSITIVE_INFINITY } = play.limits
-  if (play.draft.hasNews && isHookedIn(play, requested)) yield* play.commit('hooks')
   for (const call of requested) {
     if (play.open.stop !== undefined) return []
     const isNew = call.idempotencyKey === undefined
@@ -120,6 +120,11 @@ async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
   const about = { tool: tool.name, args: call.args }
   request(play, { id: 'approval', from: 'approval', kind: 'confirmation', prompt: question, about }, callId)
   return undefined
+}
+
+/** What was said is durable before hooks are told of it. */
+function* beforeCalls(play: Play): Generator<Batch, void> {
+  if (play.draft.hasNews && isHookedIn(play, play.open.calls)) yield* play.commit('hooks')
 }
 
 function isHookedIn(play: Play, calls: readonly Call[]): boolean {

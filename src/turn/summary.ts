@@ -15,7 +15,7 @@ import {
   type Usage,
 } from '../protocol/index.ts'
 import { type Compaction, type Cut, compactEntry, compaction, cutMessages, keepOf } from './compaction.ts'
-import { entriesSoFar, isDue, isWatched, warnIfFull } from './context.ts'
+import { entriesSoFar, isDue, warnIfFull } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { Interrupted, type Play } from './play.ts'
 import type { Batch } from './scope.ts'
@@ -59,7 +59,6 @@ export async function summarise(
 /** Before a model call of a turn: compacts if it is time, or says that it soon will be. */
 export async function* makeRoom(play: Play): AsyncGenerator<Batch, void> {
   const { definition } = play.scope
-  if (!isWatched(definition)) return
   const entries = await entriesSoFar(play)
   const { compact } = definition
   const isWanted = compact?.strategy === 'summary' && isDue(definition, { entries, session: play.session })

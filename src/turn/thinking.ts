@@ -13,6 +13,7 @@ import {
   type ToolSpec,
 } from '../model/index.ts'
 import { type EntryData, HoldfastError, type JsonObject, type Message } from '../protocol/index.ts'
+import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
 import { groundingBlocks, hearPerson } from './grounding.ts'
@@ -32,10 +33,14 @@ const MAX_RETRY_WAIT_MS = 60_000
 /** One attempt. What comes after one that failed is in the session, so a retry holds after a crash and a pause too. */
 export async function* think(play: Play): AsyncGenerator<Batch, void> {
   takeSteering(play)
-  if (yield* endedByLimit(play)) return
-  yield* makeRoom(play)
-  await hearPerson(play)
-  yield* beforeModel(play)
+  if (isAtLimit(play)) {
+    yield* endByLimit(play)
+    return
+  }
+  // Whoever has none of these does not wait for them.
+  if (isWatched(play.scope.definition)) yield* makeRoom(play)
+  if (play.scope.definition.grounding.entities.size > 0) await hearPerson(play)
+  if (!play.hooks.isEmpty) yield* beforeModel(play)
   if (play.open.stop !== undefined || play.signal.aborted) return
   if (isSilent(play)) {
     await endTurn(play, 'failed', { error: NOTHING_TO_SAY })
@@ -117,16 +122,21 @@ function* hearSteering(play: Play): Generator<Batch, void> {
   }
 }
 
-async function* endedByLimit(play: Play): AsyncGenerator<Batch, boolean> {
+function isAtLimit(play: Play): boolean {
+  const { iterations = 1 } = play.limits
+  return play.open.iteration >= iterations || limitReached(play) !== undefined
+}
+
+async function* endByLimit(play: Play): AsyncGenerator<Batch, void> {
   const { iterations = 1 } = play.limits
   const reached = limitReached(play)
-  if (reached !== undefined) yield* finishAtLimit(play, reached)
-  else if (play.open.iteration >= iterations) {
-    const message = `The model was asked ${play.open.iteration} times and still wants to go on; the limit is ${iterations}.`
-    play.draft.say('warning', { code: 'max-iterations', message })
-    yield* finish(play, 'max-iterations', { limit: 'iterations', message })
-  } else return false
-  return true
+  if (reached !== undefined) {
+    yield* finishAtLimit(play, reached)
+    return
+  }
+  const message = `The model was asked ${play.open.iteration} times and still wants to go on; the limit is ${iterations}.`
+  play.draft.say('warning', { code: 'max-iterations', message })
+  yield* finish(play, 'max-iterations', { limit: 'iterations', message })
 }
 
 async function askModel(play: Play, source: ModelSource): Promise<ModelReply | ModelFailure> {
