@@ -26,7 +26,7 @@ export async function select(
     origin === undefined && selections.some((one) => entities.get(one.entity)?.scope === 'actor')
   const theirs = isTheirs
     ? await actorState(store, principal).change('select', (values) => personal(change(values), entities))
-    : own.filter((value) => isPersonal(value, entities))
+    : personal(own, entities)
   const values = [...theirs, ...own.filter((value) => !isPersonal(value, entities))]
   await driver.record([{ type: 'active', data: { values, by: 'select' } }])
 }

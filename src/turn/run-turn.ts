@@ -24,6 +24,7 @@ import {
 import { type ArtifactPort, artifacts, type Credentials, type Settled } from '../tool/index.ts'
 import { tokenBudget } from './context.ts'
 import { defineTurn, type TurnConfig } from './define-turn.ts'
+import { heldSightings } from './held-sightings.ts'
 import { playTurn } from './loop.ts'
 import type { TurnScope } from './scope.ts'
 
@@ -202,8 +203,7 @@ class Journal {
         },
         messages: () => this.#window.messages(this.session),
         window: () => this.#window.entries(this.session),
-        seen: async () => [],
-        listing: async () => undefined,
+        ...heldSightings(this.#options.entries ?? [], () => this.session.cleared ?? 0),
         request: async (seq) => {
           const entry = [...(this.#options.entries ?? []), ...this.#window.held].find(
             (other) => other.seq === seq,
