@@ -25,9 +25,23 @@ interface Wanted {
   readonly json: boolean
 }
 
+const HELP = `Usage: npm run crash -- [options]
+
+  --only NAME   conversations whose names contain it
+  --soak N      so many kills at random moments (default 2000)
+  --pairs N     so many cases in which the second process is killed, too (default 200)
+  --seed S      draws what an earlier run has drawn
+  --json        for machines
+  --help
+
+Examples:
+  npm run crash                                 everything, about ten minutes
+  npm run crash -- --only approval --soak 0     the matrix of some conversations`
+
 function wanted(): Wanted {
   const { values } = parseArgs({
     options: {
+      help: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
       soak: { type: 'string', default: '2000' },
       pairs: { type: 'string', default: '200' },
@@ -35,6 +49,10 @@ function wanted(): Wanted {
       json: { type: 'boolean', default: false },
     },
   })
+  if (values.help) {
+    console.log(HELP)
+    process.exit(0)
+  }
   const count = (name: 'soak' | 'pairs' | 'seed') => {
     const value = Number(values[name])
     if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} must be a whole number.`)

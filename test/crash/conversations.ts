@@ -19,7 +19,7 @@ export interface Conversation {
 }
 
 /** What the tools of the plays are, that do no harm when they run again. */
-const HARMLESS = ['look', 'work', 'book', 'write']
+const HARMLESS = ['look', 'work', 'book', 'write', 'list', 'take']
 
 function conversationOf(play: Play): Conversation {
   return { name: play.name, play: (stage) => new Process(stage, play, stage).run(), repeatable: HARMLESS }
