@@ -11,6 +11,7 @@ const config: ViteUserConfig = {
   resolve: {
     alias: [
       { find: /^holdfast$/, replacement: resolve('src/index.ts') },
+      { find: /^holdfast\/graph$/, replacement: resolve('src/graph/index.ts') },
       { find: /^holdfast\/sqlite$/, replacement: resolve('src/store/sqlite/index.ts') },
     ],
   },

@@ -21,9 +21,10 @@ export interface Room {
 
 const ground = ['protocol', 'base']
 const parts = [...ground, 'journal', 'model', 'tool', 'grounding', 'hook']
-const agent = [...parts, 'turn', 'store', 'store/memory']
+const drive = [...ground, 'store', 'journal', 'tool', 'turn']
+const agent = [...parts, 'turn', 'drive', 'store', 'store/memory']
 const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai-compatible']
-const graph = [...ground, 'journal', 'hook', 'store']
+const graph = [...drive, 'drive', 'store/memory']
 const front = [
   ...ground,
   'store',
@@ -49,6 +50,7 @@ export const rooms: readonly Room[] = [
   { name: 'grounding', rooms: [...ground, 'tool'] },
   { name: 'hook', rooms: [...ground, 'tool'] },
   { name: 'turn', rooms: parts },
+  { name: 'drive', rooms: drive },
   { name: 'agent', rooms: agent },
   { name: 'graph', rooms: graph },
   { name: 'flow', rooms: [...agent, 'agent', 'graph'] },
@@ -57,7 +59,7 @@ export const rooms: readonly Room[] = [
   { name: 'mcp', rooms: [...ground, 'tool'] },
   { name: 'serve', rooms: [...ground, 'host'] },
   { name: 'observe', rooms: [...ground, 'hook', 'journal'] },
-  { name: 'testing', rooms: front },
+  { name: 'testing', rooms: [...front, 'graph'] },
   { name: 'index.ts', rooms: front },
 ]
 

@@ -3,9 +3,9 @@
  * calling it is attach-or-start, so running the call again finds what was done before. Its events come out under the
  * caller's, its questions are asked by the caller, and what it uses counts for the caller.
  */
-import { childKey, HoldfastError, type Json, type JsonObject, type TurnEvent } from '../protocol/index.ts'
+import { NURSERY, type Nursery, questionFrom, type TurnOutcome } from '../drive/index.ts'
+import { HoldfastError, type JsonObject } from '../protocol/index.ts'
 import {
-  type AskRequest,
   ask,
   defineTool,
   jsonSchema,
@@ -15,17 +15,7 @@ import {
   type ToolDefinition,
   toolResult,
 } from '../tool/index.ts'
-import type { Limits } from '../turn/index.ts'
-import { Agent, type TurnOptions } from './agent.ts'
-import { type AgentConfig, setUp } from './config.ts'
-import { NURSERY, type Nursery } from './nursery.ts'
-import type { TurnOutcome, TurnView } from './turn.ts'
-
-/** What a sub-agent is made of: an agent without a conversation of its own. */
-export type SubAgentConfig = Omit<
-  AgentConfig,
-  'contextId' | 'owner' | 'store' | 'autoSave' | 'allow' | 'credentials' | 'clock' | 'timer' | 'ids'
->
+import { checkSubAgent, runAgent, type SubAgentConfig } from './agent-node.ts'
 
 export interface AgentToolDefinition<S extends StandardSchema>
   extends Pick<ToolDefinition<S, string>, 'name' | 'description' | 'parameters' | 'approve' | 'exclusive'> {
@@ -71,14 +61,12 @@ export function agentTool<S extends StandardSchema>(
 /** What would make every call fail is said where it was written. */
 function checkGiven(definition: unknown): void {
   const { agent, prompt } = (definition ?? {}) as { readonly agent?: unknown; readonly prompt?: unknown }
-  if (typeof agent !== 'object' || agent === null) {
-    throw new HoldfastError('invalid-option', {
-      message: 'agentTool() takes { name, description, agent }, and `agent` is a config as for an Agent.',
-    })
-  }
   if (prompt !== undefined && typeof prompt !== 'function')
     throw new HoldfastError('invalid-option', { message: '`prompt` of an agentTool() must be a function.' })
-  setUp({ ...agent, contextId: 'sub-agent' })
+  checkSubAgent(
+    'agentTool() takes { name, description, agent }, and `agent` is a config as for an Agent.',
+    agent,
+  )
 }
 
 async function callAgent(config: SubAgentConfig, message: string, context: ToolContext): Promise<string> {
@@ -86,93 +74,30 @@ async function callAgent(config: SubAgentConfig, message: string, context: ToolC
   if (nursery === undefined) {
     throw new HoldfastError('invalid-option', { message: 'A sub-agent can only be called by an Agent.' })
   }
-  const child = subAgent(config, nursery, context)
-  const turn = await attachOrStart(child, message, {
-    context,
-    limits: least(config.limits, nursery.limits()),
+  const { callId, principal, credentials, metadata, signal, answers } = context
+  const { outcome } = await runAgent(config, message, {
+    nursery,
+    name: callId,
+    principal,
+    credentials,
+    metadata,
+    signal,
+    answers,
+    limits: nursery.limits(),
   })
-  for await (const event of turn) nursery.forward(under(context.callId, event))
-  const outcome = await turn.outcome
-  const requests = await child.requests()
-  await child.shutdown()
-  return resultOf({ ...outcome, requests }) as string
+  return resultOf(outcome, nursery.config.clock.now()) as string
 }
 
-function subAgent(config: SubAgentConfig, nursery: Nursery, { callId, credentials }: ToolContext): Agent {
-  const { contextId, owner, ...ports } = nursery.config
-  const key = childKey({ tenant: '', actor: '', ...owner, contextId }, callId)
-  return new Agent({
-    ...config,
-    ...ports,
-    ...(owner === undefined ? {} : { owner }),
-    contextId: key.contextId,
-    parent: contextId,
-    credentials: () => credentials,
-    allow: () => true,
-  })
-}
-
-async function attachOrStart(
-  child: Agent,
-  message: string,
-  { context, limits }: { context: ToolContext; limits: Limits },
-): Promise<TurnView> {
-  const { principal, credentials, signal, callId, metadata } = context
-  const options: TurnOptions = { auth: { ...principal, credentials }, signal, limits, metadata }
-  await child.start()
-  const told = await answersFor(child, context.answers)
-  if (Object.keys(told).length > 0) return child.answer(told, options)
-  const running = child.turn
-  if (running !== undefined) {
-    signal.addEventListener('abort', () => void running.cancel('cancelled by its caller').catch(() => {}))
-    return running
-  }
-  return (await child.lastTurn()) ?? child.executeTurn(message, { ...options, key: `call:${callId}` })
-}
-
-async function answersFor(
-  child: Agent,
-  answers: Readonly<Record<string, Json>>,
-): Promise<Record<string, Json>> {
-  const told: Record<string, Json> = {}
-  for (const { requestId } of await child.requests()) {
-    const value = answers[requestId]
-    if (value !== undefined) told[requestId] = value
-  }
-  return told
-}
-
-function resultOf({ status, reason, text, usage, error, limit, requests }: TurnOutcome): unknown {
-  if (status === 'input-required' || status === 'auth-required') return ask(requests.map(questionOf))
+function resultOf(
+  { status, reason, text, usage, error, limit, requests }: TurnOutcome,
+  now: number,
+): unknown {
+  if (status === 'input-required' || status === 'auth-required')
+    return ask(requests.map((request) => questionFrom(request, now)))
   if (status === 'completed')
     return toolResult(reason === 'stop' ? text : { text, stopped: limit ?? reason }, text, { usage })
   const message = error?.message ?? `The turn of the sub-agent was ${reason}.`
   return toolResult({ error: message, ...(text === '' ? {} : { text }) }, message, { usage, failed: true })
-}
-
-function questionOf(request: TurnOutcome['requests'][number]): AskRequest {
-  const { requestId, kind, prompt, options, multiple, schema, about } = request
-  return {
-    kind: kind as AskRequest['kind'],
-    prompt,
-    name: requestId,
-    ...(options === undefined ? {} : { options }),
-    ...(multiple === undefined ? {} : { multiple }),
-    ...(schema === undefined ? {} : { schema }),
-    ...(about === undefined ? {} : { about }),
-  }
-}
-
-function under(callId: string, event: TurnEvent): TurnEvent {
-  return { ...event, path: [callId, ...(event.path ?? [])] }
-}
-
-/** The sub-agent's own limits, where the caller has more left than that. */
-function least(own: Limits = {}, left: Limits): Limits {
-  const limits: Record<string, number> = { ...own }
-  for (const [name, value] of Object.entries(left) as [string, number][])
-    limits[name] = Math.min(value, limits[name] ?? Number.POSITIVE_INFINITY)
-  return limits
 }
 
 function messageIn(input: unknown): string {

@@ -3,6 +3,24 @@
  * journal, and everything that this object knows can be had again from there.
  */
 import {
+  Conversation,
+  checkAnswers,
+  type Drive,
+  isBusy,
+  isPaused,
+  isShutDown,
+  jsonGiven,
+  type Ledger,
+  limitsLeft,
+  NURSERY,
+  type Nursery,
+  notLetIn,
+  refuseInside,
+  type TurnView as Turn,
+  type TurnError,
+  type Wish,
+} from '../drive/index.ts'
+import {
   clearContext,
   forkContext,
   type ImportOptions,
@@ -27,19 +45,21 @@ import {
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
 import type { Artifacts, Credentials } from '../tool/index.ts'
-import { type Continuation, contextPercent, type Limits, runReadyHooks, tokenBudget } from '../turn/index.ts'
-import { checkAnswers } from './answers.ts'
+import {
+  type Continuation,
+  contextPercent,
+  type Limits,
+  playTurn,
+  runReadyHooks,
+  tokenBudget,
+} from '../turn/index.ts'
 import { type CompactOptions, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
-import { Conversation, type Drive, type Wish } from './conversation.ts'
-import { jsonGiven, limitsGiven, messageGiven, whileBusyGiven } from './given.ts'
-import type { Ledger } from './ledger.ts'
+import { limitsGiven, messageGiven, type Said, whileBusyGiven } from './given.ts'
 import { type MessageQuery, newest, readMessages } from './messages.ts'
-import { limitsLeft, NURSERY, type Nursery, refuseInside } from './nursery.ts'
-import { isBusy, isPaused, isShutDown, notLetIn } from './refusal.ts'
 import { activeNow, select } from './selecting.ts'
 import { type SessionView, sessionView } from './session-view.ts'
-import type { TurnView as Turn, TurnError } from './turn.ts'
+import { turnScope } from './turn-scope.ts'
 
 export interface AgentState {
   /** `busy` while a turn runs here or is followed from here. */
@@ -422,10 +442,13 @@ export class Agent {
   }
 
   #converse(): Conversation {
+    const { definition, maxMessages, maxTokens } = this.#setup
+    const extras = () => ({ [NURSERY]: this.#nursery() })
     return new Conversation({
       ...this.#setup,
       store: this.store,
-      extras: () => ({ [NURSERY]: this.#nursery() }),
+      play: (scope, ledger) => playTurn(turnScope(scope, ledger, { definition, extras })),
+      window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
       onLoaded: () => {
@@ -458,7 +481,7 @@ export class Agent {
     const { clock, timer, ids, leaseMs, owner, definition } = this.#setup
     return {
       config: { contextId: this.contextId, owner, store: this.store, clock, timer, ids, leaseMs },
-      limits: () => limitsLeft(this.#conversation.driver.ledger, definition.limits, clock.now()),
+      limits: () => limitsLeft(this.#conversation.driver.ledger.session, definition.limits, clock.now()),
       forward: (event) => this.#conversation.forward(event),
     }
   }
@@ -476,11 +499,4 @@ export class Agent {
     await child.turn?.outcome
     await child.shutdown()
   }
-}
-
-interface Said {
-  readonly message: UserContent
-  readonly asked: Continuation
-  readonly key: string
-  readonly whileBusy: WhileBusy
 }

@@ -1,5 +1,6 @@
 /** A compaction that somebody asks for, between two turns. */
 import type { Ids, Timer } from '../base/index.ts'
+import type { Driver } from '../drive/index.ts'
 import type { Session } from '../journal/index.ts'
 import type { EntryData, NewEntry } from '../protocol/index.ts'
 import { checkName, redact } from '../tool/index.ts'
@@ -16,7 +17,6 @@ import {
   summaryWarning,
   type TurnDefinition,
 } from '../turn/index.ts'
-import type { Driver } from './driver.ts'
 
 export interface CompactOptions {
   /** `sliding`, unless said otherwise: the oldest turns go. `summary`: a model says first what they were about. */

@@ -1,16 +1,15 @@
 /** What callers hand in, checked and copied: it is shared with the fold and must not change under it. */
+import { jsonGiven } from '../drive/index.ts'
 import { HoldfastError, type JsonObject, shapeProblem, type UserContent } from '../protocol/index.ts'
-import { checkLimits, invalidOption, shown } from '../turn/index.ts'
+import { type Continuation, checkLimits, invalidOption, shown } from '../turn/index.ts'
 import { isWhileBusy, type WhileBusy } from './config.ts'
 
-export function jsonGiven(what: string, value: unknown): JsonObject {
-  try {
-    const copy: unknown = JSON.parse(JSON.stringify(value))
-    if (typeof copy === 'object' && copy !== null && !Array.isArray(copy)) return copy as JsonObject
-  } catch {
-    // said below
-  }
-  throw new HoldfastError('invalid-option', { message: `${what} must be an object that JSON can carry.` })
+/** Something to say, and how. */
+export interface Said {
+  readonly message: UserContent
+  readonly asked: Continuation
+  readonly key: string
+  readonly whileBusy: WhileBusy
 }
 
 /** Limits of one turn, as they are stored with it. */

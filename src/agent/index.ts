@@ -1,16 +1,25 @@
 /** The stateful shell: agents, their turns, sub-agents, views and the verbs of an operator. */
+export type {
+  Drive,
+  Observer,
+  Subscription,
+  TurnError,
+  TurnOutcome,
+  TurnStep,
+  TurnView as Turn,
+} from '../drive/index.ts'
 export { STATE_CONTEXT } from './actor-state.ts'
 export type { AgentState, Auth, TurnOptions } from './agent.ts'
 export { Agent } from './agent.ts'
-export type { AgentToolDefinition, SubAgentConfig } from './agent-tool.ts'
+export type { SubAgentConfig } from './agent-node.ts'
+export { agentNode } from './agent-node.ts'
+export type { AgentToolDefinition } from './agent-tool.ts'
 export { agentTool } from './agent-tool.ts'
 export type { CompactOptions } from './compact.ts'
 export type { AgentConfig, WhileBusy } from './config.ts'
-export type { Drive } from './conversation.ts'
 export type { MessageQuery } from './messages.ts'
 export type { Stuck } from './operator.ts'
 export { listStuck, settleCall, takeOver } from './operator.ts'
 export type { SessionView } from './session-view.ts'
-export type { Observer, Subscription, TurnError, TurnOutcome, TurnStep, TurnView as Turn } from './turn.ts'
 export type { AgentMetadata, ArtifactStore, MessageStore, StateStore, Views } from './views.ts'
 export { viewsOf } from './views.ts'

@@ -1,6 +1,6 @@
 /** What a person does who looks after many conversations: find those that are stuck, and get them going again. */
 import { processIdentity, processLiveness, systemClock, systemIds } from '../base/index.ts'
-import { loadSession, stillOpen } from '../journal/index.ts'
+import { isStarted, loadSession } from '../journal/index.ts'
 import { type ContextKey, HoldfastError, type Json, keyText, type SettledStatus } from '../protocol/index.ts'
 import { type Head, isOwned, persist, type Store } from '../store/index.ts'
 
@@ -43,10 +43,7 @@ export async function settleCall(
   const { callId, status, output } = call
   const session = await loadSession(store, key)
   const isUnknown = session.unknown?.some((other) => other.callId === callId)
-  const isStarted = stillOpen(session).calls.some(
-    (other) => other.callId === callId && other.state === 'started',
-  )
-  if (!isUnknown && !isStarted) {
+  if (!isUnknown && !isStarted(session, callId)) {
     throw new HoldfastError('not-found', {
       message: `${keyText(key)} has no call ${callId} of unknown outcome. It may be settled already; look at its entries.`,
       details: { contextId: key.contextId, callId },

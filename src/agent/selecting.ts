@@ -1,10 +1,10 @@
 /** What a program chooses for a conversation or its person, outside of any tool. */
+import type { Driver } from '../drive/index.ts'
 import { isPersonal, personal, unexpired, withSelections } from '../grounding/index.ts'
 import type { ActiveValue, Principal, Selection } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { actorState } from './actor-state.ts'
 import type { AgentSetup } from './config.ts'
-import type { Driver } from './driver.ts'
 
 export interface Choosing {
   readonly driver: Driver

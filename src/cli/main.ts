@@ -4,6 +4,7 @@ import { type CommandForm, type Given, readArguments } from './arguments.ts'
 import type { Command, CommandContext } from './command/context.ts'
 import { EXIT } from './exit-code.ts'
 import { COMMANDS, commandHelp, mainHelp, SHARED } from './help.ts'
+import { outcomeLine } from './outcome-line.ts'
 import { troubleOf } from './refusal.ts'
 import { styleFor, wantsColour } from './terminal/style.ts'
 
@@ -86,7 +87,7 @@ async function report(error: unknown, args: readonly string[], given: Given | un
     stderr.write(`${error.stack ?? ''}\n${causesOf(error)}`)
   const isJson = given?.has('json') ?? args.includes('--json')
   const failure = { exitCode, status: 'failed', reason: 'failed', turn: 0, error: { code, message } }
-  if (isJson) stdout.write(`${JSON.stringify({ type: 'outcome', ...failure })}\n`)
+  if (isJson) stdout.write(outcomeLine(failure))
   return exitCode
 }
 

@@ -24,4 +24,4 @@ export type {
   Reply,
   TurnPoint,
 } from './points.ts'
-export { HOOK_NAMES } from './points.ts'
+export { HOOK_NAMES, ITERATION } from './points.ts'

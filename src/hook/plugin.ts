@@ -1,7 +1,7 @@
 /** Plugins, and the order in which what they bring is used. */
 import { HoldfastError, quote } from '../protocol/index.ts'
 import { checkName, type Tool } from '../tool/index.ts'
-import { HOOK_NAMES, type Hook, type HookName, type Hooks, type PointOf } from './points.ts'
+import { CLOSING, HOOK_NAMES, type Hook, type HookName, type Hooks, type PointOf } from './points.ts'
 
 /** Hooks, tools and parts of the prompt that belong together. */
 export interface PluginParts {
@@ -22,9 +22,6 @@ export interface Registered<Name extends HookName> {
   readonly run: Hook<PointOf<Name>>
 }
 
-/** What closes something runs in the reverse order, so that the first plugin is around all the others. */
-const REVERSED: ReadonlySet<HookName> = new Set(['afterLlm', 'afterEachTool', 'afterTools', 'afterIteration'])
-
 /** The hooks of all plugins in their order, then the agent's own. */
 export class HookRegistry {
   readonly #hooks = new Map<HookName, readonly Registered<HookName>[]>()
@@ -35,7 +32,7 @@ export class HookRegistry {
         const run = on[name] as Hook<PointOf<HookName>> | undefined
         return run === undefined ? [] : [{ run, ...(plugin === undefined ? {} : { plugin }) }]
       })
-      if (found.length > 0) this.#hooks.set(name, REVERSED.has(name) ? found.reverse() : found)
+      if (found.length > 0) this.#hooks.set(name, CLOSING.has(name) ? found.reverse() : found)
     }
   }
 

@@ -215,3 +215,23 @@ export const HOOK_NAMES: readonly HookName[] = [
   'onLimit',
   'onComplete',
 ]
+
+/** The steps of each iteration, in their order: hooks, and what they stand around. */
+export const ITERATION: readonly string[] = [
+  'beforeIteration',
+  'beforeLlm',
+  'model',
+  'afterLlm',
+  'beforeTools',
+  'tools',
+  'afterTools',
+  'afterIteration',
+] satisfies (HookName | 'model' | 'tools')[]
+
+/** What closes something runs in the reverse order, so that the first plugin is around all the others. */
+export const CLOSING: ReadonlySet<HookName> = new Set([
+  'afterLlm',
+  'afterEachTool',
+  'afterTools',
+  'afterIteration',
+])

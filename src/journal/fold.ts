@@ -20,6 +20,17 @@ import {
 } from '../protocol/index.ts'
 import { isKnown, understand } from './format.ts'
 import {
+  answerTask,
+  beginRun,
+  beginStep,
+  clearRun,
+  endEffect,
+  endNode,
+  forkRun,
+  resumeRun,
+  startEffect,
+} from './graph-position.ts'
+import {
   type Answer,
   type Call,
   MAX_IMPORTS,
@@ -122,6 +133,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       failures: 0,
     })
     delete draft.parked
+    if (draft.graph !== undefined) draft.graph = resumeRun(draft.graph)
   },
   take({ open }, { data, takes }) {
     if (data.as !== 'message' || !takes?.length || open === undefined) return
@@ -204,6 +216,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (open.calls.every(({ state }) => state === 'settled')) closeRound(open)
   },
   'tool.late'(draft, { data }) {
+    if (draft.graph !== undefined) draft.graph = endEffect(draft.graph, data)
     if (draft.unknown === undefined) return
     setUnknown(
       draft,
@@ -224,12 +237,12 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(expiresAt === undefined ? {} : { expiresAt }),
     })
   },
-  'request.end'({ open }, { data: { requestId, how, value } }) {
+  'request.end'(draft, { data: { requestId, how, value } }) {
+    const { open, graph } = draft
     const request = open?.requests.find((candidate) => candidate.requestId === requestId)
     if (open === undefined || request === undefined) return
     open.requests = open.requests.filter((candidate) => candidate !== request)
     const call = open.calls.find(({ callId }) => callId === request.callId)
-    if (call === undefined) return
     const { name, from } = request
     const answer: Answer = {
       requestId,
@@ -238,7 +251,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       how,
       ...(value === undefined ? {} : { value }),
     }
-    call.answers = [...(call.answers ?? []), answer]
+    if (call !== undefined) call.answers = [...(call.answers ?? []), answer]
+    else if (graph !== undefined) draft.graph = answerTask(graph, request.callId ?? '', answer)
   },
   'turn.end'(draft, { data }) {
     const { calls = [], requests = [], credentials } = draft.open ?? draft.parked ?? {}
@@ -262,6 +276,24 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.cleared = entry.seq
     delete draft.parked
     delete draft.imports
+    if (draft.graph !== undefined) draft.graph = clearRun(draft.graph)
+  },
+  'graph.start'(draft, { data }) {
+    draft.graph = beginRun(draft.graph, data)
+  },
+  'graph.step'(draft, { data }) {
+    if (draft.graph !== undefined) draft.graph = beginStep(draft.graph, data)
+  },
+  'node.end'(draft, { at, data }) {
+    if (draft.graph !== undefined) draft.graph = endNode(draft.graph, data, at)
+    spend(draft, data.usage)
+  },
+  'effect.start'(draft, { data }) {
+    if (draft.graph !== undefined) draft.graph = startEffect(draft.graph, data)
+  },
+  'effect.end'(draft, { data }) {
+    if (draft.graph !== undefined) draft.graph = endEffect(draft.graph, data)
+    if (data.status === 'unknown') remember(draft, data.callId, data)
   },
   active(draft, { data }) {
     if (data.values.length > 0) draft.active = data.values
@@ -275,6 +307,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.createdAt = at
     draft.activeAt = at
     delete draft.parked
+    if (draft.graph !== undefined) draft.graph = forkRun(draft.graph)
     if (draft.open === undefined) return
     if (draft.open.calls.length > 0) closeRound(draft.open)
     delete draft.open.ended
@@ -345,7 +378,11 @@ function planRetry(open: OpenDraft, at: number, { model, error }: EntryOf<'model
 }
 
 /** A call that is known to have ended says something about others with the same arguments, too. */
-function remember(draft: Draft, argsKey: string, { callId, status }: EntryOf<'tool.end'>['data']): void {
+function remember(
+  draft: Draft,
+  argsKey: string,
+  { callId, status }: Pick<EntryOf<'tool.end'>['data'], 'callId' | 'status'>,
+): void {
   const calls = draft.unknown ?? []
   if (status === 'unknown') setUnknown(draft, [...calls, { callId, argsKey }])
   else if (calls.some((call) => call.argsKey === argsKey))

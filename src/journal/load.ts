@@ -2,6 +2,7 @@
 import { type ContextKey, type EntryData, HoldfastError, keyText } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { fold } from './fold.ts'
+import { sizeOf } from './graph-state.ts'
 import { newSession, SESSION_FORMAT, type Session } from './session.ts'
 
 type Source = Pick<Store, 'read' | 'base' | 'loadSnapshot'>
@@ -9,7 +10,7 @@ type Source = Pick<Store, 'read' | 'base' | 'loadSnapshot'>
 const PAGE = 500
 /** How often to begin again when somebody prunes meanwhile. */
 const ATTEMPTS = 5
-/** A snapshot is worth writing when it spares the next reader about this many entries. */
+/** A snapshot is worth writing when it spares the next reader about this many entries, and what it takes to write it. */
 const SNAPSHOT_EVERY = 200
 
 /** The session at the newest entry, or as it was after entry `at`. A conversation without entries gives a new one. */
@@ -61,7 +62,7 @@ export async function saveSession(
   save: { session: Session; since: number },
 ): Promise<boolean> {
   const { session, since } = save
-  if (session.seq - since < SNAPSHOT_EVERY) return false
+  if (session.seq - since < SNAPSHOT_EVERY + sizeOf(session.graph?.state ?? {})) return false
   await store.saveSnapshot(key, { seq: session.seq, format: SESSION_FORMAT, state: session })
   return true
 }

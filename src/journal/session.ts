@@ -16,6 +16,7 @@ import type {
   Usage,
 } from '../protocol/index.ts'
 import { NO_USAGE } from '../protocol/index.ts'
+import type { GraphPosition } from './graph-position.ts'
 
 /** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
 export const SESSION_FORMAT = 3
@@ -50,6 +51,8 @@ export type Session = {
   readonly imports?: readonly string[]
   /** Which things are chosen; when each stops to count is for whoever looks to say (R12). */
   readonly active?: readonly ActiveValue[]
+  /** Where the run of a graph stands, and its state: as large as its author lets it become. */
+  readonly graph?: GraphPosition
   /** Where the conversation was last cleared. */
   readonly cleared?: number
   readonly metadata?: JsonObject
@@ -187,6 +190,15 @@ export function newSession(): Session {
 /** What waits to be settled, in the open turn or parked by one that ended to wait. No prompt is made while a round is. */
 export function stillOpen({ open, parked }: Session): Pick<Parked, 'calls' | 'requests'> {
   return open ?? parked ?? { calls: [], requests: [] }
+}
+
+/** Is this a call, or an effect of a node, that was begun and of which nobody knows how it ended? */
+export function isStarted(session: Session, callId: string): boolean {
+  const effects = session.graph?.tasks.flatMap((task) => task.effects ?? []) ?? []
+  return (
+    stillOpen(session).calls.some((call) => call.callId === callId && call.state === 'started') ||
+    effects.some((effect) => effect.callId === callId && effect.status === undefined)
+  )
 }
 
 /** What a store needs to know of a session to start a fork or a base from it. */

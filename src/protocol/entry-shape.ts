@@ -31,6 +31,7 @@ const asked: readonly Field[] = [
 const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
   input: [
     ['message', 'a text that is not blank, or a list of text and file parts', maybe(isUserContent)],
+    ['values', 'an object', maybe(isObject)],
     principal,
     ...asked,
   ],
@@ -51,6 +52,21 @@ const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
     ['key', 'a text', isText],
     ['continues', 'a number of entries', maybe(isWhole)],
   ],
+  'graph.start': [
+    ['channels', 'an object', isObject],
+    ['update', 'an object', isObject],
+    ['changes', 'an object', maybe(isObject)],
+  ],
+  'graph.step': [
+    ['tasks', 'a list of tasks', (value) => Array.isArray(value) && value.every(isTask)],
+    ['changes', 'an object', maybe(isObject)],
+  ],
+  'node.end': [
+    ['task', 'a text', isText],
+    ['update', 'an object', maybe(isObject)],
+  ],
+  'effect.start': [callId, ['task', 'a text', isText], ['key', 'a text', isText]],
+  'effect.end': [callId],
   active: [['values', 'a list of what is chosen', (value) => Array.isArray(value) && value.every(isObject)]],
   compact: [
     ['upTo', 'a position', isWhole],
@@ -64,6 +80,12 @@ function isMessage(value: unknown): boolean {
   if (role === 'user') return isUserContent(content)
   if (role === 'assistant') return Array.isArray(content) && content.every(isPart)
   return role === 'tool' && Array.isArray(content) && content.every(isResult)
+}
+
+function isTask(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { task, node } = value as Record<string, unknown>
+  return isText(task) && isText(node)
 }
 
 function isResult(value: unknown): boolean {

@@ -6,10 +6,11 @@ const inbox = ['input', 'answer', 'cancel', 'late-result']
 const noProgress = [
   ...['claim', 'release', 'model.start', 'tool.start', 'warning'],
   ...['take', 'note', 'phase', 'tool.late', 'base', 'artifact', 'active', 'state'],
+  ...['graph.start', 'graph.step', 'effect.start'],
 ]
 const progress = [
   ...['turn.start', 'model.end', 'tool.end', 'request.start', 'request.end'],
-  ...['turn.end', 'compact', 'clear', 'fork', 'import'],
+  ...['turn.end', 'compact', 'clear', 'fork', 'import', 'node.end', 'effect.end'],
 ]
 
 describe('entry types', () => {

@@ -43,9 +43,13 @@ export type EntryType = keyof EntryData
 
 export interface EntryData {
   // inbox: appended by anyone authorised, no effect until a driver takes it
-  /** `steer`: meant for the turn that is running. `credentials`: the sender holds some, and they are not here (R19). */
+  /**
+   * `message` speaks to an agent, `values` are given to a graph. `steer`: meant for the turn that is running.
+   * `credentials`: the sender holds some, and they are not here (R19).
+   */
   input: {
     readonly message: UserContent
+    readonly values?: JsonObject
     readonly principal?: Principal
     readonly limits?: JsonObject
     readonly metadata?: JsonObject
@@ -139,6 +143,41 @@ export interface EntryData {
   }
   artifact: ArtifactChange
 
+  // the run of a graph
+  /** A run begins at the start: `changes` are set, then `update` counts, by the kinds of its channels. */
+  'graph.start': {
+    readonly graph: string
+    readonly channels: ChannelKinds
+    readonly update: JsonObject
+    readonly changes?: JsonObject
+  }
+  /**
+   * What the tasks before have said counts now, in their order, and `changes` are set: what their reducers made of it.
+   * These tasks are begun. `waiting`: of each join that is not complete, who has arrived.
+   */
+  'graph.step': {
+    readonly tasks: readonly TaskData[]
+    readonly changes?: JsonObject
+    readonly waiting?: { readonly [join: string]: readonly string[] }
+  }
+  /** A node has come to its end, or to the end of an attempt: then `error` says what is tried next. */
+  'node.end': {
+    readonly task: string
+    readonly node: string
+    readonly update?: JsonObject
+    readonly error?: JsonObject
+    readonly usage?: Usage
+  }
+  /** The intent of an effect inside of a node, durable before it begins (R3). */
+  'effect.start': {
+    readonly callId: string
+    readonly task: string
+    readonly key: string
+    readonly idempotencyKey: string
+    readonly replay: ReplayClass
+  }
+  'effect.end': { readonly callId: string; readonly status: SettledStatus; readonly output: Json }
+
   // the conversation
   /** What is chosen from here on: all of it. */
   active: { readonly values: readonly ActiveValue[]; readonly by?: string }
@@ -162,6 +201,14 @@ export interface EntryData {
     readonly session: JsonObject
   }
 }
+
+/** How what a node says of a channel counts: it replaces, is added to a list, is merged, or is for a reducer to say. */
+export type ChannelKind = 'value' | 'list' | 'merge' | 'reduced'
+
+export type ChannelKinds = { readonly [channel: string]: ChannelKind }
+
+/** A node that is to run, under a name that no other task of the conversation has; with an input of its own, if it is sent one. */
+export type TaskData = { readonly task: string; readonly node: string; readonly input?: Json }
 
 export type PhaseChanges = {
   /** Other arguments, by call. */
@@ -288,6 +335,8 @@ const PROGRESS: ReadonlySet<string> = new Set<EntryType>([
   'turn.start',
   'model.end',
   'tool.end',
+  'node.end',
+  'effect.end',
   'request.start',
   'request.end',
   'turn.end',
@@ -327,6 +376,11 @@ export const ENTRY_FORMAT: Readonly<Record<EntryType, number>> = {
   warning: 1,
   'turn.end': 1,
   artifact: 1,
+  'graph.start': 1,
+  'graph.step': 1,
+  'node.end': 1,
+  'effect.start': 1,
+  'effect.end': 1,
   active: 1,
   import: 1,
   state: 1,

@@ -48,6 +48,14 @@ export type ErrorCode =
   | 'cancelled'
   | 'turn-failed'
   | 'hook-failed'
+  // graphs
+  | 'invalid-graph'
+  | 'invalid-update'
+  | 'conflicting-update'
+  | 'route-failed'
+  | 'node-failed'
+  | 'unknown-outcome'
+  | 'expired'
 
 export interface ErrorOptions {
   /** What happened, to which id, and what to do next. */

@@ -35,6 +35,7 @@ export interface DeltaData {
   /** Arguments of a call as the model writes them: text of JSON, not yet whole. */
   'call.delta': { readonly tool: string; readonly text: string }
   'tool.progress': { readonly callId: string; readonly tool: string; readonly progress: Json }
+  'node.progress': { readonly task: string; readonly node: string; readonly progress: Json }
   /** The only event of a turn that was never begun: why, and what to do. Nothing was stored. */
   'turn.refused': { readonly code: string; readonly message: string }
 }
@@ -44,6 +45,7 @@ const DELTAS: ReadonlySet<string> = new Set<DeltaType>([
   'reasoning.delta',
   'call.delta',
   'tool.progress',
+  'node.progress',
   'turn.refused',
 ])
 

@@ -6,6 +6,8 @@ export { checkOwner, childKey, contextKey, keyText, LOCAL_OWNER, sameKey } from 
 export type { ActiveValue, Ground, GroundSource, Selection, Sighting } from './entity.ts'
 export { ENTITY_MARK, foldedText, normalLabel } from './entity.ts'
 export type {
+  ChannelKind,
+  ChannelKinds,
   Entry,
   EntryData,
   EntryOf,
@@ -24,6 +26,7 @@ export type {
   RequestData,
   Splice,
   StopWish,
+  TaskData,
 } from './entry.ts'
 export { ENTRY_FORMAT, isInboxType, isProgress } from './entry.ts'
 export { shapeProblem } from './entry-shape.ts'

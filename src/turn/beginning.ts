@@ -8,8 +8,9 @@ import {
   type Principal,
 } from '../protocol/index.ts'
 import { accountFor, endTurn, settleRest } from './ending.ts'
-import { dataOf, type Play, textOf } from './play.ts'
+import { type Play, textOf } from './play.ts'
 import { expire, hearAnswers } from './requests.ts'
+import { dataOf, type Stage } from './stage.ts'
 
 /** Opens a turn or takes up the open one. False if there is no reason for one: then what came in is accounted for. */
 export async function begin(play: Play): Promise<boolean> {
@@ -24,9 +25,9 @@ export async function begin(play: Play): Promise<boolean> {
   accountFor(play, play.session.turn + 1)
   const { continuing } = play.scope
   if (first?.type === 'input') startFrom(play, first)
-  else if (first !== undefined) start(play, dataOf(first, 'answer'))
-  else if (continuing !== undefined) start(play, continuing)
-  else if (hasExpired(play, parked?.requests)) start(play, {})
+  else if (first !== undefined) startTurn(play, dataOf(first, 'answer'))
+  else if (continuing !== undefined) startTurn(play, continuing)
+  else if (hasExpired(play, parked?.requests)) startTurn(play, {})
   else {
     takeRest(play)
     play.draft.say('release', { reason: 'idle' })
@@ -59,21 +60,21 @@ function startFrom(play: Play, entry: Entry): void {
   const takes = entry.key === undefined ? [] : [entry.key]
   const [request, ...others] = play.session.parked?.requests ?? []
   if (request?.kind === 'text' && others.length === 0 && !hasExpired(play, [request])) {
-    start(play, asked)
+    startTurn(play, asked)
     const { requestId } = request
     play.draft.say('request.end', { requestId, how: 'answered', value: textOf(message) }, takes)
     return
   }
-  start(play, asked, takes)
+  startTurn(play, asked, takes)
   expire(play)
   settleRest(play, 'Not run: the person said something else instead.')
 }
 
 /** For a turn that cannot begin as it was asked to: it takes what it was asked, and nothing else. False if it was not. */
-export function startBare(play: Play): boolean {
+export function startBare(play: Stage): boolean {
   const entry = play.inbox.find(({ type, key }) => type === 'input' && key !== undefined)
   if (entry?.key === undefined) return false
-  start(play, {}, [entry.key])
+  startTurn(play, {}, [entry.key])
   return true
 }
 
@@ -98,7 +99,7 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function start(play: Play, asked: Asked, takes: readonly string[] = []): void {
+export function startTurn(play: Stage, asked: Asked, takes: readonly string[] = []): void {
   const { tenant, actor } = play.scope.key
   const { principal = { tenant, actor }, limits, metadata, credentials } = asked
   const data: EntryData['turn.start'] = {
@@ -111,13 +112,13 @@ function start(play: Play, asked: Asked, takes: readonly string[] = []): void {
 }
 
 /** Whoever asks the turn to go on and brings credentials has answered the request for them. */
-function answerCredentials(play: Play): void {
+function answerCredentials(play: Stage): void {
   for (const { requestId, from } of play.open.requests)
     if (from === 'credentials') play.draft.say('request.end', { requestId, how: 'answered' })
 }
 
 /** Answers to what nobody asked, cancels of what nobody began: if they stayed, they would want a driver for ever. */
-function takeRest(play: Play): void {
+export function takeRest(play: Stage): void {
   for (const { key } of play.inbox)
     if (key !== undefined)
       play.draft.say('take', { as: 'nothing', reason: 'nothing was waiting for it' }, [key])
@@ -127,7 +128,7 @@ function isAsked(requests: readonly Request[] = [], data: JsonObject): boolean {
   return requests.some(({ requestId }) => requestId === data['requestId'])
 }
 
-function hasExpired(play: Play, requests: readonly Request[] = []): boolean {
+export function hasExpired(play: Stage, requests: readonly Request[] = []): boolean {
   const now = play.scope.clock.now()
   return requests.some(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now)
 }

@@ -10,14 +10,19 @@ export function contextSize({ name, settings }: ModelSource): number | undefined
   return settings.contextTokens ?? contextSizeOf(name)
 }
 
+/** The same for the one that is asked first. */
+export function firstContextSize([model]: readonly ModelSource[]): number | undefined {
+  return model === undefined ? undefined : contextSize(model)
+}
+
 /** A limit on tokens, as windows take it. The tokenizer is loaded only if there is one. */
 export async function tokenBudget(max: number | undefined): Promise<{ readonly tokens?: TokenBudget }> {
   return max === undefined ? {} : { tokens: { max, count: (await tokenCounter()).message } }
 }
 
 /** Is there anything to say or do about a context that fills up? */
-export function isWatched({ compact, models: [model] }: TurnDefinition): boolean {
-  return compact !== undefined || (model !== undefined && contextSize(model) !== undefined)
+export function isWatched({ compact, models }: TurnDefinition): boolean {
+  return compact !== undefined || firstContextSize(models) !== undefined
 }
 
 /** About how many tokens the next prompt has, whatever the system prompt and tools take included as soon as it is known. */
@@ -45,7 +50,7 @@ export function contextPercent(
   entries: readonly Entry[],
   models: readonly ModelSource[],
 ): number | undefined {
-  const size = models[0] === undefined ? undefined : contextSize(models[0])
+  const size = firstContextSize(models)
   return size === undefined ? undefined : Math.round((100 * promptTokens(entries)) / size)
 }
 
@@ -85,7 +90,7 @@ export function isDue(
 export function warnIfFull(play: Play, entries: readonly Entry[]): void {
   const { models, warnAtPercent } = play.scope.definition
   const [model] = models
-  const size = model === undefined ? undefined : contextSize(model)
+  const size = firstContextSize(models)
   if (model === undefined || size === undefined || play.session.window.nearFull !== undefined) return
   const tokens = promptTokens(entries)
   const percent = Math.round((100 * tokens) / size)

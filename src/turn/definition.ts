@@ -4,8 +4,9 @@ import type { HookRegistry } from '../hook/index.ts'
 import type { LanguageModel, ModelOptions } from '../model/index.ts'
 import type { JsonObject, Principal } from '../protocol/index.ts'
 import type { Credentials, Tool } from '../tool/index.ts'
+import type { PlayTerms } from './play-scope.ts'
 
-export interface TurnDefinition {
+export interface TurnDefinition extends PlayTerms {
   /** The model to ask first, then those to fall back to. */
   readonly models: readonly ModelSource[]
   readonly tools: (turn: TurnInfo) => readonly Tool[] | Promise<readonly Tool[]>
@@ -13,12 +14,6 @@ export interface TurnDefinition {
   readonly limits: Limits
   readonly hooks: HookRegistry
   readonly grounding: GroundingSetup
-  /** How long somebody may take to answer a request that does not say. */
-  readonly requestTtlMs: number
-  /** Claims without progress before a turn is given up (R7). */
-  readonly maxClaims: number
-  /** How long a cancelled tool may take to come to an end. */
-  readonly graceMs: number
   /** When and how the window is compacted by itself. Absent: never. */
   readonly compact?: CompactionPlan
   /** How full the context may be before a warning says so. */

@@ -11,16 +11,16 @@ import {
   HoldfastError,
   type NewEntry,
 } from '../protocol/index.ts'
-import type { Batch, Next, TurnScope } from './scope.ts'
+import type { Batch, Next, PlayScope } from './play-scope.ts'
 
 export class Draft {
   readonly #clock: Clock
-  readonly #scope: TurnScope
+  readonly #scope: PlayScope
   #said: NewEntry[] = []
   #taken = new Set<string>()
   #session: Session
 
-  constructor(scope: TurnScope) {
+  constructor(scope: PlayScope) {
     this.#scope = scope
     this.#clock = scope.clock
     this.#session = scope.view.session

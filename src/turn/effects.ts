@@ -13,9 +13,10 @@ import {
 import { endsTurn } from './giving-up.ts'
 import { select, shown } from './grounding.ts'
 import { tellEnded } from './phases.ts'
-import { Interrupted, type Play } from './play.ts'
+import type { Play } from './play.ts'
+import type { Batch } from './play-scope.ts'
 import { answersOf, request } from './requests.ts'
-import type { Batch } from './scope.ts'
+import { Interrupted } from './stage.ts'
 
 /** A call that nothing stands in the way of. */
 export interface Ready {

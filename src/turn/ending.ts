@@ -1,9 +1,16 @@
 /** How a turn ends: everything open is settled or parked, everything that came in too late is accounted for (R2, R14). */
 import { type Call, stillOpen } from '../journal/index.ts'
-import { type EntryData, isWaiting, type OutcomeReason, type StopWish } from '../protocol/index.ts'
+import {
+  type Entry,
+  type EntryData,
+  isWaiting,
+  type OutcomeReason,
+  type StopWish,
+} from '../protocol/index.ts'
 import { type Compaction, compactEntry, compaction, keepOf } from './compaction.ts'
 import { entriesSoFar, isDue, isWatched, warnIfFull } from './context.ts'
-import { dataOf, type Play } from './play.ts'
+import type { Play } from './play.ts'
+import { dataOf, type Stage } from './stage.ts'
 
 export interface Ending {
   readonly error?: EntryData['turn.end']['error']
@@ -64,9 +71,7 @@ const UNKNOWN =
 
 /** With what whoever ran it has handed in since; else as unknown. */
 export function settleUnknown(play: Play, { callId }: Call, why: string = UNKNOWN): void {
-  const late = play.inbox.find(
-    (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
-  )
+  const late = handedIn(play, callId)
   if (late?.key === undefined) {
     play.scope.abandoned?.(callId)
     play.draft.say('tool.end', { callId, status: 'unknown', output: why })
@@ -76,12 +81,19 @@ export function settleUnknown(play: Play, { callId }: Call, why: string = UNKNOW
   play.draft.say('tool.end', { callId, status, output }, [late.key])
 }
 
+/** What whoever ran a call has handed in since. */
+export function handedIn(play: Play, callId: string): Entry | undefined {
+  return play.inbox.find(
+    (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
+  )
+}
+
 /**
  * Late results for calls that were settled as unknown are put on record; cancels of other turns, and late results of
  * calls that were settled otherwise, have come to nothing. A cancel of turn `ending` is left for whoever ends that turn,
  * and one of a turn to come is left alone.
  */
-export function accountFor(play: Play, ending: number): void {
+export function accountFor(play: Stage, ending: number): void {
   const open = new Set(stillOpen(play.session).calls.map(({ callId }) => callId))
   for (const entry of play.inbox) {
     const takes = entry.key === undefined ? [] : [entry.key]

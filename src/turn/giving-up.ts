@@ -5,8 +5,9 @@
 import { type EntryData, HoldfastError, type JsonObject, NO_USAGE } from '../protocol/index.ts'
 import { startBare } from './beginning.ts'
 import { endTurn } from './ending.ts'
-import { Interrupted, type Play } from './play.ts'
-import type { Batch } from './scope.ts'
+import type { Play } from './play.ts'
+import type { Batch } from './play-scope.ts'
+import { Interrupted } from './stage.ts'
 
 /** Who owns the turn, what the store can do, and what a newer version wrote (R21): somebody else may go on with it. */
 const ELSEWHERE: ReadonlySet<string> = new Set([

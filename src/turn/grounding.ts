@@ -31,9 +31,10 @@ import {
 } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import { entriesSoFar } from './context.ts'
-import { dataOf, type Play, textOf } from './play.ts'
+import { type Play, textOf } from './play.ts'
 import { request } from './requests.ts'
 import type { ActorState } from './scope.ts'
+import { dataOf } from './stage.ts'
 
 /** The call with ids that are good; undefined if there are some that are not, and that was said. */
 export async function ground(play: Play, call: Call): Promise<Call | undefined> {

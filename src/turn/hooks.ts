@@ -3,7 +3,15 @@
  * of nothing that might be lost. The phase and what it changed go into the journal together, with whatever the turn
  * does next; a process that dies before that runs the hooks again.
  */
-import type { HookName, HookRegistry, PointOf, Prompt, Registered, TurnPoint } from '../hook/index.ts'
+import type {
+  HookName,
+  HookRegistry,
+  PendingCall,
+  PointOf,
+  Prompt,
+  Registered,
+  TurnPoint,
+} from '../hook/index.ts'
 import { importMessages } from '../journal/index.ts'
 import {
   HoldfastError,
@@ -14,9 +22,10 @@ import {
   type StopWish,
 } from '../protocol/index.ts'
 import { checkName, runAround, toJson } from '../tool/index.ts'
-import { contextPercent } from './context.ts'
-import { Interrupted, type Play } from './play.ts'
-import type { Batch } from './scope.ts'
+import { contextPercent, firstContextSize } from './context.ts'
+import type { Play } from './play.ts'
+import type { Batch } from './play-scope.ts'
+import { Interrupted } from './stage.ts'
 
 /** What a hook is handed; each point takes from it what it may do. */
 export interface Hand {
@@ -63,7 +72,7 @@ export class Phase {
   readonly #play: Play
   readonly #notes: { readonly text: string; readonly from: string }[] = []
   readonly #rejected = new Map<string, string>()
-  readonly args: Map<string, Json> = new Map<string, Json>()
+  readonly #args = new Map<string, Json>()
   prompt: Partial<Prompt> = {}
   #stop: StopWish | undefined
   readonly #repairs: string[] = []
@@ -81,7 +90,7 @@ export class Phase {
   say(mark: { readonly name: string; readonly callId?: string }, prompt?: PhaseChanges['prompt']): void {
     const { draft } = this.#play
     const changes: PhaseChanges = {
-      ...(this.args.size === 0 ? {} : { args: Object.fromEntries(this.args) }),
+      ...(this.#args.size === 0 ? {} : { args: Object.fromEntries(this.#args) }),
       ...(prompt === undefined ? {} : { prompt }),
       ...(this.#stop === undefined ? {} : { stop: this.#stop }),
     }
@@ -93,8 +102,14 @@ export class Phase {
       draft.say('tool.end', { callId, status: 'rejected', output })
   }
 
-  isRejected(callId: string): boolean {
-    return this.#rejected.has(callId)
+  /** A call as those before want it. */
+  edited(call: PendingCall): PendingCall {
+    return { ...call, args: this.#args.get(call.callId) ?? call.args }
+  }
+
+  /** The calls that those before want run, and as they want them. */
+  left(calls: readonly PendingCall[]): readonly PendingCall[] {
+    return calls.filter(({ callId }) => !this.#rejected.has(callId)).map((call) => this.edited(call))
   }
 
   async #runOne<Name extends HookName>(
@@ -105,6 +120,7 @@ export class Phase {
     const from = nameOf(name, plugin)
     const state = { isOver: false }
     const point = make(await this.#hand(from, state), this)
+    await tellContext(this.#play, point)
     try {
       const { extras } = this.#play.scope
       await patiently(this.#play, () => runAround({ ...extras?.(name) }, async () => run(point)))
@@ -129,7 +145,7 @@ export class Phase {
       stop: inTime((reason?: string) => {
         this.#stop ??= { by: from, ...(reason === undefined ? {} : { reason: this.#text('stop', reason) }) }
       }),
-      edit: inTime((callId: string, args: Json) => this.args.set(this.#pending(callId), this.#json(args))),
+      edit: inTime((callId: string, args: Json) => this.#args.set(this.#pending(callId), this.#json(args))),
       reject: inTime((callId: string, reason: string) => {
         this.#rejected.set(this.#pending(callId), this.#text('reject', reason))
       }),
@@ -209,8 +225,7 @@ async function turnPoint(play: Play): Promise<TurnPoint> {
     play.lookUp(),
   )
   const { iteration, usage } = play.open
-  const { view, definition } = play.scope
-  const percent = contextPercent(await view.window(), definition.models)
+  const { view } = play.scope
   return {
     contextId,
     turn,
@@ -220,10 +235,20 @@ async function turnPoint(play: Play): Promise<TurnPoint> {
     metadata,
     task,
     usage,
-    ...(percent === undefined ? {} : { contextPercent: percent }),
     signal: play.stop,
     messages: () => view.messages(),
   }
+}
+
+/** How full the context is has to be counted, so this is done for those who look. */
+async function tellContext({ scope: { view, definition } }: Play, point: object): Promise<void> {
+  const entries = await view.window()
+  if (firstContextSize(definition.models) === undefined) return
+  let percent: number | undefined
+  Object.defineProperty(point, 'contextPercent', {
+    enumerable: true,
+    get: () => (percent ??= contextPercent(entries, definition.models)),
+  })
 }
 
 function hookFailed(from: string, cause: unknown): HoldfastError {

@@ -4,7 +4,8 @@ import type { ActiveSince, KnownThings } from '../model/index.ts'
 import type { Entry, Sighting } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import { entriesSoFar } from './context.ts'
-import { dataOf, type Play } from './play.ts'
+import type { Play } from './play.ts'
+import { dataOf } from './stage.ts'
 
 /** As a part of a request to a model; nothing where no entity is declared. */
 export async function knownThings(

@@ -9,9 +9,11 @@ import { type Ending, endTurn } from './ending.ts'
 import { endsTurn, giveUp } from './giving-up.ts'
 import { limitReached, type ReachedLimit } from './limits.ts'
 import { closeIteration, finish, finishAtLimit, isClosing } from './phases.ts'
-import { Interrupted, Play } from './play.ts'
+import { Play } from './play.ts'
+import type { Batch } from './play-scope.ts'
 import { playRound } from './round.ts'
-import type { Batch, TurnScope } from './scope.ts'
+import type { TurnScope } from './scope.ts'
+import { Interrupted } from './stage.ts'
 import { goOnAfterFailure, hasSteering, think } from './thinking.ts'
 
 /**

@@ -2,35 +2,28 @@
  * The hook phases of a turn, in their order. Which of them is next follows from the session: `phase` is the last step
  * that is known to be complete, so a turn that is taken up again goes on after it (R8).
  */
-import type { HookName, Prompt } from '../hook/index.ts'
+import { type HookName, ITERATION, type Prompt } from '../hook/index.ts'
 import type { OutcomeReason, PromptChanges } from '../protocol/index.ts'
 import { type Ending, endTurn } from './ending.ts'
 import { type Hand, Phase, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
-import { Interrupted, type Play } from './play.ts'
+import type { Play } from './play.ts'
+import type { Batch, Next } from './play-scope.ts'
 import { changed, difference } from './prompt-edit.ts'
-import type { Batch, Next } from './scope.ts'
+import { Interrupted } from './stage.ts'
 import { callResults, lastReply, lastWords, pendingCalls } from './told.ts'
-
-const ORDER: readonly string[] = [
-  'beforeIteration',
-  'beforeLlm',
-  'model',
-  'afterLlm',
-  'beforeTools',
-  'tools',
-  'afterTools',
-  'afterIteration',
-] satisfies (HookName | 'model' | 'tools')[]
 
 /** Is this phase of the iteration still to come? */
 function isAhead({ open }: Play, name: HookName): boolean {
-  return ORDER.indexOf(open.phase ?? '') < ORDER.indexOf(name)
+  return ITERATION.indexOf(open.phase ?? '') < ITERATION.indexOf(name)
 }
+
+const saying = ({ base, add, stop }: Hand) => ({ ...base, add, stop })
+
+const judging = ({ base, add, stop, edit, reject }: Hand) => ({ ...base, add, stop, edit, reject })
 
 /** Before the model is asked, however often this one call is tried. */
 export async function* beforeModel(play: Play): AsyncGenerator<Batch, void> {
-  const saying = ({ base, add, stop }: Hand) => ({ ...base, add, stop })
   if (play.open.fresh) yield* runPhase(play, 'afterUserInput', () => saying)
   if (play.open.stop !== undefined) return
   const { phase } = play.open
@@ -50,8 +43,8 @@ async function* editPrompt(play: Play): AsyncGenerator<Batch, void> {
   if (play.draft.hasNews) yield* play.commit('hooks')
   const before = await promptOf(play)
   const phase = new Phase(play)
-  await phase.run('beforeLlm', ({ base, add, stop, editPrompt: edit }) => {
-    return { ...base, add, stop, edit, prompt: { ...before, ...phase.prompt } }
+  await phase.run('beforeLlm', (hand) => {
+    return { ...saying(hand), edit: hand.editPrompt, prompt: { ...before, ...phase.prompt } }
   })
   phase.say({ name: 'beforeLlm' }, promptChanges(before, phase.prompt))
 }
@@ -80,22 +73,14 @@ export async function* beforeRound(play: Play): AsyncGenerator<Batch, void> {
   if (play.open.stop !== undefined || play.open.calls.length === 0 || !isAhead(play, 'beforeTools')) return
   yield* runPhase(play, 'beforeTools', async () => {
     const all = await pendingCalls(play)
-    return ({ base, add, stop, edit, reject }, phase) => {
-      const left = all.filter(({ callId }) => !phase.isRejected(callId))
-      const pending = left.map((call) => ({ ...call, args: phase.args.get(call.callId) ?? call.args }))
-      return { ...base, add, stop, edit, reject, pending }
-    }
+    return (hand, phase) => ({ ...judging(hand), pending: phase.left(all) })
   })
 }
 
 async function* afterReply(play: Play): AsyncGenerator<Batch, void> {
   yield* runPhase(play, 'afterLlm', async () => {
     const reply = await lastReply(play)
-    return ({ base, add, stop, edit, reject }, phase) => {
-      const left = reply.calls.filter(({ callId }) => !phase.isRejected(callId))
-      const calls = left.map((call) => ({ ...call, args: phase.args.get(call.callId) ?? call.args }))
-      return { ...base, add, stop, edit, reject, reply: { ...reply, calls } }
-    }
+    return (hand, phase) => ({ ...judging(hand), reply: { ...reply, calls: phase.left(reply.calls) } })
   })
 }
 
@@ -107,10 +92,10 @@ export async function* closeIteration(play: Play): AsyncGenerator<Batch, void> {
   if (!play.open.replied && isAhead(play, 'afterTools'))
     yield* runPhase(play, 'afterTools', async () => {
       const results = await callResults(play)
-      return ({ base, add, stop }) => ({ ...base, add, stop, results })
+      return (hand) => ({ ...saying(hand), results })
     })
   if (play.open.stop !== undefined || !isAhead(play, 'afterIteration')) return
-  yield* runPhase(play, 'afterIteration', () => ({ base, add, stop }) => ({ ...base, add, stop }))
+  yield* runPhase(play, 'afterIteration', () => saying)
 }
 
 /** Has the iteration more to do than a model call? */

@@ -2,8 +2,8 @@
 import type { Call } from '../journal/index.ts'
 import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
 import { callRun, type Ready } from './effects.ts'
-import { settleUnknown } from './ending.ts'
-import { dataOf, type Play } from './play.ts'
+import { handedIn, settleUnknown } from './ending.ts'
+import type { Play } from './play.ts'
 
 /** Settles what can be settled, and returns what is to run again. */
 export async function recoverStarted(play: Play, credentials: Credentials): Promise<readonly Ready[]> {
@@ -17,12 +17,10 @@ export async function recoverStarted(play: Play, credentials: Credentials): Prom
 
 async function judge(play: Play, call: Call, credentials: Credentials): Promise<Ready | undefined> {
   const { callId, tool, args } = call
-  const isHandedIn = play.inbox.some(
-    (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
-  )
-  const prepared = isHandedIn
-    ? undefined
-    : await play.within(prepareCall({ callId, tool, args }, await play.tools()))
+  const prepared =
+    handedIn(play, callId) === undefined
+      ? await play.within(prepareCall({ callId, tool, args }, await play.tools()))
+      : undefined
   if (!prepared?.ok) {
     settleUnknown(play, call)
     return undefined

@@ -1,8 +1,8 @@
 /** What somebody has to say before the turn can go on: asking, and hearing the answers (R2). */
 import type { Call, Request } from '../journal/index.ts'
-import type { Entry, Json, RequestData } from '../protocol/index.ts'
+import { type Entry, type Json, quote, type RequestData } from '../protocol/index.ts'
 import { checkAnswer } from '../tool/index.ts'
-import { dataOf, type Play } from './play.ts'
+import { dataOf, type Stage } from './stage.ts'
 
 /** What is asked, without what the turn adds. */
 export type Question = Omit<RequestData, 'requestId' | 'expiresAt' | 'callId'> & {
@@ -11,7 +11,7 @@ export type Question = Omit<RequestData, 'requestId' | 'expiresAt' | 'callId'> &
   readonly expiresInMs?: number
 }
 
-export function request(play: Play, { id, expiresInMs, ...question }: Question, callId?: string): void {
+export function request(play: Stage, { id, expiresInMs, ...question }: Question, callId?: string): void {
   const { definition, clock } = play.scope
   play.draft.say('request.start', {
     ...question,
@@ -21,20 +21,28 @@ export function request(play: Play, { id, expiresInMs, ...question }: Question, 
   })
 }
 
+/** Whoever asked had secrets that this process does not have (R19). */
+export function askForCredentials(play: Stage): void {
+  const { turn, principal, requests } = play.open
+  if (requests.some(({ from }) => from === 'credentials')) return
+  const prompt = `The credentials of ${quote(principal.actor)} are needed to go on, and this process does not have them. Continue with \`auth\`.`
+  request(play, { id: `credentials-${turn}`, from: 'credentials', kind: 'auth', prompt })
+}
+
 /** Takes the answers that have come, each checked, and ends what has expired. */
-export async function hearAnswers(play: Play): Promise<void> {
+export async function hearAnswers(play: Stage): Promise<void> {
   for (const entry of play.inbox) if (entry.type === 'answer') await hear(play, entry)
   expire(play)
 }
 
-export function expire(play: Play): void {
+export function expire(play: Stage): void {
   const now = play.scope.clock.now()
   for (const { requestId, expiresAt } of play.open.requests)
     if (expiresAt !== undefined && expiresAt <= now)
       play.draft.say('request.end', { requestId, how: 'expired' })
 }
 
-async function hear(play: Play, entry: Entry): Promise<void> {
+async function hear(play: Stage, entry: Entry): Promise<void> {
   const { requestId, value } = dataOf(entry, 'answer')
   const takes = entry.key === undefined ? [] : [entry.key]
   const asked = play.open.requests.find((candidate) => candidate.requestId === requestId)
@@ -51,7 +59,7 @@ async function hear(play: Play, entry: Entry): Promise<void> {
   }
 }
 
-async function wrongWith(play: Play, { seq, expiresAt }: Request, value: Json): Promise<string | undefined> {
+async function wrongWith(play: Stage, { seq, expiresAt }: Request, value: Json): Promise<string | undefined> {
   if (expiresAt !== undefined && expiresAt <= play.scope.clock.now()) return 'it came too late'
   const asked = await play.scope.view.request(seq)
   return asked === undefined ? undefined : checkAnswer(asked, value)

@@ -4,7 +4,7 @@
  * as it would have gone on without one.
  */
 import type { Call } from '../journal/index.ts'
-import { HoldfastError, type OutcomeReason, quote } from '../protocol/index.ts'
+import { HoldfastError, type OutcomeReason } from '../protocol/index.ts'
 import {
   approvalOf as approvalQuestion,
   argumentsKey,
@@ -19,9 +19,9 @@ import { Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
 import { beforeRound, finishAtLimit, tellEnded } from './phases.ts'
 import type { Play } from './play.ts'
+import type { Batch } from './play-scope.ts'
 import { recoverStarted } from './recovery.ts'
-import { approvalOf, hearAnswers, request } from './requests.ts'
-import type { Batch } from './scope.ts'
+import { approvalOf, askForCredentials, hearAnswers, request } from './requests.ts'
 import { pendingCall } from './told.ts'
 
 export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
@@ -140,8 +140,7 @@ async function beforeCall(play: Play, call: Call): Promise<Call | undefined> {
   let refusal: string | undefined
   try {
     await phase.run('beforeEachTool', ({ base, stop, edit }) => {
-      const pending = { ...asked, args: phase.args.get(callId) ?? asked.args }
-      return { ...base, stop, pending, edit: (args) => edit(callId, args) }
+      return { ...base, stop, pending: phase.edited(asked), edit: (args) => edit(callId, args) }
     })
   } catch (error) {
     if (!HoldfastError.is(error, 'hook-failed')) throw error
@@ -180,13 +179,6 @@ function sayStart(play: Play, { call, tool, argsKey }: Ready): void {
     argsKey,
     replay: tool.replay,
   })
-}
-
-function askForCredentials(play: Play): void {
-  const { turn, principal, requests } = play.open
-  if (requests.some(({ from }) => from === 'credentials')) return
-  const prompt = `The credentials of ${quote(principal.actor)} are needed to go on, and this process does not have them. Continue with \`auth\`.`
-  request(play, { id: `credentials-${turn}`, from: 'credentials', kind: 'auth', prompt })
 }
 
 /** One more than the turn may make. The model has had its chance: the turn ends when the round does. */

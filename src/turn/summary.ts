@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Ids, Timer } from '../base/index.ts'
 import { messageCount, type Session } from '../journal/index.ts'
-import { afterFailure, hasNoWords, ModelFailure, type ModelReply, streamModel } from '../model/index.ts'
+import { hasNoWords, ModelFailure, type ModelReply, streamModel } from '../model/index.ts'
 import {
   addUsage,
   type Entry,
@@ -14,11 +14,13 @@ import {
   NO_USAGE,
   type Usage,
 } from '../protocol/index.ts'
+import { NO_MODEL, notAsked, requestSettings, stepAfter } from './asking.ts'
 import { type Compaction, type Cut, compactEntry, compaction, cutMessages, keepOf } from './compaction.ts'
 import { entriesSoFar, isDue, warnIfFull } from './context.ts'
 import type { ModelSource } from './definition.ts'
-import { Interrupted, type Play } from './play.ts'
-import type { Batch } from './scope.ts'
+import type { Play } from './play.ts'
+import type { Batch } from './play-scope.ts'
+import { wordsOf } from './told.ts'
 
 export interface SummaryRequest {
   /** Whom to ask, in this order. */
@@ -132,16 +134,13 @@ interface Asked {
 
 async function askForSummary(messages: readonly Message[], request: SummaryRequest): Promise<Asked> {
   let usage = NO_USAGE
-  let reply: ModelReply | ModelFailure = new ModelFailure('invalid', {
-    message: 'There is no model to ask. Give the agent a `model`.',
-  })
+  let reply: ModelReply | ModelFailure = new ModelFailure('invalid', { message: NO_MODEL })
   for (const source of request.models) {
-    const { retries = 2, maxRetryWaitMs: maxWaitMs = 60_000 } = source.settings
     for (let attempt = 1; ; attempt++) {
       reply = await askOnce(source, messages, request)
       usage = addUsage(usage, reply.usage)
       if (!(reply instanceof ModelFailure) || request.signal.aborted) return { reply, usage }
-      const step = afterFailure(reply, { attempt, retries, maxWaitMs })
+      const step = stepAfter(reply, source, attempt)
       if (step.next !== 'retry') break
       await request.timer.wait(step.waitMs, { signal: request.signal })
     }
@@ -154,7 +153,6 @@ async function askOnce(
   messages: readonly Message[],
   { instructions, signal, ids, timer }: SummaryRequest,
 ): Promise<ModelReply | ModelFailure> {
-  const { timeoutMs, prices, ...settings } = source.settings
   const task = instructions === undefined ? TASK : `${TASK}\n\n${instructions}`
   try {
     const model = await source.resolve()
@@ -164,9 +162,7 @@ async function askOnce(
       system: SYSTEM,
       messages: [...messages, { role: 'user', content: task }],
       tools: [],
-      settings,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(prices === undefined ? {} : { prices }),
+      ...requestSettings(source),
       signal,
       ids,
       timer,
@@ -174,9 +170,7 @@ async function askOnce(
     })
     return isWhole(reply) ? reply : unusable(reply)
   } catch (error) {
-    if (error instanceof ModelFailure) return error
-    const message = error instanceof Error ? error.message : String(error)
-    return new ModelFailure(error instanceof Interrupted ? 'aborted' : 'invalid', { message, cause: error })
+    return error instanceof ModelFailure ? error : notAsked(error)
   }
 }
 
@@ -196,10 +190,7 @@ function unusable({ model, finish, usage }: ModelReply): ModelFailure {
 }
 
 function textIn({ content }: ModelReply): string {
-  return content
-    .flatMap((part) => (part.type === 'text' ? [part.text] : []))
-    .join('')
-    .trim()
+  return wordsOf(content).trim()
 }
 
 /**

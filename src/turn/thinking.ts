@@ -4,7 +4,6 @@
  */
 import type { ModelError } from '../hook/index.ts'
 import {
-  afterFailure,
   hasNoWords,
   ModelFailure,
   type ModelReply,
@@ -12,23 +11,23 @@ import {
   streamModel,
   type ToolSpec,
 } from '../model/index.ts'
-import { type EntryData, HoldfastError, type JsonObject, type Message } from '../protocol/index.ts'
+import { type Entry, HoldfastError, type JsonObject, type Message } from '../protocol/index.ts'
+import { NO_MODEL, notAsked, requestSettings, stepAfter } from './asking.ts'
 import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
 import { groundingBlocks, hearPerson } from './grounding.ts'
 import { runPhase } from './hooks.ts'
 import { knownThings } from './known-things.ts'
+import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
 import { beforeModel, finish, finishAtLimit } from './phases.ts'
-import { dataOf, Interrupted, type Play } from './play.ts'
+import type { Play } from './play.ts'
+import type { Batch } from './play-scope.ts'
 import { changed } from './prompt-edit.ts'
-import type { Batch } from './scope.ts'
+import { dataOf } from './stage.ts'
 import { makeRoom } from './summary.ts'
 import { type WireIds, wireIds } from './wire-ids.ts'
-
-const RETRIES = 2
-const MAX_RETRY_WAIT_MS = 60_000
 
 /** One attempt. What comes after one that failed is in the session, so a retry holds after a crash and a pause too. */
 export async function* think(play: Play): AsyncGenerator<Batch, void> {
@@ -61,8 +60,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   if (!(reply instanceof ModelFailure)) takeReply(play, reply)
   else if (play.signal.aborted) sayAborted(play, source, reply)
   else {
-    const { retries = RETRIES, maxRetryWaitMs: maxWaitMs = MAX_RETRY_WAIT_MS } = source.settings
-    const step = afterFailure(reply, { attempt, retries, maxWaitMs })
+    const step = stepAfter(reply, source, attempt)
     const isLast = step.next === 'fallback' && index + 1 >= models.length
     const { next } = isLast ? { next: 'fail' } : step
     sayFailed(play, source, { failure: reply, step: isLast ? { next } : step })
@@ -109,8 +107,7 @@ function isSilent({ session: { window } }: Play): boolean {
 /** What was said to the running turn is heard before the model is asked again. */
 function takeSteering(play: Play): void {
   for (const entry of play.inbox) {
-    if (entry.type === 'input' && entry.key !== undefined && dataOf(entry, 'input').steer)
-      play.draft.say('take', { as: 'message' }, [entry.key])
+    if (entry.key !== undefined && isSteering(entry)) play.draft.say('take', { as: 'message' }, [entry.key])
   }
 }
 
@@ -148,22 +145,19 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
     const system = prompt?.system ?? (await play.within(Promise.resolve(scope.definition.system(info))))
     const messages = changed(await scope.view.messages(), prompt?.messages)
     if (messages === undefined) return lostEdit()
-    wire = await wireIds(play, { readsData: hasNoWords(model) })
     const isWordless = hasNoWords(model)
+    wire = await wireIds(play, { readsData: isWordless })
     const blocks = isWordless ? undefined : await groundingBlocks(play, wire.blocks)
     const sent = wire.messages(messages)
     if (messages.every(isBlank)) return silence()
-    const { timeoutMs, prices, ...settings } = source.settings
     const deltas = wire.deltas(({ type, ...data }) => scope.emit(type, data))
     const request: ModelRequest = {
       model,
       ...(system === undefined ? {} : { system }),
       messages: blocks === undefined ? sent : [...sent, { role: 'user', content: blocks }],
-      tools: isWordless ? markedSpecs(tools, prompt?.tools) : specs(wire, tools, prompt?.tools),
-      settings,
+      tools: specs(tools, isWordless ? undefined : wire, prompt?.tools),
+      ...requestSettings(source),
       ...(isWordless ? { displays: await displays(play), ...(await knownThings(play, tools)) } : {}),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(prices === undefined ? {} : { prices }),
       signal: play.stop,
       ids: scope.ids,
       timer: scope.timer,
@@ -174,7 +168,9 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
   } catch (error) {
     // It was passed on to somebody else: whatever went wrong here is nobody's business any more.
     if (play.stop.aborted && !play.signal.aborted) await scope.mayAct()
-    return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : misconfigured(play, error)
+    return error instanceof ModelFailure
+      ? (wire?.failure(error) ?? error)
+      : notAsked(error, (text) => play.redacted(text))
   }
 }
 
@@ -198,7 +194,11 @@ function takeReply(play: Play, { content, finish: why, model, usage }: ModelRepl
 }
 
 export function hasSteering(play: Play): boolean {
-  return play.inbox.some((entry) => entry.type === 'input' && dataOf(entry, 'input').steer)
+  return play.inbox.some(isSteering)
+}
+
+function isSteering(entry: Entry): boolean {
+  return entry.type === 'input' && (dataOf(entry, 'input').steer ?? false)
 }
 
 async function* tellFailed(play: Play, failure: Omit<ModelError, 'source'>): AsyncGenerator<Batch, void> {
@@ -208,17 +208,11 @@ async function* tellFailed(play: Play, failure: Omit<ModelError, 'source'>): Asy
 
 /** Whoever was to go on after a failed call may have gone before it told anybody, or before it ended the turn. */
 export async function* goOnAfterFailure(play: Play): AsyncGenerator<Batch, void> {
-  const { error = {}, model = '' } = await lastFailure(play)
+  const { error = {}, model = '' } = lastOf(await play.scope.view.window(), 'model.end')?.data ?? {}
   const { message, kind, next } = error as { message: string; kind: string; next: string }
   yield* tellFailed(play, { message, model, kind, next })
   if (play.open.retry === undefined) await endTurn(play, 'failed', { error: { code: 'model', ...error } })
   else if (play.open.stop === undefined) yield* think(play)
-}
-
-async function lastFailure(play: Play): Promise<Partial<EntryData['model.end']>> {
-  const entries = await play.scope.view.window()
-  const failed = entries.findLast(({ type }) => type === 'model.end')
-  return failed === undefined ? {} : dataOf(failed, 'model.end')
 }
 
 /** What had arrived stays: the person has read it. */
@@ -233,12 +227,6 @@ function sayFailed(
 ): void {
   const error: JsonObject = { ...play.redacted(failure.toData()), ...step }
   play.draft.say('model.end', { content: [], finish: 'error', model: name, usage: failure.usage, error })
-}
-
-/** Models, tools and prompts are looked up here, and any of them may not be there. */
-function misconfigured(play: Play, error: unknown): ModelFailure {
-  const message = play.redacted(error instanceof Error ? error.message : String(error))
-  return new ModelFailure(error instanceof Interrupted ? 'aborted' : 'invalid', { message, cause: error })
 }
 
 function errorOf(play: Play, failure: ModelFailure): JsonObject {
@@ -265,25 +253,23 @@ function lostEdit(): ModelFailure {
   return new ModelFailure('invalid', { message })
 }
 
-/** With the marks of ids, for a model that reads them. */
-function markedSpecs(tools: readonly ToolSpec[], wanted?: readonly string[]): ToolSpec[] {
-  return tools
-    .filter(({ name }) => wanted?.includes(name) ?? true)
-    .map(({ name, description, parameters }) => ({ name, description, parameters }))
-}
-
-function specs(wire: WireIds, tools: readonly ToolSpec[], wanted?: readonly string[]): ToolSpec[] {
+/** A model that reads the marks of ids is shown the parameters as they are: no wire stands between. */
+function specs(
+  tools: readonly ToolSpec[],
+  wire: WireIds | undefined,
+  wanted: readonly string[] | undefined,
+): ToolSpec[] {
   return tools
     .filter(({ name }) => wanted?.includes(name) ?? true)
     .map(({ name, description, parameters }) => ({
       name,
       description,
-      parameters: wire.parameters(parameters),
+      parameters: wire?.parameters(parameters) ?? parameters,
     }))
 }
 
 function noModel(): HoldfastError {
   return new HoldfastError('invalid-option', {
-    message: 'There is no model to ask. Give the agent a `model`.',
+    message: NO_MODEL,
   })
 }

@@ -1,7 +1,8 @@
 /** What hooks are told of replies and calls, read from the window. */
 import type { CallResult, PendingCall, Reply } from '../hook/index.ts'
 import type { Call } from '../journal/index.ts'
-import type { AssistantPart, Entry, EntryOf, EntryType, ToolCallPart } from '../protocol/index.ts'
+import type { AssistantPart, Entry, ToolCallPart } from '../protocol/index.ts'
+import { lastOf } from './last-of.ts'
 import type { Play } from './play.ts'
 
 /** The last reply of the turn. */
@@ -22,10 +23,9 @@ export async function lastReply(play: Play): Promise<Reply> {
 export async function lastWords(play: Play): Promise<string> {
   const entries = await play.scope.view.window()
   const { turn } = play.open
-  const said = entries.findLast(
-    (entry): entry is EntryOf<'model.end'> =>
-      isA(entry, 'model.end') && entry.turn === turn && wordsOf(entry.data.content) !== '',
-  )
+  const said = lastOf(entries, 'model.end', (entry) => {
+    return entry.turn === turn && wordsOf(entry.data.content) !== ''
+  })
   return wordsOf(said?.data.content ?? [])
 }
 
@@ -42,10 +42,9 @@ export async function pendingCall(play: Play, { callId, tool, args }: Call): Pro
 /** Of the calls of the last round, in the order in which they were asked for; of all of them if none are named. */
 export async function callResults(play: Play, callIds?: readonly string[]): Promise<readonly CallResult[]> {
   const entries = await play.scope.view.window()
-  const asked = entries.findLast(
-    (entry): entry is EntryOf<'model.end'> =>
-      isA(entry, 'model.end') && entry.data.content.some(({ type }) => type === 'tool-call'),
-  )
+  const asked = lastOf(entries, 'model.end', ({ data }) => {
+    return data.content.some(({ type }) => type === 'tool-call')
+  })
   const calls = (asked?.data.content ?? []).filter((part) => part.type === 'tool-call')
   return calls
     .filter(({ callId }) => callIds?.includes(callId) ?? true)
@@ -53,9 +52,10 @@ export async function callResults(play: Play, callIds?: readonly string[]): Prom
 }
 
 function resultOf(entries: readonly Entry[], { callId, tool, args }: ToolCallPart): CallResult | undefined {
-  const end = lastOf(entries, 'tool.end', callId)
+  const isMeant = ({ data }: { readonly data: { readonly callId: string } }) => data.callId === callId
+  const end = lastOf(entries, 'tool.end', isMeant)
   if (end === undefined) return undefined
-  const start = lastOf(entries, 'tool.start', callId)
+  const start = lastOf(entries, 'tool.start', isMeant)
   const { status, output, display } = end.data
   return {
     callId,
@@ -68,22 +68,7 @@ function resultOf(entries: readonly Entry[], { callId, tool, args }: ToolCallPar
   }
 }
 
-function lastOf<T extends EntryType>(
-  entries: readonly Entry[],
-  type: T,
-  callId?: string,
-): EntryOf<T> | undefined {
-  return entries.findLast(
-    (entry): entry is EntryOf<T> =>
-      isA(entry, type) &&
-      (callId === undefined || entry.data['callId' as keyof typeof entry.data] === callId),
-  )
-}
-
-function isA<T extends EntryType>(entry: Entry, type: T): entry is EntryOf<T> {
-  return entry.type === type
-}
-
-function wordsOf(content: readonly AssistantPart[]): string {
+/** The texts of a reply, as one. */
+export function wordsOf(content: readonly AssistantPart[]): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 }

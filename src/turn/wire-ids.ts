@@ -24,7 +24,8 @@ import type {
 } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import { entriesSoFar } from './context.ts'
-import { dataOf, type Play } from './play.ts'
+import type { Play } from './play.ts'
+import { dataOf } from './stage.ts'
 
 /** For one call of a model. One that reads ids as data needs no codes. */
 export async function wireIds(play: Play, { readsData }: { readonly readsData: boolean }): Promise<WireIds> {

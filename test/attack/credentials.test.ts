@@ -20,6 +20,8 @@ function spy(seen: string[]) {
 const script = ({ prompt }: { prompt: readonly { role: string }[] }) =>
   prompt.at(-1)?.role === 'tool' ? 'done' : calls('spy')
 
+const LOOKING_UP = { model: new ScriptedModel(script), credentials: () => ({ token: 'LOOKED-UP' }) }
+
 // Driver.#turnSecrets outlives a turn that somebody else ended: the next person's tools get them.
 it('are not given to the next person when another agent has ended the turn that they came with', async () => {
   const [store, seen] = [memoryStore(), [] as string[]]
@@ -30,11 +32,7 @@ it('are not given to the next person when another agent has ended the turn that 
     return script(asked)
   })
   const a = new Agent({ ...shared, model: slow })
-  const b = new Agent({
-    ...shared,
-    model: new ScriptedModel(script),
-    credentials: () => ({ token: 'LOOKED-UP' }),
-  })
+  const b = new Agent({ ...shared, ...LOOKING_UP })
   const first = a.executeTurn('one', { auth: ALICE })
   await until('it was asked', () => slow.calls.length > 0)
   await takeOver(store, KEY)
@@ -51,11 +49,7 @@ it('are not given to the next person after a pause in which another agent went o
   const [store, seen] = [memoryStore(), [] as string[]]
   const shared = { contextId: 'talk', store, tools: [spy(seen)], allow: () => true }
   const a = new Agent({ ...shared, model: new ScriptedModel(script) })
-  const b = new Agent({
-    ...shared,
-    model: new ScriptedModel(script),
-    credentials: () => ({ token: 'LOOKED-UP' }),
-  })
+  const b = new Agent({ ...shared, ...LOOKING_UP })
   a.executeTurn('one', { auth: ALICE })
   await a.pause()
   await b.start()

@@ -3,39 +3,26 @@ import { expect, it } from 'vitest'
 import type { Hooks } from '../../src/hook/index.ts'
 import { everywhere } from '../hook/kit.ts'
 import { bench, calls, gate, journal, probe, promptLines, STORES, said, until } from '../turn/kit.ts'
+import { slowBench } from './kit.ts'
 
 const REFUSED = { error: { status: 400, message: 'No.' } } as const
 const BUSY = { error: { status: 500, message: 'Busy.' } } as const
 
 it('a turn whose model failed is failed, though it was paused before the hook for errors ran', async () => {
-  const model = gate()
-  const on: Hooks = { onError: () => {} }
-  const { agent, store, another } = bench({ script: [() => model.promise.then(() => REFUSED), 'More'], on })
+  const { agent, another, pauseMeanwhile } = slowBench(REFUSED, { on: { onError: () => {} } })
   agent.executeTurn('Hi')
-  await until('the model is asked', async () =>
-    (await journal(store)).some((line) => line.includes('model.start')),
-  )
-  const pausing = agent.pause()
-  model.resolve()
-  await pausing
+  await pauseMeanwhile()
   const other = another()
   await other.start()
   expect((await other.turn?.outcome)?.reason).toBe('failed')
 })
 
 it('the hook for errors is told of a failed model call by whoever takes the turn up', async () => {
-  const model = gate()
   const told: string[] = []
   const on: Hooks = { onError: ({ error }) => void told.push(error.message) }
-  const script = [() => model.promise.then(() => BUSY), 'Done']
-  const { agent, store, clock, another } = bench({ script, on })
+  const { agent, clock, another, pauseMeanwhile } = slowBench(BUSY, { on })
   agent.executeTurn('Hi')
-  await until('the model is asked', async () =>
-    (await journal(store)).some((line) => line.includes('model.start')),
-  )
-  const pausing = agent.pause()
-  model.resolve()
-  await pausing
+  await pauseMeanwhile()
   expect(told).toEqual([])
   clock.advance(60_000)
   const other = another()
@@ -68,19 +55,10 @@ it.each(STORES)(
 
 it('the hook for limits runs in the process that takes up a turn whose time is over', async () => {
   const told: string[] = []
-  const model = gate()
   const config = { on: everywhere(told), limits: { durationMs: 1000 } }
-  const { agent, store, clock, another } = bench({
-    script: [() => model.promise.then(() => BUSY), 'Done'],
-    ...config,
-  })
+  const { agent, clock, another, pauseMeanwhile } = slowBench(BUSY, config)
   agent.executeTurn('Hi')
-  await until('the model is asked', async () =>
-    (await journal(store)).some((line) => line.includes('model.start')),
-  )
-  const pausing = agent.pause()
-  model.resolve()
-  await pausing
+  await pauseMeanwhile()
   told.length = 0
   clock.advance(2000)
   const other = another()
@@ -91,7 +69,6 @@ it('the hook for limits runs in the process that takes up a turn whose time is o
 })
 
 it('a hook that keeps something from the model sees what was said while it was tried again', async () => {
-  const model = gate()
   const on: Hooks = {
     beforeLlm: ({ prompt, edit }) => {
       const messages = prompt.messages.map((message) => ({
@@ -101,57 +78,36 @@ it('a hook that keeps something from the model sees what was said while it was t
       edit({ messages })
     },
   }
-  const {
-    agent,
-    store,
-    clock,
-    model: scripted,
-  } = bench({
-    script: [() => model.promise.then(() => BUSY), 'Done'],
-    on,
-  })
+  const { agent, clock, model, isAsked, answer } = slowBench(BUSY, { on })
   const turn = agent.executeTurn('My code is 4711')
-  await until('the model is asked', async () =>
-    (await journal(store)).some((line) => line.includes('model.start')),
-  )
+  await isAsked()
   agent.executeTurn('4711, I said', { whileBusy: 'steer' })
-  model.resolve()
+  answer()
   const ticking = setInterval(() => clock.advance(60_000), 1)
   expect((await turn.outcome).text).toBe('Done')
   clearInterval(ticking)
-  const shown = JSON.stringify(scripted.calls[1]?.prompt)
+  const shown = JSON.stringify(model.calls[1]?.prompt)
   expect(shown).toContain('****, I said')
   expect(shown).not.toContain('4711')
 })
 
 it('a hook that wants nothing changed any more is not held to what it wanted before', async () => {
-  const model = gate()
   const on: Hooks = {
     beforeLlm: ({ prompt, edit }) => {
       if (JSON.stringify(prompt.messages).includes('steady')) return
       edit({ system: 'Be brief.', messages: prompt.messages.slice(-1) })
     },
   }
-  const {
-    agent,
-    store,
-    clock,
-    model: scripted,
-  } = bench({
-    script: [() => model.promise.then(() => BUSY), 'Done'],
-    systemPrompt: 'Take your time.',
-    on,
-  })
+  const systemPrompt = 'Take your time.'
+  const { agent, clock, model, isAsked, answer } = slowBench(BUSY, { systemPrompt, on })
   const turn = agent.executeTurn('Hi')
-  await until('the model is asked', async () =>
-    (await journal(store)).some((line) => line.includes('model.start')),
-  )
+  await isAsked()
   agent.executeTurn('steady', { whileBusy: 'steer' })
-  model.resolve()
+  answer()
   const ticking = setInterval(() => clock.advance(60_000), 1)
   expect((await turn.outcome).text).toBe('Done')
   clearInterval(ticking)
-  expect(promptLines(scripted, 1)[0]).toBe('system "Take your time."')
+  expect(promptLines(model, 1)[0]).toBe('system "Take your time."')
 })
 
 it('a call that ran is told of, though the hook of another has stopped the turn', async () => {

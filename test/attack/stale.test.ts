@@ -4,6 +4,7 @@ import { Agent } from '../../src/agent/agent.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { asking, calls } from '../turn/kit.ts'
+import { wait } from './kit.ts'
 
 const question = () => asking('ask', { kind: 'confirmation', prompt: 'Sure?' })
 
@@ -50,7 +51,7 @@ it('cancel reaches the second turn of another agent as it reached the first', as
   const reasons: string[] = []
   for (const text of ['one', 'two']) {
     const turn = a.executeTurn(text)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await wait(20)
     await b.cancel()
     reasons.push((await turn.outcome).reason)
   }

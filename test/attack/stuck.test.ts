@@ -6,14 +6,10 @@ import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/index.ts'
 import { asking, calls, journal, KEY, probe } from '../turn/kit.ts'
+import { soon } from './kit.ts'
 
 const never = () => new Promise<never>(() => {})
 const SOON = { timeout: 2000 }
-
-/** What comes of it within half a second. */
-function soon<T>(promise: Promise<T>): Promise<T | 'never'> {
-  return Promise.race([promise, new Promise<'never'>((resolve) => setTimeout(() => resolve('never'), 500))])
-}
 
 const deep = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`
 

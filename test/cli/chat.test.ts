@@ -33,11 +33,8 @@ describe.skipIf(noTmux !== '').concurrent(`a chat${noTmux}`, () => {
   it('streams replies, shows calls, and leaves with Ctrl-D', async () => {
     await chat({}, async (terminal) => {
       expect(terminal.screen()).toBe('site · scripted/model · main\n\n›')
-      terminal.say('hello')
-      await terminal.until('This is message 1.')
-      await terminal.until(PROMPT)
-      terminal.say('quick')
-      await terminal.until('Done.')
+      await terminal.ask('hello', 'This is message 1.', PROMPT)
+      await terminal.ask('quick', 'Done.')
       expect(await terminal.until(PROMPT)).toBe(`site · scripted/model · main
 
 › hello
@@ -48,15 +45,13 @@ This is message 1.
 Done.
 
 ›`)
-      terminal.press('C-d')
-      await terminal.until('left with 0')
+      await terminal.leave()
     })
   })
 
   it('shows progress while a tool runs; Ctrl-C cancels the turn, and one more leaves', async () => {
     await chat({}, async (terminal) => {
-      terminal.say('slow')
-      await terminal.until(/. slow {2}[\d.]+s {2}step \d+ of 300/)
+      await terminal.ask('slow', /. slow {2}[\d.]+s {2}step \d+ of 300/)
       terminal.press('C-c')
       await terminal.until('— cancelled')
       expect(await terminal.until(PROMPT)).not.toContain('step')
@@ -67,8 +62,7 @@ Done.
 
   it('leaves at the second Ctrl-C while a turn still comes to its end', async () => {
     await chat({}, async (terminal) => {
-      terminal.say('stall')
-      await terminal.until('I am thinking of')
+      await terminal.ask('stall', 'I am thinking of')
       terminal.press('C-c')
       terminal.press('C-c')
       expect(await terminal.until('left with')).toMatch(/left with (130|0)$/)
@@ -78,15 +72,10 @@ Done.
   it('remembers the conversation and what was typed across starts', async () => {
     const cwd = folders.make()
     await chat({ cwd }, async (terminal) => {
-      terminal.say('hello')
-      await terminal.until('This is message 1.')
-      await terminal.until(PROMPT)
-      terminal.say('/new trip')
-      await terminal.until('· trip')
-      terminal.say('to the sea')
-      await terminal.until('This is message 1.\n\n›')
-      terminal.press('C-d')
-      await terminal.until('left with 0')
+      await terminal.ask('hello', 'This is message 1.', PROMPT)
+      await terminal.ask('/new trip', '· trip')
+      await terminal.ask('to the sea', 'This is message 1.\n\n›')
+      await terminal.leave()
     })
     await chat({ cwd }, async (terminal) => {
       expect(await terminal.until(PROMPT)).toBe(
@@ -98,20 +87,16 @@ Done.
       await terminal.until('› /new trip')
       terminal.press('C-c')
       await terminal.until(PROMPT)
-      terminal.say('again')
-      await terminal.until('This is message 2.')
+      await terminal.ask('again', 'This is message 2.')
     })
     expect(readFileSync(join(cwd, 'data/history'), 'utf8')).toBe('hello\n/new trip\nto the sea\nagain\n')
   })
 
   it('asks for approval in its place, again if the answer is none, and goes on with it', async () => {
     await chat({}, async (terminal) => {
-      terminal.say('order')
-      await terminal.until('? Order 20 bags?\n  [y/n] ›')
-      terminal.say('perhaps')
-      await terminal.until('Yes or no?')
-      terminal.say('y')
-      expect(await terminal.until(/Done\.\n\n›$/)).toContain(
+      await terminal.ask('order', '? Order 20 bags?\n  [y/n] ›')
+      await terminal.ask('perhaps', 'Yes or no?')
+      expect(await terminal.ask('y', /Done\.\n\n›$/)).toContain(
         '✓ order bags=20 → 20 bags are on their way\nDone.',
       )
     })
@@ -119,19 +104,12 @@ Done.
 
   it('asks for a choice by number and for data field by field', async () => {
     await chat({}, async (terminal, cwd) => {
-      terminal.say('colour')
-      await terminal.until('? Which colour?\n  1 red\n  2 blue\n  [number] ›')
-      terminal.say('2')
-      await terminal.until('{"answer":"blue"}\nDone.')
-      await terminal.until(PROMPT)
-      terminal.say('form')
-      await terminal.until('street [text] ›')
-      terminal.say('Main Street')
-      await terminal.until('number [whole number] ›')
-      terminal.say('twelve')
-      await terminal.until('number is a whole number.')
-      terminal.say('12')
-      await terminal.until('floor [whole number; Enter to leave out] ›')
+      await terminal.ask('colour', '? Which colour?\n  1 red\n  2 blue\n  [number] ›')
+      await terminal.ask('2', '{"answer":"blue"}\nDone.', PROMPT)
+      await terminal.ask('form', 'street [text] ›')
+      await terminal.ask('Main Street', 'number [whole number] ›')
+      await terminal.ask('twelve', 'number is a whole number.')
+      await terminal.ask('12', 'floor [whole number; Enter to leave out] ›')
       terminal.press('Enter')
       await terminal.until('"number":12}}\nDone.')
       const { stdout } = await site(['show', 'main', '--json'], { cwd })
@@ -144,17 +122,14 @@ Done.
   it('leaves a question open that is not answered, and asks it again at the next start', async () => {
     const cwd = folders.make()
     await chat({ cwd }, async (terminal) => {
-      terminal.say('order')
-      await terminal.until('[y/n] ›')
+      await terminal.ask('order', '[y/n] ›')
       terminal.press('Enter')
       await terminal.until('— not answered; /answer asks again')
-      terminal.press('C-d')
-      await terminal.until('left with 0')
+      await terminal.leave()
     })
     await chat({ cwd }, async (terminal) => {
       await terminal.until('[y/n] ›')
-      terminal.say('no, too many')
-      expect(await terminal.until(/Done\.\n\n›$/)).toContain('Not approved (too many)')
+      expect(await terminal.ask('no, too many', /Done\.\n\n›$/)).toContain('Not approved (too many)')
     })
   })
 
@@ -173,8 +148,7 @@ Done.
 
   it('sends what is typed while a turn runs when the turn has ended', async () => {
     await chat({}, async (terminal, cwd) => {
-      terminal.say('gate')
-      await terminal.until(/gate {2}\d/)
+      await terminal.ask('gate', /gate {2}\d/)
       terminal.type('and then')
       await terminal.until(/gate.*\n› and then$/)
       terminal.press('Enter')
@@ -187,24 +161,20 @@ Done.
 
   it('takes no answer from what was begun before the question', async () => {
     await chat({}, async (terminal, cwd) => {
-      terminal.say('gate and order')
-      await terminal.until(/gate {2}\d/)
+      await terminal.ask('gate and order', /gate {2}\d/)
       terminal.type('half a thought')
       await terminal.until(/gate.*\n› half a thought$/)
       openGate(cwd)
       await terminal.until('? Order 20 bags?\n  [y/n] ›')
-      terminal.say('y')
-      await terminal.until('20 bags are on their way')
+      await terminal.ask('y', '20 bags are on their way')
       expect(await terminal.until(/› half a thought$/)).toContain('  [y/n] › y\n')
     })
   })
 
   it('tells the turn of a message that interrupts another', async () => {
     await chat({ args: ['--agent', 'hasty'] }, async (terminal) => {
-      terminal.say('slow')
-      await terminal.until(/slow {2}0/)
-      terminal.say('rather this')
-      await terminal.until('This is message 2.')
+      await terminal.ask('slow', /slow {2}0/)
+      await terminal.ask('rather this', 'This is message 2.')
       const screen = await terminal.until(PROMPT)
       expect(screen).toContain('› rather this\n✗ slow seconds=30')
       expect(screen).toMatch(/— cancelled\nThis is message 2\.\n\n›$/)
@@ -213,11 +183,9 @@ Done.
 
   it('does not show a secret while it is typed, and does not remember it', async () => {
     await chat({}, async (terminal, cwd) => {
-      terminal.say('login')
-      await terminal.until('? Token?')
+      await terminal.ask('login', '? Token?')
       await terminal.until(/› *$/)
-      terminal.say('open-sesame')
-      expect(await terminal.until('{"welcome":true}')).not.toContain('sesame')
+      expect(await terminal.ask('open-sesame', '{"welcome":true}')).not.toContain('sesame')
       await terminal.until(PROMPT)
       terminal.press('Up')
       await terminal.until(/› login$/)
@@ -228,8 +196,7 @@ Done.
   it('leaves a turn open at Ctrl-D, and goes on with it at the next start', async () => {
     const cwd = folders.make()
     await chat({ cwd }, async (terminal) => {
-      terminal.say('gate')
-      await terminal.until(/gate {2}\d/)
+      await terminal.ask('gate', /gate {2}\d/)
       terminal.press('C-d')
       await terminal.until('— left open; holdfast chat goes on with it')
       await terminal.until('left with 0')
@@ -243,8 +210,7 @@ Done.
 
   it('has no colours where none are wanted', async () => {
     await chat({ env: { NO_COLOR: '1' } }, async (terminal) => {
-      terminal.say('quick')
-      await terminal.until('Done.')
+      await terminal.ask('quick', 'Done.')
       expect(terminal.screen('-e')).not.toContain('\x1b[')
     })
     await chat({}, async (terminal) => {
@@ -260,21 +226,16 @@ Done.
       await terminal.until('› /help')
       terminal.press('Enter')
       await terminal.until('/fork [ID]')
-      terminal.say('/nwe')
-      await terminal.until('✗ /nwe is no command. Did you mean /new? /help lists them.')
-      terminal.say('/tools')
-      await terminal.until('Orders bags of cement. (asks first)')
-      terminal.say('/sessions')
-      expect(await terminal.until('None yet.')).not.toContain('TURNS')
+      await terminal.ask('/nwe', '✗ /nwe is no command. Did you mean /new? /help lists them.')
+      await terminal.ask('/tools', 'Orders bags of cement. (asks first)')
+      expect(await terminal.ask('/sessions', 'None yet.')).not.toContain('TURNS')
     })
   })
 
   it('fits forty columns, and shows nothing that a terminal would obey', async () => {
     await chat({ columns: 40 }, async (terminal) => {
-      terminal.say('essay')
-      await terminal.until('other side.\n\n›')
-      terminal.say('escape')
-      const screen = await terminal.until('Red [31malert]0;title over.')
+      await terminal.ask('essay', 'other side.\n\n›')
+      const screen = await terminal.ask('escape', 'Red [31malert]0;title over.')
       expect(screen).toContain(
         '› essay\nEvery good bridge begins with somebody\nwho wants to be on the other side. Every\ngood bridge',
       )

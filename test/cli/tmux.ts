@@ -69,6 +69,20 @@ export class TestTerminal {
     this.press('Enter')
   }
 
+  /** Says something, and sees all this come in its turn; the screen is the last one. */
+  async ask(text: string, ...wanted: readonly (string | RegExp)[]): Promise<string> {
+    this.say(text)
+    let screen = ''
+    for (const each of wanted) screen = await this.until(each)
+    return screen
+  }
+
+  /** Ctrl-D, and it is over well. */
+  async leave(): Promise<void> {
+    this.press('C-d')
+    await this.until('left with 0')
+  }
+
   paste(text: string): void {
     execFileSync('tmux', ['-L', this.#socket, 'load-buffer', '-'], { input: text })
     this.#tmux(['paste-buffer', '-p'])

@@ -3,12 +3,13 @@
  * and its tools are functions, its time is the clock of the exploration, and everything else is the real thing.
  */
 
-import { Driver } from '../../src/agent/driver.ts'
+import { turnScope } from '../../src/agent/turn-scope.ts'
 import type { Timer } from '../../src/base/index.ts'
+import { Driver } from '../../src/drive/index.ts'
 import type { LanguageModel, ModelStreamPart, PromptMessage } from '../../src/model/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { defineTool, type StandardSchema, type Tool } from '../../src/tool/index.ts'
-import { defineTurn } from '../../src/turn/index.ts'
+import { defineTurn, playTurn } from '../../src/turn/index.ts'
 import { decorate } from './decorate.ts'
 import { type DriverOptions, type DriverPorts, replayOf } from './reference-driver.ts'
 
@@ -66,7 +67,8 @@ function driverOf(
   })
   return new Driver({
     ...{ key, store, clock, timer, ids, driver, leaseMs, definition },
-    maxMessages: 100,
+    play: (scope, ledger) => playTurn(turnScope(scope, ledger, { definition, extras: () => ({}) })),
+    window: async () => ({ maxMessages: 100 }),
     autoSave: true,
     heartbeatMs: heartbeats > 0 ? leaseMs / 2 : Number.POSITIVE_INFINITY,
     onEntry: () => {},

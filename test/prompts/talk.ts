@@ -76,14 +76,14 @@ export class Talk {
     this.#begin()
   }
 
-  /** Does it, and whatever comes of it; a process that dies of it is followed by another. */
+  /** Does it, and whatever comes of it; a process that dies of it is followed by another, which may die too. */
   async act(deed: Deed): Promise<void> {
-    const done = this.#perform(deed).then(() => 'done')
-    if ((await Promise.race([done, this.#dead.promise])) === 'done') return
-    this.#dead = Promise.withResolvers()
-    this.#begin()
-    await this.#agent.start()
-    await this.#agent.turn?.outcome
+    let doing = this.#perform(deed)
+    while ((await Promise.race([doing.then(() => 'done'), this.#dead.promise])) !== 'done') {
+      this.#dead = Promise.withResolvers()
+      this.#begin()
+      doing = this.#takeUp()
+    }
   }
 
   entries(): Promise<readonly Entry[]> {
@@ -159,6 +159,10 @@ export class Talk {
   async #restart(): Promise<void> {
     await this.#agent.shutdown()
     this.#begin()
+    await this.#takeUp()
+  }
+
+  async #takeUp(): Promise<void> {
     await this.#agent.start()
     await this.#agent.turn?.outcome
   }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Turn } from '../../src/agent/index.ts'
 import { viewsOf } from '../../src/agent/index.ts'
+import type { Hooks } from '../../src/hook/index.ts'
 import { loadSession } from '../../src/journal/index.ts'
 import { countTokens } from '../../src/model/index.ts'
 import type { Entry } from '../../src/protocol/index.ts'
@@ -54,6 +55,16 @@ describe('how full the context is', () => {
     await agent.executeTurn('Hi').outcome
     expect(agent.contextPercent).toBe(49)
     expect(agent.session.contextPercent).toBe(49)
+  })
+
+  it('is told to hooks, and is not there where no size is known', async () => {
+    const seen: unknown[] = []
+    const on: Hooks = {
+      onComplete: (point) => void seen.push(point.contextPercent, 'contextPercent' in point),
+    }
+    for (const known of [{ settings }, {}])
+      await bench({ ...known, on, script: [read(480)] }).agent.executeTurn('Hi').outcome
+    expect(seen).toEqual([49, true, undefined, false])
   })
 
   it('counts the results of a round before the model reads them', async () => {

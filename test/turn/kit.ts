@@ -202,6 +202,7 @@ export async function journal(store: Store, key: ContextKey = KEY): Promise<stri
 
 function deltaWords({ type, data }: DeltaEvent): string {
   if (type === 'tool.progress') return `${data.callId} ${JSON.stringify(data.progress)}`
+  if (type === 'node.progress') return `${data.task} ${JSON.stringify(data.progress)}`
   if (type === 'turn.refused') return data.code
   return JSON.stringify(data.text)
 }

@@ -6,6 +6,7 @@ import { EXIT, exitCodeOf } from '../exit-code.ts'
 import { messageFrom } from '../message.ts'
 import { findContext, idFrom, keyOf } from '../names.ts'
 import { agentFor, type ReadyAgent, readyAgent } from '../open-agent.ts'
+import { outcomeLine } from '../outcome-line.ts'
 import { waitingCalls } from '../read-exchanges.ts'
 import { exitCodeFor, wrongUsage } from '../refusal.ts'
 import { oneLine } from '../terminal/text.ts'
@@ -124,7 +125,7 @@ class Teller {
 
   async #play(turn: Turn): Promise<TurnOutcome> {
     for await (const event of turn) {
-      if (this.#isJson) this.#line(event)
+      if (this.#isJson) this.#context.stdout.write(`${JSON.stringify(event)}\n`)
       else this.#printer.event(event)
     }
     return turn.outcome
@@ -138,13 +139,16 @@ class Teller {
   }
 
   #tellOutcome(outcome: TurnOutcome): number {
-    const exitCode = exitCodeAfter(outcome)
-    if (this.#isJson)
-      this.#line({ type: 'outcome', contextId: this.#id, agent: this.#ready.name, exitCode, ...outcome })
-    else {
-      this.#printer.end()
-      for (const line of this.#advice(outcome)) this.#printer.note(line)
-    }
+    return this.#end(exitCodeAfter(outcome), outcome, this.#advice(outcome))
+  }
+
+  /** The same end for programs and for people. */
+  #end(exitCode: number, outcome: object, lines: readonly string[]): number {
+    const { stdout } = this.#context
+    const of = { contextId: this.#id, agent: this.#ready.name }
+    if (this.#isJson) stdout.write(outcomeLine({ ...of, exitCode, ...outcome }))
+    this.#printer.end()
+    for (const line of lines) this.#printer.note(line)
     return exitCode
   }
 
@@ -178,21 +182,9 @@ class Teller {
 
   #tellParked({ signal, parking }: Interrupted): number {
     const exitCode = signal === 'SIGTERM' ? EXIT.terminated : EXIT.hungUp
-    if (this.#isJson)
-      this.#line({
-        type: 'outcome',
-        contextId: this.#id,
-        agent: this.#ready.name,
-        exitCode,
-        status: 'paused',
-        reason: parking,
-      })
-    else {
-      this.#printer.end()
-      const what = parking === 'paused' ? 'paused' : 'left in the middle; it will be taken up where it stands'
-      this.#printer.note(`${what}. To go on: ${this.#command('--continue')}`)
-    }
-    return exitCode
+    const what = parking === 'paused' ? 'paused' : 'left in the middle; it will be taken up where it stands'
+    const advice = `${what}. To go on: ${this.#command('--continue')}`
+    return this.#end(exitCode, { status: 'paused', reason: parking }, [advice])
   }
 
   #command(rest: string): string {
@@ -202,10 +194,6 @@ class Teller {
       return value === undefined ? [] : [`--${option} ${value}`]
     })
     return ['holdfast run', ...options, `--context ${this.#id}`, rest].join(' ')
-  }
-
-  #line(value: object): void {
-    this.#context.stdout.write(`${JSON.stringify(value)}\n`)
   }
 }
 

@@ -1,30 +1,10 @@
 /** Reads the AI SDK's messages for models (`ModelMessage`, before that `CoreMessage`), and hands those for screens on. */
-import type { FilePart, Json, JsonObject, TextPart } from '../../protocol/index.ts'
-import {
-  type ForeignPart,
-  type ForeignResult,
-  type Format,
-  type Reading,
-  Replies,
-  type Said,
-} from './foreign.ts'
+import type { Json, JsonObject } from '../../protocol/index.ts'
+import { argumentsOf, attached, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
+import type { ForeignPart, ForeignResult, Format, Reading } from './foreign.ts'
 import { providerOf, readUiMessage } from './from-ui-message.ts'
-import {
-  argumentsOf,
-  attached,
-  callIds,
-  dropPart,
-  filePart,
-  hasContent,
-  isObject,
-  joinedText,
-  outputOf,
-  partsOf,
-  resultIds,
-  textIn,
-  toolName,
-  userContent,
-} from './pieces.ts'
+import { filePart, hasContent, isObject, joinedText, partsOf, textIn } from './pieces.ts'
+import { readEach, readReplies, readUser, type UserPart } from './reading.ts'
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
 
@@ -43,34 +23,21 @@ export const aiSdk: Format = {
       return readUiMessage(item, reading)
     const parts = partsOf(item['content'], reading)
     if (item['role'] === 'system') return [{ kind: 'system', at, text: joinedText(parts) }]
-    if (item['role'] === 'user')
-      return [{ kind: 'user', at, content: userContent(parts.flatMap((part) => userPart(part, reading))) }]
-    if (item['role'] === 'assistant') return readAssistant(parts, reading)
-    return readTool(parts, reading)
+    if (item['role'] === 'user') return [readUser(parts, userPart, reading)]
+    const result = (part: JsonObject) =>
+      part['type'] === 'tool-result' ? resultOf(part, reading) : undefined
+    if (item['role'] === 'tool') return [{ kind: 'results', at, results: readEach(parts, result, reading) }]
+    return readReplies(parts, { said: (part) => replyPart(part, reading), result }, reading)
   },
 }
 
-function userPart(part: JsonObject, reading: Reading): (TextPart | FilePart)[] {
+function userPart(part: JsonObject): UserPart | undefined {
   const { type, text, image, data, mediaType, mimeType, filename } = part
-  if (type === 'text' && typeof text === 'string') return [{ type: 'text', text }]
+  if (type === 'text' && typeof text === 'string') return { type: 'text', text }
   const body = type === 'image' ? textIn(image) : type === 'file' ? textIn(data) : undefined
-  if (body === undefined) {
-    dropPart(part, reading)
-    return []
-  }
+  if (body === undefined) return undefined
   const guess = type === 'image' ? 'image/*' : 'application/octet-stream'
-  return [filePart(body, { mediaType: mediaType ?? mimeType, name: filename, guess })]
-}
-
-function readAssistant(parts: readonly JsonObject[], reading: Reading): readonly Said[] {
-  const replies = new Replies(reading.at)
-  for (const part of parts) {
-    const read = replyPart(part, reading)
-    if (part['type'] === 'tool-result') replies.result(resultOf(part, reading))
-    else if (read !== undefined) replies.part(read)
-    else dropPart(part, reading)
-  }
-  return replies.said()
+  return filePart(body, { mediaType: mediaType ?? mimeType, name: filename, guess })
 }
 
 function replyPart(part: JsonObject, reading: Reading): ForeignPart | undefined {
@@ -86,21 +53,10 @@ function replyPart(part: JsonObject, reading: Reading): ForeignPart | undefined 
   return { ...callIds(toolCallId), tool: toolName(tool), ...argumentsOf(input ?? args, reading), ...provider }
 }
 
-function readTool(parts: readonly JsonObject[], reading: Reading): readonly Said[] {
-  const results = parts.flatMap((part) => {
-    if (part['type'] === 'tool-result') return [resultOf(part, reading)]
-    dropPart(part, reading)
-    return []
-  })
-  return [{ kind: 'results', at: reading.at, results }]
-}
-
 function resultOf(part: JsonObject, reading: Reading): ForeignResult {
   const { toolCallId, toolName: tool, output, result, isError } = part
-  const name = textIn(tool)
   return {
-    ...resultIds(toolCallId),
-    ...(name === undefined ? {} : { tool: name }),
+    ...resultIds(toolCallId, tool),
     ...(output === undefined
       ? { status: isError === true ? 'error' : 'ok', output: result ?? null }
       : settled(output, reading)),

@@ -1,5 +1,6 @@
 /** Reads messages of Anthropic's API. Its results stand in the user's messages, before anything that the user says. */
-import type { FilePart, JsonObject, TextPart } from '../../protocol/index.ts'
+import type { JsonObject } from '../../protocol/index.ts'
+import { argumentsOf, attached, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
 import {
   type ForeignPart,
   type ForeignResult,
@@ -8,22 +9,8 @@ import {
   Replies,
   type Said,
 } from './foreign.ts'
-import {
-  argumentsOf,
-  attached,
-  callIds,
-  dropPart,
-  filePart,
-  hasContent,
-  isObject,
-  joinedText,
-  outputOf,
-  partsOf,
-  resultIds,
-  textIn,
-  toolName,
-  userContent,
-} from './pieces.ts'
+import { dropPart, filePart, hasContent, isObject, joinedText, partsOf, textIn } from './pieces.ts'
+import { readUserAndResults, type UserPart } from './reading.ts'
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant'])
 
@@ -36,29 +23,16 @@ export const anthropic: Format = {
   },
   read(item, reading) {
     const parts = partsOf(item['content'], reading)
-    if (item['role'] === 'user') return readUser(parts, reading)
+    const result = (part: JsonObject) => resultOf(part, reading)
+    if (item['role'] === 'user')
+      return readUserAndResults(parts, { said: anthropicUserPart, result }, reading)
     if (item['role'] === 'assistant') return readAssistant(item, parts, reading)
     return [{ kind: 'system', at: reading.at, text: joinedText(parts) }]
   },
 }
 
-function readUser(parts: readonly JsonObject[], reading: Reading): readonly Said[] {
-  const { at } = reading
-  const results: ForeignResult[] = []
-  const content: (TextPart | FilePart)[] = []
-  for (const part of parts) {
-    const read = part['type'] === 'tool_result' ? undefined : anthropicUserPart(part)
-    if (part['type'] === 'tool_result') results.push(resultOf(part, reading))
-    else if (read === undefined) dropPart(part, reading)
-    else content.push(read)
-  }
-  if (results.length === 0) return [{ kind: 'user', at, content: userContent(content) }]
-  const answered: Said = { kind: 'results', at, results }
-  return content.length === 0 ? [answered] : [answered, { kind: 'user', at, content: userContent(content) }]
-}
-
 /** Text, image or document; undefined if it is none of these, or only names what is kept elsewhere. */
-export function anthropicUserPart(part: JsonObject): TextPart | FilePart | undefined {
+export function anthropicUserPart(part: JsonObject): UserPart | undefined {
   const { type, text, source, title } = part
   if (type === 'text' && typeof text === 'string') return { type: 'text', text }
   if ((type !== 'image' && type !== 'document') || !isObject(source)) return undefined
@@ -96,7 +70,8 @@ export function anthropicReplyPart(part: JsonObject, reading: Reading): ForeignP
   return { ...callIds(id), tool: toolName(name), ...argumentsOf(input, reading) }
 }
 
-function resultOf(part: JsonObject, reading: Reading): ForeignResult {
+function resultOf(part: JsonObject, reading: Reading): ForeignResult | undefined {
+  if (part['type'] !== 'tool_result') return undefined
   return {
     ...resultIds(part['tool_use_id']),
     status: part['is_error'] === true ? 'error' : 'ok',

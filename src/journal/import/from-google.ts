@@ -1,27 +1,9 @@
 /** Reads Gemini's contents, in the spelling of the API and in that of its Python client. */
-import type { FilePart, Json, JsonObject, TextPart } from '../../protocol/index.ts'
-import {
-  type ForeignPart,
-  type ForeignResult,
-  type Format,
-  type Reading,
-  Replies,
-  type Said,
-} from './foreign.ts'
-import {
-  argumentsOf,
-  attached,
-  callIds,
-  dropPart,
-  filePart,
-  isObject,
-  joinedText,
-  partsOf,
-  resultIds,
-  textIn,
-  toolName,
-  userContent,
-} from './pieces.ts'
+import type { Json, JsonObject } from '../../protocol/index.ts'
+import { argumentsOf, attached, callIds, resultIds, toolName } from './call-pieces.ts'
+import type { ForeignPart, ForeignResult, Format, Reading } from './foreign.ts'
+import { filePart, isObject, joinedText, partsOf, textIn } from './pieces.ts'
+import { readReplies, readUserAndResults, type UserPart } from './reading.ts'
 
 const ROLES: ReadonlySet<unknown> = new Set(['user', 'model', 'function', 'tool', 'system', undefined])
 
@@ -31,9 +13,10 @@ export const google: Format = {
   fits: ({ role, parts }) => ROLES.has(role) && Array.isArray(parts),
   read(item, reading) {
     const parts = partsOf(item['parts'], reading).map(inOneSpelling)
-    if (item['role'] === 'model') return readModel(parts, reading)
+    const said = (part: JsonObject) => replyPart(part, reading)
+    if (item['role'] === 'model') return readReplies(parts, { said, result: resultOf }, reading)
     if (item['role'] === 'system') return [{ kind: 'system', at: reading.at, text: joinedText(parts) }]
-    return readUser(parts, reading)
+    return readUserAndResults(parts, { said: userPart, result: resultOf }, reading)
   },
 }
 
@@ -46,22 +29,7 @@ function inOneSpelling(part: JsonObject): JsonObject {
   )
 }
 
-function readUser(parts: readonly JsonObject[], reading: Reading): readonly Said[] {
-  const { at } = reading
-  const results: ForeignResult[] = []
-  const content: (TextPart | FilePart)[] = []
-  for (const part of parts) {
-    const read = userPart(part)
-    if (isObject(part['functionResponse'])) results.push(resultOf(part['functionResponse']))
-    else if (read === undefined) dropPart(part, reading)
-    else content.push(read)
-  }
-  if (results.length === 0) return [{ kind: 'user', at, content: userContent(content) }]
-  const answered: Said = { kind: 'results', at, results }
-  return content.length === 0 ? [answered] : [answered, { kind: 'user', at, content: userContent(content) }]
-}
-
-function userPart({ text, inlineData, fileData }: JsonObject): TextPart | FilePart | undefined {
+function userPart({ text, inlineData, fileData }: JsonObject): UserPart | undefined {
   if (typeof text === 'string') return { type: 'text', text }
   const { data, fileUri, mimeType, displayName } = inOneSpelling(
     isObject(inlineData) ? inlineData : isObject(fileData) ? fileData : {},
@@ -69,17 +37,6 @@ function userPart({ text, inlineData, fileData }: JsonObject): TextPart | FilePa
   const body = textIn(data) ?? textIn(fileUri)
   if (body === undefined) return undefined
   return filePart(body, { mediaType: mimeType, name: displayName, guess: 'application/octet-stream' })
-}
-
-function readModel(parts: readonly JsonObject[], reading: Reading): readonly Said[] {
-  const replies = new Replies(reading.at)
-  for (const part of parts) {
-    const read = replyPart(part, reading)
-    if (isObject(part['functionResponse'])) replies.result(resultOf(part['functionResponse']))
-    else if (read !== undefined) replies.part(read)
-    else dropPart(part, reading)
-  }
-  return replies.said()
 }
 
 function replyPart(part: JsonObject, reading: Reading): ForeignPart | undefined {
@@ -92,7 +49,9 @@ function replyPart(part: JsonObject, reading: Reading): ForeignPart | undefined 
 }
 
 /** The API wants an object; clients put what the tool returned under `output` or `result`, and failures under `error`. */
-function resultOf({ id, name, response }: JsonObject): ForeignResult {
+function resultOf({ functionResponse: told }: JsonObject): ForeignResult | undefined {
+  if (!isObject(told)) return undefined
+  const { id, name, response } = told
   return { ...resultIds(id), tool: toolName(name), ...settled(response ?? null) }
 }
 

@@ -1,21 +1,9 @@
 /** Reads this package's own messages. Ids that are good stay, so that reading what was repaired changes nothing. */
-import type {
-  FilePart,
-  Json,
-  JsonObject,
-  SettledStatus,
-  TextPart,
-  UserContent,
-} from '../../protocol/index.ts'
-import {
-  type ForeignCall,
-  type ForeignPart,
-  type ForeignResult,
-  type Format,
-  type Reading,
-  Replies,
-} from './foreign.ts'
-import { dropPart, filePart, hasContent, isObject, partsOf, resultIds, textIn, toolName } from './pieces.ts'
+import type { Json, JsonObject, SettledStatus, UserContent } from '../../protocol/index.ts'
+import { resultIds, toolName } from './call-pieces.ts'
+import type { ForeignCall, ForeignPart, ForeignResult, Format, Reading } from './foreign.ts'
+import { filePart, hasContent, isObject, partsOf, textIn } from './pieces.ts'
+import { readEach, readReplies, type UserPart } from './reading.ts'
 
 const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool'])
 
@@ -27,27 +15,22 @@ export const holdfast: Format = {
     const { at } = reading
     const { role, content, model } = item
     if (role === 'user') return [{ kind: 'user', at, content: userContentOf(content, reading) }]
-    const replies = new Replies(at, textIn(model))
-    for (const part of partsOf(content, reading)) {
-      const read = role === 'assistant' ? replyPart(part) : undefined
-      if (part['type'] === 'tool-result') replies.result(resultOf(part))
-      else if (read !== undefined) replies.part(read)
-      else dropPart(part, reading)
-    }
-    return replies.said()
+    const said = role === 'assistant' ? replyPart : () => undefined
+    return readReplies(partsOf(content, reading), { said, result: resultOf, model: textIn(model) }, reading)
   },
 }
 
 function userContentOf(content: Json | undefined, reading: Reading): UserContent {
-  if (typeof content === 'string') return content
-  return partsOf(content, reading).flatMap((part): (TextPart | FilePart)[] => {
-    const { type, text, data, mediaType, name } = part
-    if (type === 'text' && typeof text === 'string') return [{ type, text, ...providerOf(part) }]
-    const body = type === 'file' ? textIn(data) : undefined
-    if (body !== undefined) return [filePart(body, { mediaType, name, guess: 'application/octet-stream' })]
-    dropPart(part, reading)
-    return []
-  })
+  return typeof content === 'string' ? content : readEach(partsOf(content, reading), userPart, reading)
+}
+
+function userPart(part: JsonObject): UserPart | undefined {
+  const { type, text, data, mediaType, name } = part
+  if (type === 'text' && typeof text === 'string') return { type, text, ...providerOf(part) }
+  const body = type === 'file' ? textIn(data) : undefined
+  return body === undefined
+    ? undefined
+    : filePart(body, { mediaType, name, guess: 'application/octet-stream' })
 }
 
 function replyPart(part: JsonObject): ForeignPart | undefined {
@@ -77,11 +60,10 @@ const STATUSES: ReadonlySet<unknown> = new Set<SettledStatus>([
   'not-run',
 ])
 
-function resultOf({ callId, tool, status, output }: JsonObject): ForeignResult {
-  const name = textIn(tool)
+function resultOf({ type, callId, tool, status, output }: JsonObject): ForeignResult | undefined {
+  if (type !== 'tool-result') return undefined
   return {
-    ...resultIds(callId),
-    ...(name === undefined ? {} : { tool: name }),
+    ...resultIds(callId, tool),
     status: STATUSES.has(status) ? (status as SettledStatus) : 'unknown',
     output: output ?? null,
   }

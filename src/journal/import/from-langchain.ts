@@ -2,25 +2,13 @@
  * Reads LangChain's messages: live objects (as their `toJSON` tells them), `{ lc, type: 'constructor' }`,
  * `messages_to_dict`, and plain ones with `type` or `role`.
  */
-import type { FilePart, JsonObject, TextPart } from '../../protocol/index.ts'
+import type { FilePart, JsonObject } from '../../protocol/index.ts'
+import { argumentsOf, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
 import { type ForeignCall, type Format, type Reading, Replies, type Said } from './foreign.ts'
 import { anthropicReplyPart, anthropicUserPart } from './from-anthropic.ts'
 import { openaiCalls, openaiUserPart } from './from-openai.ts'
-import {
-  argumentsOf,
-  callIds,
-  dropPart,
-  filePart,
-  isObject,
-  joinedText,
-  objectsIn,
-  outputOf,
-  partsOf,
-  resultIds,
-  textIn,
-  toolName,
-  userContent,
-} from './pieces.ts'
+import { dropPart, filePart, isObject, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
+import { readUser, type UserPart } from './reading.ts'
 
 type Kind = 'user' | 'assistant' | 'tool' | 'system'
 
@@ -47,7 +35,7 @@ export const langchain: Format = {
     if (kind === 'tool') return [readResult(fields, reading)]
     const parts = partsOf(fields['content'], reading)
     if (kind === 'system') return [{ kind, at, text: joinedText(parts) }]
-    return [{ kind, at, content: userContent(parts.flatMap((part) => userPart(part, reading))) }]
+    return [readUser(parts, userPart, reading)]
   },
 }
 
@@ -70,10 +58,8 @@ function known(name: unknown, fields: JsonObject): ReturnType<typeof fieldsOf> {
   return kind === undefined || !isSaid || fields['parts'] !== undefined ? undefined : { kind, fields }
 }
 
-function userPart(part: JsonObject, reading: Reading): (TextPart | FilePart)[] {
-  const read = openaiUserPart(part) ?? anthropicUserPart(part) ?? standardFile(part)
-  if (read === undefined) dropPart(part, reading)
-  return read === undefined ? [] : [read]
+function userPart(part: JsonObject): UserPart | undefined {
+  return openaiUserPart(part) ?? anthropicUserPart(part) ?? standardFile(part)
 }
 
 const MEDIA: ReadonlySet<string> = new Set(['image', 'audio', 'video', 'file'])
@@ -154,10 +140,8 @@ function modelOf({ response_metadata: told }: JsonObject): string | undefined {
 
 function readResult(fields: JsonObject, reading: Reading): Said {
   const { tool_call_id: callId, name, content, status } = fields
-  const tool = textIn(name)
   const result = {
-    ...resultIds(callId),
-    ...(tool === undefined ? {} : { tool }),
+    ...resultIds(callId, name),
     status: status === 'error' ? ('error' as const) : ('ok' as const),
     output: outputOf(content ?? '', reading),
   }

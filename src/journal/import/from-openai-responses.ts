@@ -1,21 +1,9 @@
 /** Reads the items of OpenAI's Responses API, input and output alike. */
-import type { FilePart, JsonObject, TextPart } from '../../protocol/index.ts'
+import type { JsonObject } from '../../protocol/index.ts'
+import { argumentsOf, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
 import type { ForeignPart, Format, Reading, Said } from './foreign.ts'
-import {
-  argumentsOf,
-  callIds,
-  dropPart,
-  filePart,
-  hasContent,
-  joinedText,
-  objectsIn,
-  outputOf,
-  partsOf,
-  resultIds,
-  textIn,
-  toolName,
-  userContent,
-} from './pieces.ts'
+import { dropPart, filePart, hasContent, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
+import { readUser, type UserPart } from './reading.ts'
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant'])
 
@@ -52,8 +40,7 @@ function reply({ at }: Reading, ...parts: readonly ForeignPart[]): Said {
 function readMessage(item: JsonObject, reading: Reading): Said {
   const { at } = reading
   const parts = partsOf(item['content'], reading)
-  if (item['role'] === 'user')
-    return { kind: 'user', at, content: userContent(parts.flatMap((part) => userPart(part, reading))) }
+  if (item['role'] === 'user') return readUser(parts, userPart, reading)
   if (item['role'] !== 'assistant') return { kind: 'system', at, text: joinedText(parts) }
   const said = parts.flatMap((part): ForeignPart[] => {
     const text = textIn(part['text']) ?? textIn(part['refusal'])
@@ -64,15 +51,13 @@ function readMessage(item: JsonObject, reading: Reading): Said {
   return reply(reading, ...said)
 }
 
-function userPart(part: JsonObject, reading: Reading): (TextPart | FilePart)[] {
+function userPart(part: JsonObject): UserPart | undefined {
   const { text, image_url: image, file_data: data, file_url: url, filename: name } = part
-  if (typeof text === 'string') return [{ type: 'text', text }]
+  if (typeof text === 'string') return { type: 'text', text }
   const picture = textIn(image)
-  if (picture !== undefined) return [filePart(picture, { guess: 'image/*' })]
+  if (picture !== undefined) return filePart(picture, { guess: 'image/*' })
   const file = textIn(data) ?? textIn(url)
-  if (file !== undefined) return [filePart(file, { name, guess: 'application/pdf' })]
-  dropPart(part, reading)
-  return []
+  return file === undefined ? undefined : filePart(file, { name, guess: 'application/pdf' })
 }
 
 function callOf(item: JsonObject, reading: Reading): ForeignPart {
@@ -85,11 +70,8 @@ function callOf(item: JsonObject, reading: Reading): ForeignPart {
 }
 
 function resultOf(item: JsonObject, reading: Reading): Said {
-  const result = {
-    ...resultIds(item['call_id']),
-    status: 'ok' as const,
-    output: outputOf(item['output'], reading),
-  }
+  const output = outputOf(item['output'], reading)
+  const result = { ...resultIds(item['call_id']), status: 'ok', output } as const
   return { kind: 'results', at: reading.at, results: [result] }
 }
 

@@ -1,22 +1,9 @@
 /** Reads messages of OpenAI's chat completions, and of everything that speaks like them. */
-import type { FilePart, JsonObject, TextPart } from '../../protocol/index.ts'
+import type { JsonObject } from '../../protocol/index.ts'
+import { argumentsOf, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
 import { type ForeignCall, type Format, type Reading, Replies, type Said } from './foreign.ts'
-import {
-  argumentsOf,
-  callIds,
-  dropPart,
-  filePart,
-  hasContent,
-  isObject,
-  joinedText,
-  objectsIn,
-  outputOf,
-  partsOf,
-  resultIds,
-  textIn,
-  toolName,
-  userContent,
-} from './pieces.ts'
+import { dropPart, filePart, hasContent, isObject, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
+import { readUser, type UserPart } from './reading.ts'
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 
@@ -26,10 +13,11 @@ export const openai: Format = {
   fits: (item) => ROLES.has(item['role']) && item['type'] === undefined && mayStand(item),
   read(item, reading) {
     const { at } = reading
-    if (item['role'] === 'user') return [{ kind: 'user', at, content: userContent(userParts(item, reading)) }]
     if (item['role'] === 'assistant') return readAssistant(item, reading)
     if (item['role'] === 'tool' || item['role'] === 'function') return [readResult(item, reading)]
-    return [{ kind: 'system', at, text: joinedText(partsOf(item['content'], reading)) }]
+    const parts = partsOf(item['content'], reading)
+    if (item['role'] === 'user') return [readUser(parts, openaiUserPart, reading)]
+    return [{ kind: 'system', at, text: joinedText(parts) }]
   },
 }
 
@@ -39,16 +27,8 @@ function mayStand(item: JsonObject): boolean {
   return (item['content'] ?? null) === null && item['role'] !== 'user' && item['parts'] === undefined
 }
 
-function userParts(item: JsonObject, reading: Reading): (TextPart | FilePart)[] {
-  return partsOf(item['content'], reading).flatMap((part): (TextPart | FilePart)[] => {
-    const read = openaiUserPart(part)
-    if (read === undefined) dropPart(part, reading)
-    return read === undefined ? [] : [read]
-  })
-}
-
 /** Text, image, sound or file; undefined if it is none of these, or only names what is kept elsewhere. */
-export function openaiUserPart(part: JsonObject): TextPart | FilePart | undefined {
+export function openaiUserPart(part: JsonObject): UserPart | undefined {
   const { type, text, image_url: image, input_audio: audio, file } = part
   if (type === 'text' && typeof text === 'string') return { type: 'text', text }
   const url = textIn(isObject(image) ? image['url'] : image)
@@ -100,12 +80,7 @@ export function openaiCalls(item: JsonObject, reading: Reading): readonly Foreig
 
 function readResult(item: JsonObject, reading: Reading): Said {
   const { tool_call_id: callId, name, content } = item
-  const tool = textIn(name)
-  const result = {
-    ...resultIds(callId),
-    ...(tool === undefined ? {} : { tool }),
-    status: 'ok' as const,
-    output: outputOf(content ?? '', reading),
-  }
+  const output = outputOf(content ?? '', reading)
+  const result = { ...resultIds(callId, name), status: 'ok', output } as const
   return { kind: 'results', at: reading.at, results: [result] }
 }

@@ -2,29 +2,17 @@
  * Reads the AI SDK's messages for screens (`UIMessage`). There, a call and its result are one part, and all steps of a
  * turn are one message: it is taken apart again.
  */
-import type { FilePart, JsonObject, TextPart } from '../../protocol/index.ts'
+import type { JsonObject } from '../../protocol/index.ts'
+import { argumentsOf, callIds, resultIds, toolName } from './call-pieces.ts'
 import { type ForeignCall, type ForeignResult, type Reading, Replies, type Said } from './foreign.ts'
-import {
-  argumentsOf,
-  callIds,
-  dropPart,
-  filePart,
-  isObject,
-  joinedText,
-  objectsIn,
-  partsOf,
-  resultIds,
-  textIn,
-  toolName,
-  userContent,
-} from './pieces.ts'
+import { dropPart, filePart, isObject, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
+import { readUser, type UserPart } from './reading.ts'
 
 export function readUiMessage(item: JsonObject, reading: Reading): readonly Said[] {
   const { at } = reading
   const parts = Array.isArray(item['parts']) ? partsOf(item['parts'], reading) : olderParts(item, reading)
   if (item['role'] === 'system') return [{ kind: 'system', at, text: joinedText(parts) }]
-  if (item['role'] === 'user')
-    return [{ kind: 'user', at, content: userContent(parts.flatMap((part) => userPart(part, reading))) }]
+  if (item['role'] === 'user') return [readUser(parts, userPart, reading)]
   const replies = new Replies(at)
   for (const part of parts) readReplyPart(part, replies, reading)
   return replies.said()
@@ -39,16 +27,13 @@ function olderParts(item: JsonObject, reading: Reading): readonly JsonObject[] {
   return [...calls, ...partsOf(item['content'], reading)]
 }
 
-function userPart(part: JsonObject, reading: Reading): (TextPart | FilePart)[] {
+function userPart(part: JsonObject): UserPart | undefined {
   const { type, text, url, data, mediaType, mimeType, filename } = part
-  if (type === 'text' && typeof text === 'string') return [{ type, text }]
+  if (type === 'text' && typeof text === 'string') return { type, text }
   const body = type === 'file' ? (textIn(url) ?? textIn(data)) : undefined
-  if (body !== undefined)
-    return [
-      filePart(body, { mediaType: mediaType ?? mimeType, name: filename, guess: 'application/octet-stream' }),
-    ]
-  dropPart(part, reading)
-  return []
+  if (body === undefined) return undefined
+  const guess = 'application/octet-stream'
+  return filePart(body, { mediaType: mediaType ?? mimeType, name: filename, guess })
 }
 
 function readReplyPart(part: JsonObject, replies: Replies, reading: Reading): void {

@@ -4,32 +4,17 @@
  * calls all the same. It does not judge what depends on the account or on the model.
  */
 import { anthropicContent, isThinking, TOOL_NAME } from './anthropic-blocks.ts'
-import {
-  bodyProblems,
-  type Complain,
-  type Fields,
-  fieldsOf,
-  isBlank,
-  isFields,
-  isText,
-  listOf,
-  repeated,
-  shown,
-} from './reading.ts'
+import { type Complain, type Fields, fieldsOf, isBlank, isText, listOf, repeated, shown } from './reading.ts'
 
 const LEAST_THINKING = 1024
 
-export function anthropicProblems(body: unknown): string[] {
-  const problems = [...bodyProblems(body)]
-  if (!isFields(body)) return problems
-  const complain: Complain = (problem) => problems.push(problem)
+export function checkAnthropic(body: Fields, complain: Complain): void {
   checkTop(body, complain)
   checkSystem(body['system'], complain)
   checkTools(body, complain)
   checkThinking(body, complain)
   checkMessages(body['messages'], complain)
   checkTurn(body, complain)
-  return problems
 }
 
 function checkTop({ model, max_tokens: most }: Fields, complain: Complain): void {

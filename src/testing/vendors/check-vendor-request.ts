@@ -1,8 +1,9 @@
 /** Would a vendor take this request? For tests of prompts and transcripts, without a network and without a key. */
-import { anthropicProblems } from './anthropic.ts'
-import { googleProblems } from './google.ts'
-import { openAIChatProblems } from './openai-chat.ts'
-import { openAIResponsesProblems } from './openai-responses.ts'
+import { checkAnthropic } from './anthropic.ts'
+import { checkGoogle } from './google.ts'
+import { checkOpenAIChat } from './openai-chat.ts'
+import { checkOpenAIResponses } from './openai-responses.ts'
+import { type Complain, type Fields, problemsOf } from './reading.ts'
 
 /**
  * The dialects: Anthropic's `/v1/messages`, OpenAI's `/v1/chat/completions` (also of everybody compatible with it) and
@@ -10,11 +11,11 @@ import { openAIResponsesProblems } from './openai-responses.ts'
  */
 export type Vendor = 'anthropic' | 'openai-chat' | 'openai-responses' | 'google'
 
-const CHECKS: Readonly<Record<Vendor, (body: unknown) => string[]>> = {
-  anthropic: anthropicProblems,
-  'openai-chat': openAIChatProblems,
-  'openai-responses': openAIResponsesProblems,
-  google: googleProblems,
+const CHECKS: Readonly<Record<Vendor, (body: Fields, complain: Complain) => void>> = {
+  anthropic: checkAnthropic,
+  'openai-chat': checkOpenAIChat,
+  'openai-responses': checkOpenAIResponses,
+  google: checkGoogle,
 }
 
 /**
@@ -23,5 +24,5 @@ const CHECKS: Readonly<Record<Vendor, (body: unknown) => string[]>> = {
  * whatever JSON it is given.
  */
 export function checkVendorRequest(vendor: Vendor, body: unknown): string[] {
-  return CHECKS[vendor](body)
+  return problemsOf(body, CHECKS[vendor])
 }

@@ -2,17 +2,7 @@
  * What Gemini's `generateContent` and `streamGenerateContent` refuse about the form of a conversation, in words like
  * its own. The model is named in the address and not in the body, so rules of single models are not judged here.
  */
-import {
-  bodyProblems,
-  type Complain,
-  type Fields,
-  fieldsOf,
-  isFields,
-  isText,
-  listOf,
-  repeated,
-  shown,
-} from './reading.ts'
+import { type Complain, type Fields, fieldsOf, isFields, isText, listOf, repeated, shown } from './reading.ts'
 
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/
 const BAD_NAME =
@@ -29,10 +19,7 @@ const KINDS = [
   'toolResponse',
 ]
 
-export function googleProblems(body: unknown): string[] {
-  const problems = [...bodyProblems(body)]
-  if (!isFields(body)) return problems
-  const complain: Complain = (problem) => problems.push(problem)
+export function checkGoogle(body: Fields, complain: Complain): void {
   const { contents, systemInstruction: system } = body
   checkTools(body['tools'], complain)
   if (system !== undefined) checkParts(fieldsOf(system), 'system_instruction', complain)
@@ -47,7 +34,6 @@ export function googleProblems(body: unknown): string[] {
     checkParts(turn, `contents[${at}]`, complain)
     checkOrder(turns, at, complain)
   })
-  return problems
 }
 
 function checkTools(tools: unknown, complain: Complain): void {

@@ -2,29 +2,14 @@
  * What OpenAI's `POST /v1/chat/completions`, and those who speak like it, refuse about the form of a conversation, in
  * words like its own. It does not judge what depends on the account or on the model.
  */
-import {
-  bodyProblems,
-  type Complain,
-  type Fields,
-  fieldsOf,
-  isFields,
-  isJsonText,
-  isText,
-  listOf,
-  repeated,
-  shown,
-} from './reading.ts'
+import { checkArguments, checkId, checkName } from './openai.ts'
+import { type Complain, type Fields, fieldsOf, isText, listOf, repeated, shown } from './reading.ts'
 
 /** Newer versions of the API take 64; 40 is what all of them take. */
 const LONGEST_ID = 40
 const MOST_TOOLS = 128
-const LONGEST_NAME = 64
-const NAME = /^[a-zA-Z0-9_-]+$/
 
-export function openAIChatProblems(body: unknown): string[] {
-  const problems = [...bodyProblems(body)]
-  if (!isFields(body)) return problems
-  const complain: Complain = (problem) => problems.push(problem)
+export function checkOpenAIChat(body: Fields, complain: Complain): void {
   const { model, messages } = body
   if (!isText(model) || model === '') complain('you must provide a model parameter')
   checkTools(body, complain)
@@ -35,21 +20,6 @@ export function openAIChatProblems(body: unknown): string[] {
     )
   listOf(messages).forEach((message, at) => checkMessage(fieldsOf(message), `messages[${at}]`, complain))
   checkRounds(listOf(messages).map(fieldsOf), complain)
-  return problems
-}
-
-/** A name as both of OpenAI's APIs want it. */
-export function checkOpenAIName(name: unknown, path: string, complain: Complain): void {
-  if (!isText(name) || name === '') complain(`Missing required parameter: '${path}'.`)
-  else if (!NAME.test(name))
-    complain(
-      `Invalid '${path}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`,
-    )
-  else if (name.length > LONGEST_NAME) complain(tooLong(path, name, LONGEST_NAME))
-}
-
-export function tooLong(path: string, text: string, most: number): string {
-  return `Invalid '${path}': string too long. Expected a string with maximum length ${most}, but got a string with length ${text.length} instead.`
 }
 
 function checkTools({ tools, tool_choice: choice }: Fields, complain: Complain): void {
@@ -64,7 +34,7 @@ function checkTools({ tools, tool_choice: choice }: Fields, complain: Complain):
   listOf(tools).forEach((tool, at) => {
     if (!isText(fieldsOf(tool)['type'])) complain(`Missing required parameter: 'tools[${at}].type'.`)
   })
-  names.forEach((name, at) => checkOpenAIName(name, `tools[${at}].function.name`, complain))
+  names.forEach((name, at) => checkName(name, `tools[${at}].function.name`, complain))
   for (const name of repeated(names))
     complain(`Invalid 'tools': the function ${name} is declared more than once.`)
   if (choice === undefined) return
@@ -120,18 +90,11 @@ function checkAssistant({ content, tool_calls: calls }: Fields, path: string, co
     const { id, type, function: called } = fieldsOf(call)
     const { name, arguments: args } = fieldsOf(called)
     const place = `${path}.tool_calls[${at}]`
-    checkId(id, `${place}.id`, complain)
+    checkId(id, { path: `${place}.id`, longest: LONGEST_ID }, complain)
     if (type !== 'function') complain(`Missing required parameter: '${place}.type'.`)
-    checkOpenAIName(name, `${place}.function.name`, complain)
-    if (!isText(args)) complain(`Invalid type for '${place}.function.arguments': expected a string.`)
-    else if (!isJsonText(args))
-      complain(`Invalid '${place}.function.arguments': the string is not valid JSON.`)
+    checkName(name, `${place}.function.name`, complain)
+    checkArguments(args, `${place}.function.arguments`, complain)
   })
-}
-
-function checkId(id: unknown, path: string, complain: Complain): void {
-  if (!isText(id) || id === '') complain(`Missing required parameter: '${path}'.`)
-  else if (id.length > LONGEST_ID) complain(tooLong(path, id, LONGEST_ID))
 }
 
 /** Every call is answered right after the message that asked, before anything else is said. */

@@ -3,19 +3,8 @@
  * from a stored response may answer calls that it does not hold. It does not judge what depends on the account or on
  * the model.
  */
-import { checkOpenAIName, tooLong } from './openai-chat.ts'
-import {
-  bodyProblems,
-  type Complain,
-  type Fields,
-  fieldsOf,
-  isFields,
-  isJsonText,
-  isText,
-  listOf,
-  repeated,
-  shown,
-} from './reading.ts'
+import { checkArguments, checkId, checkName, tooLong } from './openai.ts'
+import { type Complain, type Fields, fieldsOf, isFields, isText, listOf, repeated, shown } from './reading.ts'
 
 const LONGEST_ID = 64
 const PREFIXES: ReadonlyMap<unknown, string> = new Map<unknown, string>([
@@ -27,10 +16,7 @@ const PREFIXES: ReadonlyMap<unknown, string> = new Map<unknown, string>([
 const INPUT_PARTS: ReadonlySet<unknown> = new Set(['input_text', 'input_image', 'input_file', 'input_audio'])
 const OUTPUT_PARTS: ReadonlySet<unknown> = new Set(['output_text', 'refusal'])
 
-export function openAIResponsesProblems(body: unknown): string[] {
-  const problems = [...bodyProblems(body)]
-  if (!isFields(body)) return problems
-  const complain: Complain = (problem) => problems.push(problem)
+export function checkOpenAIResponses(body: Fields, complain: Complain): void {
   const { model, input } = body
   if (!isText(model) || model === '') complain("Missing required parameter: 'model'.")
   checkTools(body, complain)
@@ -44,7 +30,6 @@ export function openAIResponsesProblems(body: unknown): string[] {
   checkStored(body, items, complain)
   checkReasoning(items, complain)
   checkCalls(body, items, complain)
-  return problems
 }
 
 function checkTools({ tools, tool_choice: choice }: Fields, complain: Complain): void {
@@ -52,7 +37,7 @@ function checkTools({ tools, tool_choice: choice }: Fields, complain: Complain):
   if (tools !== undefined && !Array.isArray(tools)) complain("Invalid type for 'tools': expected an array.")
   functions.forEach(({ type, name }, at) => {
     if (!isText(type)) complain(`Missing required parameter: 'tools[${at}].type'.`)
-    if (type === 'function') checkOpenAIName(name, `tools[${at}].name`, complain)
+    if (type === 'function') checkName(name, `tools[${at}].name`, complain)
   })
   const names = functions.filter(({ type }) => type === 'function').map(({ name }) => name)
   for (const name of repeated(names))
@@ -81,22 +66,16 @@ function checkItem(item: Fields, path: string, complain: Complain): void {
     else if (id.length > LONGEST_ID) complain(tooLong(`${path}.id`, id, LONGEST_ID))
   }
   if (type === 'message') checkMessage(item, path, complain)
-  if (type === 'function_call' || type === 'function_call_output') checkCallId(item, path, complain)
+  if (type === 'function_call' || type === 'function_call_output')
+    checkId(item['call_id'], { path: `${path}.call_id`, longest: LONGEST_ID }, complain)
   if (type === 'function_call') {
-    checkOpenAIName(item['name'], `${path}.name`, complain)
-    const { arguments: args } = item
-    if (!isText(args)) complain(`Invalid type for '${path}.arguments': expected a string.`)
-    else if (!isJsonText(args)) complain(`Invalid '${path}.arguments': the string is not valid JSON.`)
+    checkName(item['name'], `${path}.name`, complain)
+    checkArguments(item['arguments'], `${path}.arguments`, complain)
   }
   if (type === 'function_call_output' && !isText(item['output']) && !Array.isArray(item['output']))
     complain(`Missing required parameter: '${path}.output'.`)
   if (type === 'reasoning' && !Array.isArray(item['summary']))
     complain(`Missing required parameter: '${path}.summary'.`)
-}
-
-function checkCallId({ call_id: id }: Fields, path: string, complain: Complain): void {
-  if (!isText(id) || id === '') complain(`Missing required parameter: '${path}.call_id'.`)
-  else if (id.length > LONGEST_ID) complain(tooLong(`${path}.call_id`, id, LONGEST_ID))
 }
 
 function checkMessage({ role, content }: Fields, path: string, complain: Complain): void {

@@ -60,12 +60,14 @@ export function repeated(names: readonly unknown[]): ReadonlySet<string> {
   return again
 }
 
-/** The body itself: an object, and text that every parser of JSON takes. */
-export function bodyProblems(body: unknown): readonly string[] {
+/** All that is wrong with a body: with itself, which is an object and text that every parser takes, and with its form. */
+export function problemsOf(body: unknown, check: (body: Fields, complain: Complain) => void): string[] {
   if (!isFields(body)) return [`The request body must be a JSON object, not ${shown(body)}.`]
-  return hasLoneSurrogate(body)
+  const problems = hasLoneSurrogate(body)
     ? ['The request body is not valid JSON: no low surrogate in string, or none before it.']
     : []
+  check(body, (problem) => problems.push(problem))
+  return problems
 }
 
 /** JavaScript writes half a character as an escape that the parsers of other languages refuse. */

@@ -3,7 +3,15 @@
  * append. It keeps these true with every receipt, so a turn reads nothing from the store. It does not know what a turn is.
  */
 import type { Clock, Ids, Timer } from '../base/index.ts'
-import { fold, HeldWindow, loadSince, newSession, type Session, saveSession } from '../journal/index.ts'
+import {
+  fold,
+  HeldWindow,
+  loadSince,
+  newSession,
+  type Session,
+  saveSession,
+  type WindowOptions,
+} from '../journal/index.ts'
 import {
   type ContextKey,
   ENTRY_FORMAT,
@@ -14,7 +22,6 @@ import {
   type NewInboxEntry,
 } from '../protocol/index.ts'
 import { type AppendRequest, persist, type Receipt, type Store } from '../store/index.ts'
-import { tokenBudget } from '../turn/index.ts'
 
 export interface LedgerOptions {
   readonly key: ContextKey
@@ -25,8 +32,8 @@ export interface LedgerOptions {
   /** Who appends. */
   readonly driver: string
   readonly leaseMs: number
-  readonly maxMessages: number
-  readonly maxTokens?: number
+  /** How much of what was said is kept at hand. Without it, nothing is. */
+  readonly window?: () => Promise<Pick<WindowOptions, 'maxMessages' | 'tokens'>>
   /** The conversation that this one belongs to (R17). */
   readonly parent?: string
   /** Every entry, in order, when it is durable; `unsaved` if it is not yet. */
@@ -41,6 +48,7 @@ const EMPTY: readonly Entry[] = []
 export class Ledger {
   readonly #options: LedgerOptions
   #session: Session = newSession()
+  #loaded = false
   #window: HeldWindow | undefined
   #inbox = new Map<string, Entry>()
   /** The newest position that was seen, inbox entries included. */
@@ -66,7 +74,7 @@ export class Ledger {
   }
 
   get isLoaded(): boolean {
-    return this.#window !== undefined
+    return this.#loaded
   }
 
   get isOwned(): boolean {
@@ -117,12 +125,13 @@ export class Ledger {
    * have written meanwhile, and something has come in of which this cannot know.
    */
   async #read(): Promise<boolean> {
-    const { store, key, maxMessages, maxTokens } = this.#options
+    const { store, key, window } = this.#options
     const { session, since } = await loadSince(store, key)
     this.#session = session
     const inbox = await store.inbox(key)
-    const tokens = await tokenBudget(maxTokens)
-    this.#window = await HeldWindow.read(store, key, { session: this.#session, maxMessages, ...tokens })
+    if (window !== undefined)
+      this.#window = await HeldWindow.read(store, key, { session: this.#session, ...(await window()) })
+    this.#loaded = true
     this.#seen = this.#session.seq
     // What came in since is known only as far as nobody said anything in between.
     for (const { seq } of inbox) if (seq === this.#seen + 1) this.#seen = seq
@@ -151,6 +160,7 @@ export class Ledger {
 
   /** What is known may be wrong, and is read again before it is used. `lost`: and somebody else owns the conversation. */
   forget(lost: boolean): void {
+    this.#loaded = false
     this.#window = undefined
     this.#unsaved = undefined
     if (lost) this.#owned = false
@@ -296,7 +306,7 @@ export class Ledger {
 
   #take(entries: readonly Entry[]): void {
     this.#session = fold(entries, this.#session)
-    this.#held.add(entries)
+    this.#window?.add(entries)
     for (const entry of entries) this.#file(entry)
   }
 
@@ -308,13 +318,13 @@ export class Ledger {
         if (waiting.seq !== taken) continue
         this.#inbox.delete(key)
         // It may have waited for so long that the window does not reach back to it.
-        if (!this.heldEntries.some(({ seq }) => seq === taken)) this.#held.add([waiting])
+        if (!this.heldEntries.some(({ seq }) => seq === taken)) this.#window?.add([waiting])
       }
   }
 
   #rewind({ held, before }: { held: ReadonlySet<Entry>; before: Session }): void {
     this.#session = before
-    this.#held.remove(held)
+    this.#window?.remove(held)
     this.#unsaved = undefined
   }
 

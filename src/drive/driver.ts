@@ -3,7 +3,7 @@
  * meanwhile, and lets go. `step` does one of these at a time, so an engine, an agent and a test that steps by hand all do
  * the same thing.
  */
-import type { Session } from '../journal/index.ts'
+import { isStarted, type Session } from '../journal/index.ts'
 import {
   type Entry,
   type EntryData,
@@ -19,27 +19,25 @@ import {
   type Continuation,
   dataOf,
   type Next,
-  playTurn,
-  type TurnDefinition,
-  type TurnScope,
+  type PlayScope,
+  type PlayTerms,
 } from '../turn/index.ts'
-import { actorState } from './actor-state.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
-import { journalSightings } from './sightings.ts'
 import { Vault } from './vault.ts'
 
 export interface DriverOptions extends LedgerOptions {
-  readonly definition: TurnDefinition
+  readonly definition: PlayTerms
+  /** What is driven: one turn, from wherever the ledger stands. */
+  readonly play: (scope: PlayScope, ledger: Ledger) => AsyncGenerator<Batch, boolean>
   /** False: what no effect depends on is held back until something must be durable, or until it is asked for. */
   readonly autoSave: boolean
   readonly heartbeatMs: number
-  readonly emit: TurnScope['emit']
+  readonly emit: PlayScope['emit']
   /** Something has come in for a conversation that is held and not driven. */
   readonly onWanted?: () => void
-  readonly extras?: TurnScope['extras']
-  readonly abandoned?: TurnScope['abandoned']
+  readonly abandoned?: PlayScope['abandoned']
   /** For turns whose credentials nobody in this process has brought (R19). */
   readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
 }
@@ -234,7 +232,7 @@ export class Driver {
     }
     this.#lost = undefined
     this.#signals = { cancel: new AbortController(), stop: new AbortController() }
-    this.#play = playTurn(this.#scope(this.#signals))
+    this.#play = this.#options.play(this.#scope(this.#signals), ledger)
     this.#heartbeat.start()
     return undefined
   }
@@ -315,13 +313,11 @@ export class Driver {
 
   /** Results that are in nobody's journal. They are for the one who has the turn now. */
   #handIn(entries: readonly NewEntry[]): void {
-    const started = new Set(
-      this.ledger.session.open?.calls.flatMap(({ state, callId }) => (state === 'started' ? [callId] : [])),
-    )
+    const { session } = this.ledger
     for (const { type, data } of entries) {
-      if (type !== 'tool.end') continue
-      const { callId, status, output } = data as EntryData['tool.end']
-      if (started.has(callId) && (status === 'ok' || status === 'error'))
+      if (type !== 'tool.end' && type !== 'effect.end') continue
+      const { callId, status, output } = data as EntryData['tool.end' | 'effect.end']
+      if (isStarted(session, callId) && (status === 'ok' || status === 'error'))
         this.#late(callId, { status, output })
     }
   }
@@ -381,9 +377,9 @@ export class Driver {
     return Math.min(...requests.map(({ expiresAt }) => expiresAt ?? Number.POSITIVE_INFINITY))
   }
 
-  #scope({ cancel, stop }: { cancel: AbortController; stop: AbortController }): TurnScope {
+  #scope({ cancel, stop }: { cancel: AbortController; stop: AbortController }): PlayScope {
     const { ledger } = this
-    const { key, definition, clock, timer, ids, emit, extras, abandoned, store } = this.#options
+    const { key, definition, clock, timer, ids, emit, abandoned, store } = this.#options
     const { continuing, posts = [] } = this.#work
     const offered = posts.map(({ type, data, key: inboxKey }, index): Entry => {
       return {
@@ -403,8 +399,6 @@ export class Driver {
       timer,
       ids,
       emit,
-      actor: (principal) => actorState(store, principal),
-      ...(extras === undefined ? {} : { extras }),
       ...(abandoned === undefined ? {} : { abandoned }),
       ...(continuing === undefined ? {} : { continuing }),
       view: {
@@ -414,9 +408,6 @@ export class Driver {
         get inbox() {
           return ledger.isOwned ? ledger.inbox : [...ledger.inbox, ...offered]
         },
-        messages: () => ledger.messages(),
-        window: () => ledger.window(),
-        ...journalSightings(store, key, () => ledger.session.cleared ?? 0),
         request: async (seq) => {
           const [entry] = await store.read(key, { from: seq, to: seq })
           return entry?.type === 'request.start' ? dataOf(entry, 'request.start') : undefined
@@ -466,6 +457,8 @@ const BEFORE_EFFECTS: ReadonlySet<string> = new Set([
   'request.start',
   'request.end',
   'release',
+  'graph.start',
+  'effect.start',
 ])
 
 /** May these be held back? Not the intent of an effect (R3), and nothing that others wait for. */

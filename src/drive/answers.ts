@@ -3,7 +3,7 @@ import { stillOpen } from '../journal/index.ts'
 import { HoldfastError, type Json, type RequestData } from '../protocol/index.ts'
 import { checkAnswer } from '../tool/index.ts'
 import { dataOf } from '../turn/index.ts'
-import { jsonGiven } from './given.ts'
+import { jsonGiven } from './json-given.ts'
 import type { Ledger } from './ledger.ts'
 import { nothingToContinue, waitsForAnswers } from './refusal.ts'
 

@@ -1,0 +1,60 @@
+/** An agent that others run: as a node of a graph, or as a tool of another agent (R17). It has no conversation of its own. */
+import { type Below, leastLimits, type Ran, type Runnable, runChild } from '../drive/index.ts'
+import { childKey, HoldfastError } from '../protocol/index.ts'
+import { Agent, type TurnOptions } from './agent.ts'
+import { type AgentConfig, setUp } from './config.ts'
+
+/** What a sub-agent is made of: an agent without a conversation of its own. */
+export type SubAgentConfig = Omit<
+  AgentConfig,
+  'contextId' | 'owner' | 'store' | 'autoSave' | 'allow' | 'credentials' | 'clock' | 'timer' | 'ids'
+>
+
+/**
+ * Takes what it is asked, gives the last thing that it said. Each task of the graph that it is a node of is a conversation
+ * of its own, below that of the graph.
+ *
+ * @example
+ * graph.addNode('research', agentNode({ model: 'openai/gpt-4.1-mini', settings: { temperature: 0.3 }, tools: [search] }), {
+ *   input: (state) => state.question,
+ *   output: (text) => ({ answer: text }),
+ * })
+ */
+export function agentNode(config: SubAgentConfig): Runnable<string, string> {
+  checkSubAgent('agentNode() takes a config as for an Agent.', config)
+  return { '~run': (below, message) => runAgent(config, message, below) }
+}
+
+/** What would make every call fail is said where it was written. */
+export function checkSubAgent(what: string, config: unknown): void {
+  if (typeof config !== 'object' || config === null)
+    throw new HoldfastError('invalid-option', { message: what })
+  setUp({ ...config, contextId: 'sub-agent' })
+}
+
+export async function runAgent(config: SubAgentConfig, message: string, below: Below): Promise<Ran<string>> {
+  const { nursery, name, principal, credentials, metadata, signal } = below
+  const { contextId, ...ports } = nursery.config
+  const agent = new Agent({
+    ...config,
+    ...ports,
+    contextId: childKey({ ...ports.owner, contextId }, name).contextId,
+    parent: contextId,
+    credentials: () => credentials,
+    allow: () => true,
+  })
+  const limits = leastLimits(config.limits, below.limits)
+  const options: TurnOptions = { auth: { ...principal, credentials }, signal, limits, metadata }
+  const child = {
+    start: () => agent.start(),
+    requests: () => agent.requests(),
+    turnNow: () => agent.turn,
+    lastTurn: () => agent.lastTurn(),
+    answer: (answers: Parameters<Agent['answer']>[0]) => agent.answer(answers, options),
+    goOn: () => agent.executeTurn(null, options),
+    begin: () => agent.executeTurn(message, { ...options, key: `call:${name}` }),
+    shutdown: () => agent.shutdown(),
+  }
+  const outcome = await runChild(child, below)
+  return { outcome, output: outcome.text }
+}

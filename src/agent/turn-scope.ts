@@ -1,0 +1,30 @@
+/** What the driver of an agent adds to what every driver lends: the words of the conversation, and its person. */
+import type { Ledger } from '../drive/index.ts'
+import type { PlayScope, TurnDefinition, TurnScope } from '../turn/index.ts'
+import { actorState } from './actor-state.ts'
+import { journalSightings } from './sightings.ts'
+
+export function turnScope(
+  scope: PlayScope,
+  ledger: Ledger,
+  own: { readonly definition: TurnDefinition; readonly extras: NonNullable<TurnScope['extras']> },
+): TurnScope {
+  const { store } = ledger
+  return {
+    ...scope,
+    ...own,
+    actor: (principal) => actorState(store, principal),
+    view: {
+      get session() {
+        return scope.view.session
+      },
+      get inbox() {
+        return scope.view.inbox
+      },
+      request: scope.view.request,
+      messages: () => ledger.messages(),
+      window: () => ledger.window(),
+      ...journalSightings(store, scope.key, () => ledger.session.cleared ?? 0),
+    },
+  }
+}

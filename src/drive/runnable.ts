@@ -1,0 +1,106 @@
+/**
+ * What can be run below a turn, in a journal of its own (R17): an agent, a graph. Running it is attach-or-start, so whoever
+ * is run again finds what was done before. Its events come out under the caller's, its questions are asked by the caller,
+ * and what it uses counts for the caller.
+ */
+import type { Json, JsonObject, Principal, RequestData, TurnEvent } from '../protocol/index.ts'
+import type { AskRequest, Credentials } from '../tool/index.ts'
+import type { Limits } from '../turn/index.ts'
+import type { Nursery } from './nursery.ts'
+import type { TurnOutcome, TurnView } from './turn.ts'
+
+export interface Runnable<in I, out O> {
+  readonly '~run': (below: Below, input: I) => Promise<Ran<O>>
+}
+
+/** What the caller lends. */
+export interface Below {
+  readonly nursery: Nursery
+  /** What it is called below the caller's conversation; the same when it is run again. */
+  readonly name: string
+  readonly principal: Principal
+  readonly credentials: Credentials
+  readonly metadata: JsonObject
+  readonly signal: AbortSignal
+  /** What the caller was told, by the ids that the questions have here. */
+  readonly answers: Readonly<Record<string, Json>>
+  readonly limits: Limits
+}
+
+/** `requests` of the outcome: what it waits for. `output` is there when it has come to its end. */
+export interface Ran<O> {
+  readonly outcome: TurnOutcome
+  readonly output?: O
+}
+
+/** A conversation below another, in this process. */
+export interface Child {
+  start(): Promise<void>
+  /** What waits for an answer and can still be given one. */
+  requests(): Promise<readonly RequestData[]>
+  /** The turn that runs, if one does. */
+  turnNow(): TurnView | undefined
+  lastTurn(): Promise<TurnView | undefined>
+  answer(answers: Readonly<Record<string, Json>>): TurnView
+  /** Goes on where it stopped to wait, when what it waited for has expired. */
+  goOn(): TurnView
+  begin(): TurnView
+  shutdown(): Promise<void>
+}
+
+/** Attach or start: to its end, or until it waits for somebody. */
+export async function runChild(child: Child, below: Below): Promise<TurnOutcome> {
+  await child.start()
+  const turn = await takeUp(child, below)
+  for await (const event of turn) below.nursery.forward(under(below.name, event))
+  const outcome = await turn.outcome
+  const requests = await child.requests()
+  await child.shutdown()
+  return { ...outcome, requests }
+}
+
+async function takeUp(child: Child, { answers, signal }: Below): Promise<TurnView> {
+  const told = await answersFor(child, answers)
+  if (Object.keys(told).length > 0) return child.answer(told)
+  const running = child.turnNow()
+  if (running !== undefined) {
+    signal.addEventListener('abort', () => void running.cancel('cancelled by its caller').catch(() => {}))
+    return running
+  }
+  const last = await child.lastTurn()
+  if (last === undefined) return child.begin()
+  const { status } = await last.outcome
+  const isWaiting = status === 'input-required' || status === 'auth-required'
+  return isWaiting && (await child.requests()).length === 0 ? child.goOn() : last
+}
+
+async function answersFor(
+  child: Child,
+  answers: Readonly<Record<string, Json>>,
+): Promise<Record<string, Json>> {
+  const told: Record<string, Json> = {}
+  for (const { requestId } of await child.requests()) {
+    const value = answers[requestId]
+    if (value !== undefined) told[requestId] = value
+  }
+  return told
+}
+
+/** A question from below as the caller asks it; it expires when it does there. */
+export function questionFrom(request: RequestData, now: number): AskRequest & { readonly name: string } {
+  const { requestId, kind, prompt, options, multiple, schema, about, expiresAt } = request
+  return {
+    kind: kind as AskRequest['kind'],
+    prompt,
+    name: requestId,
+    ...(options === undefined ? {} : { options }),
+    ...(multiple === undefined ? {} : { multiple }),
+    ...(schema === undefined ? {} : { schema }),
+    ...(about === undefined ? {} : { about }),
+    ...(expiresAt === undefined ? {} : { expiresInMs: Math.max(1, expiresAt - now) }),
+  }
+}
+
+function under(name: string, event: TurnEvent): TurnEvent {
+  return { ...event, path: [name, ...(event.path ?? [])] }
+}

@@ -1,0 +1,197 @@
+/** One attempt to run a node: its context, and what it may still do while somebody waits for it. */
+import { type Below, NURSERY, questionFrom, type Runnable } from '../drive/index.ts'
+import type { GraphTask, TaskAnswer } from '../journal/index.ts'
+import { addUsage, HoldfastError, type Json, NO_USAGE, quote, type Usage } from '../protocol/index.ts'
+import { type AskRequest, ask, type Credentials, secretsOf, type ToolContext } from '../tool/index.ts'
+import type { NodeContext, NodeDefinition, Question } from './definition.ts'
+import type { Desk } from './desk.ts'
+import { type Doer, performStep } from './effects.ts'
+import type { Run } from './run.ts'
+
+export interface AttemptOptions {
+  readonly run: Run
+  readonly desk: Desk
+  readonly task: GraphTask
+  readonly node: NodeDefinition
+  readonly credentials: Credentials
+}
+
+interface RunBelow<I, O> {
+  readonly key: string
+  readonly runnable: Runnable<I, O>
+  readonly input: I
+  readonly signal: AbortSignal
+}
+
+/** Unwinds a node that has to wait for somebody. */
+class Waiting extends Error {}
+
+export class Attempt implements Doer {
+  readonly run: Run
+  readonly desk: Desk
+  readonly node: NodeDefinition
+  /** The task. */
+  readonly name: string
+  readonly number: number
+  /** For what is run under the rules of tools inside of it. */
+  readonly context: ToolContext
+  /** Of steps that it has taken. */
+  readonly keys: Set<string> = new Set()
+  /** What was thrown, before it was made fit to be stored. */
+  thrown: unknown
+  readonly #questions: (AskRequest & { readonly name: string })[] = []
+  readonly #children = new Map<string, Usage>()
+  readonly #credentials: Credentials
+  #asked = 0
+  #isOpen = true
+
+  constructor({ run, desk, task, node, credentials }: AttemptOptions) {
+    this.run = run
+    this.desk = desk
+    this.node = node
+    this.name = task.task
+    this.number = task.attempt
+    this.#credentials = credentials
+    this.context = this.#toolContext()
+  }
+
+  /** As it stands now: what it has done is in there. */
+  get task(): GraphTask {
+    const task = this.run.position.tasks.find(({ task: name }) => name === this.name)
+    if (task !== undefined) return task
+    throw new HoldfastError('nothing-to-continue', { message: `${this.name} is over.` })
+  }
+
+  get usage(): Usage {
+    return [...this.#children.values()].reduce(addUsage, NO_USAGE)
+  }
+
+  close(): void {
+    this.#isOpen = false
+  }
+
+  checkOpen(): void {
+    if (this.#isOpen && this.desk.isOpen) return
+    throw new HoldfastError('cancelled', {
+      message: `${this.name} is not waited for any more, and cannot begin anything.`,
+    })
+  }
+
+  /** The node with its context; questions instead of what it says if it has some, whatever it made of them. */
+  async perform(state: object, { signal, progress }: ToolContext): Promise<unknown> {
+    try {
+      const said: unknown = await this.node.run(state as never, this.#nodeContext(signal, progress))
+      return this.#questions.length === 0 ? said : ask(this.#questions)
+    } catch (error) {
+      if (this.#questions.length > 0) return ask(this.#questions)
+      this.thrown = error
+      throw error
+    }
+  }
+
+  #nodeContext(signal: AbortSignal, progress: NodeContext['progress']): NodeContext {
+    const { contextId, turn, principal, credentials, artifacts } = this.context
+    return {
+      contextId,
+      turn,
+      principal,
+      credentials,
+      artifacts,
+      signal,
+      progress,
+      node: this.node.name,
+      task: this.name,
+      steps: this.run.position.step,
+      attempt: this.number,
+      input: this.task.input,
+      step: (key, effect, options = {}) => performStep(this, key, { effect, options }),
+      interrupt: async (question) => this.#interrupt(question),
+      run: (key, runnable, input) => this.#runBelow({ key, runnable, input, signal }),
+    }
+  }
+
+  #interrupt<T>(question: Question<T>): T {
+    this.checkOpen()
+    const { otherwise, ...rest } = question
+    this.#asked += 1
+    const { name = this.#asked === 1 ? 'answer' : `answer-${this.#asked}` } = question
+    const told = this.#told(name)
+    if (told?.how === 'answered') return told.value as T
+    if (told?.how === 'expired') {
+      if ('otherwise' in question) return otherwise as T
+      throw new HoldfastError('expired', { message: `Nobody answered ${quote(question.prompt)} in time.` })
+    }
+    this.#questions.push({ ...rest, name })
+    throw new Waiting(`${this.name} waits for an answer to ${quote(question.prompt)}.`)
+  }
+
+  #told(name: string): TaskAnswer | undefined {
+    return this.task.answers?.findLast((answer) => answer.name === name)
+  }
+
+  async #runBelow<I, O>({ key, runnable, input, signal }: RunBelow<I, O>): Promise<O> {
+    this.checkOpen()
+    if (typeof runnable?.['~run'] !== 'function')
+      throw new HoldfastError('invalid-option', {
+        message: `run(${quote(key)}) of ${this.node.name} was given nothing that can be run: give it an agentNode() or a compiled graph.`,
+      })
+    const suffix = `${key === '' ? '' : `.${key}`}${this.number > 1 ? `~${this.number}` : ''}`
+    const prefix = suffix === '' ? '' : `${suffix.replace(/^\./, '')}/`
+    const { outcome, output } = await runnable['~run'](this.#below(suffix, prefix, signal), input)
+    this.#children.set(suffix, outcome.usage)
+    const { status, requests, error, reason } = outcome
+    if (status === 'completed') return output as O
+    if (status === 'input-required' || status === 'auth-required') {
+      const now = this.run.scope.clock.now()
+      for (const request of requests) {
+        const question = questionFrom(request, now)
+        this.#questions.push({ ...question, name: `${prefix}${question.name}` })
+      }
+      throw new Waiting(`${this.name} waits for what is below it.`)
+    }
+    const message = error?.message ?? `${this.name}${suffix} was ${reason}.`
+    throw Object.assign(new Error(message), { code: error?.code ?? reason })
+  }
+
+  #below(suffix: string, prefix: string, signal: AbortSignal): Below {
+    const { principal, credentials, metadata } = this.context
+    const answers: Record<string, Json> = {}
+    for (const { name = '', how, value } of this.task.answers ?? [])
+      if (name.startsWith(prefix) && how === 'answered' && value !== undefined)
+        answers[name.slice(prefix.length)] = value
+    const { nursery } = this.run.scope
+    return {
+      nursery,
+      name: `${this.name}${suffix}`,
+      principal,
+      credentials,
+      metadata,
+      signal,
+      answers,
+      limits: nursery.limits(),
+    }
+  }
+
+  #toolContext(): ToolContext {
+    const { run, node } = this
+    const { turn, principal, metadata = {} } = run.open
+    const context: ToolContext = {
+      contextId: run.scope.key.contextId,
+      callId: this.name,
+      turn,
+      iteration: run.position.step,
+      principal,
+      credentials: this.#credentials,
+      idempotencyKey: this.name,
+      argumentsKey: this.name,
+      signal: run.signal,
+      artifacts: run.scope.artifacts(this.name, secretsOf(this.#credentials)),
+      task: node.name,
+      previousTools: [],
+      metadata,
+      answers: {},
+      progress: (progress) => run.scope.emit('node.progress', { task: this.name, node: node.name, progress }),
+    }
+    return { ...context, ...{ [NURSERY]: run.scope.nursery } }
+  }
+}

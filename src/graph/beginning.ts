@@ -1,0 +1,71 @@
+/** How a run comes to be: from new values, from answers, from expired requests, or because somebody asks it to go on. */
+
+import { withChanges } from '../journal/index.ts'
+import { type Entry, HoldfastError, type JsonObject } from '../protocol/index.ts'
+import { accountFor, dataOf, hasExpired, hearAnswers, startTurn, takeRest } from '../turn/index.ts'
+import { endRun, settleRest } from './ending.ts'
+import type { Run } from './run.ts'
+import { checkedUpdate, initialChanges, reducedChanges } from './update.ts'
+
+/** Opens a turn or takes up the open one. False if there is no reason for one: then what came in is accounted for. */
+export async function begin(run: Run): Promise<boolean> {
+  if (run.session.open !== undefined) {
+    takeUp(run)
+    return true
+  }
+  const { parked } = run.session
+  const isAsked = ({ type, data }: Entry) =>
+    type === 'answer' && parked?.requests.some(({ requestId }) => requestId === data['requestId'])
+  const first = run.inbox.find((entry) => entry.type === 'input' || isAsked(entry))
+  accountFor(run, run.session.turn + 1)
+  const { continuing } = run.scope
+  if (first?.type === 'input') startFrom(run, first)
+  else if (first !== undefined) startTurn(run, dataOf(first, 'answer'))
+  else if (continuing !== undefined) startTurn(run, continuing)
+  else if (hasExpired(run, parked?.requests)) startTurn(run, {})
+  else {
+    takeRest(run)
+    run.draft.say('release', { reason: 'idle' })
+    return false
+  }
+  if (first?.type !== 'input') await hearAnswers(run)
+  if (continuing?.credentials)
+    for (const { requestId, from } of run.open.requests)
+      if (from === 'credentials') run.draft.say('request.end', { requestId, how: 'answered' })
+  return true
+}
+
+/** A run that was claimed again and again without coming any further would take every process down with it (R7). */
+function takeUp(run: Run): void {
+  const { claims } = run.session
+  if (claims <= run.scope.definition.maxClaims) return
+  const message = `The run was taken up ${claims} times without coming any further, and was given up.`
+  endRun(run, 'failed', { error: { code: 'no-progress', message } })
+}
+
+function startFrom(run: Run, entry: Entry): void {
+  const { message: _, values, ...asked } = dataOf(entry, 'input')
+  startTurn(run, asked, entry.key === undefined ? [] : [entry.key])
+  settleRest(run)
+  sayStart(run, values)
+}
+
+/** What is given is merged into the state that there is. */
+function sayStart(run: Run, values: JsonObject | undefined): void {
+  const { graph } = run
+  if (values === undefined)
+    throw new HoldfastError('invalid-entry', {
+      message: `${run.scope.key.contextId} is a conversation of the graph ${graph.name}: it takes values, not messages.`,
+    })
+  const update = checkedUpdate(graph.channels, 'the input', values)
+  const before = run.session.graph?.state ?? {}
+  const initial = initialChanges(graph, before)
+  const state = withChanges(before, graph.kinds, initial)
+  const changes = { ...initial, ...reducedChanges(graph, state, [update]) }
+  run.draft.say('graph.start', {
+    graph: graph.name,
+    channels: graph.kinds,
+    update,
+    ...(Object.keys(changes).length === 0 ? {} : { changes }),
+  })
+}

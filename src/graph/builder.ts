@@ -1,0 +1,200 @@
+/** Writes a graph down, in the verbs that users of LangGraph know. It runs nothing. */
+import type { Runnable } from '../drive/index.ts'
+import { HoldfastError, quote } from '../protocol/index.ts'
+import { checkName } from '../tool/index.ts'
+import { atLeast, checkMs } from '../turn/index.ts'
+import type { Channels, StateOf, UpdateOf } from './channel.ts'
+import { checkGraph } from './check.ts'
+import {
+  type Branch,
+  type Edge,
+  END,
+  type GraphDefinition,
+  type NodeContext,
+  type NodeDefinition,
+  type RetryPolicy,
+  type RouteContext,
+  type Routed,
+  START,
+} from './definition.ts'
+import { Graph, type GraphOptions } from './graph.ts'
+import { nodeFrom } from './node-from.ts'
+
+export interface GraphConfig<C extends Channels> {
+  /** What it is called, in the journal and in pictures. */
+  readonly name?: string
+  /** The parts of the state: `{ question: value<string>(), notes: list<Note>() }`. */
+  readonly state: C
+}
+
+export interface NodeOptions {
+  /** Tries again when it fails: so often in all, waiting in between. */
+  readonly retry?: number | Partial<RetryPolicy>
+  /** When to stop waiting for it. What it does in steps is safe from being done twice. */
+  readonly timeoutMs?: number
+}
+
+export interface RunnableOptions<C extends Channels, I, O> extends NodeOptions {
+  /** What an agent is asked, or what a graph is given. A graph is given what has the same name, unless said otherwise. */
+  readonly input?: (state: StateOf<C>) => I
+  /** What it says, from what came out. Of a graph it is what has the same name, unless said otherwise. */
+  readonly output?: (output: O, state: StateOf<C>) => UpdateOf<C>
+}
+
+type Said<C extends Channels> = UpdateOf<C> | undefined | void
+
+export type NodeFunction<C extends Channels> = (
+  state: StateOf<C>,
+  context: NodeContext,
+) => Said<C> | Promise<Said<C>>
+
+const NODE_OPTIONS = ['retry', 'timeoutMs', 'input', 'output']
+const RETRY_OPTIONS = ['attempts', 'waitMs', 'factor', 'maxWaitMs', 'when']
+
+/**
+ * @example
+ * const flow = graph({ state: { question: value<string>(), notes: list<string>(), answer: value<string>() } })
+ *   .addNode('research', async ({ question }) => ({ notes: await lookUp(question) }))
+ *   .addNode('write', ({ notes }) => ({ answer: notes.join('\n') }))
+ *   .addEdge(START, 'research')
+ *   .addEdge('research', 'write')
+ *   .addEdge('write', END)
+ *   .compile({ store })
+ */
+export function graph<C extends Channels>(config: GraphConfig<C>): GraphBuilder<C, never> {
+  return new GraphBuilder(config)
+}
+
+/** `Nodes`: the names that have been added, so that an edge to any other is an error while it is written. */
+export class GraphBuilder<C extends Channels, Nodes extends string> {
+  readonly #name: string
+  readonly #channels: C
+  readonly #nodes = new Map<string, NodeDefinition>()
+  readonly #edges: Edge[] = []
+  readonly #branches: Branch[] = []
+
+  constructor(config: GraphConfig<C>) {
+    const { name = 'graph', state } = config ?? {}
+    if (typeof state !== 'object' || state === null)
+      throw invalid('graph() takes { state }, an object of channels such as { question: value() }')
+    for (const [channel, { kind }] of Object.entries(state))
+      if (kind === undefined)
+        throw invalid(`${channel} of the state is no channel; use value(), list(), merge() or reduce()`)
+    this.#name = name
+    this.#channels = state
+  }
+
+  addNode<Name extends string>(
+    name: Name,
+    node: NodeFunction<C>,
+    options?: NodeOptions,
+  ): GraphBuilder<C, Nodes | Name>
+  addNode<Name extends string, I, O>(
+    name: Name,
+    node: Runnable<I, O>,
+    options?: RunnableOptions<C, I, O>,
+  ): GraphBuilder<C, Nodes | Name>
+  addNode<Name extends string>(
+    name: Name,
+    node: NodeFunction<C> | Runnable<never, unknown>,
+    options: RunnableOptions<C, never, unknown> = {},
+  ): GraphBuilder<C, Nodes | Name> {
+    checkNodeName(name, this.#nodes)
+    for (const option of Object.keys(options)) checkName(`Node ${name}`, option, NODE_OPTIONS)
+    const { retry, timeoutMs } = options
+    if (timeoutMs !== undefined) checkMs(`timeoutMs of ${name}`, timeoutMs, 1)
+    const isRunnable = typeof node === 'object' && node !== null && '~run' in node
+    if (!isRunnable && typeof node !== 'function')
+      throw invalid(`node ${name} is neither a function nor an agentNode() nor a compiled graph`)
+    this.#nodes.set(name, {
+      name,
+      retry: retryPolicy(name, retry),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(isRunnable ? nodeFrom(this.#channels, node, options) : { run: node }),
+    })
+    return this
+  }
+
+  /** From several: when all of them have ended, in whichever steps. */
+  addEdge(from: Nodes | typeof START | readonly Nodes[], to: Nodes | typeof END): GraphBuilder<C, Nodes> {
+    const sources: readonly string[] = typeof from === 'string' ? [from] : from
+    this.#edges.push({ from: [...sources], to })
+    return this
+  }
+
+  /** `route` looks at the state and answers where to go on. `paths`: where each answer leads. */
+  addConditionalEdges<Answer extends string>(
+    from: Nodes | typeof START,
+    route: (state: StateOf<C>, context: RouteContext) => Routed<Answer> | Promise<Routed<Answer>>,
+    paths: Readonly<Record<Answer, Nodes | typeof END>>,
+  ): GraphBuilder<C, Nodes>
+  addConditionalEdges(
+    from: Nodes | typeof START,
+    route: (
+      state: StateOf<C>,
+      context: RouteContext,
+    ) => Routed<Nodes | typeof END> | Promise<Routed<Nodes | typeof END>>,
+    paths?: readonly (Nodes | typeof END)[],
+  ): GraphBuilder<C, Nodes>
+  addConditionalEdges(
+    from: string,
+    route: Branch['route'],
+    paths?: Readonly<Record<string, string>> | readonly string[],
+  ): GraphBuilder<C, Nodes> {
+    if (typeof route !== 'function') throw invalid(`the route after ${from} is no function`)
+    const given = Array.isArray(paths) ? Object.fromEntries((paths as string[]).map((to) => [to, to])) : paths
+    this.#branches.push({
+      from,
+      route,
+      ...(given === undefined ? {} : { paths: { ...(given as Readonly<Record<string, string>>) } }),
+    })
+    return this
+  }
+
+  setEntryPoint(node: Nodes): GraphBuilder<C, Nodes> {
+    return this.addEdge(START, node)
+  }
+
+  setFinishPoint(node: Nodes): GraphBuilder<C, Nodes> {
+    return this.addEdge(node, END)
+  }
+
+  /** Checks it as a whole, and makes something of it that can be run. */
+  compile(options: GraphOptions = {}): Graph<C> {
+    const definition: GraphDefinition = {
+      name: this.#name,
+      channels: this.#channels,
+      kinds: Object.fromEntries(Object.entries(this.#channels).map(([name, { kind }]) => [name, kind])),
+      nodes: new Map(this.#nodes),
+      edges: [...this.#edges],
+      branches: [...this.#branches],
+    }
+    checkGraph(definition)
+    return new Graph(definition, options)
+  }
+}
+
+const NODE_NAME = /^[\p{L}\p{N}_-]+$/u
+
+/** Part of the name of every journal below it, and of every task. */
+function checkNodeName(name: unknown, nodes: ReadonlyMap<string, unknown>): void {
+  if (typeof name !== 'string' || !NODE_NAME.test(name) || name.length > 64)
+    throw invalid(`${quote(name)} is no name for a node: use letters, digits, _ and -, at most 64`)
+  if (name === START || name === END) throw invalid(`${name} is there already, and cannot be a node`)
+  if (nodes.has(name)) throw invalid(`there are two nodes ${name}`)
+}
+
+function retryPolicy(name: string, given: NodeOptions['retry'] = 1): RetryPolicy {
+  const asked = typeof given === 'number' ? { attempts: given } : given
+  for (const option of Object.keys(asked)) checkName(`retry of ${name}`, option, RETRY_OPTIONS)
+  const policy = { attempts: 1, waitMs: 500, factor: 2, maxWaitMs: 30_000, ...asked }
+  atLeast(`retry of ${name}: attempts`, policy.attempts, 1)
+  checkMs(`retry of ${name}: waitMs`, policy.waitMs, 0)
+  checkMs(`retry of ${name}: maxWaitMs`, policy.maxWaitMs, 0)
+  atLeast(`retry of ${name}: factor`, policy.factor, 1)
+  return policy
+}
+
+function invalid(why: string): HoldfastError {
+  return new HoldfastError('invalid-graph', { message: `${why.charAt(0).toUpperCase()}${why.slice(1)}.` })
+}

@@ -1,0 +1,62 @@
+/**
+ * Where tasks that run side by side hand in what they have to say. One at a time says it, in the order of coming, and
+ * those who asked for it are told when it is durable.
+ */
+interface Saying {
+  readonly write: () => void
+  readonly durable?: PromiseWithResolvers<void>
+}
+
+export class Desk {
+  #sayings: Saying[] = []
+  #bell = Promise.withResolvers<void>()
+  #atWork = 0
+  #closed: { readonly why: unknown } | undefined
+
+  /** False once nothing that is said here is heard any more. */
+  get isOpen(): boolean {
+    return this.#closed === undefined
+  }
+
+  get isDone(): boolean {
+    return this.#atWork === 0 && this.#sayings.length === 0
+  }
+
+  /** Somebody who may have something to say until it is done. */
+  employ(work: Promise<void>): Promise<void> {
+    this.#atWork += 1
+    return work.finally(() => {
+      this.#atWork -= 1
+      this.#bell.resolve()
+    })
+  }
+
+  say(write: () => void): void {
+    if (this.isOpen) this.#hand({ write })
+  }
+
+  /** Resolves when it is durable; rejects if that never happens. */
+  sayDurably(write: () => void): Promise<void> {
+    if (this.#closed !== undefined) return Promise.reject(this.#closed.why)
+    const durable = Promise.withResolvers<void>()
+    this.#hand({ write, durable })
+    return durable.promise
+  }
+
+  /** What has been handed in, as soon as there is anything, or somebody is done. */
+  async next(): Promise<readonly Saying[]> {
+    await this.#bell.promise
+    this.#bell = Promise.withResolvers<void>()
+    return this.#sayings.splice(0)
+  }
+
+  close(why: unknown, unsaid: readonly Saying[] = []): void {
+    this.#closed = { why }
+    for (const { durable } of [...unsaid, ...this.#sayings.splice(0)]) durable?.reject(why)
+  }
+
+  #hand(saying: Saying): void {
+    this.#sayings.push(saying)
+    this.#bell.resolve()
+  }
+}

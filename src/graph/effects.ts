@@ -1,0 +1,180 @@
+/** Effects inside of nodes, under the rules of tools: intent first (R3), settled once (R4), never twice by accident. */
+import type { GraphTask, Effect as Known } from '../journal/index.ts'
+import { HoldfastError, type Json, quote } from '../protocol/index.ts'
+import {
+  type CallRun,
+  runCall,
+  type Settled,
+  type Tool,
+  type ToolContext,
+  verifyCall,
+} from '../tool/index.ts'
+import { dataOf } from '../turn/index.ts'
+import type { Effect, EffectContext, NodeDefinition, StepOptions } from './definition.ts'
+import type { Desk } from './desk.ts'
+import { plainTool } from './plain-tool.ts'
+import type { Run } from './run.ts'
+
+/** Whoever takes a step: one attempt to run a node. */
+export interface Doer {
+  readonly run: Run
+  readonly desk: Desk
+  readonly node: NodeDefinition
+  /** The task, by its name, and as it stands now. */
+  readonly name: string
+  readonly task: GraphTask
+  /** Which attempt of the task it is. */
+  readonly number: number
+  readonly context: ToolContext
+  /** Of steps that it has taken. */
+  readonly keys: Set<string>
+  /** Throws if nobody waits for it any more. */
+  checkOpen(): void
+}
+
+interface Wanted {
+  readonly attempt: Doer
+  readonly callId: string
+  readonly key: string
+  readonly tool: Tool
+}
+
+export async function performStep<T>(
+  attempt: Doer,
+  key: string,
+  given: { readonly effect: Effect<T>; readonly options: StepOptions<T> },
+): Promise<T> {
+  checkStep(attempt, key, given)
+  const known = attempt.task.effects?.find((effect) => effect.key === key)
+  const isAgain = known?.status === 'error' && known.attempt < attempt.number
+  const callId = `${attempt.name}/${key}${isAgain ? `~${attempt.number}` : ''}`
+  const wanted = { attempt, callId, key, tool: effectTool(attempt, { key, ...given }) }
+  if (known === undefined || isAgain) return resultOf(key, await begin(wanted)) as T
+  if (known.status !== undefined) return resultOf(key, known as Settled) as T
+  const settled =
+    attempt.run.underWay.get(known.callId) ?? recover({ ...wanted, callId: known.callId }, known)
+  return resultOf(key, await settled) as T
+}
+
+async function begin(wanted: Wanted): Promise<Settled> {
+  const { attempt, callId, key, tool } = wanted
+  const { run, desk, name: task } = attempt
+  const idempotencyKey = idempotencyKeyOf(wanted)
+  await desk.sayDurably(() =>
+    run.draft.say('effect.start', { callId, task, key, idempotencyKey, replay: tool.replay }),
+  )
+  return carryOut(wanted)
+}
+
+function carryOut(wanted: Wanted): Promise<Settled> {
+  const { attempt, callId } = wanted
+  const { run, desk } = attempt
+  const working = (async () => {
+    await run.scope.mayAct()
+    const settled = settledBy(await runCall(callRun(wanted, (late) => run.scope.late(callId, late))))
+    if (desk.isOpen) sayEnd(wanted, settled)
+    else if (settled.status !== 'unknown') run.scope.late(callId, settled)
+    return settled
+  })()
+  run.underWay.set(callId, working)
+  return working.finally(() => run.underWay.delete(callId))
+}
+
+/** An effect that an earlier driver began and did not settle: it runs again, is looked up, or stays unknown. */
+async function recover(wanted: Wanted, known: Known): Promise<Settled> {
+  const { attempt, callId, tool } = wanted
+  const late = attempt.run.inbox.find(
+    (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
+  )
+  if (late?.key !== undefined) {
+    const { status, output } = dataOf(late, 'late-result')
+    return sayEnd(wanted, { status, output }, [late.key])
+  }
+  if (known.replay === 'safe' && tool.replay === 'safe') return carryOut(wanted)
+  const found = await verifyCall(callRun(wanted))
+  if (found === 'run') return carryOut(wanted)
+  return sayEnd(wanted, found ?? { status: 'unknown', output: UNKNOWN })
+}
+
+export const UNKNOWN =
+  'Begun, and nobody can say whether it happened: the process that did it is gone. Find out before doing it again.'
+
+function sayEnd({ attempt, callId }: Wanted, settled: Settled, takes: readonly string[] = []): Settled {
+  const { status, output } = settled
+  attempt.desk.say(() => attempt.run.draft.say('effect.end', { callId, status, output }, takes))
+  return settled
+}
+
+function callRun({ attempt, callId, tool }: Wanted, onLate?: (late: Settled) => void): CallRun {
+  const { run, context } = attempt
+  return {
+    tool,
+    input: undefined,
+    context: { ...context, callId, idempotencyKey: idempotencyKeyOf({ attempt, callId }) },
+    timer: run.scope.timer,
+    secrets: run.secretTexts,
+    graceMs: run.scope.definition.graceMs,
+    ...(onLate === undefined ? {} : { onLate }),
+  }
+}
+
+/** Tasks are counted in each conversation anew; services know them all. */
+function idempotencyKeyOf({ attempt, callId }: Pick<Wanted, 'attempt' | 'callId'>): string {
+  const { tenant, actor, contextId } = attempt.run.scope.key
+  return `${tenant}/${actor}/${contextId}/${callId}`
+}
+
+function effectTool<T>(
+  { node }: Doer,
+  { key, effect, options }: { key: string; effect: Effect<T>; options: StepOptions<T> },
+): Tool {
+  const { replay = 'never', timeoutMs, verify } = options
+  const given = ({ signal, idempotencyKey }: ToolContext): EffectContext => ({ signal, idempotencyKey })
+  return plainTool({
+    name: `${key} of ${node.name}`,
+    replay,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(verify === undefined ? {} : { verify: (_, context) => verify(given(context)) }),
+    run: (_, context) => effect(given(context)),
+  })
+}
+
+function settledBy(end: Awaited<ReturnType<typeof runCall>>): Settled {
+  if (end.kind === 'settled') return end
+  const error = 'An effect cannot ask. Ask with interrupt() before it.'
+  return { status: 'error', output: { error, code: 'invalid-question' } }
+}
+
+/** What was stored of it, so that a node that is run again sees the same. */
+function resultOf(key: string, { status, output }: Pick<Settled, 'status' | 'output'>): Json {
+  if (status === 'ok') return output
+  const { error, code } = (typeof output === 'object' && output !== null ? output : {}) as {
+    readonly error?: Json
+    readonly code?: Json
+  }
+  const message = typeof error === 'string' ? error : JSON.stringify(output)
+  if (status === 'unknown')
+    throw new HoldfastError('unknown-outcome', { message: `${key}: ${message}`, details: { key } })
+  throw Object.assign(new Error(message), typeof code === 'string' ? { code } : {})
+}
+
+function checkStep<T>(
+  attempt: Doer,
+  key: string,
+  { effect, options }: { readonly effect: Effect<T>; readonly options: StepOptions<T> },
+): void {
+  if (typeof key !== 'string' || key === '' || key.includes('/'))
+    throw invalid(`the key of a step must be a text without /, not ${quote(key)}`)
+  if (typeof effect !== 'function') throw invalid(`step ${quote(key)} has no function to run`)
+  const { replay = 'never' } = options
+  if (replay !== 'never' && replay !== 'safe')
+    throw invalid(`\`replay\` of step ${quote(key)} is ${quote(replay)}; it must be 'never' or 'safe'`)
+  attempt.checkOpen()
+  if (attempt.keys.has(key))
+    throw invalid(`${attempt.node.name} has two steps with the key ${quote(key)}; each needs one of its own`)
+  attempt.keys.add(key)
+}
+
+function invalid(why: string): HoldfastError {
+  return new HoldfastError('invalid-option', { message: `${why.charAt(0).toUpperCase()}${why.slice(1)}.` })
+}

@@ -1,0 +1,52 @@
+/** How a turn of a graph ends: everything open is settled or stays to be gone on with, and what came too late is accounted for. */
+import { type EntryData, isWaiting, type OutcomeReason } from '../protocol/index.ts'
+import { accountFor, dataOf } from '../turn/index.ts'
+import { UNKNOWN } from './effects.ts'
+import type { Run } from './run.ts'
+
+export interface Ending {
+  readonly error?: EntryData['turn.end']['error']
+  readonly limit?: string
+}
+
+export function endRun(run: Run, outcome: OutcomeReason, { error, limit }: Ending = {}): void {
+  const { draft } = run
+  const waiting = isWaiting(outcome)
+  if (!waiting) settleRest(run)
+  const cancel = run.cancelKey()
+  accountFor(run, run.open.turn)
+  const { usage, startedAt, requests } = run.open
+  const expiries = requests.flatMap(({ expiresAt }) => expiresAt ?? [])
+  draft.say(
+    'turn.end',
+    {
+      outcome,
+      usage,
+      durationMs: Math.max(0, run.scope.clock.now() - startedAt),
+      ...(error === undefined ? {} : { error }),
+      ...(limit === undefined ? {} : { limit }),
+      ...(waiting && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
+    },
+    cancel === undefined ? [] : [cancel],
+  )
+}
+
+/** Ends every open request, and every effect of which nobody will know more. */
+export function settleRest(run: Run): void {
+  const { draft } = run
+  for (const { requestId } of run.open.requests) draft.say('request.end', { requestId, how: 'cancelled' })
+  for (const { effects = [] } of run.session.graph?.tasks ?? [])
+    for (const { callId, status } of effects) if (status === undefined) settleEffect(run, callId)
+}
+
+function settleEffect(run: Run, callId: string): void {
+  const late = run.inbox.find(
+    (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
+  )
+  if (late?.key === undefined) {
+    run.draft.say('effect.end', { callId, status: 'unknown', output: UNKNOWN })
+    return
+  }
+  const { status, output } = dataOf(late, 'late-result')
+  run.draft.say('effect.end', { callId, status, output }, [late.key])
+}

@@ -1,0 +1,72 @@
+/** One turn of a graph as seen from outside: a stream of events that say where they happened, and an outcome that always comes. */
+import type { TurnOutcome, TurnView } from '../drive/index.ts'
+import { isDelta, type RequestData, type TurnEvent } from '../protocol/index.ts'
+import type { Channels, StateOf } from './channel.ts'
+
+/** `path`: the task where it happened, then what was run below it; empty for what concerns the run as a whole. */
+export type GraphEvent = TurnEvent & { readonly path: readonly string[] }
+
+export interface GraphOutcome<C extends Channels> extends Omit<TurnOutcome, 'text'> {
+  /** What was reached, however it ended. */
+  readonly state: StateOf<C>
+}
+
+export interface GraphRun<C extends Channels> extends AsyncIterable<GraphEvent> {
+  readonly contextId: string
+  /** Never rejects. */
+  readonly outcome: Promise<GraphOutcome<C>>
+  /** Ends it as `cancelled`, whichever process drives it. */
+  readonly cancel: (reason?: string) => Promise<void>
+}
+
+export interface RunSource<C extends Channels> {
+  readonly contextId: string
+  readonly turn: TurnView
+  /** The state at this entry; at the end of the journal if there is none. */
+  readonly stateAt: (seq: number | undefined) => Promise<StateOf<C>>
+  /** When it is over. */
+  readonly done: () => Promise<void>
+}
+
+export function graphRun<C extends Channels>({ contextId, turn, stateAt, done }: RunSource<C>): GraphRun<C> {
+  const outcome = outcomeOf({ contextId, turn, stateAt, done })
+  return {
+    contextId,
+    outcome,
+    cancel: (reason) => turn.cancel(reason),
+    async *[Symbol.asyncIterator]() {
+      for await (const event of turn) yield placed(event)
+    },
+  }
+}
+
+async function outcomeOf<C extends Channels>({
+  turn,
+  stateAt,
+  done,
+}: RunSource<C>): Promise<GraphOutcome<C>> {
+  const { text: _, ...outcome } = await turn.outcome
+  let end: number | undefined
+  for await (const event of turn) if (event.type === 'turn.end' && event.path === undefined) end = event.seq
+  const state = await stateAt(end)
+  await done()
+  return { ...outcome, state }
+}
+
+function placed(event: TurnEvent): GraphEvent {
+  return { ...event, path: event.path ?? placeOf(event) }
+}
+
+function placeOf(event: TurnEvent): readonly string[] {
+  if (isDelta(event)) return event.type === 'node.progress' ? [event.data.task] : []
+  const { data } = event
+  if ('task' in data && typeof data.task === 'string') return [data.task]
+  if (event.type === 'request.start') return taskIn(event.data.callId)
+  if (event.type === 'effect.end') return taskIn(event.data.callId.split('/')[0])
+  if (event.type === 'request.end') return taskIn(event.data.requestId.split('/')[0])
+  return []
+}
+
+function taskIn(task: RequestData['callId']): readonly string[] {
+  return task === undefined ? [] : [task]
+}

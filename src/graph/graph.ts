@@ -1,0 +1,301 @@
+/** A graph that can be run: by values, by answers, or from where it stopped. It keeps nothing between runs; the journal does. */
+import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
+import {
+  type Below,
+  leastLimits,
+  problemOf,
+  type Ran,
+  type Runnable,
+  runChild,
+  type TurnError,
+} from '../drive/index.ts'
+import { fold, forkContext, loadSession, type Session } from '../journal/index.ts'
+import {
+  type ContextKey,
+  checkOwner,
+  childKey,
+  contextKey,
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  LOCAL_OWNER,
+  type Owner,
+  type Principal,
+  type RequestData,
+} from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
+import { memoryStore } from '../store/memory/index.ts'
+import { type Credentials, checkName } from '../tool/index.ts'
+import { atLeast, checkMs } from '../turn/index.ts'
+import type { Channels, StateOf, UpdateOf } from './channel.ts'
+import type { GraphDefinition } from './definition.ts'
+import { type GraphOutcome, type GraphRun, graphRun } from './graph-run.ts'
+import { toMermaid } from './mermaid.ts'
+import { graphPicture, type PictureOptions, takenWays } from './picture.ts'
+import type { GraphLimits } from './run.ts'
+import { plainState } from './state-view.ts'
+import { type Asking, Thread, type ThreadOptions } from './thread.ts'
+import { checkedUpdate } from './update.ts'
+
+export interface GraphOptions {
+  /** Where the journals are. In memory unless said otherwise, and then gone with the process. */
+  readonly store?: Store
+  /** What every run may use at most; 50 steps unless said otherwise. */
+  readonly limits?: GraphLimits
+  /** How long somebody may take to answer a question that does not say; 7 days unless said otherwise. */
+  readonly requestTtlMs?: number
+  /** How long a node that is cancelled may take to come to an end; 5 seconds unless said otherwise. */
+  readonly graceMs?: number
+  /** Claims without progress before a run is given up (R7); 5 unless said otherwise. */
+  readonly maxClaims?: number
+  readonly leaseMs?: number
+  /** Whom besides the owner to let in (R20). */
+  readonly allow?: (principal: Principal) => boolean
+  /** Where a process finds the secrets of somebody whose run it did not begin (R19). */
+  readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
+  /** Time and ids, for tests. */
+  readonly clock?: Clock
+  readonly timer?: Timer
+  readonly ids?: Ids
+}
+
+const OPTIONS: readonly string[] = [
+  ...['store', 'limits', 'requestTtlMs', 'graceMs', 'maxClaims', 'leaseMs', 'allow', 'credentials'],
+  ...['clock', 'timer', 'ids'],
+]
+
+export interface Where {
+  /** Names the conversation: a run on the same one begins with the state that the last one left. A new one unless said otherwise. */
+  readonly contextId?: string
+  readonly owner?: Owner
+}
+
+export interface GraphRunOptions extends Where, Asking {}
+
+/** A conversation of a graph at some point. */
+export interface GraphSnapshot<C extends Channels> {
+  /** After this entry. */
+  readonly seq: number
+  readonly turn: number
+  readonly step: number
+  readonly state: StateOf<C>
+  /** Tasks that are to be run, or to be run again. */
+  readonly next: readonly { readonly task: string; readonly node: string }[]
+}
+
+const WEEK_MS = 7 * 24 * 60 * 60 * 1000
+
+export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<C>> {
+  /** What a graph that it is a node of sees of it. */
+  readonly '~graph': GraphDefinition
+  readonly #options: GraphOptions
+  readonly #store: Store
+
+  constructor(definition: GraphDefinition, options: GraphOptions) {
+    for (const option of Object.keys(options)) checkName('compile()', option, OPTIONS)
+    checkLimits(options.limits)
+    for (const [name, least] of [
+      ['requestTtlMs', 1],
+      ['graceMs', 0],
+      ['leaseMs', 1],
+    ] as const)
+      if (options[name] !== undefined) checkMs(name, options[name], least)
+    this['~graph'] = definition
+    this.#options = options
+    this.#store = options.store ?? memoryStore()
+  }
+
+  get name(): string {
+    return this['~graph'].name
+  }
+
+  get store(): Store {
+    return this.#store
+  }
+
+  /**
+   * Runs it, and resolves when it ends or has to wait: `status` says which. Null goes on where it stopped. Rejects with
+   * `node-failed` if it failed or was cancelled; what was reached is in the journal, and null tries again.
+   */
+  async invoke(input: UpdateOf<C> | null, options: GraphRunOptions = {}): Promise<GraphOutcome<C>> {
+    return successOf(await this.stream(input, options).outcome, this.name)
+  }
+
+  /** Runs it, and tells what happens. It starts at once, whether or not anybody listens; its outcome never rejects. */
+  stream(input: UpdateOf<C> | null, options: GraphRunOptions = {}): GraphRun<C> {
+    return this.#run(options, (thread) => {
+      checkLimits(options.limits)
+      const values = input === null ? null : checkedUpdate(this['~graph'].channels, 'the input', input)
+      return thread.begin(values, options)
+    })
+  }
+
+  /** Answers what it waits for, by the ids of the requests, all of it or some; what was answered goes on. */
+  answer(
+    answers: Readonly<Record<string, Json>>,
+    options: GraphRunOptions & { readonly contextId: string },
+  ): GraphRun<C> {
+    return this.#run(options, (thread) => thread.answer(answers, options))
+  }
+
+  /** What waits for an answer, oldest first. */
+  async requests(where: Where & { readonly contextId: string }): Promise<readonly RequestData[]> {
+    return this.#thread(this.#key(where)).requests()
+  }
+
+  /** Ends the run that is going on, whichever process drives it. */
+  async cancel(where: Where & { readonly contextId: string; readonly reason?: string }): Promise<void> {
+    await this.#thread(this.#key(where)).cancel(where.reason)
+  }
+
+  /** Where it stands, or stood after entry `at`; undefined if it was never run. */
+  async getState(
+    where: Where & { readonly contextId: string; readonly at?: number },
+  ): Promise<GraphSnapshot<C> | undefined> {
+    const session = await loadSession(this.#store, this.#key(where), where.at)
+    return session.graph === undefined ? undefined : this.#snapshot(session)
+  }
+
+  /** Where it stood after each step, oldest first. */
+  async *history(where: Where & { readonly contextId: string }): AsyncGenerator<GraphSnapshot<C>> {
+    const key = this.#key(where)
+    let session = fold([])
+    for (;;) {
+      const entries = await this.#store.read(key, { from: session.seq + 1, limit: 200 })
+      for (const entry of entries) {
+        session = fold([entry], session)
+        if (entry.type === 'graph.start' || entry.type === 'graph.step') yield this.#snapshot(session)
+      }
+      if (entries.length === 0) return
+    }
+  }
+
+  /** A conversation of its own that begins with the state of this one, up to its end or to entry `at`. */
+  async fork(
+    where: Where & { readonly contextId: string; readonly to: string; readonly at?: number },
+  ): Promise<void> {
+    const { to, at } = where
+    await forkContext(this.#store, this.#key(where), { contextId: to, ...(at === undefined ? {} : { at }) })
+  }
+
+  toMermaid(): string {
+    return toMermaid(this['~graph'])
+  }
+
+  /** A picture, with the way that a conversation has taken if one is named. */
+  async toSvg({
+    contextId,
+    owner,
+    turn,
+    ...options
+  }: PictureOptions & Where & { readonly turn?: number } = {}): Promise<string> {
+    if (contextId === undefined) return graphPicture(this['~graph'], options)
+    const key = this.#key({ contextId, ...(owner === undefined ? {} : { owner }) })
+    const taken = await takenWays(this.#store, key, turn)
+    return graphPicture(this['~graph'], { ...options, taken })
+  }
+
+  /** As a node of another graph, or below whatever runs it. */
+  async '~run'(below: Below, input: UpdateOf<C>): Promise<Ran<StateOf<C>>> {
+    const { nursery, name, principal, credentials, metadata, signal, limits } = below
+    const { contextId, owner, ...ports } = nursery.config
+    const key = childKey({ ...owner, contextId }, name)
+    const thread = this.#thread(key, { ...ports, parent: contextId, credentials: () => credentials })
+    const values = checkedUpdate(this['~graph'].channels, `the input of ${name}`, input)
+    const auth = { ...principal, credentials }
+    const asking: Asking = {
+      auth,
+      signal,
+      metadata,
+      limits: leastLimits(this.#options.limits, limits),
+      key: `call:${name}`,
+    }
+    const outcome = await runChild(thread.asChild(values, asking), below)
+    const session = await loadSession(ports.store, key)
+    return { outcome, output: this.#stateOf(session) }
+  }
+
+  #run(options: GraphRunOptions, begin: (thread: Thread) => ReturnType<Thread['begin']>): GraphRun<C> {
+    const contextId = options.contextId ?? (this.#options.ids ?? systemIds).next('run')
+    const key = this.#key({ ...options, contextId })
+    const thread = this.#thread(key)
+    let turn: ReturnType<Thread['begin']>
+    try {
+      turn = begin(thread)
+    } catch (error) {
+      turn = thread.refused(error)
+    }
+    return graphRun<C>({
+      contextId,
+      turn,
+      stateAt: async (seq) => {
+        const { session, isLoaded } = thread.ledger
+        const isThere = isLoaded && seq !== undefined && session.seq === seq
+        return this.#stateOf(isThere ? session : await loadSession(this.#store, key, seq))
+      },
+      done: async () => {
+        if (thread.turn === undefined) await thread.close()
+      },
+    })
+  }
+
+  #key({ contextId, owner }: Where & { readonly contextId: string }): ContextKey {
+    return contextKey({ ...checkOwner(owner ?? LOCAL_OWNER), contextId })
+  }
+
+  #thread(key: ContextKey, ports: Partial<ThreadOptions> = {}): Thread {
+    const { clock = systemClock, timer = systemTimer, ids = systemIds, leaseMs = 30_000 } = this.#options
+    const { requestTtlMs = WEEK_MS, maxClaims = 5, graceMs = 5000, limits = {} } = this.#options
+    const { allow, credentials } = this.#options
+    return new Thread({
+      definition: this['~graph'],
+      key,
+      store: this.#store,
+      terms: { requestTtlMs, maxClaims, graceMs },
+      limits,
+      clock,
+      timer,
+      ids,
+      leaseMs,
+      ...(allow === undefined ? {} : { allow }),
+      ...(credentials === undefined ? {} : { credentials }),
+      ...ports,
+    })
+  }
+
+  #stateOf({ graph }: Session): StateOf<C> {
+    return plainState(graph?.state ?? {}, this['~graph'].channels) as StateOf<C>
+  }
+
+  #snapshot(session: Session): GraphSnapshot<C> {
+    const { seq, turn, graph } = session
+    const open = graph?.tasks.filter(({ state }) => state !== 'ended') ?? []
+    return {
+      seq,
+      turn,
+      step: graph?.step ?? 0,
+      state: this.#stateOf(session),
+      next: open.map(({ task, node }) => ({ task, node })),
+    }
+  }
+}
+
+const LIMITS = ['steps', 'durationMs', 'tokens', 'costUsd']
+
+function checkLimits(limits: GraphLimits = {}): void {
+  for (const [name, value] of Object.entries(limits) as [string, JsonObject[string]][]) {
+    checkName('limits', name, LIMITS)
+    if (value !== undefined) atLeast(`limits.${name}`, value, name === 'steps' ? 1 : 0)
+  }
+}
+
+function successOf<C extends Channels>(outcome: GraphOutcome<C>, name: string): GraphOutcome<C> {
+  const { status, reason, error, turn } = outcome
+  if (status !== 'failed' && status !== 'cancelled') return outcome
+  const { code, message } = error ?? problemOf(new Error(`The run of ${name} was ${reason}.`))
+  const { node, task = null }: Partial<TurnError> = error ?? {}
+  throw new HoldfastError(status === 'cancelled' ? 'cancelled' : 'node-failed', {
+    message,
+    details: { code, turn, ...(node === undefined ? {} : { node, task }) },
+  })
+}

@@ -1,0 +1,20 @@
+/** Workflows on the journal: state, nodes, edges, branches, interrupts. Every step is an entry. */
+
+export type { GraphConfig, NodeFunction, NodeOptions, RunnableOptions } from './builder.ts'
+export { GraphBuilder, graph } from './builder.ts'
+export type { Channel, Channels, StateOf, UpdateOf } from './channel.ts'
+export { list, merge, reduce, value } from './channel.ts'
+export type {
+  EffectContext,
+  NodeContext,
+  Question,
+  RetryPolicy,
+  RouteContext,
+  StepOptions,
+} from './definition.ts'
+export { END, START } from './definition.ts'
+export type { GraphOptions, GraphRunOptions, GraphSnapshot } from './graph.ts'
+export { Graph } from './graph.ts'
+export type { GraphEvent, GraphOutcome, GraphRun } from './graph-run.ts'
+export type { GraphLimits } from './run.ts'
+export { Send } from './send.ts'

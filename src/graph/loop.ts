@@ -1,0 +1,219 @@
+/**
+ * The run of a graph: an async generator that yields before it acts, like a turn of an agent. It goes in steps. The tasks
+ * of a step run side by side and are shown the same state; when all have ended, what they said counts, in their order
+ * (R17), and edges and branches say which tasks are next. It starts wherever the session stands; recovery is the same
+ * generator from a later position.
+ */
+import {
+  type EntryData,
+  HoldfastError,
+  type JsonObject,
+  type OutcomeReason,
+  type TaskData,
+} from '../protocol/index.ts'
+import {
+  askForCredentials,
+  type Batch,
+  endsTurn,
+  hearAnswers,
+  Interrupted,
+  startBare,
+} from '../turn/index.ts'
+import { begin } from './beginning.ts'
+import { endRun } from './ending.ts'
+import { type Leading, leadingOn } from './routes.ts'
+import { DEFAULT_STEPS, type GraphScope, Run } from './run.ts'
+import { stateView } from './state-view.ts'
+import { runTasks } from './tasks.ts'
+import { joinStep } from './update.ts'
+
+/** One turn of a graph, new or open; as `playTurn` does it for agents. */
+export async function* playGraph(scope: GraphScope): AsyncGenerator<Batch, boolean> {
+  const run = new Run(scope)
+  try {
+    const began = await begin(run)
+    while (run.session.open !== undefined) yield* playOn(run)
+    if (!run.draft.isEmpty) yield* run.commit('done')
+    return began
+  } catch (error) {
+    if (!endsTurn(error)) throw error
+    yield* giveUp(run, error)
+    return true
+  } finally {
+    run.close()
+  }
+}
+
+async function* playOn(run: Run): AsyncGenerator<Batch, void> {
+  try {
+    const limit = reachedLimit(run)
+    const { tasks } = run.session.graph ?? { tasks: [] }
+    if (run.cancelKey() !== undefined || run.scope.signal.aborted) endRun(run, 'cancelled')
+    else if (limit !== undefined) endAtLimit(run, limit)
+    else if (tasks.every(({ state }) => state === 'ended')) yield* goOn(run)
+    else yield* playStep(run)
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error
+    if (run.signal.aborted) return
+    await run.scope.mayAct()
+    throw error
+  }
+}
+
+/** The tasks of the open step, as far as they can be brought. */
+async function* playStep(run: Run): AsyncGenerator<Batch, void> {
+  // Secrets come with what was taken, and only what is durable is taken.
+  if (run.open.credentials && !run.draft.isEmpty) yield* run.commit('on')
+  const credentials = await run.credentials()
+  await hearAnswers(run)
+  if (run.open.credentials && credentials === undefined) {
+    askForCredentials(run)
+    endRun(run, 'auth-required')
+    return
+  }
+  const asking = new Set(run.open.requests.map(({ callId }) => callId))
+  const begun = run.position.tasks.filter(({ task, state }) => state === 'begun' && !asking.has(task))
+  if (begun.length === 0) {
+    endStep(run)
+    return
+  }
+  const now = run.scope.clock.now()
+  const ready = begun.filter(({ until = 0 }) => until <= now)
+  if (ready.length === 0) {
+    yield* wait(run, Math.min(...begun.map(({ until = 0 }) => until)) - now)
+    return
+  }
+  // A driver that wants to let go does so here: nothing is begun any more.
+  if (run.scope.leave?.aborted) yield* run.commit('wait')
+  if (!run.draft.isEmpty) yield* run.commit('tools')
+  await run.scope.mayAct()
+  yield* runTasks(run, ready, credentials ?? {})
+}
+
+async function* wait(run: Run, ms: number): AsyncGenerator<Batch, void> {
+  yield* run.commit('wait')
+  const { leave, timer } = run.scope
+  const signal = leave === undefined ? run.stop : AbortSignal.any([run.stop, leave])
+  await timer.wait(ms, { signal })
+  if (leave?.aborted) yield* run.commit('wait')
+}
+
+/** Nobody can go on: some have failed, or wait for somebody. */
+function endStep(run: Run): void {
+  const failed = run.position.tasks.find(({ state }) => state === 'failed')
+  if (failed !== undefined) {
+    const { code = 'node-failed', message = '' } = failed.error ?? {}
+    endRun(run, 'failed', { error: { code, message, node: failed.node, task: failed.task } })
+    return
+  }
+  const outcome: OutcomeReason = run.open.requests.some(({ kind }) => kind === 'auth')
+    ? 'auth-required'
+    : 'input-required'
+  endRun(run, outcome)
+}
+
+/** What the step has said counts; the next one begins, or the run is over. */
+async function* goOn(run: Run): AsyncGenerator<Batch, void> {
+  const { position, graph } = run
+  const { state, changes } = joinStep(graph, position)
+  const after = position.tasks.length > 0 ? position.tasks.map(({ node }) => node) : position.after
+  const { contextId } = run.scope.key
+  const leading = await run.within(
+    leadingOn(
+      graph,
+      {
+        after,
+        state: stateView(state, graph.channels),
+        ...(position.waiting === undefined ? {} : { waiting: position.waiting }),
+      },
+      { contextId, turn: run.open.turn, signal: run.stop },
+    ),
+  )
+  const { steps = DEFAULT_STEPS } = run.limits
+  const isOver = leading.targets.length === 0
+  if (isOver || position.step >= steps) {
+    sayStep(run, { leading: { ...leading, targets: [] }, changes })
+    if (!isOver) endAtLimit(run, { limit: 'steps', message: `The run has taken ${steps} steps.` })
+    else finish(run, leading)
+    return
+  }
+  sayStep(run, { leading, changes })
+  yield* run.commit('tools')
+}
+
+function sayStep(run: Run, { leading, changes }: { leading: Leading; changes: JsonObject }): void {
+  const { count } = run.position
+  const tasks = leading.targets.map(
+    (target, index): TaskData => ({ task: `${target.node}.${count + index + 1}`, ...target }),
+  )
+  const data: EntryData['graph.step'] = {
+    tasks,
+    ...(Object.keys(changes).length === 0 ? {} : { changes }),
+    ...(leading.waiting === undefined ? {} : { waiting: leading.waiting }),
+  }
+  run.draft.say('graph.step', data)
+}
+
+function finish(run: Run, { waiting }: Leading): void {
+  for (const [join, arrived] of Object.entries(waiting ?? {})) {
+    const [from = '', to] = join.split('>')
+    const missing = from.split('+').filter((node) => !arrived.includes(node))
+    const message = `The run is over, and ${to} was never begun: it waited for ${missing.join(', ')}.`
+    run.draft.say('warning', { code: 'join-incomplete', message })
+  }
+  endRun(run, 'stop')
+}
+
+interface Reached {
+  readonly limit: string
+  readonly message: string
+}
+
+function reachedLimit(run: Run): Reached | undefined {
+  const { tokens = Number.POSITIVE_INFINITY, costUsd = Number.POSITIVE_INFINITY } = run.limits
+  const { usage } = run.open
+  if (run.signal.aborted) return { limit: 'durationMs', message: 'The time of the turn is up.' }
+  if (usage.inputTokens + usage.outputTokens >= tokens)
+    return { limit: 'tokens', message: `The turn has used ${tokens} tokens.` }
+  if (usage.costUsd >= costUsd) return { limit: 'costUsd', message: `The turn has cost ${costUsd} dollars.` }
+  return undefined
+}
+
+function endAtLimit(run: Run, { limit, message }: Reached): void {
+  run.draft.say('warning', { code: limit, message: `${message} Go on with null as the input.` })
+  endRun(run, 'limit', { limit })
+}
+
+/** Whatever broke inside of the loop, the turn ends as failed and says why (R14); what was done stays done. */
+async function* giveUp(run: Run, error: unknown): AsyncGenerator<Batch, void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      if (run.session.open === undefined && !startBare(run)) throw error
+      settleDropped(run)
+      endRun(run, 'failed', { error: failureOf(run, error) })
+      yield* run.commit('done')
+      return
+    } catch (again) {
+      if (again === error || attempt > 1 || !endsTurn(again)) throw again
+      run.drop()
+    }
+  }
+}
+
+const UNSTORED = 'It came to an end, and its result could not be stored.'
+
+function settleDropped(run: Run): void {
+  for (const { type, data } of run.dropped) {
+    if (type !== 'effect.end') continue
+    const { callId, status } = data as EntryData['effect.end']
+    run.draft.say('effect.end', { callId, status, output: UNSTORED })
+  }
+}
+
+function failureOf(run: Run, error: unknown): JsonObject {
+  const code = HoldfastError.is(error) ? error.code : 'unexpected'
+  const message = error instanceof Error ? error.message : String(error)
+  return { code, message: run.redacted(message).slice(0, LONGEST).toWellFormed() }
+}
+
+const LONGEST = 4000

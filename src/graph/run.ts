@@ -1,0 +1,59 @@
+/** A run of a graph in play: what it is given, what it has said, and what is under way. */
+import type { Nursery } from '../drive/index.ts'
+import type { GraphPosition } from '../journal/index.ts'
+import { HoldfastError, type Json } from '../protocol/index.ts'
+import { redact, type Settled } from '../tool/index.ts'
+import { type PlayScope, Stage } from '../turn/index.ts'
+import type { GraphDefinition } from './definition.ts'
+
+/** Reaching one ends the turn with what was reached (R14). */
+export interface GraphLimits {
+  /** Nodes that run side by side are one step. 50 if not given. */
+  readonly steps?: number
+  readonly durationMs?: number
+  /** Of all agents of the turn, input and output together. */
+  readonly tokens?: number
+  readonly costUsd?: number
+}
+
+export const DEFAULT_STEPS = 50
+
+export interface GraphScope extends PlayScope {
+  readonly graph: GraphDefinition
+  readonly limits: GraphLimits
+  readonly nursery: Nursery
+}
+
+export class Run extends Stage<GraphScope> {
+  /** Effects that this process has begun and that have not come to rest, by their calls. */
+  readonly underWay: Map<string, Promise<Settled>> = new Map()
+  #limits: GraphLimits | undefined
+
+  get graph(): GraphDefinition {
+    return this.scope.graph
+  }
+
+  get limits(): GraphLimits {
+    const asked = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
+    this.#limits ??= { ...this.scope.limits, ...(Object.fromEntries(asked) as GraphLimits) }
+    return this.#limits
+  }
+
+  protected get durationMs(): number | undefined {
+    return this.limits.durationMs
+  }
+
+  get position(): GraphPosition {
+    const { graph } = this.session
+    if (graph !== undefined) return graph
+    throw new HoldfastError('nothing-to-continue', { message: 'There is no run of a graph to go on with.' })
+  }
+
+  redacted<T extends Json>(value: T): T {
+    return redact(value, this.secrets)
+  }
+
+  get secretTexts(): readonly string[] {
+    return this.secrets
+  }
+}

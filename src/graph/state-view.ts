@@ -1,0 +1,37 @@
+/** The state as nodes are shown it: a plain frozen object whose lists are made when they are looked at. */
+import { type GraphState, valueIn } from '../journal/index.ts'
+import type { Json, JsonObject } from '../protocol/index.ts'
+import type { Channels } from './channel.ts'
+
+/** Nobody can change it, and it does not change when the run goes on. */
+export function stateView(state: GraphState, channels: Channels): object {
+  const view = {}
+  for (const channel of Object.keys(channels)) {
+    let seen: { readonly value: unknown } | undefined
+    Object.defineProperty(view, channel, {
+      enumerable: true,
+      get: () => {
+        seen ??= { value: frozen(valueIn(state, channel)) }
+        return seen.value
+      },
+    })
+  }
+  return Object.freeze(view)
+}
+
+/** All of it at once, for whoever keeps it. */
+export function plainState(state: GraphState, channels: Channels): JsonObject {
+  const plain: Record<string, Json> = {}
+  for (const channel of Object.keys(channels)) {
+    const value = valueIn(state, channel)
+    if (value !== undefined) plain[channel] = value
+  }
+  return plain
+}
+
+/** The session has the same objects. What is frozen was frozen to its depths, and is not looked at again. */
+function frozen(value: Json | undefined): Json | undefined {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const inner of Object.values(value)) frozen(inner)
+  return Object.freeze(value)
+}

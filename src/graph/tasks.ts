@@ -1,0 +1,139 @@
+/** The tasks of a step: run side by side, each settled as soon as it ends. */
+import type { GraphTask } from '../journal/index.ts'
+import { HoldfastError, type Json, type JsonObject, NO_USAGE, type Usage } from '../protocol/index.ts'
+import { type CallEnd, type Credentials, runCall } from '../tool/index.ts'
+import { type Batch, request } from '../turn/index.ts'
+import { Attempt } from './attempt.ts'
+import type { NodeDefinition, RetryPolicy } from './definition.ts'
+import { Desk } from './desk.ts'
+import { plainTool } from './plain-tool.ts'
+import type { Run } from './run.ts'
+import { stateView } from './state-view.ts'
+import { checkedUpdate } from './update.ts'
+
+/** What they say while others run is made durable without waiting for those; the last words go with what comes next. */
+export async function* runTasks(
+  run: Run,
+  tasks: readonly GraphTask[],
+  credentials: Credentials,
+): AsyncGenerator<Batch, void> {
+  const desk = new Desk()
+  const working = tasks.map((task) => desk.employ(runTask(run, { desk, task, credentials })))
+  for (;;) {
+    const sayings = await desk.next()
+    try {
+      for (const { write } of sayings) write()
+      if (desk.isDone && sayings.every(({ durable }) => durable === undefined)) return
+      if (sayings.length > 0) yield* run.commit('tools')
+      for (const { durable } of sayings) durable?.resolve()
+    } catch (error) {
+      desk.close(error, sayings)
+      await Promise.allSettled(working)
+      throw error
+    }
+  }
+}
+
+interface Running {
+  readonly desk: Desk
+  readonly task: GraphTask
+  readonly credentials: Credentials
+}
+
+async function runTask(run: Run, { desk, task, credentials }: Running): Promise<void> {
+  const node = run.graph.nodes.get(task.node)
+  if (node === undefined) {
+    const message = `The graph has no node ${task.node} any more. Add it again, or give the graph a new input.`
+    desk.say(() => sayFailure(run, task, { error: { code: 'no-such-node', message, next: 'fail' } }))
+    return
+  }
+  const attempt = new Attempt({ run, desk, task, node, credentials })
+  const end = await runCall({
+    tool: nodeTool(run, attempt),
+    input: undefined,
+    context: attempt.context,
+    timer: run.scope.timer,
+    secrets: run.secretTexts,
+    graceMs: run.scope.definition.graceMs,
+  })
+  attempt.close()
+  desk.say(() => sayEnd(run, attempt, end))
+}
+
+function nodeTool(run: Run, attempt: Attempt): Parameters<typeof runCall>[0]['tool'] {
+  const { node } = attempt
+  const { channels } = run.graph
+  const state = stateView(run.position.state, channels)
+  return plainTool({
+    name: node.name,
+    // What a node does to the world it does in steps.
+    replay: 'safe',
+    ...(node.timeoutMs === undefined ? {} : { timeoutMs: node.timeoutMs }),
+    run: async (_, context) => {
+      const said = await attempt.perform(state, context)
+      return isQuestion(said) ? said : checkedUpdate(channels, node.name, said)
+    },
+  })
+}
+
+/** Channels are named by texts; questions are marked by a symbol. */
+function isQuestion(said: unknown): boolean {
+  return typeof said === 'object' && said !== null && Object.getOwnPropertySymbols(said).length > 0
+}
+
+function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
+  const { task } = attempt
+  const { usage } = attempt
+  const used = usage === NO_USAGE ? {} : { usage }
+  if (end.kind === 'asks') {
+    for (const { name, ...asked } of end.requests) {
+      const before = task.answers?.filter((answer) => answer.name === name).length ?? 0
+      request(run, { id: before === 0 ? name : `${name}-${before}`, name, ...asked }, task.task)
+    }
+  } else if (end.status === 'ok') {
+    const update = end.output as JsonObject
+    const said = Object.keys(update).length === 0 ? {} : { update }
+    run.draft.say('node.end', { task: task.task, node: task.node, ...said, ...used })
+  } else if (!run.signal.aborted) {
+    const error = { ...failureOf(end.output), ...whatNext(attempt.node, task, attempt.thrown) }
+    sayFailure(run, task, { error, ...(error.next === 'fail' ? used : {}) })
+  }
+}
+
+function sayFailure(run: Run, { task, node }: GraphTask, failure: Failure): void {
+  run.draft.say('node.end', { task, node, ...failure, error: run.redacted(failure.error) })
+}
+
+interface Failure {
+  readonly error: JsonObject
+  readonly usage?: Usage
+}
+
+function failureOf(output: Json): { readonly code: string; readonly message: string } {
+  const { error, code } = (typeof output === 'object' && output !== null ? output : {}) as Record<
+    string,
+    Json
+  >
+  return {
+    code: typeof code === 'string' ? code : 'node-failed',
+    message: typeof error === 'string' ? error : JSON.stringify(output),
+  }
+}
+
+type Next = { readonly next: 'fail' } | { readonly next: 'retry'; readonly waitMs: number }
+
+function whatNext({ retry }: NodeDefinition, { failures }: GraphTask, thrown: unknown): Next {
+  if (failures + 1 >= retry.attempts || !isWorthIt(retry, thrown)) return { next: 'fail' }
+  const waitMs = Math.min(retry.maxWaitMs, retry.waitMs * retry.factor ** failures)
+  return { next: 'retry', waitMs }
+}
+
+/** Nobody knows whether an effect happened: another attempt would know no more. */
+function isWorthIt({ when }: RetryPolicy, thrown: unknown): boolean {
+  if (HoldfastError.is(thrown, 'unknown-outcome')) return false
+  try {
+    return when === undefined || when(thrown)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,221 @@
+/** One conversation of a graph in this process: who asks, and whose it is. What it knows can be had again from the journal. */
+import { type Clock, type Ids, processIdentity, type Timer } from '../base/index.ts'
+import {
+  type Child,
+  Conversation,
+  checkAnswers,
+  jsonGiven,
+  type Ledger,
+  limitsLeft,
+  type Nursery,
+  notLetIn,
+  refuseInside,
+  type TurnView,
+} from '../drive/index.ts'
+import {
+  type ContextKey,
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  type NewInboxEntry,
+  type Owner,
+  type Principal,
+  type RequestData,
+} from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
+import type { Credentials } from '../tool/index.ts'
+import type { PlayTerms } from '../turn/index.ts'
+import type { GraphDefinition } from './definition.ts'
+import { playGraph } from './loop.ts'
+import type { GraphLimits } from './run.ts'
+
+/** Who asks, and with which secrets. What is left out is the owner's. */
+export interface GraphAuth {
+  readonly tenant?: string
+  readonly actor?: string
+  readonly scopes?: readonly string[]
+  /** For nodes, in memory, for this turn. Never stored (R19). */
+  readonly credentials?: Credentials
+}
+
+/** How one turn of it is asked for. */
+export interface Asking {
+  readonly auth?: GraphAuth
+  readonly signal?: AbortSignal
+  readonly limits?: GraphLimits
+  readonly metadata?: JsonObject
+  readonly key?: string
+}
+
+export interface ThreadOptions {
+  readonly definition: GraphDefinition
+  readonly key: ContextKey
+  readonly store: Store
+  readonly terms: PlayTerms
+  readonly limits: GraphLimits
+  readonly clock: Clock
+  readonly timer: Timer
+  readonly ids: Ids
+  readonly leaseMs: number
+  readonly parent?: string
+  readonly allow?: (principal: Principal) => boolean
+  readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
+}
+
+const MAX_HEARTBEAT_MS = 1000
+
+export class Thread {
+  readonly #options: ThreadOptions
+  readonly #conversation: Conversation
+
+  constructor(options: ThreadOptions) {
+    this.#options = options
+    const { definition, terms, limits, ids, leaseMs, ...ports } = options
+    this.#conversation = new Conversation({
+      ...ports,
+      ids,
+      leaseMs,
+      definition: terms,
+      driver: `${processIdentity()}#${ids.next('graph')}`,
+      heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
+      autoSave: true,
+      play: (scope) => playGraph({ ...scope, graph: definition, limits, nursery: this.#nursery() }),
+      onOutcome: () => {},
+    })
+  }
+
+  get ledger(): Ledger {
+    return this.#conversation.driver.ledger
+  }
+
+  /** The turn that runs, if one does and this process knows of it. */
+  get turn(): TurnView | undefined {
+    return this.#conversation.turn
+  }
+
+  /** Follows or takes up the turn that is open, if there is one. */
+  async start(): Promise<void> {
+    await this.#conversation.attach()
+  }
+
+  /** From the start with these values, or on from where it stopped. */
+  begin(values: JsonObject | null, asking: Asking = {}): TurnView {
+    const { key = this.#options.ids.next('input') } = asking
+    const asked = this.#asked(asking)
+    if (values === null) return this.#begin(asking, { continuing: asked })
+    const input: NewInboxEntry = { type: 'input', key, data: { values, ...asked } }
+    const repeats = asking.key === undefined ? {} : { repeats: asking.key }
+    return this.#begin(asking, { keys: [key], ...repeats, posts: () => [input] })
+  }
+
+  answer(answers: Readonly<Record<string, Json>>, asking: Asking = {}): TurnView {
+    const { principal, credentials } = this.#asked(asking)
+    const secret = credentials === undefined ? {} : { credentials }
+    const posts = Object.entries(jsonGiven('answers', answers)).map(([requestId, value]): NewInboxEntry => {
+      const data = { requestId, value, principal, ...secret }
+      return { type: 'answer', key: this.#options.ids.next('answer'), data }
+    })
+    const check = (ledger: Ledger) => checkAnswers(ledger, answers, this.#options.clock.now())
+    return this.#begin(asking, { check, keys: posts.map(({ key }) => key), posts: () => posts })
+  }
+
+  refused(error: unknown): TurnView {
+    return this.#conversation.refused(error)
+  }
+
+  requests(): Promise<readonly RequestData[]> {
+    return this.#conversation.requests()
+  }
+
+  lastTurn(): Promise<TurnView | undefined> {
+    return this.#conversation.lastTurn()
+  }
+
+  async cancel(reason?: string): Promise<void> {
+    await this.#conversation.cancel(reason)
+  }
+
+  /** Lets go after what is under way, for anybody to go on. */
+  async close(): Promise<void> {
+    await this.#conversation.stop('release')
+    const { contextId } = this.#options.key
+    this.#conversation.close(
+      new HoldfastError('shutdown', {
+        message: `${contextId} is not listened to any more; nothing was lost.`,
+      }),
+    )
+  }
+
+  /** As somebody who runs it below a turn of their own has it. */
+  asChild(values: JsonObject, asking: Asking): Child {
+    const { key: _, ...going } = asking
+    return {
+      start: () => this.start(),
+      requests: () => this.requests(),
+      lastTurn: () => this.lastTurn(),
+      answer: (answers) => this.answer(answers, going),
+      goOn: () => this.begin(null, going),
+      begin: () => this.begin(values, asking),
+      shutdown: () => this.close(),
+      turnNow: () => this.turn,
+    }
+  }
+
+  #begin(
+    { auth = {}, signal }: Asking,
+    wish: Omit<Parameters<Conversation['begin']>[0], 'principal'>,
+  ): TurnView {
+    const { store, key } = this.#options
+    refuseInside(store, key, 'A run')
+    const principal = this.#principal(auth)
+    this.#check(principal)
+    return this.#conversation.begin({
+      ...wish,
+      principal,
+      ...(auth.credentials === undefined ? {} : { credentials: auth.credentials }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+  }
+
+  #check(principal: Principal): void {
+    const { key, allow } = this.#options
+    const isOwner = principal.tenant === key.tenant && principal.actor === key.actor
+    if (!isOwner && !allow?.(principal)) throw notLetIn(key.contextId, principal)
+  }
+
+  #asked({ auth = {}, limits, metadata }: Asking): {
+    readonly principal: Principal
+    readonly limits?: JsonObject
+    readonly metadata?: JsonObject
+    readonly credentials?: true
+  } {
+    return {
+      principal: this.#principal(auth),
+      ...(limits === undefined ? {} : { limits: { ...limits } }),
+      ...(metadata === undefined ? {} : { metadata: jsonGiven('metadata', metadata) }),
+      ...(auth.credentials === undefined ? {} : { credentials: true }),
+    }
+  }
+
+  #principal({ tenant, actor, scopes }: GraphAuth): Principal {
+    const { key } = this.#options
+    return {
+      tenant: tenant ?? key.tenant,
+      actor: actor ?? key.actor,
+      ...(scopes === undefined ? {} : { scopes: [...scopes] }),
+    }
+  }
+
+  #nursery(): Nursery {
+    const { key, store, clock, timer, ids, leaseMs, limits } = this.#options
+    const owner: Owner = { tenant: key.tenant, actor: key.actor }
+    return {
+      config: { contextId: key.contextId, owner, store, clock, timer, ids, leaseMs },
+      limits: () => {
+        const { steps: _, ...rest } = limits
+        return limitsLeft(this.ledger.session, rest, clock.now())
+      },
+      forward: (event) => this.#conversation.forward(event),
+    }
+  }
+}

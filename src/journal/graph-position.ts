@@ -1,0 +1,174 @@
+/**
+ * Where the run of a graph stands (R12): its state, the tasks of the step that is open, and what each of them has done.
+ * Pure functions from one position to the next; an entry that makes no sense where it stands changes nothing.
+ */
+import type {
+  ChannelKinds,
+  EntryData,
+  Json,
+  JsonObject,
+  ReplayClass,
+  SettledStatus,
+} from '../protocol/index.ts'
+import { type GraphState, withChanges, withUpdate } from './graph-state.ts'
+
+export type GraphPosition = {
+  readonly graph: string
+  readonly channels: ChannelKinds
+  readonly state: GraphState
+  /** Steps begun in this turn. */
+  readonly step: number
+  /** Tasks begun in this conversation: the next one has a name that no other had. */
+  readonly count: number
+  /** Those of the step that is open, in the order in which what they say will count. Empty between steps. */
+  readonly tasks: readonly GraphTask[]
+  /** The nodes of the step before: where they lead is where it goes on. Empty at the start. */
+  readonly after: readonly string[]
+  /** Of each join that is not complete, who has arrived. */
+  readonly waiting?: { readonly [join: string]: readonly string[] }
+}
+
+export type GraphTask = {
+  readonly task: string
+  readonly node: string
+  /** `begun`: it is to be run, once more if it was run before. `failed`: until the next turn tries it again. */
+  readonly state: 'begun' | 'ended' | 'failed'
+  /** Which attempt is next, how many have failed in this turn, and not before when. */
+  readonly attempt: number
+  readonly failures: number
+  readonly until?: number
+  readonly input?: Json
+  readonly update?: JsonObject
+  /** Why it failed. */
+  readonly error?: JsonObject
+  /** What it has done already, by key: none of it is done again. */
+  readonly effects?: readonly Effect[]
+  /** What it asked and was told. */
+  readonly answers?: readonly TaskAnswer[]
+}
+
+export type Effect = {
+  readonly callId: string
+  readonly key: string
+  readonly replay: ReplayClass
+  readonly idempotencyKey: string
+  /** Of the node: an effect that is known to have failed may be tried again by the next one. */
+  readonly attempt: number
+  /** Absent while nobody knows how it ended. */
+  readonly status?: SettledStatus
+  readonly output?: Json
+}
+
+export type TaskAnswer = {
+  readonly requestId: string
+  readonly name?: string
+  readonly how: 'answered' | 'expired' | 'cancelled'
+  readonly value?: Json
+}
+
+export function beginRun(
+  before: GraphPosition | undefined,
+  { graph, channels, update, changes = {} }: EntryData['graph.start'],
+): GraphPosition {
+  const state = withUpdate(withChanges(before?.state ?? {}, channels, changes), channels, update)
+  return { graph, channels, state, step: 0, count: before?.count ?? 0, tasks: [], after: [] }
+}
+
+export function beginStep(
+  before: GraphPosition,
+  { tasks, changes = {}, waiting }: EntryData['graph.step'],
+): GraphPosition {
+  const { waiting: _, ...rest } = before
+  return {
+    ...rest,
+    state: withChanges(joined(before), before.channels, changes),
+    step: before.step + (tasks.length > 0 ? 1 : 0),
+    count: before.count + tasks.length,
+    tasks: tasks.map((task): GraphTask => ({ ...task, state: 'begun', attempt: 1, failures: 0 })),
+    after: before.tasks.length > 0 ? before.tasks.map(({ node }) => node) : before.after,
+    ...(waiting === undefined ? {} : { waiting }),
+  }
+}
+
+/** The state with what the tasks of the open step have said, in their order; without what reducers have to say. */
+export function joined({ state, channels, tasks }: GraphPosition): GraphState {
+  return tasks.reduce((sum, { update = {} }) => withUpdate(sum, channels, update), state)
+}
+
+/** A new turn counts its steps anew, and tries again what failed. */
+export function resumeRun(before: GraphPosition): GraphPosition {
+  const tasks = before.tasks.map((task): GraphTask => {
+    const { until: _, error: _error, ...rest } = task
+    return task.state === 'failed' ? { ...rest, state: 'begun', failures: 0 } : task
+  })
+  return { ...before, step: 0, tasks }
+}
+
+export function endNode(
+  before: GraphPosition,
+  { task, update, error }: EntryData['node.end'],
+  at: number,
+): GraphPosition {
+  return withTask(before, task, (one) => {
+    const { until: _, ...rest } = one
+    if (rest.state === 'ended') return rest
+    if (error === undefined) return { ...rest, state: 'ended', ...(update === undefined ? {} : { update }) }
+    const { next, waitMs } = error
+    const tried = { ...rest, attempt: rest.attempt + 1, failures: rest.failures + 1 }
+    if (next !== 'retry') return { ...tried, state: 'failed', error }
+    return { ...tried, until: at + (typeof waitMs === 'number' ? waitMs : 0) }
+  })
+}
+
+export function startEffect(before: GraphPosition, data: EntryData['effect.start']): GraphPosition {
+  const { task, callId, key, replay, idempotencyKey } = data
+  return withTask(before, task, (one) => {
+    const others = (one.effects ?? []).filter((effect) => effect.key !== key)
+    const effect: Effect = { callId, key, replay, idempotencyKey, attempt: one.attempt }
+    return { ...one, effects: [...others, effect] }
+  })
+}
+
+/** Once it is known how it ended, that stays; of an unknown one it may come to be known later. */
+export function endEffect(
+  before: GraphPosition,
+  { callId, status, output }: EntryData['effect.end'],
+): GraphPosition {
+  const owner = before.tasks.find(({ effects = [] }) => effects.some((effect) => effect.callId === callId))
+  if (owner === undefined) return before
+  return withTask(before, owner.task, (task) => ({
+    ...task,
+    effects: (task.effects ?? []).map((effect) =>
+      effect.callId === callId && (effect.status === undefined || effect.status === 'unknown')
+        ? { ...effect, status, output }
+        : effect,
+    ),
+  }))
+}
+
+export function answerTask(before: GraphPosition, task: string, answer: TaskAnswer): GraphPosition {
+  return withTask(before, task, (one) => ({ ...one, answers: [...(one.answers ?? []), answer] }))
+}
+
+/** A conversation that branches off here has started nothing of what is open. */
+export function forkRun(before: GraphPosition): GraphPosition {
+  const tasks = before.tasks.map((task): GraphTask => {
+    const { effects, answers: _, ...rest } = task
+    const known = effects?.filter(({ status }) => status !== undefined) ?? []
+    return known.length === 0 ? rest : { ...rest, effects: known }
+  })
+  return { ...before, tasks }
+}
+
+export function clearRun({ graph, channels, count }: GraphPosition): GraphPosition {
+  return { graph, channels, state: {}, step: 0, count, tasks: [], after: [] }
+}
+
+function withTask(
+  before: GraphPosition,
+  name: string,
+  change: (task: GraphTask) => GraphTask,
+): GraphPosition {
+  const tasks = before.tasks.map((task) => (task.task === name ? change(task) : task))
+  return { ...before, tasks }
+}

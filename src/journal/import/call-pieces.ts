@@ -1,0 +1,63 @@
+/** What calls and their results are made of in all formats: ids, names, arguments, outputs. */
+import type { Json, JsonObject } from '../../protocol/index.ts'
+import type { ForeignCall, ForeignResult, Reading } from './foreign.ts'
+import { dropPart, isObject, joinedText, objectsIn, textIn } from './pieces.ts'
+
+/** The id that a call has where it comes from, if it has one. */
+export function callIds(given: unknown): Pick<ForeignCall, 'type' | 'id' | 'providerId'> {
+  const id = textIn(given)
+  return { type: 'tool-call', ...(id === undefined ? {} : { id, providerId: id }) }
+}
+
+/** The id of the call that a result belongs to, and the tool that was called, if it names them. */
+export function resultIds(given: unknown, named?: unknown): Pick<ForeignResult, 'id' | 'tool'> {
+  const [id, tool] = [textIn(given), textIn(named)]
+  return { ...(id === undefined ? {} : { id }), ...(tool === undefined ? {} : { tool }) }
+}
+
+/** What a provider attached, under its name; nothing if it is no text. */
+export function attached(vendor: string, key: string, value: unknown): { readonly provider?: JsonObject } {
+  const text = textIn(value)
+  return text === undefined ? {} : { provider: { [vendor]: { [key]: text } } }
+}
+
+const LONGEST_NAME = 128
+
+export function toolName(name: unknown): string {
+  return textIn(name)?.slice(0, LONGEST_NAME).toWellFormed() ?? 'unnamed'
+}
+
+type Arguments = Pick<ForeignCall, 'args' | 'malformed'>
+
+/** Arguments are an object, or the text of one. A call without any is a call with none. */
+export function argumentsOf(raw: Json | undefined, { note }: Reading): Arguments {
+  if (raw === undefined || raw === null || (typeof raw === 'string' && raw.trim() === '')) return { args: {} }
+  const parsed = typeof raw === 'string' ? parse(raw) : raw
+  if (isObject(parsed)) return { args: parsed }
+  const text = typeof raw === 'string' ? raw : JSON.stringify(raw)
+  const malformed =
+    parsed === undefined ? 'the arguments are not JSON' : 'the arguments are not a JSON object'
+  note('arguments-malformed', `A call was kept with arguments that no tool can use: ${malformed}.`)
+  return { args: text, malformed }
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * What a tool returned. A list of typed parts is read as their texts; what else was in it is left out, and said so. Any
+ * other list is data of the tool, and stays.
+ */
+export function outputOf(content: Json | undefined, reading: Reading): Json {
+  if (content === undefined) return null
+  if (!Array.isArray(content)) return content
+  const parts = objectsIn(content).filter(({ type }) => typeof type === 'string')
+  if (parts.length === 0 || parts.length < content.length) return content as Json[]
+  for (const part of parts) if (typeof part['text'] !== 'string') dropPart(part, reading)
+  return joinedText(parts)
+}

@@ -1,0 +1,73 @@
+/**
+ * How the parts of one item are read, whatever format they are of: a reader says what it makes of one, and what nobody
+ * makes anything of is left out, and said so.
+ */
+import type { FilePart, JsonObject, TextPart, UserContent } from '../../protocol/index.ts'
+import { type ForeignPart, type ForeignResult, type Reading, Replies, type Said } from './foreign.ts'
+import { dropPart } from './pieces.ts'
+
+export type UserPart = TextPart | FilePart
+
+/** What is made of a part; undefined if it is something else. */
+export type Read<T> = (part: JsonObject) => T | undefined
+
+/** For items in which results stand among what is said. */
+export interface Readers<T> {
+  readonly said: Read<T>
+  readonly result: Read<ForeignResult>
+}
+
+export function readEach<T>(parts: readonly JsonObject[], read: Read<T>, reading: Reading): T[] {
+  return parts.flatMap((part) => {
+    const made = read(part)
+    if (made === undefined) dropPart(part, reading)
+    return made === undefined ? [] : [made]
+  })
+}
+
+export function readUser(parts: readonly JsonObject[], read: Read<UserPart>, reading: Reading): Said {
+  return { kind: 'user', at: reading.at, content: userContent(readEach(parts, read, reading)) }
+}
+
+/** Results come before anything that the user says. */
+export function readUserAndResults(
+  parts: readonly JsonObject[],
+  { said, result }: Readers<UserPart>,
+  reading: Reading,
+): readonly Said[] {
+  const { at } = reading
+  const results: ForeignResult[] = []
+  const words: UserPart[] = []
+  for (const part of parts) {
+    const [read, settled] = [said(part), result(part)]
+    if (settled !== undefined) results.push(settled)
+    else if (read !== undefined) words.push(read)
+    else dropPart(part, reading)
+  }
+  const user: Said = { kind: 'user', at, content: userContent(words) }
+  if (results.length === 0) return [user]
+  const answered: Said = { kind: 'results', at, results }
+  return words.length === 0 ? [answered] : [answered, user]
+}
+
+/** `model`: who replied, if the item says it. */
+export function readReplies(
+  parts: readonly JsonObject[],
+  { said, result, model }: Readers<ForeignPart> & { readonly model?: string | undefined },
+  reading: Reading,
+): readonly Said[] {
+  const replies = new Replies(reading.at, model)
+  for (const part of parts) {
+    const [read, settled] = [said(part), result(part)]
+    if (settled !== undefined) replies.result(settled)
+    else if (read !== undefined) replies.part(read)
+    else dropPart(part, reading)
+  }
+  return replies.said()
+}
+
+/** One text is said as it is, more than one as a list. */
+function userContent(parts: readonly UserPart[]): UserContent {
+  const [only] = parts
+  return parts.length === 1 && only?.type === 'text' && only.provider === undefined ? only.text : parts
+}

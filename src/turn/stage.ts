@@ -1,0 +1,141 @@
+/** What is in play between a driver and a loop, whatever the loop plays: what it has said, what has come in, how long it may last. */
+import type { OpenTurn, Session } from '../journal/index.ts'
+import type { Entry, EntryData, EntryType, NewEntry } from '../protocol/index.ts'
+import { type Credentials, secretsOf } from '../tool/index.ts'
+import { Draft } from './draft.ts'
+import type { Batch, Next, PlayScope } from './play-scope.ts'
+
+type Signals = Pick<PlayScope, 'signal' | 'stop'>
+
+/** What was waited for did not come before the turn was cancelled, out of time, or with somebody else. */
+export class Interrupted extends Error {}
+
+export abstract class Stage<S extends PlayScope = PlayScope> {
+  readonly scope: S
+  readonly draft: Draft
+  /** What was said last and could not be stored. */
+  dropped: readonly NewEntry[] = []
+  /** Of whoever asked. */
+  protected secrets: readonly string[] = []
+  /** Ends the wait for the time limit, if there is one. */
+  #over: AbortController | undefined
+  #signals: Signals | undefined
+  #interruption: Interruption | undefined
+
+  constructor(scope: S) {
+    this.scope = scope
+    this.draft = new Draft(scope)
+  }
+
+  /** How long the turn may take in all. */
+  protected abstract readonly durationMs: number | undefined
+
+  get session(): Session {
+    return this.draft.session
+  }
+
+  get open(): OpenTurn {
+    return this.draft.open
+  }
+
+  /** What has come in and was not taken, oldest first. */
+  get inbox(): readonly Entry[] {
+    const { inbox } = this.scope.view
+    return inbox.length === 0 ? inbox : inbox.filter(({ key }) => !this.draft.hasTaken(key))
+  }
+
+  /** For effects: aborts when the turn is cancelled or its time is up. */
+  get signal(): AbortSignal {
+    this.#signals ??= this.#watchTime()
+    return this.#signals.signal
+  }
+
+  /** For thinking: aborts also when the turn has gone to another driver. */
+  get stop(): AbortSignal {
+    this.#signals ??= this.#watchTime()
+    return this.#signals.stop
+  }
+
+  /** Makes what was said durable; what follows may rely on it. What cannot be stored was never said. */
+  *commit(next: Next): Generator<Batch, void> {
+    try {
+      yield this.draft.batch(next)
+    } catch (error) {
+      this.drop()
+      throw error
+    }
+    this.draft.settle()
+  }
+
+  /** Back to what is durable. */
+  drop(): void {
+    this.dropped = this.draft.batch('on').entries
+    this.draft.settle()
+  }
+
+  /**
+   * What the host looks up may never come; the turn does not wait for it longer than it lasts itself. Rejects with
+   * `Interrupted` then. What has come already is taken in any case.
+   */
+  within<T>(work: Promise<T>): Promise<T> {
+    this.#interruption ??= interruption(this.stop)
+    return Promise.race([work, this.#interruption.promise])
+  }
+
+  /** The key of the cancel that ends this turn, if one has come. */
+  cancelKey(): string | undefined {
+    const { turn } = this.open
+    return this.inbox.find((entry) => entry.type === 'cancel' && dataOf(entry, 'cancel').turn === turn)?.key
+  }
+
+  credentials(): Promise<Credentials | undefined> {
+    return this.within(this.findCredentials())
+  }
+
+  protected async findCredentials(): Promise<Credentials | undefined> {
+    const credentials = await this.scope.credentials(this.open.principal)
+    if (credentials !== undefined) this.secrets = secretsOf(credentials)
+    return credentials
+  }
+
+  close(): void {
+    this.#interruption?.leave()
+    this.#over?.abort()
+  }
+
+  #watchTime(): Signals {
+    const { durationMs } = this
+    if (durationMs === undefined) return this.scope
+    const left = this.open.startedAt + durationMs - this.scope.clock.now()
+    const [over, deadline] = [new AbortController(), new AbortController()]
+    this.#over = over
+    const waited = this.scope.timer.wait(Math.max(0, left), { signal: over.signal, background: true })
+    void waited.then(() => over.signal.aborted || deadline.abort())
+    const { signal } = deadline
+    return {
+      signal: AbortSignal.any([this.scope.signal, signal]),
+      stop: AbortSignal.any([this.scope.stop, signal]),
+    }
+  }
+}
+
+/** The data of an entry that is known to be of this type. */
+export function dataOf<T extends EntryType>(entry: Entry, type: T): EntryData[T] {
+  if (entry.type !== type) throw new TypeError(`Entry ${entry.seq} is a ${entry.type}, not a ${type}.`)
+  return entry.data as EntryData[T]
+}
+
+interface Interruption {
+  readonly promise: Promise<never>
+  readonly leave: () => void
+}
+
+/** One listener for all that is waited for. */
+function interruption(stop: AbortSignal): Interruption {
+  const { promise, reject } = Promise.withResolvers<never>()
+  promise.catch(() => {})
+  const interrupt = (): void => reject(new Interrupted('The turn did not wait for it any longer.'))
+  if (stop.aborted) interrupt()
+  else stop.addEventListener('abort', interrupt, { once: true })
+  return { promise, leave: () => stop.removeEventListener('abort', interrupt) }
+}
