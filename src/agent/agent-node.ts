@@ -44,7 +44,8 @@ export async function runAgent(config: SubAgentConfig, message: string, below: B
     allow: () => true,
   })
   const limits = leastLimits(config.limits, below.limits)
-  const options: TurnOptions = { auth: { ...principal, credentials }, signal, limits, metadata }
+  const auth = { ...principal, ...(credentials === undefined ? {} : { credentials }) }
+  const options: TurnOptions = { auth, signal, limits, metadata }
   const child = {
     start: () => agent.start(),
     requests: () => agent.requests(),

@@ -19,7 +19,8 @@ export interface Below {
   /** What it is called below the caller's conversation; the same when it is run again. */
   readonly name: string
   readonly principal: Principal
-  readonly credentials: Credentials
+  /** If there are any. */
+  readonly credentials?: Credentials
   readonly metadata: JsonObject
   readonly signal: AbortSignal
   /** What the caller was told, by the ids that the questions have here. */

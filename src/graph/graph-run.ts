@@ -54,7 +54,7 @@ async function outcomeOf<C extends Channels>({
 }
 
 function placed(event: TurnEvent): GraphEvent {
-  return { ...event, path: event.path ?? placeOf(event) }
+  return { ...event, path: [...(event.path ?? []), ...placeOf(event)] }
 }
 
 function placeOf(event: TurnEvent): readonly string[] {

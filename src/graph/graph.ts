@@ -18,6 +18,7 @@ import {
   HoldfastError,
   type Json,
   type JsonObject,
+  keyText,
   LOCAL_OWNER,
   type Owner,
   type Principal,
@@ -90,6 +91,8 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   readonly '~graph': GraphDefinition
   readonly #options: GraphOptions
   readonly #store: Store
+  /** Conversations in which a run of this process is going on. */
+  readonly #live = new Map<string, Thread>()
 
   constructor(definition: GraphDefinition, options: GraphOptions) {
     for (const option of Object.keys(options)) checkName('compile()', option, OPTIONS)
@@ -145,7 +148,9 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
 
   /** Ends the run that is going on, whichever process drives it. */
   async cancel(where: Where & { readonly contextId: string; readonly reason?: string }): Promise<void> {
-    await this.#thread(this.#key(where)).cancel(where.reason)
+    const key = this.#key(where)
+    const thread = this.#live.get(keyText(key)) ?? this.#thread(key)
+    await thread.cancel(where.reason)
   }
 
   /** Where it stands, or stood after entry `at`; undefined if it was never run. */
@@ -202,12 +207,12 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     const key = childKey({ ...owner, contextId }, name)
     const thread = this.#thread(key, { ...ports, parent: contextId, credentials: () => credentials })
     const values = checkedUpdate(this['~graph'].channels, `the input of ${name}`, input)
-    const auth = { ...principal, credentials }
+    const own = leastLimits(this.#options.limits, limits)
     const asking: Asking = {
-      auth,
+      auth: { ...principal, ...(credentials === undefined ? {} : { credentials }) },
       signal,
-      metadata,
-      limits: leastLimits(this.#options.limits, limits),
+      ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+      ...(Object.keys(own).length === 0 ? {} : { limits: own }),
       key: `call:${name}`,
     }
     const outcome = await runChild(thread.asChild(values, asking), below)
@@ -219,6 +224,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     const contextId = options.contextId ?? (this.#options.ids ?? systemIds).next('run')
     const key = this.#key({ ...options, contextId })
     const thread = this.#thread(key)
+    this.#live.set(keyText(key), thread)
     let turn: ReturnType<Thread['begin']>
     try {
       turn = begin(thread)
@@ -234,7 +240,8 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
         return this.#stateOf(isThere ? session : await loadSession(this.#store, key, seq))
       },
       done: async () => {
-        if (thread.turn === undefined) await thread.close()
+        if (this.#live.get(keyText(key)) === thread) this.#live.delete(keyText(key))
+        await thread.close()
       },
     })
   }

@@ -1,11 +1,12 @@
 /** The tasks of a step: run side by side, each settled as soon as it ends. */
+import { isDeepStrictEqual } from 'node:util'
 import type { GraphTask } from '../journal/index.ts'
 import { HoldfastError, type Json, type JsonObject, NO_USAGE, type Usage } from '../protocol/index.ts'
 import { type CallEnd, type Credentials, runCall } from '../tool/index.ts'
 import { type Batch, request } from '../turn/index.ts'
 import { Attempt } from './attempt.ts'
 import type { NodeDefinition, RetryPolicy } from './definition.ts'
-import { Desk } from './desk.ts'
+import type { Desk } from './desk.ts'
 import { plainTool } from './plain-tool.ts'
 import type { Run } from './run.ts'
 import { stateView } from './state-view.ts'
@@ -17,7 +18,7 @@ export async function* runTasks(
   tasks: readonly GraphTask[],
   credentials: Credentials,
 ): AsyncGenerator<Batch, void> {
-  const desk = new Desk()
+  const { desk } = run
   const working = tasks.map((task) => desk.employ(runTask(run, { desk, task, credentials })))
   for (;;) {
     const sayings = await desk.next()
@@ -84,7 +85,7 @@ function isQuestion(said: unknown): boolean {
 function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
   const { task } = attempt
   const { usage } = attempt
-  const used = usage === NO_USAGE ? {} : { usage }
+  const used = isDeepStrictEqual(usage, NO_USAGE) ? {} : { usage }
   if (end.kind === 'asks') {
     for (const { name, ...asked } of end.requests) {
       const before = task.answers?.filter((answer) => answer.name === name).length ?? 0

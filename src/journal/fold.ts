@@ -121,7 +121,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(limits === undefined ? {} : { limits }),
       ...(metadata === undefined ? {} : { metadata }),
       // What goes on with the parked calls inherits what they need; what says something new does not.
-      ...(credentials || (draft.parked?.credentials && !entry.takes?.length) ? { credentials: true } : {}),
+      ...(credentials || (leftCredentials(draft) && !entry.takes?.length) ? { credentials: true } : {}),
       iteration: 0,
       thinking: false,
       ...(entry.takes?.length ? { fresh: true as const } : {}),
@@ -279,7 +279,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (draft.graph !== undefined) draft.graph = clearRun(draft.graph)
   },
   'graph.start'(draft, { data }) {
-    draft.graph = beginRun(draft.graph, data)
+    const secret = draft.open?.credentials ? { credentials: true as const } : {}
+    draft.graph = { ...beginRun(draft.graph, data), ...secret }
   },
   'graph.step'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = beginStep(draft.graph, data)
@@ -314,6 +315,11 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.open.requests = []
     draft.open.thinking = false
   },
+}
+
+/** Does what is left to be gone on with need the credentials of whoever asked for it (R19)? */
+function leftCredentials({ parked, graph }: Draft): boolean {
+  return parked?.credentials === true || graph?.credentials === true
 }
 
 /** Phases that come when something happens, and say nothing of how far the turn has come. */

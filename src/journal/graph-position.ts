@@ -26,6 +26,8 @@ export type GraphPosition = {
   readonly after: readonly string[]
   /** Of each join that is not complete, who has arrived. */
   readonly waiting?: { readonly [join: string]: readonly string[] }
+  /** The run was asked for with credentials, and whoever goes on with it needs those (R19). */
+  readonly credentials?: true
 }
 
 export type GraphTask = {
