@@ -40,7 +40,7 @@ export function nothingToContinue(contextId: string, last: string | undefined): 
   const why =
     last === undefined ? `${contextId} has had no turn yet` : `The last turn of ${contextId} is complete`
   return new HoldfastError('nothing-to-continue', {
-    message: `${why}. Send a message instead of null.`,
+    message: `${why}. Send something new instead of null.`,
     details: { contextId },
   })
 }

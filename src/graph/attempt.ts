@@ -41,6 +41,8 @@ export class Attempt implements Doer {
   thrown: unknown
   readonly #questions: (AskRequest & { readonly name: string })[] = []
   readonly #children = new Map<string, Usage>()
+  /** Steps, and what runs below, that have not come to rest. */
+  readonly #doing = new Set<Promise<unknown>>()
   readonly #credentials: Credentials
   #asked = 0
   #isOpen = true
@@ -86,7 +88,17 @@ export class Attempt implements Doer {
       if (this.#questions.length > 0) return ask(this.#questions)
       this.thrown = error
       throw error
+    } finally {
+      // What comes of them belongs to this attempt, whether or not the node waits for it.
+      while (this.#doing.size > 0) await Promise.allSettled(this.#doing)
     }
+  }
+
+  #track<T>(doing: Promise<T>): Promise<T> {
+    this.#doing.add(doing)
+    const forget = (): void => void this.#doing.delete(doing)
+    doing.then(forget, forget)
+    return doing
   }
 
   #nodeContext(signal: AbortSignal, progress: NodeContext['progress']): NodeContext {
@@ -104,9 +116,9 @@ export class Attempt implements Doer {
       steps: this.run.position.step,
       attempt: this.number,
       input: this.task.input,
-      step: (key, effect, options = {}) => performStep(this, key, { effect, options }),
+      step: (key, effect, options = {}) => this.#track(performStep(this, key, { effect, options })),
       interrupt: async (question) => this.#interrupt(question),
-      run: (key, runnable, input) => this.#runBelow({ key, runnable, input, signal }),
+      run: (key, runnable, input) => this.#track(this.#runBelow({ key, runnable, input, signal })),
     }
   }
 
@@ -164,7 +176,7 @@ export class Attempt implements Doer {
       nursery,
       name: `${this.name}${suffix}`,
       principal,
-      credentials,
+      ...(Object.keys(credentials).length === 0 ? {} : { credentials }),
       metadata,
       signal,
       answers,

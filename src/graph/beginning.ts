@@ -9,6 +9,7 @@ import { checkedUpdate, initialChanges, reducedChanges } from './update.ts'
 
 /** Opens a turn or takes up the open one. False if there is no reason for one: then what came in is accounted for. */
 export async function begin(run: Run): Promise<boolean> {
+  checkKind(run)
   if (run.session.open !== undefined) {
     takeUp(run)
     return true
@@ -35,6 +36,15 @@ export async function begin(run: Run): Promise<boolean> {
   return true
 }
 
+/** What an agent has begun is for an agent to go on with: a graph declines and leaves it untouched. */
+function checkKind({ session, scope }: Run): void {
+  if (session.graph !== undefined || session.totals.modelCalls === 0) return
+  throw new HoldfastError('wrong-kind', {
+    message: `${scope.key.contextId} is a conversation of an agent, not of a graph. Use another contextId.`,
+    details: { contextId: scope.key.contextId },
+  })
+}
+
 /** A run that was claimed again and again without coming any further would take every process down with it (R7). */
 function takeUp(run: Run): void {
   const { claims } = run.session
@@ -47,6 +57,8 @@ function startFrom(run: Run, entry: Entry): void {
   const { message: _, values, ...asked } = dataOf(entry, 'input')
   startTurn(run, asked, entry.key === undefined ? [] : [entry.key])
   settleRest(run)
+  for (const { task, state } of run.session.graph?.tasks ?? [])
+    if (state !== 'ended') run.scope.abandoned?.(task)
   sayStart(run, values)
 }
 
@@ -57,7 +69,7 @@ function sayStart(run: Run, values: JsonObject | undefined): void {
     throw new HoldfastError('invalid-entry', {
       message: `${run.scope.key.contextId} is a conversation of the graph ${graph.name}: it takes values, not messages.`,
     })
-  const update = checkedUpdate(graph.channels, 'the input', values)
+  const update = checkedUpdate(graph.channels, { who: 'the input' }, values)
   const before = run.session.graph?.state ?? {}
   const initial = initialChanges(graph, before)
   const state = withChanges(before, graph.kinds, initial)

@@ -126,7 +126,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
   addConditionalEdges<Answer extends string>(
     from: Nodes | typeof START,
     route: (state: StateOf<C>, context: RouteContext) => Routed<Answer> | Promise<Routed<Answer>>,
-    paths: Readonly<Record<Answer, Nodes | typeof END>>,
+    paths: Readonly<Record<Answer, Nodes | typeof END>> & Readonly<Record<string, Nodes | typeof END>>,
   ): GraphBuilder<C, Nodes>
   addConditionalEdges(
     from: Nodes | typeof START,

@@ -13,6 +13,11 @@ export interface Channel<T, U = T> {
   readonly [TYPES]?: readonly [T, U]
 }
 
+/** What the functions below make, for those who write types down. */
+export type ValueChannel<T> = Channel<T | undefined, T>
+export type ListChannel<T> = Channel<readonly T[], T | readonly T[]>
+export type MergeChannel<T> = Channel<T, Partial<T>>
+
 export type Channels = { readonly [channel: string]: Channel<unknown, unknown> }
 
 /** What nodes and routes are shown. */
@@ -26,19 +31,19 @@ export type UpdateOf<C extends Channels> = {
 }
 
 /** The newest value counts. Two nodes of one step cannot both say it. */
-export function value<T>(): Channel<T | undefined, T>
+export function value<T>(): ValueChannel<T>
 export function value<T>(initial: T): Channel<T>
-export function value<T>(...initial: readonly T[]): Channel<T | undefined, T> {
+export function value<T>(...initial: readonly T[]): ValueChannel<T> {
   return { kind: 'value', ...(initial.length === 0 ? {} : { initial: initial[0] }) }
 }
 
 /** What is said, one or several, is added at the end. A step costs the same however long the list is. */
-export function list<T>(initial: readonly T[] = []): Channel<readonly T[], T | readonly T[]> {
+export function list<T>(initial: readonly T[] = []): ListChannel<T> {
   return { kind: 'list', initial }
 }
 
 /** Fields that are said replace those of the same name, and the others stay. */
-export function merge<T extends object>(initial: T): Channel<T, Partial<T>> {
+export function merge<T extends object>(initial: T): MergeChannel<T> {
   return { kind: 'merge', initial }
 }
 

@@ -78,7 +78,7 @@ export interface NodeContext extends RouteContext {
   /**
    * An effect, under the rules of tools: its intent is durable before it begins, what came of it is kept under `key`, and
    * a node that is run again gets that instead of a second effect. Throws what the effect threw, and
-   * `unknown-outcome` if it was begun and nobody can say whether it happened.
+   * `unknown-outcome` if it was begun and nobody can say whether it happened. The node is not over before its steps are.
    */
   readonly step: <T>(key: string, effect: Effect<T>, options?: StepOptions<T>) => Promise<T>
   /** Asks a person, and waits: the node is run again from its start when there is an answer, and gets it here. */

@@ -5,6 +5,8 @@
 interface Saying {
   readonly write: () => void
   readonly durable?: PromiseWithResolvers<void>
+  /** Called instead, if it is never said. */
+  readonly unheard?: () => void
 }
 
 export class Desk {
@@ -31,8 +33,9 @@ export class Desk {
     })
   }
 
-  say(write: () => void): void {
-    if (this.isOpen) this.#hand({ write })
+  say(write: () => void, unheard?: () => void): void {
+    if (!this.isOpen) unheard?.()
+    else this.#hand({ write, ...(unheard === undefined ? {} : { unheard }) })
   }
 
   /** Resolves when it is durable; rejects if that never happens. */
@@ -50,9 +53,18 @@ export class Desk {
     return this.#sayings.splice(0)
   }
 
+  /** Says what has come in while nobody was at work: from those who were not waited for any longer. */
+  drain(): void {
+    for (const { write } of this.#sayings.splice(0)) write()
+  }
+
   close(why: unknown, unsaid: readonly Saying[] = []): void {
     this.#closed = { why }
-    for (const { durable } of [...unsaid, ...this.#sayings.splice(0)]) durable?.reject(why)
+    for (const { durable } of unsaid) durable?.reject(why)
+    for (const { durable, unheard } of this.#sayings.splice(0)) {
+      durable?.reject(why)
+      unheard?.()
+    }
   }
 
   #hand(saying: Saying): void {

@@ -1,5 +1,5 @@
 /** Effects inside of nodes, under the rules of tools: intent first (R3), settled once (R4), never twice by accident. */
-import type { GraphTask, Effect as Known } from '../journal/index.ts'
+import { type GraphTask, isStarted, type Effect as Known } from '../journal/index.ts'
 import { HoldfastError, type Json, quote } from '../protocol/index.ts'
 import {
   type CallRun,
@@ -68,16 +68,14 @@ async function begin(wanted: Wanted): Promise<Settled> {
 
 function carryOut(wanted: Wanted): Promise<Settled> {
   const { attempt, callId } = wanted
-  const { run, desk } = attempt
+  const { run } = attempt
   const working = (async () => {
     await run.scope.mayAct()
     const settled = settledBy(await runCall(callRun(wanted, (late) => run.scope.late(callId, late))))
-    if (desk.isOpen) sayEnd(wanted, settled)
-    else if (settled.status !== 'unknown') run.scope.late(callId, settled)
-    return settled
+    return sayEnd(wanted, settled)
   })()
   run.underWay.set(callId, working)
-  return working.finally(() => run.underWay.delete(callId))
+  return working
 }
 
 /** An effect that an earlier driver began and did not settle: it runs again, is looked up, or stays unknown. */
@@ -99,9 +97,19 @@ async function recover(wanted: Wanted, known: Known): Promise<Settled> {
 export const UNKNOWN =
   'Begun, and nobody can say whether it happened: the process that did it is gone. Find out before doing it again.'
 
+/** Settled once (R4): what comes after the run has gone on without it is handed in. */
 function sayEnd({ attempt, callId }: Wanted, settled: Settled, takes: readonly string[] = []): Settled {
+  const { run, desk } = attempt
   const { status, output } = settled
-  attempt.desk.say(() => attempt.run.draft.say('effect.end', { callId, status, output }, takes))
+  const tooLate = (): void => {
+    if (status !== 'unknown') run.scope.late(callId, settled)
+  }
+  const write = (): void => {
+    run.underWay.delete(callId)
+    if (isStarted(run.session, callId)) run.draft.say('effect.end', { callId, status, output }, takes)
+    else tooLate()
+  }
+  desk.say(write, tooLate)
   return settled
 }
 

@@ -12,6 +12,7 @@ export interface Ending {
 export function endRun(run: Run, outcome: OutcomeReason, { error, limit }: Ending = {}): void {
   const { draft } = run
   const waiting = isWaiting(outcome)
+  run.desk.drain()
   if (!waiting) settleRest(run)
   const cancel = run.cancelKey()
   accountFor(run, run.open.turn)
@@ -35,6 +36,11 @@ export function endRun(run: Run, outcome: OutcomeReason, { error, limit }: Endin
 export function settleRest(run: Run): void {
   const { draft } = run
   for (const { requestId } of run.open.requests) draft.say('request.end', { requestId, how: 'cancelled' })
+  settleEffects(run)
+}
+
+/** Of those that are still under way it may come to be known later. */
+export function settleEffects(run: Run): void {
   for (const { effects = [] } of run.session.graph?.tasks ?? [])
     for (const { callId, status } of effects) if (status === undefined) settleEffect(run, callId)
 }

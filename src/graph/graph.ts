@@ -15,6 +15,7 @@ import {
   checkOwner,
   childKey,
   contextKey,
+  type ErrorCode,
   HoldfastError,
   type Json,
   type JsonObject,
@@ -31,8 +32,8 @@ import { atLeast, checkMs } from '../turn/index.ts'
 import type { Channels, StateOf, UpdateOf } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
 import { type GraphOutcome, type GraphRun, graphRun } from './graph-run.ts'
-import { toMermaid } from './mermaid.ts'
-import { graphPicture, type PictureOptions, takenWays } from './picture.ts'
+import { toMermaid } from './picture/mermaid.ts'
+import { graphPicture, type PictureOptions, takenWays } from './picture/picture.ts'
 import type { GraphLimits } from './run.ts'
 import { plainState } from './state-view.ts'
 import { type Asking, Thread, type ThreadOptions } from './thread.ts'
@@ -80,6 +81,8 @@ export interface GraphSnapshot<C extends Channels> {
   readonly turn: number
   readonly step: number
   readonly state: StateOf<C>
+  /** The nodes that ran in the step before. */
+  readonly after: readonly string[]
   /** Tasks that are to be run, or to be run again. */
   readonly next: readonly { readonly task: string; readonly node: string }[]
 }
@@ -118,7 +121,8 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
 
   /**
    * Runs it, and resolves when it ends or has to wait: `status` says which. Null goes on where it stopped. Rejects with
-   * `node-failed` if it failed or was cancelled; what was reached is in the journal, and null tries again.
+   * `node-failed` or `cancelled` if it came to that: what was reached is in the journal, and null tries again. What could
+   * not be begun rejects with the reason.
    */
   async invoke(input: UpdateOf<C> | null, options: GraphRunOptions = {}): Promise<GraphOutcome<C>> {
     return successOf(await this.stream(input, options).outcome, this.name)
@@ -128,7 +132,8 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   stream(input: UpdateOf<C> | null, options: GraphRunOptions = {}): GraphRun<C> {
     return this.#run(options, (thread) => {
       checkLimits(options.limits)
-      const values = input === null ? null : checkedUpdate(this['~graph'].channels, 'the input', input)
+      const values =
+        input === null ? null : checkedUpdate(this['~graph'].channels, { who: 'the input' }, input)
       return thread.begin(values, options)
     })
   }
@@ -206,7 +211,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     const { contextId, owner, ...ports } = nursery.config
     const key = childKey({ ...owner, contextId }, name)
     const thread = this.#thread(key, { ...ports, parent: contextId, credentials: () => credentials })
-    const values = checkedUpdate(this['~graph'].channels, `the input of ${name}`, input)
+    const values = checkedUpdate(this['~graph'].channels, { who: `the input of ${name}` }, input)
     const own = leastLimits(this.#options.limits, limits)
     const asking: Asking = {
       auth: { ...principal, ...(credentials === undefined ? {} : { credentials }) },
@@ -282,6 +287,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
       turn,
       step: graph?.step ?? 0,
       state: this.#stateOf(session),
+      after: graph?.after ?? [],
       next: open.map(({ task, node }) => ({ task, node })),
     }
   }
@@ -301,7 +307,9 @@ function successOf<C extends Channels>(outcome: GraphOutcome<C>, name: string): 
   if (status !== 'failed' && status !== 'cancelled') return outcome
   const { code, message } = error ?? problemOf(new Error(`The run of ${name} was ${reason}.`))
   const { node, task = null }: Partial<TurnError> = error ?? {}
-  throw new HoldfastError(status === 'cancelled' ? 'cancelled' : 'node-failed', {
+  // A turn that was never begun has no number.
+  const known = turn === 0 ? (code as ErrorCode) : 'node-failed'
+  throw new HoldfastError(status === 'cancelled' ? 'cancelled' : known, {
     message,
     details: { code, turn, ...(node === undefined ? {} : { node, task }) },
   })

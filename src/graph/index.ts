@@ -2,7 +2,15 @@
 
 export type { GraphConfig, NodeFunction, NodeOptions, RunnableOptions } from './builder.ts'
 export { GraphBuilder, graph } from './builder.ts'
-export type { Channel, Channels, StateOf, UpdateOf } from './channel.ts'
+export type {
+  Channel,
+  Channels,
+  ListChannel,
+  MergeChannel,
+  StateOf,
+  UpdateOf,
+  ValueChannel,
+} from './channel.ts'
 export { list, merge, reduce, value } from './channel.ts'
 export type {
   EffectContext,
@@ -16,5 +24,6 @@ export { END, START } from './definition.ts'
 export type { GraphOptions, GraphRunOptions, GraphSnapshot } from './graph.ts'
 export { Graph } from './graph.ts'
 export type { GraphEvent, GraphOutcome, GraphRun } from './graph-run.ts'
+export type { PictureOptions, Taken } from './picture/picture.ts'
 export type { GraphLimits } from './run.ts'
 export { Send } from './send.ts'

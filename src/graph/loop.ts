@@ -20,7 +20,7 @@ import {
   startBare,
 } from '../turn/index.ts'
 import { begin } from './beginning.ts'
-import { endRun } from './ending.ts'
+import { endRun, settleEffects } from './ending.ts'
 import { type Leading, leadingOn } from './routes.ts'
 import { DEFAULT_STEPS, type GraphScope, Run } from './run.ts'
 import { stateView } from './state-view.ts'
@@ -46,6 +46,7 @@ export async function* playGraph(scope: GraphScope): AsyncGenerator<Batch, boole
 
 async function* playOn(run: Run): AsyncGenerator<Batch, void> {
   try {
+    run.desk.drain()
     const limit = reachedLimit(run)
     const { tasks } = run.session.graph ?? { tasks: [] }
     if (run.cancelKey() !== undefined || run.scope.signal.aborted) endRun(run, 'cancelled')
@@ -115,6 +116,7 @@ function endStep(run: Run): void {
 /** What the step has said counts; the next one begins, or the run is over. */
 async function* goOn(run: Run): AsyncGenerator<Batch, void> {
   const { position, graph } = run
+  settleEffects(run)
   const { state, changes } = joinStep(graph, position)
   const after = position.tasks.length > 0 ? position.tasks.map(({ node }) => node) : position.after
   const { contextId } = run.scope.key
@@ -132,7 +134,9 @@ async function* goOn(run: Run): AsyncGenerator<Batch, void> {
   const { steps = DEFAULT_STEPS } = run.limits
   const isOver = leading.targets.length === 0
   if (isOver || position.step >= steps) {
-    sayStep(run, { leading: { ...leading, targets: [] }, changes })
+    // At a limit it will be led on from here once more: who has arrived where is as it was before.
+    const { waiting } = isOver ? leading : position
+    sayStep(run, { leading: { targets: [], ...(waiting === undefined ? {} : { waiting }) }, changes })
     if (!isOver) endAtLimit(run, { limit: 'steps', message: `The run has taken ${steps} steps.` })
     else finish(run, leading)
     return

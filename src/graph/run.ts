@@ -5,6 +5,7 @@ import { HoldfastError, type Json } from '../protocol/index.ts'
 import { redact, type Settled } from '../tool/index.ts'
 import { type PlayScope, Stage } from '../turn/index.ts'
 import type { GraphDefinition } from './definition.ts'
+import { Desk } from './desk.ts'
 
 /** Reaching one ends the turn with what was reached (R14). */
 export interface GraphLimits {
@@ -25,8 +26,9 @@ export interface GraphScope extends PlayScope {
 }
 
 export class Run extends Stage<GraphScope> {
-  /** Effects that this process has begun and that have not come to rest, by their calls. */
+  /** Effects that this process has begun and whose ends have not been said, by their calls. */
   readonly underWay: Map<string, Promise<Settled>> = new Map()
+  readonly desk: Desk = new Desk()
   #limits: GraphLimits | undefined
 
   get graph(): GraphDefinition {
@@ -47,6 +49,12 @@ export class Run extends Stage<GraphScope> {
     const { graph } = this.session
     if (graph !== undefined) return graph
     throw new HoldfastError('nothing-to-continue', { message: 'There is no run of a graph to go on with.' })
+  }
+
+  override close(): void {
+    super.close()
+    if (this.desk.isOpen)
+      this.desk.close(new HoldfastError('cancelled', { message: 'The turn is over, or in other hands.' }))
   }
 
   redacted<T extends Json>(value: T): T {

@@ -72,7 +72,7 @@ function nodeTool(run: Run, attempt: Attempt): Parameters<typeof runCall>[0]['to
     ...(node.timeoutMs === undefined ? {} : { timeoutMs: node.timeoutMs }),
     run: async (_, context) => {
       const said = await attempt.perform(state, context)
-      return isQuestion(said) ? said : checkedUpdate(channels, node.name, said)
+      return isQuestion(said) ? said : checkedUpdate(channels, { who: node.name, shown: state }, said)
     },
   })
 }

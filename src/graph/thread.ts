@@ -25,6 +25,7 @@ import {
 import type { Store } from '../store/index.ts'
 import type { Credentials } from '../tool/index.ts'
 import type { PlayTerms } from '../turn/index.ts'
+import { abandonBelow } from './abandon.ts'
 import type { GraphDefinition } from './definition.ts'
 import { playGraph } from './loop.ts'
 import type { GraphLimits } from './run.ts'
@@ -79,6 +80,7 @@ export class Thread {
       driver: `${processIdentity()}#${ids.next('graph')}`,
       heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
       autoSave: true,
+      abandoned: (task) => void abandonBelow(options.store, options.key, task).catch(() => {}),
       play: (scope) => playGraph({ ...scope, graph: definition, limits, nursery: this.#nursery() }),
       onOutcome: () => {},
     })

@@ -5,14 +5,22 @@ import { checkName, toJson } from '../tool/index.ts'
 import type { Channels } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
 
-/** As it is stored: known channels only, JSON only, what is added to a list as a list. Throws what is wrong with it. */
-export function checkedUpdate(channels: Channels, who: string, said: unknown): JsonObject {
+/**
+ * As it is stored: known channels only, JSON only, what is added to a list as a list. A list that comes back as it was
+ * `shown` adds nothing. Throws what is wrong with it.
+ */
+export function checkedUpdate(
+  channels: Channels,
+  { who, shown = {} }: { readonly who: string; readonly shown?: object },
+  said: unknown,
+): JsonObject {
   if (said === undefined || said === null) return {}
   if (typeof said !== 'object' || Array.isArray(said))
     throw invalid(`${who} must say an object of channels, or nothing; it said ${quote(said)}`)
   const update: Record<string, Json> = {}
   for (const [channel, value] of Object.entries(said)) {
     if (value === undefined) continue
+    if (channels[channel]?.kind === 'list' && value === (shown as Record<string, unknown>)[channel]) continue
     checkName(`The state, of which ${who} says something,`, channel, Object.keys(channels))
     const json = toJson(value)
     if (json instanceof Error)

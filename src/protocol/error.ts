@@ -44,6 +44,7 @@ export type ErrorCode =
   | 'shutdown'
   | 'forbidden'
   | 'nothing-to-continue'
+  | 'wrong-kind'
   | 'invalid-answer'
   | 'cancelled'
   | 'turn-failed'

@@ -57,6 +57,8 @@ function checkDefinition(definition: Unchecked | null | undefined): asserts defi
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw refuse('its name must be a letter, then letters, digits, _ and -, at most 64 in all')
   }
+  if (name in Object.prototype)
+    throw refuse('every object has something of that name, and providers lose it; use another')
   if (typeof description !== 'string' || description.trim() === '') {
     throw refuse('it has no description; say what it does and when to use it')
   }

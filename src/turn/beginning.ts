@@ -14,6 +14,7 @@ import { dataOf, type Stage } from './stage.ts'
 
 /** Opens a turn or takes up the open one. False if there is no reason for one: then what came in is accounted for. */
 export async function begin(play: Play): Promise<boolean> {
+  checkKind(play)
   if (play.session.open !== undefined) {
     await takeUp(play)
     return true
@@ -37,6 +38,15 @@ export async function begin(play: Play): Promise<boolean> {
   if (continuing?.credentials) answerCredentials(play)
   if (first === undefined) await nudge(play)
   return true
+}
+
+/** What a graph has begun is for that graph to go on with: an agent declines and leaves it untouched. */
+function checkKind({ session, scope }: Play): void {
+  if (session.graph === undefined) return
+  throw new HoldfastError('wrong-kind', {
+    message: `${scope.key.contextId} is a conversation of the graph ${session.graph.graph}, not of an agent. Run it with that graph, or use another contextId.`,
+    details: { contextId: scope.key.contextId, graph: session.graph.graph },
+  })
 }
 
 /** A model that is to go on after its own words needs somebody to say so: no prompt ends with a reply (R9). */

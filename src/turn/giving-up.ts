@@ -12,7 +12,7 @@ import { Interrupted } from './stage.ts'
 /** Who owns the turn, what the store can do, and what a newer version wrote (R21): somebody else may go on with it. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   ...['fenced', 'owned', 'moved', 'erased', 'ambiguous', 'not-pending', 'inbox-full'],
-  'entry-not-understood',
+  ...['entry-not-understood', 'wrong-kind'],
 ])
 
 export function endsTurn(error: unknown): boolean {

@@ -161,6 +161,9 @@ describe('types', () => {
     const edge = () => typed.addEdge('a', 'z')
     // @ts-expect-error: an answer without a way
     const branch = () => typed.addConditionalEdges('a', () => (Math.random() > 2 ? 'x' : 'y'), { x: 'b' })
+    const wider = () => typed.addConditionalEdges('a', () => 'x' as const, { x: 'b', y: END })
+    const open = () => typed.addConditionalEdges('a', ({ text = '' }) => text, { x: 'b' })
+    expect([typeof wider, typeof open]).toEqual(['function', 'function'])
     expect([typeof edge, typeof branch]).toEqual(['function', 'function'])
   })
 })

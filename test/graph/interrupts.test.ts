@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { agentNode } from '../../src/agent/index.ts'
 import { END, graph, list, START, value } from '../../src/graph/index.ts'
+import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
@@ -77,6 +78,9 @@ describe('two graphs side by side that each ask', () => {
     expect(status).toBe('input-required')
     expect(requests.map(({ requestId }) => requestId)).toEqual(['ann.3/ask.2/answer', 'bob.4/ask.2/answer'])
     expect(requests[0]?.prompt).toContain('Bye')
+    const { heads } = await flow.store.list({ owner: LOCAL_OWNER, parent: contextId })
+    const expecting = heads.filter(({ wakeAt }) => wakeAt !== undefined)
+    expect(expecting.map(({ key }) => key.contextId).sort()).toEqual(['text/ann.3', 'text/bob.4'])
   })
 })
 

@@ -1,8 +1,10 @@
 /** How a graph runs: steps, joins, branches, failures, limits. */
 import { describe, expect, it } from 'vitest'
+import { Agent } from '../../src/agent/index.ts'
 import { END, type Graph, graph, list, merge, reduce, Send, START, value } from '../../src/graph/index.ts'
+import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { ManualClock } from '../../src/testing/index.ts'
+import { ManualClock, ScriptedModel } from '../../src/testing/index.ts'
 
 const sum = (a: number, b: number): number => a + b
 const state = {
@@ -203,6 +205,16 @@ describe('what a node says', () => {
     expect(reached.count).toBe(0)
   })
 
+  it('may be all that it was shown: a list that comes back is not added again', async () => {
+    const flow = graph({ state })
+      .addNode('a', (shown) => ({ ...shown, count: 0, text: 'a' }))
+      .addEdge(START, 'a')
+      .addEdge('a', END)
+      .compile()
+    const { state: reached } = await flow.invoke({ notes: ['one', 'two'] })
+    expect([reached.notes, reached.text]).toEqual([['one', 'two'], 'a'])
+  })
+
   it('may be nothing', async () => {
     expect((await saying(undefined)).status).toBe('completed')
     expect((await saying({ text: undefined })).status).toBe('completed')
@@ -281,6 +293,14 @@ describe('a node that fails', () => {
     expect((await flow.getState({ contextId: 'c' }))?.next).toEqual([{ task: 'bad.2', node: 'bad' }])
     const { status, state: reached } = await flow.invoke(null, { contextId: 'c' })
     expect([status, tried, reached.notes]).toEqual(['completed', [1, 2], ['good', 'at last']])
+  })
+
+  it('what cannot be begun throws its own reason', async () => {
+    const { flow } = failing(1, 1)
+    await expect(flow.invoke(null, { contextId: 'never' })).rejects.toMatchObject({
+      code: 'nothing-to-continue',
+    })
+    await expect(flow.invoke({ note: 1 } as never)).rejects.toMatchObject({ code: 'invalid-option' })
   })
 
   it('makes invoke() throw, with where and why', async () => {
@@ -381,6 +401,29 @@ describe('limits', () => {
     const { limit, state: reached } = await endless({ steps: 1e6, durationMs: 30 }).invoke({})
     expect(limit).toBe('durationMs')
     expect(reached.count).toBeGreaterThan(0)
+  })
+})
+
+describe('a conversation', () => {
+  it('of a graph is not for agents, nor one of an agent for graphs; neither is touched', async () => {
+    const store = memoryStore()
+    const flow = graph({ state })
+      .addNode('a', () => ({ notes: 'a' }))
+      .addEdge(START, 'a')
+      .addEdge('a', END)
+      .compile({ store })
+    await flow.invoke({}, { contextId: 'graph' })
+    const agentOf = (contextId: string) =>
+      new Agent({ contextId, store, model: new ScriptedModel(['Hello.']) })
+    await agentOf('agent').input('Hi')
+    const before = await store.read({ ...LOCAL_OWNER, contextId: 'graph' })
+    const { error } = await agentOf('graph').executeTurn('Hi').outcome
+    expect([error?.code, error?.message]).toEqual([
+      'wrong-kind',
+      'graph is a conversation of the graph graph, not of an agent. Run it with that graph, or use another contextId.',
+    ])
+    expect(await store.read({ ...LOCAL_OWNER, contextId: 'graph' })).toEqual(before)
+    await expect(flow.invoke({}, { contextId: 'agent' })).rejects.toMatchObject({ code: 'wrong-kind' })
   })
 })
 

@@ -1,6 +1,6 @@
 /** A graph as text that Mermaid draws. */
-import { END, type GraphDefinition, START } from './definition.ts'
-import { drawnWays, type Way } from './picture-ways.ts'
+import { END, type GraphDefinition, START } from '../definition.ts'
+import { drawnWays, type Way } from './ways.ts'
 
 /**
  * A Mermaid flowchart. Branches are dotted and say the answer where it is not the name of the node; several that are
@@ -36,11 +36,7 @@ function linesOf(graph: GraphDefinition, prefix: string): readonly string[] {
 
 function nodeLines(id: string, name: string, inner: GraphDefinition | undefined): readonly string[] {
   if (inner === undefined) return [`${id}["${escaped(name)}"]`]
-  return [
-    `subgraph ${id}["${escaped(name)}"]`,
-    ...linesOf(inner, `${id}_`).map((line) => `  ${line}`),
-    'end',
-  ]
+  return [`subgraph ${id}["${escaped(name)}"]`, ...linesOf(inner, `${id}_`).map((line) => `  ${line}`), 'end']
 }
 
 function arrow({ kind, label }: Way): string {

@@ -1,5 +1,5 @@
 /** What of a graph is drawn as lines: edges and branches between two places once each, joins by themselves. */
-import { END, type GraphDefinition } from './definition.ts'
+import { END, type GraphDefinition } from '../definition.ts'
 
 export interface Way {
   readonly from: string
@@ -31,7 +31,10 @@ export function drawnWays({ nodes, edges, branches }: GraphDefinition): Drawn {
     if (from.length === 1) ways.set(pair(only, to), { from: only, to, kind: 'edge' })
     else joins.set(pair(from.join('+'), to), { from, to })
   }
-  const answers = new Map<string, { readonly from: string; readonly to: string; readonly said: Set<string> }>()
+  const answers = new Map<
+    string,
+    { readonly from: string; readonly to: string; readonly said: Set<string> }
+  >()
   for (const { from, paths } of branches) {
     const given = paths ?? Object.fromEntries([...nodes.keys(), END].map((name) => [name, name]))
     for (const [answer, to] of Object.entries(given)) {

@@ -1,0 +1,169 @@
+/**
+ * What must hold of the journals of a graph that was cut off and brought to its end, beside those of one that was not
+ * (R3, R4, R12, R14). Everything here looks at the journals and at the effects, and asks nobody who took part.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { fold, loadSession, transcript, valueIn } from '../../src/journal/index.ts'
+import {
+  type Entry,
+  type EntryData,
+  type Json,
+  type Owner,
+  type ReplayClass,
+} from '../../src/protocol/index.ts'
+import type { Store } from '../../src/store/index.ts'
+import { type Journals, told } from '../recovery/checks.ts'
+import { sameText } from '../recovery/cut.ts'
+import type { Effect } from '../recovery/world.ts'
+
+function of<T extends keyof EntryData>(
+  entries: readonly Entry[],
+  type: T,
+): (Entry & { data: EntryData[T] })[] {
+  return entries.filter((entry) => entry.type === type) as (Entry & { data: EntryData[T] })[]
+}
+
+/** Effects of nodes that had been started and not settled, by how they may be run again; under the names that the world has. */
+export function hangingEffects(journals: Journals): Map<string, ReplayClass> {
+  const found = new Map<string, ReplayClass>()
+  for (const entries of Object.values(journals))
+    for (const { effects = [] } of fold(entries).graph?.tasks ?? [])
+      for (const { idempotencyKey, status, replay } of effects)
+        if (status === undefined) found.set(idempotencyKey, replay)
+  return found
+}
+
+/** `unknown` can only arise between a start and its settlement, and there it must, unless it may be run again or looked up. */
+export function* unknownEffectProblems(
+  journals: Journals,
+  unsettled: ReadonlyMap<string, ReplayClass>,
+  lookedUp: ReadonlySet<string> = new Set(),
+): Generator<string> {
+  for (const entries of Object.values(journals)) {
+    const cancelled = of(entries, 'turn.end').some(({ data }) => data.outcome === 'cancelled')
+    const starts = new Map(of(entries, 'effect.start').map(({ data }) => [data.callId, data]))
+    for (const { callId, status } of of(entries, 'effect.end').map(({ data }) => data)) {
+      const { replay, idempotencyKey = '' } = starts.get(callId) ?? {}
+      const may = replay === 'safe' || lookedUp.has(idempotencyKey)
+      const wasCut = unsettled.has(idempotencyKey)
+      if (status === 'unknown' && !wasCut) yield `${callId} is unknown, and nobody died while it ran`
+      if (status === 'unknown' && may && !cancelled) yield `${callId} is unknown, and could have run again`
+      if (status !== 'unknown' && !may && wasCut) yield `${callId} is ${status}, and nobody can know`
+    }
+  }
+}
+
+export function* graphProblems(entries: readonly Entry[], effects: readonly Effect[]): Generator<string> {
+  yield* effectProblems(entries, effects)
+  yield* taskProblems(entries)
+}
+
+/** R3, R4: begun before it is done, settled once, and done at most once unless it may be done again. */
+function* effectProblems(entries: readonly Entry[], effects: readonly Effect[]): Generator<string> {
+  const ends = of(entries, 'effect.end')
+  const known = new Set<string>()
+  for (const { seq, data } of of(entries, 'effect.start')) {
+    const { callId, idempotencyKey, replay } = data
+    if (known.has(callId)) yield `${callId} was begun twice`
+    known.add(callId)
+    const settled = ends.filter((end) => end.data.callId === callId)
+    if (settled.length !== 1) yield `${callId} was settled ${settled.length} times`
+    if (settled.some((end) => end.seq < seq)) yield `${callId} was settled before it was begun`
+    const runs = effects.filter(({ key }) => key === idempotencyKey).length
+    if (runs > 1 && replay !== 'safe') yield `${callId} was done ${runs} times`
+    if (runs === 0 && settled[0]?.data.status === 'ok') yield `${callId} was never done`
+  }
+  for (const { data } of ends) if (!known.has(data.callId)) yield `${data.callId} was never begun`
+}
+
+/** Every task has a name of its own, is begun before it ends, and ends at most once. */
+function* taskProblems(entries: readonly Entry[]): Generator<string> {
+  const begun = new Set<string>()
+  for (const { task } of of(entries, 'graph.step').flatMap(({ data }) => data.tasks)) {
+    if (begun.has(task)) yield `there are two tasks ${task}`
+    begun.add(task)
+  }
+  const ended = of(entries, 'node.end').filter(({ data }) => data.error === undefined)
+  const names = ended.map(({ data }) => data.task)
+  for (const task of names) if (!begun.has(task)) yield `${task} ended and was never begun`
+  if (new Set(names).size !== names.length) yield `a task ended twice: ${names.join()}`
+  const { outcome } = fold(entries)
+  if (outcome === 'stop' && begun.size > 0 && names.length !== begunSinceStart(entries, begun))
+    yield `${begun.size} tasks were begun and ${names.length} ended`
+}
+
+/** Tasks that a new input left behind never end. */
+function begunSinceStart(entries: readonly Entry[], begun: ReadonlySet<string>): number {
+  const left = of(entries, 'graph.start').flatMap(({ seq }) => {
+    const before = fold(entries.filter((entry) => entry.seq < seq)).graph
+    return before?.tasks.filter(({ state }) => state !== 'ended') ?? []
+  })
+  return begun.size - left.length
+}
+
+/** R12: whoever folds it from scratch, in one go or in pieces, has what is loaded. */
+export async function* foldProblems(store: Store, owner: Owner, journals: Journals): AsyncGenerator<string> {
+  for (const [contextId, entries] of Object.entries(journals)) {
+    const whole = fold(entries)
+    if (!isDeepStrictEqual(await loadSession(store, { ...owner, contextId }), whole))
+      yield `${contextId}: what is loaded is not what its entries say`
+    const pieces = entries.reduce((session, entry) => fold([entry], session), fold([]))
+    if (!isDeepStrictEqual(pieces, whole)) yield `${contextId}: it folds otherwise one by one`
+  }
+}
+
+/** A journal without what differs from run to run: where it stood after each step, then how it ended. */
+export interface Reading {
+  readonly steps: readonly string[]
+  readonly ends: readonly string[]
+}
+
+export function readingOf(entries: readonly Entry[]): Reading {
+  const steps: string[] = []
+  let session = fold([])
+  for (const entry of entries) {
+    session = fold([entry], session)
+    if (entry.type !== 'graph.start' && entry.type !== 'graph.step') continue
+    const { turn, graph } = session
+    const { step = 0, tasks = [], state = {}, waiting = {} } = graph ?? {}
+    const begun = tasks.map(({ task, input }) =>
+      input === undefined ? task : `${task}=${JSON.stringify(input)}`,
+    )
+    steps.push(`turn ${turn} step ${step}: ${begun.join(' ')} ${JSON.stringify(waiting)}`)
+    for (const channel of Object.keys(state).toSorted())
+      steps.push(...linesOf(channel, valueIn(state, channel)))
+  }
+  if (steps.length === 0) steps.push(...told(transcript(entries)).split('\n'))
+  const ends = of(entries, 'turn.end').map(({ turn, data: { outcome, error, limit = '' } }) => {
+    const { code = '', node = '', task = '' } = (error ?? {}) as Record<string, string>
+    return `turn ${turn}: ${[outcome, limit, code, node, task].filter((word) => word !== '').join(' ')}`
+  })
+  return { steps, ends }
+}
+
+/** Items of lists have lines of their own, and may read `unknown`. */
+function linesOf(channel: string, held: Json | undefined): string[] {
+  if (!Array.isArray(held)) return [`${channel}: ${JSON.stringify(held)}`]
+  return [
+    `${channel}:`,
+    ...held.map((item, index) => `  ${index + 1}: ${typeof item === 'string' ? item : JSON.stringify(item)}`),
+  ]
+}
+
+export function textOfReading({ steps, ends }: Reading): string {
+  return [...steps, ...ends].join('\n')
+}
+
+/** Effects and calls that nobody knows of. */
+export function unknownCount(journals: Journals): number {
+  const entries = Object.values(journals).flat()
+  const ends = [...of(entries, 'effect.end'), ...of(entries, 'tool.end')]
+  return ends.filter(({ data }) => data.status === 'unknown').length
+}
+
+/** The same but for what nobody knows; one that failed because of that is the same up to there. */
+export function sameReading(here: Reading, whole: Reading): boolean {
+  if (!here.ends.some((end) => end.includes('failed unknown-outcome')))
+    return sameText(textOfReading(here), textOfReading(whole))
+  return sameText(here.steps.join('\n'), whole.steps.slice(0, here.steps.length).join('\n'))
+}

@@ -1,0 +1,175 @@
+/** R4: an effect is settled once, by whoever did it, also when its node did not wait for it. */
+import { expect, it } from 'vitest'
+import { END, graph, list, type NodeFunction, type NodeOptions, START } from '../../src/graph/index.ts'
+import { LOCAL_OWNER } from '../../src/protocol/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { ManualClock } from '../../src/testing/index.ts'
+import { eagerTimer } from '../recovery/mortal.ts'
+
+const log = { log: list<string>() }
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+function flow(node: NodeFunction<typeof log>, options: NodeOptions = {}) {
+  const store = memoryStore()
+  const built = graph({ state: log })
+    .addNode('node', node, options)
+    .addEdge(START, 'node')
+    .addEdge('node', END)
+  const told = async (): Promise<string[]> => {
+    const entries = await store.read({ ...LOCAL_OWNER, contextId: 'talk' })
+    return entries
+      .filter(({ type }) => type.startsWith('effect.') || type === 'node.end' || type === 'tool.late')
+      .map(({ type, data: { status, error } }) => {
+        const how = typeof status === 'string' ? ` ${status}` : ''
+        return `${type}${how}${error === undefined ? '' : ' failed'}`
+      })
+  }
+  const run = (input: object | null) => built.compile({ store }).stream(input, { contextId: 'talk' }).outcome
+  return { run, told }
+}
+
+it('a node that fails while a step is under way has failed when that step has ended', async () => {
+  let done = 0
+  const { run, told } = flow(
+    async (_, { step, attempt }) => {
+      const slow = step('slow', async () => {
+        await sleep(20)
+        done += 1
+        return 'slow'
+      })
+      if (attempt === 1) throw new Error('not yet')
+      return { log: await slow }
+    },
+    { retry: { attempts: 2, waitMs: 1 } },
+  )
+  const { status, state } = await run({})
+  expect({ status, state, done }).toEqual({ status: 'completed', state: { log: ['slow'] }, done: 1 })
+  expect(await told()).toEqual(['effect.start', 'effect.end ok', 'node.end failed', 'node.end'])
+})
+
+it('one of two steps fails: the other one is settled, and not done again by the next attempt', async () => {
+  let done = 0
+  const { run, told } = flow(async (_, { step, attempt }) => {
+    const pay = step('pay', async () => {
+      await sleep(10)
+      done += 1
+      return 'paid'
+    })
+    const look = step('look', () => {
+      if (attempt === 1) throw new Error('nothing to see')
+      return 'seen'
+    })
+    return { log: await Promise.all([look, pay]) }
+  })
+  expect((await run({})).status).toBe('failed')
+  const { state } = await run(null)
+  expect({ state, done }).toEqual({ state: { log: ['seen', 'paid'] }, done: 1 })
+  expect(await told()).toEqual([
+    ...['effect.start', 'effect.start', 'effect.end error', 'effect.end ok', 'node.end failed'],
+    ...['effect.start', 'effect.end ok', 'node.end'],
+  ])
+})
+
+it('a node that asks while a step is under way waits for that step first', async () => {
+  const { run, told } = flow(async (_, { step, interrupt }) => {
+    const slow = step('slow', () => sleep(10))
+    await interrupt({ kind: 'text', prompt: 'May I?' })
+    await slow
+  })
+  expect((await run({})).status).toBe('input-required')
+  expect(await told()).toEqual(['effect.start', 'effect.end ok'])
+})
+
+it('a step that outlasts the time of its node is waited for by the next attempt, and settled', async () => {
+  let done = 0
+  const { run, told } = flow(
+    async (_, { step }) => {
+      const slow = await step('slow', async () => {
+        await sleep(60)
+        done += 1
+        return 'slow'
+      })
+      return { log: slow }
+    },
+    { timeoutMs: 40, retry: { attempts: 2, waitMs: 1 } },
+  )
+  const { state } = await run({})
+  expect({ state, done }).toEqual({ state: { log: ['slow'] }, done: 1 })
+  expect(await told()).toEqual(['effect.start', 'node.end failed', 'effect.end ok', 'node.end'])
+})
+
+it('a step that ends between two attempts is known to the second', async () => {
+  const { run, told } = flow(
+    async (_, { step }) => ({
+      log: await step('slow', async () => {
+        await sleep(30)
+        return 'slow'
+      }),
+    }),
+    { timeoutMs: 20, retry: { attempts: 2, waitMs: 40 } },
+  )
+  expect((await run({})).state).toEqual({ log: ['slow'] })
+  expect(await told()).toEqual(['effect.start', 'node.end failed', 'effect.end ok', 'node.end'])
+})
+
+it('a step that ends after its turn is handed in, and known to the next turn', async () => {
+  const { run, told } = flow(
+    async (_, { step }) => ({
+      log: await step('slow', async () => {
+        await sleep(30)
+        return 'slow'
+      }),
+    }),
+    { timeoutMs: 10 },
+  )
+  expect((await run({})).status).toBe('failed')
+  await sleep(60)
+  expect((await run(null)).state).toEqual({ log: ['slow'] })
+  expect(await told()).toEqual([
+    ...['effect.start', 'node.end failed', 'effect.end unknown', 'tool.late ok'],
+    'node.end',
+  ])
+})
+
+it('a step that ends after its node has ended is settled before the run goes on', async () => {
+  const { run, told } = flow(
+    async (_, { step, attempt }) => {
+      if (attempt === 1) await step('slow', () => sleep(40))
+    },
+    { timeoutMs: 10, retry: { attempts: 2, waitMs: 1 } },
+  )
+  expect((await run({})).status).toBe('completed')
+  await sleep(60)
+  expect(await told()).toEqual(['effect.start', 'node.end failed', 'node.end', 'effect.end unknown'])
+})
+
+it('what a process did that was thought to be gone is handed in, and known to the next turn', async () => {
+  const clock = new ManualClock()
+  const store = memoryStore({ clock, liveness: () => 'unknown' })
+  const gate = Promise.withResolvers<string>()
+  const begun = Promise.withResolvers<void>()
+  const flowOf = (effect: () => Promise<string>) =>
+    graph({ state: log })
+      .addNode('node', async (_, { step }) => ({ log: await step('pay', effect) }))
+      .addEdge(START, 'node')
+      .addEdge('node', END)
+      .compile({ store, clock, timer: eagerTimer })
+  const where = { contextId: 'talk' }
+  const first = flowOf(() => {
+    begun.resolve()
+    return gate.promise
+  }).stream({}, where)
+  await begun.promise
+  clock.advance(60_000)
+  const second = flowOf(() => Promise.reject(new Error('a second time')))
+  expect((await second.stream(null, where).outcome).error).toMatchObject({ code: 'unknown-outcome' })
+  gate.resolve('paid')
+  expect(await first.outcome).toMatchObject({ status: 'failed', error: { code: 'unknown-outcome' } })
+  while ((await store.inbox({ ...LOCAL_OWNER, contextId: 'talk' })).length === 0)
+    await new Promise(setImmediate)
+  const { status, state } = await second.stream(null, where).outcome
+  expect({ status, state }).toEqual({ status: 'completed', state: { log: ['paid'] } })
+})

@@ -1,0 +1,124 @@
+/**
+ * Recovery at every boundary: each graph is cut off before and after each of its appends and each of its effects, taken
+ * up by another process, and must come out as if nothing had happened, but for what nobody can know (R3, R4, R12).
+ * `HOLDFAST_RUNS` in the environment tries all pairs of deaths instead of a few.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Store } from '../../src/store/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import type { Death } from '../recovery/mortal.ts'
+import { type Cut, cutOff, deathsIn, GraphWorld, wrongWith } from './recovery-cut.ts'
+import { GRAPH_PLAYS } from './recovery-plays.ts'
+import type { GraphPlay } from './recovery-world.ts'
+
+const isThorough = process.env['HOLDFAST_RUNS'] !== undefined
+const patient = { timeout: isThorough ? 900_000 : 30_000 }
+const points = { one: 0, two: 0, onFile: 0, unknown: 0 }
+
+afterAll(() => {
+  const { one, two, onFile, unknown } = points
+  process.stdout.write(
+    `\ngraphs: ${one} points of death, ${two} pairs of them, ${onFile} points on SQLite, ${unknown} with something unknown\n`,
+  )
+})
+
+function called(...words: readonly string[]): GraphPlay[] {
+  return GRAPH_PLAYS.filter(({ name }) => words.some((word) => name.includes(word)))
+}
+
+function counted(cut: Cut): Cut {
+  if ([...cut.unsettled.values()].includes('never')) points.unknown += 1
+  return cut
+}
+
+describe('a graph whose process dies at any point comes to the same end in another', () => {
+  it.each(GRAPH_PLAYS)('$name', async (play) => {
+    const whole = await cutOff(play, [])
+    expect(whole.problems).toEqual([])
+    const wrong: string[] = []
+    for (const death of deathsIn(whole)) {
+      wrong.push(...wrongWith(counted(await cutOff(play, [death])), whole, [death]))
+      points.one += 1
+    }
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('and in a third when the second one dies too', patient, () => {
+  /** Every n-th of them: neighbours are much alike. */
+  const [firsts, seconds] = isThorough ? [1, 1] : [17, 13]
+  const nth = (n: number) => (_: Death, index: number) => index % n === n - 1
+  it.each(GRAPH_PLAYS)('$name', async (play) => {
+    const whole = await cutOff(play, [])
+    const wrong: string[] = []
+    for (const first of deathsIn(whole).filter(nth(firsts))) {
+      const cut = await cutOff(play, [first])
+      for (const second of deathsIn(cut, 1).filter(nth(seconds))) {
+        wrong.push(...wrongWith(counted(await cutOff(play, [first, second])), whole, [first, second]))
+        points.two += 1
+      }
+    }
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('the same on SQLite, with a connection for each process', patient, () => {
+  const chosen = isThorough ? GRAPH_PLAYS : called('a chain of effects', 'nodes that ask')
+  it.each(chosen)('$name', async (play) => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-graphs-'))
+    const stores: Store[] = []
+    const open = (world: GraphWorld): Store => {
+      const liveness = (driver: string) => world.liveness(driver)
+      const store = sqliteStore(join(folder, 'store.db'), {
+        synchronous: 'NORMAL',
+        clock: world.clock,
+        liveness,
+      })
+      stores.push(store)
+      return store
+    }
+    const whole = await cutOff(play, [], new GraphWorld(open, 'whole'))
+    const wrong: string[] = []
+    const deaths = deathsIn(whole).filter((_, index) => isThorough || index % 9 === 1)
+    for (const [index, death] of deaths.entries()) {
+      const world = new GraphWorld(open, `run${index}`)
+      wrong.push(...wrongWith(counted(await cutOff(play, [death], world)), whole, [death]))
+      points.onFile += 1
+      for (const store of stores.splice(0)) await store.close()
+    }
+    rmSync(folder, { recursive: true, force: true })
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('what is wrong on purpose is found', () => {
+  const [chain] = called('a chain of effects')
+  const wholeOf = async () => cutOff(chain as GraphPlay, [])
+
+  it('a node that does not do the same when it is run again', async () => {
+    let runs = 0
+    const play: GraphPlay = {
+      ...(chain as GraphPlay),
+      inputs: [{ log: [`begun ${runs++}`] }],
+    }
+    const wrong = wrongWith(await cutOff(play, []), await wholeOf(), [])
+    expect(wrong).toEqual([expect.stringMatching(/^death : talk reads:/)])
+  })
+
+  it('an effect that says that nothing has happened, and is wrong', async () => {
+    const [sender] = called('looked up')
+    const play = sender as GraphPlay
+    const forgetful: GraphPlay = {
+      ...play,
+      build: (process) => {
+        process.hasHappened = () => false
+        return play.build(process)
+      },
+    }
+    const { problems } = await cutOff(forgetful, [{ of: 'effect', at: 1, when: 'after' }])
+    expect(problems).toEqual(['talk: sender.1/one was done 2 times'])
+  })
+})
