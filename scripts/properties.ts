@@ -1,6 +1,7 @@
 /**
- * `npm run properties`: the properties of journals and prompts on many random histories instead of the few of `npm test`.
- * The number of runs, spread over all properties and both stores, is the first argument; 10,000 if not given.
+ * `npm run properties`: the properties of journals and prompts on many random histories, and of graphs on many random
+ * graphs, instead of the few of `npm test`. The number of runs is the first argument; 10,000 if not given. Those of
+ * histories are spread over all properties and both stores.
  * A failure prints a seed; `HOLDFAST_SEED=…` in the environment tries it again.
  */
 import { runStep } from './step.ts'
@@ -11,7 +12,17 @@ if (!Number.isSafeInteger(runs) || runs < 1)
 
 process.env['HOLDFAST_RUNS'] = String(runs)
 const { ok, seconds } = await runStep(
-  { name: 'properties', command: ['vitest', 'run', 'test/journal', 'test/prompts'] },
+  {
+    name: 'properties',
+    command: [
+      'vitest',
+      'run',
+      'test/journal',
+      'test/prompts',
+      'test/graph/properties',
+      'test/graph/recovery.test',
+    ],
+  },
   'loud',
 )
 console.log(`${runs} runs in ${seconds.toFixed(0)} s`)

@@ -24,7 +24,16 @@ export type {
   Views,
   WhileBusy,
 } from './agent/index.ts'
-export { Agent, agentNode, agentTool, listStuck, STATE_CONTEXT, settleCall, takeOver, viewsOf } from './agent/index.ts'
+export {
+  Agent,
+  agentNode,
+  agentTool,
+  listStuck,
+  STATE_CONTEXT,
+  settleCall,
+  takeOver,
+  viewsOf,
+} from './agent/index.ts'
 export type { Clock, Ids, Timer } from './base/index.ts'
 export { processIdentity, systemIds } from './base/index.ts'
 export type {

@@ -1,5 +1,6 @@
 /** An agent that others run: as a node of a graph, or as a tool of another agent (R17). It has no conversation of its own. */
-import { type Below, leastLimits, type Ran, type Runnable, runChild } from '../drive/index.ts'
+import { type Below, leastLimits, metadataBelow, type Ran, type Runnable, runChild } from '../drive/index.ts'
+import { loadSession } from '../journal/index.ts'
 import { childKey, HoldfastError } from '../protocol/index.ts'
 import { Agent, type TurnOptions } from './agent.ts'
 import { type AgentConfig, setUp } from './config.ts'
@@ -33,19 +34,20 @@ export function checkSubAgent(what: string, config: unknown): void {
 }
 
 export async function runAgent(config: SubAgentConfig, message: string, below: Below): Promise<Ran<string>> {
-  const { nursery, name, principal, credentials, metadata, signal } = below
+  const { nursery, name, principal, credentials, signal } = below
   const { contextId, ...ports } = nursery.config
+  const key = childKey({ ...ports.owner, contextId }, name)
   const agent = new Agent({
     ...config,
     ...ports,
-    contextId: childKey({ ...ports.owner, contextId }, name).contextId,
+    contextId: key.contextId,
     parent: contextId,
     credentials: () => credentials,
     allow: () => true,
   })
   const limits = leastLimits(config.limits, below.limits)
   const auth = { ...principal, ...(credentials === undefined ? {} : { credentials }) }
-  const options: TurnOptions = { auth, signal, limits, metadata }
+  const options: TurnOptions = { auth, signal, limits, metadata: metadataBelow(below) }
   const child = {
     start: () => agent.start(),
     requests: () => agent.requests(),
@@ -57,5 +59,6 @@ export async function runAgent(config: SubAgentConfig, message: string, below: B
     shutdown: () => agent.shutdown(),
   }
   const outcome = await runChild(child, below)
-  return { outcome, output: outcome.text }
+  const { totals } = await loadSession(ports.store, key)
+  return { outcome: { ...outcome, usage: totals.usage }, output: outcome.text }
 }

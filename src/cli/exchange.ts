@@ -1,5 +1,5 @@
 /** A journal as people would tell it: what was said, done, asked and answered, turn by turn. */
-import type { Entry, EntryData, Json, OutcomeReason, Usage, UserContent } from 'holdfast'
+import type { Entry, EntryData, Json, JsonObject, OutcomeReason, Usage, UserContent } from 'holdfast'
 
 export interface Exchange {
   readonly turn: number
@@ -26,6 +26,8 @@ export type Step =
       readonly output: Json
       readonly display?: string
     }
+  /** A node of a graph has said something, or failed. */
+  | { readonly type: 'node'; readonly task: string; readonly update?: JsonObject; readonly error?: string }
   | { readonly type: 'question'; readonly requestId: string; readonly kind: string; readonly prompt: string }
   | { readonly type: 'answer'; readonly requestId: string; readonly how: string; readonly value?: Json }
 
@@ -53,7 +55,8 @@ class Teller {
   readonly #inputs = new Map<number, string>()
   readonly #calls = new Map<string, { readonly tool: string; readonly args: Json }>()
   readonly #hearing: Hearing = {
-    input: ({ message }, { seq }) => void this.#inputs.set(seq, textOf(message)),
+    input: ({ message, values }, { seq }) =>
+      void this.#inputs.set(seq, values === undefined ? textOf(message) : JSON.stringify(values)),
     'turn.start': (_, entry) => {
       this.exchanges.push({ turn: entry.turn, at: entry.at, said: this.#taken(entry), steps: [] })
     },
@@ -63,6 +66,12 @@ class Teller {
     'model.end': (data) => this.#hearReply(data),
     'tool.start': (data) => void this.#calls.set(data.callId, data),
     'tool.end': (data) => this.#hearResult(data),
+    'node.end': ({ task, update, error }) => {
+      const why = typeof error?.['message'] === 'string' ? { error: error['message'] } : {}
+      this.#add({ type: 'node', task, ...(update === undefined ? {} : { update }), ...why })
+    },
+    'effect.start': ({ callId, key }) => void this.#calls.set(callId, { tool: key, args: null }),
+    'effect.end': (data) => this.#hearResult(data),
     'request.start': ({ requestId, kind, prompt }) =>
       this.#add({ type: 'question', requestId, kind, prompt }),
     'request.end': ({ requestId, how, value }) =>

@@ -18,6 +18,8 @@ export interface Below {
   readonly nursery: Nursery
   /** What it is called below the caller's conversation; the same when it is run again. */
   readonly name: string
+  /** Which attempt of the caller this is: what failed in an earlier one is gone on with. 1 unless said otherwise. */
+  readonly attempt?: number
   readonly principal: Principal
   /** If there are any. */
   readonly credentials?: Credentials
@@ -28,7 +30,10 @@ export interface Below {
   readonly limits: Limits
 }
 
-/** `requests` of the outcome: what it waits for. `output` is there when it has come to its end. */
+/**
+ * `requests` of the outcome: what it waits for. `usage`: of all its turns, those that ended to wait included. `output` is
+ * there when it has come to its end.
+ */
 export interface Ran<O> {
   readonly outcome: TurnOutcome
   readonly output?: O
@@ -52,15 +57,23 @@ export interface Child {
 /** Attach or start: to its end, or until it waits for somebody. */
 export async function runChild(child: Child, below: Below): Promise<TurnOutcome> {
   await child.start()
-  const turn = await takeUp(child, below)
-  for await (const event of turn) below.nursery.forward(under(below.name, event))
-  const outcome = await turn.outcome
-  const requests = await child.requests()
-  await child.shutdown()
-  return { ...outcome, requests }
+  for (;;) {
+    const turn = await takeUp(child, below)
+    for await (const event of turn) below.nursery.forward(under(below.name, event))
+    const outcome = await turn.outcome
+    const requests = await child.requests()
+    // What it waits for may have expired meanwhile: then there is nothing to ask, and it can go on.
+    if (waits(outcome) && requests.length === 0) continue
+    await child.shutdown()
+    return { ...outcome, requests }
+  }
 }
 
-async function takeUp(child: Child, { answers, signal }: Below): Promise<TurnView> {
+function waits({ status }: TurnOutcome): boolean {
+  return status === 'input-required' || status === 'auth-required'
+}
+
+async function takeUp(child: Child, { answers, signal, attempt = 1 }: Below): Promise<TurnView> {
   const told = await answersFor(child, answers)
   if (Object.keys(told).length > 0) return child.answer(told)
   const running = child.turnNow()
@@ -70,9 +83,26 @@ async function takeUp(child: Child, { answers, signal }: Below): Promise<TurnVie
   }
   const last = await child.lastTurn()
   if (last === undefined) return child.begin()
-  const { status } = await last.outcome
-  const isWaiting = status === 'input-required' || status === 'auth-required'
-  return isWaiting && (await child.requests()).length === 0 ? child.goOn() : last
+  const outcome = await last.outcome
+  if (waits(outcome)) return (await child.requests()).length === 0 ? child.goOn() : last
+  return outcome.status === 'completed' || (await attemptOf(last)) >= attempt ? last : child.goOn()
+}
+
+/** Under which its turns say which attempt of the caller they were for. */
+const ATTEMPT = '~attempt'
+
+/** What is stored with the turns of a child. */
+export function metadataBelow({ metadata, attempt = 1 }: Below): JsonObject {
+  return attempt > 1 ? { ...metadata, [ATTEMPT]: attempt } : metadata
+}
+
+async function attemptOf(turn: TurnView): Promise<number> {
+  for await (const event of turn) {
+    if (event.type !== 'turn.start') continue
+    const attempt = event.data.metadata?.[ATTEMPT]
+    return typeof attempt === 'number' ? attempt : 1
+  }
+  return 1
 }
 
 async function answersFor(

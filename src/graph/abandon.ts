@@ -11,7 +11,7 @@ export async function abandonBelow(store: Store, key: ContextKey, task = ''): Pr
   for (const head of heads) {
     const rest = head.key.contextId.slice(prefix.length)
     // The tenth task begins like the first.
-    if (task !== '' && rest !== '' && !/^[.~]/.test(rest)) continue
+    if (task !== '' && rest !== '' && !rest.startsWith('.')) continue
     await abandonBelow(store, head.key)
     await clearContext(store, head.key, 'its caller went on')
   }

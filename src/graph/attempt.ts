@@ -147,8 +147,8 @@ export class Attempt implements Doer {
       throw new HoldfastError('invalid-option', {
         message: `run(${quote(key)}) of ${this.node.name} was given nothing that can be run: give it an agentNode() or a compiled graph.`,
       })
-    const suffix = `${key === '' ? '' : `.${key}`}${this.number > 1 ? `~${this.number}` : ''}`
-    const prefix = suffix === '' ? '' : `${suffix.replace(/^\./, '')}/`
+    const suffix = key === '' ? '' : `.${key}`
+    const prefix = key === '' ? '' : `${key}/`
     const { outcome, output } = await runnable['~run'](this.#below(suffix, prefix, signal), input)
     this.#children.set(suffix, outcome.usage)
     const { status, requests, error, reason } = outcome
@@ -175,6 +175,7 @@ export class Attempt implements Doer {
     return {
       nursery,
       name: `${this.name}${suffix}`,
+      attempt: this.number,
       principal,
       ...(Object.keys(credentials).length === 0 ? {} : { credentials }),
       metadata,

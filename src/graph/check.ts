@@ -42,7 +42,7 @@ function* wrongWays(graph: GraphDefinition): Generator<string> {
 }
 
 /** Where each place may lead. A branch without paths may lead anywhere. */
-export function waysOf({ nodes, edges, branches }: GraphDefinition): Map<string, Set<string>> {
+function waysOf({ nodes, edges, branches }: GraphDefinition): Map<string, Set<string>> {
   const ways = new Map<string, Set<string>>()
   const add = (from: string, to: string): void => {
     const known = ways.get(from) ?? new Set()

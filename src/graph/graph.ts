@@ -3,6 +3,7 @@ import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer }
 import {
   type Below,
   leastLimits,
+  metadataBelow,
   problemOf,
   type Ran,
   type Runnable,
@@ -207,7 +208,8 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
 
   /** As a node of another graph, or below whatever runs it. */
   async '~run'(below: Below, input: UpdateOf<C>): Promise<Ran<StateOf<C>>> {
-    const { nursery, name, principal, credentials, metadata, signal, limits } = below
+    const { nursery, name, principal, credentials, signal, limits } = below
+    const metadata = metadataBelow(below)
     const { contextId, owner, ...ports } = nursery.config
     const key = childKey({ ...owner, contextId }, name)
     const thread = this.#thread(key, { ...ports, parent: contextId, credentials: () => credentials })
@@ -222,7 +224,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     }
     const outcome = await runChild(thread.asChild(values, asking), below)
     const session = await loadSession(ports.store, key)
-    return { outcome, output: this.#stateOf(session) }
+    return { outcome: { ...outcome, usage: session.totals.usage }, output: this.#stateOf(session) }
   }
 
   #run(options: GraphRunOptions, begin: (thread: Thread) => ReturnType<Thread['begin']>): GraphRun<C> {

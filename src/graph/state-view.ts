@@ -11,7 +11,7 @@ export function stateView(state: GraphState, channels: Channels): object {
     Object.defineProperty(view, channel, {
       enumerable: true,
       get: () => {
-        seen ??= { value: frozen(valueIn(state, channel)) }
+        seen ??= { value: shown(state, channel) }
         return seen.value
       },
     })
@@ -27,6 +27,14 @@ export function plainState(state: GraphState, channels: Channels): JsonObject {
     if (value !== undefined) plain[channel] = value
   }
   return plain
+}
+
+/** Chunks of a list are never changed: what is in one is frozen once, however often the list is looked at. */
+function shown(state: GraphState, channel: string): Json | undefined {
+  const held = Object.hasOwn(state, channel) ? state[channel] : undefined
+  if (held !== undefined && 'chunks' in held) for (const chunk of held.chunks) frozen(chunk)
+  const value = valueIn(state, channel)
+  return held !== undefined && 'chunks' in held ? Object.freeze(value) : frozen(value)
 }
 
 /** The session has the same objects. What is frozen was frozen to its depths, and is not looked at again. */

@@ -1,7 +1,13 @@
 /** The tasks of a step: run side by side, each settled as soon as it ends. */
-import { isDeepStrictEqual } from 'node:util'
 import type { GraphTask } from '../journal/index.ts'
-import { HoldfastError, type Json, type JsonObject, NO_USAGE, type Usage } from '../protocol/index.ts'
+import {
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  moreUsage,
+  NO_USAGE,
+  type Usage,
+} from '../protocol/index.ts'
 import { type CallEnd, type Credentials, runCall } from '../tool/index.ts'
 import { type Batch, request } from '../turn/index.ts'
 import { Attempt } from './attempt.ts'
@@ -84,8 +90,9 @@ function isQuestion(said: unknown): boolean {
 
 function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
   const { task } = attempt
-  const { usage } = attempt
-  const used = isDeepStrictEqual(usage, NO_USAGE) ? {} : { usage }
+  const usage = moreUsage(attempt.usage, task.usage ?? NO_USAGE)
+  const isFree = usage.inputTokens + usage.outputTokens + usage.costUsd === 0
+  const used = isFree ? {} : { usage }
   if (end.kind === 'asks') {
     for (const { name, ...asked } of end.requests) {
       const before = task.answers?.filter((answer) => answer.name === name).length ?? 0
@@ -97,7 +104,7 @@ function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
     run.draft.say('node.end', { task: task.task, node: task.node, ...said, ...used })
   } else if (!run.signal.aborted) {
     const error = { ...failureOf(end.output), ...whatNext(attempt.node, task, attempt.thrown) }
-    sayFailure(run, task, { error, ...(error.next === 'fail' ? used : {}) })
+    sayFailure(run, task, { error, ...used })
   }
 }
 

@@ -20,7 +20,7 @@ export function checkedUpdate(
   const update: Record<string, Json> = {}
   for (const [channel, value] of Object.entries(said)) {
     if (value === undefined) continue
-    if (channels[channel]?.kind === 'list' && value === (shown as Record<string, unknown>)[channel]) continue
+    if (isAsShown(value, channel, { channels, shown })) continue
     checkName(`The state, of which ${who} says something,`, channel, Object.keys(channels))
     const json = toJson(value)
     if (json instanceof Error)
@@ -31,6 +31,16 @@ export function checkedUpdate(
     update[channel] = kind === 'list' && !Array.isArray(json) ? [json] : json
   }
   return update
+}
+
+/** Only what was looked at can come back, and it is frozen: nothing else is looked at here, which would cost all of it. */
+function isAsShown(
+  value: unknown,
+  channel: string,
+  { channels, shown }: { readonly channels: Channels; readonly shown: object },
+): boolean {
+  if (channels[channel]?.kind !== 'list' || !Array.isArray(value) || !Object.isFrozen(value)) return false
+  return value === (shown as Record<string, unknown>)[channel]
 }
 
 /** The first values of channels that have none yet. */

@@ -58,8 +58,13 @@ type Draft = Omit<Writable<Session>, 'open' | 'window' | 'totals'> & {
  */
 export function fold(entries: Iterable<Entry>, from: Session = newSession()): Session {
   const draft = draftOf(from)
-  for (const entry of entries) step(draft, entry)
-  return draft
+  let hasEnded = false
+  for (const entry of entries) {
+    step(draft, entry)
+    hasEnded ||= entry.type === 'turn.end'
+  }
+  // What something was deleted from is slow for as long as it lives; a copy is not.
+  return hasEnded ? { ...draft } : draft
 }
 
 /** What an entry counts for in windows: one for each thing said, and one for each result of a call. */
@@ -132,7 +137,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       toolCalls: 0,
       failures: 0,
     })
-    delete draft.parked
+    if (draft.parked !== undefined) delete draft.parked
     if (draft.graph !== undefined) draft.graph = resumeRun(draft.graph)
   },
   take({ open }, { data, takes }) {
@@ -177,7 +182,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     planRetry(draft.open, at, data)
     if (draft.open.retry !== undefined) return
     draft.open.phase = 'model'
-    delete draft.open.prompt
+    if (draft.open.prompt !== undefined) delete draft.open.prompt
     const asked = data.content.filter((part) => part.type === 'tool-call')
     draft.open.calls = asked.map(({ callId, tool, args, malformed }) => ({
       callId,
@@ -257,8 +262,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   'turn.end'(draft, { data }) {
     const { calls = [], requests = [], credentials } = draft.open ?? draft.parked ?? {}
     draft.outcome = data.outcome
-    delete draft.open
-    delete draft.parked
+    if (draft.open !== undefined) delete draft.open
+    if (draft.parked !== undefined) delete draft.parked
     if (isWaiting(data.outcome) && calls.length + requests.length > 0)
       draft.parked = { calls, requests, ...(credentials === undefined ? {} : { credentials }) }
   },
@@ -369,7 +374,7 @@ function changeArgs(call: Writable<Call>, args: Json | undefined): void {
 /** An attempt that failed and is followed by another one is no iteration, and its successor stands in the session. */
 function planRetry(open: OpenDraft, at: number, { model, error }: EntryOf<'model.end'>['data']): void {
   const { retry: before } = open
-  delete open.retry
+  if (before !== undefined) delete open.retry
   const { next, waitMs } = error ?? {}
   if (next !== 'retry' && next !== 'fallback') return
   open.iteration = Math.max(0, open.iteration - 1)

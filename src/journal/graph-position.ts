@@ -2,13 +2,16 @@
  * Where the run of a graph stands (R12): its state, the tasks of the step that is open, and what each of them has done.
  * Pure functions from one position to the next; an entry that makes no sense where it stands changes nothing.
  */
-import type {
-  ChannelKinds,
-  EntryData,
-  Json,
-  JsonObject,
-  ReplayClass,
-  SettledStatus,
+import {
+  addUsage,
+  type ChannelKinds,
+  type EntryData,
+  type Json,
+  type JsonObject,
+  NO_USAGE,
+  type ReplayClass,
+  type SettledStatus,
+  type Usage,
 } from '../protocol/index.ts'
 import { type GraphState, withChanges, withUpdate } from './graph-state.ts'
 
@@ -43,6 +46,8 @@ export type GraphTask = {
   readonly update?: JsonObject
   /** Why it failed. */
   readonly error?: JsonObject
+  /** What earlier attempts have used. */
+  readonly usage?: Usage
   /** What it has done already, by key: none of it is done again. */
   readonly effects?: readonly Effect[]
   /** What it asked and was told. */
@@ -108,7 +113,7 @@ export function resumeRun(before: GraphPosition): GraphPosition {
 
 export function endNode(
   before: GraphPosition,
-  { task, update, error }: EntryData['node.end'],
+  { task, update, error, usage }: EntryData['node.end'],
   at: number,
 ): GraphPosition {
   return withTask(before, task, (one) => {
@@ -116,7 +121,8 @@ export function endNode(
     if (rest.state === 'ended') return rest
     if (error === undefined) return { ...rest, state: 'ended', ...(update === undefined ? {} : { update }) }
     const { next, waitMs } = error
-    const tried = { ...rest, attempt: rest.attempt + 1, failures: rest.failures + 1 }
+    const used = usage === undefined ? {} : { usage: addUsage(rest.usage ?? NO_USAGE, usage) }
+    const tried = { ...rest, ...used, attempt: rest.attempt + 1, failures: rest.failures + 1 }
     if (next !== 'retry') return { ...tried, state: 'failed', error }
     return { ...tried, until: at + (typeof waitMs === 'number' ? waitMs : 0) }
   })

@@ -38,7 +38,7 @@ export function withChanges(state: GraphState, kinds: ChannelKinds, changes: Jso
 export function valueIn(state: GraphState, channel: string): Json | undefined {
   const held = Object.hasOwn(state, channel) ? state[channel] : undefined
   if (held === undefined) return undefined
-  return 'chunks' in held ? held.chunks.flat(1) : held.value
+  return 'chunks' in held ? ([] as Json[]).concat(...held.chunks) : held.value
 }
 
 /** How much there is to write when all of it is written. */

@@ -3,7 +3,7 @@
  * gives the same messages as a fresh `readWindow`, and holds no more entries than that needs (R13).
  */
 import type { ContextKey, Entry, Message } from '../protocol/index.ts'
-import { type IndexRow, type Store, turnKey } from '../store/index.ts'
+import type { IndexRow, Store } from '../store/index.ts'
 import { Backwards, entryTokens, opens, type WindowLimits, windowSize } from './backwards.ts'
 import { messageCount } from './fold.ts'
 import { type Session, stillOpen } from './session.ts'
@@ -23,6 +23,8 @@ export class HeldWindow {
   #isCounted = true
   /** Where the window begins, by what decides it: as long as that stays, nothing falls out of it. */
   #start: string
+  /** The session that the window is known to fit. */
+  #current: Session | undefined
   #messages: readonly Message[] | undefined
   /** Has read the first `read` entries. Made anew when anything but the end of the window changes. */
   #scribe: { readonly by: Scribe; read: number } | undefined
@@ -70,6 +72,7 @@ export class HeldWindow {
       this.#scribe = undefined
     }
     this.#messages = undefined
+    this.#current = undefined
     this.#isCounted = false
   }
 
@@ -77,6 +80,7 @@ export class HeldWindow {
   remove(entries: ReadonlySet<Entry>): void {
     this.#entries = this.#entries.filter((entry) => !entries.has(entry))
     this.#messages = undefined
+    this.#current = undefined
     this.#scribe = undefined
   }
 
@@ -85,6 +89,18 @@ export class HeldWindow {
   }
 
   async entries(session: Session): Promise<readonly Entry[]> {
+    if (session !== this.#current) await this.#moveOn(session)
+    return this.#entries
+  }
+
+  async messages(session: Session): Promise<readonly Message[]> {
+    const entries = await this.entries(session)
+    this.#messages ??= this.#readAll(entries).messages()
+    return this.#messages
+  }
+
+  /** What is asked for again and again between two appends is looked at once. */
+  async #moveOn(session: Session): Promise<void> {
     const start = this.#startOf(session)
     if (start !== this.#start || this.#isTooLong(session)) {
       // After a cut the window may begin before what is held.
@@ -93,28 +109,29 @@ export class HeldWindow {
       const source = cut ? layered(memory, this.#store) : memory
       const view = { session, ...this.#limits, ...(cut ? {} : { floor: this.#from }) }
       const { entries, from } = await readStretch(source, this.#key, view)
+      if (cut || session.window.summary !== undefined) this.#scribe = undefined
+      else this.#keepOnly(entries)
       this.#entries = entries
       this.#from = from
       this.#start = start
       this.#messages = undefined
-      this.#scribe = undefined
     }
-    return this.#entries
+    this.#current = session
   }
 
-  async messages(session: Session): Promise<readonly Message[]> {
-    const entries = await this.entries(session)
-    this.#messages ??= this.#transcript(entries)
-    return this.#messages
-  }
-
-  #transcript(entries: readonly Entry[]): readonly Message[] {
+  #readAll(entries: readonly Entry[]): Scribe {
     this.#scribe ??= { by: new Scribe(), read: 0 }
-    for (const entry of entries.slice(this.#scribe.read)) {
-      this.#scribe.by.read(entry)
-      this.#scribe.read += 1
-    }
-    return this.#scribe.by.messages()
+    const { by, read } = this.#scribe
+    for (let place = read; place < entries.length; place++) by.read(entries[place] as Entry)
+    this.#scribe.read = entries.length
+    return by
+  }
+
+  /** Some of what is held falls out of the window. What is left says the same as before, in the same messages. */
+  #keepOnly(entries: readonly Entry[]): void {
+    const by = this.#scribe && this.#readAll(this.#entries)
+    const isKept = by?.keep(new Set(entries.map(({ seq }) => seq)))
+    this.#scribe = by && isKept ? { by, read: entries.length } : undefined
   }
 
   /** A round that fills the window holds it for as long as it is open, and then may be given up. */
@@ -147,8 +164,13 @@ export class HeldWindow {
   }
 
   #saidInRound(): number {
-    const asked = this.#entries.findLastIndex(({ type }) => type === 'model.end')
-    return this.#entries.slice(asked + 1).reduce((count, entry) => count + messageCount(entry), 0)
+    let count = 0
+    for (let place = this.#entries.length - 1; place >= 0; place--) {
+      const entry = this.#entries[place] as Entry
+      if (entry.type === 'model.end') return count
+      count += messageCount(entry)
+    }
+    return count
   }
 }
 
@@ -162,7 +184,7 @@ function heldSource(entries: readonly Entry[]): Source {
     },
     lookup: async (_key, { key }) =>
       entries
-        .filter(({ type, turn }) => type === 'turn.start' && turnKey(turn) === key)
+        .filter(({ type, turn }) => type === 'turn.start' && turn === Number(key))
         .map(({ seq }): IndexRow => ({ key: key ?? '', seq, value: {} })),
   }
 }

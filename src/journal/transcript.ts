@@ -130,6 +130,17 @@ export class Scribe {
   }
 
   /**
+   * Forgets what was said by all entries but these, which must be as if nothing had come before them. False if they are
+   * not: the round that is open began with none of them.
+   */
+  keep(seqs: ReadonlySet<number>): boolean {
+    if (this.#round !== undefined && !seqs.has(this.#roundSeq)) return false
+    this.#messages = this.#messages.filter(({ seq }) => seqs.has(seq))
+    for (const seq of this.#inputs.keys()) if (!seqs.has(seq)) this.#inputs.delete(seq)
+    return true
+  }
+
+  /**
    * Forgets everything said up to a position, and begins with a summary of it if there is one. A round goes with the
    * message that asked, even if it is open: a window that begins after that message cannot show it either.
    */

@@ -53,8 +53,7 @@ export async function readStretch(
   const entries = await readBack(store, key, { session, limits, from })
   const opening = await openingOf(store, key, { session, entries })
   const shown = [...entries, ...(await readMissing(store, key, { entries, wanted: opening }))]
-  const inputs = shown.flatMap(({ takes = [] }) => takes)
-  const missing = await readMissing(store, key, { entries: shown, wanted: inputs })
+  const missing = await readMissing(store, key, { entries: shown, wanted: takenBy(shown) })
   return {
     entries: [...shown, ...missing].sort((a, b) => a.seq - b.seq),
     from: entries[0]?.seq ?? session.seq + 1,
@@ -101,8 +100,7 @@ async function counterFor(
   { page, limits: { tokens } }: { page: readonly Entry[]; limits: WindowLimits },
 ): Promise<(entry: Entry) => number> {
   if (tokens === undefined) return () => 0
-  const wanted = page.flatMap(({ takes = [] }) => takes)
-  const inputs = [...page, ...(await readMissing(store, key, { entries: page, wanted }))]
+  const inputs = [...page, ...(await readMissing(store, key, { entries: page, wanted: takenBy(page) }))]
   return (entry) => entryTokens(entry, tokens.count, (seq) => inputs.find((input) => input.seq === seq))
 }
 
@@ -152,13 +150,20 @@ function importStart(entries: readonly Entry[]): readonly number[] {
   return first.data.continues === undefined ? [] : [first.seq - first.data.continues]
 }
 
+function takenBy(entries: readonly Entry[]): readonly number[] {
+  const taken: number[] = []
+  for (const { takes } of entries) if (takes !== undefined) taken.push(...takes)
+  return taken
+}
+
 async function readMissing(
   store: Source,
   key: ContextKey,
   { entries, wanted }: { entries: readonly Entry[]; wanted: readonly number[] },
 ): Promise<readonly Entry[]> {
-  const present = new Set(entries.map(({ seq }) => seq))
-  const missing = [...new Set(wanted)].filter((seq) => !present.has(seq))
-  const found = await Promise.all(missing.map((seq) => store.read(key, { from: seq, to: seq })))
+  const missing = new Set(wanted)
+  if (missing.size > 0) for (const { seq } of entries) missing.delete(seq)
+  if (missing.size === 0) return []
+  const found = await Promise.all([...missing].map((seq) => store.read(key, { from: seq, to: seq })))
   return found.flat()
 }

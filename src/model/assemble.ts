@@ -161,7 +161,8 @@ function argumentsOf(raw: unknown): Arguments {
   }
   try {
     const args = JSON.parse(raw) as Json
-    if (isTooDeep(args)) return { args: raw, malformed: TOO_DEEP }
+    // Every level takes two characters at least.
+    if (raw.length > 2 * DEEPEST && isTooDeep(args)) return { args: raw, malformed: TOO_DEEP }
     if (isObject(args)) return { args }
     return { args: raw, malformed: `the arguments are ${kindOf(args)}, not a JSON object` }
   } catch (error) {

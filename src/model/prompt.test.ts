@@ -26,6 +26,17 @@ describe('the prompt', () => {
     expect(prompt(messages, '')).toEqual([user])
   })
 
+  it('is the same whatever was made of the same messages before', () => {
+    const say = (text: string): Message => ({ role: 'user', content: text })
+    const answer = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] })
+    const [a, b, c, d] = [answer('a'), say('b'), answer('c'), answer('d')]
+    const anew = (messages: readonly Message[]) => prompt(structuredClone(messages))
+    for (const messages of [[a, b], [a, b, c], [a, b, c, d], [a, d], [a], [a, say(' '), c], [b, a, c], []])
+      expect(prompt(messages)).toEqual(anew(messages))
+    expect(prompt([a, b])).not.toBe(prompt([a, b]))
+    expect(toPrompt({ model: model('v3'), messages: [a, b, c] })).toEqual(anew([a, b, c]))
+  })
+
   it('has no empty texts, and no messages of which nothing remains', () => {
     const messages: Message[] = [
       { role: 'user', content: '' },
@@ -150,6 +161,8 @@ describe('what an assistant said', () => {
     ['-x', '_-x'],
     ['', 'unnamed'],
     ['a.b', 'a_b'],
+    ['constructor', 'constructor_'],
+    ['__proto__', '__proto___'],
     ['9'.repeat(64), `_${'9'.repeat(63)}`],
   ])('calls a tool %j by a name that every provider takes', (tool, toolName) => {
     const call: AssistantPart = { type: 'tool-call', callId: 'call_1', tool, args: {} }

@@ -30,19 +30,58 @@ export interface PromptInput {
  * after another: a window that begins with one is begun by a word of ours.
  */
 export function toPrompt({ model, system, messages }: PromptInput): PromptMessage[] {
-  const prompt: PromptMessage[] = []
-  if (system?.trim()) prompt.push({ role: 'system', content: system.toWellFormed() })
-  const name = modelName(model)
-  let before: Message['role'] | undefined
-  for (const message of messages) {
-    const content = projected(message, model, name)
-    if (content.length === 0) continue
-    if (message.role === 'assistant' && before === undefined) prompt.push(ours(LEFT_OUT))
-    if (message.role === 'assistant' && before === 'assistant') prompt.push(ours(GO_ON))
-    prompt.push({ role: message.role, content })
-    before = message.role
-  }
+  const prompt = linesOf(model, messages).slice()
+  if (system?.trim()) prompt.unshift({ role: 'system', content: system.toWellFormed() })
   return prompt
+}
+
+/** What came of the first messages: `ends` has for each how many lines there are after it. */
+interface Lines {
+  readonly name: string
+  readonly version: string
+  readonly messages: Message[]
+  readonly ends: number[]
+  readonly lines: PromptMessage[]
+}
+
+/** By the first message. A window grows at its end, so that nearly all of its last prompt is the beginning of the next. */
+const known = new WeakMap<Message, Lines>()
+
+function linesOf(model: LanguageModel, messages: readonly Message[]): readonly PromptMessage[] {
+  const [first] = messages
+  if (first === undefined) return []
+  const name = modelName(model)
+  const version = model.specificationVersion
+  let made = known.get(first)
+  if (made?.name !== name || made.version !== version) {
+    made = { name, version, messages: [], ends: [], lines: [] }
+    known.set(first, made)
+  }
+  keepBeginning(made, messages)
+  for (let i = made.messages.length; i < messages.length; i++)
+    addLines(made, messages[i] as Message, projected(messages[i] as Message, model, name))
+  return made.lines
+}
+
+/** Forgets what is not the beginning of these messages any more. */
+function keepBeginning({ messages: before, ends, lines }: Lines, messages: readonly Message[]): void {
+  let same = 0
+  while (same < before.length && before[same] === messages[same]) same += 1
+  if (same === before.length) return
+  before.length = same
+  ends.length = same
+  lines.length = ends[same - 1] ?? 0
+}
+
+function addLines({ messages, ends, lines }: Lines, message: Message, content: readonly PromptPart[]): void {
+  const before = lines.at(-1)?.role
+  if (content.length > 0) {
+    if (message.role === 'assistant' && before === undefined) lines.push(ours(LEFT_OUT))
+    if (message.role === 'assistant' && before === 'assistant') lines.push(ours(GO_ON))
+    lines.push({ role: message.role, content })
+  }
+  messages.push(message)
+  ends.push(lines.length)
 }
 
 const LEFT_OUT = '[What was said before is left out here.]'
@@ -59,15 +98,15 @@ interface Projection {
 
 const OWN = { v3: 'v3 own', v4: 'v4 own' } as const
 
-/** A window is projected again and again, and most of it stays the same. */
+/** When a window moves on, most of its messages stay the same. */
 const projections = new WeakMap<Message, Projection>()
 
 function projected(message: Message, model: LanguageModel, name: string): readonly PromptPart[] {
   // Whose it is, and the version of the interface, is all that the content depends on.
   const own = message.role === 'assistant' && message.model === name
   const by = own ? OWN[model.specificationVersion] : model.specificationVersion
-  const known = projections.get(message)
-  if (known?.by === by) return known.content
+  const before = projections.get(message)
+  if (before?.by === by) return before.content
   const content = contentOf(message, model, name)
   projections.set(message, { by, content })
   return content
@@ -141,8 +180,10 @@ const WIRE_NAME = /^[a-z_][\w-]{0,63}$/i
 
 const WIRE_ID = /^[\w-]{1,40}$/
 
-/** Ours fit everywhere; those of a caller who makes ids of another kind may not. The same id becomes the same. */
-/** A call's id as prompts have it. */
+/**
+ * A call's id as prompts have it. Ours fit everywhere; those of a caller who makes ids of another kind may not. The same
+ * id becomes the same.
+ */
 export function wireId(callId: string): string {
   if (WIRE_ID.test(callId)) return callId
   return `call_${createHash('sha256').update(callId).digest('hex').slice(0, 32)}`
@@ -150,6 +191,8 @@ export function wireId(callId: string): string {
 
 /** A model may have made up a name that providers then refuse to read back, for ever. */
 function wireName(tool: string): string {
+  // Packages of providers look names up in plain objects.
+  if (tool in Object.prototype) return `${tool.slice(0, 63)}_`
   if (WIRE_NAME.test(tool)) return tool
   const clean = tool.replaceAll(/[^\w-]/g, '_') || 'unnamed'
   return (/^[a-z_]/i.test(clean) ? clean : `_${clean}`).slice(0, 64)

@@ -50,5 +50,5 @@ export type {
   UserMessage,
 } from './message.ts'
 export type { OutcomeReason, Usage } from './outcome.ts'
-export { addUsage, isWaiting, NO_USAGE } from './outcome.ts'
+export { addUsage, isWaiting, moreUsage, NO_USAGE } from './outcome.ts'
 export { quote } from './quote.ts'

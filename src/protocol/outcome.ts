@@ -34,6 +34,17 @@ export type Usage = {
 
 export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 }
 
+/** What came on top of `before`, which is part of it. */
+export function moreUsage(all: Usage, before: Usage): Usage {
+  return {
+    inputTokens: Math.max(0, all.inputTokens - before.inputTokens),
+    outputTokens: Math.max(0, all.outputTokens - before.outputTokens),
+    cachedTokens: Math.max(0, all.cachedTokens - before.cachedTokens),
+    costUsd: Math.max(0, all.costUsd - before.costUsd),
+    ...(all.estimated ? { estimated: true } : {}),
+  }
+}
+
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
     inputTokens: a.inputTokens + b.inputTokens,

@@ -67,6 +67,19 @@ export function decode(
   return data as JsonObject
 }
 
+/**
+ * What a reader will get of it, to be handed out. The copy that was made with the text will do, unless the same data was
+ * given for several entries (`shared`).
+ */
+export function handedOut({ json, cuts, blobs, plain }: Encoded, shared: boolean): JsonObject {
+  return shared || plain === undefined ? decode(json, cuts, (hash) => blobs.get(hash)) : plain
+}
+
+/** Was the same data given for several entries? */
+export function isShared(encoded: EncodedData, { inbox = [], entries = [] }: AppendRequest): boolean {
+  return encoded.size < inbox.length + entries.length
+}
+
 export function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
@@ -83,18 +96,9 @@ export function inboxDigest(type: string, { json, cuts }: Encoded): string {
 
 /** Over everything that a reader gets, so that a flipped bit in a file is noticed and not believed. */
 export function checksum(entry: Omit<Entry, 'data'>, json: string, cuts: string): number {
-  const envelope = [
-    entry.seq,
-    entry.turn,
-    entry.at,
-    entry.type,
-    entry.v,
-    entry.key,
-    entry.takes,
-    entry.refs,
-    entry.optional,
-  ]
-  return crc32(json, crc32(cuts, crc32(envelope.join('\n'))))
+  const { seq, turn, at, type, v, key = '', takes = '', refs = '', optional = '' } = entry
+  const place = `${seq}\n${turn}\n${at}\n${type}\n${v}`
+  return crc32(`${place}\n${key}\n${String(takes)}\n${String(refs)}\n${optional}${cuts}${json}`)
 }
 
 /** Looking for the part to cut costs the whole text at every level. */

@@ -49,25 +49,33 @@ export function headAt(key: ContextKey, seq: number, position: Position): Head {
 }
 
 export function advanceHead(head: Head, entry: Entry): Head {
-  const next = { ...head, seq: entry.seq, at: entry.at, pending: head.pending - (entry.takes?.length ?? 0) }
-  if (isInboxType(entry.type)) {
-    next.pending += 1
-    return next
-  }
-  if (entry.type === 'base') {
-    // Not the driver's doing, so it neither holds a lease nor counts as progress.
-    next.base = Math.max(head.base, (entry.data as EntryData['base']).upTo)
-    return next
-  }
-  if (isProgress(entry.type)) next.claims = 0
-  if (next.lease !== undefined) next.lease = { ...next.lease, renewedAt: entry.at }
-  reducers[entry.type]?.(next, entry)
+  const next = { ...head }
+  moveHead(next, entry)
   return next
 }
 
-type Draft = { -readonly [K in keyof Head]: Head[K] }
+/** A copy of a head, to be moved over many entries. */
+export type HeadDraft = { -readonly [K in keyof Head]: Head[K] }
 
-const reducers: Record<string, (head: Draft, entry: Entry) => void> = {
+export function moveHead(head: HeadDraft, entry: Entry): void {
+  head.seq = entry.seq
+  head.at = entry.at
+  head.pending -= entry.takes?.length ?? 0
+  if (isInboxType(entry.type)) {
+    head.pending += 1
+    return
+  }
+  if (entry.type === 'base') {
+    // Not the driver's doing, so it neither holds a lease nor counts as progress.
+    head.base = Math.max(head.base, (entry.data as EntryData['base']).upTo)
+    return
+  }
+  if (isProgress(entry.type)) head.claims = 0
+  if (head.lease !== undefined) head.lease = { ...head.lease, renewedAt: entry.at }
+  reducers[entry.type]?.(head, entry)
+}
+
+const reducers: Record<string, (head: HeadDraft, entry: Entry) => void> = {
   claim(head, entry) {
     const { epoch, driver, leaseMs, attempt } = entry.data as EntryData['claim']
     head.epoch = epoch

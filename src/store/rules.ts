@@ -15,7 +15,7 @@ import {
   quote,
   shapeProblem,
 } from '../protocol/index.ts'
-import { advanceHead, newHead } from './head.ts'
+import { type HeadDraft, moveHead, newHead } from './head.ts'
 import { isOwned, type LeaseJudge } from './lease.ts'
 import type { AppendRequest, Head, RenewRequest } from './port.ts'
 
@@ -25,6 +25,11 @@ const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 const MAX_KEY_LENGTH = 256
 /** Control, formatting and broken characters. */
 const UNTIDY = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+/** What most ids and keys are made of, and quickly seen. */
+const TIDY = /^[ -~]+$/
+const ENTRY_TYPE = /^[a-z][a-z0-9.-]{0,63}$/
+const STORES_OWN: ReadonlySet<string> = new Set<EntryType>(['claim', 'fork', 'base'])
 
 /** What the adapter knows, read inside the transaction that will carry the append. */
 export interface Facts {
@@ -106,7 +111,7 @@ export function checkRequest(request: AppendRequest): void {
   if (!Number.isSafeInteger(request.since) || request.since < 0)
     throw misuse('`since` must be a position, 0 for none')
   checkText('the append id', request.id)
-  if (new Set(inbox.map(({ key }) => key)).size < inbox.length)
+  if (inbox.length > 1 && new Set(inbox.map(({ key }) => key)).size < inbox.length)
     throw misuse('it posts the same inbox key twice')
   for (const entry of inbox) {
     if (!isInboxType(entry.type)) throw misuse(`${quote(entry.type)} is not an inbox type`)
@@ -152,12 +157,11 @@ function fence(request: AppendRequest, head: Head, options: DecideOptions): Hold
 function accept(request: AppendRequest, facts: Facts & { head: Head }, options: DecideOptions): Decision {
   const posted = new Map<string, number>()
   const entries: Entry[] = []
-  let head = facts.head
+  const head: HeadDraft = { ...facts.head }
   const at = Math.max(head.at, options.now)
-  const push = (entry: Omit<Entry, 'seq' | 'at'>) => {
-    const stamped: Entry = { seq: head.seq + 1, at, ...entry }
-    entries.push(stamped)
-    head = advanceHead(head, stamped)
+  const push = (entry: Entry) => {
+    entries.push(entry)
+    moveHead(head, entry)
   }
   for (const { key, type, data } of request.inbox ?? []) {
     const known = facts.inbox.get(key)
@@ -165,7 +169,7 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
       const limit = type === 'input' ? MAX_PENDING : 2 * MAX_PENDING
       if (head.pending >= limit) throw inboxFull(request.key, limit)
       posted.set(key, head.seq + 1)
-      push({ turn: 0, type, v: ENTRY_FORMAT[type], key, data })
+      push({ seq: head.seq + 1, at, turn: 0, type, v: ENTRY_FORMAT[type], data, key })
     } else if (known.digest !== options.digestOf(type, data)) {
       throw keyReused(request.key, key)
     }
@@ -174,14 +178,15 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
     const { driver, leaseMs } = request.claim
     const turn = head.status === 'running' || head.status === 'paused' ? head.turn : 0
     const data = { epoch: head.epoch + 1, driver, leaseMs, attempt: head.claims + 1 }
-    push({ turn, type: 'claim', v: ENTRY_FORMAT.claim, data })
+    push({ seq: head.seq + 1, at, turn, type: 'claim', v: ENTRY_FORMAT.claim, data })
   }
   const taken = new Set<number>()
-  for (const entry of request.entries ?? []) push(stampDriverEntry(entry, { request, facts, posted, taken }))
+  for (const entry of request.entries ?? [])
+    push(stampDriverEntry(entry, { request, facts, posted, taken, seq: head.seq + 1, at }))
   const byDriver = request.claim !== undefined || request.epoch !== undefined
-  if (byDriver && head.lease !== undefined)
-    head = { ...head, lease: { ...head.lease, renewedAt: options.now } }
-  return { kind: 'accepted', entries, head }
+  if (byDriver && head.lease !== undefined) head.lease = { ...head.lease, renewedAt: options.now }
+  // What something was deleted from is slow for as long as it lives; a copy is not.
+  return { kind: 'accepted', entries, head: { ...head } }
 }
 
 interface Taking {
@@ -191,17 +196,22 @@ interface Taking {
   readonly taken: Set<number>
 }
 
-function stampDriverEntry(entry: NewEntry, taking: Taking): Omit<Entry, 'seq' | 'at'> {
-  const takes = entry.takes?.map((key) => take(key, taking))
-  return {
-    turn: entry.turn,
-    type: entry.type,
-    v: entry.v ?? (Object.hasOwn(ENTRY_FORMAT, entry.type) ? ENTRY_FORMAT[entry.type as EntryType] : 1),
-    ...(takes === undefined || takes.length === 0 ? {} : { takes }),
-    ...(entry.refs === undefined || entry.refs.length === 0 ? {} : { refs: entry.refs }),
-    ...(entry.optional === true ? { optional: true } : {}),
-    data: entry.data,
-  }
+interface Stamping extends Taking {
+  readonly seq: number
+  readonly at: number
+}
+
+function stampDriverEntry(entry: NewEntry, stamping: Stamping): Entry {
+  const { seq, at } = stamping
+  const { turn, type, data, refs, optional } = entry
+  const v = entry.v ?? (Object.hasOwn(ENTRY_FORMAT, type) ? ENTRY_FORMAT[type as EntryType] : 1)
+  // Not with spreads: this is done for every entry, and nearly none has any of the rest.
+  const stamped: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
+  const takes = entry.takes?.map((key) => take(key, stamping))
+  if (takes !== undefined && takes.length > 0) stamped.takes = takes
+  if (refs !== undefined && refs.length > 0) stamped.refs = refs
+  if (optional === true) stamped.optional = true
+  return stamped
 }
 
 function take(key: string, { request, facts, posted, taken }: Taking): number {
@@ -225,9 +235,9 @@ function birth(request: AppendRequest, existing: Head | undefined, head: Head): 
 function checkDriverEntry(entry: NewEntry): void {
   if (isInboxType(entry.type))
     throw misuse(`${quote(entry.type)} belongs into the inbox, not among driver entries`)
-  if (['claim', 'fork', 'base'].includes(entry.type))
-    throw misuse(`${quote(entry.type)} is written by the store alone`)
-  if (!/^[a-z][a-z0-9.-]{0,63}$/.test(entry.type)) throw misuse(`${quote(entry.type)} is not an entry type`)
+  if (STORES_OWN.has(entry.type)) throw misuse(`${quote(entry.type)} is written by the store alone`)
+  if (!Object.hasOwn(ENTRY_FORMAT, entry.type) && !ENTRY_TYPE.test(entry.type))
+    throw misuse(`${quote(entry.type)} is not an entry type`)
   if (!Number.isSafeInteger(entry.turn) || entry.turn < 0)
     throw misuse(`${entry.type}: turn must be 0 or a turn number`)
   if (entry.v !== undefined && !(Number.isSafeInteger(entry.v) && entry.v >= 1))
@@ -254,7 +264,10 @@ function checkClaim({ driver, leaseMs }: { driver: string; leaseMs: number }): v
 
 function checkText(what: string, text: unknown): void {
   const proper =
-    typeof text === 'string' && text.length > 0 && text.length <= MAX_KEY_LENGTH && !UNTIDY.test(text)
+    typeof text === 'string' &&
+    text.length > 0 &&
+    text.length <= MAX_KEY_LENGTH &&
+    (TIDY.test(text) || !UNTIDY.test(text))
   if (!proper)
     throw misuse(`${what} must be a string of 1 to ${MAX_KEY_LENGTH} visible characters, not ${quote(text)}`)
 }

@@ -15,8 +15,8 @@ export async function approvalOf(
   secrets: readonly string[] = [],
 ): Promise<string | undefined> {
   const { approve } = tool
-  const usual = question(call, secrets)
   if (approve === 'never') return undefined
+  const usual = question(call, secrets)
   if (approve === 'always') return usual
   try {
     const answer: Approval = await approve(call)

@@ -1,11 +1,11 @@
 /** A name for "this tool with these arguments", the same in every process. */
-import { createHash } from 'node:crypto'
-import type { Json } from '../protocol/index.ts'
+import { hash } from 'node:crypto'
+import type { Json, JsonObject } from '../protocol/index.ts'
 
 /** 32 hexadecimal digits over the name of the tool and its arguments, whatever the order of their keys. */
 export function argumentsKey(tool: string, args: Json): string {
   const text = `${JSON.stringify(tool)}\n${canonical(args)}`
-  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+  return hash('sha256', text, 'hex').slice(0, 32)
 }
 
 /** JSON with the keys of every object sorted. Two values have the same text exactly if they are the same as JSON. */
@@ -14,9 +14,12 @@ export function canonical(value: Json): string {
   if (Array.isArray(value)) {
     return `[${(value as readonly Json[]).map((item) => canonical(item ?? null)).join(',')}]`
   }
-  const fields = Object.entries(value)
-    .filter((field): field is [string, Json] => field[1] !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, field]) => `${JSON.stringify(key)}:${canonical(field)}`)
-  return `{${fields.join(',')}}`
+  const object = value as JsonObject
+  let fields = ''
+  for (const key of Object.keys(object).sort()) {
+    const field = object[key]
+    if (field === undefined) continue
+    fields += `${fields === '' ? '' : ','}${JSON.stringify(key)}:${canonical(field)}`
+  }
+  return `{${fields}}`
 }

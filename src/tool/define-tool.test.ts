@@ -40,6 +40,13 @@ describe('a tool', () => {
     expect(defineTool({ ...base, name }).name).toBe(name)
   })
 
+  it.each(['constructor', 'toString', 'hasOwnProperty'])(
+    'may not be called %j, which every object has',
+    (name) => {
+      expect(() => defineTool({ ...base, name })).toThrow('every object has something of that name')
+    },
+  )
+
   it.each(['', '1a', 'a b', 'a.b', 'é', 'a\n', 'x'.repeat(65), undefined as unknown as string])(
     'may not be called %j',
     (name) => {

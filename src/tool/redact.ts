@@ -10,9 +10,11 @@ export type Credentials = Readonly<Record<string, unknown>>
 /** Shorter texts occur by chance, and nothing that short keeps a secret. */
 const SHORTEST = 8
 const REDACTED = '[redacted]'
+const NONE: readonly string[] = []
 
 /** All texts of 8 or more characters in the credentials, at any depth, the longest first. */
 export function secretsOf(credentials: Credentials): readonly string[] {
+  if (Object.keys(credentials).length === 0 && !(credentials instanceof Map)) return NONE
   const found = new Set<string>()
   const seen = new Set<object>()
   const open: unknown[] = [credentials]
@@ -28,6 +30,7 @@ export function secretsOf(credentials: Credentials): readonly string[] {
 
 /** Every occurrence of a secret in any text or key becomes `[redacted]`. Without any, the value itself is returned. */
 export function redact<T extends Json>(value: T, secrets: readonly string[]): T {
+  if (secrets.length === 0) return value
   const real = secrets.filter((secret) => secret !== '').toSorted((a, b) => b.length - a.length)
   if (real.length === 0) return value
   const pattern = new RegExp(real.map((secret) => secret.replace(SPECIAL, '\\$&')).join('|'), 'g')

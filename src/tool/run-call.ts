@@ -100,14 +100,20 @@ async function supervised<T>(
   work: (context: ToolContext, isOpen: () => boolean) => Promise<T>,
 ): Promise<Watched<T>> {
   const own = new AbortController()
-  const settled = new AbortController()
+  let isSettled = false
+  /** Ends what is waited for; most calls wait for nothing. */
+  let waiting: AbortController | undefined
   const cancelled = Promise.withResolvers<void>()
   const cancel = (): void => {
     own.abort(context.signal.reason)
     cancelled.resolve()
   }
-  const isOpen = (): boolean => !settled.signal.aborted
-  const wait = (ms: number): Promise<void> => timer.wait(ms, { signal: settled.signal })
+  const isOpen = (): boolean => !isSettled
+  const wait = async (ms: number): Promise<void> => {
+    if (isSettled) return
+    waiting ??= new AbortController()
+    await timer.wait(ms, { signal: waiting.signal })
+  }
   const progress = (value: unknown): void => {
     if (isOpen()) reportProgress(context, value, secrets)
   }
@@ -120,7 +126,8 @@ async function supervised<T>(
   )
   const first = await Promise.race([working.then((ended) => ({ ended })), ...overdue, refusing])
 
-  settled.abort(SETTLED)
+  isSettled = true
+  waiting?.abort(SETTLED)
   context.signal.removeEventListener('abort', cancel)
   if (typeof first === 'object') return first
   if (first === 'timeout') own.abort(new DOMException(`${tool.name} took too long`, 'TimeoutError'))

@@ -72,9 +72,9 @@ function copyObject(value: object, place: Place): Json | undefined {
 }
 
 function copyNew(value: object, place: Place): Json | undefined {
-  if (Array.isArray(value)) {
-    return Array.from(value, (item, index) => copyInner(item, index, place) ?? null)
-  }
+  if (Array.isArray(value)) return copyItems(value, place)
+  if (Object.getPrototypeOf(value) === Object.prototype && !('toJSON' in value))
+    return copyFields(value, place)
   const remedy = REMEDIES.find(([matches]) => matches(value))?.[1]
   if (remedy !== undefined) throw problem(`${article(value)}; ${remedy}`, place)
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString()
@@ -85,17 +85,30 @@ function copyNew(value: object, place: Place): Json | undefined {
   return copyFields(value, place)
 }
 
+function copyItems(items: readonly unknown[], place: Place): Json {
+  const copies: Json[] = []
+  for (let i = 0; i < items.length; i++) copies.push(copyInner(items[i], i, place) ?? null)
+  return copies
+}
+
 function copyFields(value: object, place: Place): Json {
-  const fields = Object.entries(value)
-  if (fields.length === 0 && !isPlain(value)) {
+  const keys = Object.keys(value)
+  if (keys.length === 0 && !isPlain(value)) {
     throw problem(`${article(value)}, and has nothing in it that JSON can carry`, place)
   }
-  const copies = fields.flatMap(([key, field]) => {
-    const copied = copyInner(field, key, place)
+  const copies: Record<string, Json> = {}
+  for (const key of keys) {
+    const copied = copyInner((value as Readonly<Record<string, unknown>>)[key], key, place)
     spend(key.length + 4, place)
-    return copied === undefined ? [] : [[key.toWellFormed(), copied] as const]
-  })
-  return Object.fromEntries(copies)
+    if (copied !== undefined) setField(copies, key.toWellFormed(), copied)
+  }
+  return copies
+}
+
+/** Plain assignment would set the prototype for a key of this name. */
+function setField(fields: Record<string, Json>, key: string, value: Json): void {
+  if (key !== '__proto__') fields[key] = value
+  else Object.defineProperty(fields, key, { value, enumerable: true, writable: true, configurable: true })
 }
 
 const REMEDIES: readonly (readonly [matches: (value: object) => boolean, remedy: string])[] = [

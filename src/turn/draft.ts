@@ -48,16 +48,14 @@ export class Draft {
 
   say<T extends EntryType>(type: T, data: EntryData[T], takes: readonly string[] = []): void {
     const turn = type === 'turn.start' ? this.#session.turn + 1 : (this.#session.open?.turn ?? 0)
-    const said: NewEntry = { type, turn, data, ...(takes.length === 0 ? {} : { takes }) }
-    this.#said.push(said)
+    this.#said.push(takes.length === 0 ? { type, turn, data } : { type, turn, data, takes })
     for (const key of takes) this.#taken.add(key)
     const { seq } = this.#session
     // How many of them speak is all that the fold asks of what is taken.
     const positions = takes.map(() => seq)
-    this.#session = fold(
-      [{ seq: seq + 1, at: this.#clock.now(), v: ENTRY_FORMAT[type], ...said, takes: positions }],
-      this.#session,
-    )
+    const at = this.#clock.now()
+    const entry = { seq: seq + 1, at, v: ENTRY_FORMAT[type], type, turn, data, takes: positions }
+    this.#session = fold([entry], this.#session)
   }
 
   /** Was this inbox entry taken by something that is said but not durable yet? */
@@ -72,7 +70,7 @@ export class Draft {
   /** After a batch was made durable: what it said is in the journal now. */
   settle(): void {
     this.#said = []
-    this.#taken = new Set()
+    if (this.#taken.size > 0) this.#taken = new Set()
     this.#session = this.#scope.view.session
   }
 }

@@ -68,6 +68,7 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
   const { callId, idempotencyKey } = one.call
   const { turn, iteration } = play.open
   const { contextId, task, principal, metadata } = await play.info()
+  const secrets = secretsOf(credentials)
   const context: ToolContext = {
     ...scope.extras?.(callId),
     contextId,
@@ -79,7 +80,7 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
     idempotencyKey: idempotencyKey ?? callId,
     argumentsKey: one.argsKey,
     signal: play.signal,
-    artifacts: scope.artifacts(callId, secretsOf(credentials)),
+    artifacts: scope.artifacts(callId, secrets),
     task,
     previousTools: await play.previousTools(),
     metadata,
@@ -91,7 +92,7 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
     input: one.input,
     context,
     timer: scope.timer,
-    secrets: secretsOf(credentials),
+    secrets,
     graceMs: scope.definition.graceMs,
     onLate: (settled) => scope.late(callId, settled),
   }

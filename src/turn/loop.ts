@@ -25,7 +25,14 @@ export async function* playTurn(scope: TurnScope): AsyncGenerator<Batch, boolean
   const play = new Play(scope)
   try {
     const began = await begin(play)
-    while (play.session.open !== undefined) yield* playOn(play)
+    while (play.session.open !== undefined) {
+      try {
+        if (isCancelled(play)) await endTurn(play, 'cancelled', { why: 'Not run: the turn was cancelled.' })
+        else yield* nextPart(play)
+      } catch (error) {
+        await goOnIfTimeIsUp(play, error)
+      }
+    }
     if (!play.draft.isEmpty) yield* play.commit('done')
     return began
   } catch (error) {
@@ -37,33 +44,39 @@ export async function* playTurn(scope: TurnScope): AsyncGenerator<Batch, boolean
   }
 }
 
-async function* playOn(play: Play): AsyncGenerator<Batch, void> {
-  const { signal, mayAct } = play.scope
-  try {
-    if (play.cancelKey() !== undefined || signal.aborted)
-      await endTurn(play, 'cancelled', { why: 'Not run: the turn was cancelled.' })
-    else if (play.signal.aborted) yield* finishAtLimit(play, timeIsUp(play))
-    else if (play.open.stop !== undefined) yield* finish(play, 'stop', stopped(play.open.stop))
-    else if (play.open.failed) yield* goOnAfterFailure(play)
-    else if (play.open.calls.length > 0) yield* playRound(play)
-    else if (isClosing(play)) yield* playEnd(play)
-    else yield* think(play)
-  } catch (error) {
-    if (!(error instanceof Interrupted)) throw error
-    if (play.signal.aborted) return
-    await mayAct()
-    throw error
-  }
+function isCancelled(play: Play): boolean {
+  return play.cancelKey() !== undefined || play.scope.signal.aborted
+}
+
+/** A turn whose time is up waits for nothing more and goes on to its end; any other that was interrupted is lost. */
+async function goOnIfTimeIsUp(play: Play, error: unknown): Promise<void> {
+  if (!(error instanceof Interrupted)) throw error
+  if (play.signal.aborted) return
+  await play.scope.mayAct()
+  throw error
+}
+
+/** What the turn does next, from where it stands. No generator of its own: each one makes every batch take longer. */
+function nextPart(play: Play): AsyncGenerator<Batch, void> {
+  const { stop, failed, calls } = play.open
+  if (play.signal.aborted) return finishAtLimit(play, timeIsUp(play))
+  if (stop !== undefined) return finish(play, 'stop', stopped(stop))
+  if (failed) return goOnAfterFailure(play)
+  if (calls.length > 0) return playRound(play)
+  if (!isClosing(play)) return think(play)
+  return play.hooks.isEmpty ? afterIteration(play) : closeAndGoOn(play)
 }
 
 /** The end of an iteration: nothing is open. */
-async function* playEnd(play: Play): AsyncGenerator<Batch, void> {
-  if (!play.hooks.isEmpty) yield* closeIteration(play)
-  const { stop, overCalls, replied } = play.open
-  if (stop !== undefined) return
-  if (overCalls) yield* finish(play, 'limit', { limit: 'toolCalls', message: TOO_MANY_CALLS })
-  else if (replied && !hasSteering(play)) yield* finish(play, 'stop')
-  else yield* think(play)
+async function* closeAndGoOn(play: Play): AsyncGenerator<Batch, void> {
+  yield* closeIteration(play)
+  if (play.open.stop === undefined) yield* afterIteration(play)
+}
+
+function afterIteration(play: Play): AsyncGenerator<Batch, void> {
+  const { overCalls, replied } = play.open
+  if (overCalls) return finish(play, 'limit', { limit: 'toolCalls', message: TOO_MANY_CALLS })
+  return replied && !hasSteering(play) ? finish(play, 'stop') : think(play)
 }
 
 const TOO_MANY_CALLS = 'The turn has made as many tool calls as it may.'

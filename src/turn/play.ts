@@ -12,16 +12,16 @@ export class Play extends Stage<TurnScope> {
   #limits: Limits | undefined
   #info: Promise<TurnInfo> | undefined
   #tools: Promise<readonly Tool[]> | undefined
+  /** Which of these have come: nothing has to be waited for then. */
+  #hasInfo = false
+  #hasTools = false
 
   get hooks(): HookRegistry {
     return this.scope.definition.hooks
   }
 
   get limits(): Limits {
-    // JSON makes null of a limit that is infinite.
-    const asked = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
-    const { limits } = this.scope.definition
-    this.#limits ??= { ...DEFAULT_LIMITS, ...limits, ...(Object.fromEntries(asked) as Limits) }
+    this.#limits ??= this.#findLimits()
     return this.#limits
   }
 
@@ -37,7 +37,8 @@ export class Play extends Stage<TurnScope> {
   }
 
   info(): Promise<TurnInfo> {
-    return this.within(this.lookUp())
+    const info = this.lookUp()
+    return this.#hasInfo ? info : this.within(info)
   }
 
   /** The same, for whoever waits for it in another way. */
@@ -48,7 +49,7 @@ export class Play extends Stage<TurnScope> {
 
   tools(): Promise<readonly Tool[]> {
     this.#tools ??= this.#findTools()
-    return this.within(this.#tools)
+    return this.#hasTools ? this.#tools : this.within(this.#tools)
   }
 
   /** Calls of this turn that have come to an end, oldest first. */
@@ -71,19 +72,34 @@ export class Play extends Stage<TurnScope> {
     return previous
   }
 
+  #findLimits(): Limits {
+    // JSON makes null of a limit that is infinite.
+    const asked = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
+    return { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...(Object.fromEntries(asked) as Limits) }
+  }
+
   async #findTools(): Promise<readonly Tool[]> {
     const tools = await this.scope.definition.tools(await this.info())
     checkTools(tools)
+    this.#hasTools = true
     return tools
   }
 
   async #findInfo(): Promise<TurnInfo> {
-    const { turn, principal, metadata = {} } = this.open
+    const { turn, principal, metadata = NO_METADATA } = this.open
     const credentials = (await this.findCredentials()) ?? {}
     const { contextId } = this.scope.key
     // The session has the same objects, and no tool may change those.
-    const own = { principal: frozenCopy(principal), metadata: frozenCopy(metadata) }
-    return { contextId, turn, ...own, credentials, task: await this.#task() }
+    const info = {
+      contextId,
+      turn,
+      principal: frozenCopy(principal),
+      metadata: metadata === NO_METADATA ? metadata : frozenCopy(metadata),
+      credentials,
+      task: await this.#task(),
+    }
+    this.#hasInfo = true
+    return info
   }
 
   /** What the turn was asked; for one that goes on without being asked, what was said last. */
@@ -117,3 +133,5 @@ function frozenCopy(value: Json): Json {
   const fields = Object.entries(value as JsonObject).map(([name, inner = null]) => [name, frozenCopy(inner)])
   return Object.freeze(Object.fromEntries(fields) as JsonObject)
 }
+
+const NO_METADATA: JsonObject = Object.freeze({})

@@ -42,7 +42,8 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     return
   }
   const again = await recoverStarted(play, credentials ?? {})
-  yield* beforeCalls(play)
+  // What was said is durable before hooks are told of it.
+  if (play.draft.hasNews && isHookedIn(play, play.open.calls)) yield* play.commit('hooks')
   let ready: readonly Ready[] = [...again, ...(await findReady(play))]
   while (ready.length > 0 && !play.signal.aborted && play.open.stop === undefined) {
     // A driver that wants to let go does so here: nothing is started any more.
@@ -88,7 +89,7 @@ async function findReady(play: Play): Promise<readonly Ready[]> {
 }
 
 async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
-  const hooked = await beforeCall(play, asked)
+  const hooked = isHookedIn(play, [asked]) ? await beforeCall(play, asked) : asked
   const call = hooked && (await ground(play, hooked))
   if (call === undefined) return undefined
   const prepared = await play.within(prepareCall(call, await play.tools()))
@@ -122,18 +123,12 @@ async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
   return undefined
 }
 
-/** What was said is durable before hooks are told of it. */
-function* beforeCalls(play: Play): Generator<Batch, void> {
-  if (play.draft.hasNews && isHookedIn(play, play.open.calls)) yield* play.commit('hooks')
-}
-
 function isHookedIn(play: Play, calls: readonly Call[]): boolean {
   return play.hooks.has('beforeEachTool') && calls.some(({ checked }) => !checked)
 }
 
 /** The call as the hooks before it want it; undefined if they do not want it. To throw is to reject it. */
 async function beforeCall(play: Play, call: Call): Promise<Call | undefined> {
-  if (!isHookedIn(play, [call])) return call
   const { callId } = call
   const phase = new Phase(play)
   const asked = await pendingCall(play, call)
@@ -155,12 +150,13 @@ async function beforeCall(play: Play, call: Call): Promise<Call | undefined> {
 
 /** Somebody has to agree if the tool says so, or if the same call may have happened before (R4). */
 async function questionFor(play: Play, { call, tool, input, argsKey }: Ready): Promise<string | undefined> {
-  const { principal } = await play.info()
   if (
     tool.replay === 'never' &&
     play.session.unknown?.some((other) => other.argsKey === argsKey && !other.repeated)
   )
     return `${tool.name} was started before with the same arguments, and nobody knows whether it happened. Run it again?`
+  if (tool.approve === 'never') return undefined
+  const { principal } = await play.info()
   const about = { tool: tool.name, input, principal, callId: call.callId }
   return play.within(approvalQuestion(tool, about, secretsOf(await secrets(play))))
 }

@@ -79,7 +79,7 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
    */
   within<T>(work: Promise<T>): Promise<T> {
     this.#interruption ??= interruption(this.stop)
-    return Promise.race([work, this.#interruption.promise])
+    return this.#interruption.within(work)
   }
 
   /** The key of the cancel that ends this turn, if one has come. */
@@ -126,16 +126,30 @@ export function dataOf<T extends EntryType>(entry: Entry, type: T): EntryData[T]
 }
 
 interface Interruption {
-  readonly promise: Promise<never>
+  readonly within: <T>(work: Promise<T>) => Promise<T>
   readonly leave: () => void
 }
 
-/** One listener for all that is waited for. */
+/**
+ * One listener for all that is waited for. Not a promise that lasts as long as the turn: a race leaves something with it
+ * each time, which is only let go with the promise itself.
+ */
 function interruption(stop: AbortSignal): Interruption {
-  const { promise, reject } = Promise.withResolvers<never>()
-  promise.catch(() => {})
-  const interrupt = (): void => reject(new Interrupted('The turn did not wait for it any longer.'))
-  if (stop.aborted) interrupt()
-  else stop.addEventListener('abort', interrupt, { once: true })
-  return { promise, leave: () => stop.removeEventListener('abort', interrupt) }
+  const waiting = new Set<(why: Interrupted) => void>()
+  const interrupt = (): void => {
+    for (const give of waiting) give(new Interrupted('The turn did not wait for it any longer.'))
+  }
+  // What has come already is heard first.
+  const interruptSoon = (): void => queueMicrotask(interrupt)
+  stop.addEventListener('abort', interruptSoon, { once: true })
+  return {
+    within: (work) =>
+      new Promise((resolve, reject) => {
+        waiting.add(reject)
+        const forget = (): void => void waiting.delete(reject)
+        work.then(resolve, reject).finally(forget)
+        if (stop.aborted) interruptSoon()
+      }),
+    leave: () => stop.removeEventListener('abort', interruptSoon),
+  }
 }

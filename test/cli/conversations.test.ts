@@ -1,7 +1,10 @@
 /** Listing, showing and erasing conversations, and what the terminal says of itself. */
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/help.ts'
+import { END, graph, list, START } from '../../src/graph/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { Folders, holdfast, LAUNCH, site } from './kit.ts'
 
 const folders = new Folders()
@@ -44,6 +47,37 @@ describe.concurrent('conversations', () => {
       turns: 1,
       status: 'idle',
     })
+  })
+
+  it('of graphs are shown with what their nodes said and did', async () => {
+    const folder = folders.make()
+    const home = join(folder, '.holdfast')
+    mkdirSync(home)
+    const store = sqliteStore(join(home, 'holdfast.db'))
+    const flow = graph({ state: { notes: list<string>() } })
+      .addNode('look', async (_, { step }) => ({ notes: await step('read', () => 'a letter') }))
+      .addNode('lose', () => {
+        throw new Error('It is gone.')
+      })
+      .addEdge(START, 'look')
+      .addEdge('look', 'lose')
+      .addEdge('lose', END)
+      .compile({ store })
+    await flow.stream({ notes: 'begun' }, { contextId: 'post' }).outcome
+    await store.close()
+    const { stdout, stderr } = await holdfast(['show', 'post'], { cwd: folder })
+    expect(stderr).toBe('')
+    const shown = stdout.replace(/^.* · last active .*$/m, 'FACTS').replace(/[\d.]+s$/m, 'TIME')
+    expect(shown).toBe(`post
+FACTS
+
+› {"notes":["begun"]}
+✓ read → a letter
+▸ look.1 {"notes":["a letter"]}
+✗ lose.2 It is gone.
+✗ It is gone.
+turn 1 · failed · 0 in, 0 out · TIME
+`)
   })
 
   it('are shown with calls, questions, outcomes and tokens', async () => {

@@ -2,6 +2,8 @@
  * All conversations that are killed, one entry each. To have something else killed, a graph or a server, add an entry
  * that plays it: everything else is found in its journals and in what it writes down.
  */
+import { GRAPH_PLAYS } from '../graph/recovery-plays.ts'
+import { type GraphPlay, GraphProcess } from '../graph/recovery-world.ts'
 import { PLAYS } from '../recovery/plays.ts'
 import { type Play, Process } from '../recovery/world.ts'
 import { LONG_PLAYS } from './long-plays.ts'
@@ -25,7 +27,24 @@ function conversationOf(play: Play): Conversation {
   return { name: play.name, play: (stage) => new Process(stage, play, stage).run(), repeatable: HARMLESS }
 }
 
-export const CONVERSATIONS: readonly Conversation[] = [...PLAYS, ...LONG_PLAYS].map(conversationOf)
+function graphOf(play: GraphPlay): Conversation {
+  return {
+    name: play.name,
+    play: (stage) => new GraphProcess(stage, play, stage).run(),
+    repeatable: HARMLESS,
+  }
+}
+
+/**
+ * Whose ends can be compared line by line. One that fails because nobody knows something reads otherwise from there on,
+ * and one that waits for time to pass, when a new process needs more of it.
+ */
+const GRAPHS = GRAPH_PLAYS.filter(({ name }) => !/cannot live with not knowing|nobody answers/.test(name))
+
+export const CONVERSATIONS: readonly Conversation[] = [
+  ...[...PLAYS, ...LONG_PLAYS].map(conversationOf),
+  ...GRAPHS.map(graphOf),
+]
 
 /** Wrong on purpose, to see that it is found; played only when asked for by name. */
 export const BROKEN_CONVERSATIONS: readonly Conversation[] = [

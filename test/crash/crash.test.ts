@@ -50,6 +50,23 @@ describe('a process that is killed', () => {
     },
   )
 
+  it(
+    'the same for graphs: effects, branches that join, questions from below, agents as nodes',
+    patient,
+    async () => {
+      const names = called(
+        'graph: a chain of',
+        'graph: branches',
+        'graph: graphs as nodes that',
+        'graph: an agent',
+      )
+      const tally = await kill(names, (points) => points.filter((_, index) => index % 23 === 5))
+      expect(tally.wrongs).toEqual([])
+      expect(tally.total).toMatchObject({ lost: 0, second: 0, illegal: 0, open: 0, other: 0 })
+      expect(tally.total.points).toBeGreaterThan(8)
+    },
+  )
+
   it('the same at random moments, with many conversations at once', patient, async () => {
     const tally = new Tally()
     const wholes = await playWhole(called('two tools', 'artifacts', 'queue', 'history'), nest)

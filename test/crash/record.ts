@@ -18,8 +18,8 @@ export type Line =
       readonly callId: string
       readonly key: string
     }
-  /** A reader of a turn got this, and it said that it is durable. */
-  | { readonly what: 'told'; readonly event: EntryEvent }
+  /** A reader of a turn got this, and it said that it is durable. `anywhere`: in whichever journal. */
+  | { readonly what: 'told'; readonly event: EntryEvent; readonly anywhere?: true }
 
 export type EffectLine = Extract<Line, { what: 'effect' }>
 export type ToldLine = Extract<Line, { what: 'told' }>

@@ -5,6 +5,7 @@
  */
 import type { AgentConfig, Turn } from '../../src/agent/index.ts'
 import { type Clock, type Ids, systemClock } from '../../src/base/index.ts'
+import type { Channels, GraphRun } from '../../src/graph/index.ts'
 import { isDelta, LOCAL_OWNER, type Owner } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { CountingIds, faultyStore, killSelf } from '../../src/testing/index.ts'
@@ -87,6 +88,12 @@ export class Stage implements Surroundings, Body {
     turn.subscribe((event) => {
       if (!isDelta(event) && event.seq !== undefined) this.write({ what: 'told', event })
     })
+  }
+
+  /** Its events say where they happened, not in which journal. */
+  async follow(run: GraphRun<Channels>): Promise<void> {
+    for await (const event of run)
+      if (!isDelta(event) && event.seq !== undefined) this.write({ what: 'told', event, anywhere: true })
   }
 
   write(line: Line): void {

@@ -1,6 +1,7 @@
 /** One conversation in a lane, killed at given points, brought to its end, and judged. */
 import { LOCAL_OWNER, type Owner, type ReplayClass } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
+import { hangingEffects } from '../graph/recovery-checks.ts'
 import { hanging } from '../recovery/checks.ts'
 import type { Job } from './child.ts'
 import { type Conversation, conversationCalled } from './conversations.ts'
@@ -50,7 +51,8 @@ export class Witness {
     this.killed += 1
     const { owner, lines } = this
     const journals = await journalsOf(store, owner)
-    for (const [callId, replay] of hanging(journals)) this.unsettled.set(callId, replay)
+    for (const [callId, replay] of [...hanging(journals), ...hangingEffects(journals)])
+      this.unsettled.set(callId, replay)
     for (const problem of lostIn(journals, lines)) this.lost.add(problem)
     for (const entries of Object.values(journals))
       if (entries.findLast(({ type }) => type.startsWith('turn.'))?.type === 'turn.start') this.cut += 1

@@ -10,6 +10,13 @@ import { type Message, type Owner, type ReplayClass } from '../../src/protocol/i
 import type { Store } from '../../src/store/index.ts'
 import { checkVendorRequest, ScriptedModel, vendorRequests } from '../../src/testing/index.ts'
 import {
+  graphProblems,
+  readingOf,
+  textOfReading,
+  unknownCount,
+  unknownEffectProblems,
+} from '../graph/recovery-checks.ts'
+import {
   callProblems,
   headProblem,
   type Journals,
@@ -77,6 +84,7 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
   const { store, owner, lines, unsettled, repeatable, whole } = evidence
   const journals = await journalsOf(store, owner)
   const effects = lines.filter((line) => line.what === 'effect')
+  const lookedUp = new Set(effects.flatMap(({ tool, key }) => (tool === 'send' ? [key] : [])))
   const once = new Map(effects.map((line) => [line.callId, { ...line, process: '' }]))
   const each = (problems: (entries: Journals[string]) => Iterable<string>) =>
     Object.entries(journals).flatMap(([contextId, entries]) =>
@@ -105,16 +113,16 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
       other: [
         ...unreadable,
         ...each((entries) => callProblems(entries, [...once.values()])),
+        ...each((entries) => graphProblems(entries, [...once.values()])),
         ...each(totalProblems),
         ...unknownProblems(journals, unsettled),
+        ...unknownEffectProblems(journals, unsettled, lookedUp),
         ...(whole === undefined || sameText(text, whole)
           ? []
           : [`it reads:\n${text}\ninstead of:\n${whole}`]),
       ],
     },
-    unknown: Object.values(journals)
-      .flat()
-      .filter(({ type, data }) => type === 'tool.end' && data['status'] === 'unknown').length,
+    unknown: unknownCount(journals),
     text,
   }
 }
@@ -123,8 +131,10 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
 export function lostIn(journals: Journals, lines: readonly Line[]): string[] {
   return lines
     .filter((line): line is ToldLine => line.what === 'told')
-    .filter(({ event: { seq, type, data, path } }) => {
-      const places = Object.entries(journals).filter(([id]) => id.includes('/') === (path !== undefined))
+    .filter(({ event: { seq, type, data, path }, anywhere }) => {
+      const places = Object.entries(journals).filter(
+        ([id]) => anywhere || id.includes('/') === (path !== undefined),
+      )
       return !places.some(([, entries]) =>
         entries.some(
           (entry) => entry.seq === seq && entry.type === type && isDeepStrictEqual(entry.data, data),
@@ -152,6 +162,7 @@ async function textOf(store: Store, owner: Owner, journals: Journals): Promise<s
   for (const [contextId, entries] of Object.entries(journals)) {
     const agent = new Agent({ contextId, owner, store, model })
     parts.push(told(transcript(entries)), told(await agent.getMessages()))
+    if (entries.some(({ type }) => type === 'graph.start')) parts.push(textOfReading(readingOf(entries)))
     for (const { artifactId, kind } of await agent.getArtifacts())
       if (kind === 'file') parts.push(JSON.stringify((await agent.artifacts.read(artifactId)).content))
   }

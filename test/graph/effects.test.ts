@@ -270,6 +270,47 @@ describe('an agent inside of a node', () => {
   })
 })
 
+describe('a graph inside of a node', () => {
+  const booking = (store: Store, { fails, retry }: { fails: number; retry: number }) => {
+    const keys: string[] = []
+    let booked = 0
+    const inner = graph({ name: 'inner', state })
+      .addNode('pay', async (_, { step }) => {
+        await step('pay', ({ idempotencyKey }) => void keys.push(idempotencyKey))
+        return { notes: 'paid' }
+      })
+      .addNode('book', () => {
+        booked += 1
+        if (booked <= fails) throw new Error('No room.')
+        return { notes: 'booked' }
+      })
+      .addEdge(START, 'pay')
+      .addEdge('pay', 'book')
+      .addEdge('book', END)
+      .compile()
+    const flow = graph({ state })
+      .addNode('trip', inner, { retry: { attempts: retry, waitMs: 0 } })
+      .addEdge(START, 'trip')
+      .addEdge('trip', END)
+      .compile({ store })
+    return { flow, keys }
+  }
+
+  it('goes on where it failed when the node is tried again', async () => {
+    const { flow, keys } = booking(memoryStore(), { fails: 2, retry: 3 })
+    expect((await flow.invoke({}, { contextId })).state.notes).toEqual(['paid', 'booked'])
+    expect(keys).toEqual(['local/local/c/trip.1/pay.1/pay'])
+  })
+
+  it('does so when the run is told to go on', async () => {
+    const { flow, keys } = booking(memoryStore(), { fails: 2, retry: 1 })
+    expect((await flow.stream({}, { contextId }).outcome).status).toBe('failed')
+    expect((await flow.stream(null, { contextId }).outcome).status).toBe('failed')
+    expect((await flow.invoke(null, { contextId })).state.notes).toEqual(['paid', 'booked'])
+    expect(keys).toHaveLength(1)
+  })
+})
+
 describe('secrets', () => {
   it('reach nodes and effects, and are found nowhere', async () => {
     const store = memoryStore()

@@ -6,6 +6,7 @@ import * as fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
 import type { Death } from '../recovery/mortal.ts'
 import { graphs, playOf } from './random-graphs.ts'
+import type { Reading } from './recovery-checks.ts'
 import { type Cut, cutOff } from './recovery-cut.ts'
 import { differenceOf, modelOf } from './recovery-model.ts'
 
@@ -29,6 +30,8 @@ const fates = fc.array(
   }),
   { minLength: 1, maxLength: 4 },
 )
+
+const EMPTY: Reading = { steps: [], tasks: [], ends: [] }
 
 const seen = { graphs: 0, tasks: 0, deaths: 0, unknown: 0, asked: 0, failed: 0, limited: 0 }
 
@@ -70,7 +73,7 @@ it('random graphs come to the same end, whoever dies on the way, and what is rea
     const play = playOf(spec)
     const whole = await cutOff(play, [])
     take(whole)
-    const reading = whole.readings['talk'] ?? { steps: [], ends: [] }
+    const reading = whole.readings['talk'] ?? EMPTY
     expect([
       ...whole.problems,
       ...differenceOf(
@@ -82,7 +85,7 @@ it('random graphs come to the same end, whoever dies on the way, and what is rea
     const unknown = unknownIn(cut)
     seen.deaths += cut.counts.length - 1
     seen.unknown += unknown.size
-    const again = cut.readings['talk'] ?? { steps: [], ends: [] }
+    const again = cut.readings['talk'] ?? EMPTY
     const model = modelOf(spec, (callId) => unknown.has(callId))
     expect([...cut.problems, ...differenceOf(again, model)]).toEqual([])
   })

@@ -196,7 +196,7 @@ function rarely<T>(usual: T, others: readonly T[]): fc.Arbitrary<T> {
 const stepSpec: fc.Arbitrary<StepSpec> = fc.record({
   replay: fc.constantFrom('never', 'safe'),
   length: fc.nat(3),
-  fails: rarely(0, [1, 2]),
+  fails: rarely(0, [1, 2, 4]),
 })
 
 const nodeSpec: fc.Arbitrary<Omit<NodeSpec, 'name'>> = fc.record({
@@ -211,7 +211,7 @@ const nodeSpec: fc.Arbitrary<Omit<NodeSpec, 'name'>> = fc.record({
       [2, 1],
     ],
   ),
-  fails: rarely(0, [1, 2]),
+  fails: rarely(0, [1, 2, 4]),
   failsLate: fc.boolean(),
   attempts: fc.constantFrom(1, 2, 3, 3),
   saysLast: rarely(false, [true]),

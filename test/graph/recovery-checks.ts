@@ -3,11 +3,14 @@
  * (R3, R4, R12, R14). Everything here looks at the journals and at the effects, and asks nobody who took part.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { fold, loadSession, transcript, valueIn } from '../../src/journal/index.ts'
+import { fold, loadSession, type Session, transcript, valueIn } from '../../src/journal/index.ts'
 import {
+  addUsage,
   type Entry,
   type EntryData,
   type Json,
+  type JsonObject,
+  NO_USAGE,
   type Owner,
   type ReplayClass,
 } from '../../src/protocol/index.ts'
@@ -101,20 +104,41 @@ function begunSinceStart(entries: readonly Entry[], begun: ReadonlySet<string>):
   return begun.size - left.length
 }
 
-/** R12: whoever folds it from scratch, in one go or in pieces, has what is loaded. */
+/** R17: what is used below counts above, whoever asked or failed in between. */
+export function* usageProblems(journals: Journals): Generator<string> {
+  const usedIn = (contextId: string) => fold(journals[contextId] ?? []).totals.usage
+  for (const [contextId, entries] of Object.entries(journals)) {
+    if (of(entries, 'graph.start').length === 0) continue
+    const isChild = (id: string) =>
+      id.startsWith(`${contextId}/`) && !id.slice(contextId.length + 1).includes('/')
+    const below = Object.keys(journals).filter(isChild).map(usedIn).reduce(addUsage, NO_USAGE)
+    const here = usedIn(contextId)
+    if (!isDeepStrictEqual(here, below))
+      yield `${contextId} used ${JSON.stringify(here)}, and below it ${JSON.stringify(below)} were used`
+  }
+}
+
+/** R12: whoever folds it from scratch, in one go or with a snapshot after each entry, has what is loaded. */
 export async function* foldProblems(store: Store, owner: Owner, journals: Journals): AsyncGenerator<string> {
   for (const [contextId, entries] of Object.entries(journals)) {
     const whole = fold(entries)
     if (!isDeepStrictEqual(await loadSession(store, { ...owner, contextId }), whole))
       yield `${contextId}: what is loaded is not what its entries say`
-    const pieces = entries.reduce((session, entry) => fold([entry], session), fold([]))
-    if (!isDeepStrictEqual(pieces, whole)) yield `${contextId}: it folds otherwise one by one`
+    const kept = entries.reduce((session, entry) => storedAndLoaded(fold([entry], session)), fold([]))
+    if (!isDeepStrictEqual(kept, whole)) yield `${contextId}: it folds otherwise from what was kept`
   }
+}
+
+/** As a snapshot is. */
+function storedAndLoaded(session: Session): Session {
+  return JSON.parse(JSON.stringify(session)) as Session
 }
 
 /** A journal without what differs from run to run: where it stood after each step, then how it ended. */
 export interface Reading {
   readonly steps: readonly string[]
+  /** Each task, with the ends of its attempts. */
+  readonly tasks: readonly string[]
   readonly ends: readonly string[]
 }
 
@@ -138,7 +162,23 @@ export function readingOf(entries: readonly Entry[]): Reading {
     const { code = '', node = '', task = '' } = (error ?? {}) as Record<string, string>
     return `turn ${turn}: ${[outcome, limit, code, node, task].filter((word) => word !== '').join(' ')}`
   })
-  return { steps, ends }
+  const begun = of(entries, 'graph.step').flatMap(({ data }) => data.tasks)
+  const tasks = begun.map(({ task }) => {
+    const attempts = of(entries, 'node.end').filter(({ data }) => data.task === task)
+    return taskLine(
+      task,
+      attempts.map(({ data: { error } }) => (error === undefined ? 'ended' : codeOf(error))),
+    )
+  })
+  return { steps, tasks, ends }
+}
+
+export function taskLine(task: string, attempts: readonly string[]): string {
+  return `${task}: ${attempts.join(', ')}`
+}
+
+function codeOf({ code = '', next = '' }: JsonObject): string {
+  return `${JSON.stringify(code)} ${JSON.stringify(next)}`.replaceAll('"', '')
 }
 
 /** Items of lists have lines of their own, and may read `unknown`. */
@@ -150,8 +190,8 @@ function linesOf(channel: string, held: Json | undefined): string[] {
   ]
 }
 
-export function textOfReading({ steps, ends }: Reading): string {
-  return [...steps, ...ends].join('\n')
+export function textOfReading({ steps, tasks, ends }: Reading): string {
+  return [...steps, ...tasks, ...ends].join('\n')
 }
 
 /** Effects and calls that nobody knows of. */

@@ -29,6 +29,7 @@ import {
   textOfReading,
   unknownCount,
   unknownEffectProblems,
+  usageProblems,
 } from './recovery-checks.ts'
 import { type GraphPlay, GraphProcess } from './recovery-world.ts'
 
@@ -88,6 +89,11 @@ function overheard(store: Store, under: Set<Promise<unknown>>): Store {
       under.delete(appending)
     }
   }
+  return withAppend(store, append)
+}
+
+/** A store that appends in another way. */
+export function withAppend(store: Store, append: Store['append']): Store {
   return new Proxy(store, {
     get: (target, name): unknown => {
       if (name === 'append') return append
@@ -153,6 +159,7 @@ async function problemsOf(
   const problems = [
     ...unknownProblems(journals, unsettled),
     ...unknownEffectProblems(journals, unsettled, lookedUp),
+    ...usageProblems(journals),
   ]
   for await (const problem of foldProblems(store, owner, journals)) problems.push(problem)
   for (const [contextId, entries] of Object.entries(journals)) {

@@ -15,7 +15,7 @@ import {
   type Seen,
   sayingOf,
 } from './random-graphs.ts'
-import type { Reading } from './recovery-checks.ts'
+import { type Reading, taskLine } from './recovery-checks.ts'
 
 interface Task {
   readonly name: string
@@ -60,6 +60,7 @@ class Model {
   readonly #isUnknown: (callId: string) => boolean
   readonly #steps: string[] = []
   readonly #ends: string[] = []
+  readonly #attempts = new Map<string, string[]>()
   #state: Seen = { log: ['begun'], seen: {}, count: 0, mix: 7 }
   #tasks: Task[] = []
   #after: readonly string[] = []
@@ -85,7 +86,8 @@ class Model {
       this.#step = 0
       for (const task of this.#tasks) if (task.state !== 'ended') this.#takeUp(task)
     }
-    return { steps: this.#steps, ends: this.#ends }
+    const tasks = [...this.#attempts].map(([task, attempts]) => taskLine(task, attempts))
+    return { steps: this.#steps, tasks, ends: this.#ends }
   }
 
   #takeUp(task: Task): void {
@@ -139,6 +141,7 @@ class Model {
       answered: new Set(),
     }))
     this.#count += begun.length
+    for (const { name } of this.#tasks) this.#attempts.set(name, [])
     if (begun.length > 0) this.#step += 1
     this.#note()
     if (isAtLimit) return 'limit steps'
@@ -169,10 +172,12 @@ class Model {
 
   /** Until it ends, asks, or is not tried again. */
   #run(task: Task): void {
+    const attempts = this.#attempts.get(task.name) ?? []
     while (task.state === 'begun') {
       try {
         task.said = this.#attempt(task)
         task.state = 'ended'
+        attempts.push('ended')
       } catch (error) {
         if (error instanceof Asks) {
           task.state = 'asking'
@@ -184,6 +189,7 @@ class Model {
         task.failures += 1
         task.code = error.code
         if (task.failures >= task.node.attempts || error.code === 'unknown-outcome') task.state = 'failed'
+        attempts.push(`${error.code} ${task.state === 'failed' ? 'fail' : 'retry'}`)
       }
     }
   }
@@ -241,8 +247,8 @@ class Model {
 
 export function differenceOf(here: Reading, model: Reading): string[] {
   if (isDeepStrictEqual(here, model)) return []
-  const lines = [...here.steps, ...here.ends]
-  const wanted = [...model.steps, ...model.ends]
+  const lines = [...here.steps, ...here.tasks, ...here.ends]
+  const wanted = [...model.steps, ...model.tasks, ...model.ends]
   const at = wanted.findIndex((line, index) => line !== lines[index])
   return [
     `line ${at}: it reads ${lines[at]} instead of ${wanted[at]}; ${here.ends.join(', ')}; ${model.ends.join(', ')}`,

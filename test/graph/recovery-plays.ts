@@ -247,6 +247,26 @@ function withAgent(approve: { readonly approve?: 'always' } = {}) {
   }
 }
 
+/** What an agent has said is not good enough at first: it is asked once more, in a conversation of its own. */
+function askingTwice(process: GraphProcess): Graph<Channels> {
+  const model = process.model({ calls: [{ tool: 'look' }] }, 'Seen.')
+  const clerk = agentNode({ model, tools: [process.tool('look', { replay: 'safe' })], maxClaims: 1000 })
+  return process.compile(
+    graph({ state: log })
+      .addNode(
+        'asks',
+        async (_, context) => {
+          const said = await context.run('clerk', clerk, `Attempt ${context.attempt}.`)
+          if (context.attempt < 2) throw new Error('not good enough')
+          return { log: [said, await process.tryStep(context, 'pay')] }
+        },
+        { retry: { attempts: 2, waitMs: 5 } },
+      )
+      .addEdge(START, 'asks')
+      .addEdge('asks', END),
+  )
+}
+
 /** One task for each thing, and one that sums up. */
 function mapping(process: GraphProcess): Graph<Channels> {
   return process.compile(
@@ -341,6 +361,7 @@ export const GRAPH_PLAYS: readonly GraphPlay[] = [
     build: withAgent({ approve: 'always' }),
     answer: () => true,
   },
+  { name: 'graph: an agent that is asked by two attempts', ...start, build: askingTwice },
   { name: 'graph: one task for each thing', ...start, build: mapping },
   { name: 'graph: a limit of steps', ...start, build: looping(5, { steps: 2 }) },
   { name: 'graph: failed, and told to go on', ...start, build: failing, tries: 2 },

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { END, graph, list, START } from '../../src/graph/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { Death } from '../recovery/mortal.ts'
@@ -92,6 +93,30 @@ describe('the same on SQLite, with a connection for each process', patient, () =
     rmSync(folder, { recursive: true, force: true })
     expect(wrong).toEqual([])
   })
+})
+
+it('a node that takes every process down with it is given up after some of them (R7)', async () => {
+  const play: GraphPlay = {
+    name: 'deadly',
+    inputs: [{}],
+    build: (process) =>
+      process.compile(
+        graph({ state: { log: list<string>() } })
+          .addNode('deadly', async (_, context) => ({
+            log: await process.step(context, 'look', { replay: 'safe', tool: 'look' }),
+          }))
+          .addEdge(START, 'deadly')
+          .addEdge('deadly', END),
+        { maxClaims: 3 },
+      ),
+  }
+  const death: Death = { of: 'effect', at: 1, when: 'before' }
+  const { readings, effects } = await cutOff(
+    play,
+    Array.from({ length: 10 }, () => death),
+  )
+  expect(readings['talk']?.ends).toEqual(['turn 1: failed no-progress'])
+  expect(effects).toEqual([])
 })
 
 describe('what is wrong on purpose is found', () => {

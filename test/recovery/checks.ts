@@ -158,7 +158,7 @@ export function* legalProblems(entries: readonly Entry[]): Generator<string> {
 export function* totalProblems(entries: readonly Entry[]): Generator<string> {
   const { totals: counted } = fold(entries)
   const started = new Set(of(entries, 'tool.start').map(({ data }) => data.callId))
-  const replies = [...of(entries, 'model.end'), ...of(entries, 'tool.end')]
+  const replies = [...of(entries, 'model.end'), ...of(entries, 'tool.end'), ...of(entries, 'node.end')]
   const summaries = of(entries, 'compact').map(({ data }) => (data.receipt ?? {}) as { usage?: Usage })
   const used = [...replies.map(({ data }) => data), ...summaries].flatMap(({ usage }) => usage ?? [])
   const ended = of(entries, 'turn.end').map(({ data }) => data.usage)

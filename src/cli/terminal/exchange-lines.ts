@@ -29,6 +29,11 @@ function stepLines(step: Step, look: ExchangeLook): string[] {
   if (step.type === 'text') return shortened(wrapText(clean(step.text), columns), look)
   if (step.type === 'said') return saidLines(step.text, look)
   if (step.type === 'call') return callLines(step, style, columns).split('\n')
+  if (step.type === 'node') {
+    const said = step.error ?? (step.update === undefined ? '' : JSON.stringify(step.update))
+    const line = cut(`${step.error === undefined ? '▸' : '✗'} ${step.task} ${oneLine(said)}`, columns)
+    return [step.error === undefined ? line : style.red(line)]
+  }
   if (step.type === 'question') return [style.yellow(cut(`? ${oneLine(step.prompt)}`, columns))]
   if (step.type === 'answer') {
     const value = step.value === undefined ? '' : `: ${oneLine(JSON.stringify(step.value))}`

@@ -66,7 +66,7 @@ export class Context {
   }
 
   write({ entry, encoded, append, derived }: Draft): void {
-    const { data: _, ...envelope } = entry
+    const envelope = { ...entry, data: undefined }
     const { seq, key, type, takes = [] } = entry
     this.rows.set(seq, { envelope, json: encoded.json, cuts: encoded.cuts, append })
     this.#appends.set(append, (this.#appends.get(append) ?? new Set()).add(seq))
@@ -169,9 +169,10 @@ export class Context {
 }
 
 export function derive(entry: Entry, derivations: readonly Derivation[]): DerivedRow[] {
-  return derivations.flatMap(({ index, rows }) =>
-    rows(entry).map(({ key, value }) => ({ index, row: { key, seq: entry.seq, value } })),
-  )
+  const derived: DerivedRow[] = []
+  for (const { index, rows } of derivations)
+    for (const { key, value } of rows(entry)) derived.push({ index, row: { key, seq: entry.seq, value } })
+  return derived
 }
 
 export function hashesOf({ cuts, envelope }: Row): string[] {

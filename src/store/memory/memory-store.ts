@@ -6,14 +6,22 @@ import { type Clock, type Liveness, processLiveness, systemClock } from '../../b
 import {
   type ContextKey,
   checkOwner,
-  contextKey,
   type Entry,
   HoldfastError,
   keyText,
   type Owner,
 } from '../../protocol/index.ts'
 import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
-import { type Encoded, type EncodedData, encode, encodeRequest, hashOf, inboxDigest } from '../encode.ts'
+import {
+  type Encoded,
+  type EncodedData,
+  encode,
+  encodeRequest,
+  handedOut,
+  hashOf,
+  inboxDigest,
+  isShared,
+} from '../encode.ts'
 import { advanceHead } from '../head.ts'
 import {
   baseEntry,
@@ -24,6 +32,7 @@ import {
   KEPT_SNAPSHOTS,
   sameHead,
 } from '../history.ts'
+import { KeyCheck } from '../key-check.ts'
 import { isDue, type LeaseJudge } from '../lease.ts'
 import { clip, lineageOf } from '../lineage.ts'
 import type * as Port from '../port.ts'
@@ -50,6 +59,7 @@ class MemoryStore implements Port.Store {
   readonly #contexts = new Map<string, Context>()
   readonly #blobs = new Map<string, Map<string, Uint8Array>>()
   readonly #bell = new Bell()
+  readonly #keys = new KeyCheck()
   #closed = false
 
   constructor(options: MemoryStoreOptions) {
@@ -77,12 +87,17 @@ class MemoryStore implements Port.Store {
     const digest = (type: string, data: object) => inboxDigest(type, encoded.get(data as never) as Encoded)
     const decision = decideAppend(request, facts, { ...this.#judge(), digestOf: digest })
     if (decision.kind === 'refused') throw decision.error
-    if (decision.kind === 'repeated') return this.#receipt(context as Context, request, { earlier })
+    if (decision.kind === 'repeated') {
+      const entries = earlier.map((seq) => context?.entry(seq, this.#blob(request.key)) as Entry)
+      return this.#receipt(context as Context, request, { entries, repeated: true })
+    }
     this.#checkRefs(request.key, decision.entries)
     const drafts = decision.entries.map((entry) => this.#draft(entry, request.id, encoded))
     const written = context ?? this.#create(decision.head)
     this.#write(written, drafts, decision.head)
-    return this.#receipt(written, request, { written: decision.entries.map(({ seq }) => seq) })
+    const shared = isShared(encoded, request)
+    const entries = drafts.map((draft) => ({ ...draft.entry, data: handedOut(draft.encoded, shared) }))
+    return this.#receipt(written, request, { entries, repeated: false })
   }
 
   async renew(request: Port.RenewRequest): Promise<Port.Renewal> {
@@ -304,7 +319,7 @@ class MemoryStore implements Port.Store {
   #open(key?: ContextKey): void {
     if (this.#closed)
       throw new HoldfastError('store-closed', { message: 'This memory store was closed; create another.' })
-    if (key !== undefined) contextKey(key)
+    if (key !== undefined) this.#keys.check(key)
   }
 
   #find(key: ContextKey): Context | undefined {
@@ -350,9 +365,8 @@ class MemoryStore implements Port.Store {
   #receipt(
     context: Context,
     request: Port.AppendRequest,
-    { earlier, written = earlier ?? [] }: { earlier?: readonly number[]; written?: readonly number[] },
+    { entries, repeated }: Pick<Port.Receipt, 'entries' | 'repeated'>,
   ): Port.Receipt {
-    const entries = written.map((seq) => context.entry(seq, this.#blob(request.key)) as Entry)
     const { seq, at } = context.head
     return {
       first: entries[0]?.seq ?? seq + 1,
@@ -361,12 +375,12 @@ class MemoryStore implements Port.Store {
       epoch: epochOf(request, entries, context.head),
       entries,
       inbox: this.#pending(context, request.since),
-      repeated: earlier !== undefined,
+      repeated,
     }
   }
 
   #pending(context: Context | undefined, since: number): Entry[] {
-    if (context === undefined) return []
+    if (context === undefined || context.untaken.size === 0) return []
     const waiting = [...context.untaken.keys()].filter((seq) => seq > since)
     return waiting.map((seq) => context.entry(seq, this.#blob(context.head.key)) as Entry)
   }

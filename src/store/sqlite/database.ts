@@ -50,8 +50,7 @@ export class Database {
   readonly #identity: string
   #lookedAt = 0
   #queue: Job[] = []
-  /** Has the job that is running changed anything? */
-  #changed = false
+  #writes = 0
   /** Does the next batch need a savepoint for each of its jobs? */
   #careful = false
   /** How many jobs the last batch had. */
@@ -81,6 +80,11 @@ export class Database {
     return this.#undone
   }
 
+  /** Grows with every change that is made from here, undone or not. */
+  get writes(): number {
+    return this.#writes
+  }
+
   get readOnly(): boolean {
     return this.#options.readOnly
   }
@@ -100,13 +104,13 @@ export class Database {
 
   /** Changes something; returns how many rows. */
   run(sql: string, ...values: Cell[]): number {
-    this.#changed = true
+    this.#writes += 1
     return this.#statement(sql).run(...values).changes as number
   }
 
   /** Adds a row; returns its number. */
   insert(sql: string, ...values: Cell[]): number {
-    this.#changed = true
+    this.#writes += 1
     return this.#statement(sql).run(...values).lastInsertRowid as number
   }
 
@@ -240,14 +244,14 @@ export class Database {
   #runTogether(jobs: readonly Job[]): (() => void)[] | undefined {
     const settled: (() => void)[] = []
     for (const { run, resolve, reject } of jobs) {
-      this.#changed = false
+      const before = this.#writes
       try {
         const value = run()
         settled.push(() => resolve(value as never))
       } catch (error) {
         // A full disk or a broken file rolls everything back by itself: then the whole batch has failed.
         if (!this.#db.isTransaction) throw error
-        if (this.#changed) return undefined
+        if (this.#writes > before) return undefined
         settled.push(() => reject(translate(error, this.path)))
       }
     }

@@ -93,7 +93,8 @@ export function deriveNext(
   const { derivedSeq } = context
   const older = heldRows(indexes, context) ?? recentRows(indexes, context)
   if (older === undefined) return derivedSeq
-  const rows = [...older, ...entries.flatMap((entry) => derivedRows(indexes, context.id, entry))]
+  const fresh = entries.flatMap((entry) => derivedRows(indexes, context.id, entry))
+  const rows = fresh.length === 0 ? older : [...older, ...fresh]
   const few = rows.length < LONGEST_BACKLOG.rows && head.seq - derivedSeq < LONGEST_BACKLOG.entries
   if (few && rows.length > 0 && indexes.backlogs.hold({ ...context, head }, rows)) return derivedSeq
   for (const row of rows) storeRow(indexes.db, row)
@@ -133,13 +134,17 @@ function missingRows(indexes: Indexes, context: ContextRow): readonly HeldRow[] 
 }
 
 function derivedRows({ derivations }: Indexes, context: number, entry: Entry): HeldRow[] {
-  return derivations.flatMap((derivation) => rowsOf({ entry, derivation }, context))
+  const rows: HeldRow[] = []
+  for (const derivation of derivations) rows.push(...rowsOf({ entry, derivation }, context))
+  return rows
 }
 
-function rowsOf({ entry, derivation }: Step, context: number): HeldRow[] {
-  return checkedRows(derivation, entry).map(({ key, value }) => {
-    return [context, derivation.index, key, entry.seq, JSON.stringify(value)]
-  })
+const NO_ROWS: readonly HeldRow[] = []
+
+function rowsOf({ entry, derivation }: Step, context: number): readonly HeldRow[] {
+  const rows = checkedRows(derivation, entry)
+  if (rows.length === 0) return NO_ROWS
+  return rows.map(({ key, value }) => [context, derivation.index, key, entry.seq, JSON.stringify(value)])
 }
 
 const PUT = 'INSERT OR REPLACE INTO derived (context, idx, key, seq, value, crc) VALUES (?, ?, ?, ?, ?, ?)'

@@ -37,15 +37,18 @@ export function inboxFacts(
 ): Map<string, InboxFact> {
   const facts = new Map<string, InboxFact>()
   if (context === undefined) return facts
-  const posts = (request.inbox ?? []).map(({ key }) => key)
-  const takes = (request.entries ?? []).flatMap((entry) => entry.takes ?? [])
-  for (const key of new Set([...posts, ...takes])) {
+  for (const key of keysOf(request)) {
     const row = db.get(BY_KEY, context.id, key)
     if (row === undefined) continue
     if (!isSealed(row, context.id)) throw damagedInbox(request.key)
     facts.set(key, { seq: row[1] as number, taken: row[2] as number, digest: row[3] as string })
   }
   return facts
+}
+
+function keysOf({ inbox = [], entries = [] }: Port.AppendRequest): Iterable<string> {
+  if (inbox.length === 0 && entries.every(({ takes }) => takes === undefined)) return []
+  return new Set([...inbox.map(({ key }) => key), ...entries.flatMap(({ takes }) => takes ?? [])])
 }
 
 /** Files an inbox entry, and marks what an entry takes as taken. */

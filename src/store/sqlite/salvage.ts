@@ -12,6 +12,7 @@ import { Backlogs } from './backlog.ts'
 import { appear, makeFile, ownName } from './copy.ts'
 import { type Cell, Database } from './database.ts'
 import { setName } from './derived.ts'
+import { LastRow } from './last-row.ts'
 import { blobReader, readEntries, viewOf } from './reader.ts'
 import { rebuild } from './repair.ts'
 import { type ContextRow, contextById, findContext, putContext, toEntry } from './rows.ts'
@@ -194,6 +195,7 @@ async function copyLive(db: Database, find: Find, { stored, key, found, live }: 
     derivations: STANDARD_DERIVATIONS,
     derivedBy: setName(STANDARD_DERIVATIONS),
     backlogs: new Backlogs(db),
+    lastRow: new LastRow(db),
   }
   try {
     await db.write(() => {

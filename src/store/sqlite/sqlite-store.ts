@@ -9,7 +9,6 @@ import { type Clock, type Liveness, processLiveness, systemClock } from '../../b
 import {
   type ContextKey,
   checkOwner,
-  contextKey,
   type Entry,
   HoldfastError,
   keyText,
@@ -17,6 +16,7 @@ import {
 } from '../../protocol/index.ts'
 import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
 import { encodeRequest, hashOf } from '../encode.ts'
+import { KeyCheck } from '../key-check.ts'
 import type * as Port from '../port.ts'
 import { limitOf } from '../query.ts'
 import { checkRequest, refuseRenewal } from '../rules.ts'
@@ -26,6 +26,7 @@ import { backupFile } from './copy.ts'
 import { Database } from './database.ts'
 import { catchUp, freshRows, isBehind, setName } from './derived.ts'
 import { pendingInbox } from './inbox.ts'
+import { LastRow } from './last-row.ts'
 import { prune, sweep } from './prune.ts'
 import * as reader from './reader.ts'
 import { rebuild } from './repair.ts'
@@ -77,6 +78,7 @@ class FileStore implements SqliteStore {
   readonly #db: Database
   readonly #desk: writer.Desk
   readonly #bell = new Bell()
+  readonly #keys = new KeyCheck()
   readonly #pollMs: number
   #watchers = 0
   #poll: NodeJS.Timeout | undefined
@@ -93,7 +95,8 @@ class FileStore implements SqliteStore {
     this.#db = new Database(path, { synchronous, readOnly, busyMs, maxBytes })
     const judge = () => ({ now: clock.now(), liveness })
     const backlogs = new Backlogs(this.#db)
-    this.#desk = { db: this.#db, judge, derivations, derivedBy, backlogs }
+    const lastRow = new LastRow(this.#db)
+    this.#desk = { db: this.#db, judge, derivations, derivedBy, backlogs, lastRow }
   }
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {
@@ -274,7 +277,7 @@ class FileStore implements SqliteStore {
   }
 
   #check(key: ContextKey): void {
-    contextKey(key)
+    this.#keys.check(key)
   }
 
   /** What of the indexes is not stored is held in memory; a store that may not write computes it each time. */

@@ -1,6 +1,14 @@
 /** Writing: everything here runs inside a transaction of `Database.write`. */
-import { type ContextKey, type Entry, type JsonObject, type Owner } from '../../protocol/index.ts'
-import { decode, type Encoded, type EncodedData, encode, hashOf, inboxDigest } from '../encode.ts'
+import { type ContextKey, type Entry, type Owner } from '../../protocol/index.ts'
+import {
+  type Encoded,
+  type EncodedData,
+  encode,
+  handedOut,
+  hashOf,
+  inboxDigest,
+  isShared,
+} from '../encode.ts'
 import { forkEntry, forkHead, forkReceipt, KEPT_SNAPSHOTS, tombstone } from '../history.ts'
 import type { LeaseJudge } from '../lease.ts'
 import type * as Port from '../port.ts'
@@ -8,6 +16,7 @@ import { decideAppend, epochOf, missingBlob, orphan, refuseRenewal } from '../ru
 import type { Database } from './database.ts'
 import { derive, deriveNext, forgetProgress, type Indexes } from './derived.ts'
 import { type Filing, fileEntry, inboxFacts, pendingInbox } from './inbox.ts'
+import type { LastRow } from './last-row.ts'
 import { entryAt, lineage } from './reader.ts'
 import {
   type ContextRow,
@@ -23,12 +32,13 @@ import { seal } from './seal.ts'
 
 /** What every writing function needs. */
 export interface Desk extends Indexes {
+  readonly lastRow: LastRow
   readonly judge: () => LeaseJudge
 }
 
 export function append(desk: Desk, request: Port.AppendRequest, encoded: EncodedData): Port.Receipt {
   const { db } = desk
-  const context = findContext(db, request.key)
+  const context = desk.lastRow.find(request.key)
   const digest = (type: string, data: object) => inboxDigest(type, encoded.get(data as never) as Encoded)
   const earlier = context && findAppend(db, context, request)
   const facts = {
@@ -43,28 +53,26 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
   const { head } = decision
   const texts = decision.entries.map(({ type, data }) => encoded.get(data) ?? encode(type, data))
   // Receipts and derived rows are made from what a reader will get, not from what the caller still holds.
-  const unique = encoded.size === (request.inbox?.length ?? 0) + (request.entries?.length ?? 0)
+  const shared = isShared(encoded, request)
   const entries = decision.entries.map((entry, i) => ({
     ...entry,
-    data: dataOf(texts[i] as Encoded, unique),
+    data: handedOut(texts[i] as Encoded, shared),
   }))
   let target = context
   if (entries.length > 0) {
     target ??= insertContext(db, head, { parentId: parentOf(db, head), derivedBy: desk.derivedBy })
     for (const [i, entry] of entries.entries()) {
       const appendId = i === 0 || i === entries.length - 1 ? request.id : null
-      writeEntry(desk, target, {
-        entry,
-        encoded: texts[i] as Encoded,
-        append: appendId,
-        ...takenTogether(entries, entry),
-      })
+      const together =
+        entry.key === undefined && entry.takes === undefined ? {} : takenTogether(entries, entry)
+      writeEntry(desk, target, { entry, encoded: texts[i] as Encoded, append: appendId, ...together })
     }
-    advance(desk, target, { head, entries })
+    desk.lastRow.keep(advance(desk, target, { head, entries }))
   }
   const first = (context?.head.seq ?? 0) + 1
   const last = first + entries.length - 1
-  const pending = target === undefined ? [] : pendingInbox(db, { ...target, head }, request.since)
+  const pending =
+    target === undefined || head.pending === 0 ? [] : pendingInbox(db, { ...target, head }, request.since)
   const at = entries[0]?.at ?? head.at
   return { first, last, at, epoch: head.epoch, entries, inbox: pending, repeated: false }
 }
@@ -74,11 +82,6 @@ function takenTogether(entries: readonly Entry[], entry: Entry): Pick<Filing, 't
   const taken = entries.find(({ takes }) => takes?.includes(entry.seq))?.seq ?? 0
   const takes = entry.takes?.filter((seq) => seq < (entries[0] as Entry).seq) ?? []
   return { taken, takes }
-}
-
-/** The copy that was made with the text will do, unless the same data was given for several entries. */
-function dataOf({ json, cuts, blobs, plain }: Encoded, unique: boolean): JsonObject {
-  return unique && plain !== undefined ? plain : decode(json, cuts, (hash) => blobs.get(hash))
 }
 
 export function renew(desk: Desk, request: Port.RenewRequest): void {
@@ -118,7 +121,7 @@ export function saveSnapshot({ db }: Desk, key: ContextKey, snapshot: Port.Snaps
   const put = 'INSERT OR REPLACE INTO snapshot (context, seq, format, state, crc) VALUES (?, ?, ?, ?, ?)'
   db.run(put, context.id, seq, format, state, seal([context.id, format, seq, state]))
   const old =
-    'DELETE FROM snapshot WHERE context = ? AND seq NOT IN (SELECT seq FROM snapshot WHERE context = ? ORDER BY seq DESC LIMIT ?)'
+    'DELETE FROM snapshot WHERE context = ? AND seq <= (SELECT seq FROM snapshot WHERE context = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)'
   db.run(old, context.id, context.id, KEPT_SNAPSHOTS)
 }
 
@@ -174,8 +177,10 @@ export function advance(
   desk: Desk,
   context: ContextRow,
   next: { readonly head: Port.Head; readonly entries: readonly Entry[] },
-): void {
-  updateHead(desk.db, context, { head: next.head, derivedSeq: deriveNext(desk, context, next) })
+): ContextRow {
+  const change = { head: next.head, derivedSeq: deriveNext(desk, context, next) }
+  updateHead(desk.db, context, change)
+  return { ...context, ...change }
 }
 
 /** Where an append is stored. */
