@@ -4,7 +4,8 @@
  */
 interface Saying {
   readonly write: () => void
-  readonly durable?: PromiseWithResolvers<void>
+  /** To be told when it is durable, or never will be. */
+  readonly durable?: { readonly resolve: () => void; readonly reject: (why: unknown) => void }
   /** Called instead, if it is never said. */
   readonly unheard?: () => void
 }
