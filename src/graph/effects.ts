@@ -46,14 +46,19 @@ export async function performStep<T>(
 ): Promise<T> {
   checkStep(attempt, key, given)
   const known = attempt.task.effects?.find((effect) => effect.key === key)
-  const isAgain = known?.status === 'error' && known.attempt < attempt.number
-  const callId = `${attempt.name}/${key}${isAgain ? `~${attempt.number}` : ''}`
+  const isAgain = known !== undefined && mayTryAgain(known, attempt.number)
+  const callId = `${attempt.name}/${key}${isAgain ? `~${known.tries + 1}` : ''}`
   const wanted = { attempt, callId, key, tool: effectTool(attempt, { key, ...given }) }
   if (known === undefined || isAgain) return resultOf(key, await begin(wanted)) as T
   if (known.status !== undefined) return resultOf(key, known as Settled) as T
   const settled =
     attempt.run.underWay.get(known.callId) ?? recover({ ...wanted, callId: known.callId }, known)
   return resultOf(key, await settled) as T
+}
+
+/** What was not begun, and in another attempt what is known to have failed. */
+function mayTryAgain({ status, attempt }: Known, now: number): boolean {
+  return status === 'not-run' || (status === 'error' && attempt < now)
 }
 
 async function begin(wanted: Wanted): Promise<Settled> {

@@ -8,7 +8,7 @@ import {
   NO_USAGE,
   type Usage,
 } from '../protocol/index.ts'
-import { type CallEnd, type Credentials, runCall } from '../tool/index.ts'
+import { askedBy, type CallEnd, type Credentials, runCall, type Tool } from '../tool/index.ts'
 import { type Batch, request } from '../turn/index.ts'
 import { Attempt } from './attempt.ts'
 import type { NodeDefinition, RetryPolicy } from './definition.ts'
@@ -67,7 +67,7 @@ async function runTask(run: Run, { desk, task, credentials }: Running): Promise<
   desk.say(() => sayEnd(run, attempt, end))
 }
 
-function nodeTool(run: Run, attempt: Attempt): Parameters<typeof runCall>[0]['tool'] {
+function nodeTool(run: Run, attempt: Attempt): Tool {
   const { node } = attempt
   const { channels } = run.graph
   const state = stateView(run.position.state, channels)
@@ -78,14 +78,11 @@ function nodeTool(run: Run, attempt: Attempt): Parameters<typeof runCall>[0]['to
     ...(node.timeoutMs === undefined ? {} : { timeoutMs: node.timeoutMs }),
     run: async (_, context) => {
       const said = await attempt.perform(state, context)
-      return isQuestion(said) ? said : checkedUpdate(channels, { who: node.name, shown: state }, said)
+      return askedBy(said) === undefined
+        ? checkedUpdate(channels, { who: node.name, shown: state }, said)
+        : said
     },
   })
-}
-
-/** Channels are named by texts; questions are marked by a symbol. */
-function isQuestion(said: unknown): boolean {
-  return typeof said === 'object' && said !== null && Object.getOwnPropertySymbols(said).length > 0
 }
 
 function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {

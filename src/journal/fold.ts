@@ -138,7 +138,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       failures: 0,
     })
     if (draft.parked !== undefined) delete draft.parked
-    if (draft.graph !== undefined) draft.graph = resumeRun(draft.graph)
+    if (draft.graph !== undefined) draft.graph = resumeRun(draft.graph, draft.outcome)
   },
   take({ open }, { data, takes }) {
     if (data.as !== 'message' || !takes?.length || open === undefined) return

@@ -6,9 +6,11 @@ import {
   addUsage,
   type ChannelKinds,
   type EntryData,
+  isWaiting,
   type Json,
   type JsonObject,
   NO_USAGE,
+  type OutcomeReason,
   type ReplayClass,
   type SettledStatus,
   type Usage,
@@ -61,6 +63,8 @@ export type Effect = {
   readonly idempotencyKey: string
   /** Of the node: an effect that is known to have failed may be tried again by the next one. */
   readonly attempt: number
+  /** How often it was begun. */
+  readonly tries: number
   /** Absent while nobody knows how it ended. */
   readonly status?: SettledStatus
   readonly output?: Json
@@ -102,11 +106,16 @@ export function joined({ state, channels, tasks }: GraphPosition): GraphState {
   return tasks.reduce((sum, { update = {} }) => withUpdate(sum, channels, update), state)
 }
 
-/** A new turn counts its steps anew, and tries again what failed. */
-export function resumeRun(before: GraphPosition): GraphPosition {
+/**
+ * A new turn counts its steps anew, and tries again what failed. What was cut off is another attempt, too: of effects that
+ * did not go well it may want to know more. What waited for an answer goes on in the attempt that asked.
+ */
+export function resumeRun(before: GraphPosition, last: OutcomeReason | undefined): GraphPosition {
+  const isCutOff = last !== undefined && !isWaiting(last)
   const tasks = before.tasks.map((task): GraphTask => {
     const { until: _, error: _error, ...rest } = task
-    return task.state === 'failed' ? { ...rest, state: 'begun', failures: 0 } : task
+    if (task.state === 'failed') return { ...rest, state: 'begun', failures: 0 }
+    return task.state === 'begun' && isCutOff ? { ...rest, attempt: task.attempt + 1, failures: 0 } : task
   })
   return { ...before, step: 0, tasks }
 }
@@ -131,9 +140,10 @@ export function endNode(
 export function startEffect(before: GraphPosition, data: EntryData['effect.start']): GraphPosition {
   const { task, callId, key, replay, idempotencyKey } = data
   return withTask(before, task, (one) => {
-    const others = (one.effects ?? []).filter((effect) => effect.key !== key)
-    const effect: Effect = { callId, key, replay, idempotencyKey, attempt: one.attempt }
-    return { ...one, effects: [...others, effect] }
+    const { effects = [], attempt } = one
+    const tries = (effects.find((effect) => effect.key === key)?.tries ?? 0) + 1
+    const others = effects.filter((effect) => effect.key !== key)
+    return { ...one, effects: [...others, { callId, key, replay, idempotencyKey, attempt, tries }] }
   })
 }
 

@@ -182,6 +182,47 @@ describe('a step', () => {
   })
 })
 
+describe('a step that was cut off', () => {
+  it('by a cancel is taken again when the run is told to go on; what went well is not', async () => {
+    const store = memoryStore()
+    const begun = Promise.withResolvers<void>()
+    const done: string[] = []
+    const flow = single(
+      async ({ step, attempt }) => {
+        await step('first', () => void done.push('first'))
+        return step('second', async ({ signal }) => {
+          done.push(`second ${attempt}`)
+          begun.resolve()
+          if (attempt === 1) await new Promise((_, reject) => signal.addEventListener('abort', reject))
+          return 'done'
+        })
+      },
+      { store },
+    )
+    const run = flow.stream({}, { contextId })
+    await begun.promise
+    await run.cancel()
+    expect((await run.outcome).status).toBe('cancelled')
+    expect((await flow.invoke(null, { contextId })).state.notes).toEqual(['done'])
+    expect(done).toEqual(['first', 'second 1', 'second 2'])
+  })
+
+  it('in a node that then asks is not taken again because there is an answer', async () => {
+    let tried = 0
+    const flow = single(async ({ step, interrupt }) => {
+      const said = await step('look', () => {
+        tried += 1
+        throw new Error('nothing there')
+      }).catch((error: unknown) => (error as Error).message)
+      return `${said}, ${await interrupt<string>({ kind: 'text', prompt: 'And now?' })}`
+    })
+    const { requests } = await flow.invoke({}, { contextId })
+    const { state: reached } = await flow.answer({ [requests[0]?.requestId ?? '']: 'go' }, { contextId })
+      .outcome
+    expect([reached.notes, tried]).toEqual([['nothing there, go'], 1])
+  })
+})
+
 describe('a step that a process began which is gone', () => {
   const taken = async (options: StepOptions<string>, begun: string = options.replay ?? 'never') => {
     const store = memoryStore()
