@@ -318,7 +318,7 @@ export class Ledger {
         if (waiting.seq !== taken) continue
         this.#inbox.delete(key)
         // It may have waited for so long that the window does not reach back to it.
-        if (!this.heldEntries.some(({ seq }) => seq === taken)) this.#window?.add([waiting])
+        if (this.heldEntries.findLast(({ seq }) => seq === taken) === undefined) this.#window?.add([waiting])
       }
   }
 

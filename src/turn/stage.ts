@@ -146,8 +146,14 @@ function interruption(stop: AbortSignal): Interruption {
     within: (work) =>
       new Promise((resolve, reject) => {
         waiting.add(reject)
-        const forget = (): void => void waiting.delete(reject)
-        work.then(resolve, reject).finally(forget)
+        const settle = <T>(give: (value: T) => void, value: T): void => {
+          waiting.delete(reject)
+          give(value)
+        }
+        work.then(
+          (value) => settle(resolve, value),
+          (error: unknown) => settle(reject, error),
+        )
         if (stop.aborted) interruptSoon()
       }),
     leave: () => stop.removeEventListener('abort', interruptSoon),
