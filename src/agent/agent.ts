@@ -231,10 +231,9 @@ export class Agent {
   ): Turn {
     try {
       this.#refuseInside('answer')
-      const { principal, credentials } = this.#asked(options)
-      const secret = credentials === undefined ? {} : { credentials }
+      const asked = this.#asked(options)
       const posts = Object.entries(jsonGiven('answers', answers)).map(([requestId, value]): NewInboxEntry => {
-        const data = { requestId, value, principal, ...secret }
+        const data = { requestId, value, ...asked }
         return { type: 'answer', key: this.#setup.ids.next('answer'), data }
       })
       const check = (ledger: Ledger) => checkAnswers(ledger, answers, this.#setup.clock.now())

@@ -129,11 +129,13 @@ export class Conversation {
   async cancel(reason?: string): Promise<void> {
     await this.#entering
     const [first] = this.#audience.handles
-    if (first !== undefined) return this.#cancelTurn(first, reason)
+    if (first !== undefined && (first.number ?? this.driver.opening) !== undefined)
+      return this.#cancelTurn(first, reason)
+    // What was asked for here may wait for a turn of another process, and that is the one which runs.
     await this.#refresh()
-    const { ledger } = this.driver
-    const { open } = ledger.session
-    if (open !== undefined) await ledger.post([this.cancelPost(open.turn, reason)])
+    const { open } = this.driver.ledger.session
+    if (open !== undefined) await this.driver.ledger.post([this.cancelPost(open.turn, reason)])
+    else if (first !== undefined) await this.#cancelTurn(first, reason)
   }
 
   cancelPost(turn: number, reason?: string): NewInboxEntry {
@@ -299,11 +301,10 @@ export class Conversation {
   async #post(wish: Wish, handle: Handle, isDriven = false): Promise<void> {
     const { ledger } = this.driver
     const { store, key } = this.#options
-    const { repeats: posted } = wish
     const turn = ledger.session.open?.turn
     let posts = wish.posts?.(turn) ?? []
-    if (posts.length > 1 && turn !== undefined && posted !== undefined)
-      posts = await sparingOwnTurn(posts, { store, key, turn, posted })
+    if (posts.length > 1 && turn !== undefined && wish.repeats !== undefined)
+      posts = await sparingOwnTurn(posts, { store, key, turn, posted: wish.repeats })
     if (isDriven || this.driver.isPlaying) {
       if (!(await ledger.post(posts))) await this.#recall(handle, wish)
       return
@@ -344,14 +345,18 @@ export class Conversation {
   /** It is over in the same moment in which nobody waits any more, so that whoever comes next finds it running or not. */
   async #run(): Promise<void> {
     try {
-      for (let idle = 0; ; ) {
+      for (let [idle, isHasty] = [0, false]; ; ) {
         if (!this.driver.isPlaying && this.#isByHand()) return
         const progress = await this.#step()
         if (progress === undefined || progress.state === 'paused') return
         this.#recognise()
         if (progress.state === 'owned') {
           await this.#postElsewhere()
-          await this.#follow()
+          await this.#audience.catchUp()
+          // What was followed may have ended meanwhile: then nothing comes that would end the wait. Clocks may differ, so once.
+          isHasty = !isHasty && (await isFree(this.#options))
+          if (isHasty) this.driver.ledger.forget(true)
+          else await this.#follow()
         } else if (progress.state === 'idle') {
           // What somebody wishes may be on its way.
           await this.#entering
@@ -419,7 +424,6 @@ export class Conversation {
   /** Tells what the other process does, until it is done or gone, or some time has passed. */
   async #follow(): Promise<void> {
     const { store, key, timer, clock, heartbeatMs } = this.#options
-    await this.#audience.catchUp()
     const over = new AbortController()
     const signal = AbortSignal.any([over.signal, this.#halt.signal])
     const look = async () => {

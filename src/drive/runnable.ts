@@ -85,6 +85,8 @@ async function takeUp(child: Child, { answers, signal, attempt = 1 }: Below): Pr
   if (last === undefined) return child.begin()
   const outcome = await last.outcome
   if (waits(outcome)) return (await child.requests()).length === 0 ? child.goOn() : last
+  // It was cancelled with its caller, which goes on.
+  if (outcome.status === 'cancelled') return child.goOn()
   return outcome.status === 'completed' || (await attemptOf(last)) >= attempt ? last : child.goOn()
 }
 

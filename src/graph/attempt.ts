@@ -2,10 +2,17 @@
 import { type Below, NURSERY, questionFrom, type Runnable } from '../drive/index.ts'
 import type { GraphTask, TaskAnswer } from '../journal/index.ts'
 import { addUsage, HoldfastError, type Json, NO_USAGE, quote, type Usage } from '../protocol/index.ts'
-import { type AskRequest, ask, type Credentials, secretsOf, type ToolContext } from '../tool/index.ts'
+import {
+  type AskRequest,
+  ask,
+  type Credentials,
+  callsAround,
+  secretsOf,
+  type ToolContext,
+} from '../tool/index.ts'
 import type { NodeContext, NodeDefinition, Question } from './definition.ts'
 import type { Desk } from './desk.ts'
-import { type Doer, performStep } from './effects.ts'
+import { type Doer, invalid, performStep } from './effects.ts'
 import type { Run } from './run.ts'
 
 export interface AttemptOptions {
@@ -37,6 +44,9 @@ export class Attempt implements Doer {
   readonly context: ToolContext
   /** Of steps that it has taken. */
   readonly keys: Set<string> = new Set()
+  /** Of what it has run below itself, and of what it has been told. */
+  readonly #ran = new Set<string>()
+  readonly #names = new Set<string>()
   /** What was thrown, before it was made fit to be stored. */
   thrown: unknown
   readonly #questions: (AskRequest & { readonly name: string })[] = []
@@ -115,9 +125,11 @@ export class Attempt implements Doer {
       task: this.name,
       steps: this.run.position.step,
       attempt: this.number,
-      input: this.task.input,
+      // The session has the same object.
+      input: structuredClone(this.task.input),
       step: (key, effect, options = {}) => this.#track(performStep(this, key, { effect, options })),
-      interrupt: async (question) => this.#interrupt(question),
+      // A node may ask several things before it waits for the first answer.
+      interrupt: (question) => this.#track((async () => this.#interrupt(question))()),
       run: (key, runnable, input) => this.#track(this.#runBelow({ key, runnable, input, signal })),
     }
   }
@@ -127,14 +139,30 @@ export class Attempt implements Doer {
     const { otherwise, ...rest } = question
     this.#asked += 1
     const { name = this.#asked === 1 ? 'answer' : `answer-${this.#asked}` } = question
+    this.#checkQuestion(name)
     const told = this.#told(name)
-    if (told?.how === 'answered') return told.value as T
-    if (told?.how === 'expired') {
-      if ('otherwise' in question) return otherwise as T
-      throw new HoldfastError('expired', { message: `Nobody answered ${quote(question.prompt)} in time.` })
+    if (told === undefined || told.how === 'cancelled') {
+      this.#questions.push({ ...rest, name })
+      throw new Waiting(`${this.name} waits for an answer to ${quote(question.prompt)}.`)
     }
-    this.#questions.push({ ...rest, name })
-    throw new Waiting(`${this.name} waits for an answer to ${quote(question.prompt)}.`)
+    this.#only(this.#names, name, 'asks two questions with the name')
+    if (told.how === 'answered') return structuredClone(told.value) as T
+    if ('otherwise' in question) return otherwise as T
+    throw new HoldfastError('expired', { message: `Nobody answered ${quote(question.prompt)} in time.` })
+  }
+
+  #checkQuestion(name: unknown): void {
+    const [innermost] = callsAround() as readonly Partial<ToolContext>[]
+    if (innermost?.callId?.startsWith(`${this.name}/`))
+      throw invalid('an effect cannot ask; ask with interrupt() before the step')
+    if (typeof name !== 'string' || name === '' || name.includes('/'))
+      throw invalid(`the name of a question must be a text without /, not ${quote(name)}`)
+  }
+
+  /** What was said to one would be taken for what was said to the other. */
+  #only(taken: Set<string>, key: string, what: string): void {
+    if (taken.has(key)) throw invalid(`${this.node.name} ${what} ${quote(key)}; each needs one of its own`)
+    taken.add(key)
   }
 
   #told(name: string): TaskAnswer | undefined {
@@ -144,9 +172,10 @@ export class Attempt implements Doer {
   async #runBelow<I, O>({ key, runnable, input, signal }: RunBelow<I, O>): Promise<O> {
     this.checkOpen()
     if (typeof runnable?.['~run'] !== 'function')
-      throw new HoldfastError('invalid-option', {
-        message: `run(${quote(key)}) of ${this.node.name} was given nothing that can be run: give it an agentNode() or a compiled graph.`,
-      })
+      throw invalid(
+        `run(${quote(key)}) of ${this.node.name} was given nothing that can be run: give it an agentNode() or a compiled graph`,
+      )
+    this.#only(this.#ran, key, 'runs two with the key')
     const suffix = key === '' ? '' : `.${key}`
     const prefix = key === '' ? '' : `${key}/`
     const { outcome, output } = await runnable['~run'](this.#below(suffix, prefix, signal), input)

@@ -77,9 +77,12 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     const { name = 'graph', state } = config ?? {}
     if (typeof state !== 'object' || state === null)
       throw invalid('graph() takes { state }, an object of channels such as { question: value() }')
-    for (const [channel, { kind }] of Object.entries(state))
+    for (const [channel, { kind }] of Object.entries(state)) {
+      // Setting it on a plain object sets something else.
+      if (channel === '__proto__') throw invalid('a channel cannot be called __proto__')
       if (kind === undefined)
         throw invalid(`${channel} of the state is no channel; use value(), list(), merge() or reduce()`)
+    }
     this.#name = name
     this.#channels = state
   }

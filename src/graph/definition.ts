@@ -6,9 +6,9 @@ import type { Channels } from './channel.ts'
 import type { Send } from './send.ts'
 
 /** Where every run begins; no node. */
-export const START = '__start__'
+export const START = '__start__' as const
 /** Where a run, or a part of it, is over; no node. */
-export const END = '__end__'
+export const END = '__end__' as const
 
 export interface GraphDefinition {
   readonly name: string
@@ -83,7 +83,10 @@ export interface NodeContext extends RouteContext {
   readonly step: <T>(key: string, effect: Effect<T>, options?: StepOptions<T>) => Promise<T>
   /** Asks a person, and waits: the node is run again from its start when there is an answer, and gets it here. */
   readonly interrupt: <T = Json>(question: Question<T>) => Promise<T>
-  /** Runs an agent or a graph below this task, in a journal of its own. Run again, it finds what was done before. */
+  /**
+   * Runs an agent or a graph below this task, in a journal of its own. Run again, it finds what was done before: each key
+   * stands for one of them.
+   */
   readonly run: <I, O>(key: string, runnable: Runnable<I, O>, input: I) => Promise<O>
 }
 

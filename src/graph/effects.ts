@@ -47,7 +47,7 @@ export async function performStep<T>(
   checkStep(attempt, key, given)
   const known = attempt.task.effects?.find((effect) => effect.key === key)
   const isAgain = known !== undefined && mayTryAgain(known, attempt.number)
-  const callId = `${attempt.name}/${key}${isAgain ? `~${known.tries + 1}` : ''}`
+  const callId = `${attempt.name}/${key}${isAgain ? `/${known.tries + 1}` : ''}`
   const wanted = { attempt, callId, key, tool: effectTool(attempt, { key, ...given }) }
   if (known === undefined || isAgain) return resultOf(key, await begin(wanted)) as T
   if (known.status !== undefined) return resultOf(key, known as Settled) as T
@@ -160,7 +160,8 @@ function settledBy(end: Awaited<ReturnType<typeof runCall>>): Settled {
 
 /** What was stored of it, so that a node that is run again sees the same. */
 function resultOf(key: string, { status, output }: Pick<Settled, 'status' | 'output'>): Json {
-  if (status === 'ok') return output
+  // What was stored is not for the node to change.
+  if (status === 'ok') return structuredClone(output)
   const { error, code } = (typeof output === 'object' && output !== null ? output : {}) as {
     readonly error?: Json
     readonly code?: Json
@@ -188,6 +189,6 @@ function checkStep<T>(
   attempt.keys.add(key)
 }
 
-function invalid(why: string): HoldfastError {
+export function invalid(why: string): HoldfastError {
   return new HoldfastError('invalid-option', { message: `${why.charAt(0).toUpperCase()}${why.slice(1)}.` })
 }

@@ -1,5 +1,5 @@
 /** One turn of a graph as seen from outside: a stream of events that say where they happened, and an outcome that always comes. */
-import type { TurnOutcome, TurnView } from '../drive/index.ts'
+import { problemOf, type TurnOutcome, type TurnView } from '../drive/index.ts'
 import { isDelta, type RequestData, type TurnEvent } from '../protocol/index.ts'
 import type { Channels, StateOf } from './channel.ts'
 
@@ -24,15 +24,17 @@ export interface RunSource<C extends Channels> {
   readonly turn: TurnView
   /** The state at this entry; at the end of the journal if there is none. */
   readonly stateAt: (seq: number | undefined) => Promise<StateOf<C>>
+  /** The newest that is known here, for when nothing can be read. */
+  readonly lastState: () => StateOf<C>
   /** When it is over. */
   readonly done: () => Promise<void>
 }
 
-export function graphRun<C extends Channels>({ contextId, turn, stateAt, done }: RunSource<C>): GraphRun<C> {
-  const outcome = outcomeOf({ contextId, turn, stateAt, done })
+export function graphRun<C extends Channels>(source: RunSource<C>): GraphRun<C> {
+  const { contextId, turn } = source
   return {
     contextId,
-    outcome,
+    outcome: outcomeOf(source),
     cancel: (reason) => turn.cancel(reason),
     async *[Symbol.asyncIterator]() {
       for await (const event of turn) yield placed(event)
@@ -40,17 +42,20 @@ export function graphRun<C extends Channels>({ contextId, turn, stateAt, done }:
   }
 }
 
-async function outcomeOf<C extends Channels>({
-  turn,
-  stateAt,
-  done,
-}: RunSource<C>): Promise<GraphOutcome<C>> {
+async function outcomeOf<C extends Channels>(source: RunSource<C>): Promise<GraphOutcome<C>> {
+  const { turn, stateAt, lastState, done } = source
   const { text: _, ...outcome } = await turn.outcome
   let end: number | undefined
   for await (const event of turn) if (event.type === 'turn.end' && event.path === undefined) end = event.seq
-  const state = await stateAt(end)
-  await done()
-  return { ...outcome, state }
+  try {
+    return { ...outcome, state: await stateAt(end) }
+  } catch (error) {
+    const known = outcome.error ?? problemOf(error)
+    return { ...outcome, reason: 'failed', status: 'failed', error: known, state: lastState() }
+  } finally {
+    // A store that is gone has nothing left to let go of.
+    await done().catch(() => {})
+  }
 }
 
 function placed(event: TurnEvent): GraphEvent {

@@ -16,6 +16,7 @@ import {
   checkOwner,
   childKey,
   contextKey,
+  type EntryData,
   type ErrorCode,
   HoldfastError,
   type Json,
@@ -95,8 +96,8 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   readonly '~graph': GraphDefinition
   readonly #options: GraphOptions
   readonly #store: Store
-  /** Conversations in which a run of this process is going on. */
-  readonly #live = new Map<string, Thread>()
+  /** Runs of this process that are not over, by their conversations, in the order of asking. */
+  readonly #live = new Map<string, Set<Thread>>()
 
   constructor(definition: GraphDefinition, options: GraphOptions) {
     for (const option of Object.keys(options)) checkName('compile()', option, OPTIONS)
@@ -107,6 +108,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
       ['leaseMs', 1],
     ] as const)
       if (options[name] !== undefined) checkMs(name, options[name], least)
+    if (options.maxClaims !== undefined) atLeast('maxClaims', options.maxClaims, 1)
     this['~graph'] = definition
     this.#options = options
     this.#store = options.store ?? memoryStore()
@@ -144,7 +146,10 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     answers: Readonly<Record<string, Json>>,
     options: GraphRunOptions & { readonly contextId: string },
   ): GraphRun<C> {
-    return this.#run(options, (thread) => thread.answer(answers, options))
+    return this.#run(options, (thread) => {
+      checkLimits(options.limits)
+      return thread.answer(answers, options)
+    })
   }
 
   /** What waits for an answer, oldest first. */
@@ -155,8 +160,8 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   /** Ends the run that is going on, whichever process drives it. */
   async cancel(where: Where & { readonly contextId: string; readonly reason?: string }): Promise<void> {
     const key = this.#key(where)
-    const thread = this.#live.get(keyText(key)) ?? this.#thread(key)
-    await thread.cancel(where.reason)
+    const [first = this.#thread(key)] = this.#live.get(keyText(key)) ?? []
+    await first.cancel(where.reason)
   }
 
   /** Where it stands, or stood after entry `at`; undefined if it was never run. */
@@ -170,7 +175,9 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   /** Where it stood after each step, oldest first. */
   async *history(where: Where & { readonly contextId: string }): AsyncGenerator<GraphSnapshot<C>> {
     const key = this.#key(where)
-    let session = fold([])
+    // What was pruned cannot be told; what comes after it begins with what that left.
+    const { upTo = 0 } = ((await this.#store.base(key))?.data ?? {}) as Partial<EntryData['base']>
+    let session = await loadSession(this.#store, key, upTo)
     for (;;) {
       const entries = await this.#store.read(key, { from: session.seq + 1, limit: 200 })
       for (const entry of entries) {
@@ -231,7 +238,8 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     const contextId = options.contextId ?? (this.#options.ids ?? systemIds).next('run')
     const key = this.#key({ ...options, contextId })
     const thread = this.#thread(key)
-    this.#live.set(keyText(key), thread)
+    const live = this.#live.get(keyText(key)) ?? new Set()
+    this.#live.set(keyText(key), live.add(thread))
     let turn: ReturnType<Thread['begin']>
     try {
       turn = begin(thread)
@@ -246,8 +254,10 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
         const isThere = isLoaded && seq !== undefined && session.seq === seq
         return this.#stateOf(isThere ? session : await loadSession(this.#store, key, seq))
       },
+      lastState: () => this.#stateOf(thread.ledger.session),
       done: async () => {
-        if (this.#live.get(keyText(key)) === thread) this.#live.delete(keyText(key))
+        live.delete(thread)
+        if (live.size === 0) this.#live.delete(keyText(key))
         await thread.close()
       },
     })

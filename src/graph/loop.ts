@@ -4,6 +4,7 @@
  * (R17), and edges and branches say which tasks are next. It starts wherever the session stands; recovery is the same
  * generator from a later position.
  */
+import { NURSERY } from '../drive/index.ts'
 import {
   type EntryData,
   HoldfastError,
@@ -11,6 +12,7 @@ import {
   type OutcomeReason,
   type TaskData,
 } from '../protocol/index.ts'
+import { runAround } from '../tool/index.ts'
 import {
   askForCredentials,
   type Batch,
@@ -21,7 +23,7 @@ import {
 } from '../turn/index.ts'
 import { begin } from './beginning.ts'
 import { endRun, settleEffects } from './ending.ts'
-import { type Leading, leadingOn } from './routes.ts'
+import { type Ended, type Leading, leadingOn } from './routes.ts'
 import { DEFAULT_STEPS, type GraphScope, Run } from './run.ts'
 import { stateView } from './state-view.ts'
 import { runTasks } from './tasks.ts'
@@ -47,11 +49,13 @@ export async function* playGraph(scope: GraphScope): AsyncGenerator<Batch, boole
 async function* playOn(run: Run): AsyncGenerator<Batch, void> {
   try {
     run.desk.drain()
-    const limit = reachedLimit(run)
     const { tasks } = run.session.graph ?? { tasks: [] }
+    const limit = usedUp(run)
     if (run.cancelKey() !== undefined || run.scope.signal.aborted) endRun(run, 'cancelled')
+    else if (run.signal.aborted)
+      endAtLimit(run, { limit: 'durationMs', message: 'The time of the turn is up.' })
+    else if (tasks.every(({ state }) => state === 'ended')) yield* goOn(run, limit)
     else if (limit !== undefined) endAtLimit(run, limit)
-    else if (tasks.every(({ state }) => state === 'ended')) yield* goOn(run)
     else yield* playStep(run)
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error
@@ -113,36 +117,37 @@ function endStep(run: Run): void {
   endRun(run, outcome)
 }
 
-/** What the step has said counts; the next one begins, or the run is over. */
-async function* goOn(run: Run): AsyncGenerator<Batch, void> {
+/** What the step has said counts, whatever is used up; the next one begins, or the run is over. */
+async function* goOn(run: Run, used: Reached | undefined): AsyncGenerator<Batch, void> {
   const { position, graph } = run
   settleEffects(run)
   const { state, changes } = joinStep(graph, position)
   const after = position.tasks.length > 0 ? position.tasks.map(({ node }) => node) : position.after
-  const { contextId } = run.scope.key
-  const leading = await run.within(
-    leadingOn(
-      graph,
-      {
-        after,
-        state: stateView(state, graph.channels),
-        ...(position.waiting === undefined ? {} : { waiting: position.waiting }),
-      },
-      { contextId, turn: run.open.turn, signal: run.stop },
-    ),
-  )
-  const { steps = DEFAULT_STEPS } = run.limits
+  const ended = {
+    after,
+    state: stateView(state, graph.channels),
+    ...(position.waiting === undefined ? {} : { waiting: position.waiting }),
+  }
+  const leading = await run.within(led(run, ended))
   const isOver = leading.targets.length === 0
-  if (isOver || position.step >= steps) {
+  const limit = used ?? (isOver ? undefined : stepsTaken(run))
+  if (isOver || limit !== undefined) {
     // At a limit it will be led on from here once more: who has arrived where is as it was before.
-    const { waiting } = isOver ? leading : position
+    const { waiting } = limit === undefined ? leading : position
     sayStep(run, { leading: { targets: [], ...(waiting === undefined ? {} : { waiting }) }, changes })
-    if (!isOver) endAtLimit(run, { limit: 'steps', message: `The run has taken ${steps} steps.` })
-    else finish(run, leading)
+    if (limit === undefined) finish(run, leading)
+    else endAtLimit(run, limit)
     return
   }
   sayStep(run, { leading, changes })
   yield* run.commit('tools')
+}
+
+/** The turn waits for routes as it does for nodes. */
+function led(run: Run, ended: Ended): Promise<Leading> {
+  const { key, nursery } = run.scope
+  const context = { contextId: key.contextId, turn: run.open.turn, signal: run.stop }
+  return runAround({ [NURSERY]: nursery }, () => leadingOn(run.graph, ended, context))
 }
 
 function sayStep(run: Run, { leading, changes }: { leading: Leading; changes: JsonObject }): void {
@@ -173,14 +178,17 @@ interface Reached {
   readonly message: string
 }
 
-function reachedLimit(run: Run): Reached | undefined {
+function usedUp(run: Run): Reached | undefined {
   const { tokens = Number.POSITIVE_INFINITY, costUsd = Number.POSITIVE_INFINITY } = run.limits
   const { usage } = run.open
-  if (run.signal.aborted) return { limit: 'durationMs', message: 'The time of the turn is up.' }
   if (usage.inputTokens + usage.outputTokens >= tokens)
     return { limit: 'tokens', message: `The turn has used ${tokens} tokens.` }
   if (usage.costUsd >= costUsd) return { limit: 'costUsd', message: `The turn has cost ${costUsd} dollars.` }
   return undefined
+}
+
+function stepsTaken({ limits: { steps = DEFAULT_STEPS }, position: { step } }: Run): Reached | undefined {
+  return step < steps ? undefined : { limit: 'steps', message: `The run has taken ${steps} steps.` }
 }
 
 function endAtLimit(run: Run, { limit, message }: Reached): void {

@@ -47,7 +47,9 @@ function checkShared(shared: readonly string[], channels: Channels, { name, kind
 
 function pick(state: JsonObject, channels: readonly string[]): JsonObject {
   return Object.fromEntries(
-    channels.flatMap((channel) => (state[channel] === undefined ? [] : [[channel, state[channel]]])),
+    channels.flatMap((channel) =>
+      Object.hasOwn(state, channel) && state[channel] !== undefined ? [[channel, state[channel]]] : [],
+    ),
   )
 }
 

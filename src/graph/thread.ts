@@ -111,10 +111,9 @@ export class Thread {
   }
 
   answer(answers: Readonly<Record<string, Json>>, asking: Asking = {}): TurnView {
-    const { principal, credentials } = this.#asked(asking)
-    const secret = credentials === undefined ? {} : { credentials }
+    const asked = this.#asked(asking)
     const posts = Object.entries(jsonGiven('answers', answers)).map(([requestId, value]): NewInboxEntry => {
-      const data = { requestId, value, principal, ...secret }
+      const data = { requestId, value, ...asked }
       return { type: 'answer', key: this.#options.ids.next('answer'), data }
     })
     const check = (ledger: Ledger) => checkAnswers(ledger, answers, this.#options.clock.now())

@@ -15,7 +15,7 @@ export function checkedUpdate(
   said: unknown,
 ): JsonObject {
   if (said === undefined || said === null) return {}
-  if (typeof said !== 'object' || Array.isArray(said))
+  if (typeof said !== 'object' || Symbol.iterator in said || Symbol.asyncIterator in said)
     throw invalid(`${who} must say an object of channels, or nothing; it said ${quote(said)}`)
   const update: Record<string, Json> = {}
   for (const [channel, value] of Object.entries(said)) {
@@ -65,7 +65,7 @@ export function reducedChanges(
   const changes: Record<string, Json> = {}
   for (const [channel, { reduce, kind }] of Object.entries(channels)) {
     if (kind !== 'reduced' || reduce === undefined) continue
-    const said = updates.flatMap((update) => (update[channel] === undefined ? [] : [update[channel]]))
+    const said = updates.flatMap((update) => (Object.hasOwn(update, channel) ? [update[channel]] : []))
     if (said.length === 0) continue
     const made = said.reduce<unknown>((sum, one) => reduce(sum, one), valueIn(state, channel))
     const json = toJson(made)

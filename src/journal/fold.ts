@@ -281,7 +281,10 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.cleared = entry.seq
     delete draft.parked
     delete draft.imports
-    if (draft.graph !== undefined) draft.graph = clearRun(draft.graph)
+    if (draft.graph === undefined) return
+    draft.graph = clearRun(draft.graph)
+    // There is nothing to go on with.
+    delete draft.outcome
   },
   'graph.start'(draft, { data }) {
     const secret = draft.open?.credentials ? { credentials: true as const } : {}

@@ -6,7 +6,6 @@ import {
   addUsage,
   type ChannelKinds,
   type EntryData,
-  isWaiting,
   type Json,
   type JsonObject,
   NO_USAGE,
@@ -107,17 +106,31 @@ export function joined({ state, channels, tasks }: GraphPosition): GraphState {
 }
 
 /**
- * A new turn counts its steps anew, and tries again what failed. What was cut off is another attempt, too: of effects that
- * did not go well it may want to know more. What waited for an answer goes on in the attempt that asked.
+ * A new turn counts its steps anew, and tries again what failed. Where the last one was cut off, effects that did not go
+ * well may have been, too: they may be tried again in the attempt that there is.
  */
 export function resumeRun(before: GraphPosition, last: OutcomeReason | undefined): GraphPosition {
-  const isCutOff = last !== undefined && !isWaiting(last)
+  const isCutOff = last === 'cancelled' || last === 'limit'
   const tasks = before.tasks.map((task): GraphTask => {
     const { until: _, error: _error, ...rest } = task
-    if (task.state === 'failed') return { ...rest, state: 'begun', failures: 0 }
-    return task.state === 'begun' && isCutOff ? { ...rest, attempt: task.attempt + 1, failures: 0 } : task
+    if (task.state === 'failed') return { ...rest, ...askAgain(task), state: 'begun', failures: 0 }
+    return task.state === 'begun' && isCutOff && task.effects !== undefined
+      ? { ...task, effects: task.effects.map(mayBeTriedAgain) }
+      : task
   })
   return { ...before, step: 0, tasks }
+}
+
+function mayBeTriedAgain(effect: Effect): Effect {
+  return effect.status === 'error' ? { ...effect, attempt: 0 } : effect
+}
+
+/** What nobody answered in time and made it fail can be answered when it is tried again. */
+function askAgain({ error, answers = [] }: GraphTask): Pick<GraphTask, 'answers'> {
+  if (error?.['code'] !== 'expired') return {}
+  return {
+    answers: answers.map((answer) => (answer.how === 'expired' ? { ...answer, how: 'cancelled' } : answer)),
+  }
 }
 
 export function endNode(

@@ -60,6 +60,9 @@ export interface EntryData {
     readonly requestId: string
     readonly value: Json
     readonly principal?: Principal
+    /** Of the turn that it begins, if it begins one. */
+    readonly limits?: JsonObject
+    readonly metadata?: JsonObject
     readonly credentials?: true
   }
   cancel: { readonly turn: number; readonly reason?: string }

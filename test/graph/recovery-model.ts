@@ -26,7 +26,7 @@ interface Task {
   failures: number
   code: string
   said?: Seen
-  readonly known: Map<string, 'ok' | 'unknown' | { readonly failedAt: number }>
+  readonly known: Map<string, 'ok' | 'unknown' | { readonly failedAt: number; readonly tries: number }>
   readonly answered: Set<string>
 }
 
@@ -220,9 +220,10 @@ class Model {
     const key = keyOf(index)
     const before = known.get(key)
     if (before === undefined || (typeof before === 'object' && before.failedAt < attempt)) {
-      const callId = `${name}/${key}${before === undefined ? '' : `~${attempt}`}`
+      const tries = (before?.tries ?? 0) + 1
+      const callId = `${name}/${key}${tries === 1 ? '' : `/${tries}`}`
       const isFailing = attempt <= (node.steps[index]?.fails ?? 0)
-      known.set(key, this.#isUnknown(callId) ? 'unknown' : isFailing ? { failedAt: attempt } : 'ok')
+      known.set(key, this.#isUnknown(callId) ? 'unknown' : isFailing ? { failedAt: attempt, tries } : 'ok')
     }
     const how = known.get(key)
     if (how === 'ok') return key
