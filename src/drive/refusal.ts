@@ -25,7 +25,7 @@ export function isBusy(contextId: string, turn: number): HoldfastError {
 
 export function notLetIn(contextId: string, { tenant, actor }: Principal): HoldfastError {
   return new HoldfastError('forbidden', {
-    message: `${quote(actor)} of ${quote(tenant)} is not the owner of ${contextId} and was not let in. The agent's \`allow\` decides.`,
+    message: `${quote(actor)} of ${quote(tenant)} is not the owner of ${contextId} and was not let in. \`allow\` decides.`,
     details: { contextId, tenant, actor },
   })
 }

@@ -57,16 +57,23 @@ export interface Child {
 /** Attach or start: to its end, or until it waits for somebody. */
 export async function runChild(child: Child, below: Below): Promise<TurnOutcome> {
   await child.start()
-  for (;;) {
-    const turn = await takeUp(child, below)
-    for await (const event of turn) below.nursery.forward(under(below.name, event))
-    const outcome = await turn.outcome
-    const requests = await child.requests()
-    // What it waits for may have expired meanwhile: then there is nothing to ask, and it can go on.
-    if (waits(outcome) && requests.length === 0) continue
+  try {
+    for (;;) {
+      const turn = await takeUp(child, below)
+      for await (const event of turn) below.nursery.forward(under(below.name, event))
+      const outcome = await turn.outcome
+      const requests = await child.requests()
+      // What it waits for may have expired meanwhile: then there is nothing to ask, and it can go on.
+      if (!waits(outcome) || requests.length > 0) return { ...outcome, requests }
+    }
+  } finally {
     await child.shutdown()
-    return { ...outcome, requests }
   }
+}
+
+/** A limit stops it before its end: what was reached is there, and it can go on. */
+export function isComplete({ status, reason }: TurnOutcome): boolean {
+  return status === 'completed' && reason !== 'limit'
 }
 
 function waits({ status }: TurnOutcome): boolean {
@@ -87,7 +94,7 @@ async function takeUp(child: Child, { answers, signal, attempt = 1 }: Below): Pr
   if (waits(outcome)) return (await child.requests()).length === 0 ? child.goOn() : last
   // It was cancelled with its caller, which goes on.
   if (outcome.status === 'cancelled') return child.goOn()
-  return outcome.status === 'completed' || (await attemptOf(last)) >= attempt ? last : child.goOn()
+  return isComplete(outcome) || (await attemptOf(last)) >= attempt ? last : child.goOn()
 }
 
 /** Under which its turns say which attempt of the caller they were for. */

@@ -1,5 +1,5 @@
 /** One attempt to run a node: its context, and what it may still do while somebody waits for it. */
-import { type Below, NURSERY, questionFrom, type Runnable } from '../drive/index.ts'
+import { type Below, isComplete, NURSERY, questionFrom, type Runnable } from '../drive/index.ts'
 import type { GraphTask, TaskAnswer } from '../journal/index.ts'
 import { addUsage, HoldfastError, type Json, NO_USAGE, quote, type Usage } from '../protocol/index.ts'
 import {
@@ -12,7 +12,8 @@ import {
 } from '../tool/index.ts'
 import type { NodeContext, NodeDefinition, Question } from './definition.ts'
 import type { Desk } from './desk.ts'
-import { type Doer, invalid, performStep } from './effects.ts'
+import { type Doer, performStep } from './effects.ts'
+import { invalid } from './invalid.ts'
 import type { Run } from './run.ts'
 
 export interface AttemptOptions {
@@ -154,14 +155,15 @@ export class Attempt implements Doer {
   #checkQuestion(name: unknown): void {
     const [innermost] = callsAround() as readonly Partial<ToolContext>[]
     if (innermost?.callId?.startsWith(`${this.name}/`))
-      throw invalid('an effect cannot ask; ask with interrupt() before the step')
+      throw invalid('invalid-option', 'an effect cannot ask; ask with interrupt() before the step')
     if (typeof name !== 'string' || name === '' || name.includes('/'))
-      throw invalid(`the name of a question must be a text without /, not ${quote(name)}`)
+      throw invalid('invalid-option', `the name of a question must be a text without /, not ${quote(name)}`)
   }
 
   /** What was said to one would be taken for what was said to the other. */
   #only(taken: Set<string>, key: string, what: string): void {
-    if (taken.has(key)) throw invalid(`${this.node.name} ${what} ${quote(key)}; each needs one of its own`)
+    if (taken.has(key))
+      throw invalid('invalid-option', `${this.node.name} ${what} ${quote(key)}; each needs one of its own`)
     taken.add(key)
   }
 
@@ -173,6 +175,7 @@ export class Attempt implements Doer {
     this.checkOpen()
     if (typeof runnable?.['~run'] !== 'function')
       throw invalid(
+        'invalid-option',
         `run(${quote(key)}) of ${this.node.name} was given nothing that can be run: give it an agentNode() or a compiled graph`,
       )
     this.#only(this.#ran, key, 'runs two with the key')
@@ -180,8 +183,8 @@ export class Attempt implements Doer {
     const prefix = key === '' ? '' : `${key}/`
     const { outcome, output } = await runnable['~run'](this.#below(suffix, prefix, signal), input)
     this.#children.set(suffix, outcome.usage)
-    const { status, requests, error, reason } = outcome
-    if (status === 'completed') return output as O
+    const { status, requests, error, reason, limit } = outcome
+    if (isComplete(outcome)) return output as O
     if (status === 'input-required' || status === 'auth-required') {
       const now = this.run.scope.clock.now()
       for (const request of requests) {
@@ -190,7 +193,8 @@ export class Attempt implements Doer {
       }
       throw new Waiting(`${this.name} waits for what is below it.`)
     }
-    const message = error?.message ?? `${this.name}${suffix} was ${reason}.`
+    const why = limit === undefined ? `was ${reason}` : `was stopped by the limit on ${limit}`
+    const message = error?.message ?? `${this.name}${suffix} ${why}.`
     throw Object.assign(new Error(message), { code: error?.code ?? reason })
   }
 

@@ -1,6 +1,6 @@
 /** Writes a graph down, in the verbs that users of LangGraph know. It runs nothing. */
 import type { Runnable } from '../drive/index.ts'
-import { HoldfastError, quote } from '../protocol/index.ts'
+import { quote } from '../protocol/index.ts'
 import { checkName } from '../tool/index.ts'
 import { atLeast, checkMs } from '../turn/index.ts'
 import type { Channels, StateOf, UpdateOf } from './channel.ts'
@@ -18,6 +18,7 @@ import {
   START,
 } from './definition.ts'
 import { Graph, type GraphOptions } from './graph.ts'
+import { invalid } from './invalid.ts'
 import { nodeFrom } from './node-from.ts'
 
 export interface GraphConfig<C extends Channels> {
@@ -76,12 +77,18 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
   constructor(config: GraphConfig<C>) {
     const { name = 'graph', state } = config ?? {}
     if (typeof state !== 'object' || state === null)
-      throw invalid('graph() takes { state }, an object of channels such as { question: value() }')
+      throw invalid(
+        'invalid-graph',
+        'graph() takes { state }, an object of channels such as { question: value() }',
+      )
     for (const [channel, { kind }] of Object.entries(state)) {
       // Setting it on a plain object sets something else.
-      if (channel === '__proto__') throw invalid('a channel cannot be called __proto__')
+      if (channel === '__proto__') throw invalid('invalid-graph', 'a channel cannot be called __proto__')
       if (kind === undefined)
-        throw invalid(`${channel} of the state is no channel; use value(), list(), merge() or reduce()`)
+        throw invalid(
+          'invalid-graph',
+          `${channel} of the state is no channel; use value(), list(), merge() or reduce()`,
+        )
     }
     this.#name = name
     this.#channels = state
@@ -108,7 +115,10 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     if (timeoutMs !== undefined) checkMs(`timeoutMs of ${name}`, timeoutMs, 1)
     const isRunnable = typeof node === 'object' && node !== null && '~run' in node
     if (!isRunnable && typeof node !== 'function')
-      throw invalid(`node ${name} is neither a function nor an agentNode() nor a compiled graph`)
+      throw invalid(
+        'invalid-graph',
+        `node ${name} is neither a function nor an agentNode() nor a compiled graph`,
+      )
     this.#nodes.set(name, {
       name,
       retry: retryPolicy(name, retry),
@@ -144,7 +154,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     route: Branch['route'],
     paths?: Readonly<Record<string, string>> | readonly string[],
   ): GraphBuilder<C, Nodes> {
-    if (typeof route !== 'function') throw invalid(`the route after ${from} is no function`)
+    if (typeof route !== 'function') throw invalid('invalid-graph', `the route after ${from} is no function`)
     const given = Array.isArray(paths) ? Object.fromEntries((paths as string[]).map((to) => [to, to])) : paths
     this.#branches.push({
       from,
@@ -182,9 +192,13 @@ const NODE_NAME = /^[\p{L}\p{N}_-]+$/u
 /** Part of the name of every journal below it, and of every task. */
 function checkNodeName(name: unknown, nodes: ReadonlyMap<string, unknown>): void {
   if (typeof name !== 'string' || !NODE_NAME.test(name) || name.length > 64)
-    throw invalid(`${quote(name)} is no name for a node: use letters, digits, _ and -, at most 64`)
-  if (name === START || name === END) throw invalid(`${name} is there already, and cannot be a node`)
-  if (nodes.has(name)) throw invalid(`there are two nodes ${name}`)
+    throw invalid(
+      'invalid-graph',
+      `${quote(name)} is no name for a node: use letters, digits, _ and -, at most 64`,
+    )
+  if (name === START || name === END)
+    throw invalid('invalid-graph', `${name} is there already, and cannot be a node`)
+  if (nodes.has(name)) throw invalid('invalid-graph', `there are two nodes ${name}`)
 }
 
 function retryPolicy(name: string, given: NodeOptions['retry'] = 1): RetryPolicy {
@@ -196,8 +210,4 @@ function retryPolicy(name: string, given: NodeOptions['retry'] = 1): RetryPolicy
   checkMs(`retry of ${name}: maxWaitMs`, policy.maxWaitMs, 0)
   atLeast(`retry of ${name}: factor`, policy.factor, 1)
   return policy
-}
-
-function invalid(why: string): HoldfastError {
-  return new HoldfastError('invalid-graph', { message: `${why.charAt(0).toUpperCase()}${why.slice(1)}.` })
 }

@@ -12,6 +12,7 @@ import {
 import { dataOf } from '../turn/index.ts'
 import type { Effect, EffectContext, NodeDefinition, StepOptions } from './definition.ts'
 import type { Desk } from './desk.ts'
+import { invalid } from './invalid.ts'
 import { plainTool } from './plain-tool.ts'
 import type { Run } from './run.ts'
 
@@ -178,17 +179,20 @@ function checkStep<T>(
   { effect, options }: { readonly effect: Effect<T>; readonly options: StepOptions<T> },
 ): void {
   if (typeof key !== 'string' || key === '' || key.includes('/'))
-    throw invalid(`the key of a step must be a text without /, not ${quote(key)}`)
-  if (typeof effect !== 'function') throw invalid(`step ${quote(key)} has no function to run`)
+    throw invalid('invalid-option', `the key of a step must be a text without /, not ${quote(key)}`)
+  if (typeof effect !== 'function')
+    throw invalid('invalid-option', `step ${quote(key)} has no function to run`)
   const { replay = 'never' } = options
   if (replay !== 'never' && replay !== 'safe')
-    throw invalid(`\`replay\` of step ${quote(key)} is ${quote(replay)}; it must be 'never' or 'safe'`)
+    throw invalid(
+      'invalid-option',
+      `\`replay\` of step ${quote(key)} is ${quote(replay)}; it must be 'never' or 'safe'`,
+    )
   attempt.checkOpen()
   if (attempt.keys.has(key))
-    throw invalid(`${attempt.node.name} has two steps with the key ${quote(key)}; each needs one of its own`)
+    throw invalid(
+      'invalid-option',
+      `${attempt.node.name} has two steps with the key ${quote(key)}; each needs one of its own`,
+    )
   attempt.keys.add(key)
-}
-
-export function invalid(why: string): HoldfastError {
-  return new HoldfastError('invalid-option', { message: `${why.charAt(0).toUpperCase()}${why.slice(1)}.` })
 }

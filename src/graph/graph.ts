@@ -30,7 +30,7 @@ import {
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
 import { type Credentials, checkName } from '../tool/index.ts'
-import { atLeast, checkMs } from '../turn/index.ts'
+import { atLeast, checkMs, invalidOption, shown } from '../turn/index.ts'
 import type { Channels, StateOf, UpdateOf } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
 import { type GraphOutcome, type GraphRun, graphRun } from './graph-run.ts'
@@ -308,6 +308,8 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
 const LIMITS = ['steps', 'durationMs', 'tokens', 'costUsd']
 
 function checkLimits(limits: GraphLimits = {}): void {
+  if (typeof limits !== 'object' || limits === null)
+    throw invalidOption('limits', `must be an object such as { steps: 100 }, not ${shown(limits)}`)
   for (const [name, value] of Object.entries(limits) as [string, JsonObject[string]][]) {
     checkName('limits', name, LIMITS)
     if (value !== undefined) atLeast(`limits.${name}`, value, name === 'steps' ? 1 : 0)

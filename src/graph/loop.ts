@@ -1,7 +1,7 @@
 /**
  * The run of a graph: an async generator that yields before it acts, like a turn of an agent. It goes in steps. The tasks
- * of a step run side by side and are shown the same state; when all have ended, what they said counts, in their order
- * (R17), and edges and branches say which tasks are next. It starts wherever the session stands; recovery is the same
+ * of a step run side by side and are shown the same state; when all have ended, what they said counts, in their order,
+ * and edges and branches say which tasks are next. It starts wherever the session stands; recovery is the same
  * generator from a later position.
  */
 import { NURSERY } from '../drive/index.ts'

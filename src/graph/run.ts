@@ -36,9 +36,13 @@ export class Run extends Stage<GraphScope> {
   }
 
   get limits(): GraphLimits {
-    const asked = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
-    this.#limits ??= { ...this.scope.limits, ...(Object.fromEntries(asked) as GraphLimits) }
+    this.#limits ??= this.#findLimits()
     return this.#limits
+  }
+
+  #findLimits(): GraphLimits {
+    const asked = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
+    return { ...this.scope.limits, ...(Object.fromEntries(asked) as GraphLimits) }
   }
 
   protected get durationMs(): number | undefined {

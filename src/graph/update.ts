@@ -4,6 +4,7 @@ import { HoldfastError, type Json, type JsonObject, quote } from '../protocol/in
 import { checkName, toJson } from '../tool/index.ts'
 import type { Channels } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
+import { invalid } from './invalid.ts'
 
 /**
  * As it is stored: known channels only, JSON only, what is added to a list as a list. A list that comes back as it was
@@ -16,7 +17,10 @@ export function checkedUpdate(
 ): JsonObject {
   if (said === undefined || said === null) return {}
   if (typeof said !== 'object' || Symbol.iterator in said || Symbol.asyncIterator in said)
-    throw invalid(`${who} must say an object of channels, or nothing; it said ${quote(said)}`)
+    throw invalid(
+      'invalid-update',
+      `${who} must say an object of channels, or nothing; it said ${quote(said)}`,
+    )
   const update: Record<string, Json> = {}
   for (const [channel, value] of Object.entries(said)) {
     if (value === undefined) continue
@@ -24,10 +28,16 @@ export function checkedUpdate(
     checkName(`The state, of which ${who} says something,`, channel, Object.keys(channels))
     const json = toJson(value)
     if (json instanceof Error)
-      throw invalid(`what ${who} says of ${channel} cannot be written as JSON: ${json.message}`)
+      throw invalid(
+        'invalid-update',
+        `what ${who} says of ${channel} cannot be written as JSON: ${json.message}`,
+      )
     const { kind } = channels[channel] ?? {}
     if (kind === 'merge' && !isObject(json))
-      throw invalid(`what ${who} says of ${channel} must be an object, to be merged into it`)
+      throw invalid(
+        'invalid-update',
+        `what ${who} says of ${channel} must be an object, to be merged into it`,
+      )
     update[channel] = kind === 'list' && !Array.isArray(json) ? [json] : json
   }
   return update
@@ -50,7 +60,10 @@ export function initialChanges({ channels }: GraphDefinition, state: GraphState)
     if (initial === undefined || Object.hasOwn(state, channel)) continue
     const json = toJson(initial)
     if (json instanceof Error)
-      throw invalid(`the initial value of ${channel} cannot be written as JSON: ${json.message}`)
+      throw invalid(
+        'invalid-update',
+        `the initial value of ${channel} cannot be written as JSON: ${json.message}`,
+      )
     changes[channel] = json
   }
   return changes
@@ -71,6 +84,7 @@ export function reducedChanges(
     const json = toJson(made)
     if (json instanceof Error)
       throw invalid(
+        'invalid-update',
         `the reducer of ${channel} made something that cannot be written as JSON: ${json.message}`,
       )
     changes[channel] = json
@@ -110,8 +124,4 @@ function checkConflicts({ channels }: GraphDefinition, { tasks }: GraphPosition)
 
 function isObject(value: Json): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function invalid(why: string): HoldfastError {
-  return new HoldfastError('invalid-update', { message: `${why.charAt(0).toUpperCase()}${why.slice(1)}.` })
 }

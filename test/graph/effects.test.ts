@@ -354,6 +354,44 @@ describe('a graph inside of a node', () => {
   })
 })
 
+describe('what is below and stopped by a limit', () => {
+  it('is not taken as done: the run stops there, and null goes on with it', async () => {
+    let count = 0
+    const inner = graph({ name: 'inner', state })
+      .addNode('again', () => ({ notes: `${++count}` }))
+      .addEdge(START, 'again')
+      .addConditionalEdges('again', ({ notes }) => (notes.length < 5 ? 'more' : 'enough'), {
+        more: 'again',
+        enough: END,
+      })
+      .compile({ limits: { steps: 3 } })
+    const flow = graph({ state })
+      .addNode('count', inner)
+      .addEdge(START, 'count')
+      .addEdge('count', END)
+      .compile()
+    const { status, error } = await flow.stream({}, { contextId }).outcome
+    expect([status, error]).toMatchObject([
+      'failed',
+      { code: 'limit', message: 'count.1 was stopped by the limit on steps.' },
+    ])
+    expect((await flow.invoke(null, { contextId })).state.notes).toEqual(['1', '2', '3', '4', '5'])
+  })
+
+  it('by the limit of the whole ends the whole by that limit', async () => {
+    const model = new ScriptedModel([{ calls: [{ tool: 'none' }] }, 'At last.'])
+    const flow = graph({ state })
+      .addNode('talk', agentNode({ model }), { input: () => 'Go.', output: (text) => ({ notes: text }) })
+      .addEdge(START, 'talk')
+      .addEdge('talk', END)
+      .compile({ limits: { tokens: 1 } })
+    const first = await flow.stream({}, { contextId }).outcome
+    expect([first.reason, first.limit, first.state.notes]).toEqual(['limit', 'tokens', []])
+    const { state: reached } = await flow.invoke(null, { contextId, limits: { tokens: 1e6 } })
+    expect(reached.notes).toEqual(['At last.'])
+  })
+})
+
 describe('secrets', () => {
   it('reach nodes and effects, and are found nowhere', async () => {
     const store = memoryStore()
