@@ -1,7 +1,15 @@
 /** One attempt to run a node: its context, and what it may still do while somebody waits for it. */
 import { type Below, isComplete, NURSERY, questionFrom, type Runnable } from '../drive/index.ts'
 import type { GraphTask, TaskAnswer } from '../journal/index.ts'
-import { addUsage, HoldfastError, type Json, NO_USAGE, quote, type Usage } from '../protocol/index.ts'
+import {
+  addUsage,
+  HoldfastError,
+  type Json,
+  moreUsage,
+  NO_USAGE,
+  quote,
+  type Usage,
+} from '../protocol/index.ts'
 import {
   type AskRequest,
   ask,
@@ -75,8 +83,16 @@ export class Attempt implements Doer {
     throw new HoldfastError('nothing-to-continue', { message: `${this.name} is over.` })
   }
 
+  /** What each of those below has used in all, by their keys. */
+  get below(): Readonly<Record<string, Usage>> {
+    return Object.fromEntries(this.#children)
+  }
+
+  /** What was used below and has not been counted yet. */
   get usage(): Usage {
-    return [...this.#children.values()].reduce(addUsage, NO_USAGE)
+    const counted = this.task.below ?? {}
+    const more = [...this.#children].map(([key, used]) => moreUsage(used, counted[key] ?? NO_USAGE))
+    return more.reduce(addUsage, NO_USAGE)
   }
 
   close(): void {
@@ -182,7 +198,7 @@ export class Attempt implements Doer {
     const suffix = key === '' ? '' : `.${key}`
     const prefix = key === '' ? '' : `${key}/`
     const { outcome, output } = await runnable['~run'](this.#below(suffix, prefix, signal), input)
-    this.#children.set(suffix, outcome.usage)
+    this.#children.set(key, outcome.usage)
     const { status, requests, error, reason, limit } = outcome
     if (isComplete(outcome)) return output as O
     if (status === 'input-required' || status === 'auth-required') {

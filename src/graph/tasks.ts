@@ -1,13 +1,6 @@
 /** The tasks of a step: run side by side, each settled as soon as it ends. */
 import type { GraphTask } from '../journal/index.ts'
-import {
-  HoldfastError,
-  type Json,
-  type JsonObject,
-  moreUsage,
-  NO_USAGE,
-  type Usage,
-} from '../protocol/index.ts'
+import { HoldfastError, type Json, type JsonObject, type Usage } from '../protocol/index.ts'
 import { askedBy, type CallEnd, type Credentials, runCall, type Tool } from '../tool/index.ts'
 import { type Batch, request } from '../turn/index.ts'
 import { Attempt } from './attempt.ts'
@@ -87,7 +80,7 @@ function nodeTool(run: Run, attempt: Attempt): Tool {
 
 function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
   const { task } = attempt
-  const usage = moreUsage(attempt.usage, task.usage ?? NO_USAGE)
+  const { usage, below } = attempt
   const isFree = usage.inputTokens + usage.outputTokens + usage.costUsd === 0
   const used = isFree ? {} : { usage }
   if (end.kind === 'asks') {
@@ -101,7 +94,7 @@ function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
     run.draft.say('node.end', { task: task.task, node: task.node, ...said, ...used })
   } else if (!run.signal.aborted) {
     const error = { ...failureOf(end.output), ...whatNext(attempt.node, task, attempt.thrown) }
-    sayFailure(run, task, { error, ...used })
+    sayFailure(run, task, { error, ...used, ...(isFree ? {} : { below }) })
   }
 }
 
@@ -112,6 +105,7 @@ function sayFailure(run: Run, { task, node }: GraphTask, failure: Failure): void
 interface Failure {
   readonly error: JsonObject
   readonly usage?: Usage
+  readonly below?: Readonly<Record<string, Usage>>
 }
 
 function failureOf(output: Json): { readonly code: string; readonly message: string } {

@@ -2,17 +2,15 @@
  * Where the run of a graph stands (R12): its state, the tasks of the step that is open, and what each of them has done.
  * Pure functions from one position to the next; an entry that makes no sense where it stands changes nothing.
  */
-import {
-  addUsage,
-  type ChannelKinds,
-  type EntryData,
-  type Json,
-  type JsonObject,
-  NO_USAGE,
-  type OutcomeReason,
-  type ReplayClass,
-  type SettledStatus,
-  type Usage,
+import type {
+  ChannelKinds,
+  EntryData,
+  Json,
+  JsonObject,
+  OutcomeReason,
+  ReplayClass,
+  SettledStatus,
+  Usage,
 } from '../protocol/index.ts'
 import { type GraphState, withChanges, withUpdate } from './graph-state.ts'
 
@@ -47,8 +45,8 @@ export type GraphTask = {
   readonly update?: JsonObject
   /** Why it failed. */
   readonly error?: JsonObject
-  /** What earlier attempts have used. */
-  readonly usage?: Usage
+  /** What those below it had used when that was last counted, by their keys. */
+  readonly below?: { readonly [key: string]: Usage }
   /** What it has done already, by key: none of it is done again. */
   readonly effects?: readonly Effect[]
   /** What it asked and was told. */
@@ -135,7 +133,7 @@ function askAgain({ error, answers = [] }: GraphTask): Pick<GraphTask, 'answers'
 
 export function endNode(
   before: GraphPosition,
-  { task, update, error, usage }: EntryData['node.end'],
+  { task, update, error, below }: EntryData['node.end'],
   at: number,
 ): GraphPosition {
   return withTask(before, task, (one) => {
@@ -143,7 +141,7 @@ export function endNode(
     if (rest.state === 'ended') return rest
     if (error === undefined) return { ...rest, state: 'ended', ...(update === undefined ? {} : { update }) }
     const { next, waitMs } = error
-    const used = usage === undefined ? {} : { usage: addUsage(rest.usage ?? NO_USAGE, usage) }
+    const used = below === undefined ? {} : { below: { ...rest.below, ...below } }
     const tried = { ...rest, ...used, attempt: rest.attempt + 1, failures: rest.failures + 1 }
     if (next !== 'retry') return { ...tried, state: 'failed', error }
     return { ...tried, until: at + (typeof waitMs === 'number' ? waitMs : 0) }

@@ -170,6 +170,8 @@ export interface EntryData {
     readonly update?: JsonObject
     readonly error?: JsonObject
     readonly usage?: Usage
+    /** If it failed: what each of those that it ran below has used in all, by their keys. */
+    readonly below?: { readonly [key: string]: Usage }
   }
   /** The intent of an effect inside of a node, durable before it begins (R3). */
   'effect.start': {

@@ -12,6 +12,7 @@ import {
   type StepOptions,
   value,
 } from '../../src/graph/index.ts'
+import { loadSession } from '../../src/journal/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
@@ -351,6 +352,26 @@ describe('a graph inside of a node', () => {
     expect((await flow.stream(null, { contextId }).outcome).status).toBe('failed')
     expect((await flow.invoke(null, { contextId })).state.notes).toEqual(['paid', 'booked'])
     expect(keys).toHaveLength(1)
+  })
+})
+
+describe('what is used below', () => {
+  it('counts once, whichever attempt it was used by', async () => {
+    const say = (text: string) => agentNode({ model: new ScriptedModel([text]) })
+    const flow = single(
+      async ({ run, attempt }) => {
+        await run('always', say('Hm.'), 'Hm?')
+        await run(`only-${attempt}`, say('Well.'), 'Well?')
+        if (attempt === 1) throw new Error('once more')
+        return 'done'
+      },
+      { retry: 2 },
+    )
+    const { usage } = await flow.invoke({}, { contextId })
+    const { heads } = await flow.store.list({ owner: LOCAL_OWNER, parent: contextId })
+    const below = await Promise.all(heads.map((head) => loadSession(flow.store, head.key)))
+    expect(below).toHaveLength(3)
+    expect(usage.inputTokens).toBe(below.reduce((sum, { totals }) => sum + totals.usage.inputTokens, 0))
   })
 })
 

@@ -398,7 +398,7 @@ describe('limits', () => {
   })
 
   it('end a run whose time is up', async () => {
-    const { limit, state: reached } = await endless({ steps: 1e6, durationMs: 30 }).invoke({})
+    const { limit, state: reached } = await endless({ steps: 1e6, durationMs: 400 }).invoke({})
     expect(limit).toBe('durationMs')
     expect(reached.count).toBeGreaterThan(0)
   })
