@@ -3,14 +3,13 @@
  * journal, and everything that this object knows can be had again from there.
  */
 import {
+  answering,
   Conversation,
-  checkAnswers,
   type Drive,
   isBusy,
   isPaused,
   isShutDown,
   jsonGiven,
-  type Ledger,
   limitsLeft,
   NURSERY,
   type Nursery,
@@ -231,13 +230,7 @@ export class Agent {
   ): Turn {
     try {
       this.#refuseInside('answer')
-      const asked = this.#asked(options)
-      const posts = Object.entries(jsonGiven('answers', answers)).map(([requestId, value]): NewInboxEntry => {
-        const data = { requestId, value, ...asked }
-        return { type: 'answer', key: this.#setup.ids.next('answer'), data }
-      })
-      const check = (ledger: Ledger) => checkAnswers(ledger, answers, this.#setup.clock.now())
-      return this.#begin(options, { check, keys: posts.map(({ key }) => key), posts: () => posts })
+      return this.#begin(options, answering(answers, { ...this.#asked(options) }, this.#setup))
     } catch (error) {
       return this.#conversation.refused(error)
     }

@@ -1,6 +1,13 @@
 /** Answers are checked before they are sent: who gives a wrong one is told at once, and the request stays open. */
+import type { Clock, Ids } from '../base/index.ts'
 import { stillOpen } from '../journal/index.ts'
-import { HoldfastError, type Json, type RequestData } from '../protocol/index.ts'
+import {
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  type NewInboxEntry,
+  type RequestData,
+} from '../protocol/index.ts'
 import { checkAnswer } from '../tool/index.ts'
 import { dataOf } from '../turn/index.ts'
 import { jsonGiven } from './json-given.ts'
@@ -15,7 +22,33 @@ export async function openRequests(ledger: Ledger, now: number): Promise<readonl
   return entries.flat().map((entry) => dataOf(entry, 'request.start'))
 }
 
-export async function checkAnswers(
+export interface Answering {
+  readonly check: (ledger: Ledger) => Promise<void>
+  readonly keys: readonly string[]
+  readonly posts: () => readonly NewInboxEntry[]
+}
+
+/** What has to be wished for, for these answers to be heard. */
+export function answering(
+  answers: Readonly<Record<string, Json>>,
+  asked: JsonObject,
+  { ids, clock }: { readonly ids: Ids; readonly clock: Clock },
+): Answering {
+  const posts = Object.entries(jsonGiven('answers', answers)).map(
+    ([requestId, value]): NewInboxEntry => ({
+      type: 'answer',
+      key: ids.next('answer'),
+      data: { requestId, value, ...asked },
+    }),
+  )
+  return {
+    check: (ledger) => checkAnswers(ledger, answers, clock.now()),
+    keys: posts.map(({ key }) => key),
+    posts: () => posts,
+  }
+}
+
+async function checkAnswers(
   ledger: Ledger,
   answers: Readonly<Record<string, Json>>,
   now: number,

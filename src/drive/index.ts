@@ -1,5 +1,5 @@
 /** Who owns a journal, advances it, listens to it: the same for turns of agents and for runs of graphs. */
-export { checkAnswers } from './answers.ts'
+export { answering } from './answers.ts'
 export type { ConversationOptions, Drive, Wish } from './conversation.ts'
 export { Conversation } from './conversation.ts'
 export type { DriverOptions } from './driver.ts'

@@ -1,8 +1,7 @@
 /** How a run comes to be: from new values, from answers, from expired requests, or because somebody asks it to go on. */
-
 import { withChanges } from '../journal/index.ts'
 import { type Entry, HoldfastError, type JsonObject } from '../protocol/index.ts'
-import { accountFor, dataOf, hasExpired, hearAnswers, startTurn, takeRest } from '../turn/index.ts'
+import { dataOf, openTurn, startTurn } from '../turn/index.ts'
 import { endRun, settleRest } from './ending.ts'
 import type { Run } from './run.ts'
 import { checkedUpdate, initialChanges, reducedChanges } from './update.ts'
@@ -14,26 +13,7 @@ export async function begin(run: Run): Promise<boolean> {
     takeUp(run)
     return true
   }
-  const { parked } = run.session
-  const isAsked = ({ type, data }: Entry) =>
-    type === 'answer' && parked?.requests.some(({ requestId }) => requestId === data['requestId'])
-  const first = run.inbox.find((entry) => entry.type === 'input' || isAsked(entry))
-  accountFor(run, run.session.turn + 1)
-  const { continuing } = run.scope
-  if (first?.type === 'input') startFrom(run, first)
-  else if (first !== undefined) startTurn(run, dataOf(first, 'answer'))
-  else if (continuing !== undefined) startTurn(run, continuing)
-  else if (hasExpired(run, parked?.requests)) startTurn(run, {})
-  else {
-    takeRest(run)
-    run.draft.say('release', { reason: 'idle' })
-    return false
-  }
-  if (first?.type !== 'input') await hearAnswers(run)
-  if (continuing?.credentials)
-    for (const { requestId, from } of run.open.requests)
-      if (from === 'credentials') run.draft.say('request.end', { requestId, how: 'answered' })
-  return true
+  return (await openTurn(run, (entry) => startFrom(run, entry))) !== 'none'
 }
 
 /** What an agent has begun is for an agent to go on with: a graph declines and leaves it untouched. */

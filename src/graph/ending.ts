@@ -1,6 +1,6 @@
 /** How a turn of a graph ends: everything open is settled or stays to be gone on with, and what came too late is accounted for. */
 import { type EntryData, isWaiting, type OutcomeReason } from '../protocol/index.ts'
-import { accountFor, dataOf } from '../turn/index.ts'
+import { accountFor, dataOf, sayTurnEnd } from '../turn/index.ts'
 import { UNKNOWN } from './effects.ts'
 import type { Run } from './run.ts'
 
@@ -9,27 +9,12 @@ export interface Ending {
   readonly limit?: string
 }
 
-export function endRun(run: Run, outcome: OutcomeReason, { error, limit }: Ending = {}): void {
-  const { draft } = run
-  const waiting = isWaiting(outcome)
+export function endRun(run: Run, outcome: OutcomeReason, ending: Ending = {}): void {
   run.desk.drain()
-  if (!waiting) settleRest(run)
+  if (!isWaiting(outcome)) settleRest(run)
   const cancel = run.cancelKey()
   accountFor(run, run.open.turn)
-  const { usage, startedAt, requests } = run.open
-  const expiries = requests.flatMap(({ expiresAt }) => expiresAt ?? [])
-  draft.say(
-    'turn.end',
-    {
-      outcome,
-      usage,
-      durationMs: Math.max(0, run.scope.clock.now() - startedAt),
-      ...(error === undefined ? {} : { error }),
-      ...(limit === undefined ? {} : { limit }),
-      ...(waiting && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
-    },
-    cancel === undefined ? [] : [cancel],
-  )
+  sayTurnEnd(run, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
 }
 
 /** Ends every open request, and every effect of which nobody will know more. */

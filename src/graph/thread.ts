@@ -1,9 +1,9 @@
 /** One conversation of a graph in this process: who asks, and whose it is. What it knows can be had again from the journal. */
 import { type Clock, type Ids, processIdentity, type Timer } from '../base/index.ts'
 import {
+  answering,
   type Child,
   Conversation,
-  checkAnswers,
   jsonGiven,
   type Ledger,
   limitsLeft,
@@ -111,13 +111,7 @@ export class Thread {
   }
 
   answer(answers: Readonly<Record<string, Json>>, asking: Asking = {}): TurnView {
-    const asked = this.#asked(asking)
-    const posts = Object.entries(jsonGiven('answers', answers)).map(([requestId, value]): NewInboxEntry => {
-      const data = { requestId, value, ...asked }
-      return { type: 'answer', key: this.#options.ids.next('answer'), data }
-    })
-    const check = (ledger: Ledger) => checkAnswers(ledger, answers, this.#options.clock.now())
-    return this.#begin(asking, { check, keys: posts.map(({ key }) => key), posts: () => posts })
+    return this.#begin(asking, answering(answers, this.#asked(asking), this.#options))
   }
 
   refused(error: unknown): TurnView {

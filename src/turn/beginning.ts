@@ -19,25 +19,34 @@ export async function begin(play: Play): Promise<boolean> {
     await takeUp(play)
     return true
   }
+  const reason = await openTurn(play, (entry) => startFrom(play, entry))
+  if (reason === 'continued') await nudge(play)
+  return reason !== 'none'
+}
+
+/** Why a turn was opened: something was said, or answered; or it goes on without either. */
+export type Reason = 'input' | 'answer' | 'continued' | 'none'
+
+/** Opens a turn, whatever is played in it. If there is no reason for one, what came in is accounted for. */
+export async function openTurn(play: Stage, hear: (input: Entry) => void): Promise<Reason> {
   const { parked } = play.session
   const first = play.inbox.find(
     ({ type, data }) => type === 'input' || (type === 'answer' && isAsked(parked?.requests, data)),
   )
   accountFor(play, play.session.turn + 1)
   const { continuing } = play.scope
-  if (first?.type === 'input') startFrom(play, first)
+  if (first?.type === 'input') hear(first)
   else if (first !== undefined) startTurn(play, dataOf(first, 'answer'))
   else if (continuing !== undefined) startTurn(play, continuing)
   else if (hasExpired(play, parked?.requests)) startTurn(play, {})
   else {
     takeRest(play)
     play.draft.say('release', { reason: 'idle' })
-    return false
+    return 'none'
   }
   if (first?.type !== 'input') await hearAnswers(play)
   if (continuing?.credentials) answerCredentials(play)
-  if (first === undefined) await nudge(play)
-  return true
+  return first === undefined ? 'continued' : (first.type as 'input' | 'answer')
 }
 
 /** What a graph has begun is for that graph to go on with: an agent declines and leaves it untouched. */
@@ -128,7 +137,7 @@ function answerCredentials(play: Stage): void {
 }
 
 /** Answers to what nobody asked, cancels of what nobody began: if they stayed, they would want a driver for ever. */
-export function takeRest(play: Stage): void {
+function takeRest(play: Stage): void {
   for (const { key } of play.inbox)
     if (key !== undefined)
       play.draft.say('take', { as: 'nothing', reason: 'nothing was waiting for it' }, [key])
@@ -138,7 +147,7 @@ function isAsked(requests: readonly Request[] = [], data: JsonObject): boolean {
   return requests.some(({ requestId }) => requestId === data['requestId'])
 }
 
-export function hasExpired(play: Stage, requests: readonly Request[] = []): boolean {
+function hasExpired(play: Stage, requests: readonly Request[] = []): boolean {
   const now = play.scope.clock.now()
   return requests.some(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now)
 }

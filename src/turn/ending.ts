@@ -22,16 +22,25 @@ export interface Ending {
 
 export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending = {}): Promise<void> {
   const { draft } = play
-  const { error, limit, stopped, why = 'Not run: the turn ended first.' } = ending
+  const { why = 'Not run: the turn ended first.' } = ending
   const waiting = isWaiting(outcome)
   if (!waiting) settleRest(play, why)
   const cancel = play.cancelKey()
   accountFor(play, play.open.turn)
-  const { usage, startedAt, requests } = play.open
   const compact = waiting ? undefined : await compactionAtEnd(play)
   if (compact !== undefined) draft.say('compact', compact)
+  sayTurnEnd(play, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
+}
+
+/** The last words of a turn: how it ended, what it used, and when to look again if it waits. */
+export function sayTurnEnd(
+  play: Stage,
+  outcome: OutcomeReason,
+  { error, limit, stopped, cancel }: Ending & { readonly cancel?: string },
+): void {
+  const { usage, startedAt, requests } = play.open
   const expiries = requests.flatMap(({ expiresAt }) => expiresAt ?? [])
-  draft.say(
+  play.draft.say(
     'turn.end',
     {
       outcome,
@@ -40,7 +49,7 @@ export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending
       ...(error === undefined ? {} : { error }),
       ...(limit === undefined ? {} : { limit }),
       ...(stopped === undefined ? {} : { stopped }),
-      ...(waiting && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
+      ...(isWaiting(outcome) && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
     },
     cancel === undefined ? [] : [cancel],
   )

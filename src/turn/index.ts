@@ -1,5 +1,5 @@
 /** The stateless loop: one turn from a session, in batches. It knows models and tools, and no store. */
-export { hasExpired, startBare, startTurn, takeRest } from './beginning.ts'
+export { openTurn, startBare, startTurn } from './beginning.ts'
 export type { Compaction, CompactionOptions, CompactionReceipt } from './compaction.ts'
 export { compactEntry, compaction } from './compaction.ts'
 export type { AutoCompact } from './compaction-plan.ts'
@@ -25,7 +25,7 @@ export type {
   TurnInfo,
 } from './definition.ts'
 export { DEFAULT_LIMITS } from './definition.ts'
-export { accountFor } from './ending.ts'
+export { accountFor, sayTurnEnd } from './ending.ts'
 export { endsTurn } from './giving-up.ts'
 export { runReadyHooks } from './hooks.ts'
 export { playTurn } from './loop.ts'
