@@ -3,8 +3,11 @@
  * journal, and everything that this object knows can be had again from there.
  */
 import {
+  type Auth,
   answering,
+  askedFor,
   Conversation,
+  checkLetIn,
   type Drive,
   isBusy,
   isPaused,
@@ -13,7 +16,7 @@ import {
   limitsLeft,
   NURSERY,
   type Nursery,
-  notLetIn,
+  principalOf,
   refuseInside,
   type TurnView as Turn,
   type TurnError,
@@ -43,7 +46,7 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
-import type { Artifacts, Credentials } from '../tool/index.ts'
+import type { Artifacts } from '../tool/index.ts'
 import {
   type Continuation,
   contextPercent,
@@ -70,15 +73,6 @@ export interface AgentState {
   /** Why the last turn failed. It does not keep the next one from being tried. */
   readonly error?: TurnError
   readonly metadata: JsonObject
-}
-
-/** Who asks, and with which secrets. What is left out is the owner's. */
-export interface Auth {
-  readonly tenant?: string
-  readonly actor?: string
-  readonly scopes?: readonly string[]
-  /** For tools, in memory, for this turn. Never stored (R19). */
-  readonly credentials?: Credentials
 }
 
 export interface TurnOptions {
@@ -390,7 +384,7 @@ export class Agent {
   }
 
   #begin({ auth = {}, signal, manual }: TurnOptions, wish: Omit<Wish, 'principal'>): Turn {
-    const principal = this.#principal(auth)
+    const principal = principalOf(this.owner, auth)
     this.#check(principal)
     if (this.#status === 'created') this.#status = 'ready'
     return this.#conversation.begin({
@@ -406,22 +400,14 @@ export class Agent {
     const closed = this.#closing ?? this.#status
     if (closed === 'shutdown') throw isShutDown(this.contextId)
     if (closed === 'paused') throw isPaused(this.contextId)
-    const { tenant, actor } = this.#setup.owner
-    const isOwner = principal.tenant === tenant && principal.actor === actor
-    if (!isOwner && !this.#config.allow?.(principal)) throw notLetIn(this.contextId, principal)
+    checkLetIn(this.#setup.key, principal, this.#config.allow)
   }
 
-  #asked({ auth = {}, limits, metadata }: TurnOptions): Continuation {
-    return {
-      principal: this.#principal(auth),
+  #asked({ limits, ...asking }: TurnOptions): Continuation {
+    return askedFor(this.owner, {
+      ...asking,
       ...(limits === undefined ? {} : { limits: limitsGiven(limits) }),
-      ...(metadata === undefined ? {} : { metadata: jsonGiven('metadata', metadata) }),
-      ...(auth.credentials === undefined ? {} : { credentials: true }),
-    }
-  }
-
-  #principal({ tenant = this.owner.tenant, actor = this.owner.actor, scopes }: Auth): Principal {
-    return { tenant, actor, ...(scopes === undefined ? {} : { scopes: [...scopes] }) }
+    })
   }
 
   #input({ message, asked, key, whileBusy }: Said, busy: number | undefined): readonly NewInboxEntry[] {

@@ -1,5 +1,6 @@
 /** The stateful shell: agents, their turns, sub-agents, views and the verbs of an operator. */
 export type {
+  Auth,
   Drive,
   Observer,
   Subscription,
@@ -9,7 +10,7 @@ export type {
   TurnView as Turn,
 } from '../drive/index.ts'
 export { STATE_CONTEXT } from './actor-state.ts'
-export type { AgentState, Auth, TurnOptions } from './agent.ts'
+export type { AgentState, TurnOptions } from './agent.ts'
 export { Agent } from './agent.ts'
 export type { SubAgentConfig } from './agent-node.ts'
 export { agentNode } from './agent-node.ts'

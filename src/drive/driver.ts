@@ -247,7 +247,7 @@ export class Driver {
     this.#opened()
     this.#acting = next
     if (next === 'done') await this.#finish()
-    else await this.ledger.snapshot()
+    else if (this.ledger.isWorthSaving) await this.ledger.snapshot()
     return { state: 'again', next }
   }
 

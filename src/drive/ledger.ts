@@ -6,6 +6,7 @@ import type { Clock, Ids, Timer } from '../base/index.ts'
 import {
   fold,
   HeldWindow,
+  isWorthSaving,
   loadSince,
   newSession,
   type Session,
@@ -268,6 +269,11 @@ export class Ledger {
       this.#window?.add([entry])
       this.#options.onEntry(entry)
     }
+  }
+
+  /** Is there so much that a snapshot would spare the next process? */
+  get isWorthSaving(): boolean {
+    return isWorthSaving({ session: this.#session, since: this.#snapshotAt })
   }
 
   /** Spares the next process some reading; losing it costs nothing. */

@@ -9,7 +9,7 @@ import {
   type ToolContext,
   verifyCall,
 } from '../tool/index.ts'
-import { dataOf } from '../turn/index.ts'
+import { dataOf, handedIn } from '../turn/index.ts'
 import type { Effect, EffectContext, NodeDefinition, StepOptions } from './definition.ts'
 import type { Desk } from './desk.ts'
 import { invalid } from './invalid.ts'
@@ -87,9 +87,7 @@ function carryOut(wanted: Wanted): Promise<Settled> {
 /** An effect that an earlier driver began and did not settle: it runs again, is looked up, or stays unknown. */
 async function recover(wanted: Wanted, known: Known): Promise<Settled> {
   const { attempt, callId, tool } = wanted
-  const late = attempt.run.inbox.find(
-    (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
-  )
+  const late = handedIn(attempt.run, callId)
   if (late?.key !== undefined) {
     const { status, output } = dataOf(late, 'late-result')
     return sayEnd(wanted, { status, output }, [late.key])
@@ -126,7 +124,7 @@ function callRun({ attempt, callId, tool }: Wanted, onLate?: (late: Settled) => 
     input: undefined,
     context: { ...context, callId, idempotencyKey: idempotencyKeyOf({ attempt, callId }) },
     timer: run.scope.timer,
-    secrets: run.secretTexts,
+    secrets: run.secrets,
     graceMs: run.scope.definition.graceMs,
     ...(onLate === undefined ? {} : { onLate }),
   }

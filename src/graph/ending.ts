@@ -1,6 +1,6 @@
 /** How a turn of a graph ends: everything open is settled or stays to be gone on with, and what came too late is accounted for. */
 import { type EntryData, isWaiting, type OutcomeReason } from '../protocol/index.ts'
-import { accountFor, dataOf, sayTurnEnd } from '../turn/index.ts'
+import { accountFor, dataOf, handedIn, sayTurnEnd } from '../turn/index.ts'
 import { UNKNOWN } from './effects.ts'
 import type { Run } from './run.ts'
 
@@ -31,9 +31,7 @@ export function settleEffects(run: Run): void {
 }
 
 function settleEffect(run: Run, callId: string): void {
-  const late = run.inbox.find(
-    (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
-  )
+  const late = handedIn(run, callId)
   if (late?.key === undefined) {
     run.draft.say('effect.end', { callId, status: 'unknown', output: UNKNOWN })
     return

@@ -64,8 +64,4 @@ export class Run extends Stage<GraphScope> {
   redacted<T extends Json>(value: T): T {
     return redact(value, this.secrets)
   }
-
-  get secretTexts(): readonly string[] {
-    return this.secrets
-  }
 }

@@ -53,7 +53,7 @@ async function runTask(run: Run, { desk, task, credentials }: Running): Promise<
     input: undefined,
     context: attempt.context,
     timer: run.scope.timer,
-    secrets: run.secretTexts,
+    secrets: run.secrets,
     graceMs: run.scope.definition.graceMs,
   })
   attempt.close()

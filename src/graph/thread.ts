@@ -1,14 +1,16 @@
 /** One conversation of a graph in this process: who asks, and whose it is. What it knows can be had again from the journal. */
 import { type Clock, type Ids, processIdentity, type Timer } from '../base/index.ts'
 import {
+  type Auth,
   answering,
+  askedFor,
   type Child,
   Conversation,
-  jsonGiven,
+  checkLetIn,
   type Ledger,
   limitsLeft,
   type Nursery,
-  notLetIn,
+  principalOf,
   refuseInside,
   type TurnView,
 } from '../drive/index.ts'
@@ -24,24 +26,15 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Credentials } from '../tool/index.ts'
-import type { PlayTerms } from '../turn/index.ts'
+import type { Continuation, PlayTerms } from '../turn/index.ts'
 import { abandonBelow } from './abandon.ts'
 import type { GraphDefinition } from './definition.ts'
 import { playGraph } from './loop.ts'
 import type { GraphLimits } from './run.ts'
 
-/** Who asks, and with which secrets. What is left out is the owner's. */
-export interface GraphAuth {
-  readonly tenant?: string
-  readonly actor?: string
-  readonly scopes?: readonly string[]
-  /** For nodes, in memory, for this turn. Never stored (R19). */
-  readonly credentials?: Credentials
-}
-
 /** How one turn of it is asked for. */
 export interface Asking {
-  readonly auth?: GraphAuth
+  readonly auth?: Auth
   readonly signal?: AbortSignal
   readonly limits?: GraphLimits
   readonly metadata?: JsonObject
@@ -111,7 +104,7 @@ export class Thread {
   }
 
   answer(answers: Readonly<Record<string, Json>>, asking: Asking = {}): TurnView {
-    return this.#begin(asking, answering(answers, this.#asked(asking), this.#options))
+    return this.#begin(asking, answering(answers, { ...this.#asked(asking) }, this.#options))
   }
 
   refused(error: unknown): TurnView {
@@ -160,10 +153,10 @@ export class Thread {
     { auth = {}, signal }: Asking,
     wish: Omit<Parameters<Conversation['begin']>[0], 'principal'>,
   ): TurnView {
-    const { store, key } = this.#options
+    const { store, key, allow } = this.#options
     refuseInside(store, key, 'A run')
-    const principal = this.#principal(auth)
-    this.#check(principal)
+    const principal = principalOf(key, auth)
+    checkLetIn(key, principal, allow)
     return this.#conversation.begin({
       ...wish,
       principal,
@@ -172,33 +165,11 @@ export class Thread {
     })
   }
 
-  #check(principal: Principal): void {
-    const { key, allow } = this.#options
-    const isOwner = principal.tenant === key.tenant && principal.actor === key.actor
-    if (!isOwner && !allow?.(principal)) throw notLetIn(key.contextId, principal)
-  }
-
-  #asked({ auth = {}, limits, metadata }: Asking): {
-    readonly principal: Principal
-    readonly limits?: JsonObject
-    readonly metadata?: JsonObject
-    readonly credentials?: true
-  } {
-    return {
-      principal: this.#principal(auth),
+  #asked({ limits, ...asking }: Asking): Continuation {
+    return askedFor(this.#options.key, {
+      ...asking,
       ...(limits === undefined ? {} : { limits: { ...limits } }),
-      ...(metadata === undefined ? {} : { metadata: jsonGiven('metadata', metadata) }),
-      ...(auth.credentials === undefined ? {} : { credentials: true }),
-    }
-  }
-
-  #principal({ tenant, actor, scopes }: GraphAuth): Principal {
-    const { key } = this.#options
-    return {
-      tenant: tenant ?? key.tenant,
-      actor: actor ?? key.actor,
-      ...(scopes === undefined ? {} : { scopes: [...scopes] }),
-    }
+    })
   }
 
   #nursery(): Nursery {

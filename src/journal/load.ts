@@ -61,10 +61,16 @@ export async function saveSession(
   key: ContextKey,
   save: { session: Session; since: number },
 ): Promise<boolean> {
-  const { session, since } = save
-  if (session.seq - since < SNAPSHOT_EVERY + sizeOf(session.graph?.state ?? {})) return false
+  const { session } = save
+  if (!isWorthSaving(save)) return false
   await store.saveSnapshot(key, { seq: session.seq, format: SESSION_FORMAT, state: session })
   return true
+}
+
+/** Looks at the state of a graph only when enough has been written for a session without one. */
+export function isWorthSaving({ session, since }: { session: Session; since: number }): boolean {
+  const written = session.seq - since
+  return written >= SNAPSHOT_EVERY && written >= SNAPSHOT_EVERY + sizeOf(session.graph?.state ?? {})
 }
 
 async function startingPoint(store: Source, key: ContextKey, at: number): Promise<Session> {

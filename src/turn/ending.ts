@@ -91,7 +91,7 @@ export function settleUnknown(play: Play, { callId }: Call, why: string = UNKNOW
 }
 
 /** What whoever ran a call has handed in since. */
-export function handedIn(play: Play, callId: string): Entry | undefined {
+export function handedIn(play: Stage, callId: string): Entry | undefined {
   return play.inbox.find(
     (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
   )

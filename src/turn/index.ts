@@ -25,7 +25,7 @@ export type {
   TurnInfo,
 } from './definition.ts'
 export { DEFAULT_LIMITS } from './definition.ts'
-export { accountFor, sayTurnEnd } from './ending.ts'
+export { accountFor, handedIn, sayTurnEnd } from './ending.ts'
 export { endsTurn } from './giving-up.ts'
 export { runReadyHooks } from './hooks.ts'
 export { playTurn } from './loop.ts'

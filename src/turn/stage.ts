@@ -16,7 +16,7 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
   /** What was said last and could not be stored. */
   dropped: readonly NewEntry[] = []
   /** Of whoever asked. */
-  protected secrets: readonly string[] = []
+  secrets: readonly string[] = []
   /** Ends the wait for the time limit, if there is one. */
   #over: AbortController | undefined
   #signals: Signals | undefined
