@@ -16,6 +16,7 @@ import { soak } from '../test/crash/soak.ts'
 import { Tally, tableOf } from '../test/crash/table.ts'
 import { pointsOf } from '../test/crash/trial.ts'
 import { Random } from '../test/reflex/random.ts'
+import { interruptible, Progress } from './progress.ts'
 
 interface Wanted {
   readonly only: string
@@ -67,46 +68,51 @@ function wanted(): Wanted {
   }
 }
 
-/** On a terminal, where one is; one line that is written over. */
-function progress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${text}`)
+/** Everything that was found so far; it is printed at the end, and when somebody interrupts. */
+class Results {
+  readonly matrix: Tally = new Tally()
+  readonly soak: Tally = new Tally()
+  readonly #started = performance.now()
+  kills = 0
+  /** Turns that a kill cut off. */
+  hits = 0
+  /** Kills that hit no open turn. */
+  idle = 0
+
+  get seconds(): number {
+    return Math.round((performance.now() - this.#started) / 1000)
+  }
+
+  get wrongs(): readonly string[] {
+    return [...this.matrix.wrongs, ...this.soak.wrongs]
+  }
 }
 
 interface Run extends Wanted {
   readonly nest: Nest
   readonly lanes: number
   readonly wholes: Wholes
+  readonly results: Results
 }
 
-async function matrix({ nest, lanes, wholes, pairs: count, seed }: Run): Promise<Tally> {
-  const tally = new Tally()
+async function matrix({ nest, lanes, wholes, pairs: count, seed, results }: Run): Promise<void> {
   const singles = [...wholes.values()].reduce((sum, whole) => sum + pointsOf(whole).length, 0)
-  let done = 0
+  const progress = new Progress(singles + count, 'cases')
   await killEverywhere({
     nest,
     lanes,
     wholes,
     pairs: { count, random: new Random(seed) },
     onFound: (found, wantedKills) => {
-      tally.add(found, wantedKills)
-      progress(`${++done} of ${singles + count} cases, ${tally.wrongs.length} wrong`)
+      results.matrix.add(found, wantedKills)
+      progress.add(1, `${results.wrongs.length} wrong`)
     },
   })
-  progress('')
-  return tally
+  progress.end()
 }
 
-interface Soaked {
-  readonly tally: Tally
-  readonly kills: number
-  readonly hits: number
-  /** Kills that hit no open turn. */
-  readonly idle: number
-}
-
-async function soaking({ nest, lanes, wholes, soak: wantedKills, seed }: Run): Promise<Soaked> {
-  const tally = new Tally()
-  let [kills, hits, idle] = [0, 0, 0]
+async function soaking({ nest, lanes, wholes, soak: wantedKills, seed, results }: Run): Promise<void> {
+  const progress = new Progress(wantedKills, 'kills')
   await soak({
     nest,
     lanes,
@@ -114,65 +120,59 @@ async function soaking({ nest, lanes, wholes, soak: wantedKills, seed }: Run): P
     kills: wantedKills,
     seed,
     onKill: (hit) => {
-      kills += 1
-      hits += hit
-      if (hit === 0) idle += 1
-      progress(`${kills} of ${wantedKills} kills, ${hits} turns cut off, ${tally.wrongs.length} wrong`)
+      results.kills += 1
+      results.hits += hit
+      if (hit === 0) results.idle += 1
+      progress.add(1, `${results.hits} turns cut off, ${results.wrongs.length} wrong`)
     },
-    onFound: (found) => tally.add(found),
+    onFound: (found) => results.soak.add(found),
   })
-  progress('')
-  return { tally, kills, hits, idle }
+  progress.end()
 }
 
 async function main(): Promise<void> {
-  const started = performance.now()
   const asked = wanted()
   const names = CONVERSATIONS.map(({ name }) => name).filter((name) => name.includes(asked.only))
   if (names.length === 0) throw new Error(`No conversation is called ${asked.only}.`)
-  const nest = await Nest.build()
-  try {
-    const lanes = Math.min(2, availableParallelism())
-    const run = { ...asked, nest, lanes, wholes: await playWhole(names, nest) }
-    const found = await matrix(run)
-    const soaked = await soaking(run)
-    const seconds = Math.round((performance.now() - started) / 1000)
-    if (asked.json) console.log(JSON.stringify(asJson(asked, { found, soaked, seconds })))
-    else show(asked, { found, soaked, seconds })
-    if (found.wrongs.length + soaked.tally.wrongs.length > 0) process.exitCode = 1
-  } finally {
-    nest.remove()
+  const results = new Results()
+  const print = (): void => {
+    if (asked.json) console.log(JSON.stringify(asJson(asked, results)))
+    else show(asked, results)
   }
+  await interruptible(async () => {
+    const nest = await Nest.build()
+    try {
+      const progress = new Progress(names.length, 'conversations played undisturbed')
+      const wholes = await playWhole(names, nest, () => progress.add(1))
+      progress.end()
+      const run = { ...asked, nest, lanes: Math.min(2, availableParallelism()), wholes, results }
+      await matrix(run)
+      await soaking(run)
+    } finally {
+      nest.remove()
+    }
+  }, print)
+  print()
+  if (results.wrongs.length > 0) process.exitCode = 1
 }
 
-interface Results {
-  readonly found: Tally
-  readonly soaked: Soaked
-  readonly seconds: number
+function asJson({ seed }: Wanted, results: Results): object {
+  const { matrix: found, soak: soaked, kills, hits, idle, seconds } = results
+  const part = ({ rows, total, wrongs }: Tally) => ({ rows: [...rows.values()], total, wrongs })
+  return { seed, seconds, matrix: part(found), soak: { kills, hits, idle, ...part(soaked) } }
 }
 
-function asJson({ seed }: Wanted, { found, soaked, seconds }: Results): object {
-  const { tally, ...counts } = soaked
-  return {
-    seed,
-    seconds,
-    matrix: { rows: [...found.rows.values()], total: found.total, wrongs: found.wrongs },
-    soak: { ...counts, rows: [...tally.rows.values()], total: tally.total, wrongs: tally.wrongs },
-  }
-}
-
-function show({ seed }: Wanted, { found, soaked, seconds }: Results): void {
+function show({ seed }: Wanted, results: Results): void {
+  const { matrix: found, soak: soaked, kills, hits, idle, wrongs, seconds } = results
   console.log(tableOf(found))
   const { points, pairs } = found.total
   console.log(`\n${points} distinct points, ${pairs} distinct pairs of them\n`)
-  if (soaked.kills > 0) {
-    console.log(tableOf(soaked.tally, 'killed'))
-    const { kills, hits, idle } = soaked
+  if (kills > 0) {
+    console.log(tableOf(soaked, 'killed'))
     console.log(`\n${kills} random kills, ${hits} turns cut off, ${idle} kills that met no open turn`)
   }
-  for (const wrong of [...found.wrongs, ...soaked.tally.wrongs].slice(0, 50)) console.log(wrong)
-  const wrongs = found.wrongs.length + soaked.tally.wrongs.length
-  console.log(`seed ${seed}, ${seconds} s, wrong: ${wrongs}`)
+  for (const wrong of wrongs.slice(0, 50)) console.log(wrong)
+  console.log(`seed ${seed}, ${seconds} s, wrong: ${wrongs.length}`)
 }
 
 await main()

@@ -18,6 +18,7 @@ import {
   type Variant,
 } from '../test/ownership/scopes.ts'
 import { type Bench, memoryBench, type Setting, scenarioOf, sqliteBench } from '../test/ownership/world.ts'
+import { interruptible, Progress } from './progress.ts'
 
 interface Job {
   readonly driver: 'reference' | 'real'
@@ -77,13 +78,21 @@ async function main(given: readonly string[]): Promise<void> {
   const results: Result[] = []
   let printed = 0
   let trouble = 0
+  const progress = new Progress(chosen.length, 'searches')
   console.log(`${'driver'.padEnd(10)}${'store'.padEnd(7)} ${'scenario'.padEnd(64)} ${HEADINGS}`)
-  await runAll(chosen, (result, index) => {
+  const onResult = (result: Result, index: number): void => {
     results[index] = result
+    progress.clear()
     // In the order of the list, whoever is ready first.
     for (let next = results[printed]; next !== undefined; next = results[++printed])
       trouble += print(chosen[printed] as Job, next)
-  })
+    progress.add(1, `trouble: ${trouble}`)
+  }
+  await interruptible(
+    () => runAll(chosen, onResult),
+    () => console.log(`${printed} of ${chosen.length} searches, trouble: ${trouble}`),
+  )
+  progress.end()
   const seen = new Map<string, number>()
   for (const [index, { coverage }] of results.entries())
     if (chosen[index]?.kind !== 'broken')

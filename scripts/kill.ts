@@ -10,6 +10,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { sqliteStore } from '../src/store/sqlite/index.ts'
 import { Child } from '../src/testing/store-contract/child.ts'
 import { type CrashReport, crash } from '../src/testing/store-contract/crash.ts'
+import { interruptible, Progress } from './progress.ts'
 
 /** So many kills hit the same conversations, one after the other; then come new ones. */
 const KILLS_EACH = 10
@@ -34,32 +35,43 @@ function integrity(): string {
 const reports: CrashReport[] = []
 const damage: string[] = []
 const started = performance.now()
-for (let kill = 0; kill < kills; kill++) {
-  reports.push(
-    await crash({
-      child: (job) => new Child(worker, job),
-      reopen: async () => sqliteStore(path),
-      name: `kill-${Math.floor(kill / KILLS_EACH)}`,
-    }),
-  )
-  const found = integrity()
-  if (found !== 'ok') damage.push(`kill ${kill + 1}: ${found}`)
-}
-rmSync(folder, { recursive: true })
 
-const lost = reports.flatMap((report) => report.lost)
-const torn = reports.flatMap((report) => report.torn)
-const rows = {
-  synchronous,
-  kills,
-  'acknowledged entries': reports.reduce((total, { acknowledged }) => total + acknowledged, 0),
-  'lost appends': lost.length,
-  'torn appends': torn.length,
-  'unacknowledged but present entries': reports.reduce((total, report) => total + report.unacknowledged, 0),
-  'damaged files': damage.length,
-  seconds: Math.round((performance.now() - started) / 1000),
+async function killAll(): Promise<void> {
+  const progress = new Progress(kills, 'kills')
+  for (let kill = 0; kill < kills; kill++) {
+    reports.push(
+      await crash({
+        child: (job) => new Child(worker, job),
+        reopen: async () => sqliteStore(path),
+        name: `kill-${Math.floor(kill / KILLS_EACH)}`,
+      }),
+    )
+    const found = integrity()
+    if (found !== 'ok') damage.push(`kill ${kill + 1}: ${found}`)
+    progress.add(1, `${reports.flatMap(({ lost, torn }) => [...lost, ...torn]).length} lost or torn`)
+  }
+  progress.end()
 }
-for (const [name, count] of Object.entries(rows))
-  console.log(`${name.padEnd(36)}${String(count).padStart(8)}`)
-for (const line of [...lost, ...torn, ...damage]) console.log(line)
-if (lost.length + torn.length + damage.length > 0) process.exitCode = 1
+
+function print(): void {
+  const lost = reports.flatMap((report) => report.lost)
+  const torn = reports.flatMap((report) => report.torn)
+  const rows = {
+    synchronous,
+    kills: reports.length,
+    'acknowledged entries': reports.reduce((total, { acknowledged }) => total + acknowledged, 0),
+    'lost appends': lost.length,
+    'torn appends': torn.length,
+    'unacknowledged but present entries': reports.reduce((total, report) => total + report.unacknowledged, 0),
+    'damaged files': damage.length,
+    seconds: Math.round((performance.now() - started) / 1000),
+  }
+  for (const [name, count] of Object.entries(rows))
+    console.log(`${name.padEnd(36)}${String(count).padStart(8)}`)
+  for (const line of [...lost, ...torn, ...damage]) console.log(line)
+  if (lost.length + torn.length + damage.length > 0) process.exitCode = 1
+}
+
+await interruptible(killAll, print)
+rmSync(folder, { recursive: true })
+print()

@@ -4,6 +4,7 @@
  */
 import * as phrases from '../test/reflex/phrases.ts'
 import { type Judged, tally, tryToolSet } from '../test/reflex/trial.ts'
+import { Progress } from './progress.ts'
 
 const given = process.argv.slice(2).filter((word) => !word.startsWith('--'))
 const [sets = 200, seed = 1] = given.map(Number)
@@ -15,7 +16,12 @@ let trouble = false
 for (const [name, way] of Object.entries(phrases)) {
   const started = performance.now()
   const judged: Judged[] = []
-  for (let at = 0; at < sets; at++) judged.push(...(await tryToolSet(seed * 100_000 + at, way)))
+  const progress = new Progress(sets, `sets, ${name} phrases`)
+  for (let at = 0; at < sets; at++) {
+    judged.push(...(await tryToolSet(seed * 100_000 + at, way)))
+    progress.add(1)
+  }
+  progress.end()
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   console.log(`\n${name} phrases, ${sets} sets, seed ${seed}, ${judged.length} messages, ${seconds} s`)
   console.log(

@@ -34,11 +34,17 @@ export interface MatrixOptions {
 }
 
 /** How each of the conversations goes when nobody is killed. */
-export async function playWhole(names: readonly string[], nest: Nest): Promise<Wholes> {
+export async function playWhole(
+  names: readonly string[],
+  nest: Nest,
+  onPlayed: () => void = () => {},
+): Promise<Wholes> {
   const lane = nest.lane()
   const wholes = new Map<string, Undisturbed>()
-  for (const [index, conversation] of names.entries())
+  for (const [index, conversation] of names.entries()) {
     wholes.set(conversation, await undisturbed(lane, { conversation, actor: `whole-${index}` }))
+    onPlayed()
+  }
   await lane.close()
   return wholes
 }

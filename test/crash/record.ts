@@ -34,13 +34,33 @@ function fileOf({ folder, actor }: Place): string {
   return join(folder, `${actor}.log`)
 }
 
+/** A line begins with its own line break: what a killed process left half-written ends there. */
 export function write(place: Place, line: Line): void {
-  appendFileSync(fileOf(place), `${JSON.stringify(line)}\n`)
+  appendFileSync(fileOf(place), `\n${JSON.stringify(line)}`)
+}
+
+export interface Lines {
+  readonly lines: readonly Line[]
+  /** Lines that a kill cut off while they were written: their process did nothing after them. */
+  readonly torn: number
+}
+
+export function readRecord(place: Place): Lines {
+  const path = fileOf(place)
+  const texts = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []
+  const written = texts.filter((text) => text !== '')
+  const lines = written.flatMap((text) => parsed(text) ?? [])
+  return { lines, torn: written.length - lines.length }
 }
 
 export function readLines(place: Place): readonly Line[] {
-  const path = fileOf(place)
-  if (!existsSync(path)) return []
-  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1)
-  return lines.map((line) => JSON.parse(line) as Line)
+  return readRecord(place).lines
+}
+
+function parsed(text: string): Line | undefined {
+  try {
+    return JSON.parse(text) as Line
+  } catch {
+    return undefined
+  }
 }

@@ -118,5 +118,6 @@ async function lookAt(store: Store, cutOff: readonly Playing[]): Promise<number>
 async function judged(store: Store, { conversation, witness }: Playing, wholes: Wholes): Promise<Found> {
   const started = performance.now()
   const verdict = await witness.judge(store, wholes.get(conversation))
-  return { conversation, killed: witness.killed, verdict, seconds: (performance.now() - started) / 1000 }
+  const seconds = (performance.now() - started) / 1000
+  return { conversation, killed: witness.killed, verdict, torn: witness.record.torn, seconds }
 }

@@ -16,6 +16,8 @@ export interface Row {
   open: number
   other: number
   unknown: number
+  /** Lines of records that a kill cut off. */
+  torn: number
   seconds: number
 }
 
@@ -27,7 +29,7 @@ export class Tally {
   /** What is wrong, in words. */
   readonly wrongs: string[] = []
 
-  add({ conversation, killed, verdict, seconds }: Found, wanted = 1): void {
+  add({ conversation, killed, verdict, torn, seconds }: Found, wanted = 1): void {
     const row = this.#row(conversation)
     if (killed === 0 || killed < wanted) row.missed += 1
     else if (wanted > 1) row.pairs += 1
@@ -37,6 +39,7 @@ export class Tally {
       this.wrongs.push(...verdict.wrongs[name].map((what) => `${name}: ${conversation}: ${what}`))
     }
     row.unknown += verdict.unknown
+    row.torn += torn
     row.seconds += seconds
   }
 
@@ -62,6 +65,7 @@ function emptyRow(name: string): Row {
     open: 0,
     other: 0,
     unknown: 0,
+    torn: 0,
   }
   return { name, ...zero, seconds: 0 }
 }
@@ -82,6 +86,7 @@ const COLUMNS = [
   { field: 'open', heading: 'without outcome' },
   { field: 'other', heading: 'other' },
   { field: 'unknown', heading: 'unknown (allowed)' },
+  { field: 'torn', heading: 'torn records (allowed)' },
   { field: 'seconds', heading: 'seconds' },
 ] as const satisfies readonly { readonly field: keyof Row; readonly heading: string }[]
 

@@ -6,7 +6,7 @@ import { hanging } from '../recovery/checks.ts'
 import type { Job } from './child.ts'
 import { type Conversation, conversationCalled } from './conversations.ts'
 import type { Lane } from './lane.ts'
-import { type Line, readLines } from './record.ts'
+import { type Line, type Lines, readRecord } from './record.ts'
 import type { Counts, Point } from './stage.ts'
 import { journalsOf, judge, lostIn, type Verdict } from './verdict.ts'
 
@@ -23,6 +23,8 @@ export interface Found {
   /** The kills that came: a point that is not reached kills nobody. */
   readonly killed: number
   readonly verdict: Verdict
+  /** Lines of its record that a kill cut off. */
+  readonly torn: number
   readonly seconds: number
 }
 
@@ -43,8 +45,12 @@ export class Witness {
     this.#conversation = conversationCalled(conversation)
   }
 
+  get record(): Lines {
+    return readRecord({ folder: this.#lane.record, actor: this.owner.actor })
+  }
+
   get lines(): readonly Line[] {
-    return readLines({ folder: this.#lane.record, actor: this.owner.actor })
+    return this.record.lines
   }
 
   async lookAfterKill(store: Store): Promise<void> {
@@ -95,7 +101,8 @@ export async function killed(
   }
   const verdict = await lane.look((store) => witness.judge(store, whole))
   const seconds = (performance.now() - started) / 1000
-  return { conversation: casting.conversation, killed: witness.killed, verdict, seconds }
+  const { torn } = witness.record
+  return { conversation: casting.conversation, killed: witness.killed, verdict, torn, seconds }
 }
 
 /** Every point at which a process can be killed. */
