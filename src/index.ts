@@ -105,6 +105,8 @@ export {
   CONTEXT_SIZES,
   CONTEXT_SIZES_AS_OF,
   countTokens,
+  FILE_LIMITS,
+  FILE_LIMITS_AS_OF,
   PRICES,
   PRICES_AS_OF,
   reflex,

@@ -1,6 +1,12 @@
 /** What callers hand in, checked and copied: it is shared with the fold and must not change under it. */
 import { jsonGiven } from '../drive/index.ts'
-import { HoldfastError, type JsonObject, shapeProblem, type UserContent } from '../protocol/index.ts'
+import {
+  filesProblem,
+  HoldfastError,
+  type JsonObject,
+  shapeProblem,
+  type UserContent,
+} from '../protocol/index.ts'
 import { type Continuation, checkLimits, invalidOption, shown } from '../turn/index.ts'
 import { isWhileBusy, type WhileBusy } from './config.ts'
 
@@ -24,9 +30,11 @@ export function whileBusyGiven(whileBusy: unknown): WhileBusy {
 
 export function messageGiven(message: UserContent): UserContent {
   const copy: unknown = typeof message === 'object' ? jsonGiven('A message', { message })['message'] : message
-  if (copy !== undefined && shapeProblem('input', { message: copy as UserContent }) === undefined)
-    return copy as UserContent
-  throw new HoldfastError('invalid-option', {
-    message: `A message must be a text that is not blank, a list of text and file parts, or null to go on. Nothing was stored.`,
-  })
+  const isMessage =
+    copy !== undefined && shapeProblem('input', { message: copy as UserContent }) === undefined
+  const problem = isMessage
+    ? filesProblem(copy as UserContent)
+    : 'A message must be a text that is not blank, a list of text and file parts, or null to go on.'
+  if (problem === undefined) return copy as UserContent
+  throw new HoldfastError('invalid-option', { message: `${problem} Nothing was stored.` })
 }

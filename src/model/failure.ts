@@ -8,7 +8,8 @@ import { NO_USAGE } from '../protocol/index.ts'
 /**
  * `aborted`: the caller's signal. `timeout`: ours. `rate-limit`, `overloaded`, `network`, `cut-off` (the stream ended
  * before the reply did): may pass. `auth`, `refused` (the provider will not answer this), `context-length`, `invalid`
- * (the request is wrong): repeating does not help. `unknown`: as the provider says.
+ * (the request is wrong): repeating does not help. `file-refused`: the request is taken without these files, and with
+ * them it is not. `unknown`: as the provider says.
  */
 export type FailureKind =
   | 'aborted'
@@ -20,8 +21,12 @@ export type FailureKind =
   | 'refused'
   | 'context-length'
   | 'invalid'
+  | 'file-refused'
   | 'cut-off'
   | 'unknown'
+
+/** A file as the journal names it: without its bytes. */
+export type NamedFile = { readonly digest: string; readonly mediaType: string; readonly name?: string }
 
 export interface FailureOptions {
   readonly message: string
@@ -31,6 +36,8 @@ export interface FailureOptions {
   readonly status?: number
   readonly usage?: Usage
   readonly partial?: readonly AssistantPart[]
+  /** Of `file-refused`. */
+  readonly files?: readonly NamedFile[]
   readonly cause?: unknown
 }
 
@@ -54,6 +61,8 @@ export class ModelFailure extends Error {
   readonly usage: Usage
   /** What was received of the reply: text only, never calls. */
   readonly partial: readonly AssistantPart[]
+  /** The files that the model refused. */
+  readonly files: readonly NamedFile[]
 
   constructor(kind: FailureKind, options: FailureOptions) {
     super(
@@ -67,12 +76,18 @@ export class ModelFailure extends Error {
     if (options.status !== undefined) this.status = options.status
     this.usage = options.usage ?? NO_USAGE
     this.partial = options.partial ?? []
+    this.files = options.files ?? []
   }
 
   /** For the journal: neither headers nor keys nor what was asked. */
   toData(): JsonObject {
-    const { kind, message, status } = this
-    return status === undefined ? { kind, message } : { kind, message, status }
+    const { kind, message, status, files } = this
+    return {
+      kind,
+      message,
+      ...(status === undefined ? {} : { status }),
+      ...(files.length === 0 ? {} : { files }),
+    }
   }
 }
 

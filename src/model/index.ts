@@ -1,8 +1,9 @@
 /** Models: from a name to a reply. It does not know turns, tools or where anything is stored. */
 export type { ModelDelta } from './assemble.ts'
 export { CONTEXT_SIZES, CONTEXT_SIZES_AS_OF, contextSizeOf } from './context-sizes.ts'
-export type { FailureKind, FailureOptions, NextStep, RetryPosition } from './failure.ts'
+export type { FailureKind, FailureOptions, NamedFile, NextStep, RetryPosition } from './failure.ts'
 export { afterFailure, ModelFailure } from './failure.ts'
+export { FILE_LIMITS, FILE_LIMITS_AS_OF } from './file-limits.ts'
 export type { ActiveSince, EntityWords, KnownThings } from './known-things.ts'
 export type {
   LanguageModel,
@@ -23,8 +24,11 @@ export type { PromptInput } from './prompt.ts'
 export { toPrompt } from './prompt.ts'
 export type { Reflex, ReflexOptions } from './reflex/index.ts'
 export { reflex } from './reflex/index.ts'
+export { withRefusedFiles } from './refused-files.ts'
 export type { ResolveOptions, ResolvePorts } from './resolve.ts'
 export { resolveModel } from './resolve.ts'
+export type { ShownFiles } from './shown-files.ts'
+export { fileDigest, filesIn, shownFiles } from './shown-files.ts'
 export type { ModelReply, ModelRequest } from './stream.ts'
 export { hasNoWords, streamModel } from './stream.ts'
 export type { TokenCount, TokenCounter } from './tokens.ts'

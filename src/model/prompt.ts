@@ -206,7 +206,7 @@ function file(part: FilePart, model: LanguageModel): PromptPart {
   const { mediaType, name } = part
   return name === undefined
     ? { type: 'file', mediaType, data }
-    : { type: 'file', mediaType, data, filename: name }
+    : { type: 'file', mediaType, data, filename: name.toWellFormed() }
 }
 
 const LONGEST_SCHEME = 16

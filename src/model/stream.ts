@@ -9,16 +9,9 @@ import { NO_USAGE } from '../protocol/index.ts'
 import { Assembly, type ModelDelta } from './assemble.ts'
 import { type FailureKind, type FailureOptions, ModelFailure } from './failure.ts'
 import { type KnownThings, withCallIds } from './known-things.ts'
-import type {
-  LanguageModel,
-  ModelCall,
-  ModelStream,
-  ModelStreamPart,
-  ToolDeclaration,
-} from './language-model.ts'
+import type { LanguageModel, ModelCall, ModelStreamPart, ToolDeclaration } from './language-model.ts'
 import { withoutLateThinking } from './late-thinking.ts'
 import { modelName } from './name.ts'
-import { isUnsupported, withoutOldFiles } from './old-files.ts'
 import type { ModelSettings, ToolChoice, ToolSpec } from './options.ts'
 import type { PriceTable } from './prices.ts'
 import { toPrompt, wireId } from './prompt.ts'
@@ -98,23 +91,12 @@ class Call {
     try {
       const call = toCall(this.#request, this.#stop.signal)
       this.#asked = true
-      const { stream } = await this.#open(call)
+      const { stream } = await this.#request.model.doStream(call)
       this.#reader = stream.getReader()
       if (this.#settled) drop(this.#reader)
       else await this.#read(this.#reader)
     } catch (error) {
       this.#trouble(error)
-    }
-  }
-
-  async #open(call: ModelCall): Promise<ModelStream> {
-    const { model } = this.#request
-    try {
-      return await model.doStream(call)
-    } catch (error) {
-      const prompt = isUnsupported(error) ? withoutOldFiles(call.prompt) : undefined
-      if (prompt === undefined || this.#settled) throw error
-      return model.doStream({ ...call, prompt })
     }
   }
 

@@ -34,6 +34,7 @@ export type { ErrorCode, ErrorOptions } from './error.ts'
 export { HoldfastError } from './error.ts'
 export type { DeltaData, DeltaEvent, DeltaType, EntryEvent, EntryEventOf, TurnEvent } from './event.ts'
 export { isDelta } from './event.ts'
+export { absentFile, fileProblem, filesProblem, fileTitle } from './file.ts'
 export type { Json, JsonObject } from './json.ts'
 export type {
   AssistantMessage,

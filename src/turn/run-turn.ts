@@ -13,6 +13,7 @@ import {
   ENTRY_FORMAT,
   type Entry,
   type EntryType,
+  filesProblem,
   HoldfastError,
   type JsonObject,
   LOCAL_OWNER,
@@ -83,10 +84,11 @@ export async function* runTurn(options: RunTurnOptions): AsyncGenerator<readonly
 
 function checkMessage(message: UserContent | null): void {
   if (message === null || (typeof message === 'string' && message.trim() !== '')) return
-  if (Array.isArray(message) && message.every(isPart) && message.some(speaks)) return
-  throw new HoldfastError('invalid-option', {
-    message: 'The message must be a text that is not empty, a list of text and file parts, or null to go on.',
-  })
+  const isList = Array.isArray(message) && message.every(isPart) && message.some(speaks)
+  const problem = isList
+    ? filesProblem(message)
+    : 'The message must be a text that is not empty, a list of text and file parts, or null to go on.'
+  if (problem !== undefined) throw new HoldfastError('invalid-option', { message: problem })
 }
 
 function isPart(part: unknown): boolean {

@@ -8,8 +8,10 @@ import {
   ModelFailure,
   type ModelReply,
   type ModelRequest,
+  shownFiles,
   streamModel,
   type ToolSpec,
+  withRefusedFiles,
 } from '../model/index.ts'
 import { type Entry, HoldfastError, type JsonObject, type Message } from '../protocol/index.ts'
 import { NO_MODEL, notAsked, requestSettings, stepAfter } from './asking.ts'
@@ -25,6 +27,7 @@ import { beforeModel, finish, finishAtLimit } from './phases.ts'
 import type { Play } from './play.ts'
 import type { Batch } from './play-scope.ts'
 import { changed } from './prompt-edit.ts'
+import { goesOnWithout, refusedBy, sayRefused, warnIfBeyond } from './refused-files.ts'
 import { dataOf } from './stage.ts'
 import { makeRoom } from './summary.ts'
 import { type WireIds, wireIds } from './wire-ids.ts'
@@ -60,15 +63,20 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   if (!(reply instanceof ModelFailure)) takeReply(play, reply)
   else if (play.signal.aborted) sayAborted(play, source, reply)
   else {
-    const step = stepAfter(reply, source, attempt)
+    const goesOn = await goesOnWithout(play, reply)
+    const step = goesOn ? AGAIN : stepAfter(reply, source, attempt)
     const isLast = step.next === 'fallback' && index + 1 >= models.length
     const { next } = isLast ? { next: 'fail' } : step
     sayFailed(play, source, { failure: reply, step: isLast ? { next } : step })
+    if (goesOn) sayRefused(play, source, reply)
     const { kind, message } = reply
     yield* tellFailed(play, { message: play.redacted(message), model: source.name, kind, next })
     if (isLast) await endTurn(play, 'failed', { error: errorOf(play, reply) })
   }
 }
+
+/** Without what was refused the request is another one. */
+const AGAIN = { next: 'retry', waitMs: 0 } as const
 
 /** Which model is asked, and for which time. Models may have changed since the last attempt; then those are asked. */
 function nextAttempt(play: Play): { readonly index: number; readonly attempt: number } {
@@ -143,8 +151,12 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
     const [model, tools, info] = await Promise.all([play.within(source.resolve()), play.tools(), play.info()])
     const { prompt } = play.open
     const system = prompt?.system ?? (await play.within(Promise.resolve(scope.definition.system(info))))
-    const messages = changed(await scope.view.messages(), prompt?.messages)
-    if (messages === undefined) return lostEdit()
+    const edited = changed(await scope.view.messages(), prompt?.messages)
+    if (edited === undefined) return lostEdit()
+    const refused = refusedBy(await scope.view.window(), source.name)
+    const shown = shownFiles(edited, { provider: model.provider, refused })
+    await warnIfBeyond(play, source, shown)
+    const { messages } = shown
     const isWordless = hasNoWords(model)
     wire = await wireIds(play, { readsData: isWordless })
     const blocks = isWordless ? undefined : await groundingBlocks(play, wire.blocks)
@@ -163,7 +175,7 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
       timer: scope.timer,
       onDelta: deltas.push,
     }
-    const reply = await streamModel(request).finally(deltas.end)
+    const reply = await askForReply(request).finally(deltas.end)
     return wire.reply(reply)
   } catch (error) {
     // It was passed on to somebody else: whatever went wrong here is nobody's business any more.
@@ -171,6 +183,14 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
     return error instanceof ModelFailure
       ? (wire?.failure(error) ?? error)
       : notAsked(error, (text) => play.redacted(text))
+  }
+}
+
+async function askForReply(request: ModelRequest): Promise<ModelReply> {
+  try {
+    return await streamModel(request)
+  } catch (error) {
+    throw error instanceof ModelFailure ? await withRefusedFiles(request, error) : error
   }
 }
 

@@ -39,6 +39,8 @@ export interface Asked {
 export class WireServer {
   /** What is said next, whoever is asked. */
   script: Step[] = []
+  /** What is said when the script has come to its end; without it, that is a problem. */
+  otherwise: Step | undefined
   /** Requests that were accepted or refused by the script. */
   readonly asked: Asked[] = []
   /** What was refused because no vendor would take it. */
@@ -66,6 +68,7 @@ export class WireServer {
   /** Everything as it was when it opened. */
   reset(...script: Step[]): void {
     this.script = script
+    this.otherwise = undefined
     this.asked.length = 0
     this.problems.length = 0
     this.left = 0
@@ -116,7 +119,7 @@ export class WireServer {
   }
 
   #answer(response: ServerResponse, dialect: Dialect): void {
-    const step = this.script.shift()
+    const step = this.script.shift() ?? this.otherwise
     if (step === undefined) {
       this.problems.push('nothing was written down for this request')
       refuse(response, dialect, { status: 400, message: 'nothing is left to say' })

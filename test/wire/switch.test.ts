@@ -135,29 +135,34 @@ describe('a thought', () => {
 
 describe('a file that not everybody takes', () => {
   const packed: UserContent = [
-    { type: 'text', text: 'unpack' },
-    { type: 'file', mediaType: 'application/zip', name: 'a.zip', data: 'AAAA' },
+    { type: 'text', text: 'listen' },
+    { type: 'file', mediaType: 'audio/flac', name: 'a.flac', data: 'AAAA' },
   ]
 
   it.each(SPEAKERS)('does not keep %s from going on, and is named to it', async (speaker) => {
-    wire.reset({ text: 'Nice.' }, { calls: [call('a', 'clock')] }, { text: 'Noon.' })
+    wire.reset({ text: 'Nice.' })
     const { with: agentWith } = talk()
     await agentWith(named(wire, 'google')).executeTurn(packed).outcome
+    // Whoever cannot take it is asked without it first, to be sure that it is the file.
+    const check: Step[] = speaker === 'google' ? [] : [{ text: 'Yes.' }]
+    wire.script = [...check, { calls: [call('a', 'clock')] }, { text: 'Noon.' }]
     const outcome = await agentWith(named(wire, speaker)).executeTurn('and the time?').outcome
     expect([outcome.reason, outcome.text]).toEqual(['stop', 'Noon.'])
     const shown =
-      speaker === 'google' ? 'inlineData' : '[A file (application/zip, \\"a.zip\\") that you cannot read.]'
+      speaker === 'google'
+        ? 'inlineData'
+        : '[Here was the file \\"a.flac\\" (audio/flac). It could not be read.]'
     expect(lastBody()).toContain(shown)
   })
 
   it('is refused by who cannot take it, and then does not stand in the way', async () => {
-    wire.reset({ text: 'Noon.' })
+    wire.reset({ text: 'Yes.' }, { text: 'Noon.' })
     const agent = talk().with(named(wire, 'anthropic'))
     const refused = await agent.executeTurn(packed).outcome
     expect([refused.reason, refused.error?.['kind'], refused.error?.message]).toEqual([
       'failed',
-      'invalid',
-      "'media type: application/zip' functionality not supported.",
+      'file-refused',
+      expect.stringContaining("'media type: audio/flac' functionality not supported."),
     ])
     expect((await agent.executeTurn('never mind. The time?').outcome).text).toBe('Noon.')
   })

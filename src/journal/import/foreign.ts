@@ -66,6 +66,7 @@ export interface Reading {
 export type RepairKind =
   | 'arguments-malformed'
   | 'empty-dropped'
+  | 'file-unreadable'
   | 'id-repeated'
   | 'opening-added'
   | 'part-dropped'

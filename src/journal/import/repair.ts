@@ -4,6 +4,9 @@
  */
 import {
   type AssistantPart,
+  absentFile,
+  fileProblem,
+  fileTitle,
   type Message,
   quote,
   type ToolCallPart,
@@ -32,7 +35,7 @@ export function repair(said: readonly Said[], { note, model }: { note: Note; mod
   const messages: Message[] = []
   for (const [index, one] of rest.entries()) {
     if (one.kind === 'user') {
-      const content = worded(one.content)
+      const content = worded(withFiles(one.content, (why) => note(one.at, 'file-unreadable', why)))
       if (content === undefined) note(one.at, 'empty-dropped', 'A message that says nothing was left out.')
       else messages.push({ role: 'user', content })
     } else if (one.kind === 'assistant') {
@@ -62,6 +65,21 @@ function withoutSystem(said: readonly Said[], note: Note): { system: string; res
     return { kind: 'user', at: one.at, content: `[System: ${one.text}]` }
   })
   return { system: system.join('\n\n'), rest }
+}
+
+/** A file that no vendor could read becomes a text that says so; half a character in its name is repaired. */
+function withFiles(content: UserContent, note: (said: string) => void): UserContent {
+  if (typeof content === 'string') return content
+  return content.map((part) => {
+    if (part.type !== 'file') return part
+    const { name: given, ...rest } = part
+    const name = given?.toWellFormed().trim()
+    const file = { ...rest, ...(name ? { name } : {}) }
+    const problem = fileProblem(file)
+    if (problem === undefined) return name === given ? part : file
+    note(`${fileTitle(file)} was left out: ${problem}`)
+    return absentFile(file)
+  })
 }
 
 /** What is left without blank texts; undefined if that is nothing. */

@@ -1,4 +1,5 @@
 /** The content of one message as Anthropic takes it, block by block. It does not see the message before or after. */
+import { isBase64 } from './files.ts'
 import { type Complain, type Fields, fieldsOf, isBlank, isFields, isText, listOf, shown } from './reading.ts'
 
 export interface Place {
@@ -9,7 +10,8 @@ export interface Place {
 
 const CALL_ID = /^[a-zA-Z0-9_-]+$/
 export const TOOL_NAME: RegExp = /^[a-zA-Z0-9_-]{1,128}$/
-const PLAIN: ReadonlySet<unknown> = new Set(['image', 'document', 'search_result', 'container_upload'])
+const PLAIN: ReadonlySet<unknown> = new Set(['search_result', 'container_upload'])
+const IMAGES: ReadonlySet<unknown> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
 /** Its blocks, once each has been looked at. */
 export function anthropicContent(content: unknown, place: Place, complain: Complain): readonly Fields[] {
@@ -47,10 +49,7 @@ function checkBlock(block: unknown, place: BlockPlace, complain: Complain): void
   const { type } = fields
   const check = CHECKS.get(type)
   if (check !== undefined) check(fields, place, complain)
-  else if (PLAIN.has(type)) {
-    if (type !== 'search_result' && type !== 'container_upload' && !isFields(fields['source']))
-      complain(`${place.path}.${shown(type)}.source: Field required`)
-  } else if (!isServerBlock(type))
+  else if (!PLAIN.has(type) && !isServerBlock(type))
     complain(
       `${place.path}: Input tag '${shown(type)}' found using 'type' does not match any of the expected tags`,
     )
@@ -65,8 +64,33 @@ function isServerBlock(type: unknown): boolean {
 
 type Check = (block: Fields, place: BlockPlace, complain: Complain) => void
 
+function checkImage({ source }: Fields, { path }: Pick<BlockPlace, 'path'>, complain: Complain): void {
+  const { type, media_type: mediaType, data } = fieldsOf(source)
+  const place = `${path}.image.source`
+  if (!isFields(source)) complain(`${place}: Field required`)
+  if (type !== 'base64') return
+  if (!IMAGES.has(mediaType))
+    complain(
+      `${place}.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'`,
+    )
+  else if (!isBase64(data)) complain(`${place}.base64: invalid base64 data`)
+}
+
+function checkDocument({ source }: Fields, { path }: Pick<BlockPlace, 'path'>, complain: Complain): void {
+  const { type, media_type: mediaType, data } = fieldsOf(source)
+  const place = `${path}.document.source`
+  if (!isFields(source)) complain(`${place}: Field required`)
+  if (type === 'text' && (!isText(data) || data === '')) complain(`${place}.text.data: Field required`)
+  if (type !== 'base64') return
+  if (mediaType !== 'application/pdf')
+    complain(`${place}.base64.media_type: Input should be 'application/pdf'`)
+  else if (!isBase64(data)) complain(`${place}.base64.data: The PDF specified was not valid.`)
+}
+
 const CHECKS: ReadonlyMap<unknown, Check> = new Map<unknown, Check>(
   Object.entries({
+    image: checkImage,
+    document: checkDocument,
     text: ({ text }, { path }, complain) => {
       if (!isText(text)) complain(`${path}.text.text: Field required`)
       else if (text === '') complain('messages: text content blocks must be non-empty')
@@ -101,6 +125,7 @@ const CHECKS: ReadonlyMap<unknown, Check> = new Map<unknown, Check>(
         complain(`${path}.tool_result.content: Input should be a valid string or a list of blocks`)
       for (const part of listOf(content)) {
         const { type, text } = fieldsOf(part)
+        if (type === 'image') checkImage(fieldsOf(part), { path: `${path}.tool_result.content` }, complain)
         if (type === 'text' && (!isText(text) || isBlank(text)))
           complain('messages: text content blocks must be non-empty')
       }

@@ -7,6 +7,8 @@ import { anthropicContent, isThinking, TOOL_NAME } from './anthropic-blocks.ts'
 import { type Complain, type Fields, fieldsOf, isBlank, isText, listOf, repeated, shown } from './reading.ts'
 
 const LEAST_THINKING = 1024
+/** Of models that read 200,000 tokens, as documented in November 2026; others take 600. */
+const MOST_IMAGES = 100
 
 export function checkAnthropic(body: Fields, complain: Complain): void {
   checkTop(body, complain)
@@ -96,6 +98,8 @@ function checkMessages(messages: unknown, complain: Complain): void {
   if (!Array.isArray(messages)) complain('messages: Field required')
   else if (list.length === 0) complain('messages: at least one message is required')
   else if (fieldsOf(list[0])['role'] !== 'user') complain('messages: first message must use the "user" role')
+  const images = list.flatMap((message) => listOf(fieldsOf(message)['content'])).filter(isImage).length
+  if (images > MOST_IMAGES) complain(`messages: Too many images: ${images} > ${MOST_IMAGES}`)
   const seen = new Set<string>()
   list.forEach((message, at) => {
     const { role } = fieldsOf(message)
@@ -108,6 +112,10 @@ function checkMessages(messages: unknown, complain: Complain): void {
     if (role === 'user') checkResults(blocks, idsAsked(list[at - 1]), { at, complain })
     else checkReply(blocks, { at, next: list[at + 1], seen, complain })
   })
+}
+
+function isImage(block: unknown): boolean {
+  return fieldsOf(block)['type'] === 'image'
 }
 
 /** The ids of the calls in a message of the assistant. */

@@ -2,6 +2,7 @@
  * What Gemini's `generateContent` and `streamGenerateContent` refuse about the form of a conversation, in words like
  * its own. The model is named in the address and not in the body, so rules of single models are not judged here.
  */
+import { isBase64 } from './files.ts'
 import { type Complain, type Fields, fieldsOf, isFields, isText, listOf, repeated, shown } from './reading.ts'
 
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/
@@ -19,9 +20,14 @@ const KINDS = [
   'toolResponse',
 ]
 
+/** As documented in November 2026. */
+const MOST_IMAGES = 3600
+const IMAGES: ReadonlySet<string> = new Set(['png', 'jpeg', 'jpg', 'webp', 'heic', 'heif'])
+const DOCUMENTS: ReadonlySet<string> = new Set(['pdf', 'json', 'rtf', 'xml', 'javascript', 'x-javascript'])
+
 export function checkGoogle(body: Fields, complain: Complain): void {
   const { contents, systemInstruction: system } = body
-  checkTools(body['tools'], complain)
+  checkTools(body, complain)
   if (system !== undefined) checkParts(fieldsOf(system), 'system_instruction', complain)
   const turns = listOf(contents).map(fieldsOf)
   if (turns.length === 0) complain('* GenerateContentRequest.contents: contents is not specified')
@@ -34,9 +40,16 @@ export function checkGoogle(body: Fields, complain: Complain): void {
     checkParts(turn, `contents[${at}]`, complain)
     checkOrder(turns, at, complain)
   })
+  const images = turns.flatMap((turn) => ofKind(turn, 'inlineData')).filter(isImage).length
+  if (images > MOST_IMAGES)
+    complain(`Please use fewer than ${MOST_IMAGES} images in your request (${images} are in it).`)
 }
 
-function checkTools(tools: unknown, complain: Complain): void {
+function isImage({ mimeType }: Fields): boolean {
+  return isText(mimeType) && mimeType.startsWith('image/')
+}
+
+function checkTools({ tools, toolConfig: config }: Fields, complain: Complain): void {
   const names = listOf(tools).flatMap((tool) =>
     listOf(fieldsOf(tool)['functionDeclarations']).map((each) => fieldsOf(each)['name']),
   )
@@ -45,6 +58,12 @@ function checkTools(tools: unknown, complain: Complain): void {
       complain(`* GenerateContentRequest.tools[0].function_declarations[${at}].name: ${BAD_NAME}`)
   })
   for (const name of repeated(names)) complain(`Duplicate function declaration found: ${name}`)
+  const wanted = listOf(fieldsOf(fieldsOf(config)['functionCallingConfig'])['allowedFunctionNames'])
+  for (const name of wanted)
+    if (!names.includes(name))
+      complain(
+        `* GenerateContentRequest.tool_config.function_calling_config.allowed_function_names: the function ${shown(name)} is not declared.`,
+      )
 }
 
 function checkParts({ parts }: Fields, path: string, complain: Complain): void {
@@ -58,10 +77,23 @@ function checkParts({ parts }: Fields, path: string, complain: Complain): void {
     const { text, thoughtSignature: signature, functionCall: call, functionResponse: response } = fields
     if (text !== undefined && !(isText(text) && (text !== '' || isText(signature))))
       complain(`${place}[${at}].text: Unable to submit request because it has an empty text parameter.`)
+    if (fields['inlineData'] !== undefined)
+      checkInline(fieldsOf(fields['inlineData']), `${path}.parts[${at}].inline_data`, complain)
     if (call !== undefined) checkCall(fieldsOf(call), `${place}[${at}].function_call`, complain)
     if (response !== undefined)
       checkResponse(fieldsOf(response), `${place}[${at}].function_response`, complain)
   })
+}
+
+function checkInline({ mimeType, data }: Fields, path: string, complain: Complain): void {
+  const [kind = '', type = ''] = isText(mimeType) ? (mimeType.split(';')[0] ?? '').split('/') : []
+  const isTaken =
+    (kind === 'image' && IMAGES.has(type)) ||
+    (kind === 'application' && DOCUMENTS.has(type)) ||
+    ((kind === 'audio' || kind === 'video' || kind === 'text') && type !== '')
+  if (!isTaken) complain(`Unsupported MIME type: ${shown(mimeType)}`)
+  else if (!isBase64(data))
+    complain(`Invalid value at '${path}.data' (TYPE_BYTES), Base64 decoding failed for "${shown(data)}"`)
 }
 
 function checkCall({ name, args }: Fields, path: string, complain: Complain): void {

@@ -2,6 +2,7 @@
  * What OpenAI's `POST /v1/chat/completions`, and those who speak like it, refuse about the form of a conversation, in
  * words like its own. It does not judge what depends on the account or on the model.
  */
+import { checkOpenAIFile, checkOpenAIImage, checkOpenAIImageCount, isBase64 } from './files.ts'
 import { checkArguments, checkId, checkName } from './openai.ts'
 import { type Complain, type Fields, fieldsOf, isText, listOf, repeated, shown } from './reading.ts'
 
@@ -20,6 +21,8 @@ export function checkOpenAIChat(body: Fields, complain: Complain): void {
     )
   listOf(messages).forEach((message, at) => checkMessage(fieldsOf(message), `messages[${at}]`, complain))
   checkRounds(listOf(messages).map(fieldsOf), complain)
+  const parts = listOf(messages).flatMap((message) => listOf(fieldsOf(message)['content']))
+  checkOpenAIImageCount(parts.filter((part) => fieldsOf(part)['type'] === 'image_url').length, complain)
 }
 
 function checkTools({ tools, tool_choice: choice }: Fields, complain: Complain): void {
@@ -71,7 +74,13 @@ function checkContent(content: unknown, path: string, complain: Complain): void 
   if (content.length === 0)
     complain(`Invalid '${path}.content': empty array. Expected an array with minimum length 1.`)
   content.forEach((part: unknown, at) => {
-    const { type, text } = fieldsOf(part)
+    const { type, text, image_url: image, file, input_audio: audio } = fieldsOf(part)
+    const place = `${path}.content[${at}]`
+    if (type === 'image_url') checkOpenAIImage(fieldsOf(image)['url'], `${place}.image_url.url`, complain)
+    if (type === 'file' && !isText(fieldsOf(file)['file_id']))
+      checkOpenAIFile(fieldsOf(file)['file_data'], `${place}.file.file_data`, complain)
+    if (type === 'input_audio' && !isBase64(fieldsOf(audio)['data']))
+      complain(`Invalid '${place}.input_audio.data': the data is not valid base64.`)
     if (!isText(type)) complain(`Missing required parameter: '${path}.content[${at}].type'.`)
     else if (type === 'text' && (!isText(text) || text === ''))
       complain(`Invalid '${path}.content[${at}].text': the text must not be empty.`)

@@ -3,6 +3,7 @@
  * from a stored response may answer calls that it does not hold. It does not judge what depends on the account or on
  * the model.
  */
+import { checkOpenAIFile, checkOpenAIImage, checkOpenAIImageCount } from './files.ts'
 import { checkArguments, checkId, checkName, tooLong } from './openai.ts'
 import { type Complain, type Fields, fieldsOf, isFields, isText, listOf, repeated, shown } from './reading.ts'
 
@@ -27,6 +28,8 @@ export function checkOpenAIResponses(body: Fields, complain: Complain): void {
   items.forEach((item, at) => checkItem(item, `input[${at}]`, complain))
   for (const twice of repeated(items.map(({ id }) => id)))
     complain(`Duplicate item found with id ${twice}. Remove duplicate items from your input and try again.`)
+  const parts = items.flatMap(({ content }) => listOf(content).map(fieldsOf))
+  checkOpenAIImageCount(parts.filter(({ type }) => type === 'input_image').length, complain)
   checkStored(body, items, complain)
   checkReasoning(items, complain)
   checkCalls(body, items, complain)
@@ -91,7 +94,11 @@ function checkMessage({ role, content }: Fields, path: string, complain: Complai
     complain(`Invalid '${path}.content': empty array. Expected an array with minimum length 1.`)
   const allowed = role === 'assistant' ? OUTPUT_PARTS : INPUT_PARTS
   listOf(content).forEach((part, at) => {
-    const { type, text } = fieldsOf(part)
+    const { type, text, image_url: image, file_data: file, file_id: id, file_url: url } = fieldsOf(part)
+    const place = `${path}.content[${at}]`
+    if (type === 'input_image' && !isText(id)) checkOpenAIImage(image, `${place}.image_url`, complain)
+    if (type === 'input_file' && !isText(id) && !isText(url))
+      checkOpenAIFile(file, `${place}.file_data`, complain)
     if (!allowed.has(type))
       complain(
         `Invalid value: '${shown(type)}' for '${path}.content[${at}].type'. Supported values are: ${[...allowed].map((each) => `'${shown(each)}'`).join(', ')}.`,

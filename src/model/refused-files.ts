@@ -1,0 +1,146 @@
+/**
+ * Finds the files that made a model refuse a request, by asking again without some of them. A request that is refused
+ * without any of them, too, was not refused because of them. Replies that begin are broken off: they only show that the
+ * request is taken.
+ */
+import { addUsage, type FilePart, fileTitle, type Message, type Usage } from '../protocol/index.ts'
+import { ModelFailure, type NamedFile } from './failure.ts'
+import { modelName } from './name.ts'
+import { fileDigest, filesIn, withoutFiles } from './shown-files.ts'
+import { type ModelRequest, streamModel } from './stream.ts'
+
+/** More requests are not made; files that are not told apart by then count as refused together. */
+const MOST_REQUESTS = 24
+
+/**
+ * The failure, or a `file-refused` in its place that names the files. Only files that this model has never replied to
+ * are looked at: it has read the others before.
+ */
+export async function withRefusedFiles(request: ModelRequest, failure: ModelFailure): Promise<ModelFailure> {
+  const unread = filesIn(unreadMessages(request))
+  if (unread.length === 0 || !isRefusal(failure)) return failure
+  const trial = new Trial(request, failure)
+  const files = await trial.refused(
+    [...Map.groupBy(unread, fileDigest).values()].map(([file]) => file as FilePart),
+  )
+  return files.length === 0 ? trial.failed() : trial.blame(files)
+}
+
+/** What was said since this model last replied. */
+function unreadMessages({ model, messages }: ModelRequest): readonly Message[] {
+  const name = modelName(model)
+  const replied = messages.findLastIndex((message) => message.role === 'assistant' && message.model === name)
+  return messages.slice(replied + 1)
+}
+
+/** Is it this request that is refused, whenever it is asked? */
+function isRefusal({ kind, retryable }: ModelFailure): boolean {
+  if (retryable) return false
+  return kind === 'invalid' || kind === 'refused' || kind === 'context-length' || kind === 'unknown'
+}
+
+type Verdict = 'taken' | 'refused' | 'unknown'
+
+class Trial {
+  readonly #request: ModelRequest
+  readonly #failure: ModelFailure
+  #usage: Usage
+  #requests = 0
+  /** A request came to nothing for another reason, so that nothing can be said. */
+  #isUnsure = false
+
+  constructor(request: ModelRequest, failure: ModelFailure) {
+    this.#request = request
+    this.#failure = failure
+    this.#usage = failure.usage
+  }
+
+  /** Of files that were refused together, those to blame. Empty if it was not them. */
+  async refused(files: readonly FilePart[]): Promise<readonly FilePart[]> {
+    if ((await this.#ask(files, [])) !== 'taken') return []
+    const found = await this.#search(files, files)
+    if (this.#isUnsure) return []
+    // Each is taken by itself and all together are not.
+    return found.length === 0 ? files : found
+  }
+
+  /** Of `among`, which are refused if they are sent without the others. */
+  async #search(all: readonly FilePart[], among: readonly FilePart[]): Promise<readonly FilePart[]> {
+    if (among.length === 1 || this.#isUnsure) return among
+    const middle = Math.ceil(among.length / 2)
+    const found: FilePart[] = []
+    for (const half of [among.slice(0, middle), among.slice(middle)]) {
+      if (this.#requests >= MOST_REQUESTS) found.push(...half)
+      else if ((await this.#ask(all, half)) === 'refused') found.push(...(await this.#search(all, half)))
+    }
+    return found
+  }
+
+  /** Would it be taken with only these of the files? */
+  async #ask(all: readonly FilePart[], sent: readonly FilePart[]): Promise<Verdict> {
+    const names = new Set(sent.map(fileDigest))
+    const unsent = new Set(all.map(fileDigest).filter((digest) => !names.has(digest)))
+    const messages = withoutFiles(this.#request.messages, (file) =>
+      unsent.has(fileDigest(file)) ? `[${fileTitle(file)}]` : undefined,
+    )
+    this.#requests += 1
+    const verdict = await this.#try(messages)
+    if (verdict === 'unknown') this.#isUnsure = true
+    return verdict
+  }
+
+  async #try(messages: readonly Message[]): Promise<Verdict> {
+    const { signal } = this.#request
+    const enough = new AbortController()
+    const onDelta = () => enough.abort()
+    try {
+      const { usage } = await streamModel({
+        ...this.#request,
+        messages,
+        signal: AbortSignal.any([signal, enough.signal]),
+        onDelta,
+      })
+      this.#usage = addUsage(this.#usage, usage)
+      return 'taken'
+    } catch (error) {
+      const failure = error as ModelFailure
+      this.#usage = addUsage(this.#usage, failure.usage)
+      if (enough.signal.aborted) return 'taken'
+      return !signal.aborted && isRefusal(failure) ? 'refused' : 'unknown'
+    }
+  }
+
+  /** It was not the files, or nobody can say. */
+  failed(): ModelFailure {
+    const { kind, message, status, retryable, partial, cause } = this.#failure
+    return new ModelFailure(kind, {
+      message,
+      retryable,
+      partial,
+      cause,
+      usage: this.#usage,
+      ...(status === undefined ? {} : { status }),
+    })
+  }
+
+  blame(files: readonly FilePart[]): ModelFailure {
+    const { message, status, cause } = this.#failure
+    const titles = files.slice(0, MOST_TITLES).map(fileTitle)
+    const more = files.length > MOST_TITLES ? ` and ${files.length - MOST_TITLES} more` : ''
+    const name = modelName(this.#request.model)
+    return new ModelFailure('file-refused', {
+      message: `${name} refused ${titles.join(', ')}${more}: ${message} It is not sent to ${name} again, and the conversation goes on without it. Send it in another form, or ask another model.`,
+      usage: this.#usage,
+      files: files.map(namedFile),
+      cause,
+      ...(status === undefined ? {} : { status }),
+    })
+  }
+}
+
+const MOST_TITLES = 3
+
+function namedFile(file: FilePart): NamedFile {
+  const { mediaType, name } = file
+  return { digest: fileDigest(file), mediaType, ...(name === undefined ? {} : { name: name.toWellFormed() }) }
+}
