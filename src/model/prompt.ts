@@ -16,6 +16,7 @@ import type {
 } from '../protocol/index.ts'
 import type { LanguageModel, PromptMessage, PromptOutput, PromptPart } from './language-model.ts'
 import { modelName } from './name.ts'
+import { withoutRepeatedItems } from './repeated-items.ts'
 import { wellFormed } from './well-formed.ts'
 
 export interface PromptInput {
@@ -30,7 +31,7 @@ export interface PromptInput {
  * after another: a window that begins with one is begun by a word of ours.
  */
 export function toPrompt({ model, system, messages }: PromptInput): PromptMessage[] {
-  const prompt = linesOf(model, messages).slice()
+  const prompt = withoutRepeatedItems(linesOf(model, messages).slice())
   if (system?.trim()) prompt.unshift({ role: 'system', content: system.toWellFormed() })
   return prompt
 }

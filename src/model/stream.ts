@@ -225,7 +225,7 @@ function toCall(request: ModelRequest, abortSignal: AbortSignal): ModelCall {
   const call: Writable<ModelCall> = { prompt: toPrompt(request), abortSignal }
   if (tools.length > 0) {
     call.tools = tools.map(declaration)
-    call.toolChoice = choice(settings.toolChoice)
+    call.toolChoice = choice(settings.toolChoice, tools)
   }
   for (const name of PASSED_ON) copy(name, settings, call)
   if (model.specificationVersion !== 'v3') copy('reasoning', settings, call)
@@ -269,6 +269,13 @@ function declaration({ name, description, parameters }: ToolSpec): ToolDeclarati
   return { type: 'function', name, description, inputSchema: parameters }
 }
 
-function choice(wanted: ToolChoice = 'auto'): NonNullable<ModelCall['toolChoice']> {
-  return typeof wanted === 'string' ? { type: wanted } : { type: 'tool', toolName: wanted.tool }
+/** No vendor takes the choice of a tool that is not in the request: without it, the model chooses among the others. */
+function choice(
+  wanted: ToolChoice = 'auto',
+  tools: readonly ToolSpec[],
+): NonNullable<ModelCall['toolChoice']> {
+  if (typeof wanted === 'string') return { type: wanted }
+  return tools.some(({ name }) => name === wanted.tool)
+    ? { type: 'tool', toolName: wanted.tool }
+    : { type: 'auto' }
 }

@@ -99,7 +99,7 @@ const NO_ENTRY = /authentication_error|permission_error|invalid_api_key|unauthen
 const WRONG =
   /invalid_request_error|invalid_argument|not_found_error|ai_(unsupportedfunctionality|invalidprompt|invalidargument|nosuchmodel|typevalidation)error/
 const NETWORK =
-  /econn(refused|reset|aborted)|enotfound|eai_again|etimedout|epipe|ehostunreach|enetunreach|und_err_|fetch failed|socket hang up|cannot connect to api|^terminated$|other side closed|premature close|ai_(jsonparse|emptyresponsebody|invalidresponsedata)error|\baborterror\b/m
+  /econn(refused|reset|aborted)|enotfound|eai_again|etimedout|epipe|ehostunreach|enetunreach|und_err_|fetch failed|socket hang up|cannot connect to api|^terminated$|other side closed|premature close|ai_(jsonparse|emptyresponsebody|invalidresponsedata)error|expected a normalized \w+ stream error|\baborterror\b/m
 
 function kindOf({ chain, status, words }: Reading): FailureKind {
   const byStatus = status !== undefined && status >= 400 ? kindOfStatus(status, words) : undefined

@@ -13,7 +13,7 @@ import {
   type ToolSpec,
   withRefusedFiles,
 } from '../model/index.ts'
-import { type Entry, HoldfastError, type JsonObject, type Message } from '../protocol/index.ts'
+import { type Entry, HoldfastError, type JsonObject, type Message, quote } from '../protocol/index.ts'
 import { NO_MODEL, notAsked, requestSettings, stepAfter } from './asking.ts'
 import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
@@ -149,6 +149,7 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
   let wire: WireIds | undefined
   try {
     const [model, tools, info] = await Promise.all([play.within(source.resolve()), play.tools(), play.info()])
+    checkChoice(source, tools)
     const { prompt } = play.open
     const system = prompt?.system ?? (await play.within(Promise.resolve(scope.definition.system(info))))
     const edited = changed(await scope.view.messages(), prompt?.messages)
@@ -271,6 +272,14 @@ function silence(): ModelFailure {
 function lostEdit(): ModelFailure {
   const message = 'What a hook changed in the prompt does not fit the messages any more.'
   return new ModelFailure('invalid', { message })
+}
+
+/** A hook may take the tool away for one call; that there is no such tool at all is a mistake. */
+function checkChoice({ settings: { toolChoice } }: ModelSource, tools: readonly ToolSpec[]): void {
+  if (typeof toolChoice !== 'object' || tools.some(({ name }) => name === toolChoice.tool)) return
+  const names = tools.map(({ name }) => name).join(', ') || 'none'
+  const message = `settings.toolChoice names the tool ${quote(toolChoice.tool)}, which the agent does not have. Its tools are: ${names}.`
+  throw new ModelFailure('invalid', { message })
 }
 
 /** A model that reads the marks of ids is shown the parameters as they are: no wire stands between. */

@@ -22,12 +22,13 @@ export const DIALECTS: Readonly<Record<Speaker, Dialect>> = {
 }
 
 /**
- * What is answered to one request: a whole reply; a refusal; or a reply that begins and then stalls, loses its
- * connection, ends without its end, or turns into an error.
+ * What is answered to one request: a whole reply; a refusal; a reply that begins and then stalls, loses its
+ * connection, ends without its end, or turns into an error; or text that is no reply at all.
  */
 export type Step =
   | Reply
   | { readonly refuse: Trouble }
+  | { readonly raw: string; readonly after?: Reply }
   | { readonly begin: Reply; readonly ends: 'stall' | 'cut' | 'early' | Trouble }
 
 export interface Asked {
@@ -130,6 +131,11 @@ export class WireServer {
       return
     }
     this.#number += 1
+    if ('raw' in step) {
+      const before = step.after === undefined ? [] : dialect.events(step.after, this.#number).content
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end([...before, step.raw].join(''))
+      return
+    }
     const broken = 'begin' in step
     const { content, end } = dialect.events(broken ? step.begin : step, this.#number)
     response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -1,0 +1,38 @@
+/**
+ * Items that a provider has named, such as OpenAI's `rs_…` and `msg_…`, may be in a request once. A hook that repeats a
+ * message repeats its items: the second time they are sent without their names, and thoughts not at all.
+ */
+import type { JsonObject } from '../protocol/index.ts'
+import type { PromptMessage, PromptPart } from './language-model.ts'
+
+/** The same prompt if nothing is in it twice. Parts of one message may share an item. */
+export function withoutRepeatedItems(prompt: PromptMessage[]): PromptMessage[] {
+  const seen = new Set<string>()
+  let isSame = true
+  const once = prompt.map((message): PromptMessage => {
+    if (message.role !== 'assistant') return message
+    const items = message.content.map(itemOf)
+    const isRepeated = (item: string | undefined) => item !== undefined && seen.has(item)
+    const content = items.some(isRepeated)
+      ? message.content.flatMap((part, index) => (isRepeated(items[index]) ? unnamed(part) : [part]))
+      : message.content
+    for (const item of items) if (item !== undefined) seen.add(item)
+    if (content === message.content) return message
+    isSame = false
+    return { role: 'assistant', content }
+  })
+  return isSame ? prompt : once
+}
+
+function itemOf({ providerOptions }: PromptPart): string | undefined {
+  if (providerOptions === undefined) return undefined
+  for (const own of Object.values(providerOptions)) {
+    const { itemId } = (own ?? {}) as JsonObject
+    if (typeof itemId === 'string') return itemId
+  }
+  return undefined
+}
+
+function unnamed({ providerOptions: _, ...part }: PromptPart): readonly PromptPart[] {
+  return part.type === 'reasoning' ? [] : [part]
+}
