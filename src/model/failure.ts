@@ -38,6 +38,8 @@ export interface FailureOptions {
   readonly partial?: readonly AssistantPart[]
   /** Of `file-refused`. */
   readonly files?: readonly NamedFile[]
+  /** Of `context-length`: about how many the prompt had. */
+  readonly tokens?: number
   readonly cause?: unknown
 }
 
@@ -63,6 +65,7 @@ export class ModelFailure extends Error {
   readonly partial: readonly AssistantPart[]
   /** The files that the model refused. */
   readonly files: readonly NamedFile[]
+  readonly tokens?: number
 
   constructor(kind: FailureKind, options: FailureOptions) {
     super(
@@ -77,16 +80,18 @@ export class ModelFailure extends Error {
     this.usage = options.usage ?? NO_USAGE
     this.partial = options.partial ?? []
     this.files = options.files ?? []
+    if (options.tokens !== undefined) this.tokens = options.tokens
   }
 
   /** For the journal: neither headers nor keys nor what was asked. */
   toData(): JsonObject {
-    const { kind, message, status, files } = this
+    const { kind, message, status, files, tokens } = this
     return {
       kind,
       message,
       ...(status === undefined ? {} : { status }),
       ...(files.length === 0 ? {} : { files }),
+      ...(tokens === undefined ? {} : { tokens }),
     }
   }
 }

@@ -33,6 +33,7 @@ function itemOf({ providerOptions }: PromptPart): string | undefined {
   return undefined
 }
 
-function unnamed({ providerOptions: _, ...part }: PromptPart): readonly PromptPart[] {
-  return part.type === 'reasoning' ? [] : [part]
+function unnamed(part: PromptPart): readonly PromptPart[] {
+  const { providerOptions: _, ...rest } = part
+  return part.type === 'reasoning' ? [] : [rest]
 }

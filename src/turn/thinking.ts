@@ -5,6 +5,7 @@
 import type { ModelError } from '../hook/index.ts'
 import {
   hasNoWords,
+  type LanguageModel,
   ModelFailure,
   type ModelReply,
   type ModelRequest,
@@ -23,6 +24,15 @@ import { runPhase } from './hooks.ts'
 import { knownThings } from './known-things.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
+import {
+  canMakeRoom,
+  fittingMessages,
+  isHalfFull,
+  NO_ROOM,
+  overflowsIn,
+  type PromptParts,
+  withLength,
+} from './overflow.ts'
 import { beforeModel, finish, finishAtLimit } from './phases.ts'
 import type { Play } from './play.ts'
 import type { Batch } from './play-scope.ts'
@@ -64,8 +74,10 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   else if (play.signal.aborted) sayAborted(play, source, reply)
   else {
     const goesOn = await goesOnWithout(play, reply)
-    const step = goesOn ? AGAIN : stepAfter(reply, source, attempt)
-    const isLast = step.next === 'fallback' && index + 1 >= models.length
+    const isFinal = index + 1 >= models.length
+    const isAgain = goesOn || (isFinal && (await canMakeRoom(play, reply)))
+    const step = isAgain ? AGAIN : stepAfter(reply, source, attempt)
+    const isLast = step.next === 'fallback' && isFinal
     const { next } = isLast ? { next: 'fail' } : step
     sayFailed(play, source, { failure: reply, step: isLast ? { next } : step })
     if (goesOn) sayRefused(play, source, reply)
@@ -75,7 +87,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   }
 }
 
-/** Without what was refused the request is another one. */
+/** Without what was refused, or was too much, the request is another one. */
 const AGAIN = { next: 'retry', waitMs: 0 } as const
 
 /** Which model is asked, and for which time. Models may have changed since the last attempt; then those are asked. */
@@ -152,23 +164,24 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
     checkChoice(source, tools)
     const { prompt } = play.open
     const system = prompt?.system ?? (await play.within(Promise.resolve(scope.definition.system(info))))
-    const edited = changed(await scope.view.messages(), prompt?.messages)
-    if (edited === undefined) return lostEdit()
-    const refused = refusedBy(await scope.view.window(), source.name)
-    const shown = shownFiles(edited, { provider: model.provider, refused })
-    await warnIfBeyond(play, source, shown)
-    const { messages } = shown
+    const messages = await shownMessages(play, source, model)
+    if (messages === undefined) return lostEdit()
     const isWordless = hasNoWords(model)
     wire = await wireIds(play, { readsData: isWordless })
     const blocks = isWordless ? undefined : await groundingBlocks(play, wire.blocks)
-    const sent = wire.messages(messages)
     if (messages.every(isBlank)) return silence()
+    const parts: PromptParts = {
+      ...(system === undefined ? {} : { system }),
+      messages: wire.messages(messages),
+      tools: specs(tools, isWordless ? undefined : wire, prompt?.tools),
+      ...(blocks === undefined ? {} : { blocks }),
+    }
+    const sent = await fittingMessages(play, source, parts)
     const deltas = wire.deltas(({ type, ...data }) => scope.emit(type, data))
     const request: ModelRequest = {
       model,
-      ...(system === undefined ? {} : { system }),
+      ...parts,
       messages: blocks === undefined ? sent : [...sent, { role: 'user', content: blocks }],
-      tools: specs(tools, isWordless ? undefined : wire, prompt?.tools),
       ...requestSettings(source),
       ...(isWordless ? { displays: await displays(play), ...(await knownThings(play, tools)) } : {}),
       signal: play.stop,
@@ -176,8 +189,8 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
       timer: scope.timer,
       onDelta: deltas.push,
     }
-    const reply = await askForReply(request).finally(deltas.end)
-    return wire.reply(reply)
+    const asked = { request, source, parts: { ...parts, messages: sent } }
+    return wire.reply(await askForReply(play, asked).finally(deltas.end))
   } catch (error) {
     // It was passed on to somebody else: whatever went wrong here is nobody's business any more.
     if (play.stop.aborted && !play.signal.aborted) await scope.mayAct()
@@ -187,11 +200,37 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
   }
 }
 
-async function askForReply(request: ModelRequest): Promise<ModelReply> {
+/** The messages as hooks want them, without files that the model would refuse. Undefined if an edit does not fit. */
+async function shownMessages(
+  play: Play,
+  source: ModelSource,
+  { provider }: LanguageModel,
+): Promise<readonly Message[] | undefined> {
+  const { view } = play.scope
+  const edited = changed(await view.messages(), play.open.prompt?.messages)
+  if (edited === undefined) return undefined
+  const refused = refusedBy(await view.window(), source.name)
+  const shown = shownFiles(edited, { provider, refused })
+  await warnIfBeyond(play, source, shown)
+  return shown.messages
+}
+
+interface Asked {
+  readonly request: ModelRequest
+  readonly source: ModelSource
+  readonly parts: PromptParts
+}
+
+/** Rejects with the failure, once it is known whether files are to blame for it. */
+async function askForReply(play: Play, { request, source, parts }: Asked): Promise<ModelReply> {
   try {
     return await streamModel(request)
   } catch (error) {
-    throw error instanceof ModelFailure ? await withRefusedFiles(request, error) : error
+    if (!(error instanceof ModelFailure)) throw error
+    const makesRoomFirst = isHalfFull(source, parts) && (await canMakeRoom(play, error))
+    const isFirst = overflowsIn(await play.scope.view.window(), play.open.turn) === 0
+    if (makesRoomFirst && isFirst) throw await withLength(error, parts)
+    throw await withLength(await withRefusedFiles(request, error), parts)
   }
 }
 
@@ -253,7 +292,9 @@ function sayFailed(
 function errorOf(play: Play, failure: ModelFailure): JsonObject {
   const { cause } = failure
   const code = HoldfastError.is(cause) ? cause.code : 'model'
-  return { ...(cause === NOTHING_TO_SAY ? NOTHING_TO_SAY : { code }), ...play.redacted(failure.toData()) }
+  const known =
+    cause === NOTHING_TO_SAY || cause === NO_ROOM ? (cause as { readonly code: string }) : { code }
+  return { ...known, ...play.redacted(failure.toData()) }
 }
 
 /** Prompts leave out texts of blanks, and of these messages nothing would be left. */

@@ -42,6 +42,8 @@ export class WireServer {
   script: Step[] = []
   /** What is said when the script has come to its end; without it, that is a problem. */
   otherwise: Step | undefined
+  /** A request with more characters is refused as too long. */
+  longest: number = Number.POSITIVE_INFINITY
   /** Requests that were accepted or refused by the script. */
   readonly asked: Asked[] = []
   /** What was refused because no vendor would take it. */
@@ -70,6 +72,7 @@ export class WireServer {
   reset(...script: Step[]): void {
     this.script = script
     this.otherwise = undefined
+    this.longest = Number.POSITIVE_INFINITY
     this.asked.length = 0
     this.problems.length = 0
     this.left = 0
@@ -104,7 +107,11 @@ export class WireServer {
       return
     }
     this.asked.push({ speaker, path, body })
-    this.#answer(response, dialect)
+    if (text.length <= this.longest) this.#answer(response, dialect)
+    else {
+      const message = `prompt is too long: ${Math.ceil(text.length / 4)} tokens > ${Math.ceil(this.longest / 4)} maximum`
+      refuse(response, dialect, { status: 400, message })
+    }
   }
 
   #refused(

@@ -1,0 +1,208 @@
+/**
+ * Asks models for a summary of messages. Messages that are too long for one request are summarised piece by piece: each
+ * request has the summary so far and the next messages. It does not know what is cut, or where the summary is kept.
+ */
+import type { Ids, Timer } from '../base/index.ts'
+import {
+  hasNoWords,
+  ModelFailure,
+  type ModelReply,
+  streamModel,
+  type TokenCounter,
+  tokenCounter,
+} from '../model/index.ts'
+import { addUsage, type Message, NO_USAGE, type Usage } from '../protocol/index.ts'
+import { NO_MODEL, notAsked, requestSettings, stepAfter } from './asking.ts'
+import { contextSize } from './context.ts'
+import type { ModelSource } from './definition.ts'
+import { shortened } from './fit-prompt.ts'
+import { wordsOf } from './told.ts'
+
+export interface SummaryRequest {
+  /** Whom to ask, in this order. */
+  readonly models: readonly ModelSource[]
+  readonly instructions?: string
+  readonly signal: AbortSignal
+  readonly ids: Ids
+  readonly timer: Timer
+}
+
+/** The summary and who wrote it, or why there is none; and what it took, in any case. */
+export type WrittenSummary =
+  | { readonly text: string; readonly model: string; readonly usage: Usage }
+  | { readonly failure: ModelFailure; readonly usage: Usage }
+
+const SYSTEM =
+  'You write summaries of conversations between a user and an assistant that uses tools. Somebody will go on with the conversation who knows nothing but your summary.'
+
+const TASK = `Summarise the conversation above, for whoever goes on with it. Keep: what the user wants and has decided, names, numbers and ids word for word, what was done with which result, what is still open. Leave out greetings and repetitions. Do not answer anything and do not go on with the conversation: write only the summary, in the language of the conversation.`
+
+/** A piece of fewer tokens says too little to be worth asking. */
+const LEAST_PIECE = 100
+/** The most of a context that is kept free for the summary itself. */
+const MOST_RESERVED = 4_000
+
+export async function writeSummary(
+  messages: readonly Message[],
+  request: SummaryRequest,
+): Promise<WrittenSummary> {
+  let usage = NO_USAGE
+  let failure = new ModelFailure('invalid', { message: NO_MODEL })
+  for (const source of request.models) {
+    const written = await new Summary(source, request, usage).write(messages.flatMap(asText))
+    if (!('failure' in written) || request.signal.aborted) return written
+    usage = written.usage
+    failure = written.failure
+  }
+  return { failure, usage }
+}
+
+/** One model, and what it has read so far. */
+class Summary {
+  readonly #source: ModelSource
+  readonly #request: SummaryRequest
+  #usage: Usage
+  #text: string | undefined
+  #model: string
+
+  constructor(source: ModelSource, request: SummaryRequest, usage: Usage) {
+    this.#source = source
+    this.#request = request
+    this.#usage = usage
+    this.#model = source.name
+  }
+
+  async write(messages: readonly Message[]): Promise<WrittenSummary> {
+    const counter = await tokenCounter()
+    const { message: count } = counter
+    let rest = messages
+    let budget = await this.#budget()
+    do {
+      const opening = this.#opening(budget, counter)
+      const piece = nextPiece(rest, budget - count(opening), counter)
+      const reply = await this.#ask([opening, ...piece])
+      if (reply instanceof ModelFailure) {
+        const sent = piece.reduce((sum, each) => sum + count(each), 0)
+        budget = Math.min(budget, sent + count(opening)) / 2
+        if (reply.kind === 'context-length' && budget >= LEAST_PIECE) continue
+        return { failure: reply, usage: this.#usage }
+      }
+      this.#text = textIn(reply)
+      this.#model = reply.model
+      rest = rest.slice(Math.max(1, piece.length))
+    } while (rest.length > 0)
+    return { text: this.#text ?? '', model: this.#model, usage: this.#usage }
+  }
+
+  /** How many tokens of messages a request may have. Without end if nobody knows what the model takes. */
+  async #budget(): Promise<number> {
+    const size = contextSize(this.#source)
+    if (size === undefined) return Number.POSITIVE_INFINITY
+    const { text } = await tokenCounter()
+    const around = text(SYSTEM) + text(this.#task())
+    return Math.max(LEAST_PIECE, size - around - Math.min(MOST_RESERVED, size / 4))
+  }
+
+  #opening(budget: number, { text }: TokenCounter): Message {
+    if (this.#text === undefined) return { role: 'user', content: 'The conversation begins here.' }
+    const summary = shortened(this.#text, { tokens: text(this.#text), most: budget / 2 })
+    return { role: 'user', content: `The conversation so far, in short:\n\n${summary}\n\nIt went on:` }
+  }
+
+  #task(): string {
+    const { instructions } = this.#request
+    return instructions === undefined ? TASK : `${TASK}\n\n${instructions}`
+  }
+
+  async #ask(messages: readonly Message[]): Promise<ModelReply | ModelFailure> {
+    const { signal, timer } = this.#request
+    for (let attempt = 1; ; attempt++) {
+      const reply = await this.#askOnce(messages)
+      this.#usage = addUsage(this.#usage, reply.usage)
+      if (!(reply instanceof ModelFailure) || signal.aborted) return reply
+      const step = stepAfter(reply, this.#source, attempt)
+      if (step.next !== 'retry') return reply
+      await timer.wait(step.waitMs, { signal })
+    }
+  }
+
+  async #askOnce(messages: readonly Message[]): Promise<ModelReply | ModelFailure> {
+    const { signal, ids, timer } = this.#request
+    try {
+      const model = await this.#source.resolve()
+      if (hasNoWords(model)) return wordless(this.#source)
+      const reply = await streamModel({
+        model,
+        system: SYSTEM,
+        messages: [...messages, { role: 'user', content: this.#task() }],
+        tools: [],
+        ...requestSettings(this.#source),
+        signal,
+        ids,
+        timer,
+        onDelta: () => {},
+      })
+      return isWhole(reply) ? reply : unusable(reply)
+    } catch (error) {
+      return error instanceof ModelFailure ? error : notAsked(error)
+    }
+  }
+}
+
+/** As many messages as fit, and one at least: if it is too long by itself, without its middle. */
+function nextPiece(messages: readonly Message[], budget: number, counter: TokenCounter): readonly Message[] {
+  let tokens = 0
+  const fitting = messages.findIndex((message) => {
+    tokens += counter.message(message)
+    return tokens > budget
+  })
+  if (fitting !== 0) return fitting < 0 ? messages : messages.slice(0, fitting)
+  const [first] = messages as [Message]
+  const text = typeof first.content === 'string' ? first.content : wordsIn(first)
+  const cut = shortened(text, { tokens: counter.message(first), most: Math.max(LEAST_PIECE / 2, budget) })
+  return [first.role === 'user' ? { role: 'user', content: cut } : said(cut)]
+}
+
+function said(text: string): Message {
+  return { role: 'assistant', content: [{ type: 'text', text }] }
+}
+
+/** What it would say instead must not take the place of what was said. */
+function wordless({ name }: ModelSource): ModelFailure {
+  const message = `${name} cannot write summaries. Name another model for them, or compact with the strategy sliding.`
+  return new ModelFailure('invalid', { message })
+}
+
+function isWhole(reply: ModelReply): boolean {
+  return reply.finish !== 'length' && textIn(reply) !== ''
+}
+
+function unusable({ model, finish, usage }: ModelReply): ModelFailure {
+  const what = finish === 'length' ? 'was cut off; allow it more with maxOutputTokens' : 'is empty'
+  return new ModelFailure('invalid', { message: `The summary of ${model} ${what}.`, usage })
+}
+
+function textIn({ content }: ModelReply): string {
+  return wordsOf(content).trim()
+}
+
+/**
+ * Without calls, results, files and thoughts, but with what they were: no tools are declared to whoever writes a summary,
+ * and some providers refuse calls of tools that they were not told of.
+ */
+function asText(message: Message): readonly Message[] {
+  const text = typeof message.content === 'string' ? message.content : wordsIn(message)
+  if (text.trim() === '') return []
+  return [message.role === 'assistant' ? said(text) : { role: 'user', content: text }]
+}
+
+function wordsIn({ content }: Message): string {
+  return typeof content === 'string' ? content : content.map(partText).join('\n')
+}
+
+function partText(part: Exclude<Message['content'], string>[number]): string {
+  if (part.type === 'text') return part.text
+  if (part.type === 'tool-call') return `[calls ${part.tool} with ${JSON.stringify(part.args)}]`
+  if (part.type === 'tool-result') return `[${part.tool}: ${part.status} ${JSON.stringify(part.output)}]`
+  return part.type === 'file' ? `[file ${part.name ?? part.mediaType}]` : ''
+}
