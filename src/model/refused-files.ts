@@ -13,17 +13,24 @@ import { type ModelRequest, streamModel } from './stream.ts'
 const MOST_REQUESTS = 24
 
 /**
- * The failure, or a `file-refused` in its place that names the files. Only files that this model has never replied to
- * are looked at: it has read the others before.
+ * The failure, or a `file-refused` in its place that names the files. Files that the model has not replied to yet are
+ * suspected first; those that it has read before only after them, since an address may have stopped to work.
  */
 export async function withRefusedFiles(request: ModelRequest, failure: ModelFailure): Promise<ModelFailure> {
-  const unread = filesIn(unreadMessages(request))
-  if (unread.length === 0 || !isRefusal(failure)) return failure
+  const all = distinct(filesIn(request.messages))
+  if (all.length === 0 || !isRefusal(failure)) return failure
+  const unread = distinct(filesIn(unreadMessages(request)))
   const trial = new Trial(request, failure)
-  const files = await trial.refused(
-    [...Map.groupBy(unread, fileDigest).values()].map(([file]) => file as FilePart),
-  )
-  return files.length === 0 ? trial.failed() : trial.blame(files)
+  const suspects = unread.length === 0 || unread.length === all.length ? [all] : [unread, all]
+  for (const files of suspects) {
+    const refused = await trial.refused(files)
+    if (refused.length > 0) return trial.blame(refused)
+  }
+  return trial.failed()
+}
+
+function distinct(files: readonly FilePart[]): FilePart[] {
+  return [...new Map(files.map((file) => [fileDigest(file), file])).values()]
 }
 
 /** What was said since this model last replied. */
@@ -57,7 +64,7 @@ class Trial {
 
   /** Of files that were refused together, those to blame. Empty if it was not them. */
   async refused(files: readonly FilePart[]): Promise<readonly FilePart[]> {
-    if ((await this.#ask(files, [])) !== 'taken') return []
+    if (this.#isUnsure || (await this.#ask(files, [])) !== 'taken') return []
     const found = await this.#search(files, files)
     if (this.#isUnsure) return []
     // Each is taken by itself and all together are not.
@@ -125,11 +132,12 @@ class Trial {
 
   blame(files: readonly FilePart[]): ModelFailure {
     const { message, status, cause } = this.#failure
+    const why = message.slice(0, MOST_WHY).replace(/[.\s]*$/, '.')
     const titles = files.slice(0, MOST_TITLES).map(fileTitle)
     const more = files.length > MOST_TITLES ? ` and ${files.length - MOST_TITLES} more` : ''
     const name = modelName(this.#request.model)
     return new ModelFailure('file-refused', {
-      message: `${name} refused ${titles.join(', ')}${more}: ${message} It is not sent to ${name} again, and the conversation goes on without it. Send it in another form, or ask another model.`,
+      message: `${name} refused ${titles.join(', ')}${more}: ${why} The conversation goes on without what was refused. Send it in another form, or ask another model.`,
       usage: this.#usage,
       files: files.map(namedFile),
       cause,
@@ -139,6 +147,7 @@ class Trial {
 }
 
 const MOST_TITLES = 3
+const MOST_WHY = 250
 
 function namedFile(file: FilePart): NamedFile {
   const { mediaType, name } = file

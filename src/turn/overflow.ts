@@ -51,6 +51,8 @@ export async function fittingMessages(
   source: ModelSource,
   parts: PromptParts,
 ): Promise<readonly Message[]> {
+  // Most models are asked without any limit that is known, and nothing is counted for them.
+  if (contextSize(source) === undefined && play.scope.definition.compact === undefined) return parts.messages
   const entries = await play.scope.view.window()
   const limit = limitOf(play, source, entries)
   if (limit === undefined || promptTokens(parts, estimatedTokens) <= limit.target * SURELY_FITS)

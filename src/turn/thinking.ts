@@ -4,6 +4,7 @@
  */
 import type { ModelError } from '../hook/index.ts'
 import {
+  filesIn,
   hasNoWords,
   type LanguageModel,
   ModelFailure,
@@ -208,7 +209,7 @@ async function shownMessages(
 ): Promise<readonly Message[] | undefined> {
   const { view } = play.scope
   const edited = changed(await view.messages(), play.open.prompt?.messages)
-  if (edited === undefined) return undefined
+  if (edited === undefined || filesIn(edited).length === 0) return edited
   const refused = refusedBy(await view.window(), source.name)
   const shown = shownFiles(edited, { provider, refused })
   await warnIfBeyond(play, source, shown)

@@ -109,6 +109,16 @@ describe.each(SPEAKERS)('%s', (speaker) => {
     expect(lastBody()).toContain('It could not be read.')
   })
 
+  it('goes on when an address that it has read before cannot be read any more', async () => {
+    const url = 'https://example.com/old.png'
+    const agent = talk().with(named(wire, speaker))
+    expect((await agent.executeTurn(look({ ...png, data: url }, png)).outcome).text).toBe('Fine.')
+    wire.gone = url
+    expect((await agent.executeTurn('hello').outcome).text).toBe('Fine.')
+    expect(lastBody()).toContain('It could not be read.')
+    expect(lastBody()).toContain(PNG)
+  })
+
   it.each([
     ['broken base64', { ...png, data: 'not base64 at all!' }],
     ['a name with half a character', { ...png, mediaType: 'application/pdf', name: '🎉.pdf'.slice(1) }],

@@ -42,6 +42,8 @@ export class WireServer {
   script: Step[] = []
   /** What is said when the script has come to its end; without it, that is a problem. */
   otherwise: Step | undefined
+  /** A request with this text in it is refused, as one with an address that cannot be read. */
+  gone: string | undefined
   /** A request with more characters is refused as too long. */
   longest: number = Number.POSITIVE_INFINITY
   /** Requests that were accepted or refused by the script. */
@@ -73,6 +75,7 @@ export class WireServer {
     this.script = script
     this.otherwise = undefined
     this.longest = Number.POSITIVE_INFINITY
+    this.gone = undefined
     this.asked.length = 0
     this.problems.length = 0
     this.left = 0
@@ -107,7 +110,9 @@ export class WireServer {
       return
     }
     this.asked.push({ speaker, path, body })
-    if (text.length <= this.longest) this.#answer(response, dialect)
+    if (this.gone !== undefined && text.includes(this.gone))
+      refuse(response, dialect, { status: 400, message: `Cannot fetch ${this.gone}` })
+    else if (text.length <= this.longest) this.#answer(response, dialect)
     else {
       const message = `prompt is too long: ${Math.ceil(text.length / 4)} tokens > ${Math.ceil(this.longest / 4)} maximum`
       refuse(response, dialect, { status: 400, message })
