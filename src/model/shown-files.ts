@@ -49,14 +49,12 @@ export function shownFiles(
   const beyond = limits === undefined ? new Set<FilePart>() : filesBeyond(left, fresh, limits)
   const shown = withoutFiles(messages, (file) => {
     if (isRefused(file)) return absentFile(file).text
-    return beyond.has(file) ? absentFile(file, tooMany(limits)).text : undefined
+    return beyond.has(file) ? absentFile(file, NOT_ANY_MORE).text : undefined
   })
   return { messages: shown, beyond: [...beyond] }
 }
 
-function tooMany(limits: FileLimits | undefined): string {
-  return `It is not shown any more: there are newer ones, and at most ${limits?.images} pictures can be shown at once.`
-}
+const NOT_ANY_MORE = 'It is not shown any more: there are newer files, and a request can only hold so many.'
 
 /** Messages with texts in the place of some files. A message that loses none stays the same object. */
 export function withoutFiles(
