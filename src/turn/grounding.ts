@@ -14,8 +14,6 @@ import {
   refusalOutput,
   type Seen,
   shownBy,
-  stateBlock,
-  toolMemoryBlock,
   unexpired,
   withSelections,
 } from '../grounding/index.ts'
@@ -182,26 +180,6 @@ export async function select(
   const { entities } = play.scope.definition.grounding
   const at = play.scope.clock.now()
   await choose(play, tool.name, (values) => withSelections(values, selects, { entities, at }))
-}
-
-/** What a prompt ends with: what tools have shown lately, and what is chosen. `handle` is what stands for an id. */
-export async function groundingBlocks(
-  play: Play,
-  wire: { readonly handle?: (entity: string, id: string) => string } = {},
-): Promise<string | undefined> {
-  const { entities, words, memoryTurns } = play.scope.definition.grounding
-  if (entities.size === 0) return undefined
-  const { language } = play.open.metadata ?? {}
-  const options = { ...words, ...wire, entities, ...(typeof language === 'string' ? { language } : {}) }
-  const now = play.scope.clock.now()
-  const turns = Map.groupBy(await showings(play), ({ turn }) => turn)
-  const memory = toolMemoryBlock(
-    [...turns].map(([turn, group]) => ({ turn, seen: group.flatMap(({ seen }) => seen) })),
-    { ...options, turns: memoryTurns },
-  )
-  const state = stateBlock(play.session.active ?? [], { ...options, now })
-  const blocks = [memory, state].filter((block) => block !== undefined)
-  return blocks.length === 0 ? undefined : blocks.join('\n\n')
 }
 
 interface Showing {
