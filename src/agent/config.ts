@@ -158,6 +158,7 @@ const OPTIONS: { readonly [Option in keyof Required<AgentConfig>]: keyof typeof 
   limits: null,
   entities: null,
   grounding: 'an object',
+  toolResultTurns: null,
   on: null,
   plugins: null,
   requestTtlMs: null,

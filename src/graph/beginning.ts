@@ -35,7 +35,7 @@ function takeUp(run: Run): void {
 
 function startFrom(run: Run, entry: Entry): void {
   const { message: _, values, ...asked } = dataOf(entry, 'input')
-  startTurn(run, asked, entry.key === undefined ? [] : [entry.key])
+  startTurn(run, asked, { takes: entry.key === undefined ? [] : [entry.key] })
   settleRest(run)
   for (const { task, state } of run.session.graph?.tasks ?? [])
     if (state !== 'ended') run.scope.abandoned?.(task)

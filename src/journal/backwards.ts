@@ -6,6 +6,7 @@ import type { Entry, Message } from '../protocol/index.ts'
 import { messageCount } from './fold.ts'
 import { isKnown } from './format.ts'
 import { type Session, stillOpen } from './session.ts'
+import { compactMessage, compactResult } from './tool-results.ts'
 import { transcript } from './transcript.ts'
 
 /** How many tokens a window may have, and how many a message is. */
@@ -163,31 +164,47 @@ export class Backwards {
   }
 }
 
-const known = new WeakMap<TokenBudget['count'], WeakMap<Entry, number>>()
+type Counted = WeakMap<TokenBudget['count'], WeakMap<Entry, number>>
+
+const wholeCounts: Counted = new WeakMap()
+const trimmedCounts: Counted = new WeakMap()
 /** Calls that nobody answered read as not run, and nobody has said so in an entry. */
 const UNANSWERED = 16
 
-/** How many tokens an entry adds to a transcript, and rather more. Counted once. `input`: what it takes. */
+/** What the tokens of an entry depend on. `input`: an entry that it takes. */
+interface EntrySurroundings {
+  readonly input: (seq: number) => Entry | undefined
+  readonly trimmedUpTo: number | undefined
+}
+
+/** How many tokens an entry adds to a transcript, and rather more. Counted once, and once more when it is trimmed. */
 export function entryTokens(
   entry: Entry,
   count: TokenBudget['count'],
-  input: (seq: number) => Entry | undefined,
+  { input, trimmedUpTo = 0 }: EntrySurroundings,
 ): number {
+  const isTrimmed = entry.seq <= trimmedUpTo && (entry.type === 'tool.end' || entry.type === 'import')
+  const known = isTrimmed ? trimmedCounts : wholeCounts
   const counted = known.get(count) ?? new WeakMap<Entry, number>()
   known.set(count, counted)
   const before = counted.get(entry)
   if (before !== undefined) return before
   const inputs = (entry.takes ?? []).flatMap((seq) => input(seq) ?? [])
-  const tokens = messagesOf(entry, inputs).reduce((sum, message) => sum + count(message), 0) + reserve(entry)
+  const messages = messagesOf(entry, inputs, isTrimmed)
+  const tokens = messages.reduce((sum, message) => sum + count(message), 0) + reserve(entry)
   if (inputs.length === (entry.takes ?? []).length) counted.set(entry, tokens)
   return tokens
 }
 
-function messagesOf(entry: Entry, inputs: readonly Entry[]): readonly Message[] {
+function messagesOf(entry: Entry, inputs: readonly Entry[], isTrimmed: boolean): readonly Message[] {
   if (messageCount(entry) === 0 || !isKnown(entry)) return []
-  if (entry.type !== 'tool.end') return transcript([...inputs, entry])
-  const { callId, status, output } = entry.data
-  return [{ role: 'tool', content: [{ type: 'tool-result', callId, tool: '', status, output }] }]
+  if (entry.type !== 'tool.end') {
+    const messages = transcript([...inputs, entry])
+    return isTrimmed ? messages.map((message) => compactMessage(message)) : messages
+  }
+  const { callId, status, output, seen } = entry.data
+  const part = { type: 'tool-result', callId, tool: '', status, output } as const
+  return [{ role: 'tool', content: [isTrimmed ? compactResult(part, seen) : part] }]
 }
 
 function reserve(entry: Entry): number {

@@ -114,7 +114,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (data.pause) draft.claims = 0
   },
   'turn.start'(draft, entry) {
-    const { principal, limits, metadata, credentials } = entry.data
+    const { principal, limits, metadata, credentials, trimmedUpTo } = entry.data
+    if (trimmedUpTo !== undefined) draft.window.trimmedUpTo = trimmedUpTo
     draft.turn = entry.turn
     draft.activeAt = entry.at
     draft.totals.turns += 1
@@ -273,7 +274,9 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
   compact(draft, { seq, data }) {
     const summary = data.summary === undefined ? {} : { summary: seq }
-    draft.window = { from: data.upTo + 1, messages: data.kept, ...summary }
+    const { trimmedUpTo } = draft.window
+    const trimmed = trimmedUpTo === undefined ? {} : { trimmedUpTo }
+    draft.window = { from: data.upTo + 1, messages: data.kept, ...summary, ...trimmed }
     spend(draft, data.receipt?.['usage'] as Usage | undefined)
   },
   clear(draft, entry) {

@@ -134,13 +134,17 @@ export class HeldWindow {
     this.#scribe = by && isKept ? { by, read: entries.length } : undefined
   }
 
-  /** A round that fills the window holds it for as long as it is open, and then may be given up. */
+  /**
+   * A round that fills the window holds it for as long as it is open, and then may be given up. Where tokens are counted,
+   * trimmed results leave room for what was said before.
+   */
   #startOf(session: Session): string {
     const { from, messages, summary = 0 } = session.window
+    const trimmed = this.#limits.tokens === undefined ? 0 : session.window.trimmedUpTo
     const size = windowSize(messages, this.#limits.maxMessages)
     const [call] = stillOpen(session).calls
     const holder = call !== undefined && this.#saidInRound() >= size ? call.callId : ''
-    return `${from}:${summary} ${messages - size} ${holder}`
+    return `${from}:${summary}:${trimmed ?? 0} ${messages - size} ${holder}`
   }
 
   /** Does the limit on tokens want it to begin later than it does? */
@@ -149,7 +153,9 @@ export class HeldWindow {
     if (tokens === undefined || this.#isCounted) return false
     this.#isCounted = true
     const bySeq = new Map(this.#entries.map((entry) => [entry.seq, entry]))
-    const tokensOf = (entry: Entry) => entryTokens(entry, tokens.count, (seq) => bySeq.get(seq))
+    const { trimmedUpTo } = session.window
+    const input = (seq: number) => bySeq.get(seq)
+    const tokensOf = (entry: Entry) => entryTokens(entry, tokens.count, { input, trimmedUpTo })
     const held = this.#entries.slice(placeOf(this.#entries, this.#from)).reverse()
     const scan = new Backwards(session, this.#limits)
     for (const entry of held) {

@@ -41,6 +41,8 @@ export type Session = {
     readonly from: number
     readonly messages: number
     readonly summary?: number
+    /** Prompts show tool results up to this position in their compact form. */
+    readonly trimmedUpTo?: number
     /** It was said that the context is nearly full: so many tokens are too many. */
     readonly nearFull?: number
   }

@@ -12,11 +12,13 @@ import {
   type KnownEntry,
   type Message,
   type SettledStatus,
+  type Sighting,
   type ToolCallPart,
   type ToolResultPart,
   type UserContent,
 } from '../protocol/index.ts'
 import { understand } from './format.ts'
+import { compactMessage, type SeenByCall } from './tool-results.ts'
 
 /**
  * The messages of a stretch of entries. It should begin between two rounds and hold the inputs that it takes; results
@@ -34,14 +36,24 @@ interface Round {
   readonly calls: readonly ToolCallPart[]
   readonly started: Set<string>
   readonly results: Map<string, ToolResultPart>
+  readonly seen: Map<string, readonly Sighting[]>
+}
+
+interface Said {
+  readonly seq: number
+  readonly message: Message
+  /** Of a message with results: the things that each of them showed. */
+  readonly seen?: SeenByCall
 }
 
 /** The same for entries that come one by one: what was said is kept, and costs nothing again. */
 export class Scribe {
-  #messages: { readonly seq: number; readonly message: Message }[] = []
-  #queued: { readonly seq: number; readonly message: Message }[] = []
+  #messages: Said[] = []
+  #queued: Said[] = []
   #round: Round | undefined
   #roundSeq = 0
+  /** Results up to here are compact. */
+  #trimmedUpTo = 0
   readonly #inputs = new Map<number, UserContent>()
 
   read(entry: Entry): void {
@@ -71,7 +83,7 @@ export class Scribe {
 
   say(seq: number, message: Message): void {
     const list = this.#round === undefined ? this.#messages : this.#queued
-    list.push({ seq, message })
+    list.push(this.#shown({ seq, message }))
   }
 
   reply(seq: number, reply: AssistantMessage): void {
@@ -81,7 +93,7 @@ export class Scribe {
       if (reply.content.length > 0) this.say(seq, reply)
       return
     }
-    this.#round = { reply, calls, started: new Set(), results: new Map() }
+    this.#round = { reply, calls, started: new Set(), results: new Map(), seen: new Map() }
     this.#roundSeq = seq
   }
 
@@ -89,10 +101,11 @@ export class Scribe {
     this.#round?.started.add(callId)
   }
 
-  settle(result: Omit<ToolResultPart, 'type' | 'tool'>): void {
+  settle(result: Omit<ToolResultPart, 'type' | 'tool'>, seen: readonly Sighting[] = []): void {
     const call = this.#round?.calls.find(({ callId }) => callId === result.callId)
     if (this.#round === undefined || call === undefined || this.#round.results.has(call.callId)) return
     this.#round.results.set(call.callId, { type: 'tool-result', tool: call.tool, ...result })
+    if (seen.length > 0) this.#round.seen.set(call.callId, seen)
     if (this.#round.results.size === this.#round.calls.length) this.closeRound('not-run', '')
   }
 
@@ -114,8 +127,23 @@ export class Scribe {
         : { status, output: why }
       round.results.set(callId, { type: 'tool-result', callId, tool, ...said } as ToolResultPart)
     }
-    for (const message of roundMessages(round)) this.#messages.push({ seq: this.#roundSeq, message })
+    const [seq, { seen }] = [this.#roundSeq, round]
+    for (const message of roundMessages(round)) this.#messages.push(this.#shown({ seq, message, seen }))
     this.leaveRound()
+  }
+
+  /** Shows the results up to a position in their compact form from here on. */
+  trimResults(upTo: number): void {
+    const before = this.#trimmedUpTo
+    if (upTo <= before) return
+    this.#trimmedUpTo = upTo
+    this.#messages = this.#messages.map((said) => (said.seq > before ? this.#shown(said) : said))
+  }
+
+  #shown(said: Said): Said {
+    if (said.seq > this.#trimmedUpTo) return said
+    const message = compactMessage(said.message, said.seen)
+    return message === said.message ? said : { seq: said.seq, message }
   }
 
   forkHere(): void {
@@ -155,13 +183,17 @@ export class Scribe {
 
 const writers: { [T in EntryType]?: (scribe: Scribe, entry: EntryOf<T>) => void } = {
   input: (scribe, entry) => scribe.remember(entry),
-  'turn.start': (scribe, entry) => scribe.sayTaken(entry),
+  'turn.start': (scribe, entry) => {
+    scribe.trimResults(entry.data.trimmedUpTo ?? 0)
+    scribe.sayTaken(entry)
+  },
   take: (scribe, entry) => (entry.data.as === 'message' ? scribe.sayTaken(entry) : undefined),
   note: (scribe, { seq, data }) => scribe.say(seq, { role: 'user', content: data.text }),
   'model.end': (scribe, { seq, data: { content, model } }) =>
     scribe.reply(seq, { role: 'assistant', content, ...(model === undefined ? {} : { model }) }),
   'tool.start': (scribe, { data }) => scribe.start(data.callId),
-  'tool.end': (scribe, { data: { callId, status, output } }) => scribe.settle({ callId, status, output }),
+  'tool.end': (scribe, { data: { callId, status, output, seen } }) =>
+    scribe.settle({ callId, status, output }, seen),
   'tool.late': (scribe, { seq, data }) => scribe.say(seq, { role: 'user', content: lateText(data) }),
   'turn.end': (scribe, { data }) =>
     isWaiting(data.outcome) ? undefined : scribe.closeRound('not-run', 'Not run: the turn ended first.'),

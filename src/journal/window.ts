@@ -80,7 +80,7 @@ async function readBack(
   for (let to = session.seq; to >= from && !scan.isDone; ) {
     const limit = Math.min(PAGE, 10 + ENTRIES_PER_MESSAGE * scan.left)
     const page = await store.read(key, { from, to, limit, order: 'newest' })
-    const tokensOf = await counterFor(store, key, { page, limits })
+    const tokensOf = await counterFor(store, key, { page, limits, session })
     for (const entry of page) {
       if (scan.isDone) break
       found.push(entry)
@@ -97,11 +97,13 @@ async function readBack(
 async function counterFor(
   store: Source,
   key: ContextKey,
-  { page, limits: { tokens } }: { page: readonly Entry[]; limits: WindowLimits },
+  { page, limits: { tokens }, session }: { page: readonly Entry[]; limits: WindowLimits; session: Session },
 ): Promise<(entry: Entry) => number> {
   if (tokens === undefined) return () => 0
   const inputs = [...page, ...(await readMissing(store, key, { entries: page, wanted: takenBy(page) }))]
-  return (entry) => entryTokens(entry, tokens.count, (seq) => inputs.find((input) => input.seq === seq))
+  const { trimmedUpTo } = session.window
+  const input = (seq: number) => inputs.find((each) => each.seq === seq)
+  return (entry) => entryTokens(entry, tokens.count, { input, trimmedUpTo })
 }
 
 /** How much of what was found, newest first, is the window: summary and opening take their part of the tokens. */
@@ -115,7 +117,7 @@ async function lengthOf(
   if (tokens === undefined) return scan.length()
   const positions = await openingOf(store, key, { session, entries: found.toReversed() })
   const extra = await readMissing(store, key, { entries: [], wanted: positions })
-  const tokensOf = await counterFor(store, key, { page: extra, limits: view.limits })
+  const tokensOf = await counterFor(store, key, { page: extra, limits: view.limits, session })
   const opening = extra.find((entry) => scan.unopened !== undefined && opens(entry) === scan.unopened)
   return scan.length({
     around: summaryTokens(extra, session, tokens),

@@ -39,7 +39,10 @@ const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
   cancel: [['turn', 'the number of a turn', maybe(isWhole)]],
   'late-result': [['callId', 'a text', maybe(isText)]],
   release: [wakeAt, ['pause', 'true or absent', (value) => value === undefined || value === true]],
-  'turn.start': [['principal', 'an object', isObject]],
+  'turn.start': [
+    ['principal', 'an object', isObject],
+    ['trimmedUpTo', 'a position', maybe(isWhole)],
+  ],
   'model.end': [['content', 'a list of parts', (value) => Array.isArray(value) && value.every(isPart)]],
   'tool.start': [callId],
   'tool.end': [callId],

@@ -1,5 +1,5 @@
 /** How a turn comes to be: from what was said, from answers, from expired requests, or because somebody asks it to go on. */
-import type { Request } from '../journal/index.ts'
+import { type Request, trimPoint } from '../journal/index.ts'
 import {
   type Entry,
   type EntryData,
@@ -19,7 +19,8 @@ export async function begin(play: Play): Promise<boolean> {
     await takeUp(play)
     return true
   }
-  const reason = await openTurn(play, (entry) => startFrom(play, entry))
+  const trim = await trimOf(play)
+  const reason = await openTurn(play, (entry) => startFrom(play, entry, trim), trim)
   if (reason === 'continued') await nudge(play)
   return reason !== 'none'
 }
@@ -27,8 +28,20 @@ export async function begin(play: Play): Promise<boolean> {
 /** Why a turn was opened: something was said, or answered; or it goes on without either. */
 export type Reason = 'input' | 'answer' | 'continued' | 'none'
 
+/** Which tool results prompts show in their compact form from this turn on. */
+type Trim = Pick<EntryData['turn.start'], 'trimmedUpTo'>
+
+/** Results are trimmed between two turns and never inside of one, so that the prompts of a turn begin the same. */
+async function trimOf({ scope, session }: Play): Promise<Trim> {
+  const { toolResultTurns: turns } = scope.definition
+  if (!Number.isFinite(turns)) return {}
+  const { trimmedUpTo } = session.window
+  const upTo = trimPoint(await scope.view.window(), { turns, trimmedUpTo })
+  return upTo === undefined ? {} : { trimmedUpTo: upTo }
+}
+
 /** Opens a turn, whatever is played in it. If there is no reason for one, what came in is accounted for. */
-export async function openTurn(play: Stage, hear: (input: Entry) => void): Promise<Reason> {
+export async function openTurn(play: Stage, hear: (input: Entry) => void, trim: Trim = {}): Promise<Reason> {
   const { parked } = play.session
   const first = play.inbox.find(
     ({ type, data }) => type === 'input' || (type === 'answer' && isAsked(parked?.requests, data)),
@@ -36,9 +49,9 @@ export async function openTurn(play: Stage, hear: (input: Entry) => void): Promi
   accountFor(play, play.session.turn + 1)
   const { continuing } = play.scope
   if (first?.type === 'input') hear(first)
-  else if (first !== undefined) startTurn(play, dataOf(first, 'answer'))
-  else if (continuing !== undefined) startTurn(play, continuing)
-  else if (hasExpired(play, parked?.requests)) startTurn(play, {})
+  else if (first !== undefined) startTurn(play, dataOf(first, 'answer'), trim)
+  else if (continuing !== undefined) startTurn(play, continuing, trim)
+  else if (hasExpired(play, parked?.requests)) startTurn(play, {}, trim)
   else {
     takeRest(play)
     play.draft.say('release', { reason: 'idle' })
@@ -73,18 +86,18 @@ async function takeUp(play: Play): Promise<void> {
   await endTurn(play, 'failed', { error: { code: 'no-progress', message } })
 }
 
-function startFrom(play: Play, entry: Entry): void {
+function startFrom(play: Play, entry: Entry, trim: Trim): void {
   const { message, ...asked } = dataOf(entry, 'input')
   checkAsked(asked)
   const takes = entry.key === undefined ? [] : [entry.key]
   const [request, ...others] = play.session.parked?.requests ?? []
   if (request?.kind === 'text' && others.length === 0 && !hasExpired(play, [request])) {
-    startTurn(play, asked)
+    startTurn(play, asked, trim)
     const { requestId } = request
     play.draft.say('request.end', { requestId, how: 'answered', value: textOf(message) }, takes)
     return
   }
-  startTurn(play, asked, takes)
+  startTurn(play, asked, { takes, ...trim })
   expire(play)
   settleRest(play, 'Not run: the person said something else instead.')
 }
@@ -93,7 +106,7 @@ function startFrom(play: Play, entry: Entry): void {
 export function startBare(play: Stage): boolean {
   const entry = play.inbox.find(({ type, key }) => type === 'input' && key !== undefined)
   if (entry?.key === undefined) return false
-  startTurn(play, {}, [entry.key])
+  startTurn(play, {}, { takes: [entry.key] })
   return true
 }
 
@@ -118,7 +131,11 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function startTurn(play: Stage, asked: Asked, takes: readonly string[] = []): void {
+export function startTurn(
+  play: Stage,
+  asked: Asked,
+  { takes = [], trimmedUpTo }: Trim & { readonly takes?: readonly string[] } = {},
+): void {
   const { tenant, actor } = play.scope.key
   const { principal = { tenant, actor }, limits, metadata, credentials } = asked
   const data: EntryData['turn.start'] = {
@@ -126,6 +143,7 @@ export function startTurn(play: Stage, asked: Asked, takes: readonly string[] = 
     ...(limits === undefined ? {} : { limits }),
     ...(metadata === undefined ? {} : { metadata }),
     ...(credentials === undefined ? {} : { credentials }),
+    ...(trimmedUpTo === undefined ? {} : { trimmedUpTo }),
   }
   play.draft.say('turn.start', data, takes)
 }

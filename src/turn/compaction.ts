@@ -73,7 +73,15 @@ export function cutMessages(
   { window }: Session,
   { upTo }: Cut,
 ): readonly Message[] {
-  return transcript(entries.filter(({ seq }) => seq <= upTo || seq === window.summary))
+  const gone = entries.filter(({ seq }) => seq <= upTo || seq === window.summary)
+  return transcript([...gone, ...trimsAfter(entries, upTo)])
+}
+
+/** Of the turns after a cut, which of the results before it they show in a compact form. */
+function trimsAfter(entries: readonly Entry[], upTo: number): readonly Entry[] {
+  return entries
+    .filter(({ seq, type }) => seq > upTo && type === 'turn.start')
+    .map((start): Entry => ({ ...start, takes: [] }))
 }
 
 /** The entry for a cut. `entries` are those of the window. */

@@ -33,9 +33,20 @@ function promptTokens(entries: readonly Entry[]): number {
   // What was counted before a cut says nothing about what is left.
   if (reply === undefined || cut > last) return estimatedTokens.messages(transcript(entries))
   const since = entries.slice(last)
+  if (since.some(isTrim)) {
+    const [now, then] = [transcript(entries), transcript(entries.slice(0, last))].map(
+      estimatedTokens.messages,
+    )
+    return Math.max(0, tokensRead(reply) + (now ?? 0) - (then ?? 0))
+  }
   const taken = new Set(since.flatMap(({ takes = [] }) => takes))
   const inputs = entries.slice(0, last).filter(({ seq }) => taken.has(seq))
   return tokensRead(reply) + estimatedTokens.messages(transcript([...inputs, ...since]))
+}
+
+/** From here on, results that the provider has counted whole are shown in a compact form. */
+function isTrim(entry: Entry): boolean {
+  return isKnown(entry) && entry.type === 'turn.start' && entry.data.trimmedUpTo !== undefined
 }
 
 /** What the provider says that the model read for a whole reply; 0 if this is none. */

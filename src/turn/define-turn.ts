@@ -41,6 +41,11 @@ export interface TurnConfig {
   /** Kinds of things whose ids must not be invented. */
   readonly entities?: readonly Entity[]
   readonly grounding?: GroundingOptions
+  /**
+   * Of how many turns that used tools prompts show the whole results; older ones are shown in a compact form. 3 where there
+   * are entities, else Infinity: all of them.
+   */
+  readonly toolResultTurns?: number
   /** How long an input request waits; 7 days unless said otherwise. */
   readonly requestTtlMs?: number
   /** How long a cancelled tool may take to come to an end; 5 seconds unless said otherwise. */
@@ -63,6 +68,9 @@ export function defineTurn(config: TurnConfig & { readonly compact?: CompactionP
   atLeast('maxClaims', maxClaims, 1)
   checkMs('graceMs', graceMs, 0)
   atLeast('warnAtPercent', warnAtPercent, 1)
+  const grounding = groundingOf(config)
+  const { toolResultTurns = grounding.entities.size > 0 ? 3 : Number.POSITIVE_INFINITY } = config
+  atLeast('toolResultTurns', toolResultTurns, 1)
   const { on = {}, plugins = [] } = config
   checkHooks(on, 'The agent')
   const parts = pluginParts(plugins)
@@ -76,8 +84,9 @@ export function defineTurn(config: TurnConfig & { readonly compact?: CompactionP
     tools: toolsOf(tools, parts),
     system: promptOf(systemPrompt, parts),
     hooks: new HookRegistry([...sources, { on }]),
-    grounding: groundingOf(config),
+    grounding,
     limits: checkLimits(limits),
+    toolResultTurns,
     requestTtlMs,
     maxClaims,
     graceMs,

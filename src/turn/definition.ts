@@ -14,6 +14,8 @@ export interface TurnDefinition extends PlayTerms {
   readonly limits: Limits
   readonly hooks: HookRegistry
   readonly grounding: GroundingSetup
+  /** How many turns that used tools prompts show with their whole results; Infinity: all. */
+  readonly toolResultTurns: number
   /** When and how the window is compacted by itself. Absent: never. */
   readonly compact?: CompactionPlan
   /** How full the context may be before a warning says so. */

@@ -2,7 +2,14 @@
  * Plays moves against a real store, as drivers and senders would: claims, appends, crashes, takeovers. Keeps the whole
  * log of every branch, also of what was pruned since, so that tests can compare what is with what was.
  */
-import { fold, forkContext, messageCount, positionOf, pruneContext } from '../../src/journal/index.ts'
+import {
+  fold,
+  forkContext,
+  messageCount,
+  positionOf,
+  pruneContext,
+  trimPoint,
+} from '../../src/journal/index.ts'
 import {
   type AssistantPart,
   type ContextKey,
@@ -40,6 +47,7 @@ export interface Branch {
 }
 
 const LEASE_MS = 1000
+const LONG = ' and more'.repeat(20)
 const BIG = 'big '.repeat(17_000)
 let serial = 0
 
@@ -47,6 +55,8 @@ export class Author {
   readonly stage: Stage
   readonly branches: Branch[]
   branch: Branch
+  /** Of how many turns that used tools the results stay whole; without it, of all. With it, results are long. */
+  resultTurns: number | undefined
   #count = 0
 
   constructor(stage: Stage) {
@@ -137,8 +147,18 @@ export class Author {
 
   settlement(callId: string, status: SettledStatus, big = false): NewEntry {
     const usage = { inputTokens: 7, outputTokens: 2, cachedTokens: 0, costUsd: 0.05, estimated: true }
-    const said = { callId, status, output: { said: this.text('result', big) } }
+    const text = this.text('result', big) + (this.resultTurns === undefined ? '' : LONG)
+    const seen = this.resultTurns === undefined ? {} : { seen: [{ entity: 'thing', id: `t-${this.next()}` }] }
+    const said = { callId, status, output: { said: text }, ...(status === 'ok' ? seen : {}) }
     return this.entry('tool.end', this.next() % 3 === 0 ? { ...said, usage } : said)
+  }
+
+  /** As an agent trims when a turn starts. */
+  trim(): JsonObject {
+    if (this.resultTurns === undefined) return {}
+    const { from, trimmedUpTo } = fold(this.log).window
+    const point = trimPoint(this.log.slice(from - 1), { turns: this.resultTurns, trimmedUpTo })
+    return point === undefined ? {} : { trimmedUpTo: point }
   }
 }
 
@@ -152,6 +172,7 @@ async function begin(author: Author, takes: number, together: boolean): Promise<
   const data: JsonObject = {
     principal: { ...LOCAL_OWNER },
     limits: { iterations: 10 },
+    ...author.trim(),
     ...(author.next() % 4 === 0 ? { credentials: true } : {}),
   }
   const start = { type: 'turn.start', turn: ledger.turn + 1, data, takes: keys }

@@ -22,6 +22,7 @@ const views = fc.record({
   maxTokens: fc.option(fc.integer({ min: 1, max: 400 }), { nil: undefined }),
   places: fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 4 }),
   delays: fc.array(fc.integer({ min: -6, max: 6 }), { minLength: 1, maxLength: 5 }),
+  resultTurns: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
   looks: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 5 }),
 })
 type View = typeof views extends fc.Arbitrary<infer T> ? T : never
@@ -33,6 +34,7 @@ describe.each(STORES)('a held window on a journal in the %s store', (name) => {
     'shows at every later entry what a fresh one shows',
     PATIENCE,
     forAll({ stage, share: 0.12, extra: views, unpruned: true }, async (author, moves, view) => {
+      author.resultTurns = view.resultTurns
       await author.play(moves)
       for (const branch of author.branches)
         expect(await differences(branch, { ...view, looks: [1] })).toEqual([])
@@ -43,6 +45,7 @@ describe.each(STORES)('a held window on a journal in the %s store', (name) => {
     'shows what a fresh one shows, also when it is looked at now and then',
     PATIENCE,
     forAll({ stage, share: 0.08, extra: views, unpruned: true }, async (author, moves, view) => {
+      author.resultTurns = view.resultTurns
       await author.play(moves)
       for (const branch of author.branches) expect(await differences(branch, view)).toEqual([])
     }),

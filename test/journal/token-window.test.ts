@@ -23,6 +23,7 @@ import { violations } from './oracle.ts'
 import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
 
 const limits = fc.record({
+  resultTurns: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
   maxMessages: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constant(Number.POSITIVE_INFINITY)),
   max: fc.integer({ min: 1, max: 400 }),
 })
@@ -34,6 +35,7 @@ describe.each(STORES)('a window by tokens on a journal in the %s store', (name) 
     'holds whole rounds, and no more tokens than it may unless its only round has more',
     PATIENCE,
     forAll({ stage, share: 0.08, extra: limits }, async (author, moves, limit) => {
+      author.resultTurns = limit.resultTurns
       await author.play(moves)
       for (const { key, log, ledger } of author.branches) {
         const session = fold(log)

@@ -57,6 +57,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
         { strategy: 'summary', overMessages: 3, keep: 1 },
       ),
       autoSave: fc.boolean(),
+      toolResultTurns: fc.constantFrom(1, 1, 2, Number.POSITIVE_INFINITY),
     }),
   },
   {

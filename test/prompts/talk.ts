@@ -28,6 +28,7 @@ export type Deed =
       readonly maxTokens?: number | undefined
       readonly autoCompact: boolean | AutoCompact
       readonly autoSave: boolean
+      readonly toolResultTurns: number
     }
   | { readonly do: 'die'; readonly death: Death }
 
@@ -53,6 +54,9 @@ export class Dice {
 
 const MODELS = ['anthropic/claude', 'openai/gpt', 'google/gemini'] as const
 const INPUT: z.ZodObject<{ n: z.ZodOptional<z.ZodNumber> }> = z.object({ n: z.number().optional() })
+
+/** Longer than what is left of it when it is old. */
+const LONG = 'long '.repeat(30)
 
 export class Talk {
   readonly dice: Dice
@@ -236,7 +240,9 @@ export class Talk {
         run: () => this.#mortal.act('effect', run),
       })
     return [
-      tool('look', () => this.dice.pick<unknown>([{ seen: 1 }, 'a text', '', null, ['x'], '\ud800'])),
+      tool('look', () =>
+        this.dice.pick<unknown>([{ seen: 1 }, 'a text', '', null, ['x'], '\ud800', LONG, { rows: [LONG] }]),
+      ),
       tool('fail', () => {
         throw new Error(this.dice.pick(['broken', '']))
       }),
