@@ -47,6 +47,25 @@ describe.each(SPEAKERS)('%s', (speaker) => {
     expect(wire.asked.map((one) => one.speaker)).toEqual([speaker, speaker, speaker, speaker])
   })
 
+  it('takes old results in their compact form, next to what it thought before', async () => {
+    const city = `Rome ${'and beyond '.repeat(30)}`
+    const step = (id: string): Step => ({
+      thought: 'a deep thought',
+      ...ask(call(id, 'weather', { city }), call(`${id}2`, 'weather', { city: 'Oslo' })),
+    })
+    wire.reset(step('a'), { text: 'Sunny.' }, step('b'), { text: 'Sunny.' }, { text: 'Yes.' })
+    const agent = talk({ toolResultTurns: 1 }).with(named(wire, speaker))
+    for (const asked of ['weather?', 'and now?', 'sure?']) {
+      const { reason } = await agent.executeTurn(asked).outcome
+      expect(reason).toBe('stop')
+    }
+    const [before = '', last = ''] = wire.asked.slice(-2).map(({ body }) => JSON.stringify(body))
+    expect([before.includes('left out here'), last.includes('left out here')]).toEqual([false, true])
+    // Of two rounds with two results each, one result is long and old.
+    expect(last.match(/"sky/g)).toHaveLength(3)
+    expect(last.split('deep thought').length).toBe(before.split('deep thought').length)
+  })
+
   it('says why a request was refused', async () => {
     wire.reset({ refuse: { status: 400, message: 'The tool schema is too clever.' } })
     const outcome = await talk().with(named(wire, speaker)).executeTurn('hello').outcome
