@@ -59,7 +59,7 @@ import { type CompactOptions, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
 import { limitsGiven, messageGiven, type Said, whileBusyGiven } from './given.ts'
 import { type MessageQuery, newest, readMessages } from './messages.ts'
-import { activeNow, select } from './selecting.ts'
+import { type ActiveAtStart, activeAtStart, activeNow, type Choosing, select } from './selecting.ts'
 import { type SessionView, sessionView } from './session-view.ts'
 import { turnScope } from './turn-scope.ts'
 
@@ -101,6 +101,7 @@ export class Agent {
   #changing: Promise<void> = Promise.resolve()
   #metadata: JsonObject | undefined
   #readying: Promise<void> | undefined
+  #activeAtStart: ActiveAtStart | undefined
 
   constructor(config: AgentConfig) {
     this.#config = config
@@ -170,6 +171,7 @@ export class Agent {
       this.#status = 'starting'
       try {
         await this.#conversation.attach()
+        this.#activeAtStart = await activeAtStart(this.#choosing)
         this.#status = 'ready'
       } catch (error) {
         this.#status = 'created'
@@ -293,16 +295,19 @@ export class Agent {
 
   /** Makes something the chosen one: `await agent.select(project.select('p-7', { label: 'Champigny' }))`. */
   async select(...selections: readonly Selection[]): Promise<readonly ActiveValue[]> {
-    const choosing = { store: this.store, setup: this.#setup, principal: this.#setup.owner }
-    await this.#between('select', () =>
-      select({ ...choosing, driver: this.#conversation.driver }, selections),
-    )
+    await this.#between('select', () => select(this.#choosing, selections))
+    this.#activeAtStart = undefined
     return this.active
   }
 
-  /** What is chosen and has not expired, as far as this agent has looked. */
+  /** What is chosen and has not expired, as far as this agent has looked: at its start, and in every turn. */
   get active(): readonly ActiveValue[] {
-    return activeNow(this.#conversation.driver, this.#setup)
+    return activeNow(this.#conversation.driver, this.#setup, this.#activeAtStart)
+  }
+
+  get #choosing(): Choosing {
+    const { driver } = this.#conversation
+    return { driver, store: this.store, setup: this.#setup, principal: this.#setup.owner }
   }
 
   /**

@@ -1,6 +1,6 @@
 /** What a program chooses for a conversation or its person, outside of any tool. */
 import type { Driver } from '../drive/index.ts'
-import { isPersonal, personal, unexpired, withSelections } from '../grounding/index.ts'
+import { isPersonal, personal, unexpired, withPersonal, withSelections } from '../grounding/index.ts'
 import type { ActiveValue, Principal, Selection } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { actorState } from './actor-state.ts'
@@ -31,7 +31,36 @@ export async function select(
   await driver.record([{ type: 'active', data: { values, by: 'select' } }])
 }
 
-/** What is chosen and has not expired. */
-export function activeNow(driver: Driver, { definition, clock }: AgentSetup): readonly ActiveValue[] {
-  return unexpired(driver.ledger.session.active ?? [], definition.grounding.entities, clock.now())
+/** The active values of a conversation together with those of its person, as a turn that starts now would find them. */
+export interface ActiveAtStart {
+  readonly values: readonly ActiveValue[]
+  /** Where the conversation stood: once it has gone on, its own journal says what is active. */
+  readonly turn: number
+  readonly before: string
+}
+
+/** Undefined if no entity is the person's, for a fork, which goes its own way, and while a turn is open: that looks itself. */
+export async function activeAtStart({
+  driver,
+  store,
+  setup,
+  principal,
+}: Choosing): Promise<ActiveAtStart | undefined> {
+  const { entities } = setup.definition.grounding
+  const { active = [], origin, turn, open } = driver.ledger.session
+  const hasPersonal = [...entities.values()].some(({ scope }) => scope === 'actor')
+  if (!hasPersonal || origin !== undefined || open !== undefined) return undefined
+  const persons = await actorState(store, principal).read()
+  return { values: withPersonal(active, persons, entities), turn, before: JSON.stringify(active) }
+}
+
+/** The active values that have not expired. */
+export function activeNow(
+  driver: Driver,
+  { definition, clock }: AgentSetup,
+  atStart?: ActiveAtStart,
+): readonly ActiveValue[] {
+  const { active = [], turn } = driver.ledger.session
+  const isUnchanged = atStart?.turn === turn && atStart.before === JSON.stringify(active)
+  return unexpired(isUnchanged ? atStart.values : active, definition.grounding.entities, clock.now())
 }

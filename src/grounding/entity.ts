@@ -61,8 +61,15 @@ export interface Entity {
   /** One thing, or several, as the chosen one; nothing to let go of it. */
   readonly select: (
     id?: string | number | readonly (string | number)[],
-    about?: { readonly label?: string; readonly parent?: string | number },
+    about?: SelectionDetails,
   ) => Selection
+}
+
+export interface SelectionDetails {
+  readonly label?: string
+  /** Of several, in the order of their ids. */
+  readonly labels?: readonly string[]
+  readonly parent?: string | number
 }
 
 /** Throws `invalid-option` for what could not work. */
@@ -163,7 +170,7 @@ function plurals(word: string): readonly string[] {
 function selectionOf(
   name: string,
   id: Parameters<Entity['select']>[0],
-  { label, parent }: { readonly label?: string; readonly parent?: string | number },
+  { label, labels, parent }: SelectionDetails,
 ): Selection {
   if (id === undefined) return { entity: name }
   const ids = (Array.isArray(id) ? (id as readonly (string | number)[]) : [id as string | number]).map(String)
@@ -173,6 +180,7 @@ function selectionOf(
     ...(first === undefined ? {} : { id: first }),
     ...(ids.length > 1 ? { ids } : {}),
     ...(label === undefined ? {} : { label }),
+    ...(labels === undefined ? {} : { labels }),
     ...(parent === undefined ? {} : { parent: String(parent) }),
   }
 }

@@ -47,9 +47,22 @@ export function personal(values: readonly ActiveValue[], entities: Entities): re
   return values.filter((value) => isPersonal(value, entities))
 }
 
+/** The values of a conversation, with the person's own as they are now; a value that only the conversation holds stays. */
+export function withPersonal(
+  active: readonly ActiveValue[],
+  persons: readonly ActiveValue[],
+  entities: Entities,
+): readonly ActiveValue[] {
+  const own = active.filter((value) => !isPersonal(value, entities))
+  const others = personal(persons, entities).filter(({ entity }) =>
+    own.every((value) => value.entity !== entity),
+  )
+  return [...others, ...own]
+}
+
 function selected(
   values: readonly ActiveValue[],
-  { entity, id, ids, label, parent }: Selection,
+  { entity, id, ids, label, labels, parent }: Selection,
   { entities, at, origin }: Selecting,
 ): readonly ActiveValue[] {
   const before = values.find((value) => value.entity === entity)
@@ -62,6 +75,7 @@ function selected(
           id: first,
           ...(ids === undefined || ids.length < 2 ? {} : { ids }),
           ...(label === undefined ? {} : { label }),
+          ...(labels === undefined ? {} : { labels }),
           ...(parent === undefined ? {} : { parent }),
           at,
           ...(origin === undefined ? {} : { origin }),

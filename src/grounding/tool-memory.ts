@@ -15,7 +15,7 @@ export interface ToolTurn {
 
 export interface ToolMemoryOptions extends WordsOptions {
   readonly entities: Entities
-  /** How many turns that used tools count, at most 3; 3 unless said otherwise. */
+  /** How many turns that used tools count, at most 3; 3 unless said otherwise. With 0 there is no block. */
   readonly turns?: number
   /** Rows of each entity; 12 unless said otherwise. */
   readonly rows?: number
@@ -32,7 +32,7 @@ export interface ToolMemoryOptions extends WordsOptions {
 export function toolMemoryBlock(turns: readonly ToolTurn[], options: ToolMemoryOptions): string | undefined {
   const { rows = 12, characters = 900 } = options
   const words = wordsFor(options)
-  const groups = grouped(turns, Math.min(3, Math.max(1, options.turns ?? 3)))
+  const groups = grouped(turns, Math.min(3, options.turns ?? 3))
   if (groups.size === 0) return undefined
   const share = Math.floor((characters - words.memoryHeading.length - 4) / groups.size)
   const lines = [...groups].map(([entity, seen]) => groupLine({ entity, seen, rows, share }, options))

@@ -22,6 +22,8 @@ export type Selection = {
   readonly id?: string
   readonly ids?: readonly string[]
   readonly label?: string
+  /** Of `ids`, in their order. */
+  readonly labels?: readonly string[]
   readonly parent?: string
 }
 
@@ -32,6 +34,8 @@ export type ActiveValue = {
   /** All of them, if several are chosen; `id` is the first. */
   readonly ids?: readonly string[]
   readonly label?: string
+  /** Of `ids`, in their order. */
+  readonly labels?: readonly string[]
   readonly parent?: string
   readonly at: number
   readonly origin?: { readonly contextId: string; readonly seq: number }

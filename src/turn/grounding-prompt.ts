@@ -1,23 +1,55 @@
-/** The text that grounding adds to a prompt: the blocks at its end. */
-import { stateBlock, type ToolTurn, toolMemoryBlock } from '../grounding/index.ts'
+/** The text that grounding adds to a prompt: its rules in the system prompt, and the blocks at the end. */
+import {
+  activeIds,
+  activeLabels,
+  groundingRules,
+  MOST_ACTIVE,
+  stateBlock,
+  type ToolTurn,
+  toolMemoryBlock,
+  unexpired,
+  type WordsOptions,
+} from '../grounding/index.ts'
+import type { ActiveValue } from '../protocol/index.ts'
 import { entriesSoFar } from './context.ts'
 import type { Play } from './play.ts'
 import { dataOf } from './stage.ts'
+
+/** The host's system prompt, then the rules of grounding where there are entities. */
+export async function systemPrompt(
+  play: Play,
+  { hasRules = true }: { readonly hasRules?: boolean } = {},
+): Promise<string | undefined> {
+  const { system, grounding } = play.scope.definition
+  const info = await play.info()
+  const own = await play.within(Promise.resolve(system(info)))
+  if (!hasRules || grounding.entities.size === 0) return own
+  const rules = groundingRules(grounding.entities, wordsOptions(play))
+  return [own ?? '', rules].filter((part) => part.trim() !== '').join('\n\n')
+}
 
 /** The blocks at the end of a prompt: recent tool results in short, and the active things. `handle` stands for an id. */
 export async function groundingBlocks(
   play: Play,
   wire: { readonly handle?: (entity: string, id: string) => string } = {},
 ): Promise<string | undefined> {
-  const { entities, words, memoryTurns } = play.scope.definition.grounding
+  const { entities, memoryTurns } = play.scope.definition.grounding
   if (entities.size === 0) return undefined
-  const { language } = play.open.metadata ?? {}
-  const options = { ...words, ...wire, entities, ...(typeof language === 'string' ? { language } : {}) }
+  const options = { ...wordsOptions(play), ...wire, entities }
   const now = play.scope.clock.now()
-  const memory = toolMemoryBlock(await toolTurns(play), { ...options, turns: memoryTurns })
-  const state = stateBlock(play.session.active ?? [], { ...options, now })
+  const turns = await toolTurns(play)
+  const active = unexpired(play.session.active ?? [], entities, now)
+  const memory = toolMemoryBlock(turns, { ...options, turns: memoryTurns })
+  const named = await Promise.all(active.map((value) => withLabels(play, value, turns)))
+  const state = stateBlock(named, { ...options, now })
   const blocks = [memory, state].filter((block) => block !== undefined)
   return blocks.length === 0 ? undefined : blocks.join('\n\n')
+}
+
+/** The language of the turn comes before that of the agent. */
+function wordsOptions(play: Play): WordsOptions {
+  const { language } = play.open.metadata ?? {}
+  return { ...play.scope.definition.grounding.words, ...(typeof language === 'string' ? { language } : {}) }
 }
 
 /** The sightings in the window by turn, with those of results that are not durable yet. */
@@ -27,4 +59,21 @@ async function toolTurns(play: Play): Promise<readonly ToolTurn[]> {
     turn,
     seen: group.flatMap((entry) => dataOf(entry, 'tool.end').seen ?? []),
   }))
+}
+
+/** A value that was chosen without labels has those that tools showed last. */
+async function withLabels(play: Play, value: ActiveValue, turns: readonly ToolTurn[]): Promise<ActiveValue> {
+  const { entity } = value
+  const ids = activeIds(value)
+  const known = activeLabels(value)
+  if (value.label !== undefined || known.size === ids.length) return value
+  const shown = turns.flatMap(({ seen }) => seen).filter((one) => one.entity === entity)
+  const labelOf = async (id: string): Promise<string> => {
+    const newest = known.get(id) ?? shown.findLast((one) => one.id === id && one.label !== undefined)?.label
+    return newest ?? (await play.scope.view.seen(entity, { id }))[0]?.label ?? ''
+  }
+  const labels = await Promise.all(ids.slice(0, MOST_ACTIVE).map(labelOf))
+  const [label = ''] = labels
+  if (ids.length > 1) return { ...value, ids, labels }
+  return label === '' ? value : { ...value, label }
 }

@@ -15,6 +15,7 @@ import {
   type Seen,
   shownBy,
   unexpired,
+  withPersonal,
   withSelections,
 } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
@@ -151,9 +152,7 @@ export async function hearPerson(play: Play): Promise<void> {
   if (persons === undefined) return
   const { entities } = play.scope.definition.grounding
   const { active = [] } = play.session
-  const own = active.filter((value) => !isPersonal(value, entities))
-  const chosen = personal(await play.within(persons.read()), entities)
-  const values = [...chosen.filter(({ entity }) => own.every((value) => value.entity !== entity)), ...own]
+  const values = withPersonal(active, await play.within(persons.read()), entities)
   if (JSON.stringify(values) !== JSON.stringify(active)) play.draft.say('active', { values, by: 'person' })
 }
 

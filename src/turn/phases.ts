@@ -5,6 +5,7 @@
 import { type HookName, ITERATION, type Prompt } from '../hook/index.ts'
 import type { OutcomeReason, PromptChanges } from '../protocol/index.ts'
 import { type Ending, endTurn } from './ending.ts'
+import { systemPrompt } from './grounding-prompt.ts'
 import { type Hand, Phase, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
 import type { Play } from './play.ts'
@@ -50,10 +51,8 @@ async function* editPrompt(play: Play): AsyncGenerator<Batch, void> {
 }
 
 async function promptOf(play: Play): Promise<Prompt> {
-  const { definition, view } = play.scope
-  const [tools, info] = await Promise.all([play.tools(), play.info()])
-  const system = (await play.within(Promise.resolve(definition.system(info)))) ?? ''
-  return { system, messages: await view.messages(), tools: tools.map(({ name }) => name) }
+  const [tools, system = ''] = await Promise.all([play.tools(), systemPrompt(play)])
+  return { system, messages: await play.scope.view.messages(), tools: tools.map(({ name }) => name) }
 }
 
 function promptChanges(before: Prompt, after: Partial<Prompt>): PromptChanges | undefined {

@@ -21,7 +21,7 @@ import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
 import { hearPerson } from './grounding.ts'
-import { groundingBlocks } from './grounding-prompt.ts'
+import { groundingBlocks, systemPrompt } from './grounding-prompt.ts'
 import { runPhase } from './hooks.ts'
 import { knownThings } from './known-things.ts'
 import { lastOf } from './last-of.ts'
@@ -162,13 +162,13 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
   const { scope } = play
   let wire: WireIds | undefined
   try {
-    const [model, tools, info] = await Promise.all([play.within(source.resolve()), play.tools(), play.info()])
+    const [model, tools] = await Promise.all([play.within(source.resolve()), play.tools(), play.info()])
     checkChoice(source, tools)
     const { prompt } = play.open
-    const system = prompt?.system ?? (await play.within(Promise.resolve(scope.definition.system(info))))
+    const isWordless = hasNoWords(model)
+    const system = prompt?.system ?? (await systemPrompt(play, { hasRules: !isWordless }))
     const messages = await shownMessages(play, source, model)
     if (messages === undefined) return lostEdit()
-    const isWordless = hasNoWords(model)
     wire = await wireIds(play, { readsData: isWordless })
     const blocks = isWordless ? undefined : await groundingBlocks(play, wire.blocks)
     if (messages.every(isBlank)) return silence()

@@ -4,6 +4,7 @@
  */
 import {
   activeIds,
+  activeLabels,
   type Handles,
   handleTable,
   type OutputFilter,
@@ -183,9 +184,11 @@ function knownThings(entries: readonly Entry[], active: readonly ActiveValue[]):
 
 function chosenThings(values: readonly ActiveValue[]): readonly Sighting[] {
   return values.flatMap((value) => {
-    const ids = activeIds(value)
-    const label = value.label === undefined || ids.length > 1 ? {} : { label: value.label }
-    return ids.map((id) => ({ entity: value.entity, id, ...label }))
+    const labels = activeLabels(value)
+    return activeIds(value).map((id) => {
+      const label = labels.get(id)
+      return { entity: value.entity, id, ...(label === undefined ? {} : { label }) }
+    })
   })
 }
 

@@ -1,7 +1,7 @@
 /** What prompts end with: what is chosen, and what tools have shown. */
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'
-import { stateBlock, type ToolTurn, toolMemoryBlock } from '../../src/grounding/index.ts'
+import { groundingRules, stateBlock, type ToolTurn, toolMemoryBlock } from '../../src/grounding/index.ts'
 import type { Sighting } from '../../src/protocol/index.ts'
 import { active, bureau, champigny, ecole, entities, HOUR, NOW, wiring } from './kit.ts'
 
@@ -50,6 +50,21 @@ describe('the block of what is chosen', () => {
     expect(stateBlock([several], { entities, now: NOW, handle: (_, id) => `p-${id}` })).toContain(
       'Active project: IDs: p-a, p-b',
     )
+  })
+
+  it('says what each of several is called', () => {
+    const several = {
+      ...active({ entity: 'project', id: 'a' }),
+      ids: ['a', 'b'],
+      labels: ['Champigny', 'Bureau'],
+    }
+    const line = (more: object) =>
+      stateBlock([{ ...several, ...more }], { entities, now: NOW })?.split('\n')[1]
+    expect(line({})).toBe('Active project: Champigny (ID: a), Bureau (ID: b)')
+    expect(line({ labels: ['Champigny', ''] })).toBe('Active project: Champigny (ID: a), ID: b')
+    expect(line({ labels: [], label: 'Both in Lyon' })).toBe('Active project: Both in Lyon (IDs: a, b)')
+    const ids = Array.from({ length: 12 }, (_, at) => `${at}`)
+    expect(line({ id: '0', ids, labels: ids.map((id) => `P${id}`) })).toMatch(/^.*P9 \(ID: 9\), and 2 more$/)
   })
 
   it('stays in its lines, whatever a label says', () => {
@@ -108,8 +123,9 @@ describe('the block of what tools have shown', () => {
     )
   })
 
-  it('is not there if no tool showed anything', () => {
+  it('is not there if no tool showed anything, or it is not wanted', () => {
     expect(toolMemoryBlock([turn(1), turn(2)], { entities })).toBeUndefined()
+    expect(toolMemoryBlock([turn(1, champigny)], { entities, turns: 0 })).toBeUndefined()
   })
 
   it.each([1, 2])('costs at most 500 tokens with long ids and long labels, for %i entities', (count) => {
@@ -124,5 +140,66 @@ describe('the block of what tools have shown', () => {
     expect(block).toContain(' more')
     expect(countTokens(block)).toBeGreaterThan(200)
     expect(countTokens(block)).toBeLessThanOrEqual(500)
+  })
+})
+
+describe('the rules in the system prompt', () => {
+  it('are five for two entities, and three priorities', () => {
+    expect(groundingRules(entities, {})).toBe(
+      [
+        '# Explicit state and context',
+        '',
+        '## Active state (source of truth)',
+        'When the prompt ends with [Current state - Source of truth]:',
+        '1. This information is authoritative: it always takes priority.',
+        '2. Active project: use its ID directly in tools.',
+        '3. Active task: use its ID directly in tools.',
+        '4. Never invent IDs: copy them exactly.',
+        '5. Do not ask the person for what they have already selected.',
+        '',
+        '## Priority of sources (highest first)',
+        '1. Explicit state (the ID under [Current state - Source of truth]): use it first.',
+        '2. Recent history (tool results of the last 1-3 turns, [Seen before]): if the state has none, or the person means another one.',
+        '3. Lookup by name (the tools that find things): if neither of the two has it.',
+      ].join('\n'),
+    )
+  })
+
+  it('are the same in French', () => {
+    expect(groundingRules(entities, { language: 'fr-FR' })).toBe(
+      [
+        '# État explicite et contexte',
+        '',
+        '## État actif (source de vérité)',
+        'Quand le message se termine par [État actuel - Source de vérité] :',
+        '1. Cette information fait autorité : elle est toujours prioritaire.',
+        '2. Projet actif : utilise son ID directement pour les outils.',
+        '3. Tâche active : utilise son ID directement pour les outils.',
+        "4. N'invente jamais d'ID : recopie-les tels quels.",
+        "5. Ne demande pas à la personne ce qu'elle a déjà sélectionné.",
+        '',
+        '## Priorité des sources (de la plus à la moins prioritaire)',
+        "1. État explicite (l'ID sous [État actuel - Source de vérité]) : à utiliser en premier.",
+        "2. Historique récent (résultats d'outils des 1 à 3 derniers tours, [Données précédentes]) : si l'état est vide, ou si la personne parle d'autre chose.",
+        '3. Recherche par nom (les outils qui trouvent) : si aucune des deux sources précédentes ne suffit.',
+      ].join('\n'),
+    )
+  })
+
+  it('speak of the headings and the things as the host calls them', () => {
+    const words = { stateHeading: 'Now', active: () => 'the current site' }
+    const rules = groundingRules(entities, { words })
+    expect(rules).toContain('When the prompt ends with [Now]:')
+    expect(rules).toContain('2. The current site: use its ID directly in tools.')
+    expect(groundingRules(entities, { words: { rules: (about) => about.active.join(' & ') } })).toBe(
+      'Active project & Active task',
+    )
+  })
+
+  it.each(['en', 'fr'])('cost at most 300 tokens: %s', (language) => {
+    const tokens = countTokens(groundingRules(entities, { language }))
+    process.stdout.write(`rules (${language}): ${tokens} tokens\n`)
+    expect(tokens).toBeGreaterThan(100)
+    expect(tokens).toBeLessThanOrEqual(300)
   })
 })
