@@ -143,13 +143,14 @@ describe.each([
   it('scenario 4: sees the whole results of the last one to three tool turns only', async () => {
     const after = await tenToolTurns(language)
     const before = await tenToolTurns(language, { toolResultTurns: Number.POSITIVE_INFINITY })
-    process.stdout.write(
-      `scenario 4 (${language.code}): ${before.tokens} tokens with ten whole results, ${after.tokens} with ${after.whole}\n`,
-    )
+    const told = ({ whole, resultTokens, tokens }: PromptSize) =>
+      `with ${whole} of 10 results whole, ${resultTokens} tokens of results and ${tokens} in all`
+    process.stdout.write(`scenario 4 (${language.code}): ${told(before)}; ${told(after)}\n`)
     expect(before.whole).toBe(10)
     expect(after.whole).toBeGreaterThanOrEqual(1)
     expect(after.whole).toBeLessThanOrEqual(3)
     expect(after.results).toBe(10)
+    expect(after.resultTokens).toBeLessThan(before.resultTokens / 3)
     expect(after.tokens).toBeLessThan(before.tokens / 2)
   })
 
@@ -166,6 +167,7 @@ interface PromptSize {
   /** Tool results in the prompt of the eleventh turn, and how many of them are whole. */
   readonly results: number
   readonly whole: number
+  readonly resultTokens: number
   /** Of the whole prompt: system prompt, messages and blocks. */
   readonly tokens: number
 }
@@ -183,6 +185,7 @@ async function tenToolTurns(language: Language, config: Partial<AgentConfig> = {
   return {
     results: shown.length,
     whole: shown.filter((result) => stored.has(result)).length,
+    resultTokens: shown.reduce((sum, result) => sum + text(result), 0),
     tokens: text(JSON.stringify(prompt)),
   }
 }
