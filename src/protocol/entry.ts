@@ -84,7 +84,7 @@ export interface EntryData {
     readonly metadata?: JsonObject
     /** It was asked for with credentials, which whoever drives it must have too (R19). */
     readonly credentials?: true
-    /** From here on, prompts show tool results up to this position in their compact form (R11). */
+    /** From here on, prompts show tool results up to this position in their compact form. */
     readonly trimmedUpTo?: number
   }
   take: { readonly as: 'message' | 'nothing'; readonly reason?: string }
