@@ -153,7 +153,7 @@ export class Conversation {
     await this.#aftermath()
     this.driver.stop(undefined)
     this.#halt = new AbortController()
-    await this.driver.ledger.flush()
+    await this.driver.flush()
   }
 
   /** Results of effects that were lost are handed in, if they come soon. */

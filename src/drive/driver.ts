@@ -18,11 +18,13 @@ import {
   type Batch,
   type Continuation,
   dataOf,
+  isLarge,
   type Next,
   type PlayScope,
   type PlayTerms,
 } from '../turn/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
+import { type DeferredWrites, deferredWrites } from './deferred-writes.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
 import { Vault } from './vault.ts'
@@ -86,8 +88,6 @@ export class Driver {
   #acting: Next = 'done'
   #pausing: 'pause' | 'release' | undefined
   #leave = new AbortController()
-  /** Late results on their way into the inbox. */
-  readonly #handing = new Set<Promise<unknown>>()
 
   constructor(options: DriverOptions) {
     this.#options = options
@@ -96,6 +96,7 @@ export class Driver {
       ledger: this.ledger,
       timer: options.timer,
       everyMs: options.heartbeatMs,
+      isHeld: () => this.isPlaying || this.ledger.hasUnsaved,
       onBeat: () => {
         if (!this.isPlaying && this.ledger.inbox.length > 0) options.onWanted?.()
       },
@@ -223,8 +224,9 @@ export class Driver {
   async #open(): Promise<Progress | undefined> {
     const ledger = await this.#loaded()
     const { open } = ledger.session
-    if (open === undefined && !this.#hasWork()) return this.#idle()
+    if (open === undefined && !this.#hasWork() && this.#deferred.isEmpty) return this.#idle()
     this.#opening = Promise.withResolvers()
+    if (!this.#deferred.isEmpty) await this.#deferred.flush(ledger)
     await ledger.flush()
     if (open !== undefined && !ledger.isOwned) {
       await ledger.claim(this.#work.posts ?? [], [])
@@ -308,8 +310,19 @@ export class Driver {
 
   async #settleRest(play: AsyncGenerator<Batch, boolean> | undefined, why: unknown): Promise<void> {
     await play?.throw(why).catch(() => {})
-    await Promise.all(this.#handing)
+    if (this.ledger.isOwned) this.#deferred.release(this.ledger)
+    await this.#deferred.tried()
     this.#aftermath = undefined
+  }
+
+  /** Writes what is held back. What the store could not take before is tried once more, and for as long as the process lives. */
+  async flush(): Promise<void> {
+    await this.ledger.flush()
+    if (!this.#deferred.isEmpty) await settle(this.#deferred.flush(this.ledger))
+  }
+
+  get #deferred(): DeferredWrites {
+    return deferredWrites(this.#options)
   }
 
   /** Results that are in nobody's journal. They are for the one who has the turn now. */
@@ -317,25 +330,14 @@ export class Driver {
     const { session } = this.ledger
     for (const { type, data } of entries) {
       if (type !== 'tool.end' && type !== 'effect.end') continue
-      const { callId, status, output } = data as EntryData['tool.end' | 'effect.end']
-      if (isStarted(session, callId) && (status === 'ok' || status === 'error'))
-        this.#late(callId, { status, output })
+      const { callId, seen: _, ...settled } = data as EntryData['tool.end']
+      const isKnown = settled.status === 'ok' || settled.status === 'error'
+      if (isKnown && isStarted(session, callId)) this.#late(callId, settled)
     }
   }
 
-  #late(callId: string, { status, output }: Settled): void {
-    const { driver } = this.#options
-    const post = {
-      type: 'late-result',
-      key: `late:${callId}:${driver}`,
-      data: { callId, status, output },
-    } as const
-    // If the store is gone there is nobody left to tell.
-    const handing = this.ledger
-      .post([post])
-      .catch(() => {})
-      .finally(() => this.#handing.delete(handing))
-    this.#handing.add(handing)
+  #late(callId: string, settled: Settled): void {
+    this.#deferred.handIn({ ...settled, callId }, this.#options.driver, this.ledger)
   }
 
   async #letGo(): Promise<Progress> {
@@ -462,9 +464,11 @@ const BEFORE_EFFECTS: ReadonlySet<string> = new Set([
   'effect.start',
 ])
 
-/** May these be held back? Not the intent of an effect (R3), and nothing that others wait for. */
+/** May these be held back? Not the intent of an effect (R3), nothing that others wait for or the store may refuse. */
 function mayWait(entries: readonly NewEntry[]): boolean {
-  return !entries.some(({ type, takes = [] }) => BEFORE_EFFECTS.has(type) || takes.length > 0)
+  return !entries.some(
+    ({ type, takes = [], data }) => BEFORE_EFFECTS.has(type) || takes.length > 0 || isLarge(data),
+  )
 }
 
 async function settle(work: Promise<unknown>): Promise<void> {

@@ -7,6 +7,8 @@ export interface HeartbeatOptions {
   readonly ledger: Ledger
   readonly timer: Timer
   readonly everyMs: number
+  /** Does anybody here still need the lease? */
+  readonly isHeld: () => boolean
   /** The lease was renewed, and what has come in is known. */
   readonly onBeat: () => void
   readonly onLost: (error: HoldfastError) => void
@@ -24,25 +26,25 @@ export class Heartbeat {
   start(): void {
     if (this.#beating) return
     this.#beating = true
-    void this.#beat().finally(() => {
-      this.#beating = false
-    })
+    void this.#beat()
   }
 
   async #beat(): Promise<void> {
-    const { ledger, timer, everyMs, onBeat } = this.#options
+    const { ledger, timer, everyMs, isHeld, onBeat } = this.#options
     for (;;) {
       await timer.wait(everyMs, { background: true })
-      if (!ledger.isOwned) return
+      if (!ledger.isOwned || !isHeld()) break
       if (ledger.age < everyMs / 2) continue
       const { epoch } = ledger
       try {
         await ledger.renew()
         onBeat()
       } catch (problem) {
-        if (this.#isLost(problem, epoch)) return
+        if (this.#isLost(problem, epoch)) break
       }
     }
+    // In the same tick as the decision, so that a turn that begins then starts a new loop.
+    this.#beating = false
   }
 
   /** Trouble that passes is not a loss; nor is that of a turn which has ended meanwhile, perhaps with another begun. */

@@ -167,6 +167,16 @@ export class Ledger {
     if (lost) this.#owned = false
   }
 
+  /** Lets anybody drive it, wherever it stands. */
+  release(reason: string): Promise<void> {
+    return this.#inOrder(async () => {
+      if (!this.#owned) return
+      const { turn } = this.#session
+      await this.#append({ epoch: this.#epoch, entries: [{ type: 'release', turn, data: { reason } }] })
+      this.forget(true)
+    })
+  }
+
   /** Becomes the owner, with what is to be posted and said first. Entries need the journal to stand where it is known to. */
   claim(posts: readonly NewInboxEntry[], entries: readonly NewEntry[]): Promise<void> {
     return this.#inOrder(() => this.#claimNow(posts, entries))
@@ -280,8 +290,12 @@ export class Ledger {
   async snapshot(): Promise<void> {
     const { store, key } = this.#options
     if (this.#unsaved !== undefined) return
-    if (await saveSession(store, key, { session: this.#session, since: this.#snapshotAt }))
-      this.#snapshotAt = this.#session.seq
+    const { seq } = this.#session
+    // Whatever keeps it from being saved, a turn does not depend on it.
+    const isSaved = await saveSession(store, key, { session: this.#session, since: this.#snapshotAt }).catch(
+      () => true,
+    )
+    if (isSaved) this.#snapshotAt = seq
   }
 
   get #held(): HeldWindow {

@@ -89,8 +89,7 @@ async function recover(wanted: Wanted, known: Known): Promise<Settled> {
   const { attempt, callId, tool } = wanted
   const late = handedIn(attempt.run, callId)
   if (late?.key !== undefined) {
-    const { status, output } = dataOf(late, 'late-result')
-    return sayEnd(wanted, { status, output }, [late.key])
+    return sayEnd(wanted, dataOf(late, 'late-result'), [late.key])
   }
   if (known.replay === 'safe' && tool.replay === 'safe') return carryOut(wanted)
   const found = await verifyCall(callRun(wanted))
@@ -104,13 +103,14 @@ export const UNKNOWN =
 /** Settled once (R4): what comes after the run has gone on without it is handed in. */
 function sayEnd({ attempt, callId }: Wanted, settled: Settled, takes: readonly string[] = []): Settled {
   const { run, desk } = attempt
-  const { status, output } = settled
+  const { status, output, cut } = settled
+  const end = { callId, status, output, ...(cut ? { cut } : {}) }
   const tooLate = (): void => {
     if (status !== 'unknown') run.scope.late(callId, settled)
   }
   const write = (): void => {
     run.underWay.delete(callId)
-    if (isStarted(run.session, callId)) run.draft.say('effect.end', { callId, status, output }, takes)
+    if (isStarted(run.session, callId)) run.draft.say('effect.end', end, takes)
     else tooLate()
   }
   desk.say(write, tooLate)
@@ -158,7 +158,8 @@ function settledBy(end: Awaited<ReturnType<typeof runCall>>): Settled {
 }
 
 /** What was stored of it, so that a node that is run again sees the same. */
-function resultOf(key: string, { status, output }: Pick<Settled, 'status' | 'output'>): Json {
+function resultOf(key: string, { status, output, cut }: Pick<Settled, 'status' | 'output' | 'cut'>): Json {
+  if (status === 'ok' && cut) throw cutOff(key, output)
   // What was stored is not for the node to change.
   if (status === 'ok') return structuredClone(output)
   const { error, code } = (typeof output === 'object' && output !== null ? output : {}) as {
@@ -169,6 +170,16 @@ function resultOf(key: string, { status, output }: Pick<Settled, 'status' | 'out
   if (status === 'unknown')
     throw new HoldfastError('unknown-outcome', { message: `${key}: ${message}`, details: { key } })
   throw Object.assign(new Error(message), typeof code === 'string' ? { code } : {})
+}
+
+/** A part of a result is not the result, and a node must not take it for that. */
+function cutOff(key: string, output: Json): HoldfastError {
+  const { bytes } = output as { readonly bytes?: Json }
+  const size = typeof bytes === 'number' ? ` of ${bytes} bytes` : ''
+  return new HoldfastError('too-large', {
+    message: `${key} was done and will not be done again, but its result${size} is too large to be stored. Return less, or write it into an artifact.`,
+    details: { key },
+  })
 }
 
 function checkStep<T>(

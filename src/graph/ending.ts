@@ -36,6 +36,6 @@ function settleEffect(run: Run, callId: string): void {
     run.draft.say('effect.end', { callId, status: 'unknown', output: UNKNOWN })
     return
   }
-  const { status, output } = dataOf(late, 'late-result')
-  run.draft.say('effect.end', { callId, status, output }, [late.key])
+  const { status, output, cut } = dataOf(late, 'late-result')
+  run.draft.say('effect.end', { callId, status, output, ...(cut ? { cut } : {}) }, [late.key])
 }

@@ -5,6 +5,7 @@
  * generator from a later position.
  */
 import { NURSERY } from '../drive/index.ts'
+import { isStarted } from '../journal/index.ts'
 import {
   type EntryData,
   HoldfastError,
@@ -201,7 +202,7 @@ async function* giveUp(run: Run, error: unknown): AsyncGenerator<Batch, void> {
   for (let attempt = 1; ; attempt++) {
     try {
       if (run.session.open === undefined && !startBare(run)) throw error
-      settleDropped(run)
+      settleDropped(run, attempt)
       endRun(run, 'failed', { error: failureOf(run, error) })
       yield* run.commit('done')
       return
@@ -214,11 +215,13 @@ async function* giveUp(run: Run, error: unknown): AsyncGenerator<Batch, void> {
 
 const UNSTORED = 'It came to an end, and its result could not be stored.'
 
-function settleDropped(run: Run): void {
+/** Results are not lost with what could not be stored beside them; of one that cannot be stored itself, its status is kept. */
+function settleDropped(run: Run, attempt: number): void {
   for (const { type, data } of run.dropped) {
     if (type !== 'effect.end') continue
-    const { callId, status } = data as EntryData['effect.end']
-    run.draft.say('effect.end', { callId, status, output: UNSTORED })
+    const { callId, status, ...end } = data as EntryData['effect.end']
+    const rest = attempt === 1 ? end : ({ output: UNSTORED, cut: true } as const)
+    if (isStarted(run.session, callId)) run.draft.say('effect.end', { callId, status, ...rest })
   }
 }
 

@@ -3,14 +3,17 @@ import { jsonSchema, type Tool } from '../tool/index.ts'
 
 const ANYTHING = jsonSchema({ type: 'object' })
 
-export function plainTool(tool: Pick<Tool, 'name' | 'replay' | 'timeoutMs' | 'verify' | 'run'>): Tool {
+type Plain = Pick<Tool, 'name' | 'replay' | 'timeoutMs' | 'verify' | 'run'> &
+  Partial<Pick<Tool, 'maxResultBytes'>>
+
+export function plainTool(tool: Plain): Tool {
   return {
+    maxResultBytes: Number.POSITIVE_INFINITY,
     ...tool,
     description: tool.name,
     parameters: {},
     input: ANYTHING,
     exclusive: false,
-    maxResultBytes: Number.POSITIVE_INFINITY,
     approve: 'never',
   }
 }

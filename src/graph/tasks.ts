@@ -1,6 +1,6 @@
 /** The tasks of a step: run side by side, each settled as soon as it ends. */
 import type { GraphTask } from '../journal/index.ts'
-import { HoldfastError, type Json, type JsonObject, type Usage } from '../protocol/index.ts'
+import { HoldfastError, type Json, type JsonObject, MAX_OUTPUT_BYTES, type Usage } from '../protocol/index.ts'
 import { askedBy, type CallEnd, type Credentials, runCall, type Tool } from '../tool/index.ts'
 import { type Batch, request } from '../turn/index.ts'
 import { Attempt } from './attempt.ts'
@@ -68,6 +68,7 @@ function nodeTool(run: Run, attempt: Attempt): Tool {
     name: node.name,
     // What a node does to the world it does in steps.
     replay: 'safe',
+    maxResultBytes: MAX_OUTPUT_BYTES,
     ...(node.timeoutMs === undefined ? {} : { timeoutMs: node.timeoutMs }),
     run: async (_, context) => {
       const said = await attempt.perform(state, context)
@@ -93,7 +94,7 @@ function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
     const said = Object.keys(update).length === 0 ? {} : { update }
     run.draft.say('node.end', { task: task.task, node: task.node, ...said, ...used })
   } else if (!run.signal.aborted) {
-    const error = { ...failureOf(end.output), ...whatNext(attempt.node, task, attempt.thrown) }
+    const error = { ...failureOf(attempt.node, end.output), ...whatNext(attempt.node, task, attempt.thrown) }
     sayFailure(run, task, { error, ...used, ...(isFree ? {} : { below }) })
   }
 }
@@ -108,11 +109,15 @@ interface Failure {
   readonly below?: Readonly<Record<string, Usage>>
 }
 
-function failureOf(output: Json): { readonly code: string; readonly message: string } {
-  const { error, code } = (typeof output === 'object' && output !== null ? output : {}) as Record<
-    string,
-    Json
-  >
+function failureOf(node: NodeDefinition, output: Json): { readonly code: string; readonly message: string } {
+  const { error, code, bytes, limit } = (
+    typeof output === 'object' && output !== null ? output : {}
+  ) as Record<string, Json>
+  if (code === 'too-large' && typeof bytes === 'number' && typeof limit === 'number')
+    return {
+      code,
+      message: `What ${node.name} says has ${bytes} bytes, and at most ${limit} can be stored. Say less in one step, or write it into an artifact.`,
+    }
   return {
     code: typeof code === 'string' ? code : 'node-failed',
     message: typeof error === 'string' ? error : JSON.stringify(output),

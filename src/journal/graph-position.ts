@@ -65,6 +65,8 @@ export type Effect = {
   /** Absent while nobody knows how it ended. */
   readonly status?: SettledStatus
   readonly output?: Json
+  /** The result was too large to be stored. */
+  readonly cut?: true
 }
 
 export type TaskAnswer = {
@@ -161,15 +163,16 @@ export function startEffect(before: GraphPosition, data: EntryData['effect.start
 /** Once it is known how it ended, that stays; of an unknown one it may come to be known later. */
 export function endEffect(
   before: GraphPosition,
-  { callId, status, output }: EntryData['effect.end'],
+  { callId, status, output, cut }: EntryData['effect.end'],
 ): GraphPosition {
+  const end = { status, output, ...(cut ? { cut } : {}) }
   const owner = before.tasks.find(({ effects = [] }) => effects.some((effect) => effect.callId === callId))
   if (owner === undefined) return before
   return withTask(before, owner.task, (task) => ({
     ...task,
     effects: (task.effects ?? []).map((effect) =>
       effect.callId === callId && (effect.status === undefined || effect.status === 'unknown')
-        ? { ...effect, status, output }
+        ? { ...effect, ...end }
         : effect,
     ),
   }))

@@ -66,7 +66,14 @@ export interface EntryData {
     readonly credentials?: true
   }
   cancel: { readonly turn: number; readonly reason?: string }
-  'late-result': { readonly callId: string; readonly status: SettledStatus; readonly output: Json }
+  'late-result': {
+    readonly callId: string
+    readonly status: SettledStatus
+    readonly output: Json
+    readonly cut?: true
+    readonly display?: string
+    readonly usage?: Usage
+  }
 
   // ownership
   claim: {
@@ -114,6 +121,8 @@ export interface EntryData {
     readonly callId: string
     readonly status: SettledStatus
     readonly output: Json
+    /** The result was too large to be stored: `output` is its beginning and says so. */
+    readonly cut?: true
     /** For people; the model gets `output`. */
     readonly display?: string
     /** Things with ids that the output shows. */
@@ -183,7 +192,13 @@ export interface EntryData {
     readonly idempotencyKey: string
     readonly replay: ReplayClass
   }
-  'effect.end': { readonly callId: string; readonly status: SettledStatus; readonly output: Json }
+  'effect.end': {
+    readonly callId: string
+    readonly status: SettledStatus
+    readonly output: Json
+    /** The result was too large to be stored: `output` is its beginning and says so. */
+    readonly cut?: true
+  }
 
   // the conversation
   /** What is chosen from here on: all of it. */

@@ -30,6 +30,7 @@ export type {
 } from './entry.ts'
 export { ENTRY_FORMAT, isInboxType, isProgress } from './entry.ts'
 export { shapeProblem } from './entry-shape.ts'
+export { MAX_ENTRY_BYTES, MAX_OUTPUT_BYTES } from './entry-size.ts'
 export type { ErrorCode, ErrorOptions } from './error.ts'
 export { HoldfastError } from './error.ts'
 export type { DeltaData, DeltaEvent, DeltaType, EntryEvent, EntryEventOf, TurnEvent } from './event.ts'

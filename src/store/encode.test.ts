@@ -1,7 +1,7 @@
 /** R16: whatever is put in comes out again, large parts by way of blobs; and no flipped bit goes unnoticed. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Entry, Json, JsonObject } from '../protocol/index.ts'
+import { type Entry, type Json, type JsonObject, MAX_ENTRY_BYTES } from '../protocol/index.ts'
 import {
   BLOB_THRESHOLD,
   checksum,
@@ -11,7 +11,6 @@ import {
   encode,
   encodeRequest,
   hashOf,
-  MAX_ENTRY_BYTES,
 } from './encode.ts'
 
 const LARGE = 'x'.repeat(BLOB_THRESHOLD)

@@ -4,14 +4,19 @@
  */
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { type Entry, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
+import {
+  type Entry,
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  MAX_ENTRY_BYTES,
+  quote,
+} from '../protocol/index.ts'
 import { plainCopy } from './plain.ts'
 import type { AppendRequest } from './port.ts'
 
 /** Larger values are kept as blobs. */
 export const BLOB_THRESHOLD: number = 64 * 1024
-/** One entry may not be larger than this, blobs included. */
-export const MAX_ENTRY_BYTES: number = 32 * 1024 * 1024
 
 export interface Encoded {
   readonly json: string

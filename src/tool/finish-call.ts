@@ -2,7 +2,8 @@
  * What a tool returned or threw, made fit to be stored and shown: JSON, of bounded size, valid, without secrets. How long
  * the tool took and who waited is not known here.
  */
-import type { Json, JsonObject, RequestData } from '../protocol/index.ts'
+import { type Json, type JsonObject, MAX_OUTPUT_BYTES, type RequestData } from '../protocol/index.ts'
+import { cutOutput } from './cut-output.ts'
 import { schemaProblem } from './json-schema.ts'
 import { redact } from './redact.ts'
 import { type AskRequest, askedBy, DEFAULT_NAME, isToolResult, type ToolResult } from './result.ts'
@@ -60,9 +61,12 @@ async function result({ tool, secrets = [] }: Finishing, returned: unknown): Pro
   const bytes = jsonBytes(output)
   if (bytes > tool.maxResultBytes) return tooLarge(output, bytes, tool.maxResultBytes)
   const display = displayOf(tool, { display: given.display, value: valid.value })
+  const status = given.failed ? 'error' : 'ok'
+  const isCut = bytes > MAX_OUTPUT_BYTES
   return {
-    status: given.failed ? 'error' : 'ok',
-    output,
+    status,
+    output: isCut ? cutOutput({ status, output, bytes, limit: MAX_OUTPUT_BYTES }) : output,
+    ...(isCut ? { cut: true } : {}),
     ...(display === undefined ? {} : { display: shortened(redact(display, secrets), tool.maxResultBytes) }),
     ...(given.usage === undefined ? {} : { usage: given.usage }),
   }
@@ -124,9 +128,8 @@ async function asked(
     written.push(redact(question, secrets))
   }
   const bytes = jsonBytes(written)
-  if (bytes > tool.maxResultBytes) {
-    return badQuestion(`it has ${bytes} bytes and at most ${tool.maxResultBytes} are allowed`, secrets)
-  }
+  const most = Math.min(tool.maxResultBytes, MAX_OUTPUT_BYTES)
+  if (bytes > most) return badQuestion(`it has ${bytes} bytes and at most ${most} are allowed`, secrets)
   return { requests: written }
 }
 

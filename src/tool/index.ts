@@ -15,6 +15,7 @@ export type {
 export { artifacts } from './artifact.ts'
 export type { AskUserInput } from './ask-user.ts'
 export { askUser } from './ask-user.ts'
+export { cutOutput } from './cut-output.ts'
 export { defineTool } from './define-tool.ts'
 export type { AskedRequest, CallEnd } from './finish-call.ts'
 export { jsonSchema } from './json-schema.ts'

@@ -150,6 +150,8 @@ export interface PreviousTool {
 export interface Settled {
   readonly status: SettledStatus
   readonly output: Json
+  /** The result was too large to be stored: `output` is its beginning and says so. */
+  readonly cut?: true
   readonly display?: string
   readonly usage?: Usage
 }

@@ -67,6 +67,12 @@ export class Draft {
     return { entries: this.#said, next }
   }
 
+  /** Says these instead of everything that was said since the last batch. */
+  replace(entries: readonly NewEntry[]): void {
+    this.settle()
+    for (const { type, data, takes } of entries) this.say(type as EntryType, data, takes)
+  }
+
   /** After a batch was made durable: what it said is in the journal now. */
   settle(): void {
     this.#said = []

@@ -109,16 +109,19 @@ function readyOf(group: readonly Ready[], callId: string): Ready | undefined {
 
 async function sayEnd(play: Play, { callId, end }: Ended, one: Ready | undefined): Promise<void> {
   if (end.kind === 'settled') {
-    const { status, output, display, usage } = end
+    const { status, output, cut, display, usage } = end
+    // What was cut away shows nothing and chooses nothing.
+    const isWhole = status === 'ok' && !cut
     play.draft.say('tool.end', {
       callId,
       status,
       output,
+      ...(cut ? { cut } : {}),
       ...(display === undefined ? {} : { display }),
       ...(usage === undefined ? {} : { usage }),
-      ...(status === 'ok' ? shown(one?.tool, { output, input: one?.input }) : {}),
+      ...(isWhole ? shown(one?.tool, { output, input: one?.input }) : {}),
     })
-    if (status === 'ok') await select(play, one?.tool, { output, input: one?.input })
+    if (isWhole) await select(play, one?.tool, { output, input: one?.input })
     return
   }
   const call = play.open.calls.find((candidate) => candidate.callId === callId)

@@ -86,8 +86,7 @@ export function settleUnknown(play: Play, { callId }: Call, why: string = UNKNOW
     play.draft.say('tool.end', { callId, status: 'unknown', output: why })
     return
   }
-  const { status, output } = dataOf(late, 'late-result')
-  play.draft.say('tool.end', { callId, status, output }, [late.key])
+  play.draft.say('tool.end', { ...dataOf(late, 'late-result'), callId }, [late.key])
 }
 
 /** What whoever ran a call has handed in since. */

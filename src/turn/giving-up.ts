@@ -28,7 +28,7 @@ export async function* giveUp(play: Play, error: unknown): AsyncGenerator<Batch,
   for (let attempt = 1; ; attempt++) {
     try {
       if (play.session.open === undefined && !startBare(play)) throw error
-      await endFailed(play, error)
+      await endFailed(play, error, attempt)
       yield* play.commit('done')
       return
     } catch (again) {
@@ -38,7 +38,7 @@ export async function* giveUp(play: Play, error: unknown): AsyncGenerator<Batch,
   }
 }
 
-async function endFailed(play: Play, error: unknown): Promise<void> {
+async function endFailed(play: Play, error: unknown, attempt: number): Promise<void> {
   const said = failureOf(play, error)
   if (play.open.thinking)
     play.draft.say('model.end', {
@@ -47,19 +47,20 @@ async function endFailed(play: Play, error: unknown): Promise<void> {
       usage: NO_USAGE,
       error: { kind: 'unknown', ...said, next: 'fail' },
     })
-  settleDropped(play)
+  settleDropped(play, attempt)
   await endTurn(play, 'failed', { error: said })
 }
 
 const UNSTORED = 'It came to an end, and its result could not be stored.'
 
-/** How a call ended is known, even if what came of it cannot be stored. */
-function settleDropped(play: Play): void {
+/** Results are not lost with what could not be stored beside them; of one that cannot be stored itself, its status is kept. */
+function settleDropped(play: Play, attempt: number): void {
   for (const { type, data } of play.dropped) {
     if (type !== 'tool.end') continue
-    const { callId, status } = data as EntryData['tool.end']
+    const { callId, status, ...end } = data as EntryData['tool.end']
     if (!play.open.calls.some((call) => call.callId === callId && call.state === 'started')) continue
-    play.draft.say('tool.end', { callId, status, output: UNSTORED })
+    const rest = attempt === 1 ? end : ({ output: UNSTORED, cut: true } as const)
+    play.draft.say('tool.end', { callId, status, ...rest })
   }
 }
 

@@ -1,9 +1,16 @@
 /** What is in play between a driver and a loop, whatever the loop plays: what it has said, what has come in, how long it may last. */
 import type { OpenTurn, Session } from '../journal/index.ts'
-import type { Entry, EntryData, EntryType, NewEntry } from '../protocol/index.ts'
+import {
+  type Entry,
+  type EntryData,
+  type EntryType,
+  HoldfastError,
+  type NewEntry,
+} from '../protocol/index.ts'
 import { type Credentials, secretsOf } from '../tool/index.ts'
 import { Draft } from './draft.ts'
 import type { Batch, Next, PlayScope } from './play-scope.ts'
+import { shortened } from './shorten.ts'
 
 type Signals = Pick<PlayScope, 'signal' | 'stop'>
 
@@ -56,20 +63,35 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
     return this.#signals.stop
   }
 
-  /** Makes what was said durable; what follows may rely on it. What cannot be stored was never said. */
+  /**
+   * Makes what was said durable; what follows may rely on it. Results and replies that are too large for the store are
+   * cut. What cannot be stored at all was never said.
+   */
   *commit(next: Next): Generator<Batch, void> {
-    try {
-      yield this.draft.batch(next)
-    } catch (error) {
-      this.drop()
-      throw error
+    for (let isStored = false; !isStored; ) {
+      try {
+        yield this.draft.batch(next)
+        isStored = true
+      } catch (error) {
+        this.#cut(error)
+      }
     }
     this.draft.settle()
   }
 
+  #cut(refusal: unknown): void {
+    const { entries } = this.draft.batch('on')
+    const smaller = HoldfastError.is(refusal, 'too-large') ? shortened(entries, refusal) : undefined
+    if (smaller === undefined) {
+      this.drop()
+      throw refusal
+    }
+    this.draft.replace(smaller)
+  }
+
   /** Back to what is durable. */
   drop(): void {
-    this.dropped = this.draft.batch('on').entries
+    if (!this.draft.isEmpty) this.dropped = this.draft.batch('on').entries
     this.draft.settle()
   }
 

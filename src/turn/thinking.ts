@@ -40,6 +40,7 @@ import type { Play } from './play.ts'
 import type { Batch } from './play-scope.ts'
 import { changed } from './prompt-edit.ts'
 import { goesOnWithout, refusedBy, sayRefused, warnIfBeyond } from './refused-files.ts'
+import { isLarge } from './shorten.ts'
 import { dataOf } from './stage.ts'
 import { makeRoom } from './summary.ts'
 import { type WireIds, wireIds } from './wire-ids.ts'
@@ -72,7 +73,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   // Hooks are told of what was said before the model is.
   if (!play.hooks.has('afterUserInput', 'beforeLlm')) yield* hearSteering(play)
   const reply = await askModel(play, source)
-  if (!(reply instanceof ModelFailure)) takeReply(play, reply)
+  if (!(reply instanceof ModelFailure)) yield* takeReply(play, reply)
   else if (play.signal.aborted) sayAborted(play, source, reply)
   else {
     const goesOn = await goesOnWithout(play, reply)
@@ -246,13 +247,15 @@ async function displays(play: Play): Promise<ReadonlyMap<string, string>> {
   return told
 }
 
-function takeReply(play: Play, { content, finish: why, model, usage }: ModelReply): void {
+function* takeReply(play: Play, { content, finish: why, model, usage }: ModelReply): Generator<Batch, void> {
   play.draft.say('model.end', { content, finish: why, model, usage })
   if (why === 'length')
     play.draft.say('warning', {
       code: 'length',
       message: 'The reply was cut off: it reached the most tokens that a reply may have.',
     })
+  // It may have to be cut, and its calls with it.
+  if (isLarge(content)) yield* play.commit('on')
 }
 
 export function hasSteering(play: Play): boolean {

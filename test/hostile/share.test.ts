@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { checkSqlite, type SqliteStore, sqliteStore } from '../../src/store/sqlite/index.ts'
+import { bench, calls, probe } from '../turn/kit.ts'
 import { codeOf, errorOf, SQLITE_MODULE, workplace } from './kit.ts'
 import { keyOf, newId, post, turn } from './talk.ts'
 
@@ -131,6 +132,39 @@ describe('a file under a running store', () => {
       await store.close()
     })
   }
+
+  for (const [what, happen] of Object.entries(gone)) {
+    it(`that ${what} acknowledges not even the next append with FULL`, async () => {
+      const path = place.path()
+      const store = use(path, { synchronous: 'FULL' })
+      await turn(store, key, { number: 1, notes: ['before'] })
+      for (let n = 0; n < 5; n++) await post(store, key, `before ${n}`)
+      happen(path)
+      for (let n = 0; n < 3; n++) {
+        const error = await errorOf(() => post(store, key, `after ${n}`))
+        expect(error.code).toBe('store-failed')
+        expect(error.message).toContain('removed or replaced')
+      }
+      await store.close()
+    })
+  }
+
+  it('that a tool deletes tells nothing of its turn from there on', async () => {
+    const path = place.path()
+    const store = use(path, { synchronous: 'FULL' })
+    const remove = probe('remove', () => {
+      for (const side of ['', '-wal', '-shm']) rmSync(path + side, { force: true })
+      return 'removed'
+    })
+    const script = ['Hi', calls('remove'), 'Done']
+    const { agent } = bench({ store, tools: [remove], script, realTime: true })
+    await agent.executeTurn('Hello').outcome
+    const told: string[] = []
+    for await (const { type } of agent.executeTurn('Remove it')) told.push(type)
+    expect(told.at(-1)).toBe('tool.start')
+    expect(remove.ran).toHaveLength(1)
+    await store.close()
+  })
 
   it('that was deleted can be opened anew; the old store still does not write to it', async () => {
     const path = place.path()

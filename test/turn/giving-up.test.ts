@@ -1,7 +1,7 @@
 /** What breaks inside of a turn ends it as failed: it is neither open for ever nor kept from the next one (R7, R14). */
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { type Entry, HoldfastError } from '../../src/protocol/index.ts'
+import { type Entry, type EntryData, HoldfastError } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
@@ -27,6 +27,8 @@ function picky(poison: (entry: { type: string; data: object }) => boolean, times
   })
 }
 
+const UNSTORED = 'It came to an end, and its result could not be stored.'
+
 describe('what cannot be stored', () => {
   it('of a reply is dropped, the turn fails, and the next one goes well', async () => {
     const store = picky(({ type }) => type === 'model.end')
@@ -42,25 +44,27 @@ describe('what cannot be stored', () => {
     await said(store)
   })
 
-  it('of a result leaves how the call ended, and those beside it', async () => {
-    const store = picky(({ type }) => type === 'tool.end')
-    const slow = gate()
-    const tools = [probe('fast'), probe('slow', () => slow.promise.then(() => 'slowly'))]
-    const { agent } = bench({ store, script: [calls('fast', 'slow')], tools })
-    const turn = agent.executeTurn('Hi')
-    setTimeout(() => slow.resolve(), 20)
-    expect((await turn.outcome).error?.code).toBe('too-large')
-    const ends = (await store.read(KEY)).filter(({ type }) => type === 'tool.end').map(({ data }) => data)
-    expect(ends).toEqual([
-      { callId: 'call_2', status: 'ok', output: 'slowly' },
-      {
-        callId: 'call_1',
-        status: 'ok',
-        output: 'It came to an end, and its result could not be stored.',
-      },
-    ])
-    await said(store)
-  })
+  for (const [times, outputs] of [
+    [1, [{ n: 0 }, 'slowly']],
+    [2, [UNSTORED, UNSTORED]],
+  ] as const)
+    it(`of a result leaves how the call ended, and after ${times} refusals of ${times === 1 ? 'none' : 'all'} what came of it`, async () => {
+      const store = picky(({ type }) => type === 'tool.end', times)
+      const slow = gate()
+      const tools = [probe('fast'), probe('slow', () => slow.promise.then(() => 'slowly'))]
+      const { agent } = bench({ store, script: [calls('fast', 'slow')], tools })
+      const turn = agent.executeTurn('Hi')
+      setTimeout(() => slow.resolve(), 20)
+      expect((await turn.outcome).error?.code).toBe('too-large')
+      const ends = (await store.read(KEY)).filter(({ type }) => type === 'tool.end')
+      const byCall = ends
+        .map(({ data }) => data as EntryData['tool.end'])
+        .toSorted((a, b) => a.callId.localeCompare(b.callId))
+      expect(byCall.map(({ status, output }) => [status, output])).toEqual(
+        outputs.map((output) => ['ok', output]),
+      )
+      await said(store)
+    })
 
   it('twice is the business of whoever drives', async () => {
     const store = picky(({ type }) => type === 'model.end', 9)

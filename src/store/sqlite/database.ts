@@ -4,13 +4,13 @@
  * Writes that arrive together share one transaction and so one sync to disk. G1: one that is refused takes nothing else
  * with it. G2: nobody hears anything, good or bad, before the commit, because what a refusal was based on may itself
  * not become durable. G3: waiting for another process's lock never blocks the event loop for more than a few
- * milliseconds.
+ * milliseconds. G4: with `FULL`, nobody hears of a commit that went into files which were removed or replaced.
  */
 
-import { realpathSync, statSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HoldfastError } from '../../protocol/index.ts'
+import { FileIdentity } from './file-identity.ts'
 import { openFile } from './open.ts'
 import { checkSchema, inspectFile, MIGRATIONS, migrate } from './schema.ts'
 import { Busy, isBusy, translate } from './trouble.ts'
@@ -46,8 +46,7 @@ export class Database {
   readonly #options: DatabaseOptions
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
-  readonly #files: readonly string[]
-  readonly #identity: string
+  readonly #identity: FileIdentity
   #lookedAt = 0
   #queue: Job[] = []
   #writes = 0
@@ -67,8 +66,7 @@ export class Database {
     this.#db = openFile(path, { ...options, waitMs: Math.min(OPEN_WAIT_MS, options.busyMs) })
     try {
       this.#prepare()
-      this.#files = [realpathSync(path), `${realpathSync(path)}-wal`]
-      this.#identity = this.#identify()
+      this.#identity = new FileIdentity(path)
     } catch (error) {
       this.#db.close()
       throw translate(error, path)
@@ -210,9 +208,9 @@ export class Database {
     try {
       this.#rollback()
       this.#statement('BEGIN IMMEDIATE').run()
-      if (this.#isInPlace()) return undefined
+      if (performance.now() - this.#lookedAt < LOOK_EVERY_MS || this.#isInPlace()) return undefined
       this.#rollback()
-      return this.#replaced()
+      return this.#replaced('Nothing was written')
     } catch (error) {
       return error
     }
@@ -224,7 +222,8 @@ export class Database {
       this.#careful = settled === undefined
       if (settled !== undefined) {
         this.#statement('COMMIT').run()
-        return settled
+        if (this.#options.synchronous === 'NORMAL' || this.#isInPlace()) return settled
+        return this.#fail(jobs, this.#replaced('What was just written is lost with the old file'))
       }
       this.#undone += 1
       this.#rollback()
@@ -358,24 +357,18 @@ export class Database {
     this.#db.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(this.#options.maxBytes / pageSize))}`)
   }
 
-  /** SQLite would go on writing to files that no longer have a name. To look costs too much to do it every time. */
   #isInPlace(): boolean {
-    const now = performance.now()
-    if (now - this.#lookedAt < LOOK_EVERY_MS) return true
-    if (this.#identify() !== this.#identity) return false
-    this.#lookedAt = now
+    if (!this.#identity.isInPlace()) {
+      this.#lookedAt = Number.NEGATIVE_INFINITY
+      return false
+    }
+    this.#lookedAt = performance.now()
     return true
   }
 
-  /** Which files the paths lead to. */
-  #identify(): string {
-    const stats = this.#files.map((file) => statSync(file, { throwIfNoEntry: false }))
-    return stats.map((stat) => `${stat?.dev}:${stat?.ino}`).join(' ')
-  }
-
-  #replaced(): HoldfastError {
+  #replaced(consequence: string): HoldfastError {
     return new HoldfastError('store-failed', {
-      message: `${this.path} or its log was removed or replaced while this store had it open. Nothing was written. Close this store; look for the old file before you open the path again.`,
+      message: `${this.path} or its log was removed or replaced while this store had it open. ${consequence}. Close this store; look for the old file before you open the path again.`,
       details: { path: this.path },
     })
   }

@@ -1,0 +1,158 @@
+/**
+ * Writes that a driver still owes to a journal when the store could not take them: results of effects that have ended,
+ * and the release of a conversation whose turn could not go on. They belong to the process, not to one driver: whoever
+ * goes on with the conversation here finds them.
+ *
+ * D1. A result is kept until it is stored or the store refuses it for good.
+ * D2. A driver writes everything that is owed before it goes on (`flush`), so what this process knows is never settled
+ *     as unknown by this process.
+ * D3. What is owed is tried again now and then, for drivers in other processes. Waiting keeps no process alive.
+ */
+import type { Timer } from '../base/index.ts'
+import {
+  type ContextKey,
+  type EntryData,
+  type ErrorCode,
+  HoldfastError,
+  keyText,
+  type NewInboxEntry,
+} from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
+import { cutResult } from '../turn/index.ts'
+import type { Ledger } from './ledger.ts'
+
+interface LateResult extends NewInboxEntry {
+  readonly data: EntryData['late-result']
+}
+
+const RETRY_MS = 1000
+
+/** Answers of a store that does not get another one by being asked again. */
+const FINAL: readonly ErrorCode[] = [
+  'erased',
+  'key-reused',
+  'invalid-entry',
+  'store-closed',
+  'store-read-only',
+]
+
+const owed = new WeakMap<Store, Map<string, DeferredWrites>>()
+
+/** The same for all drivers of a conversation in this process. */
+export function deferredWrites({ store, key, timer }: Place): DeferredWrites {
+  const known = owed.get(store) ?? new Map<string, DeferredWrites>()
+  owed.set(store, known)
+  const name = keyText(key)
+  const found = known.get(name) ?? new DeferredWrites(timer, () => known.delete(name))
+  known.set(name, found)
+  return found
+}
+
+interface Place {
+  readonly store: Store
+  readonly key: ContextKey
+  readonly timer: Timer
+}
+
+export class DeferredWrites {
+  readonly #timer: Timer
+  readonly #forget: () => void
+  readonly #results = new Map<string, LateResult>()
+  /** Of drivers that own the conversation and do not drive it. */
+  readonly #releases = new Set<Ledger>()
+  /** The attempt that is under way. */
+  #trying: Promise<void> | undefined
+  #isWaiting = false
+
+  constructor(timer: Timer, forget: () => void) {
+    this.#timer = timer
+    this.#forget = forget
+  }
+
+  get isEmpty(): boolean {
+    return this.#results.size + this.#releases.size === 0
+  }
+
+  /** Hands in the result of an effect, now or as soon as the store takes it. */
+  handIn(result: EntryData['late-result'], driver: string, ledger: Ledger): void {
+    const key = `late:${result.callId}:${driver}`
+    this.#results.set(key, { type: 'late-result', key, data: result })
+    this.#try(ledger)
+  }
+
+  /** Lets others drive the conversation that `ledger` owns, now or as soon as the store takes it. */
+  release(ledger: Ledger): void {
+    this.#releases.add(ledger)
+    this.#try(ledger)
+  }
+
+  /** Resolves when everything was tried once. */
+  async tried(): Promise<void> {
+    await this.#trying
+  }
+
+  /** Writes everything that is owed; rejects if the store cannot take it now. */
+  async flush(ledger: Ledger): Promise<void> {
+    await this.tried()
+    await this.#writeAll(ledger)
+    this.#forget()
+  }
+
+  #try(ledger: Ledger): void {
+    this.#trying ??= this.#attempt(ledger)
+  }
+
+  async #attempt(ledger: Ledger): Promise<void> {
+    try {
+      await this.#writeAll(ledger)
+    } catch {
+      if (!this.#isWaiting) void this.#tryLater(ledger)
+    } finally {
+      this.#trying = undefined
+    }
+  }
+
+  /** Also what comes meanwhile. */
+  async #writeAll(ledger: Ledger): Promise<void> {
+    while (!this.isEmpty) {
+      for (const result of this.#results.values()) await this.#post(result, ledger)
+      for (const owner of this.#releases) await this.#release(owner)
+    }
+  }
+
+  async #tryLater(ledger: Ledger): Promise<void> {
+    this.#isWaiting = true
+    await this.#timer.wait(RETRY_MS, { background: true })
+    this.#isWaiting = false
+    if (this.isEmpty) this.#forget()
+    else this.#try(ledger)
+  }
+
+  async #post(result: LateResult, ledger: Ledger): Promise<void> {
+    const { key, data } = result
+    try {
+      await ledger.post([result])
+    } catch (error) {
+      const smaller = HoldfastError.is(error, 'too-large') ? cutResult(data) : undefined
+      if (smaller !== undefined) {
+        this.#results.set(key, { ...result, data: smaller })
+        return this.#post({ ...result, data: smaller }, ledger)
+      }
+      if (!isFinal(error)) throw error
+    }
+    this.#results.delete(key)
+  }
+
+  async #release(owner: Ledger): Promise<void> {
+    try {
+      await owner.release('trouble')
+    } catch (error) {
+      if (!isFinal(error) && !HoldfastError.is(error, 'fenced')) throw error
+    }
+    this.#releases.delete(owner)
+  }
+}
+
+function isFinal(error: unknown): boolean {
+  return HoldfastError.is(error) && (FINAL.includes(error.code) || error.code === 'too-large')
+}
