@@ -5,7 +5,7 @@
  * generator from a later position.
  */
 import { NURSERY } from '../drive/index.ts'
-import { isStarted } from '../journal/index.ts'
+import { type GraphState, isStarted } from '../journal/index.ts'
 import {
   type EntryData,
   HoldfastError,
@@ -120,38 +120,47 @@ function endStep(run: Run): void {
 
 /** What the step has said counts, whatever is used up; the next one begins, or the run is over. */
 async function* goOn(run: Run, used: Reached | undefined): AsyncGenerator<Batch, void> {
-  const { position, graph } = run
   settleEffects(run)
-  const { state, changes } = joinStep(graph, position)
-  const after = position.tasks.length > 0 ? position.tasks.map(({ node }) => node) : position.after
-  const ended = {
-    after,
-    state: stateView(state, graph.channels),
-    ...(position.waiting === undefined ? {} : { waiting: position.waiting }),
-  }
-  const leading = await run.within(led(run, ended))
+  const { state, changes } = joinStep(run.graph, run.position)
+  const leading = await leadingFrom(run, state)
   const isOver = leading.targets.length === 0
   const limit = used ?? (isOver ? undefined : stepsTaken(run))
-  if (isOver || limit !== undefined) {
-    // At a limit it will be led on from here once more: who has arrived where is as it was before.
-    const { waiting } = limit === undefined ? leading : position
-    sayStep(run, { leading: { targets: [], ...(waiting === undefined ? {} : { waiting }) }, changes })
-    if (limit === undefined) finish(run, leading)
-    else endAtLimit(run, limit)
+  if (limit !== undefined) {
+    // The next turn goes there: until then, who has arrived where is as it was.
+    sayStep(run, { leading: { ...arrivedIn(run), targets: [] }, changes, leads: leading })
+    endAtLimit(run, limit)
     return
   }
   sayStep(run, { leading, changes })
-  yield* run.commit('tools')
+  if (isOver) finish(run, leading)
+  else yield* run.commit('tools')
 }
 
-/** The turn waits for routes as it does for nodes. */
-function led(run: Run, ended: Ended): Promise<Leading> {
+/** As it was said when a limit came before it; else as edges and routes say now. The turn waits for routes as for nodes. */
+async function leadingFrom(run: Run, state: GraphState): Promise<Leading> {
+  const { tasks, after, leads } = run.position
+  if (tasks.length === 0 && leads !== undefined) return leads
+  const ended: Ended = {
+    after: tasks.length > 0 ? tasks.map(({ node }) => node) : after,
+    state: stateView(state, run.graph.channels),
+    ...arrivedIn(run),
+  }
   const { key, nursery } = run.scope
   const context = { contextId: key.contextId, turn: run.open.turn, signal: run.stop }
-  return runAround({ [NURSERY]: nursery }, () => leadingOn(run.graph, ended, context))
+  return run.within(runAround({ [NURSERY]: nursery }, () => leadingOn(run.graph, ended, context)))
 }
 
-function sayStep(run: Run, { leading, changes }: { leading: Leading; changes: JsonObject }): void {
+function arrivedIn({ position: { waiting } }: Run): Pick<Leading, 'waiting'> {
+  return waiting === undefined ? {} : { waiting }
+}
+
+interface Step {
+  readonly leading: Leading
+  readonly changes: JsonObject
+  readonly leads?: Leading
+}
+
+function sayStep(run: Run, { leading, changes, leads }: Step): void {
   const { count } = run.position
   const tasks = leading.targets.map(
     (target, index): TaskData => ({ task: `${target.node}.${count + index + 1}`, ...target }),
@@ -160,6 +169,7 @@ function sayStep(run: Run, { leading, changes }: { leading: Leading; changes: Js
     tasks,
     ...(Object.keys(changes).length === 0 ? {} : { changes }),
     ...(leading.waiting === undefined ? {} : { waiting: leading.waiting }),
+    ...(leads === undefined ? {} : { leads }),
   }
   run.draft.say('graph.step', data)
 }

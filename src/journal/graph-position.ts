@@ -28,6 +28,8 @@ export type GraphPosition = {
   readonly after: readonly string[]
   /** Of each join that is not complete, who has arrived. */
   readonly waiting?: { readonly [join: string]: readonly string[] }
+  /** Where the step before leads, if that is known and was not gone yet. */
+  readonly leads?: EntryData['graph.step']['leads']
   /** The run was asked for with credentials, and whoever goes on with it needs those (R19). */
   readonly credentials?: true
 }
@@ -86,9 +88,9 @@ export function beginRun(
 
 export function beginStep(
   before: GraphPosition,
-  { tasks, changes = {}, waiting }: EntryData['graph.step'],
+  { tasks, changes = {}, waiting, leads }: EntryData['graph.step'],
 ): GraphPosition {
-  const { waiting: _, ...rest } = before
+  const { waiting: _, leads: _gone, ...rest } = before
   return {
     ...rest,
     state: withChanges(joined(before), before.channels, changes),
@@ -97,6 +99,7 @@ export function beginStep(
     tasks: tasks.map((task): GraphTask => ({ ...task, state: 'begun', attempt: 1, failures: 0 })),
     after: before.tasks.length > 0 ? before.tasks.map(({ node }) => node) : before.after,
     ...(waiting === undefined ? {} : { waiting }),
+    ...(leads === undefined ? {} : { leads }),
   }
 }
 

@@ -167,12 +167,17 @@ export interface EntryData {
   }
   /**
    * What the tasks before have said counts now, in their order, and `changes` are set: what their reducers made of it.
-   * These tasks are begun. `waiting`: of each join that is not complete, who has arrived.
+   * These tasks are begun. `waiting`: of each join that is not complete, who has arrived. `leads`: where edges and routes
+   * lead, if a limit keeps the run from going there; the next turn does.
    */
   'graph.step': {
     readonly tasks: readonly TaskData[]
     readonly changes?: JsonObject
     readonly waiting?: { readonly [join: string]: readonly string[] }
+    readonly leads?: {
+      readonly targets: readonly Omit<TaskData, 'task'>[]
+      readonly waiting?: { readonly [join: string]: readonly string[] }
+    }
   }
   /** A node has come to its end, or to the end of an attempt: then `error` says what is tried next. */
   'node.end': {
