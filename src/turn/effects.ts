@@ -6,6 +6,7 @@ import {
   type CallRun,
   type Credentials,
   runCall,
+  type Settled,
   secretsOf,
   type Tool,
   type ToolContext,
@@ -108,24 +109,34 @@ function readyOf(group: readonly Ready[], callId: string): Ready | undefined {
 }
 
 async function sayEnd(play: Play, { callId, end }: Ended, one: Ready | undefined): Promise<void> {
-  if (end.kind === 'settled') {
-    const { status, output, cut, display, usage } = end
-    // What was cut away shows nothing and chooses nothing.
-    const isWhole = status === 'ok' && !cut
-    play.draft.say('tool.end', {
-      callId,
-      status,
-      output,
-      ...(cut ? { cut } : {}),
-      ...(display === undefined ? {} : { display }),
-      ...(usage === undefined ? {} : { usage }),
-      ...(isWhole ? shown(one?.tool, { output, input: one?.input }) : {}),
-    })
-    if (isWhole) await select(play, one?.tool, { output, input: one?.input })
-    return
-  }
+  if (end.kind === 'settled') return saySettled(play, callId, { ...end, ...one })
   const call = play.open.calls.find((candidate) => candidate.callId === callId)
   const before = call?.answers?.length ?? 0
   for (const { name, ...asked } of end.requests)
     request(play, { id: before === 0 ? name : `${name}-${before}`, name, ...asked }, callId)
+}
+
+interface SettledCall extends Settled {
+  /** The tool and what it was given, if they are known: they say what the result shows and chooses. */
+  readonly tool?: Tool
+  readonly input?: unknown
+  /** The inbox entry that brought the result, if one did. */
+  readonly takes?: readonly string[]
+}
+
+export async function saySettled(play: Play, callId: string, settled: SettledCall): Promise<void> {
+  const { status, output, cut, display, usage, tool, input, takes } = settled
+  // What was cut away shows nothing and chooses nothing.
+  const isWhole = status === 'ok' && !cut
+  const end = {
+    callId,
+    status,
+    output,
+    ...(cut ? { cut } : {}),
+    ...(display === undefined ? {} : { display }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(isWhole ? shown(tool, { output, input }) : {}),
+  }
+  play.draft.say('tool.end', end, takes)
+  if (isWhole) await select(play, tool, { output, input })
 }

@@ -1,9 +1,10 @@
 /** Calls that an earlier driver started and did not settle (R4, R21): they run again, are looked up, or stay unknown. */
 import type { Call } from '../journal/index.ts'
 import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
-import { callRun, type Ready } from './effects.ts'
+import { callRun, type Ready, saySettled } from './effects.ts'
 import { handedIn, settleUnknown } from './ending.ts'
 import type { Play } from './play.ts'
+import { dataOf } from './stage.ts'
 
 /** Settles what can be settled, and returns what is to run again. */
 export async function recoverStarted(play: Play, credentials: Credentials): Promise<readonly Ready[]> {
@@ -17,11 +18,14 @@ export async function recoverStarted(play: Play, credentials: Credentials): Prom
 
 async function judge(play: Play, call: Call, credentials: Credentials): Promise<Ready | undefined> {
   const { callId, tool, args } = call
-  const prepared =
-    handedIn(play, callId) === undefined
-      ? await play.within(prepareCall({ callId, tool, args }, await play.tools()))
-      : undefined
-  if (!prepared?.ok) {
+  const prepared = await play.within(prepareCall({ callId, tool, args }, await play.tools()))
+  const late = handedIn(play, callId)
+  if (late?.key !== undefined) {
+    const known = prepared.ok ? { tool: prepared.tool, input: prepared.input } : {}
+    await saySettled(play, callId, { ...dataOf(late, 'late-result'), ...known, takes: [late.key] })
+    return undefined
+  }
+  if (!prepared.ok) {
     settleUnknown(play, call)
     return undefined
   }
@@ -37,6 +41,6 @@ async function judge(play: Play, call: Call, credentials: Credentials): Promise<
   const found = prepared.tool.verify && (await play.within(verified()))
   if (found === 'run') return ready
   if (found === undefined) settleUnknown(play, call)
-  else play.draft.say('tool.end', { callId, ...found })
+  else await saySettled(play, callId, { ...found, tool: ready.tool, input: ready.input })
   return undefined
 }

@@ -1,14 +1,14 @@
 /** What is known of ids and what is chosen outlives windows, compactions, forks, restarts and changes of the provider. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Agent } from '../../src/agent/index.ts'
+import { type Agent, takeOver } from '../../src/agent/index.ts'
 import { entity } from '../../src/grounding/index.ts'
 import type { Entry } from '../../src/protocol/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import type { ScriptedFunction } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/index.ts'
 import { runTurn } from '../../src/turn/index.ts'
-import { type Bench, bench, calls, openSqlite, promptLines, sqlitePath } from '../turn/kit.ts'
+import { type Bench, bench, calls, KEY, openSqlite, promptLines, sqlitePath } from '../turn/kit.ts'
 
 const project = entity('project', { ttl: '7h', scope: 'conversation' })
 
@@ -102,4 +102,23 @@ it('in a turn with a persistence of its own, an id that no prompt shows any more
   await play('And?', 'Yes.')
   await play('Use', calls(['use', { projectId: 'p-22' }], ['use', { projectId: 'p-99' }]), 'Done.')
   expect(ran).toEqual(['p-22'])
+})
+
+describe('what a tool finds out about a call of a process that is gone', () => {
+  it('shows the same ids as its result would have shown', async () => {
+    const { tools, entities } = site()
+    const [list] = tools
+    const output = [{ id: 'p-11', name: 'Champigny' }]
+    const verified = { ...list, verify: () => ({ happened: true, output }) } as (typeof tools)[number]
+    const script = [calls('list'), 'Done.']
+    const { agent, another, store } = bench({ tools: [verified], entities, script, realTime: true })
+    const turn = agent.executeTurn('List', { manual: true })
+    for (let step = await turn.step(); step.next !== 'tools'; step = await turn.step());
+    await takeOver(store, KEY)
+    const next = another()
+    await next.start()
+    await next.turn?.outcome
+    const [end] = (await store.read(KEY)).filter(({ type }) => type === 'tool.end')
+    expect(end?.data).toMatchObject({ status: 'ok', seen: [{ entity: 'project', id: 'p-11' }] })
+  })
 })

@@ -6,11 +6,13 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { END, graph, list, START } from '../../src/graph/index.ts'
+import { entity } from '../../src/grounding/index.ts'
 import { type Entry, type EntryData, LOCAL_OWNER } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { type SqliteStore, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { faultyStore } from '../../src/testing/faulty-store.ts'
+import { toolResult } from '../../src/tool/index.ts'
 import { bench, calls, gate, KEY, probe, said, until } from '../turn/kit.ts'
 import { type Child, workplace } from './kit.ts'
 import { keyOf, newId } from './talk.ts'
@@ -73,7 +75,8 @@ describe('a result that finds the disk full', () => {
     const { agent } = bench({ store, tools: [probe('pay', () => RESULT)], script, realTime: true })
     await agent.executeTurn('Pay').outcome
     await makeRoom()
-    await expect.poll(async () => (await store.inbox(KEY)).map(({ type }) => type)).toEqual(['late-result'])
+    const inbox = async () => (await store.inbox(KEY)).map(({ type }) => type)
+    await expect.poll(inbox, { timeout: 20_000 }).toEqual(['late-result'])
     await store.close()
   })
 
@@ -115,7 +118,6 @@ describe('a result that finds the disk full', () => {
   it('of a sub-agent counts what that has used, and what people read of it stays', async () => {
     const { store, makeRoom } = await fullFile()
     const usage = { inputTokens: 70, outputTokens: 7, cachedTokens: 0, costUsd: 0 }
-    const { toolResult } = await import('../../src/tool/index.ts')
     const pay = probe('pay', () => toolResult(RESULT, 'All of it', { usage }), { maxResultBytes: 1 << 20 })
     const { agent } = bench({ store, tools: [pay], script, realTime: true })
     await agent.executeTurn('Pay').outcome
@@ -124,6 +126,22 @@ describe('a result that finds the disk full', () => {
     expect(outcome.usage.inputTokens).toBeGreaterThanOrEqual(70)
     const [end] = (await store.read(KEY)).filter(({ type }) => type === 'tool.end')
     expect(end?.data).toMatchObject({ status: 'ok', display: 'All of it', usage })
+    await store.close()
+  })
+
+  it('shows the ids that it would have shown', async () => {
+    const { store, makeRoom } = await fullFile()
+    const project = entity('project')
+    const rows = [{ id: 'p-11', name: 'Champigny', text: RESULT }]
+    const look = probe('pay', () => rows, {
+      returns: () => project.rows(rows, { id: 'id', label: 'name' }),
+    })
+    const { agent } = bench({ store, tools: [look], entities: [project], script, realTime: true })
+    await agent.executeTurn('Pay').outcome
+    await makeRoom()
+    await agent.executeTurn(null).outcome
+    const [end] = (await store.read(KEY)).filter(({ type }) => type === 'tool.end')
+    expect(end?.data['seen']).toMatchObject([{ entity: 'project', id: 'p-11' }])
     await store.close()
   })
 
