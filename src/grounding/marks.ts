@@ -3,8 +3,8 @@
  * Whether an id is a good one is not known here.
  */
 import { ENTITY_MARK, type Json, type JsonObject } from '../protocol/index.ts'
+import { itemSchemas, refOf, type SchemaNode, schemaNode } from '../tool/index.ts'
 import { couldBe } from './could-be.ts'
-import { itemSchemas, refOf, type SchemaNode, schemaNode } from './schema-node.ts'
 
 export type Path = readonly (string | number)[]
 

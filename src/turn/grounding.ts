@@ -4,7 +4,6 @@
  */
 import {
   activeIds,
-  entitiesIn,
   isPersonal,
   judgeCall,
   lookupsOf,
@@ -17,8 +16,8 @@ import {
   withSelections,
 } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
-import type { ActiveValue, Json, JsonObject, Sighting } from '../protocol/index.ts'
-import type { Tool } from '../tool/index.ts'
+import type { ActiveValue, Json, Sighting } from '../protocol/index.ts'
+import { markNames, type Tool } from '../tool/index.ts'
 import { factsOf, GROUNDING, showings } from './grounding-facts.ts'
 import type { Play } from './play.ts'
 import { request } from './requests.ts'
@@ -29,7 +28,7 @@ export async function ground(play: Play, call: Call): Promise<Call | undefined> 
   const tools = await play.tools()
   const tool = tools.find(({ name }) => name === call.tool)
   if (tool === undefined || call.malformed !== undefined || call.grounds !== undefined) return call
-  if (!hasMarks(tool)) return call
+  if (markNames(tool.parameters).length === 0) return call
   const { entities, words } = play.scope.definition.grounding
   const facts = await factsOf(play, call)
   const lookups = lookupsOf(tools)
@@ -63,17 +62,6 @@ export async function ground(play: Play, call: Call): Promise<Call | undefined> 
   await renew(play, judgement.grounds, now)
   return play.open.calls.find((candidate) => candidate.callId === callId)
 }
-
-function hasMarks({ parameters }: Tool): boolean {
-  let marked = MARKED.get(parameters)
-  if (marked === undefined) {
-    marked = entitiesIn(parameters).length > 0
-    MARKED.set(parameters, marked)
-  }
-  return marked
-}
-
-const MARKED = new WeakMap<JsonObject, boolean>()
 
 /** What is used stays chosen for as long as if it had been chosen now. */
 async function renew(play: Play, grounds: NonNullable<Call['grounds']>, now: number): Promise<void> {
