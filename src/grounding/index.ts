@@ -6,6 +6,8 @@ export type { Called, Entities, Entity, EntityOptions, GroundingPolicy } from '.
 export { entity, entityMap } from './entity.ts'
 export type { Facts, Judging, Seen } from './facts.ts'
 export { activeIds } from './facts.ts'
+export type { Converted, Guarded, GuardedCall } from './guard-call.ts'
+export { guardCall, isStillGrounded } from './guard-call.ts'
 export type { Handles } from './handles.ts'
 export { handleTable } from './handles.ts'
 export type { AskedId, Judgement } from './judge.ts'

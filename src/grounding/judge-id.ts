@@ -191,7 +191,8 @@ class Judge {
 
   /** A key is not rewritten, so it has to be an id already. */
   #isOpen(source: GroundSource): boolean {
-    if (this.#found.isKey && (source === 'label' || source === 'ordinal')) return false
+    const { isKey, isLiteral } = this.#found
+    if ((isKey || isLiteral) && (source === 'label' || source === 'ordinal')) return false
     return this.#case.entity.sources.has(source)
   }
 }

@@ -21,34 +21,33 @@ export interface AskedId extends Asking {
  * `ok`: run it with these arguments. `ask`: the person has to say which things are meant; judge it again with the
  * answers. `refused`: do not run it, `output` is its result. Warnings are refusals of entities that only warn.
  */
-export type Judgement =
-  | {
-      readonly kind: 'ok'
-      readonly args: Json
-      readonly grounds: readonly Ground[]
-      readonly warnings: readonly Refusal[]
-    }
-  | { readonly kind: 'ask'; readonly asks: readonly AskedId[]; readonly warnings: readonly Refusal[] }
-  | {
-      readonly kind: 'refused'
-      readonly refusals: readonly Refusal[]
-      readonly output: JsonObject
-      readonly warnings: readonly Refusal[]
-    }
+export type Judgement = Judged &
+  (
+    | { readonly kind: 'ok' }
+    | { readonly kind: 'ask'; readonly asks: readonly AskedId[] }
+    | { readonly kind: 'refused'; readonly refusals: readonly Refusal[]; readonly output: JsonObject }
+  )
+
+/** The ids that passed, and the arguments with them in their places. */
+interface Judged {
+  readonly args: Json
+  readonly grounds: readonly Ground[]
+  readonly warnings: readonly Refusal[]
+}
 
 /**
- * Judges the arguments as the model wrote them, before they are validated: a label is no valid id yet. A refusal comes
- * before a question, because the person should not be asked about a call that cannot be made.
+ * Judges the ids of a call as they are written; `found` are these, where they are not all that the schema marks. A refusal
+ * comes before a question, because the person should not be asked about a call that cannot be made.
  */
 export async function judgeCall(
-  call: { readonly parameters: JsonObject; readonly args: Json },
+  call: { readonly parameters: JsonObject; readonly args: Json; readonly found?: readonly FoundId[] },
   judging: Judging,
 ): Promise<Judgement> {
   const passed: { readonly found: FoundId; readonly verdict: Passed }[] = []
   const asks: AskedId[] = []
   const refusals: Refusal[] = []
   const warnings: Refusal[] = []
-  for (const found of idsIn(call.parameters, call.args)) {
+  for (const found of call.found ?? idsIn(call.parameters, call.args)) {
     const entities = found.entities.map((name) => judging.entities.get(name) ?? undeclared(name))
     if (entities.some(({ policy }) => policy === 'off')) continue
     const verdict = await judgeAny(found, judging)
@@ -61,9 +60,9 @@ export async function judgeCall(
       list.push(await refuse(found, { verdict, entity }, judging))
     }
   }
-  if (refusals.length > 0) return { kind: 'refused', refusals, output: refusalOutput(refusals), warnings }
-  if (asks.length > 0) return { kind: 'ask', asks, warnings }
-  return { kind: 'ok', ...groundedArgs(call.args, passed), warnings }
+  const judged = { ...groundedArgs(call.args, passed), warnings }
+  if (refusals.length > 0) return { kind: 'refused', refusals, output: refusalOutput(refusals), ...judged }
+  return asks.length > 0 ? { kind: 'ask', asks, ...judged } : { kind: 'ok', ...judged }
 }
 
 /** An id that may be of several entities has to be good as one of them. */

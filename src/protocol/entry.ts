@@ -223,6 +223,8 @@ export type PhaseChanges = {
   readonly stop?: StopWish
   /** Where the ids among the arguments of the call came from. */
   readonly grounds?: readonly Ground[]
+  /** Arguments that the schema of the tool does not declare, and that the tool was not given. */
+  readonly dropped?: readonly string[]
 }
 
 export type PromptChanges = {

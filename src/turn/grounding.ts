@@ -3,9 +3,12 @@
  * the judgement about a call. Between the hooks before a call and its approval; nothing changes a call after it.
  */
 import {
+  type AskedId,
   activeIds,
+  guardCall,
   isPersonal,
-  judgeCall,
+  isStillGrounded,
+  type Judgement,
   lookupsOf,
   personal,
   questionOf,
@@ -17,49 +20,103 @@ import {
 } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { ActiveValue, Json, Sighting } from '../protocol/index.ts'
-import { markNames, type Tool } from '../tool/index.ts'
+import { markNames, type Prepared, prepareCall, type Tool } from '../tool/index.ts'
 import { factsOf, GROUNDING, showings } from './grounding-facts.ts'
 import type { Play } from './play.ts'
 import { request } from './requests.ts'
 import type { ActorState } from './scope.ts'
 
-/** The call with ids that are good; undefined if there are some that are not, and that was said. */
-export async function ground(play: Play, call: Call): Promise<Call | undefined> {
+/** A call with ids that are good, and what the schema of its tool makes of it. */
+export interface GroundedCall {
+  readonly call: Call
+  readonly prepared: Prepared
+}
+
+/** Undefined if there are ids that are not good, and that was said. */
+export async function ground(play: Play, call: Call): Promise<GroundedCall | undefined> {
   const tools = await play.tools()
+  const convert = (args: Json): Promise<Prepared> => play.within(prepareCall({ ...call, args }, tools))
   const tool = tools.find(({ name }) => name === call.tool)
-  if (tool === undefined || call.malformed !== undefined || call.grounds !== undefined) return call
-  if (markNames(tool.parameters).length === 0) return call
-  const { entities, words } = play.scope.definition.grounding
-  const facts = await factsOf(play, call)
-  const lookups = lookupsOf(tools)
-  const now = play.scope.clock.now()
-  const judgement = await judgeCall(
-    { parameters: tool.parameters, args: call.args },
-    { entities, facts, now, lookups },
-  )
-  const { callId } = call
-  for (const refusal of judgement.warnings) {
-    const { message } = refusalOutput([refusal]) as { readonly message: string }
-    play.draft.say('warning', { code: 'ungrounded', message: play.redacted(message) })
+  if (tool === undefined || call.malformed !== undefined || markNames(tool.parameters).length === 0)
+    return { call, prepared: await convert(call.args) }
+  if (call.grounds !== undefined) {
+    const prepared = await convert(call.args)
+    if (!prepared.ok || isGroundedBefore(play, call, prepared)) return { call, prepared }
   }
+  const { entities } = play.scope.definition.grounding
+  const now = play.scope.clock.now()
+  const facts = await factsOf(play, call)
+  const { parameters } = tool
+  const { judgement, converted, dropped } = await guardCall(
+    { parameters, args: call.args, allowsUnmarked: allowsUnmarked(tool), convert },
+    { entities, facts, now, lookups: lookupsOf(tools) },
+  )
+  sayWarnings(play, judgement)
   if (judgement.kind === 'refused') {
-    play.draft.say('tool.end', { callId, status: 'rejected', output: play.redacted(judgement.output) })
+    const output = play.redacted(judgement.output)
+    play.draft.say('tool.end', { callId: call.callId, status: 'rejected', output })
     return undefined
   }
   if (judgement.kind === 'ask') {
-    const { language } = play.open.metadata ?? {}
-    for (const asked of judgement.asks) {
-      const entity = entities.get(asked.entity)
-      if (entity === undefined) continue
-      const options = { ...words, ...(typeof language === 'string' ? { language } : {}) }
-      const { name, ...question } = questionOf(asked, entity, options)
-      request(play, { ...question, id: name, name, from: GROUNDING }, callId)
-    }
+    askWhich(play, call, judgement.asks)
     return undefined
   }
-  const changed = judgement.args === call.args ? {} : { args: { [callId]: judgement.args } }
-  play.draft.say('phase', { name: 'ground', callId, changes: { ...changed, grounds: judgement.grounds } })
+  const judged = sayGrounds(play, call, { judgement, dropped })
   await renew(play, judgement.grounds, now)
+  return judged && { call: judged, prepared: converted }
+}
+
+/** A schema may convert the same arguments in another way the next time: then they have to be judged anew. */
+export function isGroundedBefore(
+  play: Play,
+  { grounds = [] }: Call,
+  { tool, input }: Extract<Prepared, { ok: true }>,
+): boolean {
+  const { parameters } = tool
+  if (markNames(parameters).length === 0) return true
+  const { entities } = play.scope.definition.grounding
+  return isStillGrounded({ parameters, input, allowsUnmarked: allowsUnmarked(tool) }, grounds, entities)
+}
+
+function allowsUnmarked({ grounding }: Tool): boolean {
+  return grounding?.unmarkedIds === 'allow'
+}
+
+function sayWarnings(play: Play, { warnings }: Judgement): void {
+  for (const refusal of warnings) {
+    const { message } = refusalOutput([refusal]) as { readonly message: string }
+    play.draft.say('warning', { code: 'ungrounded', message: play.redacted(message) })
+  }
+}
+
+function askWhich(play: Play, { callId }: Call, asks: readonly AskedId[]): void {
+  const { entities, words } = play.scope.definition.grounding
+  const { language } = play.open.metadata ?? {}
+  for (const asked of asks) {
+    const entity = entities.get(asked.entity)
+    if (entity === undefined) continue
+    const options = { ...words, ...(typeof language === 'string' ? { language } : {}) }
+    const { name, ...question } = questionOf(asked, entity, options)
+    request(play, { ...question, id: name, name, from: GROUNDING }, callId)
+  }
+}
+
+function sayGrounds(
+  play: Play,
+  call: Call,
+  { judgement, dropped }: { readonly judgement: Judgement; readonly dropped: readonly string[] },
+): Call | undefined {
+  const { callId } = call
+  const { args, grounds } = judgement
+  play.draft.say('phase', {
+    name: 'ground',
+    callId,
+    changes: {
+      ...(args === call.args ? {} : { args: { [callId]: args } }),
+      grounds,
+      ...(dropped.length === 0 ? {} : { dropped }),
+    },
+  })
   return play.open.calls.find((candidate) => candidate.callId === callId)
 }
 

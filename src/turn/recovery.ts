@@ -3,6 +3,7 @@ import type { Call } from '../journal/index.ts'
 import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
 import { callRun, type Ready } from './effects.ts'
 import { handedIn, settleUnknown } from './ending.ts'
+import { isGroundedBefore } from './grounding.ts'
 import type { Play } from './play.ts'
 
 /** Settles what can be settled, and returns what is to run again. */
@@ -21,7 +22,7 @@ async function judge(play: Play, call: Call, credentials: Credentials): Promise<
     handedIn(play, callId) === undefined
       ? await play.within(prepareCall({ callId, tool, args }, await play.tools()))
       : undefined
-  if (!prepared?.ok) {
+  if (!prepared?.ok || !isGroundedBefore(play, call, prepared)) {
     settleUnknown(play, call)
     return undefined
   }
