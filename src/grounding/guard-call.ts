@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { foldedText, type Ground, type Json, type JsonObject } from '../protocol/index.ts'
+import type { Above } from './above.ts'
 import type { Entities } from './entity.ts'
 import type { Judging } from './facts.ts'
 import { type Judgement, judgeCall } from './judge.ts'
@@ -20,6 +21,8 @@ import {
 } from './marks.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
 import { textOf } from './rows.ts'
+
+type JudgedIds = Parameters<typeof judgeCall>[0]
 
 export interface GuardedCall<P extends Converted> {
   readonly parameters: JsonObject
@@ -44,8 +47,10 @@ export interface Guarded<P extends Converted> {
 export async function guardCall<P extends Converted>(
   call: GuardedCall<P>,
   judging: Judging,
+  above?: Above,
 ): Promise<Guarded<P>> {
-  const written = await withoutNeedlessIds(call, await judgeCall(call, judging), judging)
+  const judge = (asked: JudgedIds): Promise<Judgement> => judgeCall(asked, judging, above)
+  const written = await withoutNeedlessIds(call, await judge(call), { ...judging, judge })
   const { converted, args, dropped } = await convertedArgs(call, written.args)
   const placed: Judgement = { ...written, args }
   if (!converted.ok) return { judgement: placed, converted, dropped }
@@ -55,7 +60,7 @@ export async function guardCall<P extends Converted>(
     ...unmarked(call, input, judging),
   ]
   if (found.length === 0) return { judgement: placed, converted, dropped }
-  const changed = await judgeCall({ parameters: call.parameters, args: input, found }, judging)
+  const changed = await judge({ parameters: call.parameters, args: input, found })
   return { judgement: merged(placed, changed, found), converted, dropped }
 }
 
@@ -66,7 +71,7 @@ export async function guardCall<P extends Converted>(
 async function withoutNeedlessIds<P extends Converted>(
   { parameters, args, convert }: GuardedCall<P>,
   written: Judgement,
-  judging: Judging,
+  { entities, judge }: Pick<Judging, 'entities'> & { judge: (call: JudgedIds) => Promise<Judgement> },
 ): Promise<Judgement> {
   const placed = new Map(written.grounds.flatMap((one) => (one.said === undefined ? [] : [[one.path, one]])))
   const converted = placed.size === 0 ? undefined : await convert(args)
@@ -74,8 +79,8 @@ async function withoutNeedlessIds<P extends Converted>(
   const found = idsIn(parameters, plain(converted.input))
     .filter((one) => placed.has(placeText(one.path)) && !isWritten(one, args))
     .map((one): FoundId => ({ ...one, isLiteral: true }))
-  const made = await judgeCall({ parameters, args, found }, judging)
-  const refusals = made.grounds.flatMap((ground) => unclear(ground, placed.get(ground.path), judging))
+  const made = await judge({ parameters, args, found })
+  const refusals = made.grounds.flatMap((ground) => unclear(ground, placed.get(ground.path), entities))
   const isMade = ({ path }: FoundId): boolean =>
     made.grounds.some((ground) => ground.path === placeText(path))
   const judged = {
@@ -90,7 +95,7 @@ async function withoutNeedlessIds<P extends Converted>(
   return { ...judged, kind: 'refused', refusals: all, output: refusalOutput(all) }
 }
 
-function unclear(made: Ground, placed: Ground | undefined, { entities }: Judging): readonly Refusal[] {
+function unclear(made: Ground, placed: Ground | undefined, entities: Entities): readonly Refusal[] {
   const entity = entities.get(made.entity)
   if (placed?.said === undefined || entity === undefined || isSameId(placed.id, made.id)) return []
   const named = [placed, made].map(({ id }) => ({ id }))

@@ -3,9 +3,10 @@
  * the id that it means. It decides and runs nothing.
  */
 import type { Ground, Json, JsonObject } from '../protocol/index.ts'
+import { type Above, judgeBelow } from './above.ts'
 import { type Entity, undeclared } from './entity.ts'
 import type { Judging } from './facts.ts'
-import { type Asking, judgeId, type Passed, type Verdict } from './judge-id.ts'
+import type { Asking, Passed, Refused, Verdict } from './judge-id.ts'
 import { type FoundId, idsIn, placeText, withIds, writtenAt } from './marks.ts'
 import { nearMatches } from './near.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
@@ -42,6 +43,7 @@ interface Judged {
 export async function judgeCall(
   call: { readonly parameters: JsonObject; readonly args: Json; readonly found?: readonly FoundId[] },
   judging: Judging,
+  above?: Above,
 ): Promise<Judgement> {
   const passed: { readonly found: FoundId; readonly verdict: Passed }[] = []
   const asks: AskedId[] = []
@@ -50,14 +52,14 @@ export async function judgeCall(
   for (const found of call.found ?? idsIn(call.parameters, call.args)) {
     const entities = found.entities.map((name) => judging.entities.get(name) ?? undeclared(name))
     if (entities.some(({ policy }) => policy === 'off')) continue
-    const verdict = await judgeAny(found, judging)
+    const verdict = await judgeAny(found, judging, above)
     const { path, given } = found
     if (verdict.kind === 'ok') passed.push({ found, verdict })
     else if (verdict.kind === 'ask') asks.push({ ...verdict, path: placeText(path), given })
     else {
       const entity = entities.find(({ name }) => name === verdict.entity) ?? undeclared(verdict.entity)
       const list = entities.some(({ policy }) => policy === 'warn') ? warnings : refusals
-      list.push(await refuse(found, { verdict, entity }, judging))
+      list.push(await refuse(found, { verdict, entity, above }, judging))
     }
   }
   const judged = { ...groundedArgs(call.args, passed), warnings }
@@ -66,10 +68,10 @@ export async function judgeCall(
 }
 
 /** An id that may be of several entities has to be good as one of them. */
-async function judgeAny(found: FoundId, judging: Judging): Promise<Verdict> {
+async function judgeAny(found: FoundId, judging: Judging, above: Above | undefined): Promise<Verdict> {
   const verdicts: Verdict[] = []
   for (const name of found.entities) {
-    const verdict = await judgeId(found, name, judging)
+    const verdict = await judgeBelow(found, name, { judging, above })
     if (verdict.kind === 'ok' && isExact(found, verdict)) return verdict
     verdicts.push(verdict)
   }
@@ -88,12 +90,18 @@ function isExact({ given }: FoundId, { id }: Passed): boolean {
 
 async function refuse(
   { path, given }: FoundId,
-  { verdict, entity }: { readonly verdict: Extract<Verdict, { kind: 'refused' }>; readonly entity: Entity },
+  {
+    verdict,
+    entity,
+    above,
+  }: { readonly verdict: Refused; readonly entity: Entity; readonly above: Above | undefined },
   judging: Judging,
 ): Promise<Refusal> {
   const lookup = judging.lookups?.[entity.name]
   const isNear = verdict.reason === 'unknown' || verdict.reason === 'wrong-kind'
-  const near = isNear ? await nearMatches(textOf(given) ?? '', entity, judging) : []
+  const text = textOf(given) ?? ''
+  const own = isNear ? await nearMatches(text, entity, judging) : []
+  const near = isNear && own.length === 0 ? ((await above?.near(text, entity)) ?? []) : own
   return refusalOf({
     verdict,
     entity,
@@ -121,6 +129,7 @@ function groundedArgs(
       source: verdict.source,
       ...(isExact(found, verdict) ? {} : { said: found.given }),
       ...(verdict.seq === undefined ? {} : { seq: verdict.seq }),
+      ...(verdict.above === undefined ? {} : { above: verdict.above }),
     })),
   }
 }

@@ -65,6 +65,7 @@ async function result({ tool, secrets = [] }: Finishing, returned: unknown): Pro
     output,
     ...(display === undefined ? {} : { display: shortened(redact(display, secrets), tool.maxResultBytes) }),
     ...(given.usage === undefined ? {} : { usage: given.usage }),
+    ...(given.seen === undefined ? {} : { seen: given.seen }),
   }
 }
 

@@ -159,4 +159,6 @@ export interface Settled {
   readonly output: Json
   readonly display?: string
   readonly usage?: Usage
+  /** Things that were shown below. */
+  readonly seen?: readonly Sighting[]
 }

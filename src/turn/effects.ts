@@ -12,6 +12,7 @@ import {
 } from '../tool/index.ts'
 import { endsTurn } from './giving-up.ts'
 import { select, shown } from './grounding.ts'
+import { idsOfTurn } from './ids-above.ts'
 import { tellEnded } from './phases.ts'
 import type { Play } from './play.ts'
 import type { Batch } from './play-scope.ts'
@@ -70,7 +71,7 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
   const { contextId, task, principal, metadata } = await play.info()
   const secrets = secretsOf(credentials)
   const context: ToolContext = {
-    ...scope.extras?.(callId),
+    ...scope.extras?.(idsOfTurn(play)),
     contextId,
     callId,
     turn,
@@ -109,14 +110,14 @@ function readyOf(group: readonly Ready[], callId: string): Ready | undefined {
 
 async function sayEnd(play: Play, { callId, end }: Ended, one: Ready | undefined): Promise<void> {
   if (end.kind === 'settled') {
-    const { status, output, display, usage } = end
+    const { status, output, display, usage, seen = [] } = end
     play.draft.say('tool.end', {
       callId,
       status,
       output,
       ...(display === undefined ? {} : { display }),
       ...(usage === undefined ? {} : { usage }),
-      ...(status === 'ok' ? shown(one?.tool, { output, input: one?.input }) : {}),
+      ...(status === 'ok' ? shown(one?.tool, { output, input: one?.input, seen }) : {}),
     })
     if (status === 'ok') await select(play, one?.tool, { output, input: one?.input })
     return

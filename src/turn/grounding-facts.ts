@@ -1,7 +1,7 @@
 /** What a turn knows of things and their ids when a call is judged: from its window, and from indexes of the journal. */
 import { type Facts, type Seen, unexpired } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
-import { type Entry, type EntryData, normalLabel, type Sighting } from '../protocol/index.ts'
+import { type Entry, type EntryData, isPersonsInput, normalLabel, type Sighting } from '../protocol/index.ts'
 import { entriesSoFar } from './context.ts'
 import { type Play, textOf } from './play.ts'
 import { dataOf } from './stage.ts'
@@ -76,13 +76,13 @@ export async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts
   }
 }
 
-/** All that somebody said in this turn. */
+/** All that the person said in this turn. */
 function userText(entries: readonly Entry[], turn: number): string {
   const taken = new Set(
     entries.filter((entry) => entry.turn === turn && isHeard(entry)).flatMap(({ takes = [] }) => takes),
   )
   return entries
-    .filter(({ seq, type }) => type === 'input' && taken.has(seq))
+    .filter((entry) => isPersonsInput(entry) && taken.has(entry.seq))
     .map((entry) => textOf(dataOf(entry, 'input').message))
     .join('\n')
 }

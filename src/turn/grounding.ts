@@ -19,9 +19,10 @@ import {
   withSelections,
 } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
-import type { ActiveValue, Json, Sighting } from '../protocol/index.ts'
+import type { ActiveValue, Ground, Json, Sighting } from '../protocol/index.ts'
 import { markNames, type Prepared, prepareCall, type Tool } from '../tool/index.ts'
 import { factsOf, GROUNDING, showings } from './grounding-facts.ts'
+import { idsAbove } from './ids-above.ts'
 import type { Play } from './play.ts'
 import { request } from './requests.ts'
 import type { ActorState } from './scope.ts'
@@ -50,6 +51,7 @@ export async function ground(play: Play, call: Call): Promise<GroundedCall | und
   const { judgement, converted, dropped } = await guardCall(
     { parameters, args: call.args, allowsUnmarked: allowsUnmarked(tool), convert },
     { entities, facts, now, lookups: lookupsOf(tools) },
+    await idsAbove(play),
   )
   sayWarnings(play, judgement)
   if (judgement.kind === 'refused') {
@@ -113,11 +115,20 @@ function sayGrounds(
     callId,
     changes: {
       ...(args === call.args ? {} : { args: { [callId]: args } }),
-      grounds,
+      grounds: grounds.map((one) => withOrigin(play, one)),
       ...(dropped.length === 0 ? {} : { dropped }),
     },
   })
   return play.open.calls.find((candidate) => candidate.callId === callId)
+}
+
+/** What is the chosen one because it was chosen above is known there. */
+function withOrigin(play: Play, { seq, ...good }: Ground): Ground {
+  const values = play.session.active ?? []
+  const chosen = values.find(({ entity, ...value }) => entity === good.entity && value.origin !== undefined)
+  const isAbove = good.source === 'state' && chosen !== undefined && isFromAbove(play, chosen)
+  if (isAbove && chosen.origin !== undefined) return { ...good, above: chosen.origin }
+  return seq === undefined ? good : { ...good, seq }
 }
 
 /** What is used stays chosen for as long as if it had been chosen now. */
@@ -178,24 +189,43 @@ function personsState(play: Play): ActorState | undefined {
   return hasAny && play.session.origin === undefined ? actor?.(play.open.principal) : undefined
 }
 
-/** Reads what the person has chosen elsewhere, and puts it on record, so that the turn can be played again as it was. */
+/**
+ * Reads what is chosen elsewhere, by the person or in the conversation above, and puts it on record, so that the turn can
+ * be played again as it was. What is chosen here comes first, then what the person has chosen.
+ */
 export async function hearPerson(play: Play): Promise<void> {
-  const persons = personsState(play)
-  if (persons === undefined) return
   const { entities } = play.scope.definition.grounding
+  const persons = personsState(play)
+  const above = entities.size === 0 ? undefined : await idsAbove(play)
+  if (persons === undefined && above === undefined) return
   const { active = [] } = play.session
-  const own = active.filter((value) => !isPersonal(value, entities))
-  const chosen = personal(await play.within(persons.read()), entities)
-  const values = [...chosen.filter(({ entity }) => own.every((value) => value.entity !== entity)), ...own]
-  if (JSON.stringify(values) !== JSON.stringify(active)) play.draft.say('active', { values, by: 'person' })
+  const own = active.filter((value) => !isPersonal(value, entities) && !isFromAbove(play, value))
+  const chosen = persons === undefined ? [] : personal(await play.within(persons.read()), entities)
+  const inherited = ((await above?.active()) ?? []).filter(({ entity }) => entities.has(entity))
+  const values = [...chosen, ...inherited].reduceRight<readonly ActiveValue[]>(
+    (rest, value) => (rest.some(({ entity }) => entity === value.entity) ? rest : [value, ...rest]),
+    own,
+  )
+  if (JSON.stringify(values) === JSON.stringify(active)) return
+  play.draft.say('active', { values, by: persons === undefined ? 'above' : 'person' })
+}
+
+/** What has its origin in another conversation was chosen above. */
+function isFromAbove({ scope }: Play, { origin }: ActiveValue): boolean {
+  return scope.above !== undefined && origin !== undefined && origin.contextId !== scope.key.contextId
 }
 
 /** What a result shows, for its entry; what it chooses is said after it. */
 export function shown(
   tool: Tool | undefined,
-  { output, input }: { readonly output: Json; readonly input: unknown },
+  {
+    output,
+    input,
+    seen: below,
+  }: { readonly output: Json; readonly input: unknown; readonly seen: readonly Sighting[] },
 ): { readonly seen?: readonly Sighting[] } {
-  const { seen = [] } = tool?.grounding === undefined ? {} : shownBy(tool, { output, input })
+  const own = tool?.grounding === undefined ? [] : shownBy(tool, { output, input }).seen
+  const seen = [...below, ...own]
   return seen.length === 0 ? {} : { seen }
 }
 
