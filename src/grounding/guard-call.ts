@@ -15,7 +15,7 @@ import {
   type Path,
   type Patterns,
   placeText,
-  undeclaredIn,
+  surveyOf,
   unmarkedIn,
   withIds,
 } from './marks.ts'
@@ -50,17 +50,17 @@ export async function guardCall<P extends Converted>(
   above?: Above,
 ): Promise<Guarded<P>> {
   const judge = (asked: JudgedIds): Promise<Judgement> => judgeCall(asked, judging, above)
-  const written = await withoutNeedlessIds(call, await judge(call), { ...judging, judge })
-  const { converted, args, dropped } = await convertedArgs(call, written.args)
+  const { parameters } = call
+  const { ids, undeclared } = surveyOf(parameters, call.args)
+  const first = await judge({ parameters, args: call.args, found: ids })
+  const written = await withoutNeedlessIds(call, first, { ...judging, judge })
+  const { converted, args, dropped } = await convertedArgs(call, written.args, undeclared)
   const placed: Judgement = { ...written, args }
   if (!converted.ok) return { judgement: placed, converted, dropped }
   const input = plain(converted.input)
-  const found = [
-    ...changedIds(call.parameters, { input, written: placed }),
-    ...unmarked(call, input, judging),
-  ]
+  const found = [...changedIds(parameters, { input, written: placed }), ...unmarked(call, input, judging)]
   if (found.length === 0) return { judgement: placed, converted, dropped }
-  const changed = await judge({ parameters: call.parameters, args: input, found })
+  const changed = await judge({ parameters, args: input, found })
   return { judgement: merged(placed, changed, found), converted, dropped }
 }
 
@@ -121,12 +121,13 @@ export function isStillGrounded(
 
 /** Fields that are not declared are dropped if they would reach the tool; many schemas do so by themselves. */
 async function convertedArgs<P extends Converted>(
-  { parameters, allowsUnmarked, convert }: GuardedCall<P>,
+  { allowsUnmarked, convert }: GuardedCall<P>,
   args: Json,
+  undeclared: readonly Path[],
 ): Promise<{ readonly converted: P; readonly args: Json; readonly dropped: readonly string[] }> {
   const converted = await convert(args)
-  const undeclared = allowsUnmarked || !converted.ok ? [] : undeclaredIn(parameters, args)
-  const input = converted.ok && undeclared.length > 0 ? plain(converted.input) : null
+  if (allowsUnmarked || !converted.ok || undeclared.length === 0) return { converted, args, dropped: [] }
+  const input = plain(converted.input)
   const reaching = undeclared.filter((path) => valueAt(input, path) !== undefined)
   if (reaching.length === 0) return { converted, args, dropped: [] }
   const rest = reaching.reduce(without, args)

@@ -30,14 +30,19 @@ export function idsIn(schema: JsonObject, args: Json): readonly FoundId[] {
   return [...walked(schema, args).found.values()]
 }
 
-/** Fields of objects whose schema names its fields and does not name these. */
-export function undeclaredIn(schema: JsonObject, args: Json): readonly Path[] {
-  const closed = [...walked(schema, args).objects.values()].filter(({ hasNames }) => hasNames)
-  return closed.flatMap(({ value, path, declared }) =>
+/** The ids in arguments, and fields of objects whose schema names its fields and does not name these. */
+export function surveyOf(
+  schema: JsonObject,
+  args: Json,
+): { readonly ids: readonly FoundId[]; readonly undeclared: readonly Path[] } {
+  const { found, objects } = walked(schema, args)
+  const closed = [...objects.values()].filter(({ hasNames }) => hasNames)
+  const undeclared = closed.flatMap(({ value, path, declared }) =>
     Object.keys(value)
       .filter((name) => value[name] !== undefined && !declared.has(name))
       .map((name) => [...path, name]),
   )
+  return { ids: [...found.values()], undeclared }
 }
 
 /**
@@ -45,27 +50,31 @@ export function undeclaredIn(schema: JsonObject, args: Json): readonly Path[] {
  * in the schema. Numbers, words and fixed values of the schema are none.
  */
 export function unmarkedIn(schema: JsonObject, args: Json, patterns: Patterns): readonly FoundId[] {
-  const { found, fixed, objects } = walked(schema, args)
-  const unmarked: FoundId[] = []
-  const add = (text: Json, path: Path, isKey: boolean): void => {
-    if (typeof text !== 'string' || !looksLikeId(text)) return
-    const key = keyOf(path, isKey)
-    const entities = patterns.filter(([, pattern]) => pattern.test(text)).map(([name]) => name)
-    if (entities.length === 0 || found.has(key) || fixed.has(key)) return
-    unmarked.push({ path, entities, given: text, isLiteral: true, ...(isKey ? { isKey } : {}) })
+  const candidates: FoundId[] = []
+  const add = (given: Json, path: Path, isKey: boolean): void => {
+    if (typeof given !== 'string' || !looksLikeId(given)) return
+    const entities = patterns.filter(([, pattern]) => pattern.test(given)).map(([name]) => name)
+    if (entities.length > 0)
+      candidates.push({ path, entities, given, isLiteral: true, ...(isKey ? { isKey } : {}) })
   }
   const look = (value: Json, path: Path): void => {
     add(value, path, false)
     if (typeof value !== 'object' || value === null || path.length > DEEPEST) return
-    const named = Array.isArray(value) ? undefined : objects.get(keyOf(path))
+    const isList = Array.isArray(value)
     for (const [name, inner] of Object.entries(value)) {
-      const at = [...path, Array.isArray(value) ? Number(name) : name]
-      if (!Array.isArray(value) && named?.hasNames !== true) add(name, at, true)
-      if (inner !== undefined) look(inner, at)
+      const at = [...path, isList ? Number(name) : name]
+      if (!isList) add(name, at, true)
+      if (inner !== undefined) look(inner as Json, at)
     }
   }
-  look(args, [])
-  return unmarked
+  if (patterns.length > 0) look(args, [])
+  if (candidates.length === 0) return []
+  const { found, fixed, objects } = walked(schema, args)
+  return candidates.filter(({ path, isKey }) => {
+    const key = keyOf(path, isKey)
+    const isNamed = isKey === true && objects.get(keyOf(path.slice(0, -1)))?.hasNames === true
+    return !isNamed && !found.has(key) && !fixed.has(key)
+  })
 }
 
 /** Of each entity by its name. */
