@@ -195,6 +195,8 @@ class Judge {
   #isOpen(source: GroundSource): boolean {
     const { isKey, isLiteral } = this.#found
     if ((isKey || isLiteral) && (source === 'label' || source === 'ordinal')) return false
+    // An answer may name another thing, which could not be put in its place.
+    if (isLiteral && source === 'asked') return false
     return this.#case.entity.sources.has(source)
   }
 }

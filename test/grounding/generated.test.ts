@@ -1,5 +1,6 @@
 /** Generated calls of an adversarial model: what is not allowed never passes, what is allowed always does. */
 import { describe, expect, it } from 'vitest'
+import { tryGuarded } from './guarded-trial.ts'
 import { type JudgedSlot, tally, tryCall } from './trial.ts'
 
 describe('generated calls on nested schemas', () => {
@@ -18,5 +19,15 @@ describe('generated calls on nested schemas', () => {
     expect(ends.executed).toBeGreaterThan(500)
     expect(ends.asked).toBeGreaterThan(10)
     expect(ends.refused).toBeGreaterThan(500)
+  })
+})
+
+describe('generated calls through conversions, unmarked fields and conversations below others', () => {
+  it('never run with an id that is not allowed, and never stop for one that is', async () => {
+    const judged: JudgedSlot[] = []
+    for (let seed = 1; seed <= 3000; seed++) judged.push(await tryGuarded(seed))
+    expect(judged.flatMap(({ story }) => (story === undefined ? [] : [story]))).toEqual([])
+    expect(judged.filter(({ wanted }) => wanted === 'run').length).toBeGreaterThan(800)
+    expect(judged.filter(({ wanted }) => wanted === 'refuse').length).toBeGreaterThan(800)
   })
 })
