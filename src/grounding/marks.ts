@@ -64,7 +64,7 @@ export function unmarkedIn(schema: JsonObject, args: Json, patterns: Patterns): 
     for (const [name, inner] of Object.entries(value)) {
       const at = [...path, isList ? Number(name) : name]
       if (!isList) add(name, at, true)
-      if (inner !== undefined) look(inner as Json, at)
+      if (inner !== undefined) look(inner, at)
     }
   }
   if (patterns.length > 0) look(args, [])
