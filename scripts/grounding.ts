@@ -3,6 +3,8 @@
  * The first argument is the number of calls (100000), the second the seed (1). `--stories` prints what was not right.
  * `--cost` tells instead how long a decision takes with 100 and with 10,000 known ids.
  */
+
+import { tryChain } from '../test/grounding/chains.ts'
 import { costRatio } from '../test/grounding/cost.ts'
 import { tryGuarded } from '../test/grounding/guarded-trial.ts'
 import { type JudgedSlot, tally, tryCall } from '../test/grounding/trial.ts'
@@ -42,6 +44,24 @@ async function printGuarded(): Promise<void> {
   }
   console.log(`\n${calls} calls through schemas, ${((performance.now() - started) / 1000).toFixed(1)} s\n`)
   printTable('where the id was', judged)
+  await printChains()
+}
+
+/** Real agents and graphs below each other, one for every hundred calls. */
+async function printChains(): Promise<void> {
+  const chains = Math.ceil(calls / 100)
+  const wrong: string[] = []
+  let known = 0
+  for (let at = 0; at < chains; at++) {
+    const result = await tryChain(seed * 1_000_000 + at)
+    if (result.wanted.length > 0) known++
+    if (result.wanted.join() !== result.got.join()) wrong.push(JSON.stringify({ at, ...result }))
+  }
+  console.log(
+    `\n${chains} chains of agents and graphs, ${known} with an id that the top knows: ${wrong.length} wrong`,
+  )
+  for (const story of wrong) console.log(story)
+  if (wrong.length > 0) process.exitCode = 1
 }
 
 function printTable(title: string, judged: readonly JudgedSlot[]): void {

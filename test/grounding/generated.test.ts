@@ -1,5 +1,6 @@
 /** Generated calls of an adversarial model: what is not allowed never passes, what is allowed always does. */
 import { describe, expect, it } from 'vitest'
+import { type ChainResult, tryChain } from './chains.ts'
 import { tryGuarded } from './guarded-trial.ts'
 import { type JudgedSlot, tally, tryCall } from './trial.ts'
 
@@ -29,5 +30,14 @@ describe('generated calls through conversions, unmarked fields and conversations
     expect(judged.flatMap(({ story }) => (story === undefined ? [] : [story]))).toEqual([])
     expect(judged.filter(({ wanted }) => wanted === 'run').length).toBeGreaterThan(800)
     expect(judged.filter(({ wanted }) => wanted === 'refuse').length).toBeGreaterThan(800)
+  })
+})
+
+describe('generated chains of agents and graphs below each other', () => {
+  it('run a marked tool with an id if and only if the conversation at the top knows it', async () => {
+    const results: ChainResult[] = []
+    for (let seed = 1; seed <= 50; seed++) results.push(await tryChain(seed))
+    expect(results.map(({ got }) => got)).toEqual(results.map(({ wanted }) => wanted))
+    expect(results.filter(({ wanted }) => wanted.length > 0).length).toBeGreaterThan(15)
   })
 })
