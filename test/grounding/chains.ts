@@ -7,10 +7,9 @@ import { Agent, agentNode, agentTool } from '../../src/agent/index.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 import { entity } from '../../src/grounding/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { ScriptedModel } from '../../src/testing/index.ts'
+import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { defineTool, type Tool } from '../../src/tool/index.ts'
 import { Random } from '../reflex/random.ts'
-import { calls } from '../turn/kit.ts'
 
 const order = entity('order', { pattern: /ord_\d{3}/ })
 const entities = [order]
@@ -39,8 +38,8 @@ export async function tryChain(seed: number): Promise<ChainResult> {
     input: z.object({ orderId: z.string().meta(order.id()) }),
     run: ({ orderId }) => void got.push(orderId),
   })
-  const bottom: Level = { tool: cancel, call: calls(['cancel', { orderId: id }]) }
-  const { tool, call } = links.reduce((level, link) => linked(link, level, id), bottom)
+  const bottom: Level = { tool: cancel, step: call('cancel', { orderId: id }) }
+  const { tool, step } = links.reduce((level, link) => linked(link, level, id), bottom)
   const shownId = known === 'another shown' ? 'ord_000' : id
   const list = defineTool({
     name: 'list',
@@ -51,9 +50,9 @@ export async function tryChain(seed: number): Promise<ChainResult> {
   })
   const isListed = known === 'shown' || known === 'another shown'
   const model = new ScriptedModel([
-    ...(isListed ? [calls('list')] : []),
+    ...(isListed ? [call('list', {})] : []),
     ...(known === 'said by a model' ? [`I shall cancel ${id}.`] : []),
-    call,
+    step,
     'Done.',
   ])
   const agent = new Agent({ contextId: 'top', store: memoryStore(), model, tools: [tool, list], entities })
@@ -71,15 +70,15 @@ const WORDS: Readonly<Record<string, (id: string) => string>> = {
 
 interface Level {
   readonly tool: Tool
-  readonly call: ReturnType<typeof calls>
+  readonly step: ScriptedStep
 }
 
 /** A tool that runs an agent which makes the call of the level below. */
-function linked(link: (typeof LINKS)[number], { tool, call }: Level, id: string): Level {
-  const agent = { model: new ScriptedModel([call, 'Done.']), tools: [tool], entities }
-  const passed = calls(['sub', { message: `cancel ${id}` }])
+function linked(link: (typeof LINKS)[number], { tool, step }: Level, id: string): Level {
+  const agent = { model: new ScriptedModel([step, 'Done.']), tools: [tool], entities }
+  const passed = call('sub', { message: `cancel ${id}` })
   if (link === 'agentTool')
-    return { tool: agentTool({ name: 'sub', description: 'Does it.', agent }), call: passed }
+    return { tool: agentTool({ name: 'sub', description: 'Does it.', agent }), step: passed }
   const run = async ({ message }: { readonly message: string }): Promise<string> => {
     if (link === 'agent of a tool') return new Agent({ contextId: 'other', ...agent }).input(message)
     const inner = act(agent)
@@ -87,7 +86,11 @@ function linked(link: (typeof LINKS)[number], { tool, call }: Level, id: string)
     return (await flow.invoke({ words: message })).status
   }
   const input = z.object({ message: z.string() })
-  return { tool: defineTool({ name: 'sub', description: 'Does it.', input, run }), call: passed }
+  return { tool: defineTool({ name: 'sub', description: 'Does it.', input, run }), step: passed }
+}
+
+function call(tool: string, args: Record<string, string>): ScriptedStep {
+  return { calls: [{ tool, args }] }
 }
 
 const state = { words: value<string>(), answer: value<string>() }
