@@ -3,7 +3,10 @@
  * The first argument is the number of calls (100000), the second the seed (1). `--stories` prints what was not right.
  * `--cost` tells instead how long a decision takes with 100 and with 10,000 known ids.
  */
+
+import { tryChain } from '../test/grounding/chains.ts'
 import { costRatio } from '../test/grounding/cost.ts'
+import { tryGuarded } from '../test/grounding/guarded-trial.ts'
 import { type JudgedSlot, tally, tryCall } from '../test/grounding/trial.ts'
 
 const given = process.argv.slice(2).filter((word) => !word.startsWith('--'))
@@ -27,14 +30,49 @@ async function printCounts(): Promise<void> {
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   console.log(`${calls} calls with ${judged.length} ids, seed ${seed}, ${seconds} s`)
   console.log(`executed ${ends.executed}, asked about ${ends.asked}, refused ${ends.refused}\n`)
+  printTable('what the model wrote', judged)
+  await printGuarded()
+}
+
+/** The whole guard: conversions, fields without marks, conversations below others. */
+async function printGuarded(): Promise<void> {
+  const started = performance.now()
+  const judged: JudgedSlot[] = []
+  for (let at = 0; at < calls; at++) {
+    judged.push(await tryGuarded(seed * 1_000_000 + at))
+    if (at % 20_000 === 19_999) console.error(`${at + 1} of ${calls}`)
+  }
+  console.log(`\n${calls} calls through schemas, ${((performance.now() - started) / 1000).toFixed(1)} s\n`)
+  printTable('where the id was', judged)
+  await printChains()
+}
+
+/** Real agents and graphs below each other, one for every hundred calls. */
+async function printChains(): Promise<void> {
+  const chains = Math.ceil(calls / 100)
+  const wrong: string[] = []
+  let known = 0
+  for (let at = 0; at < chains; at++) {
+    const result = await tryChain(seed * 1_000_000 + at)
+    if (result.wanted.length > 0) known++
+    if (result.wanted.join() !== result.got.join()) wrong.push(JSON.stringify({ at, ...result }))
+  }
+  console.log(
+    `\n${chains} chains of agents and graphs, ${known} with an id that the top knows: ${wrong.length} wrong`,
+  )
+  for (const story of wrong) console.log(story)
+  if (wrong.length > 0) process.exitCode = 1
+}
+
+function printTable(title: string, judged: readonly JudgedSlot[]): void {
   const heads = ['ids', 'allowed', 'to ask', 'not allowed but executed', 'allowed but refused', 'asked amiss']
   const widths = [9, 9, 9, 26, 21, 13]
   const line = (cells: readonly (string | number)[]): string =>
     cells.map((cell, at) => String(cell).padStart(widths[at] ?? 9)).join('')
-  console.log(`${'what the model wrote'.padEnd(26)}${line(heads)}`)
+  console.log(`${title.padEnd(40)}${line(heads)}`)
   const rows = tally(judged)
   for (const { way, count, allowed, toAsk, leaked, blocked, misasked } of rows)
-    console.log(`${way.padEnd(26)}${line([count, allowed, toAsk, leaked, blocked, misasked])}`)
+    console.log(`${way.padEnd(40)}${line([count, allowed, toAsk, leaked, blocked, misasked])}`)
   if (process.argv.includes('--stories'))
     for (const { wanted, got, story } of judged) if (story) console.log(`\n[${wanted}, got ${got}] ${story}`)
   if (rows.some(({ leaked, blocked, misasked }) => leaked + blocked + misasked > 0)) process.exitCode = 1

@@ -8,15 +8,17 @@ import { type SiteDatabase, STATUSES } from './database.ts'
 
 const project = entity('project', {
   ttl: '7h',
+  scope: 'actor',
   pattern: /prj-[a-z0-9]{4}/,
   called: { fr: { one: 'projet', many: 'projets' } },
 })
 const task = entity('task', {
   parent: project,
+  scope: 'actor',
   pattern: /tsk-[a-z0-9]{4}/,
   called: { fr: { one: 'tâche', many: 'tâches' } },
 })
-const document = entity('document', { parent: project, pattern: /doc-[a-z0-9]{4}/ })
+const document = entity('document', { parent: project, scope: 'actor', pattern: /doc-[a-z0-9]{4}/ })
 
 export const entities: readonly Entity[] = [project, task, document]
 

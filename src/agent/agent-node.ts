@@ -4,6 +4,7 @@ import { loadSession } from '../journal/index.ts'
 import { childKey, HoldfastError } from '../protocol/index.ts'
 import { Agent, type TurnOptions } from './agent.ts'
 import { type AgentConfig, setUp } from './config.ts'
+import { newestSightings } from './sightings.ts'
 
 /** What a sub-agent is made of: an agent without a conversation of its own. */
 export type SubAgentConfig = Omit<
@@ -60,5 +61,10 @@ export async function runAgent(config: SubAgentConfig, message: string, below: B
   }
   const outcome = await runChild(child, below)
   const { totals } = await loadSession(ports.store, key)
-  return { outcome: { ...outcome, usage: totals.usage }, output: outcome.text }
+  const seen = await newestSightings(ports.store, key)
+  return {
+    outcome: { ...outcome, usage: totals.usage },
+    output: outcome.text,
+    ...(seen.length === 0 ? {} : { seen }),
+  }
 }

@@ -4,7 +4,7 @@
  * caller's, its questions are asked by the caller, and what it uses counts for the caller.
  */
 import { NURSERY, type Nursery, questionFrom, type TurnOutcome } from '../drive/index.ts'
-import { HoldfastError, type JsonObject } from '../protocol/index.ts'
+import { HoldfastError, type JsonObject, type Sighting } from '../protocol/index.ts'
 import {
   ask,
   defineTool,
@@ -75,7 +75,7 @@ async function callAgent(config: SubAgentConfig, message: string, context: ToolC
     throw new HoldfastError('invalid-option', { message: 'A sub-agent can only be called by an Agent.' })
   }
   const { callId, principal, credentials, metadata, signal, answers } = context
-  const { outcome } = await runAgent(config, message, {
+  const { outcome, seen } = await runAgent(config, message, {
     nursery,
     name: callId,
     principal,
@@ -85,17 +85,32 @@ async function callAgent(config: SubAgentConfig, message: string, context: ToolC
     answers,
     limits: nursery.limits(),
   })
-  return resultOf(outcome, nursery.config.clock.now()) as string
+  return resultOf(
+    { ...outcome, ...(seen === undefined ? {} : { seen }) },
+    nursery.config.clock.now(),
+  ) as string
 }
 
 function resultOf(
-  { status, reason, text, usage, error, limit, requests }: TurnOutcome,
+  {
+    status,
+    reason,
+    text,
+    usage,
+    seen,
+    error,
+    limit,
+    requests,
+  }: TurnOutcome & { readonly seen?: readonly Sighting[] },
   now: number,
 ): unknown {
   if (status === 'input-required' || status === 'auth-required')
     return ask(requests.map((request) => questionFrom(request, now)))
   if (status === 'completed')
-    return toolResult(reason === 'stop' ? text : { text, stopped: limit ?? reason }, text, { usage })
+    return toolResult(reason === 'stop' ? text : { text, stopped: limit ?? reason }, text, {
+      usage,
+      ...(seen === undefined ? {} : { seen }),
+    })
   const message = error?.message ?? `The turn of the sub-agent was ${reason}.`
   return toolResult({ error: message, ...(text === '' ? {} : { text }) }, message, { usage, failed: true })
 }

@@ -9,6 +9,7 @@ import {
   Conversation,
   checkLetIn,
   type Drive,
+  inputOrigin,
   isBusy,
   isPaused,
   isShutDown,
@@ -50,6 +51,7 @@ import type { Artifacts } from '../tool/index.ts'
 import {
   type Continuation,
   contextPercent,
+  type IdsAbove,
   type Limits,
   playTurn,
   runReadyHooks,
@@ -199,7 +201,7 @@ export class Agent {
       if (message === null) return this.#begin(options, { continuing: asked })
       const { key = this.#setup.ids.next('input') } = options
       const whileBusy = whileBusyGiven(options.whileBusy ?? this.#setup.whileBusy)
-      const said = { message: messageGiven(message), asked, key, whileBusy }
+      const said = { message: messageGiven(message), asked: { ...asked, ...inputOrigin() }, key, whileBusy }
       const repeats = options.key === undefined ? {} : { repeats: options.key }
       return this.#begin(options, { keys: [key], ...repeats, posts: (busy) => this.#input(said, busy) })
     } catch (error) {
@@ -426,7 +428,7 @@ export class Agent {
 
   #converse(): Conversation {
     const { definition, maxMessages, maxTokens } = this.#setup
-    const extras = () => ({ [NURSERY]: this.#nursery() })
+    const extras = (ids: IdsAbove) => ({ [NURSERY]: { ...this.#nursery(), ids } })
     return new Conversation({
       ...this.#setup,
       store: this.store,

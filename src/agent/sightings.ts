@@ -1,6 +1,6 @@
 /** Things that the tools of a conversation have shown, found in the index that its store keeps (R13). */
 import type { Seen } from '../grounding/index.ts'
-import type { ContextKey, EntryData } from '../protocol/index.ts'
+import type { ContextKey, EntryData, Sighting } from '../protocol/index.ts'
 import { type IndexRow, labelPrefix, type Store, seenKey } from '../store/index.ts'
 import type { View } from '../turn/index.ts'
 
@@ -33,6 +33,25 @@ export function journalSightings(
     },
   }
 }
+
+/** The things that were shown last, oldest first. */
+export async function newestSightings(
+  store: Pick<Store, 'lookup'>,
+  key: ContextKey,
+): Promise<readonly Sighting[]> {
+  const rows = await store.lookup(key, { index: INDEX, prefix: SEEN_PREFIX })
+  return rows
+    .toSorted((a, b) => a.seq - b.seq)
+    .slice(-MOST)
+    .map((row) => {
+      const { at: _, seq: _seq, ...thing } = seenOf(row)
+      return { entity: row.key.split(':')[1] ?? '', ...thing }
+    })
+}
+
+const SEEN_PREFIX = seenKey('', '').slice(0, -1)
+/** A caller is told of so many things at most. */
+const MOST = 100
 
 function seenOf({ seq, value }: IndexRow): Seen {
   return { ...(value as unknown as Omit<Seen, 'seq'>), seq }

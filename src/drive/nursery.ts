@@ -4,10 +4,17 @@
  */
 import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
-import { type ContextKey, HoldfastError, type Owner, sameKey, type TurnEvent } from '../protocol/index.ts'
+import {
+  type ContextKey,
+  HoldfastError,
+  type InputOrigin,
+  type Owner,
+  sameKey,
+  type TurnEvent,
+} from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { callsAround } from '../tool/index.ts'
-import { DEFAULT_LIMITS, isUnlimited, type Limits } from '../turn/index.ts'
+import { DEFAULT_LIMITS, type IdsAbove, isUnlimited, type Limits } from '../turn/index.ts'
 
 export interface Nursery {
   readonly config: {
@@ -22,6 +29,8 @@ export interface Nursery {
   /** What is left of the caller's limits. */
   readonly limits: () => Limits
   readonly forward: (event: TurnEvent) => void
+  /** What the caller knows of ids. */
+  readonly ids?: IdsAbove
 }
 
 export const NURSERY: unique symbol = Symbol('holdfast.nursery')
@@ -59,6 +68,32 @@ export function leastLimits(own: Limits = {}, left: Limits): Limits {
   for (const [name, value] of Object.entries(left) as [string, number][])
     limits[name] = Math.min(value, limits[name] ?? Number.POSITIVE_INFINITY)
   return limits
+}
+
+/**
+ * The innermost call that the running code is a part of. What it passes on are words of a model or a program, and ids in
+ * them are good only if they are good there.
+ */
+export function callAround(): { readonly origin: InputOrigin; readonly ids?: IdsAbove } | undefined {
+  for (const context of callsAround()) {
+    const { [NURSERY]: nursery, callId } = context as {
+      readonly [NURSERY]?: Nursery
+      readonly callId?: string
+    }
+    if (nursery === undefined) continue
+    const { contextId } = nursery.config
+    return {
+      origin: { contextId, ...(callId === undefined ? {} : { callId }) },
+      ...(nursery.ids === undefined ? {} : { ids: nursery.ids }),
+    }
+  }
+  return undefined
+}
+
+/** The same, as a field of an input. */
+export function inputOrigin(): { readonly origin?: InputOrigin } {
+  const around = callAround()
+  return around === undefined ? {} : { origin: around.origin }
 }
 
 /**

@@ -3,7 +3,7 @@
  * is run again finds what was done before. Its events come out under the caller's, its questions are asked by the caller,
  * and what it uses counts for the caller.
  */
-import type { Json, JsonObject, Principal, RequestData, TurnEvent } from '../protocol/index.ts'
+import type { Json, JsonObject, Principal, RequestData, Sighting, TurnEvent } from '../protocol/index.ts'
 import type { AskRequest, Credentials } from '../tool/index.ts'
 import type { Limits } from '../turn/index.ts'
 import type { Nursery } from './nursery.ts'
@@ -37,6 +37,8 @@ export interface Below {
 export interface Ran<O> {
   readonly outcome: TurnOutcome
   readonly output?: O
+  /** The newest things that tools and nodes there have shown. */
+  readonly seen?: readonly Sighting[]
 }
 
 /** A conversation below another, in this process. */

@@ -1,6 +1,6 @@
 /** One attempt to run a node: its context, and what it may still do while somebody waits for it. */
-import { type Below, isComplete, NURSERY, questionFrom, type Runnable } from '../drive/index.ts'
-import type { GraphTask, TaskAnswer } from '../journal/index.ts'
+import { type Below, isComplete, NURSERY, type Nursery, questionFrom, type Runnable } from '../drive/index.ts'
+import type { GraphTask, SeenInRun, TaskAnswer } from '../journal/index.ts'
 import {
   addUsage,
   HoldfastError,
@@ -8,6 +8,7 @@ import {
   moreUsage,
   NO_USAGE,
   quote,
+  type Sighting,
   type Usage,
 } from '../protocol/index.ts'
 import {
@@ -18,6 +19,7 @@ import {
   secretsOf,
   type ToolContext,
 } from '../tool/index.ts'
+import { idsOfRun } from '../turn/index.ts'
 import type { NodeContext, NodeDefinition, Question } from './definition.ts'
 import type { Desk } from './desk.ts'
 import { type Doer, performStep } from './effects.ts'
@@ -39,6 +41,8 @@ interface RunBelow<I, O> {
   readonly signal: AbortSignal
 }
 
+const MOST_SEEN = 200
+
 /** Unwinds a node that has to wait for somebody. */
 class Waiting extends Error {}
 
@@ -55,6 +59,8 @@ export class Attempt implements Doer {
   readonly keys: Set<string> = new Set()
   /** Of what it has run below itself, and of what it has been told. */
   readonly #ran = new Set<string>()
+  /** Things that it stands for, or that were shown below it. */
+  readonly #seen: Sighting[] = []
   readonly #names = new Set<string>()
   /** What was thrown, before it was made fit to be stored. */
   thrown: unknown
@@ -93,6 +99,11 @@ export class Attempt implements Doer {
     const counted = this.task.below ?? {}
     const more = [...this.#children].map(([key, used]) => moreUsage(used, counted[key] ?? NO_USAGE))
     return more.reduce(addUsage, NO_USAGE)
+  }
+
+  /** Each thing once, as it was seen last. */
+  get seen(): readonly Sighting[] {
+    return [...new Map(this.#seen.map((one) => [`${one.entity} ${one.id}`, one])).values()].slice(-MOST_SEEN)
   }
 
   close(): void {
@@ -147,6 +158,7 @@ export class Attempt implements Doer {
       step: (key, effect, options = {}) => this.#track(performStep(this, key, { effect, options })),
       // A node may ask several things before it waits for the first answer.
       interrupt: (question) => this.#track((async () => this.#interrupt(question))()),
+      vouch: (things) => this.#vouch(things),
       run: (key, runnable, input) => this.#track(this.#runBelow({ key, runnable, input, signal })),
     }
   }
@@ -197,7 +209,8 @@ export class Attempt implements Doer {
     this.#only(this.#ran, key, 'runs two with the key')
     const suffix = key === '' ? '' : `.${key}`
     const prefix = key === '' ? '' : `${key}/`
-    const { outcome, output } = await runnable['~run'](this.#below(suffix, prefix, signal), input)
+    const { outcome, output, seen = [] } = await runnable['~run'](this.#below(suffix, prefix, signal), input)
+    this.#seen.push(...seen.map(sightingOf))
     this.#children.set(key, outcome.usage)
     const { status, requests, error, reason, limit } = outcome
     if (isComplete(outcome)) return output as O
@@ -220,7 +233,7 @@ export class Attempt implements Doer {
     for (const { name = '', how, value } of this.task.answers ?? [])
       if (name.startsWith(prefix) && how === 'answered' && value !== undefined)
         answers[name.slice(prefix.length)] = value
-    const { nursery } = this.run.scope
+    const nursery = this.#nursery()
     return {
       nursery,
       name: `${this.name}${suffix}`,
@@ -232,6 +245,40 @@ export class Attempt implements Doer {
       answers,
       limits: nursery.limits(),
     }
+  }
+
+  #vouch(things: unknown): void {
+    const isThing = (thing: unknown): boolean => {
+      const { entity, id } = (thing ?? {}) as Partial<Sighting>
+      return typeof entity === 'string' && typeof id === 'string'
+    }
+    if (!Array.isArray(things) || !things.every(isThing))
+      throw invalid(
+        'invalid-option',
+        'a node can vouch for what entity.rows() gives: a list of { entity, id, label? }',
+      )
+    this.checkOpen()
+    this.#seen.push(...(things as readonly Sighting[]).map(sightingOf))
+  }
+
+  /** Those below know ids from this run, and from wherever it is run itself. */
+  #nursery(): Nursery {
+    const { scope } = this.run
+    const { origin } = this.run.position
+    const above = origin?.contextId === scope.above?.key.contextId ? scope.above : undefined
+    const ids = idsOfRun({
+      key: scope.key,
+      now: () => scope.clock.now(),
+      seen: () => [...(this.run.position.seen ?? []), ...this.#seenNow()],
+      said: () => scope.entries(this.run.position.said ?? []),
+      above,
+    })
+    return { ...scope.nursery, ids }
+  }
+
+  #seenNow(): readonly SeenInRun[] {
+    const { seq } = this.run.session
+    return this.#seen.map((one) => ({ ...one, at: this.run.scope.clock.now(), seq }))
   }
 
   #toolContext(): ToolContext {
@@ -254,6 +301,16 @@ export class Attempt implements Doer {
       answers: {},
       progress: (progress) => run.scope.emit('node.progress', { task: this.name, node: node.name, progress }),
     }
-    return { ...context, ...{ [NURSERY]: run.scope.nursery } }
+    return { ...context, ...{ [NURSERY]: this.#nursery() } }
+  }
+}
+
+/** Nothing else of it is stored. */
+function sightingOf({ entity, id, label, parent }: Sighting): Sighting {
+  return {
+    entity,
+    id,
+    ...(label === undefined ? {} : { label }),
+    ...(parent === undefined ? {} : { parent }),
   }
 }

@@ -1,6 +1,6 @@
 /** How a run comes to be: from new values, from answers, from expired requests, or because somebody asks it to go on. */
 import { withChanges } from '../journal/index.ts'
-import { type Entry, HoldfastError, type JsonObject } from '../protocol/index.ts'
+import { type Entry, HoldfastError, type InputOrigin, type JsonObject } from '../protocol/index.ts'
 import { dataOf, openTurn, startTurn } from '../turn/index.ts'
 import { endRun, settleRest } from './ending.ts'
 import type { Run } from './run.ts'
@@ -34,16 +34,16 @@ function takeUp(run: Run): void {
 }
 
 function startFrom(run: Run, entry: Entry): void {
-  const { message: _, values, ...asked } = dataOf(entry, 'input')
+  const { message: _, values, origin, ...asked } = dataOf(entry, 'input')
   startTurn(run, asked, { takes: entry.key === undefined ? [] : [entry.key] })
   settleRest(run)
   for (const { task, state } of run.session.graph?.tasks ?? [])
     if (state !== 'ended') run.scope.abandoned?.(task)
-  sayStart(run, values)
+  sayStart(run, values, origin)
 }
 
 /** What is given is merged into the state that there is. */
-function sayStart(run: Run, values: JsonObject | undefined): void {
+function sayStart(run: Run, values: JsonObject | undefined, origin: InputOrigin | undefined): void {
   const { graph } = run
   if (values === undefined)
     throw new HoldfastError('invalid-entry', {
@@ -59,5 +59,6 @@ function sayStart(run: Run, values: JsonObject | undefined): void {
     channels: graph.kinds,
     update,
     ...(Object.keys(changes).length === 0 ? {} : { changes }),
+    ...(origin === undefined ? {} : { origin }),
   })
 }

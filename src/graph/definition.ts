@@ -1,6 +1,6 @@
 /** A graph as it is run: nodes, edges and branches by name. Made by the builder, and checked. */
 import type { Runnable } from '../drive/index.ts'
-import type { ChannelKinds, Json, Principal } from '../protocol/index.ts'
+import type { ChannelKinds, Json, Principal, Sighting } from '../protocol/index.ts'
 import type { Artifacts, AskRequest, Credentials, Verdict } from '../tool/index.ts'
 import type { Channels } from './channel.ts'
 import type { Send } from './send.ts'
@@ -88,6 +88,14 @@ export interface NodeContext extends RouteContext {
    * stands for one of them.
    */
   readonly run: <I, O>(key: string, runnable: Runnable<I, O>, input: I) => Promise<O>
+  /**
+   * Stands for ids: agents that this node runs from now on, and nodes that come after it, may use them as if a tool had
+   * shown them. What tools below have shown needs nobody to vouch for it.
+   *
+   * @example
+   * context.vouch(order.rows(rows, { id: 'id', label: 'name' }))
+   */
+  readonly vouch: (things: readonly Sighting[]) => void
 }
 
 export type Effect<T> = (context: EffectContext) => T | Promise<T>

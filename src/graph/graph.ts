@@ -231,7 +231,12 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     }
     const outcome = await runChild(thread.asChild(values, asking), below)
     const session = await loadSession(ports.store, key)
-    return { outcome: { ...outcome, usage: session.totals.usage }, output: this.#stateOf(session) }
+    const seen = session.graph?.seen
+    return {
+      outcome: { ...outcome, usage: session.totals.usage },
+      output: this.#stateOf(session),
+      ...(seen === undefined ? {} : { seen }),
+    }
   }
 
   #run(options: GraphRunOptions, begin: (thread: Thread) => ReturnType<Thread['begin']>): GraphRun<C> {

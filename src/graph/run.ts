@@ -1,9 +1,9 @@
 /** A run of a graph in play: what it is given, what it has said, and what is under way. */
 import type { Nursery } from '../drive/index.ts'
 import type { GraphPosition } from '../journal/index.ts'
-import { HoldfastError, type Json } from '../protocol/index.ts'
+import { type Entry, HoldfastError, type Json } from '../protocol/index.ts'
 import { redact, type Settled } from '../tool/index.ts'
-import { type PlayScope, Stage } from '../turn/index.ts'
+import { type IdsAbove, type PlayScope, Stage } from '../turn/index.ts'
 import type { GraphDefinition } from './definition.ts'
 import { Desk } from './desk.ts'
 
@@ -23,6 +23,10 @@ export interface GraphScope extends PlayScope {
   readonly graph: GraphDefinition
   readonly limits: GraphLimits
   readonly nursery: Nursery
+  /** What is known of ids where the run is asked for, if that is inside of a call. */
+  readonly above?: IdsAbove
+  /** Entries of the run by their positions. */
+  readonly entries: (seqs: readonly number[]) => Promise<readonly Entry[]>
 }
 
 export class Run extends Stage<GraphScope> {

@@ -92,7 +92,9 @@ function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
   } else if (end.status === 'ok') {
     const update = end.output as JsonObject
     const said = Object.keys(update).length === 0 ? {} : { update }
-    run.draft.say('node.end', { task: task.task, node: task.node, ...said, ...used })
+    const { seen } = attempt
+    const shown = seen.length === 0 ? {} : { seen }
+    run.draft.say('node.end', { task: task.task, node: task.node, ...said, ...used, ...shown })
   } else if (!run.signal.aborted) {
     const error = { ...failureOf(attempt.node, end.output), ...whatNext(attempt.node, task, attempt.thrown) }
     sayFailure(run, task, { error, ...used, ...(isFree ? {} : { below }) })

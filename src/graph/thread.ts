@@ -6,7 +6,9 @@ import {
   askedFor,
   type Child,
   Conversation,
+  callAround,
   checkLetIn,
+  inputOrigin,
   type Ledger,
   limitsLeft,
   type Nursery,
@@ -16,6 +18,7 @@ import {
 } from '../drive/index.ts'
 import {
   type ContextKey,
+  type Entry,
   HoldfastError,
   type Json,
   type JsonObject,
@@ -74,7 +77,11 @@ export class Thread {
       heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
       autoSave: true,
       abandoned: (task) => void abandonBelow(options.store, options.key, task).catch(() => {}),
-      play: (scope) => playGraph({ ...scope, graph: definition, limits, nursery: this.#nursery() }),
+      play: (scope) => {
+        const { ids: above } = callAround() ?? {}
+        const own = { graph: definition, limits, nursery: this.#nursery(), entries: this.#entries }
+        return playGraph({ ...scope, ...own, ...(above === undefined ? {} : { above }) })
+      },
       onOutcome: () => {},
     })
   }
@@ -98,7 +105,7 @@ export class Thread {
     const { key = this.#options.ids.next('input') } = asking
     const asked = this.#asked(asking)
     if (values === null) return this.#begin(asking, { continuing: asked })
-    const input: NewInboxEntry = { type: 'input', key, data: { values, ...asked } }
+    const input: NewInboxEntry = { type: 'input', key, data: { values, ...asked, ...inputOrigin() } }
     const repeats = asking.key === undefined ? {} : { repeats: asking.key }
     return this.#begin(asking, { keys: [key], ...repeats, posts: () => [input] })
   }
@@ -170,6 +177,11 @@ export class Thread {
       ...asking,
       ...(limits === undefined ? {} : { limits: { ...limits } }),
     })
+  }
+
+  readonly #entries = async (seqs: readonly number[]): Promise<readonly Entry[]> => {
+    const { store, key } = this.#options
+    return (await Promise.all(seqs.map((seq) => store.read(key, { from: seq, to: seq })))).flat()
   }
 
   #nursery(): Nursery {

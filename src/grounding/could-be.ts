@@ -3,7 +3,7 @@
  * required properties. Whether the value is right in all else is for the validator to say.
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
-import { itemSchemas, refOf, schemaNode } from './schema-node.ts'
+import { itemSchemas, refOf, schemaNode } from '../tool/index.ts'
 
 export function couldBe(given: Json | undefined, value: Json, root: JsonObject): boolean {
   return fits(given, value, { root, left: DEEPEST })

@@ -25,7 +25,7 @@ export interface EntityOptions {
   readonly parent?: Entity
   /** What an id looks like, as a whole. Without it, no id counts because a person wrote it. */
   readonly pattern?: RegExp
-  /** Whose selection it is: the person's in all conversations, or the conversation's. `actor` unless said otherwise. */
+  /** Whose selection it is: the conversation's, or the actor's in all conversations. `conversation` unless said otherwise. */
   readonly scope?: 'actor' | 'conversation'
   readonly policy?: GroundingPolicy
   /** What counts as a source of an id; everything unless said otherwise. */
@@ -79,7 +79,7 @@ export function entity(name: string, options: EntityOptions = {}): Entity {
     ttl = DEFAULT_TTL,
     parent,
     pattern,
-    scope = 'actor',
+    scope = 'conversation',
     policy = 'enforce',
     sources = SOURCES,
   } = options

@@ -2,7 +2,7 @@
  * Whether one id may reach a tool: it is the chosen one, was shown, was said, or is a label or a place that means one
  * thing. What is chosen wins: another thing passes only if the turn speaks of it. Pure, but for asking the facts.
  */
-import type { ActiveValue, GroundSource, Json } from '../protocol/index.ts'
+import type { ActiveValue, Ground, GroundSource, Json } from '../protocol/index.ts'
 import {
   type Candidate,
   type Case,
@@ -30,6 +30,8 @@ export interface Passed {
   readonly id: string
   readonly source: GroundSource
   readonly seq?: number
+  /** It is known in a conversation above. */
+  readonly above?: NonNullable<Ground['above']>
 }
 
 /** The person has to say which; `why` is what makes it unclear. */
@@ -66,7 +68,15 @@ export async function judgeId(found: FoundId, name: string, judging: Judging): P
     judging,
   })
   const verdict = await judge.decide()
-  return verdict.kind === 'ask' ? judge.answered(verdict) : verdict
+  if (verdict.kind !== 'ask') return verdict
+  return answered(verdict, await judging.facts.asked?.(placeText(found.path)))
+}
+
+/** An answer decides, if it is one of the options. */
+export function answered(ask: Asking, answer: Json | undefined): Verdict {
+  const text = textOf(answer)
+  const chosen = ask.options.find((option) => option.id === text || optionText(option) === text)
+  return chosen === undefined ? ask : { kind: 'ok', entity: ask.entity, id: chosen.id, source: 'asked' }
 }
 
 class Judge {
@@ -90,14 +100,6 @@ class Judge {
     return isBoth && place.thing.id !== exact.thing.id
       ? this.#idOrPlace(exact, place, text)
       : this.#pass(exact)
-  }
-
-  /** An answer decides, if it is one of the options. */
-  async answered(ask: Asking): Promise<Verdict> {
-    const answer: Json | undefined = await this.#case.judging.facts.asked?.(placeText(this.#found.path))
-    const text = textOf(answer)
-    const chosen = ask.options.find((option) => option.id === text || optionText(option) === text)
-    return chosen === undefined ? ask : { kind: 'ok', entity: ask.entity, id: chosen.id, source: 'asked' }
   }
 
   async #decideByName(text: string, places: Awaited<ReturnType<typeof ordinalReadings>>): Promise<Verdict> {
@@ -191,7 +193,10 @@ class Judge {
 
   /** A key is not rewritten, so it has to be an id already. */
   #isOpen(source: GroundSource): boolean {
-    if (this.#found.isKey && (source === 'label' || source === 'ordinal')) return false
+    const { isKey, isLiteral } = this.#found
+    if ((isKey || isLiteral) && (source === 'label' || source === 'ordinal')) return false
+    // An answer may name another thing, which could not be put in its place.
+    if (isLiteral && source === 'asked') return false
     return this.#case.entity.sources.has(source)
   }
 }

@@ -3,9 +3,10 @@
  * the id that it means. It decides and runs nothing.
  */
 import type { Ground, Json, JsonObject } from '../protocol/index.ts'
+import { type Above, judgeBelow } from './above.ts'
 import { type Entity, undeclared } from './entity.ts'
 import type { Judging } from './facts.ts'
-import { type Asking, judgeId, type Passed, type Verdict } from './judge-id.ts'
+import type { Asking, Passed, Refused, Verdict } from './judge-id.ts'
 import { type FoundId, idsIn, placeText, withIds, writtenAt } from './marks.ts'
 import { nearMatches } from './near.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
@@ -21,56 +22,56 @@ export interface AskedId extends Asking {
  * `ok`: run it with these arguments. `ask`: the person has to say which things are meant; judge it again with the
  * answers. `refused`: do not run it, `output` is its result. Warnings are refusals of entities that only warn.
  */
-export type Judgement =
-  | {
-      readonly kind: 'ok'
-      readonly args: Json
-      readonly grounds: readonly Ground[]
-      readonly warnings: readonly Refusal[]
-    }
-  | { readonly kind: 'ask'; readonly asks: readonly AskedId[]; readonly warnings: readonly Refusal[] }
-  | {
-      readonly kind: 'refused'
-      readonly refusals: readonly Refusal[]
-      readonly output: JsonObject
-      readonly warnings: readonly Refusal[]
-    }
+export type Judgement = Judged &
+  (
+    | { readonly kind: 'ok' }
+    | { readonly kind: 'ask'; readonly asks: readonly AskedId[] }
+    | { readonly kind: 'refused'; readonly refusals: readonly Refusal[]; readonly output: JsonObject }
+  )
+
+/** The ids that passed, and the arguments with them in their places. */
+interface Judged {
+  readonly args: Json
+  readonly grounds: readonly Ground[]
+  readonly warnings: readonly Refusal[]
+}
 
 /**
- * Judges the arguments as the model wrote them, before they are validated: a label is no valid id yet. A refusal comes
- * before a question, because the person should not be asked about a call that cannot be made.
+ * Judges the ids of a call as they are written; `found` are these, where they are not all that the schema marks. A refusal
+ * comes before a question, because the person should not be asked about a call that cannot be made.
  */
 export async function judgeCall(
-  call: { readonly parameters: JsonObject; readonly args: Json },
+  call: { readonly parameters: JsonObject; readonly args: Json; readonly found?: readonly FoundId[] },
   judging: Judging,
+  above?: Above,
 ): Promise<Judgement> {
   const passed: { readonly found: FoundId; readonly verdict: Passed }[] = []
   const asks: AskedId[] = []
   const refusals: Refusal[] = []
   const warnings: Refusal[] = []
-  for (const found of idsIn(call.parameters, call.args)) {
+  for (const found of call.found ?? idsIn(call.parameters, call.args)) {
     const entities = found.entities.map((name) => judging.entities.get(name) ?? undeclared(name))
     if (entities.some(({ policy }) => policy === 'off')) continue
-    const verdict = await judgeAny(found, judging)
+    const verdict = await judgeAny(found, judging, above)
     const { path, given } = found
     if (verdict.kind === 'ok') passed.push({ found, verdict })
     else if (verdict.kind === 'ask') asks.push({ ...verdict, path: placeText(path), given })
     else {
       const entity = entities.find(({ name }) => name === verdict.entity) ?? undeclared(verdict.entity)
       const list = entities.some(({ policy }) => policy === 'warn') ? warnings : refusals
-      list.push(await refuse(found, { verdict, entity }, judging))
+      list.push(await refuse(found, { verdict, entity, above }, judging))
     }
   }
-  if (refusals.length > 0) return { kind: 'refused', refusals, output: refusalOutput(refusals), warnings }
-  if (asks.length > 0) return { kind: 'ask', asks, warnings }
-  return { kind: 'ok', ...groundedArgs(call.args, passed), warnings }
+  const judged = { ...groundedArgs(call.args, passed), warnings }
+  if (refusals.length > 0) return { kind: 'refused', refusals, output: refusalOutput(refusals), ...judged }
+  return asks.length > 0 ? { kind: 'ask', asks, ...judged } : { kind: 'ok', ...judged }
 }
 
 /** An id that may be of several entities has to be good as one of them. */
-async function judgeAny(found: FoundId, judging: Judging): Promise<Verdict> {
+async function judgeAny(found: FoundId, judging: Judging, above: Above | undefined): Promise<Verdict> {
   const verdicts: Verdict[] = []
   for (const name of found.entities) {
-    const verdict = await judgeId(found, name, judging)
+    const verdict = await judgeBelow(found, name, { judging, above })
     if (verdict.kind === 'ok' && isExact(found, verdict)) return verdict
     verdicts.push(verdict)
   }
@@ -89,12 +90,18 @@ function isExact({ given }: FoundId, { id }: Passed): boolean {
 
 async function refuse(
   { path, given }: FoundId,
-  { verdict, entity }: { readonly verdict: Extract<Verdict, { kind: 'refused' }>; readonly entity: Entity },
+  {
+    verdict,
+    entity,
+    above,
+  }: { readonly verdict: Refused; readonly entity: Entity; readonly above: Above | undefined },
   judging: Judging,
 ): Promise<Refusal> {
   const lookup = judging.lookups?.[entity.name]
   const isNear = verdict.reason === 'unknown' || verdict.reason === 'wrong-kind'
-  const near = isNear ? await nearMatches(textOf(given) ?? '', entity, judging) : []
+  const text = textOf(given) ?? ''
+  const own = isNear ? await nearMatches(text, entity, judging) : []
+  const near = isNear && own.length === 0 ? ((await above?.near(text, entity)) ?? []) : own
   return refusalOf({
     verdict,
     entity,
@@ -122,6 +129,7 @@ function groundedArgs(
       source: verdict.source,
       ...(isExact(found, verdict) ? {} : { said: found.given }),
       ...(verdict.seq === undefined ? {} : { seq: verdict.seq }),
+      ...(verdict.above === undefined ? {} : { above: verdict.above }),
     })),
   }
 }

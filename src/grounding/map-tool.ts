@@ -11,10 +11,9 @@ import {
   type Selection,
   type Sighting,
 } from '../protocol/index.ts'
-import type { Tool } from '../tool/index.ts'
+import { markProblem, refOf, type SchemaNode, schemaNode, type Tool } from '../tool/index.ts'
 import type { Entity } from './entity.ts'
 import { type RowFields, sightingsIn } from './rows.ts'
-import { refOf, type SchemaNode, schemaNode } from './schema-node.ts'
 import type { GroundedTool } from './tool-grounding.ts'
 
 /** Rows of an output that are things of an entity. */
@@ -27,6 +26,8 @@ export interface ToolMapping<In = unknown, Out = unknown> {
   readonly input?: Readonly<Record<string, Entity>>
   /** What the output shows: a function, or rows by their place: `{ 'projects[]': { entity: project, id: 'id', label: 'name' } }`. */
   readonly returns?: ((output: Out, input: In) => readonly Sighting[]) | Readonly<Record<string, RowMapping>>
+  /** As `unmarkedIds` of `defineTool`. */
+  readonly unmarkedIds?: 'judge' | 'allow'
   /** What the output chooses. */
   readonly selects?: (output: Out, input: In) => readonly Selection[]
 }
@@ -36,9 +37,10 @@ export interface ToolMapping<In = unknown, Out = unknown> {
  * place: a guard that looks where nothing is would be none.
  */
 export function grounded<In, Out>(tool: Tool<In, Out>, mapping: ToolMapping<In, Out>): GroundedTool<In, Out> {
-  const { input = {}, returns, selects } = mapping
-  const parameters = Object.entries(input).reduce<JsonObject>((schema, [place, { name }]) => {
-    const marked = markedAt(schema, stepsOf(place), { root: schema, mark: name })
+  const { input = {}, returns, selects, unmarkedIds } = mapping
+  const parameters = Object.entries(input).reduce<JsonObject>((schema, [place, given]) => {
+    const mark = entityName(given, { tool: tool.name, place })
+    const marked = markedAt(schema, stepsOf(place), { root: schema, mark })
     if (marked === undefined) {
       throw new HoldfastError('invalid-option', {
         message: `The arguments of ${quote(tool.name)} have no ${quote(place)}. Write a place that its schema has, such as projectId or items[].taskId.`,
@@ -47,17 +49,34 @@ export function grounded<In, Out>(tool: Tool<In, Out>, mapping: ToolMapping<In, 
     }
     return marked
   }, tool.parameters)
+  const problem = markProblem(parameters)
+  if (problem !== undefined)
+    throw new HoldfastError('invalid-option', {
+      message: `Tool ${quote(tool.name)} cannot be grounded: ${problem}.`,
+      details: { tool: tool.name },
+    })
   const seen = typeof returns === 'function' ? returns : returns && rowsBy(returns)
   return Object.freeze({
     ...tool,
     parameters,
     grounding: {
       ...tool.grounding,
+      ...(unmarkedIds === 'allow' ? { unmarkedIds } : {}),
       ...(seen === undefined ? {} : { seen: seen as (output: Json, input: unknown) => readonly Sighting[] }),
       ...(selects === undefined
         ? {}
         : { selects: selects as (output: Json, input: unknown) => readonly Selection[] }),
     },
+  })
+}
+
+/** Programs without types may give anything; a place whose entity is not known would not be guarded. */
+function entityName(given: unknown, details: { readonly tool: string; readonly place: string }): string {
+  const { name, sources } = (given ?? {}) as Partial<Entity>
+  if (typeof name === 'string' && sources instanceof Set) return name
+  throw new HoldfastError('invalid-option', {
+    message: `${quote(details.place)} of ${quote(details.tool)} must be given one entity, made by entity(). Where an id may be of several entities, mark the schema itself: { 'x-entity': ['a', 'b'] }.`,
+    details,
   })
 }
 

@@ -3,8 +3,8 @@
  * Whether an id is a good one is not known here.
  */
 import { ENTITY_MARK, type Json, type JsonObject } from '../protocol/index.ts'
+import { itemSchemas, refOf, type SchemaNode, schemaNode } from '../tool/index.ts'
 import { couldBe } from './could-be.ts'
-import { itemSchemas, refOf, type SchemaNode, schemaNode } from './schema-node.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -16,6 +16,8 @@ export interface FoundId {
   readonly given: Json
   /** It is the name of a property, not its value. */
   readonly isKey?: true
+  /** It counts as it stands: no label and no place is read into it. */
+  readonly isLiteral?: true
   /** What the schema wants here, if it says so. */
   readonly wants?: 'number' | 'text'
 }
@@ -25,9 +27,72 @@ export interface FoundId {
  * schema would not let pass, so that a conversion made later cannot turn it into an id that nobody looked at.
  */
 export function idsIn(schema: JsonObject, args: Json): readonly FoundId[] {
-  const walk: Walk = { root: schema, found: new Map() }
+  return [...walked(schema, args).found.values()]
+}
+
+/** The ids in arguments, and fields of objects whose schema names its fields and does not name these. */
+export function surveyOf(
+  schema: JsonObject,
+  args: Json,
+): { readonly ids: readonly FoundId[]; readonly undeclared: readonly Path[] } {
+  const { found, objects } = walked(schema, args)
+  const closed = [...objects.values()].filter(({ hasNames }) => hasNames)
+  const undeclared = closed.flatMap(({ value, path, declared }) =>
+    Object.keys(value)
+      .filter((name) => value[name] !== undefined && !declared.has(name))
+      .map((name) => [...path, name]),
+  )
+  return { ids: [...found.values()], undeclared }
+}
+
+/**
+ * Texts without a mark that look like ids of the entities given: values, and names in objects whose fields have no names
+ * in the schema. Numbers, words and fixed values of the schema are none.
+ */
+export function unmarkedIn(schema: JsonObject, args: Json, patterns: Patterns): readonly FoundId[] {
+  const candidates: FoundId[] = []
+  const add = (given: Json, path: Path, isKey: boolean): void => {
+    if (typeof given !== 'string' || !looksLikeId(given)) return
+    const entities = patterns.filter(([, pattern]) => pattern.test(given)).map(([name]) => name)
+    if (entities.length > 0)
+      candidates.push({ path, entities, given, isLiteral: true, ...(isKey ? { isKey } : {}) })
+  }
+  const look = (value: Json, path: Path): void => {
+    add(value, path, false)
+    if (typeof value !== 'object' || value === null || path.length > DEEPEST) return
+    const isList = Array.isArray(value)
+    for (const [name, inner] of Object.entries(value)) {
+      const at = [...path, isList ? Number(name) : name]
+      if (!isList) add(name, at, true)
+      if (inner !== undefined) look(inner, at)
+    }
+  }
+  if (patterns.length > 0) look(args, [])
+  if (candidates.length === 0) return []
+  const { found, fixed, objects } = walked(schema, args)
+  return candidates.filter(({ path, isKey }) => {
+    const key = keyOf(path, isKey)
+    const isNamed = isKey === true && objects.get(keyOf(path.slice(0, -1)))?.hasNames === true
+    return !isNamed && !found.has(key) && !fixed.has(key)
+  })
+}
+
+/** Of each entity by its name. */
+export type Patterns = readonly (readonly [entity: string, pattern: RegExp])[]
+
+/** A short number is a count, and a word is a word, whatever pattern they fit. */
+function looksLikeId(text: string): boolean {
+  return (/\d/.test(text) && !/^\d{1,4}$/.test(text)) || /[\p{L}\p{N}][-_.:/@#][\p{L}\p{N}]/u.test(text)
+}
+
+function walked(schema: JsonObject, args: Json): Walk {
+  const walk: Walk = { root: schema, found: new Map(), fixed: new Set(), objects: new Map() }
   visit(walk, schema, { value: args, path: [], above: new Set() })
-  return [...walk.found.values()]
+  return walk
+}
+
+function keyOf(path: Path, isKey = false): string {
+  return JSON.stringify([isKey, ...path])
 }
 
 /** The names of all entities that a schema has marks of. */
@@ -103,6 +168,17 @@ const DEEPEST = 250
 interface Walk {
   readonly root: JsonObject
   readonly found: Map<string, FoundId>
+  /** Places whose value is one of those that the schema lists. */
+  readonly fixed: Set<string>
+  /** Objects with the fields that their schemas declare; `hasNames`: one of them names its fields. */
+  readonly objects: Map<string, ObjectPlace>
+}
+
+interface ObjectPlace {
+  readonly value: JsonObject
+  readonly path: Path
+  readonly declared: Set<string>
+  hasNames: boolean
 }
 
 interface Place {
@@ -118,6 +194,7 @@ function visit(walk: Walk, given: Json | undefined, place: Place): void {
   place.above.add(schema)
   const marks = marksOf(schema)
   if (marks.length > 0) note(walk, { marks, schema }, place)
+  if (isFixed(schema) && couldBe(schema, place.value, walk.root)) walk.fixed.add(keyOf(place.path))
   sameValue(walk, schema, place)
   if (Array.isArray(place.value)) inList(walk, schema, place)
   else if (typeof place.value === 'object' && place.value !== null) inObject(walk, schema, place)
@@ -149,7 +226,7 @@ function note(walk: Walk, marked: Marked, { value, path }: Place): void {
     return
   }
   const { marks, schema, isKey } = marked
-  const key = JSON.stringify([isKey ?? false, ...path])
+  const key = keyOf(path, isKey)
   const known = walk.found.get(key)
   const { type } = schema
   walk.found.set(key, {
@@ -207,11 +284,13 @@ function inObject(walk: Walk, schema: SchemaNode, { value, path }: Place): void 
       return pattern === undefined ? [] : [{ pattern, inner }]
     },
   )
+  const declared = declaredIn(walk, schema, { value: value as JsonObject, path })
   for (const [name, inner] of Object.entries(value as JsonObject)) {
     if (inner === undefined) continue
     const place: Place = { value: inner, path: [...path, name], above: new Set() }
     const matching = patterns.filter(({ pattern }) => pattern.test(name))
     const isNamed = Object.hasOwn(properties, name)
+    if (isNamed || matching.length > 0) declared.add(name)
     if (isNamed) visit(walk, properties[name], place)
     for (const each of matching) visit(walk, each.inner, place)
     if (!isNamed && matching.length === 0) visit(walk, schema['additionalProperties'], place)
@@ -221,6 +300,24 @@ function inObject(walk: Walk, schema: SchemaNode, { value, path }: Place): void 
     if (names !== undefined && marks.length > 0)
       note(walk, { marks, schema: names, isKey: true }, { ...place, value: name })
   }
+}
+
+/** The fields that schemas of an object declare, to be added to. One for all other fields declares them if it says anything. */
+function declaredIn(
+  walk: Walk,
+  schema: SchemaNode,
+  { value, path }: { readonly value: JsonObject; readonly path: Path },
+): Set<string> {
+  const key = keyOf(path)
+  const here = walk.objects.get(key) ?? { value, path, declared: new Set<string>(), hasNames: false }
+  walk.objects.set(key, here)
+  here.hasNames ||= schemaNode(schema['properties']) !== undefined
+  const others = ['additionalProperties', 'unevaluatedProperties', 'propertyNames'].map(
+    (word) => schema[word],
+  )
+  if (others.some((other) => Object.keys(schemaNode(other) ?? {}).length > 0))
+    for (const name of Object.keys(value)) here.declared.add(name)
+  return here.declared
 }
 
 function patternOf(source: string): RegExp | undefined {

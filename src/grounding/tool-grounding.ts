@@ -1,6 +1,7 @@
 /** What a tool says about ids beside what its schema says: which things its output shows, and which it chooses. */
-import type { Json, Selection, Sighting } from '../protocol/index.ts'
-import type { Tool, ToolGrounding } from '../tool/index.ts'
+import { HoldfastError, type Json, quote, type Selection, type Sighting } from '../protocol/index.ts'
+import { markNames, type Tool, type ToolGrounding } from '../tool/index.ts'
+import type { Entities } from './entity.ts'
 
 export interface GroundedTool<In = unknown, Out = unknown> extends Tool<In, Out> {
   readonly grounding: ToolGrounding
@@ -27,6 +28,18 @@ export function shownBy(
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     return { seen: [], selects: [], problem: `What ${tool.name} returned could not be read: ${why}` }
+  }
+}
+
+/** Throws `invalid-option` if a tool has a mark of an entity that is not there. */
+export function checkMarkedEntities(tools: readonly Tool[], entities: Entities): void {
+  for (const { name, parameters } of tools) {
+    const strange = markNames(parameters).find((mark) => !entities.has(mark))
+    if (strange === undefined) continue
+    throw new HoldfastError('invalid-option', {
+      message: `Tool ${quote(name)} has a mark of the entity ${quote(strange)}, which is none of the agent's entities. Add it to \`entities\`.`,
+      details: { tool: name, entity: strange },
+    })
   }
 }
 

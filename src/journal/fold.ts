@@ -243,7 +243,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(expiresAt === undefined ? {} : { expiresAt }),
     })
   },
-  'request.end'(draft, { data: { requestId, how, value } }) {
+  'request.end'(draft, { seq, data: { requestId, how, value } }) {
     const { open, graph } = draft
     const request = open?.requests.find((candidate) => candidate.requestId === requestId)
     if (open === undefined || request === undefined) return
@@ -258,7 +258,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(value === undefined ? {} : { value }),
     }
     if (call !== undefined) call.answers = [...(call.answers ?? []), answer]
-    else if (graph !== undefined) draft.graph = answerTask(graph, request.callId ?? '', answer)
+    else if (graph !== undefined) draft.graph = answerTask(graph, request.callId ?? '', { ...answer, seq })
   },
   'turn.end'(draft, { data }) {
     const { calls = [], requests = [], credentials } = draft.open ?? draft.parked ?? {}
@@ -289,15 +289,15 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     // There is nothing to go on with.
     delete draft.outcome
   },
-  'graph.start'(draft, { data }) {
+  'graph.start'(draft, { seq, data }) {
     const secret = draft.open?.credentials ? { credentials: true as const } : {}
-    draft.graph = { ...beginRun(draft.graph, data), ...secret }
+    draft.graph = { ...beginRun(draft.graph, data, seq), ...secret }
   },
   'graph.step'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = beginStep(draft.graph, data)
   },
-  'node.end'(draft, { at, data }) {
-    if (draft.graph !== undefined) draft.graph = endNode(draft.graph, data, at)
+  'node.end'(draft, { at, seq, data }) {
+    if (draft.graph !== undefined) draft.graph = endNode(draft.graph, data, { at, seq })
     spend(draft, data.usage)
   },
   'effect.start'(draft, { data }) {

@@ -5,11 +5,13 @@
 import type {
   ChannelKinds,
   EntryData,
+  InputOrigin,
   Json,
   JsonObject,
   OutcomeReason,
   ReplayClass,
   SettledStatus,
+  Sighting,
   Usage,
 } from '../protocol/index.ts'
 import { type GraphState, withChanges, withUpdate } from './graph-state.ts'
@@ -30,9 +32,21 @@ export type GraphPosition = {
   readonly waiting?: { readonly [join: string]: readonly string[] }
   /** Where the step before leads, if that is known and was not gone yet. */
   readonly leads?: EntryData['graph.step']['leads']
+  /** Where the newest words of persons are: what the run was given, unless that came from a call, and answers. */
+  readonly said?: readonly number[]
+  /** The call that the run was asked for by, if it was one. */
+  readonly origin?: InputOrigin
+  /** The newest things that nodes vouch for, oldest first. */
+  readonly seen?: readonly SeenInRun[]
   /** The run was asked for with credentials, and whoever goes on with it needs those (R19). */
   readonly credentials?: true
 }
+
+export type SeenInRun = Sighting & { readonly at: number; readonly seq: number }
+
+/** More are forgotten, the oldest first. */
+const MAX_SAID = 50
+const MAX_SEEN = 200
 
 export type GraphTask = {
   readonly task: string
@@ -80,10 +94,21 @@ export type TaskAnswer = {
 
 export function beginRun(
   before: GraphPosition | undefined,
-  { graph, channels, update, changes = {} }: EntryData['graph.start'],
+  { graph, channels, update, changes = {}, origin }: EntryData['graph.start'],
+  seq: number,
 ): GraphPosition {
   const state = withUpdate(withChanges(before?.state ?? {}, channels, changes), channels, update)
-  return { graph, channels, state, step: 0, count: before?.count ?? 0, tasks: [], after: [] }
+  return {
+    graph,
+    channels,
+    state,
+    step: 0,
+    count: before?.count ?? 0,
+    tasks: [],
+    after: [],
+    ...(before?.seen === undefined ? {} : { seen: before.seen }),
+    ...(origin === undefined ? { said: [...(before?.said ?? []), seq].slice(-MAX_SAID) } : { origin }),
+  }
 }
 
 export function beginStep(
@@ -138,10 +163,11 @@ function askAgain({ error, answers = [] }: GraphTask): Pick<GraphTask, 'answers'
 
 export function endNode(
   before: GraphPosition,
-  { task, update, error, below }: EntryData['node.end'],
-  at: number,
+  { task, update, error, below, seen = [] }: EntryData['node.end'],
+  { at, seq }: { readonly at: number; readonly seq: number },
 ): GraphPosition {
-  return withTask(before, task, (one) => {
+  const known = seen.length === 0 ? before : { ...before, seen: withSeen(before.seen, seen, { at, seq }) }
+  return withTask(known, task, (one) => {
     const { until: _, ...rest } = one
     if (rest.state === 'ended') return rest
     if (error === undefined) return { ...rest, state: 'ended', ...(update === undefined ? {} : { update }) }
@@ -151,6 +177,18 @@ export function endNode(
     if (next !== 'retry') return { ...tried, state: 'failed', error }
     return { ...tried, until: at + (typeof waitMs === 'number' ? waitMs : 0) }
   })
+}
+
+/** Each thing once, where it was seen last. */
+function withSeen(
+  before: readonly SeenInRun[] = [],
+  seen: readonly Sighting[],
+  where: { readonly at: number; readonly seq: number },
+): readonly SeenInRun[] {
+  const isAgain = (one: Sighting): boolean =>
+    seen.some(({ entity, id }) => entity === one.entity && id === one.id)
+  const added = seen.map((one): SeenInRun => ({ ...one, ...where }))
+  return [...before.filter((one) => !isAgain(one)), ...added].slice(-MAX_SEEN)
 }
 
 export function startEffect(before: GraphPosition, data: EntryData['effect.start']): GraphPosition {
@@ -181,8 +219,16 @@ export function endEffect(
   }))
 }
 
-export function answerTask(before: GraphPosition, task: string, answer: TaskAnswer): GraphPosition {
-  return withTask(before, task, (one) => ({ ...one, answers: [...(one.answers ?? []), answer] }))
+export function answerTask(
+  before: GraphPosition,
+  task: string,
+  { seq, ...answer }: TaskAnswer & { readonly seq: number },
+): GraphPosition {
+  const said = answer.how === 'answered' ? { said: [...(before.said ?? []), seq].slice(-MAX_SAID) } : {}
+  return withTask({ ...before, ...said }, task, (one) => ({
+    ...one,
+    answers: [...(one.answers ?? []), answer],
+  }))
 }
 
 /** A conversation that branches off here has started nothing of what is open. */

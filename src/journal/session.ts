@@ -19,7 +19,7 @@ import { NO_USAGE } from '../protocol/index.ts'
 import type { GraphPosition } from './graph-position.ts'
 
 /** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
-export const SESSION_FORMAT = 4
+export const SESSION_FORMAT = 5
 
 export type Session = {
   readonly seq: number

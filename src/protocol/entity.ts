@@ -58,6 +58,8 @@ export type Ground = {
   readonly said?: Json
   /** The entry that showed or chose it. */
   readonly seq?: number
+  /** The conversation above that knows it, which runs this one; the entry there that showed or chose it, or began the turn. */
+  readonly above?: { readonly contextId: string; readonly seq?: number }
 }
 
 const LETTERS: Readonly<Record<string, string>> = {

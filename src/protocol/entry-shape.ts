@@ -33,6 +33,7 @@ const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
     ['message', 'a text that is not blank, or a list of text and file parts', maybe(isUserContent)],
     ['values', 'an object', maybe(isObject)],
     principal,
+    ['origin', 'an object', maybe(isObject)],
     ...asked,
   ],
   answer: [['requestId', 'a text', maybe(isText)], principal],

@@ -55,6 +55,8 @@ export interface EntryData {
     readonly metadata?: JsonObject
     readonly steer?: true
     readonly credentials?: true
+    /** It was posted from inside of a call: it has words of a model or a program, not of a person. */
+    readonly origin?: InputOrigin
   }
   answer: {
     readonly requestId: string
@@ -73,6 +75,8 @@ export interface EntryData {
     readonly cut?: true
     readonly display?: string
     readonly usage?: Usage
+    /** Things that tools below the call showed. */
+    readonly seen?: readonly Sighting[]
   }
 
   // ownership
@@ -164,6 +168,8 @@ export interface EntryData {
     readonly channels: ChannelKinds
     readonly update: JsonObject
     readonly changes?: JsonObject
+    /** Of its input. */
+    readonly origin?: InputOrigin
   }
   /**
    * What the tasks before have said counts now, in their order, and `changes` are set: what their reducers made of it.
@@ -186,6 +192,8 @@ export interface EntryData {
     readonly update?: JsonObject
     readonly error?: JsonObject
     readonly usage?: Usage
+    /** Things with ids that the node vouches for, or that were shown below it. */
+    readonly seen?: readonly Sighting[]
     /** If it failed: what each of those that it ran below has used in all, by their keys. */
     readonly below?: { readonly [key: string]: Usage }
   }
@@ -229,6 +237,9 @@ export interface EntryData {
   }
 }
 
+/** A call of a conversation, or a hook if it has no id. */
+export type InputOrigin = { readonly contextId: string; readonly callId?: string }
+
 /** How what a node says of a channel counts: it replaces, is added to a list, is merged, or is for a reducer to say. */
 export type ChannelKind = 'value' | 'list' | 'merge' | 'reduced'
 
@@ -245,6 +256,8 @@ export type PhaseChanges = {
   readonly stop?: StopWish
   /** Where the ids among the arguments of the call came from. */
   readonly grounds?: readonly Ground[]
+  /** Arguments that the schema of the tool does not declare, and that the tool was not given. */
+  readonly dropped?: readonly string[]
 }
 
 export type PromptChanges = {
@@ -356,6 +369,11 @@ const INBOX_TYPES: ReadonlySet<string> = new Set<InboxType>(['input', 'answer', 
 
 export function isInboxType(type: string): type is InboxType {
   return INBOX_TYPES.has(type)
+}
+
+/** Whether this is an input in the words of a person, and not of a model or program of another conversation. */
+export function isPersonsInput({ type, data }: Entry): boolean {
+  return type === 'input' && (data as EntryData['input']).origin === undefined
 }
 
 const PROGRESS: ReadonlySet<string> = new Set<EntryType>([

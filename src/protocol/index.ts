@@ -14,6 +14,7 @@ export type {
   EntryType,
   ImportData,
   InboxType,
+  InputOrigin,
   KnownEntry,
   MessageChanges,
   NewEntry,
@@ -28,7 +29,7 @@ export type {
   StopWish,
   TaskData,
 } from './entry.ts'
-export { ENTRY_FORMAT, isInboxType, isProgress } from './entry.ts'
+export { ENTRY_FORMAT, isInboxType, isPersonsInput, isProgress } from './entry.ts'
 export { shapeProblem } from './entry-shape.ts'
 export { MAX_ENTRY_BYTES, MAX_OUTPUT_BYTES } from './entry-size.ts'
 export type { ErrorCode, ErrorOptions } from './error.ts'

@@ -1,5 +1,6 @@
 /** Makes a tool of its definition, and refuses one that could not work. It runs nothing. */
 import { HoldfastError, type JsonObject, quote } from '../protocol/index.ts'
+import { markNames, markProblem } from './check-marks.ts'
 import { isStandardSchema, jsonSchemaOf, type SchemaOutput, type StandardSchema } from './standard-schema.ts'
 import type { Tool, ToolDefinition, ToolGrounding } from './tool.ts'
 
@@ -12,6 +13,7 @@ export function defineTool<S extends StandardSchema, Out>(
 ): Tool<SchemaOutput<S>, Out> {
   checkDefinition(definition)
   const { name, description, input, output, timeoutMs, verify, display, run } = definition
+  checkOutput(name, output)
   return Object.freeze({
     name,
     description,
@@ -30,10 +32,11 @@ export function defineTool<S extends StandardSchema, Out>(
   })
 }
 
-function groundingOf({ returns, selects }: Unchecked): { readonly grounding?: ToolGrounding } {
-  if (returns === undefined && selects === undefined) return {}
+function groundingOf({ returns, selects, unmarkedIds }: Unchecked): { readonly grounding?: ToolGrounding } {
+  if (returns === undefined && selects === undefined && unmarkedIds === undefined) return {}
   return {
     grounding: {
+      ...(unmarkedIds === 'allow' ? { unmarkedIds } : {}),
       ...(returns === undefined ? {} : { seen: returns as NonNullable<ToolGrounding['seen']> }),
       ...(selects === undefined ? {} : { selects: selects as NonNullable<ToolGrounding['selects']> }),
     },
@@ -76,6 +79,9 @@ function checkDefinition(definition: Unchecked | null | undefined): asserts defi
     if (definition[field] !== undefined && typeof definition[field] !== 'function')
       throw refuse(`\`${field}\` is no function`)
   }
+  const { unmarkedIds } = definition
+  if (unmarkedIds !== undefined && unmarkedIds !== 'judge' && unmarkedIds !== 'allow')
+    throw refuse("`unmarkedIds` must be 'judge' or 'allow'")
   if (parameters !== undefined && (typeof parameters !== 'object' || parameters === null))
     throw refuse('`parameters` is no JSON Schema')
   for (const field of ['timeoutMs', 'maxResultBytes'] as const) {
@@ -97,7 +103,39 @@ function parametersOf(name: string, input: StandardSchema, parameters?: JsonObje
       `its arguments are described as ${type || 'anything'}, and models give arguments as an object with named fields; wrap the input in one`,
     )
   }
+  checkMarks(name, known, parameters === undefined ? undefined : schemaOf(input))
   return known
+}
+
+/** `besides`: what the input says of itself, where other parameters are given. */
+function checkMarks(name: string, known: JsonObject, besides: JsonObject | undefined): void {
+  const problem = markProblem(known)
+  if (problem !== undefined) throw invalid(name, problem)
+  const marked = markNames(known)
+  const lost = besides && markNames(besides).find((mark) => !marked.includes(mark))
+  if (lost !== undefined)
+    throw invalid(
+      name,
+      `\`input\` has a mark of the entity ${quote(lost)} and \`parameters\`, which count, have none; put it there too`,
+    )
+}
+
+function checkOutput(name: string, output: StandardSchema | undefined): void {
+  const marks = markNames((output && schemaOf(output)) ?? {})
+  if (marks.length === 0) return
+  throw invalid(
+    name,
+    `\`output\` has a mark of the entity ${quote(marks[0])}, and only arguments are looked at; say with \`returns\` what a result shows`,
+  )
+}
+
+/** Undefined if the library of the schema cannot tell. */
+function schemaOf(schema: StandardSchema): JsonObject | undefined {
+  try {
+    return jsonSchemaOf(schema, '')
+  } catch {
+    return undefined
+  }
 }
 
 function invalid(name: unknown, why: string): HoldfastError {

@@ -69,6 +69,7 @@ async function result({ tool, secrets = [] }: Finishing, returned: unknown): Pro
     ...(isCut ? { cut: true } : {}),
     ...(display === undefined ? {} : { display: shortened(redact(display, secrets), tool.maxResultBytes) }),
     ...(given.usage === undefined ? {} : { usage: given.usage }),
+    ...(given.seen === undefined ? {} : { seen: given.seen }),
   }
 }
 

@@ -2,7 +2,14 @@
  * The two special things that a tool may return: a result with a text for people, and a question. They are marked by
  * symbols, which no data from outside can carry. How a question travels is not known here.
  */
-import { HoldfastError, type Json, type JsonObject, quote, type Usage } from '../protocol/index.ts'
+import {
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  quote,
+  type Sighting,
+  type Usage,
+} from '../protocol/index.ts'
 import { isStandardSchema, type StandardSchema } from './standard-schema.ts'
 
 const RESULT: unique symbol = Symbol.for('holdfast.tool-result')
@@ -14,6 +21,7 @@ export interface ToolResult<out T> {
   readonly data: T
   readonly display: string
   readonly usage?: Usage
+  readonly seen?: readonly Sighting[]
   /** It is the account of a failure. */
   readonly failed?: true
 }
@@ -46,19 +54,24 @@ export interface AskRequest {
 }
 
 /**
- * `data` goes to the model, `display` to people. `usage` is what a sub-agent used on the way; `failed` makes it an error
- * that has more to say than something thrown.
+ * `data` goes to the model, `display` to people. `usage` is what a sub-agent used on the way, `seen` what its tools showed;
+ * `failed` makes it an error that has more to say than something thrown.
  */
 export function toolResult<T>(
   data: T,
   display: string,
-  { usage, failed }: { readonly usage?: Usage; readonly failed?: true } = {},
+  {
+    usage,
+    seen,
+    failed,
+  }: { readonly usage?: Usage; readonly seen?: readonly Sighting[]; readonly failed?: true } = {},
 ): ToolResult<T> {
   return {
     [RESULT]: true,
     data,
     display,
     ...(usage === undefined ? {} : { usage }),
+    ...(seen === undefined ? {} : { seen }),
     ...(failed === undefined ? {} : { failed }),
   }
 }

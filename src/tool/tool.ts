@@ -56,6 +56,11 @@ export interface ToolDefinition<S extends StandardSchema, Out> {
   readonly returns?: (output: NoInfer<Out>, input: SchemaOutput<S>) => readonly Sighting[]
   /** What is the chosen one after it: `selects: ({ id }) => [project.select(id)]`. */
   readonly selects?: (output: NoInfer<Out>, input: SchemaOutput<S>) => readonly Selection[]
+  /**
+   * Of a tool with marks: `judge`, the default, drops fields that the schema does not declare and judges every text that
+   * fits the pattern of an entity; `allow` lets both reach the tool.
+   */
+  readonly unmarkedIds?: 'judge' | 'allow'
   /** The effect. Each value that a generator yields is progress. */
   readonly run: (input: SchemaOutput<S>, context: ToolContext) => Running<Out>
 }
@@ -74,6 +79,8 @@ export interface ToolGrounding {
   readonly selects?: (output: Json, input: unknown) => readonly Selection[]
   /** The entity that this tool finds things of, by their names. */
   readonly lookup?: string
+  /** Values without a mark are not looked at. */
+  readonly unmarkedIds?: 'allow'
 }
 
 /** Made by `defineTool`. Tools of different types fit into one `readonly Tool[]`. */
@@ -154,4 +161,6 @@ export interface Settled {
   readonly cut?: true
   readonly display?: string
   readonly usage?: Usage
+  /** Things that were shown below. */
+  readonly seen?: readonly Sighting[]
 }

@@ -1,6 +1,6 @@
 /** From what a person writes down to what a turn is played with. */
 import { readFile } from 'node:fs/promises'
-import { type Entity, entityMap, type GroundingWords } from '../grounding/index.ts'
+import { checkMarkedEntities, type Entity, entityMap, type GroundingWords } from '../grounding/index.ts'
 import {
   checkHooks,
   HookRegistry,
@@ -81,7 +81,7 @@ export function defineTurn(config: TurnConfig & { readonly compact?: CompactionP
   if (compact?.atPercent !== undefined) checkSize(models[0])
   return {
     models,
-    tools: toolsOf(tools, parts),
+    tools: toolsOf(tools, parts, grounding),
     system: promptOf(systemPrompt, parts),
     hooks: new HookRegistry([...sources, { on }]),
     grounding,
@@ -269,12 +269,14 @@ function hiddenOf(hideIds: unknown, all: readonly string[]): ReadonlySet<string>
 function toolsOf(
   own: NonNullable<TurnConfig['tools']>,
   plugins: readonly PluginParts[],
+  { entities }: GroundingSetup,
 ): TurnDefinition['tools'] {
   const added = plugins.flatMap(({ tools = [] }) => tools)
   if (typeof own === 'function')
     return added.length === 0 ? own : async (turn) => [...(await own(turn)), ...added]
   const all = [...own, ...added]
   checkTools(all)
+  checkMarkedEntities(all, entities)
   return () => all
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../tool/index.ts'
 import { endsTurn } from './giving-up.ts'
 import { select, shown } from './grounding.ts'
+import { idsOfTurn } from './ids-above.ts'
 import { tellEnded } from './phases.ts'
 import type { Play } from './play.ts'
 import type { Batch } from './play-scope.ts'
@@ -71,7 +72,7 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
   const { contextId, task, principal, metadata } = await play.info()
   const secrets = secretsOf(credentials)
   const context: ToolContext = {
-    ...scope.extras?.(callId),
+    ...scope.extras?.(idsOfTurn(play)),
     contextId,
     callId,
     turn,
@@ -125,7 +126,7 @@ interface SettledCall extends Settled {
 }
 
 export async function saySettled(play: Play, callId: string, settled: SettledCall): Promise<void> {
-  const { status, output, cut, display, usage, tool, input, takes } = settled
+  const { status, output, cut, display, usage, seen = [], tool, input, takes } = settled
   // What was cut away shows nothing and chooses nothing.
   const isWhole = status === 'ok' && !cut
   const end = {
@@ -135,7 +136,7 @@ export async function saySettled(play: Play, callId: string, settled: SettledCal
     ...(cut ? { cut } : {}),
     ...(display === undefined ? {} : { display }),
     ...(usage === undefined ? {} : { usage }),
-    ...(isWhole ? shown(tool, { output, input }) : {}),
+    ...(status === 'ok' ? shown(isWhole ? tool : undefined, { output, input, seen }) : {}),
   }
   play.draft.say('tool.end', end, takes)
   if (isWhole) await select(play, tool, { output, input })

@@ -3,90 +3,131 @@
  * the judgement about a call. Between the hooks before a call and its approval; nothing changes a call after it.
  */
 import {
+  type AskedId,
   activeIds,
-  entitiesIn,
-  type Facts,
+  guardCall,
   isPersonal,
-  judgeCall,
+  isStillGrounded,
+  type Judgement,
   lookupsOf,
   personal,
   questionOf,
   refusalOutput,
-  type Seen,
   shownBy,
-  unexpired,
-  withPersonal,
   withSelections,
 } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
-import {
-  type ActiveValue,
-  type Entry,
-  type EntryData,
-  type Json,
-  type JsonObject,
-  normalLabel,
-  type Sighting,
-} from '../protocol/index.ts'
-import type { Tool } from '../tool/index.ts'
-import { entriesSoFar } from './context.ts'
-import { type Play, textOf } from './play.ts'
+import type { ActiveValue, Ground, Json, Sighting } from '../protocol/index.ts'
+import { markNames, type Prepared, prepareCall, type Tool } from '../tool/index.ts'
+import { factsOf, GROUNDING } from './grounding-facts.ts'
+import { idsAbove } from './ids-above.ts'
+import type { Play } from './play.ts'
 import { request } from './requests.ts'
 import type { ActorState } from './scope.ts'
-import { dataOf } from './stage.ts'
 
-/** The call with ids that are good; undefined if there are some that are not, and that was said. */
-export async function ground(play: Play, call: Call): Promise<Call | undefined> {
+/** A call with ids that are good, and what the schema of its tool makes of it. */
+export interface GroundedCall {
+  readonly call: Call
+  readonly prepared: Prepared
+}
+
+/** Undefined if there are ids that are not good, and that was said. */
+export async function ground(play: Play, call: Call): Promise<GroundedCall | undefined> {
   const tools = await play.tools()
+  const convert = (args: Json): Promise<Prepared> => play.within(prepareCall({ ...call, args }, tools))
   const tool = tools.find(({ name }) => name === call.tool)
-  if (tool === undefined || call.malformed !== undefined || call.grounds !== undefined) return call
-  if (!hasMarks(tool)) return call
-  const { entities, words } = play.scope.definition.grounding
-  const facts = await factsOf(play, call)
-  const lookups = lookupsOf(tools)
-  const now = play.scope.clock.now()
-  const judgement = await judgeCall(
-    { parameters: tool.parameters, args: call.args },
-    { entities, facts, now, lookups },
-  )
-  const { callId } = call
-  for (const refusal of judgement.warnings) {
-    const { message } = refusalOutput([refusal]) as { readonly message: string }
-    play.draft.say('warning', { code: 'ungrounded', message: play.redacted(message) })
+  if (tool === undefined || call.malformed !== undefined || markNames(tool.parameters).length === 0)
+    return { call, prepared: await convert(call.args) }
+  if (call.grounds !== undefined) {
+    const prepared = await convert(call.args)
+    if (!prepared.ok || isGroundedBefore(play, call, prepared)) return { call, prepared }
   }
+  const { entities } = play.scope.definition.grounding
+  const now = play.scope.clock.now()
+  const facts = await factsOf(play, call)
+  const { parameters } = tool
+  const { judgement, converted, dropped } = await guardCall(
+    { parameters, args: call.args, allowsUnmarked: allowsUnmarked(tool), convert },
+    { entities, facts, now, lookups: lookupsOf(tools) },
+    await idsAbove(play),
+  )
+  sayWarnings(play, judgement)
   if (judgement.kind === 'refused') {
-    play.draft.say('tool.end', { callId, status: 'rejected', output: play.redacted(judgement.output) })
+    const output = play.redacted(judgement.output)
+    play.draft.say('tool.end', { callId: call.callId, status: 'rejected', output })
     return undefined
   }
   if (judgement.kind === 'ask') {
-    const { language } = play.open.metadata ?? {}
-    for (const asked of judgement.asks) {
-      const entity = entities.get(asked.entity)
-      if (entity === undefined) continue
-      const options = { ...words, ...(typeof language === 'string' ? { language } : {}) }
-      const { name, ...question } = questionOf(asked, entity, options)
-      request(play, { ...question, id: name, name, from: GROUNDING }, callId)
-    }
+    askWhich(play, call, judgement.asks)
     return undefined
   }
-  const changed = judgement.args === call.args ? {} : { args: { [callId]: judgement.args } }
-  play.draft.say('phase', { name: 'ground', callId, changes: { ...changed, grounds: judgement.grounds } })
+  const judged = sayGrounds(play, call, { judgement, dropped })
   await renew(play, judgement.grounds, now)
+  return judged && { call: judged, prepared: converted }
+}
+
+/** A schema may convert the same arguments in another way the next time: then they have to be judged anew. */
+export function isGroundedBefore(
+  play: Play,
+  { grounds = [] }: Call,
+  { tool, input }: Extract<Prepared, { ok: true }>,
+): boolean {
+  const { parameters } = tool
+  if (markNames(parameters).length === 0) return true
+  const { entities } = play.scope.definition.grounding
+  return isStillGrounded({ parameters, input, allowsUnmarked: allowsUnmarked(tool) }, grounds, entities)
+}
+
+function allowsUnmarked({ grounding }: Tool): boolean {
+  return grounding?.unmarkedIds === 'allow'
+}
+
+function sayWarnings(play: Play, { warnings }: Judgement): void {
+  for (const refusal of warnings) {
+    const { message } = refusalOutput([refusal]) as { readonly message: string }
+    play.draft.say('warning', { code: 'ungrounded', message: play.redacted(message) })
+  }
+}
+
+function askWhich(play: Play, { callId }: Call, asks: readonly AskedId[]): void {
+  const { entities, words } = play.scope.definition.grounding
+  const { language } = play.open.metadata ?? {}
+  for (const asked of asks) {
+    const entity = entities.get(asked.entity)
+    if (entity === undefined) continue
+    const options = { ...words, ...(typeof language === 'string' ? { language } : {}) }
+    const { name, ...question } = questionOf(asked, entity, options)
+    request(play, { ...question, id: name, name, from: GROUNDING }, callId)
+  }
+}
+
+function sayGrounds(
+  play: Play,
+  call: Call,
+  { judgement, dropped }: { readonly judgement: Judgement; readonly dropped: readonly string[] },
+): Call | undefined {
+  const { callId } = call
+  const { args, grounds } = judgement
+  play.draft.say('phase', {
+    name: 'ground',
+    callId,
+    changes: {
+      ...(args === call.args ? {} : { args: { [callId]: args } }),
+      grounds: grounds.map((one) => withOrigin(play, one)),
+      ...(dropped.length === 0 ? {} : { dropped }),
+    },
+  })
   return play.open.calls.find((candidate) => candidate.callId === callId)
 }
 
-function hasMarks({ parameters }: Tool): boolean {
-  let marked = MARKED.get(parameters)
-  if (marked === undefined) {
-    marked = entitiesIn(parameters).length > 0
-    MARKED.set(parameters, marked)
-  }
-  return marked
+/** What is the chosen one because it was chosen above is known there. */
+function withOrigin(play: Play, { seq, ...good }: Ground): Ground {
+  const values = play.session.active ?? []
+  const chosen = values.find(({ entity, ...value }) => entity === good.entity && value.origin !== undefined)
+  const isAbove = good.source === 'state' && chosen !== undefined && isFromAbove(play, chosen)
+  if (isAbove && chosen.origin !== undefined) return { ...good, above: chosen.origin }
+  return seq === undefined ? good : { ...good, seq }
 }
-
-const MARKED = new WeakMap<JsonObject, boolean>()
-
-const GROUNDING = 'grounding'
 
 /** What is used stays chosen for as long as if it had been chosen now. */
 async function renew(play: Play, grounds: NonNullable<Call['grounds']>, now: number): Promise<void> {
@@ -146,22 +187,43 @@ function personsState(play: Play): ActorState | undefined {
   return hasAny && play.session.origin === undefined ? actor?.(play.open.principal) : undefined
 }
 
-/** Reads what the person has chosen elsewhere, and puts it on record, so that the turn can be played again as it was. */
+/**
+ * Reads what is chosen elsewhere, by the person or in the conversation above, and puts it on record, so that the turn can
+ * be played again as it was. What is chosen here comes first, then what the person has chosen.
+ */
 export async function hearPerson(play: Play): Promise<void> {
-  const persons = personsState(play)
-  if (persons === undefined) return
   const { entities } = play.scope.definition.grounding
+  const persons = personsState(play)
+  const above = entities.size === 0 ? undefined : await idsAbove(play)
+  if (persons === undefined && above === undefined) return
   const { active = [] } = play.session
-  const values = withPersonal(active, await play.within(persons.read()), entities)
-  if (JSON.stringify(values) !== JSON.stringify(active)) play.draft.say('active', { values, by: 'person' })
+  const own = active.filter((value) => !isPersonal(value, entities) && !isFromAbove(play, value))
+  const chosen = persons === undefined ? [] : personal(await play.within(persons.read()), entities)
+  const inherited = ((await above?.active()) ?? []).filter(({ entity }) => entities.has(entity))
+  const values = [...chosen, ...inherited].reduceRight<readonly ActiveValue[]>(
+    (rest, value) => (rest.some(({ entity }) => entity === value.entity) ? rest : [value, ...rest]),
+    own,
+  )
+  if (JSON.stringify(values) === JSON.stringify(active)) return
+  play.draft.say('active', { values, by: persons === undefined ? 'above' : 'person' })
+}
+
+/** What has its origin in another conversation was chosen above. */
+function isFromAbove({ scope }: Play, { origin }: ActiveValue): boolean {
+  return scope.above !== undefined && origin !== undefined && origin.contextId !== scope.key.contextId
 }
 
 /** What a result shows, for its entry; what it chooses is said after it. */
 export function shown(
   tool: Tool | undefined,
-  { output, input }: { readonly output: Json; readonly input: unknown },
+  {
+    output,
+    input,
+    seen: below,
+  }: { readonly output: Json; readonly input: unknown; readonly seen: readonly Sighting[] },
 ): { readonly seen?: readonly Sighting[] } {
-  const { seen = [] } = tool?.grounding === undefined ? {} : shownBy(tool, { output, input })
+  const own = tool?.grounding === undefined ? [] : shownBy(tool, { output, input }).seen
+  const seen = [...below, ...own]
   return seen.length === 0 ? {} : { seen }
 }
 
@@ -179,86 +241,4 @@ export async function select(
   const { entities } = play.scope.definition.grounding
   const at = play.scope.clock.now()
   await choose(play, tool.name, (values) => withSelections(values, selects, { entities, at }))
-}
-
-interface Showing {
-  readonly turn: number
-  readonly at: number
-  readonly seq: number
-  readonly seen: readonly Sighting[]
-}
-
-/** Results in the window that showed things, oldest first, with those that are not durable yet. */
-async function showings(play: Play): Promise<readonly Showing[]> {
-  const now = play.scope.clock.now()
-  return (await entriesSoFar(play)).flatMap((entry) => {
-    const { seen = [] } = entry.type === 'tool.end' ? dataOf(entry, 'tool.end') : {}
-    return seen.length === 0 ? [] : [{ turn: entry.turn, at: entry.at || now, seq: entry.seq, seen }]
-  })
-}
-
-async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts> {
-  const { view, definition, clock } = play.scope
-  const entries = await entriesSoFar(play)
-  const held = [...(await showings(play))].reverse()
-  const active = unexpired(play.session.active ?? [], definition.grounding.entities, clock.now())
-  const inWindow = (entity: string, is: (one: Sighting) => boolean): Seen[] =>
-    held.flatMap(({ at, seq, seen }) =>
-      seen.filter((one) => one.entity === entity && is(one)).map((one) => ({ ...one, at, seq })),
-    )
-  const { turn } = play.open
-  return {
-    active: (entity) => active.find((value) => value.entity === entity),
-    seen: async (entity, id) =>
-      inWindow(entity, (one) => one.id === id)[0] ?? (await view.seen(entity, { id }))[0],
-    seenThisTurn: (entity, id) =>
-      held.some(
-        (one) => one.turn === turn && one.seen.some((each) => each.entity === entity && each.id === id),
-      ),
-    byLabel: async (entity, label) => [
-      ...inWindow(entity, (one) => one.label !== undefined && normalLabel(one.label) === label),
-      ...(await view.seen(entity, { label })),
-    ],
-    listing: async (entity) => {
-      const lists = held.map(({ at, seq, seen }) =>
-        seen.filter((one) => one.entity === entity).map((one) => ({ ...one, at, seq })),
-      )
-      return (
-        lists.find(({ length }) => length > 1) ??
-        (await view.listing(entity)) ??
-        lists.find(({ length }) => length === 1) ??
-        []
-      )
-    },
-    recent: (entity, most) =>
-      [
-        ...new Map(
-          inWindow(entity, () => true)
-            .reverse()
-            .map((one) => [one.id, one]),
-        ).values(),
-      ]
-        .reverse()
-        .slice(0, most),
-    userText: userText(entries, turn),
-    asked: (path) => {
-      const answer = answers.findLast(({ from, name }) => from === GROUNDING && name === path)
-      return answer?.value
-    },
-  }
-}
-
-/** All that somebody said in this turn. */
-function userText(entries: readonly Entry[], turn: number): string {
-  const taken = new Set(
-    entries.filter((entry) => entry.turn === turn && isHeard(entry)).flatMap(({ takes = [] }) => takes),
-  )
-  return entries
-    .filter(({ seq, type }) => type === 'input' && taken.has(seq))
-    .map((entry) => textOf(dataOf(entry, 'input').message))
-    .join('\n')
-}
-
-function isHeard({ type, data }: Entry): boolean {
-  return type === 'turn.start' || (type === 'take' && (data as EntryData['take']).as === 'message')
 }

@@ -23,6 +23,7 @@ import {
 } from '../protocol/index.ts'
 import { checkName, runAround, toJson } from '../tool/index.ts'
 import { contextPercent, firstContextSize } from './context.ts'
+import { idsOfTurn } from './ids-above.ts'
 import type { Play } from './play.ts'
 import type { Batch } from './play-scope.ts'
 import { Interrupted } from './stage.ts'
@@ -123,7 +124,9 @@ export class Phase {
     await tellContext(this.#play, point)
     try {
       const { extras } = this.#play.scope
-      await patiently(this.#play, () => runAround({ ...extras?.(name) }, async () => run(point)))
+      await patiently(this.#play, () =>
+        runAround({ ...extras?.(idsOfTurn(this.#play)) }, async () => run(point)),
+      )
     } catch (error) {
       if (error instanceof Interrupted) throw error
       throw hookFailed(from, error)

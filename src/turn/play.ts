@@ -1,4 +1,5 @@
 /** One turn in play: what it is given, what it has said, and what it has looked up on the way. */
+import { checkMarkedEntities } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { EntryData, Json, JsonObject, Message, UserContent } from '../protocol/index.ts'
 import { checkTools, type PreviousTool, redact, type Tool } from '../tool/index.ts'
@@ -81,6 +82,7 @@ export class Play extends Stage<TurnScope> {
   async #findTools(): Promise<readonly Tool[]> {
     const tools = await this.scope.definition.tools(await this.info())
     checkTools(tools)
+    checkMarkedEntities(tools, this.scope.definition.grounding.entities)
     this.#hasTools = true
     return tools
   }

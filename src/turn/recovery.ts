@@ -3,6 +3,7 @@ import type { Call } from '../journal/index.ts'
 import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
 import { callRun, type Ready, saySettled } from './effects.ts'
 import { handedIn, settleUnknown } from './ending.ts'
+import { isGroundedBefore } from './grounding.ts'
 import type { Play } from './play.ts'
 import { dataOf } from './stage.ts'
 
@@ -25,7 +26,7 @@ async function judge(play: Play, call: Call, credentials: Credentials): Promise<
     await saySettled(play, callId, { ...dataOf(late, 'late-result'), ...known, takes: [late.key] })
     return undefined
   }
-  if (!prepared.ok) {
+  if (!prepared.ok || !isGroundedBefore(play, call, prepared)) {
     settleUnknown(play, call)
     return undefined
   }

@@ -5,13 +5,7 @@
  */
 import type { Call } from '../journal/index.ts'
 import { HoldfastError, type OutcomeReason } from '../protocol/index.ts'
-import {
-  approvalOf as approvalQuestion,
-  argumentsKey,
-  type Credentials,
-  prepareCall,
-  secretsOf,
-} from '../tool/index.ts'
+import { approvalOf as approvalQuestion, argumentsKey, type Credentials, secretsOf } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
 import { ground } from './grounding.ts'
@@ -90,9 +84,9 @@ async function findReady(play: Play): Promise<readonly Ready[]> {
 
 async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
   const hooked = isHookedIn(play, [asked]) ? await beforeCall(play, asked) : asked
-  const call = hooked && (await ground(play, hooked))
-  if (call === undefined) return undefined
-  const prepared = await play.within(prepareCall(call, await play.tools()))
+  const grounded = hooked && (await ground(play, hooked))
+  if (grounded === undefined) return undefined
+  const { call, prepared } = grounded
   const { callId } = call
   if (!prepared.ok) {
     play.draft.say('tool.end', { callId, ...prepared.settled })

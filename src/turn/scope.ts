@@ -1,6 +1,6 @@
 /** What the loop of an agent's turn is lent beyond what every play is: the words of the conversation, and its person. */
-import type { Seen } from '../grounding/index.ts'
-import type { ActiveValue, Entry, Message, Principal } from '../protocol/index.ts'
+import type { Above, Seen } from '../grounding/index.ts'
+import type { ActiveValue, ContextKey, Entry, Message, Principal } from '../protocol/index.ts'
 import type { TurnDefinition } from './definition.ts'
 import type { PlayScope, PlayView } from './play-scope.ts'
 
@@ -9,8 +9,17 @@ export interface TurnScope extends PlayScope {
   readonly view: View
   /** What the person of the turn has chosen, in whatever conversation. Without it, what is chosen is the conversation's. */
   readonly actor?: (principal: Principal) => ActorState
-  /** What else a tool's context carries, for tools that the driver knows. */
-  readonly extras?: (callId: string) => object
+  /** What is known of ids where this conversation is run from, if it is run inside of a call. */
+  readonly above?: IdsAbove
+  /** What else a tool's context carries, for tools that the driver knows; `ids` is what the turn knows of ids. */
+  readonly extras?: (ids: IdsAbove) => object
+}
+
+/** What a conversation knows of ids, for those that are run inside of its calls. */
+export interface IdsAbove extends Above {
+  readonly key: ContextKey
+  /** What is chosen there, with the entry that says so. */
+  readonly active: () => Promise<readonly ActiveValue[]>
 }
 
 export interface ActorState {

@@ -9,7 +9,7 @@ const log = readFileSync('test/fixtures/graph-v1.jsonl', 'utf8')
   .split('\n')
   .map((line) => JSON.parse(line) as Entry)
 const positions = Object.entries(
-  JSON.parse(readFileSync('test/fixtures/graph-v1.session-4.json', 'utf8')) as Record<string, GraphPosition>,
+  JSON.parse(readFileSync('test/fixtures/graph-v1.session-5.json', 'utf8')) as Record<string, GraphPosition>,
 )
 const TYPES: readonly EntryType[] = ['graph.start', 'graph.step', 'node.end', 'effect.start', 'effect.end']
 

@@ -33,7 +33,7 @@ describe('a span of time', () => {
 
 describe('an entity', () => {
   it('counts for seven hours and is enforced, unless it says otherwise', () => {
-    expect(entity('site')).toMatchObject({ ttlMs: 7 * HOUR, policy: 'enforce', scope: 'actor' })
+    expect(entity('site')).toMatchObject({ ttlMs: 7 * HOUR, policy: 'enforce', scope: 'conversation' })
   })
 
   it.each([

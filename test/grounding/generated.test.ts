@@ -1,5 +1,7 @@
 /** Generated calls of an adversarial model: what is not allowed never passes, what is allowed always does. */
 import { describe, expect, it } from 'vitest'
+import { type ChainResult, tryChain } from './chains.ts'
+import { tryGuarded } from './guarded-trial.ts'
 import { type JudgedSlot, tally, tryCall } from './trial.ts'
 
 describe('generated calls on nested schemas', () => {
@@ -18,5 +20,24 @@ describe('generated calls on nested schemas', () => {
     expect(ends.executed).toBeGreaterThan(500)
     expect(ends.asked).toBeGreaterThan(10)
     expect(ends.refused).toBeGreaterThan(500)
+  })
+})
+
+describe('generated calls through conversions, unmarked fields and conversations below others', () => {
+  it('never run with an id that is not allowed, and never stop for one that is', async () => {
+    const judged: JudgedSlot[] = []
+    for (let seed = 1; seed <= 3000; seed++) judged.push(await tryGuarded(seed))
+    expect(judged.flatMap(({ story }) => (story === undefined ? [] : [story]))).toEqual([])
+    expect(judged.filter(({ wanted }) => wanted === 'run').length).toBeGreaterThan(800)
+    expect(judged.filter(({ wanted }) => wanted === 'refuse').length).toBeGreaterThan(800)
+  })
+})
+
+describe('generated chains of agents and graphs below each other', () => {
+  it('run a marked tool with an id if and only if the conversation at the top knows it', async () => {
+    const results: ChainResult[] = []
+    for (let seed = 1; seed <= 50; seed++) results.push(await tryChain(seed))
+    expect(results.map(({ got }) => got)).toEqual(results.map(({ wanted }) => wanted))
+    expect(results.filter(({ wanted }) => wanted.length > 0).length).toBeGreaterThan(15)
   })
 })

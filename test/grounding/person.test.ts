@@ -7,8 +7,8 @@ import { ScriptedModel } from '../../src/testing/index.ts'
 import { defineTool } from '../../src/tool/index.ts'
 import { bench, calls, promptLines, STORES } from '../turn/kit.ts'
 
-const project = entity('project', { ttl: '7h' })
-const note = entity('note', { scope: 'conversation' })
+const project = entity('project', { ttl: '7h', scope: 'actor' })
+const note = entity('note')
 const entities = [project, note]
 
 const choose = defineTool({
@@ -53,6 +53,33 @@ describe.each(STORES)('what is chosen, on %s', (_name, open) => {
     expect(promptLines(model, 3).at(-1)).toContain(chosen('Oslo'))
   })
 
+  it('stays in its conversation unless its entity says otherwise, also where everybody is the same actor', async () => {
+    const order = entity('order')
+    const script = [calls(['choose_order', {}]), 'Chosen.', calls(['cancel', { orderId: 'o-1' }]), 'No.']
+    const cancelled: string[] = []
+    const tools = [
+      defineTool({
+        name: 'choose_order',
+        description: 'Chooses the newest order.',
+        input: z.object({}),
+        run: () => 'o-1',
+        selects: (id) => [order.select(id)],
+      }),
+      defineTool({
+        name: 'cancel',
+        description: 'Cancels an order.',
+        input: z.object({ orderId: z.string().meta(order.id()) }),
+        run: ({ orderId }) => void cancelled.push(orderId),
+      }),
+    ]
+    const { agent, another, model } = bench({ store: open(), script, tools, entities: [order] })
+    await agent.input('My newest order')
+    const next = another({ contextId: 'next-customer' })
+    await next.input('Cancel my order')
+    expect(promptLines(model, 2).at(-1)).toBe('user "Cancel my order"')
+    expect([cancelled, next.active]).toEqual([[], []])
+  })
+
   it('of the scope of a conversation stays there', async () => {
     const { agent, another } = bench({ store: open(), script: ['Hm.'], entities })
     await agent.select(note.select('n-1'), project.select('p-1'))
@@ -76,7 +103,7 @@ describe.each(STORES)('what is chosen, on %s', (_name, open) => {
   })
 
   it('at the same time in many conversations loses nothing, and the last one counts', async () => {
-    const kinds = Array.from({ length: 6 }, (_, n) => entity(`kind-${n}`))
+    const kinds = Array.from({ length: 6 }, (_, n) => entity(`kind-${n}`, { scope: 'actor' }))
     const { another } = bench({ store: open(), script: ['Hm.'], entities: kinds })
     await Promise.all(
       kinds.map((kind, n) =>

@@ -1,8 +1,8 @@
 /** The example agent of the building firm on the embedded model, with a database and a clock of its own. */
 import { afterEach } from 'vitest'
 import { openSite, type SiteDatabase } from '../../examples/site-manager/database.ts'
-import { entities, siteTools } from '../../examples/site-manager/site.ts'
-import type { AgentConfig, TurnOptions } from '../../src/index.ts'
+import { entities as siteEntities, siteTools } from '../../examples/site-manager/site.ts'
+import type { AgentConfig, Entity, TurnOptions } from '../../src/index.ts'
 import { Agent, memoryStore } from '../../src/index.ts'
 import { type EntryData, LOCAL_OWNER, type Owner, type RequestData } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
@@ -35,7 +35,11 @@ export class Site {
   readonly store: Store = memoryStore({ clock: this.clock })
   readonly db: SiteDatabase = openSite(':memory:')
 
-  constructor() {
+  /** `actor`, as the example has it: the person's choices hold in all conversations. */
+  readonly scope: Entity['scope']
+
+  constructor(scope: Entity['scope'] = 'actor') {
+    this.scope = scope
     closing.push(() => this.db.close())
   }
 
@@ -47,11 +51,21 @@ export class Site {
       clock: this.clock,
       model: 'reflex',
       tools: siteTools(this.db),
-      entities,
+      entities: scoped(siteEntities, this.scope),
       ...config,
     })
     return new Talk(agent, { store: this.store, owner, contextId })
   }
+}
+
+/** The same entities, with selections of another scope. */
+function scoped(entities: readonly Entity[], scope: Entity['scope']): readonly Entity[] {
+  const made = new Map<string, Entity>()
+  for (const { parent, ...one } of entities) {
+    const above = parent === undefined ? undefined : made.get(parent.name)
+    made.set(one.name, { ...one, ...(above === undefined ? {} : { parent: above }), scope })
+  }
+  return [...made.values()]
 }
 
 interface Place {

@@ -48,11 +48,12 @@ const FRENCH: Words = {
 }
 
 describe.each([
-  ['English', ENGLISH],
-  ['French', FRENCH],
-])('a conversation in %s', (_, words) => {
+  { language: 'English', words: ENGLISH, scope: 'actor' },
+  { language: 'French', words: FRENCH, scope: 'actor' },
+  { language: 'English', words: ENGLISH, scope: 'conversation' },
+] as const)('a conversation in $language, with choices of the $scope', ({ words, scope }) => {
   it('uses the chosen project directly, without looking it up', async () => {
-    const talk = new Site().talk()
+    const talk = new Site(scope).talk()
     await talk.say(words.choose('Champigny'))
     expect(talk.active).toEqual(['project Champigny'])
     const { ran, text } = await talk.say(words.tasks)
@@ -61,20 +62,20 @@ describe.each([
   })
 
   it('takes the second project from the list just shown, without looking it up', async () => {
-    const talk = new Site().talk()
+    const talk = new Site(scope).talk()
     await talk.say(words.list)
     const { ran } = await talk.say(words.tasksOf(words.second))
     expect(ran).toEqual([`list_tasks ${BUREAU}`])
   })
 
   it('looks a project up by its name if nothing is known of it: two calls', async () => {
-    const { ran, refused } = await new Site().talk().say(words.tasksOf('Champigny'))
+    const { ran, refused } = await new Site(scope).talk().say(words.tasksOf('Champigny'))
     expect(ran).toEqual(['find_project Champigny', `list_tasks ${CHAMPIGNY}`])
     expect(refused).toEqual([])
   })
 
   it('asks which project after eight hours, and an answer goes on with what was asked for', async () => {
-    const site = new Site()
+    const site = new Site(scope)
     const talk = site.talk()
     await talk.say(words.list)
     await talk.say(words.choose('Champigny'))
@@ -88,7 +89,7 @@ describe.each([
   })
 
   it('takes what is named although something else is chosen, whether it was seen or not', async () => {
-    const talk = new Site().talk()
+    const talk = new Site(scope).talk()
     await talk.say(words.choose('Champigny'))
     const unseen = await talk.say(words.tasksOf('Bureau'))
     expect(unseen.ran).toEqual(['find_project Bureau', `list_tasks ${BUREAU}`])
@@ -99,7 +100,7 @@ describe.each([
   })
 
   it('does the same for another project that is named next', async () => {
-    const talk = new Site().talk()
+    const talk = new Site(scope).talk()
     await talk.say(words.choose('Bureau'))
     const { ran } = await talk.say(words.documentsOf('Levallois'))
     expect(ran).toEqual(['find_project Levallois', `list_documents ${LEVALLOIS}`])
@@ -107,7 +108,7 @@ describe.each([
   })
 
   it('asks which of two projects with one name is meant, and the answer decides', async () => {
-    const talk = new Site().talk()
+    const talk = new Site(scope).talk()
     await talk.say(words.choose('Champigny'))
     const asked = await talk.say(words.tasksOf('Les Tilleuls'))
     expect(asked.requests.map(({ options }) => options)).toEqual([
@@ -118,7 +119,7 @@ describe.each([
   })
 
   it('calls once for each of "1 and 3", also when the list is no longer in the prompt', async () => {
-    const talk = new Site().talk()
+    const talk = new Site(scope).talk()
     await talk.say(words.list)
     const both = [`list_tasks ${CHAMPIGNY}`, `list_tasks ${LEVALLOIS}`]
     const first = await talk.say(words.tasksOf(words.both))
@@ -130,7 +131,7 @@ describe.each([
   })
 
   it('lets go of the task when another project is chosen, and offers only tasks of that one', async () => {
-    const talk = new Site().talk()
+    const talk = new Site(scope).talk()
     await talk.say(words.choose('Champigny'))
     await talk.say(words.tasks)
     await talk.say(words.chooseTask('Peinture'))

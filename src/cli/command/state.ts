@@ -197,7 +197,7 @@ function callLines(calls: readonly GroundedCall[], { style, columns }: Look): st
   return [style.dim(title), ...lines]
 }
 
-function sourceText({ source, said, seq }: Ground): string {
+function sourceText({ source, said, seq, above }: Ground): string {
   const words = {
     state: 'it is active',
     seen: 'shown by a tool',
@@ -207,5 +207,7 @@ function sourceText({ source, said, seq }: Ground): string {
     asked: 'the person was asked',
   }[source]
   const wrote = said === undefined ? '' : ` ${JSON.stringify(said)}`
-  return `${words}${wrote}${seq === undefined ? '' : `, entry ${seq}`}`
+  const at = above ?? { contextId: undefined, seq }
+  const entry = at.seq === undefined ? '' : `, entry ${at.seq}`
+  return `${words}${wrote}${entry}${at.contextId === undefined ? '' : ` of ${at.contextId}`}`
 }

@@ -1,0 +1,34 @@
+/**
+ * An id in a conversation that another one runs below itself: what is not good here may be good there, and nothing that is
+ * not good there is good here because somebody there wrote it down. How the other conversation knows is not known here.
+ */
+import type { Candidate } from './case.ts'
+import { type Entity, undeclared } from './entity.ts'
+import type { Judging } from './facts.ts'
+import { answered, judgeId, type Verdict } from './judge-id.ts'
+import { type FoundId, placeText } from './marks.ts'
+
+/** The conversation above, asked about one value of one entity. A verdict that lets it pass says where it is known. */
+export interface Above {
+  readonly judge: (found: FoundId, entity: Entity) => Promise<Verdict>
+  /** Things that are known there and like what was written. */
+  readonly near: (given: string, entity: Entity) => Promise<readonly Candidate[]>
+}
+
+/** The decision about one entity, here or else above. What was refused here for a reason stays refused for that reason. */
+export async function judgeBelow(
+  found: FoundId,
+  name: string,
+  { judging, above }: { readonly judging: Judging; readonly above: Above | undefined },
+): Promise<Verdict> {
+  const own = await judgeId(found, name, judging)
+  if (above === undefined || own.kind !== 'refused') return own
+  const entity = judging.entities.get(name) ?? undeclared(name)
+  const verdict = await above.judge(found, entity)
+  if (verdict.kind === 'ok') return entity.sources.has(verdict.source) ? verdict : own
+  if (verdict.kind === 'ask') {
+    const answer = await judging.facts.asked?.(placeText(found.path))
+    return entity.sources.has('asked') ? answered(verdict, answer) : own
+  }
+  return own.reason === 'unknown' ? verdict : own
+}

@@ -1,0 +1,283 @@
+/**
+ * The guard of one call, from the arguments that a model wrote to what the tool gets. The written form is judged first,
+ * because only there a label or a place is one; then the schema converts it, and every id of the converted form has to be
+ * good again. It runs nothing and stores nothing.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { foldedText, type Ground, type Json, type JsonObject } from '../protocol/index.ts'
+import type { Above } from './above.ts'
+import type { Entities } from './entity.ts'
+import type { Judging } from './facts.ts'
+import { type Judgement, judgeCall } from './judge.ts'
+import {
+  type FoundId,
+  idsIn,
+  type Path,
+  type Patterns,
+  placeText,
+  surveyOf,
+  unmarkedIn,
+  withIds,
+} from './marks.ts'
+import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
+import { textOf } from './rows.ts'
+
+type JudgedIds = Parameters<typeof judgeCall>[0]
+
+export interface GuardedCall<P extends Converted> {
+  readonly parameters: JsonObject
+  readonly args: Json
+  /** Values without a mark are not looked at, and fields that the schema does not declare are kept. */
+  readonly allowsUnmarked: boolean
+  /** What the schema makes of arguments. */
+  readonly convert: (args: Json) => Promise<P>
+}
+
+/** Arguments after validation; `input` is what the tool gets, if they fit. */
+export type Converted = { readonly ok: true; readonly input: unknown } | { readonly ok: false }
+
+export interface Guarded<P extends Converted> {
+  readonly judgement: Judgement
+  /** What the schema made of the arguments of the judgement. */
+  readonly converted: P
+  /** Places of fields that the tool does not get. */
+  readonly dropped: readonly string[]
+}
+
+export async function guardCall<P extends Converted>(
+  call: GuardedCall<P>,
+  judging: Judging,
+  above?: Above,
+): Promise<Guarded<P>> {
+  const judge = (asked: JudgedIds): Promise<Judgement> => judgeCall(asked, judging, above)
+  const { parameters } = call
+  const { ids, undeclared } = surveyOf(parameters, call.args)
+  const first = await judge({ parameters, args: call.args, found: ids })
+  const written = await withoutNeedlessIds(call, first, { ...judging, judge })
+  const { converted, args, dropped } = await convertedArgs(call, written.args, undeclared)
+  const placed: Judgement = { ...written, args }
+  if (!converted.ok) return { judgement: placed, converted, dropped }
+  const input = plain(converted.input)
+  const found = [...changedIds(parameters, { input, written: placed }), ...unmarked(call, input, judging)]
+  if (found.length === 0) return { judgement: placed, converted, dropped }
+  const changed = await judge({ parameters, args: input, found })
+  return { judgement: merged(placed, changed, found), converted, dropped }
+}
+
+/**
+ * A schema may make an id of what was written by itself, such as `ord_2` of `2`: then no id is put in its place. If that is
+ * another id than the one that the label or the place means, nobody knows which is meant.
+ */
+async function withoutNeedlessIds<P extends Converted>(
+  { parameters, args, convert }: GuardedCall<P>,
+  written: Judgement,
+  { entities, judge }: Pick<Judging, 'entities'> & { judge: (call: JudgedIds) => Promise<Judgement> },
+): Promise<Judgement> {
+  const placed = new Map(written.grounds.flatMap((one) => (one.said === undefined ? [] : [[one.path, one]])))
+  const converted = placed.size === 0 ? undefined : await convert(args)
+  if (!converted?.ok) return written
+  const found = idsIn(parameters, plain(converted.input))
+    .filter((one) => placed.has(placeText(one.path)) && !isWritten(one, args))
+    .map((one): FoundId => ({ ...one, isLiteral: true }))
+  const made = await judge({ parameters, args, found })
+  const refusals = made.grounds.flatMap((ground) => unclear(ground, placed.get(ground.path), entities))
+  const isMade = ({ path }: FoundId): boolean =>
+    made.grounds.some((ground) => ground.path === placeText(path))
+  const judged = {
+    ...written,
+    args: withIds(
+      written.args,
+      found.filter(isMade).map((one) => ({ found: one, to: valueAt(args, one.path) as string | number })),
+    ),
+  }
+  if (refusals.length === 0) return judged
+  const all = [...(written.kind === 'refused' ? written.refusals : []), ...refusals]
+  return { ...judged, kind: 'refused', refusals: all, output: refusalOutput(all) }
+}
+
+function unclear(made: Ground, placed: Ground | undefined, entities: Entities): readonly Refusal[] {
+  const entity = entities.get(made.entity)
+  if (placed?.said === undefined || entity === undefined || isSameId(placed.id, made.id)) return []
+  const named = [placed, made].map(({ id }) => ({ id }))
+  const verdict = { kind: 'refused', entity: entity.name, reason: 'several', named, isUnclear: true } as const
+  return [refusalOf({ verdict, entity, path: made.path, given: placed.said, near: [] })]
+}
+
+/** Whether a schema still makes of a call the ids that were found good: it may depend on the time, or on anything. */
+export function isStillGrounded(
+  { parameters, input, allowsUnmarked }: { parameters: JsonObject; input: unknown; allowsUnmarked: boolean },
+  grounds: readonly Ground[],
+  entities: Entities,
+): boolean {
+  const value = plain(input)
+  const isEnforced = ({ entities: names }: FoundId): boolean =>
+    names.every((name) => (entities.get(name)?.policy ?? 'enforce') === 'enforce')
+  const found = [
+    ...idsIn(parameters, value).flatMap((one) => leaves(one, grounds)),
+    ...(allowsUnmarked ? [] : unmarkedIn(parameters, value, patternsOf(entities))),
+  ]
+  return found.filter(isEnforced).every(({ given }) => grounds.some(({ id }) => isSameId(id, given)))
+}
+
+/** Fields that are not declared are dropped if they would reach the tool; many schemas do so by themselves. */
+async function convertedArgs<P extends Converted>(
+  { allowsUnmarked, convert }: GuardedCall<P>,
+  args: Json,
+  undeclared: readonly Path[],
+): Promise<{ readonly converted: P; readonly args: Json; readonly dropped: readonly string[] }> {
+  const converted = await convert(args)
+  if (allowsUnmarked || !converted.ok || undeclared.length === 0) return { converted, args, dropped: [] }
+  const input = plain(converted.input)
+  const reaching = undeclared.filter((path) => valueAt(input, path) !== undefined)
+  if (reaching.length === 0) return { converted, args, dropped: [] }
+  const rest = reaching.reduce(without, args)
+  return { converted: await convert(rest), args: rest, dropped: reaching.map(placeText) }
+}
+
+/** Ids at marked places that the conversion changed or made, and that are not just written in another way. */
+function changedIds(
+  parameters: JsonObject,
+  { input, written }: { readonly input: Json; readonly written: Judgement },
+): readonly FoundId[] {
+  if (isDeepStrictEqual(input, written.args)) return []
+  const asked = written.kind === 'ask' ? written.asks : []
+  return idsIn(parameters, input)
+    .filter((one) => !isWritten(one, written.args))
+    .filter(({ path }) => !asked.some((ask) => isBelow(ask.path, placeText(path))))
+    .flatMap((one) => leaves(one, written.grounds))
+    .map((one) => ({ ...one, isLiteral: true }))
+}
+
+function isWritten({ given, path, isKey }: FoundId, args: Json): boolean {
+  const there = valueAt(args, path)
+  return isKey ? there !== undefined : isSameText(given, there)
+}
+
+/**
+ * The texts and numbers of what stands at a marked place. A conversion may make an object of an id: one part of it that
+ * is the id speaks for all, the others are judged by their looks.
+ */
+function leaves(found: FoundId, grounds: readonly Ground[]): readonly FoundId[] {
+  const { given, path } = found
+  const isGood = (value: Json): boolean =>
+    grounds.some((ground) => isBelow(placeText(path), ground.path) && isSameId(ground.id, value))
+  const parts = typeof given === 'object' && given !== null ? partsOf(given, path) : [{ given, path }]
+  return parts.some((part) => isGood(part.given)) ? [] : parts.map((part) => ({ ...found, ...part }))
+}
+
+function partsOf(value: Json, path: Path): readonly { readonly given: Json; readonly path: Path }[] {
+  if (typeof value !== 'object' || value === null) return value === null ? [] : [{ given: value, path }]
+  return Object.entries(value).flatMap(([name, inner]) =>
+    inner === undefined ? [] : partsOf(inner, [...path, Array.isArray(value) ? Number(name) : name]),
+  )
+}
+
+function unmarked(
+  { parameters, allowsUnmarked }: Pick<GuardedCall<Converted>, 'parameters' | 'allowsUnmarked'>,
+  input: Json,
+  { entities }: Judging,
+): readonly FoundId[] {
+  return allowsUnmarked ? [] : unmarkedIn(parameters, input, patternsOf(entities))
+}
+
+function patternsOf(entities: Entities): Patterns {
+  return [...entities.values()].flatMap(({ name, pattern, policy }) =>
+    pattern === undefined || policy === 'off' ? [] : [[name, pattern] as const],
+  )
+}
+
+/**
+ * Both judgements as one. Where the written form was refused and the converted one is good, the converted one counts: it
+ * is what the tool gets.
+ */
+function merged(written: Judgement, changed: Judgement, found: readonly FoundId[]): Judgement {
+  const bad = new Set([
+    ...(changed.kind === 'refused' ? changed.refusals : []).map(({ path }) => path),
+    ...(changed.kind === 'ask' ? changed.asks : []).map(({ path }) => path),
+  ])
+  const places = found.map(({ path }) => placeText(path))
+  const isRepaired = ({ path, reason }: Refusal): boolean => {
+    if (reason === 'several') return false
+    const below = places.filter((place) => isBelow(path, place))
+    return below.length > 0 && below.every((place) => !bad.has(place))
+  }
+  const first = written.kind === 'refused' ? written.refusals.filter((one) => !isRepaired(one)) : []
+  const pathOf = (ground: Ground): Path =>
+    found.find(({ path }) => placeText(path) === ground.path)?.path ?? []
+  const isNew = ({ path }: { readonly path: string }): boolean =>
+    !first.some((one) => isBelow(one.path, path))
+  const refusals = [...first, ...(changed.kind === 'refused' ? changed.refusals.filter(isNew) : [])]
+  const asks = [
+    ...(written.kind === 'ask' ? written.asks : []),
+    ...(changed.kind === 'ask' ? changed.asks : []),
+  ]
+  const judged = {
+    args: written.args,
+    grounds: [
+      ...written.grounds.filter(({ path }) => !places.includes(path)),
+      ...changed.grounds.map((ground) => saidAt(ground, pathOf(ground), written.args)),
+    ],
+    warnings: [...written.warnings.filter((one) => !isRepaired(one)), ...changed.warnings],
+  }
+  if (refusals.length > 0) return { kind: 'refused', refusals, output: refusalOutput(refusals), ...judged }
+  return asks.length > 0 ? { kind: 'ask', asks, ...judged } : { kind: 'ok', ...judged }
+}
+
+/** With what the model wrote, where the conversion made something else of it. */
+function saidAt(ground: Ground, path: Path, args: Json): Ground {
+  const written = path.map((_, at) => valueAt(args, path.slice(0, at + 1)))
+  const said = written.findLast((value) => value !== undefined)
+  return textOf(said) === undefined || isSameText(said, ground.id)
+    ? ground
+    : { ...ground, said: said as Json }
+}
+
+function isBelow(place: string, other: string): boolean {
+  return other === place || (other.startsWith(place) && /^[.[]/.test(other.slice(place.length)))
+}
+
+function isSameText(a: unknown, b: unknown): boolean {
+  const text = textOf(a)
+  return text !== undefined && text === textOf(b)
+}
+
+/** The same letters and digits: a conversion that trims, or changes the case or the signs, still means the same thing. */
+function isSameId(id: string, given: Json): boolean {
+  const letters = (text: string): string => foldedText(text).replace(/[^\p{L}\p{N}]/gu, '')
+  const text = textOf(given)
+  return text !== undefined && (text === id || (letters(text) !== '' && letters(text) === letters(id)))
+}
+
+function valueAt(value: Json | undefined, path: Path): Json | undefined {
+  return path.reduce<Json | undefined>((here, step) => {
+    if (typeof here !== 'object' || here === null || !Object.hasOwn(here, step)) return undefined
+    return (here as Record<string | number, Json>)[step]
+  }, value)
+}
+
+function without(value: Json, path: Path): Json {
+  const [step, ...rest] = path
+  if (typeof value !== 'object' || value === null || step === undefined) return value
+  if (Array.isArray(value))
+    return (value as readonly Json[]).map((item, at) => (at === step ? without(item, rest) : item))
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]) =>
+      name !== step ? [[name, inner]] : rest.length === 0 ? [] : [[name, without(inner as Json, rest)]],
+    ),
+  )
+}
+
+/** What a schema made, as something to look through: it need not be JSON any more. */
+function plain(value: unknown, above: readonly object[] = []): Json {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'function' || typeof value === 'symbol' || value === undefined) return null
+  if (typeof value !== 'object' || value === null) return value as Json
+  if (above.includes(value)) return null
+  const inside = [...above, value]
+  if (value instanceof Date || value instanceof URL) return JSON.parse(JSON.stringify(value)) as Json
+  if (Array.isArray(value) || value instanceof Set) return [...value].map((item) => plain(item, inside))
+  const entries = value instanceof Map ? [...value] : Object.entries(value)
+  return Object.fromEntries(
+    entries.flatMap(([name, inner]) => (inner === undefined ? [] : [[String(name), plain(inner, inside)]])),
+  )
+}

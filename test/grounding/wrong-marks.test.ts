@@ -1,0 +1,166 @@
+/** A mark that would guard nothing is an error where the tool or the agent is made, and never a silent gap. */
+import * as v from 'valibot'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { Agent, type Entity, entity, grounded, jsonSchema } from '../../src/index.ts'
+import { HoldfastError, type JsonObject } from '../../src/protocol/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
+import { defineTool, type Tool, type ToolDefinition } from '../../src/tool/index.ts'
+import { calls } from '../turn/kit.ts'
+
+const order = entity('order')
+const item = entity('item')
+const mark = order.id()
+
+function tool(properties: JsonObject, more: JsonObject = {}): Tool {
+  const input = jsonSchema({ type: 'object', properties, ...more })
+  return defineTool({ name: 'act', description: 'Acts.', input, run: () => null })
+}
+
+type Case = readonly [what: string, properties: JsonObject, more?: JsonObject]
+
+function rows(cases: readonly Case[]) {
+  return cases.map(([what, properties, more = {}]) => ({ what, properties, more }))
+}
+
+describe('defineTool refuses', () => {
+  const wrong: readonly Case[] = [
+    ['a mark that is no name', { id: { type: 'string', 'x-entity': 5 } }],
+    ['an entity instead of its mark', { id: { type: 'string', 'x-entity': { name: 'order' } } }],
+    ['an empty name', { id: { type: 'string', 'x-entity': '' } }],
+    ['a list without names', { id: { type: 'string', 'x-entity': [] } }],
+    ['a list with something that is no name', { id: { type: 'string', 'x-entity': ['order', 5] } }],
+    ['a mark on an object', { id: { type: 'object', ...mark } }],
+    ['a mark on something with properties', { id: { properties: { a: {} }, ...mark } }],
+    ['a mark on true or false', { id: { type: 'boolean', ...mark } }],
+    ['a mark on null', { id: { type: 'null', ...mark } }],
+    ['a mark on a list of objects', { id: { type: 'array', items: { type: 'object' }, ...mark } }],
+    [
+      'a mark on alternatives without a text',
+      { id: { anyOf: [{ type: 'null' }, { type: 'object' }], ...mark } },
+    ],
+    [
+      'a mark on a reference to an object',
+      { id: { $ref: '#/$defs/row', ...mark } },
+      { $defs: { row: { type: 'object' } } },
+    ],
+    ['a mark on all arguments', {}, mark],
+    ['a mark below `not`', { id: { not: { type: 'string', ...mark } } }],
+    ['a mark below `if`', { id: { if: { type: 'string', ...mark } } }],
+    ['a mark below a word that says nothing', { id: { type: 'string', id: { ...mark } } }],
+    ['a mark below a pattern that is none', {}, { patternProperties: { '[': { type: 'string', ...mark } } }],
+    [
+      'a mark inside of the names of properties',
+      {},
+      { propertyNames: { anyOf: [{ type: 'string', ...mark }] } },
+    ],
+  ]
+  it.each(rows(wrong))('$what', ({ properties, more }) => {
+    expect(() => tool(properties, more)).toThrow(/x-entity/)
+  })
+
+  it('a mark in the schema of the output, which says nothing about what is shown', () => {
+    const output = z.object({ id: z.string().meta(mark) })
+    const definition = {
+      name: 'act',
+      description: 'Acts.',
+      input: z.object({}),
+      output,
+      run: () => ({ id: 'a' }),
+    }
+    expect(() => defineTool(definition)).toThrow(/`returns`/)
+  })
+
+  it('a mark in `input` that `parameters` does not have', () => {
+    const input = z.object({ id: z.string().meta(mark) })
+    const parameters = { type: 'object', properties: { id: { type: 'string' } } }
+    const definition = { name: 'act', description: 'Acts.', input, parameters, run: () => null }
+    expect(() => defineTool(definition)).toThrow(/`parameters`/)
+    const marked = { ...parameters, properties: { id: { type: 'string', ...mark } } }
+    expect(() => defineTool({ ...definition, parameters: marked })).not.toThrow()
+  })
+
+  it('an opt-out that is none', () => {
+    const definition = {
+      name: 'act',
+      description: 'Acts.',
+      input: z.object({}),
+      unmarkedIds: true,
+      run: () => null,
+    }
+    expect(() => defineTool(definition as unknown as ToolDefinition<z.ZodObject, null>)).toThrow(
+      /unmarkedIds/,
+    )
+  })
+})
+
+describe('defineTool takes', () => {
+  const right: readonly Case[] = [
+    ['a number', { id: { type: 'integer', ...mark } }],
+    ['a text or null', { id: { type: ['string', 'null'], ...mark } }],
+    ['one of several kinds', { id: { type: 'string', 'x-entity': ['order', 'item'] } }],
+    ['a list of texts', { id: { type: 'array', items: { type: 'string' }, ...mark } }],
+    ['fixed ids', { id: { enum: ['a', 'b'], ...mark } }],
+    ['anything', { id: { ...mark } }],
+    ['names of properties', { by: { type: 'object', propertyNames: { ...mark } } }],
+    ['a definition that is not used', {}, { $defs: { order: { type: 'string', ...mark } } }],
+    ['a property that is called like the mark', { 'x-entity': { type: 'string' } }],
+    ['data that looks like a mark', { row: { type: 'object', default: { 'x-entity': 7 } } }],
+    ['a reference to itself', { next: { $ref: '#' }, id: { type: 'string', ...mark } }],
+  ]
+  it.each(rows(right))('$what', ({ properties, more }) => {
+    expect(() => tool(properties, more)).not.toThrow()
+  })
+
+  it('a schema of another library with marks in the parameters beside it', () => {
+    const input = v.object({ id: v.string() })
+    const parameters = { type: 'object', properties: { id: { type: 'string', ...mark } } }
+    expect(() =>
+      defineTool({ name: 'act', description: 'Acts.', input, parameters, run: () => null }),
+    ).not.toThrow()
+  })
+})
+
+describe('grounded refuses', () => {
+  const plain = tool({
+    id: { type: 'string' },
+    row: { type: 'object', properties: { n: { type: 'string' } } },
+  })
+  const wrong: readonly (readonly [what: string, Record<string, unknown>])[] = [
+    ['a list of entities', { id: [order, item] }],
+    ['the name of an entity', { id: 'order' }],
+    ['the mark of an entity', { id: order.id() }],
+    ['nothing', { id: undefined }],
+    ['a place that is no id', { row: order }],
+    ['a place that is not there', { orderId: order }],
+    ['an empty place', { '': order }],
+  ]
+  it.each(wrong)('%s', (_, input) => {
+    expect(() => grounded(plain, { input: input as Record<string, Entity> })).toThrow(HoldfastError)
+  })
+})
+
+describe('an agent refuses marks of entities that it does not have', () => {
+  const marked = tool({ id: { type: 'string', 'x-entity': ['order', 'itme'] } })
+  const model = () => new ScriptedModel([calls(['act', { id: 'a' }]), 'Done.'])
+
+  it('when it is made', () => {
+    const config = { contextId: 'a', model: model(), tools: [marked] }
+    expect(() => new Agent({ ...config, entities: [order, item] })).toThrow(/"itme".*entities/s)
+    expect(() => new Agent({ ...config, tools: [tool({ id: { type: 'string', ...mark } })] })).toThrow(
+      /"order"/,
+    )
+    expect(() => new Agent({ ...config, entities: [order, entity('itme')] })).not.toThrow()
+  })
+
+  it('when its tools are made for a turn', async () => {
+    const agent = new Agent({
+      contextId: 'a',
+      model: model(),
+      tools: () => [marked],
+      entities: [order, item],
+    })
+    const { status, error } = await agent.executeTurn('Hello').outcome
+    expect([status, error?.code]).toEqual(['failed', 'invalid-option'])
+  })
+})
