@@ -171,6 +171,12 @@ function resultOf(key: string, { status, output }: Pick<Settled, 'status' | 'out
   throw Object.assign(new Error(message), typeof code === 'string' ? { code } : {})
 }
 
+/** Keys and names are stored as they are, and others are found by them: none may contain a secret (R19). */
+export function checkPublic({ secrets }: Run, what: string, name: string): void {
+  if (secrets.isEmpty || !secrets.isIn(name)) return
+  throw invalid('invalid-option', `the ${what} contains one of the credentials; use another`)
+}
+
 function checkStep<T>(
   attempt: Doer,
   key: string,
@@ -178,6 +184,7 @@ function checkStep<T>(
 ): void {
   if (typeof key !== 'string' || key === '' || key.includes('/'))
     throw invalid('invalid-option', `the key of a step must be a text without /, not ${quote(key)}`)
+  checkPublic(attempt.run, 'key of a step', key)
   if (typeof effect !== 'function')
     throw invalid('invalid-option', `step ${quote(key)} has no function to run`)
   const { replay = 'never' } = options

@@ -1,6 +1,6 @@
 /** What a tool says about ids beside what its schema says: which things its output shows, and which it chooses. */
 import type { Json, Selection, Sighting } from '../protocol/index.ts'
-import type { Tool, ToolGrounding } from '../tool/index.ts'
+import { type Tool, type ToolGrounding, thrownText } from '../tool/index.ts'
 
 export interface GroundedTool<In = unknown, Out = unknown> extends Tool<In, Out> {
   readonly grounding: ToolGrounding
@@ -25,7 +25,7 @@ export function shownBy(
       selects: grounding?.selects?.(output, input) ?? [],
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = thrownText(error)
     return { seen: [], selects: [], problem: `What ${tool.name} returned could not be read: ${why}` }
   }
 }

@@ -35,6 +35,7 @@ export { HoldfastError } from './error.ts'
 export type { DeltaData, DeltaEvent, DeltaType, EntryEvent, EntryEventOf, TurnEvent } from './event.ts'
 export { isDelta } from './event.ts'
 export type { Json, JsonObject } from './json.ts'
+export { boundedReplacer } from './json.ts'
 export type {
   AssistantMessage,
   AssistantPart,

@@ -3,7 +3,7 @@
 export type { AnsweredRequest } from './answer.ts'
 export { checkAnswer } from './answer.ts'
 export { approvalOf } from './approval.ts'
-export { argumentsKey } from './arguments-key.ts'
+export { argumentsKey, canonical } from './arguments-key.ts'
 export type {
   ArtifactContent,
   ArtifactPort,
@@ -15,19 +15,22 @@ export type {
 export { artifacts } from './artifact.ts'
 export type { AskUserInput } from './ask-user.ts'
 export { askUser } from './ask-user.ts'
+export type { Credentials } from './credentials.ts'
+export { REDACTED, secretsInText } from './credentials.ts'
 export { defineTool } from './define-tool.ts'
 export type { AskedRequest, CallEnd } from './finish-call.ts'
 export { jsonSchema } from './json-schema.ts'
 export { checkName } from './known-name.ts'
 export type { Prepared, RequestedCall } from './prepare-call.ts'
 export { checkTools, prepareCall } from './prepare-call.ts'
-export type { Credentials } from './redact.ts'
-export { redact, secretsOf } from './redact.ts'
+export { NO_SECRETS, Redactor, redactorOf } from './redact.ts'
 export type { Ask, AskKind, AskRequest, ToolResult } from './result.ts'
 export { ask, askedBy, toolResult } from './result.ts'
 export type { CallRun } from './run-call.ts'
 export { callsAround, runAround, runCall, verifyCall } from './run-call.ts'
+export type { Secret } from './secret-forms.ts'
 export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
+export { thrownText } from './thrown.ts'
 export { toJson } from './to-json.ts'
 export type {
   Approval,

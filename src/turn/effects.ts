@@ -6,7 +6,6 @@ import {
   type CallRun,
   type Credentials,
   runCall,
-  secretsOf,
   type Tool,
   type ToolContext,
 } from '../tool/index.ts'
@@ -68,7 +67,7 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
   const { callId, idempotencyKey } = one.call
   const { turn, iteration } = play.open
   const { contextId, task, principal, metadata } = await play.info()
-  const secrets = secretsOf(credentials)
+  const { secrets } = play
   const context: ToolContext = {
     ...scope.extras?.(callId),
     contextId,

@@ -29,7 +29,7 @@ import {
   normalLabel,
   type Sighting,
 } from '../protocol/index.ts'
-import type { Tool } from '../tool/index.ts'
+import { type Tool, thrownText } from '../tool/index.ts'
 import { entriesSoFar } from './context.ts'
 import { type Play, textOf } from './play.ts'
 import { request } from './requests.ts'
@@ -53,10 +53,10 @@ export async function ground(play: Play, call: Call): Promise<Call | undefined> 
   const { callId } = call
   for (const refusal of judgement.warnings) {
     const { message } = refusalOutput([refusal]) as { readonly message: string }
-    play.draft.say('warning', { code: 'ungrounded', message: play.redacted(message) })
+    play.draft.say('warning', { code: 'ungrounded', message })
   }
   if (judgement.kind === 'refused') {
-    play.draft.say('tool.end', { callId, status: 'rejected', output: play.redacted(judgement.output) })
+    play.draft.say('tool.end', { callId, status: 'rejected', output: judgement.output })
     return undefined
   }
   if (judgement.kind === 'ask') {
@@ -73,7 +73,7 @@ export async function ground(play: Play, call: Call): Promise<Call | undefined> 
   const changed = judgement.args === call.args ? {} : { args: { [callId]: judgement.args } }
   play.draft.say('phase', { name: 'ground', callId, changes: { ...changed, grounds: judgement.grounds } })
   await renew(play, judgement.grounds, now)
-  return play.open.calls.find((candidate) => candidate.callId === callId)
+  return play.call(callId)
 }
 
 function hasMarks({ parameters }: Tool): boolean {
@@ -132,9 +132,9 @@ async function forPerson(
     const changed = await personsState(play)?.change(by, (values) => personal(change(values), entities))
     return [...(changed ?? []), ...own.filter((value) => !isPersonal(value, entities))]
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = thrownText(error, play.secrets)
     const message = `What was chosen holds in this conversation only: ${why}`
-    play.draft.say('warning', { code: 'state-not-kept', message: play.redacted(message) })
+    play.draft.say('warning', { code: 'state-not-kept', message })
     const origin = { contextId: play.scope.key.contextId, seq: play.session.seq }
     return own.map((value) => (isPersonal(value, entities) ? { ...value, origin } : value))
   }
@@ -176,12 +176,13 @@ export async function select(
 ): Promise<void> {
   if (tool?.grounding === undefined) return
   const { selects, problem } = shownBy(tool, result)
-  if (problem !== undefined)
-    play.draft.say('warning', { code: 'ungrounded', message: play.redacted(problem) })
+  if (problem !== undefined) play.draft.say('warning', { code: 'ungrounded', message: problem })
   if (selects.length === 0) return
   const { entities } = play.scope.definition.grounding
   const at = play.scope.clock.now()
-  await choose(play, tool.name, (values) => withSelections(values, selects, { entities, at }))
+  // What holds for a person is stored elsewhere, too.
+  const safe = play.redacted(selects)
+  await choose(play, tool.name, (values) => withSelections(values, safe, { entities, at }))
 }
 
 /** What a prompt ends with: what tools have shown lately, and what is chosen. `handle` is what stands for an id. */

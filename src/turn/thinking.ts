@@ -11,7 +11,13 @@ import {
   streamModel,
   type ToolSpec,
 } from '../model/index.ts'
-import { type Entry, HoldfastError, type JsonObject, type Message } from '../protocol/index.ts'
+import {
+  type AssistantPart,
+  type Entry,
+  HoldfastError,
+  type JsonObject,
+  type Message,
+} from '../protocol/index.ts'
 import { NO_MODEL, notAsked, requestSettings, stepAfter } from './asking.ts'
 import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
@@ -25,6 +31,7 @@ import { beforeModel, finish, finishAtLimit } from './phases.ts'
 import type { Play } from './play.ts'
 import type { Batch } from './play-scope.ts'
 import { changed } from './prompt-edit.ts'
+import { redactDeltas } from './redact-deltas.ts'
 import { dataOf } from './stage.ts'
 import { makeRoom } from './summary.ts'
 import { type WireIds, wireIds } from './wire-ids.ts'
@@ -57,7 +64,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   // Hooks are told of what was said before the model is.
   if (!play.hooks.has('afterUserInput', 'beforeLlm')) yield* hearSteering(play)
   const reply = await askModel(play, source)
-  if (!(reply instanceof ModelFailure)) takeReply(play, reply)
+  if (!(reply instanceof ModelFailure)) await takeReply(play, reply)
   else if (play.signal.aborted) sayAborted(play, source, reply)
   else {
     const step = stepAfter(reply, source, attempt)
@@ -65,7 +72,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
     const { next } = isLast ? { next: 'fail' } : step
     sayFailed(play, source, { failure: reply, step: isLast ? { next } : step })
     const { kind, message } = reply
-    yield* tellFailed(play, { message: play.redacted(message), model: source.name, kind, next })
+    yield* tellFailed(play, { message: play.secrets.ended(message), model: source.name, kind, next })
     if (isLast) await endTurn(play, 'failed', { error: errorOf(play, reply) })
   }
 }
@@ -150,7 +157,12 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
     const blocks = isWordless ? undefined : await groundingBlocks(play, wire.blocks)
     const sent = wire.messages(messages)
     if (messages.every(isBlank)) return silence()
-    const deltas = wire.deltas(({ type, ...data }) => scope.emit(type, data))
+    const safe = redactDeltas(play.secrets, ({ type, ...data }) => scope.emit(type, data))
+    const deltas = wire.deltas(safe.push)
+    const end = (): void => {
+      deltas.end()
+      safe.end()
+    }
     const request: ModelRequest = {
       model,
       ...(system === undefined ? {} : { system }),
@@ -163,14 +175,12 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
       timer: scope.timer,
       onDelta: deltas.push,
     }
-    const reply = await streamModel(request).finally(deltas.end)
+    const reply = await streamModel(request).finally(end)
     return wire.reply(reply)
   } catch (error) {
     // It was passed on to somebody else: whatever went wrong here is nobody's business any more.
     if (play.stop.aborted && !play.signal.aborted) await scope.mayAct()
-    return error instanceof ModelFailure
-      ? (wire?.failure(error) ?? error)
-      : notAsked(error, (text) => play.redacted(text))
+    return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notAsked(error, play.secrets)
   }
 }
 
@@ -184,13 +194,27 @@ async function displays(play: Play): Promise<ReadonlyMap<string, string>> {
   return told
 }
 
-function takeReply(play: Play, { content, finish: why, model, usage }: ModelReply): void {
-  play.draft.say('model.end', { content, finish: why, model, usage })
+async function takeReply(play: Play, { content, finish: why, model, usage }: ModelReply): Promise<void> {
+  const known = play.secrets.isEmpty ? content : await withKnownTools(play, content)
+  play.draft.say('model.end', { content: known, finish: why, model, usage })
   if (why === 'length')
     play.draft.say('warning', {
       code: 'length',
       message: 'The reply was cut off: it reached the most tokens that a reply may have.',
     })
+}
+
+/** An entry keeps the names of tools as they are; what is no name of a tool may be a secret. */
+async function withKnownTools(
+  play: Play,
+  content: readonly AssistantPart[],
+): Promise<readonly AssistantPart[]> {
+  const tools = await play.tools()
+  return content.map((part) =>
+    part.type !== 'tool-call' || tools.some(({ name }) => name === part.tool)
+      ? part
+      : { ...part, tool: play.redacted(part.tool) },
+  )
 }
 
 export function hasSteering(play: Play): boolean {
@@ -225,14 +249,19 @@ function sayFailed(
   { name }: ModelSource,
   { failure, step }: { failure: ModelFailure; step: { readonly next: string; readonly waitMs?: number } },
 ): void {
-  const error: JsonObject = { ...play.redacted(failure.toData()), ...step }
+  const error: JsonObject = { ...failureData(play, failure), ...step }
   play.draft.say('model.end', { content: [], finish: 'error', model: name, usage: failure.usage, error })
 }
 
 function errorOf(play: Play, failure: ModelFailure): JsonObject {
   const { cause } = failure
   const code = HoldfastError.is(cause) ? cause.code : 'model'
-  return { ...(cause === NOTHING_TO_SAY ? NOTHING_TO_SAY : { code }), ...play.redacted(failure.toData()) }
+  return { ...(cause === NOTHING_TO_SAY ? NOTHING_TO_SAY : { code }), ...failureData(play, failure) }
+}
+
+/** The message was shortened before anybody here saw it. */
+function failureData(play: Play, failure: ModelFailure): JsonObject {
+  return { ...failure.toData(), message: play.secrets.ended(failure.message) }
 }
 
 /** Prompts leave out texts of blanks, and of these messages nothing would be left. */
