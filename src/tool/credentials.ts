@@ -212,9 +212,14 @@ function readText(text: string): ReadText {
     isOpen = true
     found.push(header, ...basicPassword(trimmed, header))
   }
+  const hasSecretPart = [password, header].some((part) => part !== undefined && part.length >= SHORTEST)
   if (trimmed.includes('\n')) found.push(...(trimmed.match(LINE) ?? []))
   return {
-    whole: isOpen ? { value: text, hasPublicStart: true } : { value: text },
+    whole: {
+      value: text,
+      ...(isOpen ? { hasPublicStart: true } : {}),
+      ...(hasSecretPart ? { hasSecretPart } : {}),
+    },
     parts: [...new Set(found)],
     ...(password === undefined ? {} : { password }),
   }

@@ -3,17 +3,20 @@
  * does not know where secrets come from.
  */
 
-/** A secret, and whether its first characters are public, as those of `postgres://app:…` are. */
 export interface Secret {
   readonly value: string | Buffer
+  /** Its first characters are no secret, as those of `postgres://app:…` are not. */
   readonly hasPublicStart?: true
+  /** What is secret in it is a secret by itself: encoded, it is enough to find that. */
+  readonly hasSecretPart?: true
 }
 
 /** Secrets of these characters only are the same in JSON, URLs and forms. */
 const PLAIN = /^[A-Za-z0-9_.-]*$/
 
-export function formsOf({ value }: Secret): ReadonlySet<string> {
+export function formsOf({ value, hasSecretPart }: Secret): ReadonlySet<string> {
   const forms = new Set<string>()
+  if (hasSecretPart && typeof value === 'string') return forms.add(value)
   if (typeof value === 'string') {
     addTextForms(forms, value)
     addBinaryForms(forms, Buffer.from(value))
