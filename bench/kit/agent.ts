@@ -11,6 +11,7 @@ import {
   type Json,
   type LanguageModel,
   type StandardSchema,
+  type TurnOptions,
 } from 'holdfast'
 import { scriptOf } from './turn.ts'
 
@@ -94,8 +95,8 @@ export function quickAgent(config: Pick<AgentConfig, 'contextId'> & Partial<Agen
 }
 
 /** One turn, with one who reads along. Throws if it does not end as it should: then nothing was measured. */
-export async function playAgentTurn(agent: Agent): Promise<void> {
-  const turn = agent.executeTurn(QUESTION)
+export async function playAgentTurn(agent: Agent, options: TurnOptions = {}): Promise<void> {
+  const turn = agent.executeTurn(QUESTION, options)
   let deltas = 0
   for await (const event of turn) if (event.type === 'text.delta') deltas += 1
   const { reason, text, error } = await turn.outcome

@@ -3,7 +3,7 @@ import type { Ids, Timer } from '../base/index.ts'
 import type { Driver } from '../drive/index.ts'
 import type { Session } from '../journal/index.ts'
 import type { EntryData, NewEntry } from '../protocol/index.ts'
-import { checkName, redact } from '../tool/index.ts'
+import { checkName } from '../tool/index.ts'
 import {
   atLeast,
   type CompactionStrategy,
@@ -80,7 +80,7 @@ export async function compactNow(
   )
   if ('entry' in summarised) return record(driver, session, summarised.entry)
   if (signal.aborted) return false
-  const why = redact(summarised.failure.message, modelSecrets(models))
+  const why = modelSecrets(models).ended(summarised.failure.message)
   await driver.record([{ type: 'warning', data: { ...summaryWarning(why), usage: summarised.usage } }])
   return false
 }

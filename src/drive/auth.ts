@@ -1,6 +1,6 @@
 /** Who asks for a turn, and whether they may (R20). */
 import type { JsonObject, Owner, Principal } from '../protocol/index.ts'
-import type { Credentials } from '../tool/index.ts'
+import { type Credentials, redactorOf } from '../tool/index.ts'
 import type { Continuation } from '../turn/index.ts'
 import { jsonGiven } from './json-given.ts'
 import { notLetIn } from './refusal.ts'
@@ -22,12 +22,16 @@ export function principalOf(owner: Owner, { tenant, actor, scopes }: Auth = {}):
   }
 }
 
-/** What is stored of how a turn was asked for: that there are credentials, and not which. */
+/**
+ * What is stored of how a turn was asked for: that there are credentials, and not which. Throws `invalid-option` for a
+ * credential that could not be found again in what tools and models say.
+ */
 export function askedFor(
   owner: Owner,
   asking: { readonly auth?: Auth; readonly limits?: JsonObject; readonly metadata?: JsonObject },
 ): Continuation {
   const { auth, limits, metadata } = asking
+  if (auth?.credentials !== undefined) redactorOf(auth.credentials)
   return {
     principal: principalOf(owner, auth),
     ...(limits === undefined ? {} : { limits }),

@@ -6,7 +6,6 @@ import { type Clock, processLiveness } from '../base/index.ts'
 import {
   type ContextKey,
   HoldfastError,
-  type JsonObject,
   type NewInboxEntry,
   type Principal,
   type RequestData,
@@ -139,7 +138,8 @@ export class Conversation {
   }
 
   cancelPost(turn: number, reason?: string): NewInboxEntry {
-    const data: JsonObject = { turn, ...(reason === undefined ? {} : { reason }) }
+    const said = { turn, ...(reason === undefined ? {} : { reason }) }
+    const data = this.driver.vault.hide('cancel', said)
     return { type: 'cancel', key: this.#options.ids.next('cancel'), data }
   }
 
@@ -302,7 +302,7 @@ export class Conversation {
     const { ledger } = this.driver
     const { store, key } = this.#options
     const turn = ledger.session.open?.turn
-    let posts = wish.posts?.(turn) ?? []
+    let posts = this.driver.vault.withoutSecrets(wish.posts?.(turn) ?? [], wish.credentials)
     if (posts.length > 1 && turn !== undefined && wish.repeats !== undefined)
       posts = await sparingOwnTurn(posts, { store, key, turn, posted: wish.repeats })
     if (isDriven || this.driver.isPlaying) {

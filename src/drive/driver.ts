@@ -204,7 +204,13 @@ export class Driver {
       const { open } = ledger.session
       const entries = typeof what === 'function' ? what(ledger.session) : what
       if (entries.length === 0) return
-      const said = entries.map((entry): NewEntry => ({ turn: open?.turn ?? 0, ...entry }))
+      const said = entries.map(
+        (entry): NewEntry => ({
+          turn: open?.turn ?? 0,
+          ...entry,
+          data: this.vault.hide(entry.type, entry.data),
+        }),
+      )
       if (ledger.isOwned) return ledger.append(said)
       try {
         return await ledger.claim([], [...said, release])
@@ -422,6 +428,7 @@ export class Driver {
       mayAct: () => this.#mayAct(),
       credentials: (principal) => this.#credentials(principal),
       artifacts: (callId, secrets) => this.#artifacts.by({ callId, secrets }),
+      callArguments: this.vault.callArguments,
       late: (callId, settled) => this.#late(callId, settled),
     }
   }

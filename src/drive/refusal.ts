@@ -1,5 +1,6 @@
 /** Why an agent does not do what it is asked, and what to do about it. */
 import { HoldfastError, type Principal, quote } from '../protocol/index.ts'
+import { thrownText } from '../tool/index.ts'
 
 export function isShutDown(contextId: string): HoldfastError {
   return new HoldfastError('shutdown', {
@@ -54,5 +55,5 @@ export function waitsForAnswers(contextId: string, requests: readonly string[]):
 
 export function problemOf(error: unknown): { readonly code: string; readonly message: string } {
   if (HoldfastError.is(error)) return { code: error.code, message: error.message }
-  return { code: 'unexpected', message: error instanceof Error ? error.message : String(error) }
+  return { code: 'unexpected', message: thrownText(error) }
 }

@@ -2,8 +2,16 @@
  * The secrets of those who ask, in memory and nowhere else (R19). They come with an inbox entry, or with the wish to go
  * on, and are for the turn which that begins, and for the one who asked: nobody else's turn ever sees them.
  */
-import type { Entry, Principal } from '../protocol/index.ts'
-import type { Credentials } from '../tool/index.ts'
+import {
+  type Entry,
+  HoldfastError,
+  type JsonObject,
+  type NewInboxEntry,
+  type Principal,
+  type UserContent,
+} from '../protocol/index.ts'
+import { type Credentials, type Redactor, redactorOf } from '../tool/index.ts'
+import { CallArguments, redactEntry } from '../turn/index.ts'
 
 interface Entrusted {
   readonly principal: Principal
@@ -16,6 +24,8 @@ export class Vault {
   /** For whoever goes on with what is there. */
   #continuing: Entrusted | undefined
   #current: (Entrusted & { readonly turn: number }) | undefined
+  /** They are as secret as what is in them. */
+  readonly callArguments: CallArguments = new CallArguments()
 
   /** `key`: of the inbox entry that they came with; undefined for a turn that just goes on. */
   entrust(key: string | undefined, entrusted: Entrusted): void {
@@ -48,6 +58,26 @@ export class Vault {
     return current?.turn === turn && isSame(current.principal, principal) ? current.credentials : undefined
   }
 
+  /** The data of an entry without the secrets of the turn that runs. */
+  hide<T extends JsonObject>(type: string, data: T): T {
+    const current = this.#current
+    return current === undefined ? data : redactEntry(type, data, redactorOf(current.credentials))
+  }
+
+  /** Inbox entries without the credentials that come with them. Throws `invalid-option` if a file contains one. */
+  withoutSecrets(
+    posts: readonly NewInboxEntry[],
+    credentials: Credentials | undefined,
+  ): readonly NewInboxEntry[] {
+    if (credentials === undefined) return posts
+    const secrets = redactorOf(credentials)
+    return posts.map((post) => {
+      const data = redactEntry(post.type, post.data, secrets)
+      if (data !== post.data) checkFiles(post.data['message'] as UserContent | undefined, secrets)
+      return { ...post, data }
+    })
+  }
+
   /** Found elsewhere, for the rest of this turn. */
   keep(turn: number, entrusted: Entrusted): void {
     this.#current = { ...entrusted, turn }
@@ -67,4 +97,13 @@ export class Vault {
 
 function isSame(a: Principal, b: Principal): boolean {
   return a.tenant === b.tenant && a.actor === b.actor
+}
+
+/** Nothing can be cut out of a file. */
+function checkFiles(message: UserContent | undefined, secrets: Redactor): void {
+  if (message === undefined || typeof message === 'string') return
+  if (!message.some((part) => part.type === 'file' && secrets.isIn(part.data))) return
+  throw new HoldfastError('invalid-option', {
+    message: 'A file of the message contains one of the credentials. Take it out first. Nothing was stored.',
+  })
 }

@@ -11,18 +11,11 @@ import {
   type Sighting,
   type Usage,
 } from '../protocol/index.ts'
-import {
-  type AskRequest,
-  ask,
-  type Credentials,
-  callsAround,
-  secretsOf,
-  type ToolContext,
-} from '../tool/index.ts'
+import { type AskRequest, ask, type Credentials, callsAround, type ToolContext } from '../tool/index.ts'
 import { idsOfRun } from '../turn/index.ts'
 import type { NodeContext, NodeDefinition, Question } from './definition.ts'
 import type { Desk } from './desk.ts'
-import { type Doer, performStep } from './effects.ts'
+import { checkPublic, type Doer, performStep } from './effects.ts'
 import { invalid } from './invalid.ts'
 import type { Run } from './run.ts'
 
@@ -186,6 +179,7 @@ export class Attempt implements Doer {
       throw invalid('invalid-option', 'an effect cannot ask; ask with interrupt() before the step')
     if (typeof name !== 'string' || name === '' || name.includes('/'))
       throw invalid('invalid-option', `the name of a question must be a text without /, not ${quote(name)}`)
+    checkPublic(this.run, 'name of a question', name)
   }
 
   /** What was said to one would be taken for what was said to the other. */
@@ -206,6 +200,7 @@ export class Attempt implements Doer {
         'invalid-option',
         `run(${quote(key)}) of ${this.node.name} was given nothing that can be run: give it an agentNode() or a compiled graph`,
       )
+    checkPublic(this.run, 'key of what it runs', key)
     this.#only(this.#ran, key, 'runs two with the key')
     const suffix = key === '' ? '' : `.${key}`
     const prefix = key === '' ? '' : `${key}/`
@@ -294,7 +289,7 @@ export class Attempt implements Doer {
       idempotencyKey: this.name,
       argumentsKey: this.name,
       signal: run.signal,
-      artifacts: run.scope.artifacts(this.name, secretsOf(this.#credentials)),
+      artifacts: run.scope.artifacts(this.name, run.secrets),
       task: node.name,
       previousTools: [],
       metadata,

@@ -182,6 +182,12 @@ function cutOff(key: string, output: Json): HoldfastError {
   })
 }
 
+/** Keys and names are stored as they are, and others are found by them: none may contain a secret (R19). */
+export function checkPublic({ secrets }: Run, what: string, name: string): void {
+  if (secrets.isEmpty || !secrets.isIn(name)) return
+  throw invalid('invalid-option', `the ${what} contains one of the credentials; use another`)
+}
+
 function checkStep<T>(
   attempt: Doer,
   key: string,
@@ -189,6 +195,7 @@ function checkStep<T>(
 ): void {
   if (typeof key !== 'string' || key === '' || key.includes('/'))
     throw invalid('invalid-option', `the key of a step must be a text without /, not ${quote(key)}`)
+  checkPublic(attempt.run, 'key of a step', key)
   if (typeof effect !== 'function')
     throw invalid('invalid-option', `step ${quote(key)} has no function to run`)
   const { replay = 'never' } = options

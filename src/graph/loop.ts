@@ -13,7 +13,7 @@ import {
   type OutcomeReason,
   type TaskData,
 } from '../protocol/index.ts'
-import { runAround } from '../tool/index.ts'
+import { runAround, thrownText } from '../tool/index.ts'
 import {
   askForCredentials,
   type Batch,
@@ -237,8 +237,5 @@ function settleDropped(run: Run, attempt: number): void {
 
 function failureOf(run: Run, error: unknown): JsonObject {
   const code = HoldfastError.is(error) ? error.code : 'unexpected'
-  const message = error instanceof Error ? error.message : String(error)
-  return { code, message: run.redacted(message).slice(0, LONGEST).toWellFormed() }
+  return { code, message: thrownText(error, run.secrets) }
 }
-
-const LONGEST = 4000

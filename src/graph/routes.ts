@@ -1,6 +1,6 @@
 /** Where it goes on after a step: edges, joins and branches, in the order in which nodes were added. */
 import { HoldfastError, type Json, quote, type TaskData } from '../protocol/index.ts'
-import { toJson } from '../tool/index.ts'
+import { thrownText, toJson } from '../tool/index.ts'
 import { type Branch, END, type GraphDefinition, type RouteContext, START } from './definition.ts'
 import { Send } from './send.ts'
 
@@ -57,9 +57,8 @@ async function routed(
   try {
     answer = await route()
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
     throw new HoldfastError('route-failed', {
-      message: `The route after ${who} failed: ${message}`,
+      message: `The route after ${who} failed: ${thrownText(error)}`,
       details: { from },
       cause: error,
     })

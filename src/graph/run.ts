@@ -1,8 +1,8 @@
 /** A run of a graph in play: what it is given, what it has said, and what is under way. */
 import type { Nursery } from '../drive/index.ts'
 import type { GraphPosition } from '../journal/index.ts'
-import { type Entry, HoldfastError, type Json } from '../protocol/index.ts'
-import { redact, type Settled } from '../tool/index.ts'
+import { type Entry, HoldfastError } from '../protocol/index.ts'
+import type { Settled } from '../tool/index.ts'
 import { type IdsAbove, type PlayScope, Stage } from '../turn/index.ts'
 import type { GraphDefinition } from './definition.ts'
 import { Desk } from './desk.ts'
@@ -63,9 +63,5 @@ export class Run extends Stage<GraphScope> {
     super.close()
     if (this.desk.isOpen)
       this.desk.close(new HoldfastError('cancelled', { message: 'The turn is over, or in other hands.' }))
-  }
-
-  redacted<T extends Json>(value: T): T {
-    return redact(value, this.secrets)
   }
 }

@@ -102,7 +102,7 @@ function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
 }
 
 function sayFailure(run: Run, { task, node }: GraphTask, failure: Failure): void {
-  run.draft.say('node.end', { task, node, ...failure, error: run.redacted(failure.error) })
+  run.draft.say('node.end', { task, node, ...failure })
 }
 
 interface Failure {

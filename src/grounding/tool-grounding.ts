@@ -1,6 +1,6 @@
 /** What a tool says about ids beside what its schema says: which things its output shows, and which it chooses. */
 import { HoldfastError, type Json, quote, type Selection, type Sighting } from '../protocol/index.ts'
-import { markNames, type Tool, type ToolGrounding } from '../tool/index.ts'
+import { markNames, type Tool, type ToolGrounding, thrownText } from '../tool/index.ts'
 import type { Entities } from './entity.ts'
 
 export interface GroundedTool<In = unknown, Out = unknown> extends Tool<In, Out> {
@@ -26,7 +26,7 @@ export function shownBy(
       selects: grounding?.selects?.(output, input) ?? [],
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = thrownText(error)
     return { seen: [], selects: [], problem: `What ${tool.name} returned could not be read: ${why}` }
   }
 }

@@ -3,7 +3,14 @@
  * itself acts on, and types that are not known, are skipped. It does not know where the parts come from.
  */
 import type { Ids } from '../base/index.ts'
-import type { AssistantPart, Json, JsonObject, TextPart, ToolCallPart } from '../protocol/index.ts'
+import {
+  type AssistantPart,
+  boundedReplacer,
+  type Json,
+  type JsonObject,
+  type TextPart,
+  type ToolCallPart,
+} from '../protocol/index.ts'
 import type { ModelStreamPart } from './language-model.ts'
 
 export type ModelDelta =
@@ -196,7 +203,7 @@ function kindOf(value: Json): string {
 /** Providers promise JSON here, and some attach what is not. */
 function jsonOnly(value: JsonObject): JsonObject | undefined {
   try {
-    const clean = JSON.parse(JSON.stringify(value)) as JsonObject
+    const clean = JSON.parse(JSON.stringify(value, boundedReplacer())) as JsonObject
     return Object.keys(clean).length === 0 ? undefined : clean
   } catch {
     return undefined

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from '../protocol/index.ts'
 import type { LanguageModel } from './language-model.ts'
-import type { Vendor } from './name.ts'
+import { parseName, type Vendor } from './name.ts'
 
 export interface VendorEntry {
   readonly package: string
@@ -52,6 +52,12 @@ export const VENDORS: Readonly<Record<Vendor, VendorEntry>> = {
   },
   ollama: compatible,
   'openai-compatible': compatible,
+}
+
+/** The environment variable that holds the key for a model, by the name that entries have for it. */
+export function keyVariableOf(name: string): string | undefined {
+  const vendor = parseName(name)?.vendor
+  return vendor && VENDORS[vendor].keyVariable
 }
 
 const OLLAMA_PORT = '11434'

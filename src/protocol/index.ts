@@ -38,6 +38,7 @@ export type { DeltaData, DeltaEvent, DeltaType, EntryEvent, EntryEventOf, TurnEv
 export { isDelta } from './event.ts'
 export { absentFile, fileProblem, filesProblem, fileTitle } from './file.ts'
 export type { Json, JsonObject } from './json.ts'
+export { boundedReplacer } from './json.ts'
 export type {
   AssistantMessage,
   AssistantPart,

@@ -4,3 +4,21 @@ export type Json = null | boolean | number | string | readonly Json[] | JsonObje
 export interface JsonObject {
   readonly [key: string]: Json | undefined
 }
+
+const MOST_VALUES = 1_000_000
+const MOST_CHARACTERS = 64 * 1024 * 1024
+
+/**
+ * For `JSON.stringify`: throws once it has written 1,000,000 values or 64 MB. A few lists that are named twice each can
+ * unfold to billions.
+ */
+export function boundedReplacer(): (key: string, value: unknown) => unknown {
+  let [values, characters] = [0, 0]
+  return (key, value) => {
+    values += 1
+    characters += key.length + (typeof value === 'string' ? value.length : 0)
+    if (values > MOST_VALUES) throw new RangeError(`it has more than ${MOST_VALUES} values`)
+    if (characters > MOST_CHARACTERS) throw new RangeError(`it has more than ${MOST_CHARACTERS} characters`)
+    return value
+  }
+}

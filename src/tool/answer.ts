@@ -3,6 +3,7 @@ import { type Json, quote, type RequestData } from '../protocol/index.ts'
 import { canonical } from './arguments-key.ts'
 import { schemaCheck } from './json-schema.ts'
 import { issueLines } from './standard-schema.ts'
+import { thrownText } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 
 export type AnsweredRequest = Pick<RequestData, 'kind' | 'options' | 'multiple' | 'schema'>
@@ -61,7 +62,7 @@ async function dataProblem({ schema }: AnsweredRequest, value: Json): Promise<st
     const issues = json instanceof JsonProblem ? [{ message: json.message }] : check(json)
     return issues.length === 0 ? undefined : `The answer does not fit: ${issueLines(issues).join('; ')}.`
   } catch (error) {
-    return `The schema of the question cannot be used: ${error instanceof Error ? error.message : String(error)}`
+    return `The schema of the question cannot be used: ${thrownText(error)}`
   }
 }
 

@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { approvalOf } from './approval.ts'
 import { defineTool } from './define-tool.ts'
+import { Redactor } from './redact.ts'
 import type { Approval, ApprovalCall, Tool } from './tool.ts'
+
+const HUNTER = Redactor.of([{ value: 'hunter22' }])
 
 const principal = { tenant: 't', actor: 'a' }
 const call: ApprovalCall = { tool: 'pay', input: { amount: 7 }, principal, callId: 'c1' }
@@ -52,14 +55,14 @@ describe('the question before a call', () => {
 
   it('is asked after all when the function throws, with the reason', async () => {
     const broken = pay(() => Promise.reject(new Error('no connection for hunter22')))
-    expect(await approvalOf(broken, call, ['hunter22'])).toBe(
+    expect(await approvalOf(broken, call, HUNTER)).toBe(
       `${usual} (Whether this needs approval could not be decided: no connection for [redacted])`,
     )
   })
 
   it('shows no secrets, nothing unseen, and no more than a person reads', async () => {
     const ask = (input: unknown): Promise<string | undefined> =>
-      approvalOf(pay('always'), { ...call, input }, ['hunter22'])
+      approvalOf(pay('always'), { ...call, input }, HUNTER)
     expect(await ask({})).toBe('May "pay" be run?')
     expect(await ask({ a: new Map() })).toBe('May "pay" be run?')
     expect(await ask({ key: 'hunter22' })).toBe('May "pay" be run with {"key":"[redacted]"}?')

@@ -1,9 +1,9 @@
 /** Whether a person must agree to a call, and with which question. It does not know how the question is asked. */
 import { quote } from '../protocol/index.ts'
-import { redact } from './redact.ts'
+import { NO_SECRETS, type Redactor } from './redact.ts'
+import { thrown } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 import type { Approval, ApprovalCall, Tool } from './tool.ts'
-import { thrown } from './trouble.ts'
 
 /**
  * The question to ask before this call, or undefined if none is needed. Whatever goes wrong in deciding it, the person
@@ -12,7 +12,7 @@ import { thrown } from './trouble.ts'
 export async function approvalOf(
   tool: Tool,
   call: ApprovalCall,
-  secrets: readonly string[] = [],
+  secrets: Redactor = NO_SECRETS,
 ): Promise<string | undefined> {
   const { approve } = tool
   if (approve === 'never') return undefined
@@ -21,9 +21,9 @@ export async function approvalOf(
   try {
     const answer: Approval = await approve(call)
     if (answer === false) return undefined
-    return typeof answer === 'string' && answer.trim() !== '' ? redact(answer, secrets) : usual
+    return typeof answer === 'string' && answer.trim() !== '' ? secrets.text(answer) : usual
   } catch (error) {
-    const why = redact(thrown(error).error, secrets)
+    const why = thrown(error, secrets).error
     return `${usual} (Whether this needs approval could not be decided: ${why})`
   }
 }
@@ -32,10 +32,10 @@ const LONGEST_INPUT = 500
 /** Characters that are not seen, or that change how others are seen: a person must see what they agree to. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-function question({ tool, input }: ApprovalCall, secrets: readonly string[]): string {
+function question({ tool, input }: ApprovalCall, secrets: Redactor): string {
   const json = toJson(input)
   if (json instanceof JsonProblem) return `May ${quote(tool)} be run?`
-  const text = JSON.stringify(redact(json, secrets))
+  const text = JSON.stringify(secrets.json(json))
   const short = text.length > LONGEST_INPUT ? `${text.slice(0, LONGEST_INPUT).toWellFormed()}…` : text
   const seen = short.replace(UNSEEN, (char) => `\\u{${char.codePointAt(0)?.toString(16) ?? ''}}`)
   return text === '{}' ? `May ${quote(tool)} be run?` : `May ${quote(tool)} be run with ${seen}?`

@@ -1,7 +1,9 @@
 /** What is in an artifact: its id and content checked, its chunks put together. It writes nothing. */
 import { type ArtifactChange, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import { schemaCheck } from './json-schema.ts'
+import type { Redactor } from './redact.ts'
 import { issueLines } from './standard-schema.ts'
+import { thrownText } from './thrown.ts'
 import { JsonProblem, jsonBytes, toJson } from './to-json.ts'
 
 export type Joined = string | Uint8Array | Json
@@ -19,10 +21,8 @@ export function checkArtifactId(id: string): void {
 }
 
 /** Refuses what would have to change to lose a secret (R19): an id, or bytes that only their reader understands. */
-export function checkKeeps(what: string | Uint8Array, secrets: readonly string[]): void {
-  const bytes =
-    typeof what === 'string' ? Buffer.from(what) : Buffer.from(what.buffer, what.byteOffset, what.length)
-  if (!secrets.some((secret) => secret !== '' && bytes.includes(secret))) return
+export function checkKeeps(what: string | Uint8Array, secrets: Redactor): void {
+  if (secrets.isEmpty || !secrets.isIn(what)) return
   throw new HoldfastError('invalid-option', {
     message:
       typeof what === 'string'
@@ -55,7 +55,7 @@ export async function checkFits(id: string, schema: JsonObject, values: readonly
     }
   } catch (error) {
     if (HoldfastError.is(error)) throw error
-    throw unfit(id, `its schema cannot be used: ${error instanceof Error ? error.message : String(error)}`)
+    throw unfit(id, `its schema cannot be used: ${thrownText(error)}`)
   }
   if (lines.length > 0) throw unfit(id, `what was given does not fit its schema: ${lines.join('; ')}`)
 }

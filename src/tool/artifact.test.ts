@@ -4,6 +4,9 @@ import type { ArtifactChange, Json, JsonObject } from '../protocol/index.ts'
 import { artifactChanges, artifactKey, changesPrefix } from '../store/derive.ts'
 import { type MemoryArtifacts, memoryArtifacts } from '../testing/tool-context.ts'
 import { artifacts } from './artifact.ts'
+import { Redactor } from './redact.ts'
+
+const HUNTER = Redactor.of([{ value: 'hunter22' }])
 
 function open(): { port: MemoryArtifacts; all: ReturnType<typeof artifacts> } {
   const port = memoryArtifacts()
@@ -268,7 +271,7 @@ describe('many at once', () => {
 describe('a call that makes artifacts', () => {
   it('is named in each change, and its secrets are not in them', async () => {
     const { all, port } = open()
-    const mine = all.by({ callId: 'call_7', secrets: ['hunter22'] })
+    const mine = all.by({ callId: 'call_7', secrets: HUNTER })
     await mine.writeFile('text', 'key hunter22')
     await mine.writeData('value', { hunter22: 'hunter22' })
     await mine.delete('text')
@@ -281,7 +284,7 @@ describe('a call that makes artifacts', () => {
 
   it('has no secrets in names, media types and schemas', async () => {
     const { all, port } = open()
-    const mine = all.by({ secrets: ['hunter22'] })
+    const mine = all.by({ secrets: HUNTER })
     await mine.createFile('file', { name: 'of hunter22', mediaType: 'text/hunter22' })
     await mine.createDataset('rows', { schema: { title: 'hunter22' } })
     expect(port.entries.map(({ data }) => [data['name'], data['mediaType'], data['schema']])).toEqual([
@@ -292,7 +295,7 @@ describe('a call that makes artifacts', () => {
 
   it('is refused ids and bytes that contain a secret, and is not told which', async () => {
     const { all, port } = open()
-    const mine = all.by({ secrets: ['hunter22'] })
+    const mine = all.by({ secrets: HUNTER })
     const bytes = Buffer.from('\u0000 hunter22 \u0000')
     for (const refused of [
       mine.writeFile('a-hunter22', 'x'),

@@ -21,7 +21,7 @@ import {
   jsonOf,
 } from './artifact-content.ts'
 import { type KeyedQueue, keyedQueue } from './keyed-queue.ts'
-import { redact } from './redact.ts'
+import { NO_SECRETS, type Redactor } from './redact.ts'
 
 /** Implemented by whoever has the journal. */
 export interface ArtifactPort {
@@ -65,7 +65,7 @@ export interface Artifacts {
 /** The artifacts of one conversation. Make one of these per conversation: it keeps the order among all its callers. */
 export interface ConversationArtifacts extends Artifacts {
   /** The same artifacts as one call sees them: changes carry its id, and texts and values lose its secrets (R19). */
-  by(caller: { readonly callId?: string; readonly secrets?: readonly string[] }): Artifacts
+  by(caller: { readonly callId?: string; readonly secrets?: Redactor }): Artifacts
 }
 
 export interface FileOptions {
@@ -85,19 +85,27 @@ export interface ArtifactContent {
 }
 
 export function artifacts(port: ArtifactPort): ConversationArtifacts {
-  const queue = keyedQueue()
-  const by = (caller: Caller): Artifacts => artifactsOf({ port, queue, ...caller })
+  const shared = { port, queue: keyedQueue(), ends: new Map<string, End>() }
+  const by = (caller: Caller): Artifacts => artifactsOf({ ...shared, ...caller })
   return { ...by({}), by }
 }
 
 interface Caller {
   readonly callId?: string
-  readonly secrets?: readonly string[]
+  readonly secrets?: Redactor
 }
 
 interface Desk extends Caller {
   readonly port: ArtifactPort
   readonly queue: KeyedQueue
+  /** Of files that are being appended to, by their ids: a secret may be split over two chunks. */
+  readonly ends: Map<string, End>
+}
+
+/** The last characters of a version of a file, as they were given. */
+interface End {
+  readonly version: number
+  readonly text: string
 }
 
 type Kind = ArtifactChange['kind']
@@ -121,7 +129,11 @@ function artifactsOf(desk: Desk): Artifacts {
   }
 }
 
-async function inOrder<T>({ queue, secrets = [] }: Desk, id: string, work: () => Promise<T>): Promise<T> {
+async function inOrder<T>(
+  { queue, secrets = NO_SECRETS }: Desk,
+  id: string,
+  work: () => Promise<T>,
+): Promise<T> {
   checkArtifactId(id)
   checkKeeps(id, secrets)
   return queue.run(id, work)
@@ -151,9 +163,10 @@ async function written(desk: Desk, id: string, { kind, content, options }: Made)
     kind,
     op: 'write' as const,
     version: (before?.version ?? 0) + 1,
-    ...redact(told, desk.secrets ?? []),
+    ...(desk.secrets ?? NO_SECRETS).json(told),
   }
   if (schema !== undefined) await checkFits(id, schema, kind === 'data' ? contentRows(content) : [])
+  desk.ends.delete(id)
   const chunk = content === undefined ? NOTHING : await stored(desk, content)
   const chunks = content === undefined ? 0 : 1
   return recorded(desk, {
@@ -187,7 +200,10 @@ async function appended(desk: Desk, { id, kind, content }: Addition): Promise<Ar
   }
   if (kind === 'dataset') await checkRows(before, contentRows(content)[0])
   if (isNothing(content)) return before
-  const chunk = await stored(desk, content)
+  const chunk = await stored(
+    desk,
+    typeof content === 'string' ? withoutSplit(desk, before, content) : content,
+  )
   return recorded(desk, {
     ...changeOf(before),
     ...chunk,
@@ -196,6 +212,23 @@ async function appended(desk: Desk, { id, kind, content }: Addition): Promise<Ar
     chunks: before.chunks + 1,
     totalBytes: before.bytes + chunk.bytes,
   })
+}
+
+/**
+ * A chunk without what it adds to a secret that began in an earlier chunk, and without the beginning of one at its end
+ * once that has 8 characters. Chunks are durable one by one, so nothing of them can wait for the next.
+ */
+function withoutSplit(
+  { ends, secrets = NO_SECRETS }: Desk,
+  { artifactId, version }: ArtifactInfo,
+  chunk: string,
+): string {
+  if (secrets.isEmpty) return chunk
+  const last = ends.get(artifactId)
+  const before = last?.version === version ? last.text : ''
+  const text = before + chunk
+  ends.set(artifactId, { version, text: text.slice(-secrets.longest) })
+  return secrets.added(before, chunk)
 }
 
 async function checkRows({ artifactId, schema }: ArtifactInfo, rows: Json | undefined): Promise<void> {
@@ -217,6 +250,7 @@ function isNothing(content: Content): boolean {
 async function closed(desk: Desk, id: string, op: 'complete' | 'delete'): Promise<ArtifactInfo> {
   const before = await existing(desk.port, id)
   if (op === 'complete' && before.complete) return before
+  desk.ends.delete(id)
   const change = { ...changeOf(before), op, bytes: 0, complete: before.complete || op === 'complete' }
   return recorded(desk, op === 'complete' ? { ...change, chunk: before.chunks + 1 } : change)
 }
@@ -271,14 +305,14 @@ interface Stored {
 
 const NOTHING: Stored = { bytes: 0 }
 
-async function stored({ port, secrets = [] }: Desk, content: Content): Promise<Stored> {
+async function stored({ port, secrets = NO_SECRETS }: Desk, content: Content): Promise<Stored> {
   if (content instanceof Uint8Array) {
     checkKeeps(content, secrets)
     return content.length === 0
       ? { bytes: 0, content: '' }
       : { bytes: content.length, blob: await port.putBlob(content) }
   }
-  const json = redact(typeof content === 'string' ? content : jsonOf(content.json, 'The content'), secrets)
+  const json = secrets.json(typeof content === 'string' ? content : jsonOf(content.json, 'The content'))
   return { bytes: bytesOf(json, typeof content === 'string'), content: json }
 }
 

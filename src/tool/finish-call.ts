@@ -5,12 +5,13 @@
 import { type Json, type JsonObject, MAX_OUTPUT_BYTES, type RequestData } from '../protocol/index.ts'
 import { cutOutput } from './cut-output.ts'
 import { schemaProblem } from './json-schema.ts'
-import { redact } from './redact.ts'
+import { NO_SECRETS, type Redactor } from './redact.ts'
 import { type AskRequest, askedBy, DEFAULT_NAME, isToolResult, type ToolResult } from './result.ts'
 import { isStandardSchema, issueLines, jsonSchemaOf } from './standard-schema.ts'
+import { thrown } from './thrown.ts'
 import { JsonProblem, jsonBytes, toJson } from './to-json.ts'
 import type { Settled, Tool } from './tool.ts'
-import { type TroubleCode, thrown, troubled } from './trouble.ts'
+import { type TroubleCode, troubled } from './trouble.ts'
 
 /** How a run ended: with a result, or with questions whose answers it wants before it is run again. */
 export type CallEnd = ({ readonly kind: 'settled' } & Settled) | ({ readonly kind: 'asks' } & Questions)
@@ -28,7 +29,7 @@ export type AskedRequest = Omit<RequestData, 'requestId' | 'callId' | 'expiresAt
 
 interface Finishing {
   readonly tool: Tool
-  readonly secrets?: readonly string[]
+  readonly secrets?: Redactor
 }
 
 /** What was returned, as a result or as questions. Never rejects. */
@@ -38,26 +39,28 @@ export async function finished(finishing: Finishing, returned: unknown): Promise
 }
 
 /** What was thrown, as the result. */
-export function failed(error: unknown, signal: AbortSignal, secrets: readonly string[]): Settled {
-  const what = thrown(error)
-  if (!signal.aborted) return { status: 'error', output: redact({ ...what }, secrets) }
+export function failed(error: unknown, signal: AbortSignal, secrets: Redactor): Settled {
+  const what = thrown(error, secrets)
+  if (!signal.aborted) return { status: 'error', output: { ...what } }
   const isLate = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
   const code: TroubleCode = isLate ? 'timeout' : 'cancelled'
   const text = isLate ? 'The tool was stopped when its time was up' : 'The call was cancelled'
-  return redactedSettled(troubled({ status: 'error', code, error: `${text}: ${what.error}` }), secrets)
+  return troubled({ status: 'error', code, error: `${text}: ${what.error}` })
 }
 
-async function result({ tool, secrets = [] }: Finishing, returned: unknown): Promise<Settled> {
+async function result({ tool, secrets = NO_SECRETS }: Finishing, returned: unknown): Promise<Settled> {
   const given: Partial<ToolResult<unknown>> = isToolResult(returned) ? returned : { data: returned }
-  const valid = await validOutput(tool, given.data)
-  if (!('value' in valid)) {
-    return redactedSettled(unusable('invalid-output', `it does not fit: ${valid.issues.join('; ')}`), secrets)
-  }
-  const json = toJson(valid.value)
-  if (json instanceof JsonProblem) {
-    return redactedSettled(unusable('not-json', `it cannot be written as JSON: ${json.message}`), secrets)
-  }
-  const output = redact(json, secrets)
+  const valid = await validOutput(tool, given.data, secrets)
+  if (!('value' in valid))
+    return unusable('invalid-output', secrets.text(`it does not fit: ${valid.issues.join('; ')}`))
+  // Every value takes a byte at least.
+  const json = toJson(valid.value, { values: Math.max(tool.maxResultBytes, FEWEST_VALUES) })
+  if (json instanceof JsonProblem)
+    return unusable(
+      json.isTooMuch ? 'too-large' : 'not-json',
+      secrets.cut(`it cannot be written as JSON: ${json.message}`, LONGEST_WHY),
+    )
+  const output = secrets.json(json)
   const bytes = jsonBytes(output)
   if (bytes > tool.maxResultBytes) return tooLarge(output, bytes, tool.maxResultBytes)
   const display = displayOf(tool, { display: given.display, value: valid.value })
@@ -67,7 +70,7 @@ async function result({ tool, secrets = [] }: Finishing, returned: unknown): Pro
     status,
     output: isCut ? cutOutput({ status, output, bytes, limit: MAX_OUTPUT_BYTES }) : output,
     ...(isCut ? { cut: true } : {}),
-    ...(display === undefined ? {} : { display: shortened(redact(display, secrets), tool.maxResultBytes) }),
+    ...(display === undefined ? {} : { display: secrets.cut(display, tool.maxResultBytes) }),
     ...(given.usage === undefined ? {} : { usage: given.usage }),
     ...(given.seen === undefined ? {} : { seen: given.seen }),
   }
@@ -76,13 +79,17 @@ async function result({ tool, secrets = [] }: Finishing, returned: unknown): Pro
 async function validOutput(
   { output }: Tool,
   value: unknown,
+  secrets: Redactor,
 ): Promise<{ readonly value: unknown } | { readonly issues: readonly string[] }> {
   if (output === undefined) return { value }
+  // A schema walks through everything it is given, as often as that is named.
+  const json = toJson(value)
+  if (json instanceof JsonProblem && json.isTooMuch) return { issues: [json.message] }
   try {
     const checked = await output['~standard'].validate(value)
     return checked.issues === undefined ? checked : { issues: issueLines(checked.issues) }
   } catch (error) {
-    return { issues: [`it cannot be checked: ${thrown(error).error}`] }
+    return { issues: [`it cannot be checked: ${thrown(error, secrets).error}`] }
   }
 }
 
@@ -93,13 +100,15 @@ function displayOf(
 ): string | undefined {
   try {
     const text: unknown = display ?? tool.display?.(value)
-    return typeof text === 'string' ? text.toWellFormed() : undefined
+    return typeof text === 'string' ? text : undefined
   } catch {
     return undefined
   }
 }
 
 const SHOWN = 2000
+const LONGEST_WHY = 4000
+const FEWEST_VALUES = 10_000
 
 function tooLarge(output: Json, bytes: number, limit: number): Settled {
   return troubled({
@@ -119,14 +128,16 @@ function unusable(code: TroubleCode, why: string): Settled {
 }
 
 async function asked(
-  { tool, secrets = [] }: Finishing,
+  { tool, secrets = NO_SECRETS }: Finishing,
   requests: readonly AskRequest[],
 ): Promise<Settled | Questions> {
   const written: AskedRequest[] = []
   for (const request of requests) {
     const question = await writtenDown(tool, request)
     if (typeof question === 'string') return badQuestion(question, secrets)
-    written.push(redact(question, secrets))
+    // Its answer would not be found again under another name.
+    if (secrets.isIn(question.name)) return badQuestion('its name contains a credential', secrets)
+    written.push(secrets.json(question))
   }
   const bytes = jsonBytes(written)
   const most = Math.min(tool.maxResultBytes, MAX_OUTPUT_BYTES)
@@ -164,15 +175,7 @@ function describedBy(schema: AskRequest['schema']): JsonObject | string | undefi
   }
 }
 
-function badQuestion(why: string, secrets: readonly string[]): Settled {
-  const error = `The tool wanted to ask something, but the question cannot be used: ${why}.`
-  return redactedSettled(troubled({ status: 'error', code: 'invalid-question', error }), secrets)
-}
-
-function redactedSettled(settled: Settled, secrets: readonly string[]): Settled {
-  return { ...settled, output: redact(settled.output, secrets) }
-}
-
-function shortened(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most)}…`.toWellFormed() : text
+function badQuestion(why: string, secrets: Redactor): Settled {
+  const what = `The tool wanted to ask something, but the question cannot be used: ${why}.`
+  return troubled({ status: 'error', code: 'invalid-question', error: secrets.cut(what, LONGEST_WHY) })
 }

@@ -4,6 +4,7 @@
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
 import type { StandardIssue, StandardSchema } from './standard-schema.ts'
+import { thrownText } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 
 /** Tools whose arguments are described by JSON Schema only, such as those of another program. */
@@ -52,7 +53,7 @@ export async function schemaProblem(schema: JsonObject): Promise<string | undefi
     check(null)
     return undefined
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return thrownText(error)
   }
 }
 

@@ -2,9 +2,10 @@
 import { HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import { nearestName } from './nearest-name.ts'
 import { issueLines, type StandardResult } from './standard-schema.ts'
+import { thrown } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 import type { Settled, Tool } from './tool.ts'
-import { thrown, troubled } from './trouble.ts'
+import { troubled } from './trouble.ts'
 
 /** A call as the model asked for it. */
 export interface RequestedCall {

@@ -2,37 +2,15 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../protocol/index.ts'
-import { redact, secretsOf } from './redact.ts'
+import { Redactor, redactorOf } from './redact.ts'
 
-describe('the secrets in credentials', () => {
-  it('are all texts of 8 characters or more at any depth, the longest first', () => {
-    const credentials = {
-      token: 'abcdefgh',
-      short: 'abcdefg',
-      number: 123456789,
-      list: ['a-longer-secret', { deep: new Map([['k', 'in-a-map-it-is']]) }],
-      bytes: new Uint8Array(200_000),
-      twice: 'abcdefgh',
-      nothing: null,
-    }
-    expect(secretsOf(credentials)).toEqual(['a-longer-secret', 'in-a-map-it-is', 'abcdefgh'])
-  })
-
-  it('are found in credentials that name themselves', () => {
-    const credentials: Record<string, unknown> = { token: 'abcdefgh' }
-    credentials['self'] = credentials
-    expect(secretsOf(credentials)).toEqual(['abcdefgh'])
-  })
-
-  it('are none in none', () => {
-    expect(secretsOf({})).toEqual([])
-  })
-})
+const knowing = (...values: string[]): Redactor => Redactor.of(values.map((value) => ({ value })))
+const hide = (value: Json, ...secrets: string[]): Json => knowing(...secrets).json(value)
 
 describe('a redacted value', () => {
   it('has no secret in any text or key', () => {
     const value = { a: 'Bearer hunter22!', 'x-hunter22-y': ['hunter22hunter22', 7, null, true] }
-    expect(redact(value, ['hunter22'])).toEqual({
+    expect(hide(value, 'hunter22')).toEqual({
       a: 'Bearer [redacted]!',
       'x-[redacted]-y': ['[redacted][redacted]', 7, null, true],
     })
@@ -40,29 +18,33 @@ describe('a redacted value', () => {
 
   it('is the same one when there was nothing to hide, in all its parts', () => {
     const value = { a: ['text'], b: { c: 'hunter22' } }
-    expect(redact(value, [])).toBe(value)
-    expect(redact(value, ['unrelated'])).toBe(value)
-    expect(redact(value, ['hunter22']).a).toBe(value.a)
+    expect(hide(value)).toBe(value)
+    expect(hide(value, 'unrelated')).toBe(value)
+    expect(knowing('hunter22').json(value).a).toBe(value.a)
   })
 
-  it('loses the longer of two secrets that overlap', () => {
-    expect(redact('secret-1-and-more', ['secret-1', 'secret-1-and'])).toBe('[redacted]-more')
+  it('loses the longer of two secrets that overlap, and both if neither holds the other', () => {
+    expect(hide('secret-1-and-more', 'secret-1', 'secret-1-and')).toBe('[redacted]-more')
+    expect(hide('abcdefghijklmnop', 'abcdefghij', 'ghijklmn')).toBe('[redacted]op')
   })
 
   it('takes secrets as they are, whatever they mean in patterns', () => {
-    expect(redact('a.*b(c)[d]$^|\\-/', ['.*b(c)[d]$^|\\-/'])).toBe('a[redacted]')
-    expect(redact('axxb', ['a..b', ''])).toBe('axxb')
-    expect(redact('$& stays', ['stays'])).toBe('$& [redacted]')
-  })
-
-  it('does not redact its own mark', () => {
-    expect(redact('redacted', ['redacted', 'edac'])).toBe('[redacted]')
+    expect(hide('a.*b(c)[d]$^|\\-/', '.*b(c)[d]$^|\\-/')).toBe('a[redacted]')
+    expect(hide('$& stays in', 'stays in')).toBe('$& [redacted]')
+    expect(hide('aaaaaaxxbb', 'aaaaaa..bb')).toBe('aaaaaaxxbb')
   })
 
   it('loses no field when two keys become the same', () => {
-    expect(redact({ 'token-aaaaaaaa': 1, 'token-bbbbbbbb': 2 }, ['aaaaaaaa', 'bbbbbbbb'])).toEqual({
+    expect(hide({ 'token-aaaaaaaa': 1, 'token-bbbbbbbb': 2 }, 'aaaaaaaa', 'bbbbbbbb')).toEqual({
       'token-[redacted]': 1,
       'token-[redacted] (2)': 2,
+    })
+  })
+
+  it('has no number that is a secret', () => {
+    expect(hide({ pin: 12345678, other: 123456789 }, '12345678')).toEqual({
+      pin: '[redacted]',
+      other: 123456789,
     })
   })
 
@@ -72,7 +54,7 @@ describe('a redacted value', () => {
       fc.property(fc.jsonValue(), secret, fc.string(), (value, hidden, before) => {
         const hiding = { value, here: `${before}${hidden}`, [`${hidden}!`]: [hidden] } as Json
         const shown: string[] = []
-        JSON.stringify(redact(hiding, [hidden]), (key, item: unknown) => {
+        JSON.stringify(hide(hiding, hidden), (key, item: unknown) => {
           shown.push(key, typeof item === 'string' ? item : '')
           return item
         })
@@ -80,4 +62,114 @@ describe('a redacted value', () => {
       }),
     )
   })
+})
+
+/** Encodings as libraries write them; each is given the secret with something before and after it. */
+const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
+  base64: (text) => Buffer.from(text).toString('base64'),
+  'base64 in URLs': (text) => Buffer.from(text).toString('base64url'),
+  'base64 in a query': (text) => encodeURIComponent(Buffer.from(text).toString('base64')),
+  'base64 of JSON': (text) => Buffer.from(JSON.stringify({ text })).toString('base64'),
+  hex: (text) => Buffer.from(text).toString('hex'),
+  'hex in capitals': (text) => Buffer.from(text).toString('hex').toUpperCase(),
+  percent: (text) => encodeURIComponent(text),
+  'percent in small letters': (text) =>
+    encodeURIComponent(text).replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
+  form: (text) => new URLSearchParams({ text }).toString(),
+  url: (text) => {
+    const url = new URL('https://host')
+    url.password = text
+    return url.href
+  },
+  json: (text) => JSON.stringify({ text }),
+  'json in json': (text) => JSON.stringify(JSON.stringify([text])),
+}
+
+describe('an encoded secret', () => {
+  it.each(Object.entries(ENCODINGS))('is found in %s, at every alignment', (_, encode) => {
+    for (const secret of ['tok_8f2e1c0d9b', 'p@ss/w+rd "é" & ~(x)*!', 'line\none\\two\u20ac'])
+      for (const before of ['', 'u', 'us', 'usr', 'user:']) {
+        const shown = knowing(secret).text(encode(`${before}${secret}, and more`))
+        expect(shown).toContain('[redacted]')
+        // All that is left is what would be there without it, but for the characters next to it.
+        const length = Buffer.byteLength(secret)
+        const without = [length, length + 1, length + 2]
+          .map((fill) => encode(`${before}${'#'.repeat(fill)}, and more`))
+          .join('\n')
+        for (const left of shown.split('[redacted]'))
+          expect(without).toContain(
+            left.slice(shown.startsWith(left) ? 0 : 2, shown.endsWith(left) ? undefined : -2),
+          )
+      }
+  })
+})
+
+describe('a secret that is cut', () => {
+  const secret = 'tok_8f2e1c0d9b7a6f5e4d3c2b1a'
+
+  it('is found before a text is shortened', () => {
+    for (let at = 0; at <= 60; at++) {
+      const cut = knowing(secret).cut(`${'x'.repeat(at)}${secret} and so on and so on`, 40)
+      expect(cut).not.toContain(secret.slice(0, 8))
+      expect(cut.length).toBeLessThanOrEqual(41)
+    }
+  })
+
+  it('is found when others are shortened away before it', () => {
+    const text = `${secret} `.repeat(50)
+    for (let most = 1; most < 200; most++) expect(knowing(secret).cut(text, most)).not.toContain('tok_8f')
+  })
+
+  it('is found before an ellipsis, and at the end of a text that may have been shortened', () => {
+    expect(knowing(secret).text(`sent ${secret.slice(0, 12)}…`)).toBe('sent [redacted]…')
+    expect(knowing(secret).text(`sent ${secret.slice(0, 12)}... then`)).toBe('sent [redacted]... then')
+    expect(knowing(secret).ended(`sent ${secret.slice(0, 20)}`)).toBe('sent [redacted]')
+    expect(knowing(secret).ended('sent tok_')).toBe('sent tok_')
+  })
+})
+
+describe('a text in pieces', () => {
+  const token = 'tok_8f2e1c0d9b'
+
+  it('never shows a secret, wherever it is torn, and says everything else', () => {
+    const text = `a tok_8f2 and ${token}, ${Buffer.from(token).toString('base64')} tok_8f2e1c`
+    const whole = knowing(token).text(text)
+    for (let at = 0; at < text.length; at++)
+      for (const size of [1, 2, 5, 100]) {
+        const stream = knowing(token).stream()
+        const pieces = [text.slice(0, at), ...(text.slice(at).match(new RegExp(`.{1,${size}}`, 'g')) ?? [])]
+        expect(pieces.map(stream.push).join('') + stream.end()).toBe(whole)
+      }
+  })
+
+  it('is told at once where nothing begins', () => {
+    const stream = knowing(token).stream()
+    expect(['hello ', 'world t', 'ok', 'en'].map(stream.push)).toEqual(['hello ', 'world ', '', 'token'])
+  })
+
+  it('is the same as in one for any secrets and pieces', () => {
+    const letters = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 8, maxLength: 12 })
+    const pieces = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 12 }), {
+      maxLength: 8,
+    })
+    fc.assert(
+      fc.property(fc.array(letters, { minLength: 1, maxLength: 3 }), pieces, (secrets, parts) => {
+        const redactor = knowing(...secrets)
+        const stream = redactor.stream()
+        const shown = parts.map(stream.push).join('') + stream.end()
+        for (const secret of secrets) expect(shown).not.toContain(secret)
+        expect(shown.replaceAll('[redacted]', '')).toBe(
+          redactor.text(parts.join('')).replaceAll('[redacted]', ''),
+        )
+      }),
+    )
+  })
+})
+
+it('the redactor of credentials is made once, and again when they have changed', () => {
+  const credentials: Record<string, unknown> = { token: 'tok_8f2e1c0d9b' }
+  const first = redactorOf(credentials)
+  expect(redactorOf(credentials)).toBe(first)
+  credentials['token'] = 'tok_renewed_77'
+  expect(redactorOf(credentials).text('tok_renewed_77')).toBe('[redacted]')
 })

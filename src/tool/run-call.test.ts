@@ -6,6 +6,7 @@ import type { Json } from '../protocol/index.ts'
 import { ManualClock } from '../testing/index.ts'
 import { standInContext } from '../testing/tool-context.ts'
 import { defineTool } from './define-tool.ts'
+import { Redactor } from './redact.ts'
 import { ask, toolResult } from './result.ts'
 import { type CallRun, callsAround, runCall, verifyCall } from './run-call.ts'
 import type { Settled, Tool, ToolContext, ToolDefinition } from './tool.ts'
@@ -183,7 +184,7 @@ describe('progress', () => {
       return null
     })
     const context = standInContext({ progress: (value) => void seen.push(value) })
-    await runCall(running(made, { context, secrets: ['hunter22'] }))
+    await runCall(running(made, { context, secrets: Redactor.of([{ value: 'hunter22' }]) }))
     kept[0]?.progress('too late')
     expect(seen).toEqual([
       { at: 'token [redacted]' },
@@ -207,9 +208,8 @@ describe('progress', () => {
 })
 
 describe('secrets', () => {
-  const secrets = ['hunter22']
   const of = async (run: Definition['run'], more: Partial<Definition> = {}): Promise<unknown> =>
-    runCall(running(tool(run, more), { secrets }))
+    runCall(running(tool(run, more), { secrets: Redactor.of([{ value: 'hunter22' }]) }))
 
   it('are in no result, text, error or question', async () => {
     const leaks = [

@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Timer } from '../base/index.ts'
 import type { Json } from '../protocol/index.ts'
 import { type CallEnd, failed, finished, type Questions } from './finish-call.ts'
-import { redact } from './redact.ts'
+import { NO_SECRETS, type Redactor } from './redact.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 import type { Settled, Tool, ToolContext, Verdict } from './tool.ts'
 import { troubled } from './trouble.ts'
@@ -21,8 +21,8 @@ export interface CallRun {
   /** A plain object; the tool gets a copy with a signal and progress of its own. */
   readonly context: ToolContext
   readonly timer: Timer
-  /** What must not be seen in anything that comes out; see `secretsOf`. */
-  readonly secrets?: readonly string[]
+  /** Takes out what must not be seen in anything that comes out. */
+  readonly secrets?: Redactor
   /** How long a tool may take to end by itself after the context's signal aborts; 5 seconds unless said otherwise. */
   readonly graceMs?: number
   /** Called once if the tool comes to an end after its call was settled without it. */
@@ -96,7 +96,7 @@ type Watched<T> = { readonly ended: T } | { readonly why: Why; readonly working:
 
 /** `work` must not reject. `isOpen` tells whether anybody still waits for it. */
 async function supervised<T>(
-  { tool, context, timer, graceMs = DEFAULT_GRACE_MS, secrets = [] }: CallRun,
+  { tool, context, timer, graceMs = DEFAULT_GRACE_MS, secrets = NO_SECRETS }: CallRun,
   work: (context: ToolContext, isOpen: () => boolean) => Promise<T>,
 ): Promise<Watched<T>> {
   const own = new AbortController()
@@ -146,7 +146,7 @@ async function carriedOut(run: CallRun, attempt: Attempt): Promise<Settled | Que
     const returned = await run.tool.run(input, context)
     return await finished(run, isGenerator(returned) ? await drained(returned, attempt) : returned)
   } catch (error) {
-    return failed(error, context.signal, run.secrets ?? [])
+    return failed(error, context.signal, run.secrets ?? NO_SECRETS)
   }
 }
 
@@ -171,13 +171,12 @@ async function drained(
   }
 }
 
-function reportProgress(context: ToolContext, value: unknown, secrets: readonly string[]): void {
+function reportProgress(context: ToolContext, value: unknown, secrets: Redactor): void {
   const json = toJson(value)
   try {
     context.progress(
-      redact(
+      secrets.json(
         json instanceof JsonProblem ? { error: `This progress is not JSON: ${json.message}.` } : json,
-        secrets,
       ),
     )
   } catch {

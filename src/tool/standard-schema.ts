@@ -4,6 +4,7 @@
  */
 import { HoldfastError, type JsonObject, quote } from '../protocol/index.ts'
 import { pathText } from './path-text.ts'
+import { thrownText } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 
 /** Any schema of Zod, Valibot, ArkType and others. `In` is what it takes, `Out` what it makes of it. */
@@ -81,7 +82,7 @@ function converted(schema: StandardSchema, instead: string): unknown {
     }
     if (typeof toJsonSchema === 'function') return (toJsonSchema as () => unknown).call(schema)
   } catch (error) {
-    throw unusable(error instanceof Error ? error.message : String(error), instead)
+    throw unusable(thrownText(error), instead)
   }
   return undefined
 }

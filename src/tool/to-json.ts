@@ -3,23 +3,53 @@
  * It does not know what the value is for.
  */
 import { types } from 'node:util'
+import { systemClock } from '../base/index.ts'
 import type { Json } from '../protocol/index.ts'
 import { pathText } from './path-text.ts'
 
 /** Why a value cannot be JSON; its message is a sentence without a full stop. */
-export class JsonProblem extends Error {}
+export class JsonProblem extends Error {
+  /** The value is too large or takes too long to read, whatever it is. */
+  readonly isTooMuch: boolean
+
+  constructor(message: string, isTooMuch = false) {
+    super(message)
+    this.isTooMuch = isTooMuch
+  }
+}
+
+export interface JsonBounds {
+  /** Texts, numbers, lists and objects, each as often as it is named: a few shared lists can unfold to billions. Fewer than usual. */
+  readonly values?: number
+  readonly bytes?: number
+}
 
 /**
  * A copy that survives JSON unchanged. As JSON does it: undefined becomes null or is left out, NaN and infinities
  * become null, `toJSON` is respected. Beyond that: bigints become text, errors keep name and message, halves of
- * characters become U+FFFD. Never throws.
+ * characters become U+FFFD. Never throws, and stops at 1,000,000 values, 64 MB, 200 levels and 10 seconds.
  */
-export function toJson(value: unknown): Json | JsonProblem {
+export function toJson(
+  value: unknown,
+  { values = MOST_VALUES, bytes = LARGEST }: JsonBounds = {},
+): Json | JsonProblem {
+  const most = { values: Math.min(values, MOST_VALUES), bytes: Math.min(bytes, LARGEST) }
+  const left = { bytesLeft: most.bytes, valuesLeft: most.values }
+  const place = { path: [], above: new Set<object>(), ...left, most, until: 0 }
   try {
-    return copy(value, { path: [], above: new Set(), bytesLeft: LARGEST }) ?? null
+    return copy(value, place) ?? null
   } catch (error) {
-    if (error instanceof JsonProblem) return error
-    return new JsonProblem(`reading it failed: ${error instanceof Error ? error.message : 'it threw'}`)
+    return error instanceof JsonProblem ? error : new JsonProblem(`reading it failed: ${messageOf(error)}`)
+  }
+}
+
+/** What a getter threw may throw as well when it is read. */
+function messageOf(error: unknown): string {
+  try {
+    const { message } = error as { readonly message?: unknown }
+    return typeof message === 'string' ? message : 'it threw'
+  } catch {
+    return 'it threw'
   }
 }
 
@@ -28,18 +58,28 @@ export function jsonBytes(value: Json): number {
 }
 
 const DEEPEST = 200
-/** A few shared objects can unfold to more than any memory. */
 const LARGEST = 64 * 1024 * 1024
+const MOST_VALUES = 1_000_000
+/** Getters and Proxies are programs. */
+const LONGEST_MS = 10_000
+/** The clock is read once for so many values. */
+const CLOCK_EVERY = 1024
 
 /** Where the copying is; one object for all of it. */
 interface Place {
   readonly path: PropertyKey[]
   readonly above: Set<object>
+  readonly most: Required<JsonBounds>
   bytesLeft: number
+  valuesLeft: number
+  /** When it has taken too long; 0 until the clock was read. */
+  until: number
 }
 
 function copy(value: unknown, place: Place): Json | undefined {
   spend(typeof value === 'string' ? value.length + 2 : 4, place)
+  if (--place.valuesLeft < 0) throw new JsonProblem(`it has more than ${place.most.values} values`, true)
+  if (place.valuesLeft % CLOCK_EVERY === 0) checkTime(place)
   switch (typeof value) {
     case 'undefined':
       return undefined
@@ -64,7 +104,9 @@ function copyObject(value: object, place: Place): Json | undefined {
   if (place.above.has(value)) {
     throw new JsonProblem(`it is circular: ${where(place)} is also what it is part of`)
   }
-  if (place.path.length >= DEEPEST) throw new JsonProblem(`it is nested more than ${DEEPEST} levels deep`)
+  // Not the path: what `toJSON` returns may have a `toJSON` again, at the same place.
+  if (place.above.size >= DEEPEST)
+    throw new JsonProblem(`it is nested more than ${DEEPEST} levels deep`, true)
   place.above.add(value)
   const copied = copyNew(value, place)
   place.above.delete(value)
@@ -135,7 +177,13 @@ function copyInner(value: unknown, key: PropertyKey, place: Place): Json | undef
 
 function spend(bytes: number, place: Place): void {
   place.bytesLeft -= bytes
-  if (place.bytesLeft < 0) throw new JsonProblem(`it has more than ${LARGEST} bytes`)
+  if (place.bytesLeft < 0) throw new JsonProblem(`it has more than ${place.most.bytes} bytes`, true)
+}
+
+function checkTime(place: Place): void {
+  const now = systemClock.elapsed()
+  if (place.until === 0) place.until = now + LONGEST_MS
+  else if (now > place.until) throw new JsonProblem(`reading it took more than ${LONGEST_MS} ms`, true)
 }
 
 function isPlain(value: object): boolean {

@@ -13,7 +13,7 @@ import type {
   Usage,
 } from '../protocol/index.ts'
 import type { Artifacts } from './artifact.ts'
-import type { Credentials } from './redact.ts'
+import type { Credentials } from './credentials.ts'
 import type { Ask, ToolResult } from './result.ts'
 import type { SchemaOutput, StandardSchema } from './standard-schema.ts'
 

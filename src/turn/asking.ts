@@ -1,5 +1,6 @@
 /** What is the same whoever asks a model: a turn, or somebody who needs a summary. */
 import { afterFailure, ModelFailure, type ModelRequest, type NextStep } from '../model/index.ts'
+import { NO_SECRETS, type Redactor, thrownText } from '../tool/index.ts'
 import type { ModelSource } from './definition.ts'
 import { Interrupted } from './stage.ts'
 
@@ -26,7 +27,7 @@ export function stepAfter(failure: ModelFailure, { settings }: ModelSource, atte
 }
 
 /** Models, tools and prompts are looked up before a model is asked, and any of them may not be there. */
-export function notAsked(cause: unknown, redacted: (text: string) => string = (text) => text): ModelFailure {
-  const message = redacted(cause instanceof Error ? cause.message : String(cause))
+export function notAsked(cause: unknown, secrets: Redactor = NO_SECRETS): ModelFailure {
+  const message = thrownText(cause, secrets)
   return new ModelFailure(cause instanceof Interrupted ? 'aborted' : 'invalid', { message, cause })
 }

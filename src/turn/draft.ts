@@ -9,19 +9,25 @@ import {
   type EntryData,
   type EntryType,
   HoldfastError,
+  type JsonObject,
   type NewEntry,
 } from '../protocol/index.ts'
 import type { Batch, Next, PlayScope } from './play-scope.ts'
 
+/** The data of an entry as it may be stored. */
+export type Hide = <T extends JsonObject>(type: string, data: T) => T
+
 export class Draft {
   readonly #clock: Clock
   readonly #scope: PlayScope
+  readonly #hide: Hide
   #said: NewEntry[] = []
   #taken = new Set<string>()
   #session: Session
 
-  constructor(scope: PlayScope) {
+  constructor(scope: PlayScope, hide: Hide) {
     this.#scope = scope
+    this.#hide = hide
     this.#clock = scope.clock
     this.#session = scope.view.session
   }
@@ -46,7 +52,12 @@ export class Draft {
     return this.#said.some(({ type, data }) => type !== 'phase' || data['changes'] !== undefined)
   }
 
-  say<T extends EntryType>(type: T, data: EntryData[T], takes: readonly string[] = []): void {
+  /** The one way for a turn into its journal: here it loses its secrets, so that what is read is what will be stored. */
+  say<T extends EntryType>(type: T, given: EntryData[T], takes: readonly string[] = []): void {
+    this.#add(type, this.#hide(type, given), takes)
+  }
+
+  #add<T extends EntryType>(type: T, data: EntryData[T], takes: readonly string[]): void {
     const turn = type === 'turn.start' ? this.#session.turn + 1 : (this.#session.open?.turn ?? 0)
     this.#said.push(takes.length === 0 ? { type, turn, data } : { type, turn, data, takes })
     for (const key of takes) this.#taken.add(key)
@@ -67,10 +78,10 @@ export class Draft {
     return { entries: this.#said, next }
   }
 
-  /** Says these instead of everything that was said since the last batch. */
+  /** Puts these in the place of everything since the last batch. They are made of what was said, without its secrets. */
   replace(entries: readonly NewEntry[]): void {
     this.settle()
-    for (const { type, data, takes } of entries) this.say(type as EntryType, data, takes)
+    for (const { type, data, takes = [] } of entries) this.#add(type as EntryType, data, takes)
   }
 
   /** After a batch was made durable: what it said is in the journal now. */

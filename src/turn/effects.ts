@@ -7,7 +7,6 @@ import {
   type Credentials,
   runCall,
   type Settled,
-  secretsOf,
   type Tool,
   type ToolContext,
 } from '../tool/index.ts'
@@ -70,7 +69,7 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
   const { callId, idempotencyKey } = one.call
   const { turn, iteration } = play.open
   const { contextId, task, principal, metadata } = await play.info()
-  const secrets = secretsOf(credentials)
+  const { secrets } = play
   const context: ToolContext = {
     ...scope.extras?.(idsOfTurn(play)),
     contextId,

@@ -3,6 +3,7 @@
  * is neither open for ever (R14) nor taken up again and again (R7).
  */
 import { type EntryData, HoldfastError, type JsonObject, NO_USAGE } from '../protocol/index.ts'
+import { thrownText } from '../tool/index.ts'
 import { startBare } from './beginning.ts'
 import { endTurn } from './ending.ts'
 import type { Play } from './play.ts'
@@ -66,13 +67,6 @@ function settleDropped(play: Play, attempt: number): void {
 
 function failureOf(play: Play, error: unknown): JsonObject {
   const code = HoldfastError.is(error) ? error.code : 'unexpected'
-  try {
-    const message = error instanceof Error ? error.message : String(error)
-    const hook = HoldfastError.is(error, 'hook-failed') ? error.details : {}
-    return { code, message: play.redacted(message).slice(0, LONGEST).toWellFormed(), ...hook }
-  } catch {
-    return { code, message: 'Something was thrown that cannot be read.' }
-  }
+  const hook = HoldfastError.is(error, 'hook-failed') ? error.details : {}
+  return { code, message: thrownText(error, play.secrets), ...hook }
 }
-
-const LONGEST = 4000

@@ -18,7 +18,7 @@ import {
 } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { ActiveValue, Ground, Json, Sighting } from '../protocol/index.ts'
-import { markNames, type Prepared, prepareCall, type Tool } from '../tool/index.ts'
+import { markNames, type Prepared, prepareCall, type Tool, thrownText } from '../tool/index.ts'
 import { factsOf, GROUNDING } from './grounding-facts.ts'
 import { idsAbove } from './ids-above.ts'
 import type { Play } from './play.ts'
@@ -53,8 +53,7 @@ export async function ground(play: Play, call: Call): Promise<GroundedCall | und
   )
   sayWarnings(play, judgement)
   if (judgement.kind === 'refused') {
-    const output = play.redacted(judgement.output)
-    play.draft.say('tool.end', { callId: call.callId, status: 'rejected', output })
+    play.draft.say('tool.end', { callId: call.callId, status: 'rejected', output: judgement.output })
     return undefined
   }
   if (judgement.kind === 'ask') {
@@ -85,7 +84,7 @@ function allowsUnmarked({ grounding }: Tool): boolean {
 function sayWarnings(play: Play, { warnings }: Judgement): void {
   for (const refusal of warnings) {
     const { message } = refusalOutput([refusal]) as { readonly message: string }
-    play.draft.say('warning', { code: 'ungrounded', message: play.redacted(message) })
+    play.draft.say('warning', { code: 'ungrounded', message })
   }
 }
 
@@ -117,7 +116,7 @@ function sayGrounds(
       ...(dropped.length === 0 ? {} : { dropped }),
     },
   })
-  return play.open.calls.find((candidate) => candidate.callId === callId)
+  return play.call(callId)
 }
 
 /** What is the chosen one because it was chosen above is known there. */
@@ -172,9 +171,9 @@ async function forPerson(
     const changed = await personsState(play)?.change(by, (values) => personal(change(values), entities))
     return [...(changed ?? []), ...own.filter((value) => !isPersonal(value, entities))]
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = thrownText(error, play.secrets)
     const message = `What was chosen holds in this conversation only: ${why}`
-    play.draft.say('warning', { code: 'state-not-kept', message: play.redacted(message) })
+    play.draft.say('warning', { code: 'state-not-kept', message })
     const origin = { contextId: play.scope.key.contextId, seq: play.session.seq }
     return own.map((value) => (isPersonal(value, entities) ? { ...value, origin } : value))
   }
@@ -235,10 +234,11 @@ export async function select(
 ): Promise<void> {
   if (tool?.grounding === undefined) return
   const { selects, problem } = shownBy(tool, result)
-  if (problem !== undefined)
-    play.draft.say('warning', { code: 'ungrounded', message: play.redacted(problem) })
+  if (problem !== undefined) play.draft.say('warning', { code: 'ungrounded', message: problem })
   if (selects.length === 0) return
   const { entities } = play.scope.definition.grounding
   const at = play.scope.clock.now()
-  await choose(play, tool.name, (values) => withSelections(values, selects, { entities, at }))
+  // What holds for a person is stored elsewhere, too.
+  const safe = play.redacted(selects)
+  await choose(play, tool.name, (values) => withSelections(values, safe, { entities, at }))
 }

@@ -19,9 +19,10 @@ import {
   type JsonObject,
   type Message,
   type PhaseChanges,
+  quote,
   type StopWish,
 } from '../protocol/index.ts'
-import { checkName, runAround, toJson } from '../tool/index.ts'
+import { checkName, NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
 import { contextPercent, firstContextSize } from './context.ts'
 import { idsOfTurn } from './ids-above.ts'
 import type { Play } from './play.ts'
@@ -60,7 +61,7 @@ export async function runReadyHooks(hooks: HookRegistry, point: PointOf<'onAgent
     try {
       await run(point)
     } catch (error) {
-      throw hookFailed(nameOf('onAgentReady', plugin), error)
+      throw hookFailed(nameOf('onAgentReady', plugin), error, NO_SECRETS)
     }
 }
 
@@ -129,7 +130,7 @@ export class Phase {
       )
     } catch (error) {
       if (error instanceof Interrupted) throw error
-      throw hookFailed(from, error)
+      throw hookFailed(from, error, this.#play.secrets)
     } finally {
       state.isOver = true
     }
@@ -161,16 +162,14 @@ export class Phase {
   }
 
   #text(power: string, text: unknown): string {
-    if (typeof text === 'string' && text.trim() !== '') return this.#play.redacted(text.toWellFormed())
-    throw new TypeError(
-      `${power}() takes a text that says something, not ${JSON.stringify(text) ?? 'nothing'}`,
-    )
+    if (typeof text === 'string' && text.trim() !== '') return text.toWellFormed()
+    throw new TypeError(`${power}() takes a text that says something, not ${quote(text)}`)
   }
 
   #json(value: unknown): Json {
     const json = toJson(value)
     if (json instanceof Error) throw new TypeError(`what it was changed to cannot be kept: ${json.message}`)
-    return this.#play.redacted(json)
+    return json
   }
 
   /** Rounds as every provider wants them (R9), and somebody who speaks last. */
@@ -187,7 +186,7 @@ export class Phase {
       (call) => call.callId === callId && call.state === 'requested',
     )
     if (isPending && !this.#rejected.has(callId)) return callId
-    throw new TypeError(`no call ${JSON.stringify(callId)} is pending`)
+    throw new TypeError(`no call ${quote(callId)} is pending`)
   }
 }
 
@@ -254,8 +253,8 @@ async function tellContext({ scope: { view, definition } }: Play, point: object)
   })
 }
 
-function hookFailed(from: string, cause: unknown): HoldfastError {
-  const why = cause instanceof Error ? cause.message : String(cause)
+function hookFailed(from: string, cause: unknown, secrets: Redactor): HoldfastError {
+  const why = thrownText(cause, secrets)
   return new HoldfastError('hook-failed', {
     message: `The hook ${from} failed: ${why}`,
     details: { hook: from },

@@ -14,7 +14,8 @@ import type {
   Principal,
   RequestData,
 } from '../protocol/index.ts'
-import type { Artifacts, Credentials, Settled } from '../tool/index.ts'
+import type { Artifacts, Credentials, Redactor, Settled } from '../tool/index.ts'
+import type { CallArguments } from './call-arguments.ts'
 
 export interface Batch {
   readonly entries: readonly NewEntry[]
@@ -61,7 +62,9 @@ export interface PlayScope {
   /** The secrets of whoever asked, if this process has them or can get them (R19). */
   readonly credentials: (principal: Principal) => Promise<Credentials | undefined>
   /** As a call sees them: what it writes loses its secrets. */
-  readonly artifacts: (callId: string, secrets: readonly string[]) => Artifacts
+  readonly artifacts: (callId: string, secrets: Redactor) => Artifacts
+  /** Of calls whose stored arguments lack a secret (R19). */
+  readonly callArguments: CallArguments
   /** A result that came after its call was settled. */
   readonly late: (callId: string, settled: Settled) => void
   /** A call that was run before is settled without being run again: whatever still works for it can stop. */

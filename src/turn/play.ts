@@ -1,8 +1,9 @@
 /** One turn in play: what it is given, what it has said, and what it has looked up on the way. */
 import { checkMarkedEntities } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
+import type { Call } from '../journal/index.ts'
 import type { EntryData, Json, JsonObject, Message, UserContent } from '../protocol/index.ts'
-import { checkTools, type PreviousTool, redact, type Tool } from '../tool/index.ts'
+import { checkTools, type PreviousTool, type Redactor, type Tool } from '../tool/index.ts'
 import { DEFAULT_LIMITS, type Limits, type TurnInfo } from './definition.ts'
 import { lastOf } from './last-of.ts'
 import { modelSecrets } from './model-secrets.ts'
@@ -30,11 +31,31 @@ export class Play extends Stage<TurnScope> {
     return this.limits.durationMs
   }
 
-  /** Without the secrets that the turn knows (R19): of whoever asked, and of the models. */
-  redacted<T extends Json>(value: T): T {
+  protected override get ownSecrets(): Redactor {
     const { models, compact } = this.scope.definition
-    const asked = compact?.model === undefined ? models : [...models, compact.model]
-    return redact(value, [...this.secrets, ...modelSecrets(asked)])
+    return modelSecrets(compact?.model === undefined ? models : [...models, compact.model])
+  }
+
+  /** The calls of the turn that have not come to rest, with the arguments that they are to be run with. */
+  get calls(): readonly Call[] {
+    const { calls } = this.open
+    return this.secrets.isEmpty ? calls : calls.map((call) => this.#whole(call))
+  }
+
+  call(callId: string): Call | undefined {
+    const found = this.open.calls.find((candidate) => candidate.callId === callId)
+    return found && this.#whole(found)
+  }
+
+  /** Those of a call that another process received may lack a secret. */
+  knowsArguments(callId: string): boolean {
+    const found = this.open.calls.find((candidate) => candidate.callId === callId)
+    return found === undefined || this.scope.callArguments.of(found, this.secrets) !== undefined
+  }
+
+  #whole(call: Call): Call {
+    const args = this.scope.callArguments.of(call, this.secrets)
+    return args === undefined || args === call.args ? call : { ...call, args }
   }
 
   info(): Promise<TurnInfo> {

@@ -10,31 +10,37 @@ import { dataOf } from './stage.ts'
 /** Settles what can be settled, and returns what is to run again. */
 export async function recoverStarted(play: Play, credentials: Credentials): Promise<readonly Ready[]> {
   const again: Ready[] = []
-  for (const call of play.open.calls.filter(({ state }) => state === 'started')) {
+  for (const call of play.calls.filter(({ state }) => state === 'started')) {
     const verdict = await judge(play, call, credentials)
     if (verdict !== undefined) again.push(verdict)
   }
   return again
 }
 
+const FORGOTTEN =
+  'Started, and nobody can say whether it happened: the process that ran it is gone, and with it a credential in its arguments, which is not stored. Check before doing it again.'
+
 async function judge(play: Play, call: Call, credentials: Credentials): Promise<Ready | undefined> {
   const { callId, tool, args } = call
-  const prepared = await play.within(prepareCall({ callId, tool, args }, await play.tools()))
+  const isKnown = play.knowsArguments(callId)
+  const prepared = isKnown
+    ? await play.within(prepareCall({ callId, tool, args }, await play.tools()))
+    : undefined
   const late = handedIn(play, callId)
   if (late?.key !== undefined) {
-    const known = prepared.ok ? { tool: prepared.tool, input: prepared.input } : {}
+    const known = prepared?.ok ? { tool: prepared.tool, input: prepared.input } : {}
     await saySettled(play, callId, { ...dataOf(late, 'late-result'), ...known, takes: [late.key] })
     return undefined
   }
-  if (!prepared.ok || !isGroundedBefore(play, call, prepared)) {
-    settleUnknown(play, call)
+  if (!prepared?.ok || !isGroundedBefore(play, call, prepared)) {
+    settleUnknown(play, call, isKnown ? undefined : FORGOTTEN)
     return undefined
   }
   const ready = {
     call,
     tool: prepared.tool,
     input: prepared.input,
-    argsKey: call.argsKey ?? argumentsKey(tool, args),
+    argsKey: call.argsKey ?? argumentsKey(tool, play.redacted(args)),
   }
   // The stricter of what it was started as and what it is now.
   if (call.replay === 'safe' && prepared.tool.replay === 'safe') return ready

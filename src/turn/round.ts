@@ -5,7 +5,7 @@
  */
 import type { Call } from '../journal/index.ts'
 import { HoldfastError, type OutcomeReason } from '../protocol/index.ts'
-import { approvalOf as approvalQuestion, argumentsKey, type Credentials, secretsOf } from '../tool/index.ts'
+import { approvalOf as approvalQuestion, argumentsKey, thrownText } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
 import { ground } from './grounding.ts'
@@ -65,9 +65,7 @@ function firstGroup(ready: readonly Ready[]): readonly Ready[] {
 async function findReady(play: Play): Promise<readonly Ready[]> {
   const ready: Ready[] = []
   const asking = new Set(play.open.requests.map(({ callId }) => callId))
-  const requested = play.open.calls.filter(
-    ({ callId, state }) => state === 'requested' && !asking.has(callId),
-  )
+  const requested = play.calls.filter(({ callId, state }) => state === 'requested' && !asking.has(callId))
   const { toolCalls = Number.POSITIVE_INFINITY } = play.limits
   for (const call of requested) {
     if (play.open.stop !== undefined) return []
@@ -83,6 +81,10 @@ async function findReady(play: Play): Promise<readonly Ready[]> {
 }
 
 async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
+  if (!play.knowsArguments(asked.callId)) {
+    rejectForgotten(play, asked)
+    return undefined
+  }
   const hooked = isHookedIn(play, [asked]) ? await beforeCall(play, asked) : asked
   const grounded = hooked && (await ground(play, hooked))
   if (grounded === undefined) return undefined
@@ -93,7 +95,8 @@ async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
     return undefined
   }
   const { tool, input } = prepared
-  const argsKey = argumentsKey(tool.name, call.args)
+  // Of what is stored: it is the same in every process, and says nothing of a secret.
+  const argsKey = argumentsKey(tool.name, play.redacted(call.args))
   const unanswered = call.answers?.find(({ how, from }) => how !== 'answered' && from !== 'approval')
   if (unanswered !== undefined) {
     reject(
@@ -134,12 +137,12 @@ async function beforeCall(play: Play, call: Call): Promise<Call | undefined> {
   } catch (error) {
     if (!HoldfastError.is(error, 'hook-failed')) throw error
     const { cause } = error
-    refusal = play.redacted(cause instanceof Error ? cause.message : String(cause)).toWellFormed()
+    refusal = thrownText(cause, play.secrets)
   }
   phase.say({ name: 'beforeEachTool', callId })
   if (refusal !== undefined) reject(play, call, `Rejected: ${refusal}`)
   if (refusal !== undefined || play.open.stop !== undefined) return undefined
-  return play.open.calls.find((candidate) => candidate.callId === callId)
+  return play.call(callId)
 }
 
 /** Somebody has to agree if the tool says so, or if the same call may have happened before (R4). */
@@ -152,11 +155,8 @@ async function questionFor(play: Play, { call, tool, input, argsKey }: Ready): P
   if (tool.approve === 'never') return undefined
   const { principal } = await play.info()
   const about = { tool: tool.name, input, principal, callId: call.callId }
-  return play.within(approvalQuestion(tool, about, secretsOf(await secrets(play))))
-}
-
-async function secrets(play: Play): Promise<Credentials> {
-  return (await play.credentials()) ?? {}
+  await play.credentials()
+  return play.within(approvalQuestion(tool, about, play.secrets))
 }
 
 function sayStart(play: Play, { call, tool, argsKey }: Ready): void {
@@ -176,6 +176,12 @@ function refuse(play: Play, { callId, tool }: Call, most: number): void {
   const message = `${tool} was not run: the turn may make ${most} tool calls.`
   play.draft.say('tool.end', { callId, status: 'not-run', output: message })
   play.draft.say('warning', { code: 'toolCalls', message })
+}
+
+/** The arguments had a secret in them, which was with the process that received them. */
+function rejectForgotten(play: Play, { callId, tool }: Call): void {
+  const error = `${tool} was not run: its arguments contained a credential, which is not stored, and the process that received them is gone. Nothing was done. Call it again.`
+  play.draft.say('tool.end', { callId, status: 'rejected', output: { error, code: 'redacted-arguments' } })
 }
 
 function reject(play: Play, { callId }: Call, output: string): void {

@@ -22,11 +22,20 @@ import {
   type Principal,
   type UserContent,
 } from '../protocol/index.ts'
-import { type ArtifactPort, artifacts, type Credentials, type Settled } from '../tool/index.ts'
+import {
+  type ArtifactPort,
+  artifacts,
+  type Credentials,
+  NO_SECRETS,
+  redactorOf,
+  type Settled,
+} from '../tool/index.ts'
+import { CallArguments } from './call-arguments.ts'
 import { tokenBudget } from './context.ts'
 import { defineTurn, type TurnConfig } from './define-turn.ts'
 import { heldSightings } from './held-sightings.ts'
 import { playTurn } from './loop.ts'
+import { redactEntry } from './redact-entry.ts'
 import type { TurnScope } from './scope.ts'
 
 export interface RunTurnOptions extends TurnConfig {
@@ -146,12 +155,17 @@ class Journal {
   receive(message: UserContent | null): readonly Entry[] {
     if (message === null) return []
     if (this.session.open !== undefined) throw stillOpenTurn()
-    const { principal, metadata, ids = systemIds } = this.#options
-    const data = {
-      message,
-      ...(principal === undefined ? {} : { principal }),
-      ...(metadata === undefined ? {} : { metadata }),
-    }
+    const { principal, metadata, credentials, ids = systemIds } = this.#options
+    const secrets = credentials === undefined ? NO_SECRETS : redactorOf(credentials)
+    const data = redactEntry(
+      'input',
+      {
+        message,
+        ...(principal === undefined ? {} : { principal }),
+        ...(metadata === undefined ? {} : { metadata }),
+      },
+      secrets,
+    )
     const entry = this.#stamp({ type: 'input', turn: 0, data }, { key: ids.next('input') })
     this.#inbox.push(entry)
     return [entry]
@@ -222,6 +236,7 @@ class Journal {
       emit: (type, data) => onDelta?.({ type, turn: this.session.turn, data } as DeltaEvent),
       credentials: async () => credentials,
       artifacts: (callId, secrets) => made.by({ callId, secrets }),
+      callArguments: new CallArguments(),
       late: (callId, settled) => this.late(callId, settled),
     }
   }

@@ -5,11 +5,14 @@ import {
   type EntryData,
   type EntryType,
   HoldfastError,
+  type Json,
+  type JsonObject,
   type NewEntry,
 } from '../protocol/index.ts'
-import { type Credentials, secretsOf } from '../tool/index.ts'
+import { type Credentials, NO_SECRETS, type Redactor, redactorOf } from '../tool/index.ts'
 import { Draft } from './draft.ts'
 import type { Batch, Next, PlayScope } from './play-scope.ts'
+import { redactEntry } from './redact-entry.ts'
 import { shortened } from './shorten.ts'
 
 type Signals = Pick<PlayScope, 'signal' | 'stop'>
@@ -22,8 +25,9 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
   readonly draft: Draft
   /** What was said last and could not be stored. */
   dropped: readonly NewEntry[] = []
-  /** Of whoever asked. */
-  secrets: readonly string[] = []
+  /** Knows the secrets of whoever asked, all that they have brought in this turn, and those of the program. */
+  #secrets: Redactor | undefined
+  #learned: Redactor = NO_SECRETS
   /** Ends the wait for the time limit, if there is one. */
   #over: AbortController | undefined
   #signals: Signals | undefined
@@ -31,11 +35,33 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
 
   constructor(scope: S) {
     this.scope = scope
-    this.draft = new Draft(scope)
+    this.draft = new Draft(scope, (type, data) => this.#hide(type, data))
   }
 
   /** How long the turn may take in all. */
   protected abstract readonly durationMs: number | undefined
+
+  /** Secrets that the program has, whoever asks. */
+  protected get ownSecrets(): Redactor {
+    return NO_SECRETS
+  }
+
+  get secrets(): Redactor {
+    this.#secrets ??= this.ownSecrets
+    return this.#secrets
+  }
+
+  /** Without the secrets that the turn knows (R19). */
+  redacted<T extends Json>(value: T): T {
+    return this.secrets.json(value)
+  }
+
+  #hide<T extends JsonObject>(type: string, data: T): T {
+    if (this.secrets.isEmpty) return data
+    const safe = redactEntry(type, data, this.secrets)
+    this.scope.callArguments.follow(type, data, safe)
+    return safe
+  }
 
   get session(): Session {
     return this.draft.session
@@ -116,8 +142,16 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
 
   protected async findCredentials(): Promise<Credentials | undefined> {
     const credentials = await this.scope.credentials(this.open.principal)
-    if (credentials !== undefined) this.secrets = secretsOf(credentials)
+    if (credentials !== undefined) this.#learn(credentials)
     return credentials
+  }
+
+  #learn(credentials: Credentials): void {
+    const secrets = redactorOf(credentials)
+    if (secrets === this.#learned) return
+    this.#learned = secrets
+    // Credentials may be renewed while the turn runs, and the old ones are secret still.
+    this.#secrets = this.secrets.with(secrets)
   }
 
   close(): void {

@@ -91,7 +91,7 @@ function failureWarning(
   play: Play,
   { failure, usage }: { readonly failure: ModelFailure; readonly usage: Usage },
 ): EntryData['warning'] {
-  return { ...summaryWarning(play.redacted(failure.message)), usage }
+  return { ...summaryWarning(play.secrets.ended(failure.message)), usage }
 }
 
 export function summaryWarning(why: string): EntryData['warning'] {

@@ -15,7 +15,14 @@ import {
   type ToolSpec,
   withRefusedFiles,
 } from '../model/index.ts'
-import { type Entry, HoldfastError, type JsonObject, type Message, quote } from '../protocol/index.ts'
+import {
+  type AssistantPart,
+  type Entry,
+  HoldfastError,
+  type JsonObject,
+  type Message,
+  quote,
+} from '../protocol/index.ts'
 import { NO_MODEL, notAsked, requestSettings, stepAfter } from './asking.ts'
 import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
@@ -39,6 +46,7 @@ import { beforeModel, finish, finishAtLimit } from './phases.ts'
 import type { Play } from './play.ts'
 import type { Batch } from './play-scope.ts'
 import { changed } from './prompt-edit.ts'
+import { redactDeltas } from './redact-deltas.ts'
 import { goesOnWithout, refusedBy, sayRefused, warnIfBeyond } from './refused-files.ts'
 import { isLarge } from './shorten.ts'
 import { dataOf } from './stage.ts'
@@ -85,7 +93,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
     sayFailed(play, source, { failure: reply, step: isLast ? { next } : step })
     if (goesOn) sayRefused(play, source, reply)
     const { kind, message } = reply
-    yield* tellFailed(play, { message: play.redacted(message), model: source.name, kind, next })
+    yield* tellFailed(play, { message: play.secrets.ended(message), model: source.name, kind, next })
     if (isLast) await endTurn(play, 'failed', { error: errorOf(play, reply) })
   }
 }
@@ -180,7 +188,12 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
       ...(blocks === undefined ? {} : { blocks }),
     }
     const sent = await fittingMessages(play, source, parts)
-    const deltas = wire.deltas(({ type, ...data }) => scope.emit(type, data))
+    const safe = redactDeltas(play.secrets, ({ type, ...data }) => scope.emit(type, data))
+    const deltas = wire.deltas(safe.push)
+    const end = (): void => {
+      deltas.end()
+      safe.end()
+    }
     const request: ModelRequest = {
       model,
       ...parts,
@@ -193,13 +206,11 @@ async function askModel(play: Play, source: ModelSource): Promise<ModelReply | M
       onDelta: deltas.push,
     }
     const asked = { request, source, parts: { ...parts, messages: sent } }
-    return wire.reply(await askForReply(play, asked).finally(deltas.end))
+    return wire.reply(await askForReply(play, asked).finally(end))
   } catch (error) {
     // It was passed on to somebody else: whatever went wrong here is nobody's business any more.
     if (play.stop.aborted && !play.signal.aborted) await scope.mayAct()
-    return error instanceof ModelFailure
-      ? (wire?.failure(error) ?? error)
-      : notAsked(error, (text) => play.redacted(text))
+    return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notAsked(error, play.secrets)
   }
 }
 
@@ -247,8 +258,12 @@ async function displays(play: Play): Promise<ReadonlyMap<string, string>> {
   return told
 }
 
-function* takeReply(play: Play, { content, finish: why, model, usage }: ModelReply): Generator<Batch, void> {
-  play.draft.say('model.end', { content, finish: why, model, usage })
+async function* takeReply(
+  play: Play,
+  { content, finish: why, model, usage }: ModelReply,
+): AsyncGenerator<Batch, void> {
+  const known = play.secrets.isEmpty ? content : await withKnownTools(play, content)
+  play.draft.say('model.end', { content: known, finish: why, model, usage })
   if (why === 'length')
     play.draft.say('warning', {
       code: 'length',
@@ -256,6 +271,19 @@ function* takeReply(play: Play, { content, finish: why, model, usage }: ModelRep
     })
   // It may have to be cut, and its calls with it.
   if (isLarge(content)) yield* play.commit('on')
+}
+
+/** An entry keeps the names of tools as they are; what is no name of a tool may be a secret. */
+async function withKnownTools(
+  play: Play,
+  content: readonly AssistantPart[],
+): Promise<readonly AssistantPart[]> {
+  const tools = await play.tools()
+  return content.map((part) =>
+    part.type !== 'tool-call' || tools.some(({ name }) => name === part.tool)
+      ? part
+      : { ...part, tool: play.redacted(part.tool) },
+  )
 }
 
 export function hasSteering(play: Play): boolean {
@@ -290,7 +318,7 @@ function sayFailed(
   { name }: ModelSource,
   { failure, step }: { failure: ModelFailure; step: { readonly next: string; readonly waitMs?: number } },
 ): void {
-  const error: JsonObject = { ...play.redacted(failure.toData()), ...step }
+  const error: JsonObject = { ...failureData(play, failure), ...step }
   play.draft.say('model.end', { content: [], finish: 'error', model: name, usage: failure.usage, error })
 }
 
@@ -299,7 +327,12 @@ function errorOf(play: Play, failure: ModelFailure): JsonObject {
   const code = HoldfastError.is(cause) ? cause.code : 'model'
   const known =
     cause === NOTHING_TO_SAY || cause === NO_ROOM ? (cause as { readonly code: string }) : { code }
-  return { ...known, ...play.redacted(failure.toData()) }
+  return { ...known, ...failureData(play, failure) }
+}
+
+/** The message was shortened before anybody here saw it. */
+function failureData(play: Play, failure: ModelFailure): JsonObject {
+  return { ...failure.toData(), message: play.secrets.ended(failure.message) }
 }
 
 /** Prompts leave out texts of blanks, and of these messages nothing would be left. */

@@ -30,7 +30,7 @@ export async function lastWords(play: Play): Promise<string> {
 }
 
 export async function pendingCalls(play: Play): Promise<readonly PendingCall[]> {
-  const requested = play.open.calls.filter(({ state }) => state === 'requested')
+  const requested = play.calls.filter(({ state }) => state === 'requested')
   return Promise.all(requested.map((call) => pendingCall(play, call)))
 }
 

@@ -2,7 +2,7 @@
  * Histories of other frameworks, read as messages of this one. What is broken is repaired, always in the same way, and
  * every repair is told. Pure: it reads no clock and no store, and never changes what it is given.
  */
-import type { JsonObject, Message, Repair } from '../../protocol/index.ts'
+import { boundedReplacer, type JsonObject, type Message, type Repair } from '../../protocol/index.ts'
 import type { ImportFormat, Said } from './foreign.ts'
 import { isObject, joinedText, partsOf, textIn } from './pieces.ts'
 import { formatOf, misfit, misuse } from './recognise.ts'
@@ -90,7 +90,10 @@ const DEEPEST = 200
 function plainCopy(item: unknown, at: number): JsonObject {
   let copy: unknown
   try {
-    const text = JSON.stringify(item, toPlain)
+    const bounded = boundedReplacer()
+    const text = JSON.stringify(item, function (key, value: unknown) {
+      return bounded(key, toPlain.call(this, key, value))
+    })
     copy = text === undefined ? undefined : JSON.parse(text)
   } catch (cause) {
     throw misfit(at, `cannot be written as JSON (${(cause as Error).message.split('\n')[0]})`)

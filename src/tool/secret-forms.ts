@@ -1,0 +1,106 @@
+/**
+ * The forms in which a secret can occur in a text: as it is, and in the encodings that tools, libraries and logs use. It
+ * does not know where secrets come from.
+ */
+
+export interface Secret {
+  readonly value: string | Buffer
+  /** Its first characters are no secret, as those of `postgres://app:…` are not. */
+  readonly hasPublicStart?: true
+  /** What is secret in it is a secret by itself: encoded, it is enough to find that. */
+  readonly hasSecretPart?: true
+}
+
+/** Secrets of these characters only are the same in JSON, URLs and forms. */
+const PLAIN = /^[A-Za-z0-9_.-]*$/
+
+export function formsOf({ value, hasSecretPart }: Secret): ReadonlySet<string> {
+  const forms = new Set<string>()
+  if (hasSecretPart && typeof value === 'string') return forms.add(value)
+  if (typeof value === 'string') {
+    addTextForms(forms, value)
+    addBinaryForms(forms, Buffer.from(value))
+    const json = inJson(value)
+    if (json !== value) addBinaryForms(forms, Buffer.from(json))
+    return forms
+  }
+  for (const encoding of ['utf8', 'latin1'] as const) {
+    const text = value.toString(encoding)
+    if (Buffer.from(text, encoding).equals(value)) addTextForms(forms, text)
+  }
+  addBinaryForms(forms, value)
+  return forms
+}
+
+function addTextForms(forms: Set<string>, text: string): void {
+  forms.add(text)
+  if (PLAIN.test(text)) return
+  const json = inJson(text)
+  addUrlForms(forms, text)
+  forms.add(inHtml(text)).add(inAscii(json))
+  if (json === text) return
+  addUrlForms(forms, json)
+  forms.add(json).add(inJson(json))
+}
+
+/** As browsers, servers and libraries write it: they differ in which characters they leave as they are. */
+function addUrlForms(forms: Set<string>, text: string): void {
+  const component = encodeURIComponent(text.toWellFormed())
+  const strict = component.replace(/[!'()*]/g, percent)
+  const form = strict.replaceAll('%20', '+').replaceAll('%2A', '*').replaceAll('~', '%7E')
+  const password = component.replace(/%(?:24|25|26|2B|2C)/g, decodeURIComponent).replaceAll("'", '%27')
+  for (const encoded of new Set([component, strict, form, password, encodeURI(text.toWellFormed())])) {
+    forms.add(encoded)
+    if (CAPITALS.test(encoded)) forms.add(encoded.replace(CODES, (code) => code.toLowerCase()))
+  }
+}
+
+const CAPITALS = /%(?:[A-F]|[0-9][A-F])/
+const CODES = /%[0-9A-F]{2}/g
+
+function percent(char: string): string {
+  return `%${char.charCodeAt(0).toString(16).toUpperCase()}`
+}
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
+}
+
+/** As JSON is written by those who keep it ASCII. */
+function inAscii(json: string): string {
+  return json.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+const HTML: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function inHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => HTML[char] ?? char)
+}
+
+function addBinaryForms(forms: Set<string>, bytes: Buffer): void {
+  const hex = bytes.toString('hex')
+  forms.add(hex).add(hex.toUpperCase())
+  for (const core of base64Cores(bytes)) {
+    forms.add(core)
+    if (!/[+/]/.test(core)) continue
+    const encoded = encodeURIComponent(core)
+    forms.add(core.replaceAll('+', '-').replaceAll('/', '_')).add(core.replaceAll('/', '\\/'))
+    forms.add(encoded).add(encoded.replace(CODES, (code) => code.toLowerCase()))
+  }
+}
+
+/** What base64 writes for these bytes whatever stands before and after them, for each of the three alignments. */
+function base64Cores(bytes: Buffer): readonly string[] {
+  const shifted = Buffer.allocUnsafe(bytes.length + 2)
+  shifted.set(bytes, 2)
+  return [0, 1, 2].map((before) => {
+    const text = shifted.toString('base64', 2 - before)
+    return text.slice(before === 0 ? 0 : before + 1, Math.floor(((before + bytes.length) * 8) / 6))
+  })
+}

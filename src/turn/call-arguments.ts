@@ -1,0 +1,56 @@
+/**
+ * The arguments of calls as the model wrote them, where the journal has them without a secret (R19). They are in memory and
+ * nowhere else: a process that has not received them itself does not run the call.
+ */
+import type { EntryData, Json, JsonObject } from '../protocol/index.ts'
+import { canonical, REDACTED, type Redactor } from '../tool/index.ts'
+
+/** So many calls can wait at the same time for somebody to approve them. */
+const MOST_CALLS = 1000
+
+export class CallArguments {
+  readonly #args = new Map<string, Json>()
+
+  /** An entry is about to be stored as `safe`. */
+  follow(type: string, data: JsonObject, safe: JsonObject): void {
+    if (type === 'tool.end') this.#args.delete((data as EntryData['tool.end']).callId)
+    const [given, stored] = [argsIn(type, data), argsIn(type, safe)]
+    for (const [callId, args] of given) {
+      const isWhole = stored.get(callId) === args && !hasMark(args)
+      if (isWhole) this.#args.delete(callId)
+      else this.#keep(callId, args)
+    }
+  }
+
+  /** What the call is to be run with; undefined if nobody here knows. */
+  of(call: { readonly callId: string; readonly args: Json }, secrets: Redactor): Json | undefined {
+    if (secrets.isEmpty) return call.args
+    const known = this.#args.get(call.callId)
+    // Whoever goes on must know the same secrets, or what comes of them would be stored.
+    if (known !== undefined && canonical(secrets.json(known)) === canonical(call.args)) return known
+    return hasMark(call.args) ? undefined : call.args
+  }
+
+  #keep(callId: string, args: Json): void {
+    this.#args.set(callId, args)
+    const [oldest] = this.#args.keys()
+    if (this.#args.size > MOST_CALLS && oldest !== undefined) this.#args.delete(oldest)
+  }
+}
+
+function argsIn(type: string, data: JsonObject): ReadonlyMap<string, Json> {
+  const args = new Map<string, Json>()
+  if (type === 'model.end')
+    for (const part of (data as EntryData['model.end']).content)
+      if (part.type === 'tool-call') args.set(part.callId, part.args)
+  if (type === 'phase')
+    for (const [callId, changed] of Object.entries((data as EntryData['phase']).changes?.args ?? {}))
+      args.set(callId, changed)
+  return args
+}
+
+function hasMark(value: Json): boolean {
+  if (typeof value === 'string') return value.includes(REDACTED)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(([key, field]) => key.includes(REDACTED) || hasMark(field ?? null))
+}

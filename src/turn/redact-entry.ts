@@ -1,0 +1,124 @@
+/**
+ * Entries without secrets (R19). Everything that an entry holds is redacted, except for the fields that are listed here:
+ * ids, names and words that the runtime itself or the program has chosen, and that others look up. So the fields of a new
+ * type of entry are redacted until somebody says otherwise.
+ */
+import type { AssistantPart, EntryData, EntryType, Json, JsonObject } from '../protocol/index.ts'
+import type { Redactor } from '../tool/index.ts'
+
+/** True: kept whole. `*`: of every item of a list, or of every field of an object, whose name is kept then. */
+type Kept = true | { readonly [field: string]: Kept }
+
+const REDACTED_VALUE: Kept = {}
+/** Fields by names that the program has chosen, such as channels. */
+const NAMED: Kept = { '*': REDACTED_VALUE }
+const ASKING: Kept = { principal: true, limits: true }
+const PART: Kept = { type: true, callId: true, providerId: true, tool: true, status: true, mediaType: true }
+const CONTENT: Kept = { '*': PART }
+const MESSAGES: Kept = { '*': { role: true, model: true, content: CONTENT } }
+const STOP: Kept = { by: true }
+const FAILURE: Kept = { kind: true, next: true, waitMs: true, status: true }
+const SETTLED: Kept = { callId: true, status: true }
+
+const KEPT: Readonly<Record<EntryType, Kept>> = {
+  input: { ...ASKING, message: CONTENT, values: NAMED },
+  answer: { ...ASKING, requestId: true },
+  cancel: { turn: true },
+  'late-result': SETTLED,
+  claim: true,
+  release: true,
+  'turn.start': ASKING,
+  take: { as: true },
+  note: { from: true },
+  phase: {
+    name: true,
+    callId: true,
+    changes: {
+      args: NAMED,
+      stop: STOP,
+      prompt: {
+        tools: true,
+        messages: { of: true, end: true, splices: { '*': { at: true, remove: true, insert: MESSAGES } } },
+      },
+      grounds: { '*': { entity: true, source: true, seq: true } },
+    },
+  },
+  'model.start': true,
+  'model.end': { content: CONTENT, finish: true, model: true, usage: true, error: FAILURE },
+  'tool.start': { ...SETTLED, tool: true, idempotencyKey: true, argsKey: true, replay: true },
+  'tool.end': { ...SETTLED, usage: true, seen: { '*': { entity: true } } },
+  'tool.late': SETTLED,
+  'request.start': { requestId: true, kind: true, from: true, callId: true, name: true, expiresAt: true },
+  'request.end': { requestId: true, how: true },
+  warning: { code: true, tokens: true, usage: true },
+  'turn.end': {
+    outcome: true,
+    usage: true,
+    durationMs: true,
+    limit: true,
+    stopped: STOP,
+    wakeAt: true,
+    error: FAILURE,
+  },
+  artifact: {
+    ...{ artifactId: true, kind: true, op: true, version: true, chunk: true, blob: true, bytes: true },
+    ...{ callId: true, chunks: true, totalBytes: true, complete: true },
+  },
+  'graph.start': { graph: true, channels: true, update: NAMED, changes: NAMED },
+  'graph.step': { tasks: { '*': { task: true, node: true } }, changes: NAMED, waiting: true },
+  'node.end': { task: true, node: true, update: NAMED, usage: true, below: true, error: FAILURE },
+  'effect.start': true,
+  'effect.end': SETTLED,
+  active: { values: { '*': { entity: true, at: true, origin: true } }, by: true },
+  import: { messages: MESSAGES, source: true, key: true, continues: true },
+  state: REDACTED_VALUE,
+  compact: { upTo: true, kept: true, receipt: true },
+  clear: REDACTED_VALUE,
+  fork: true,
+  base: true,
+}
+
+/** The data of an entry as it may be stored; the same object if there was nothing to hide. */
+export function redactEntry<T extends JsonObject>(type: string, data: T, secrets: Redactor): T {
+  if (secrets.isEmpty) return data
+  const kept = Object.hasOwn(KEPT, type) ? KEPT[type as EntryType] : REDACTED_VALUE
+  const safe = redacted(data, kept, secrets) as T
+  return type === 'model.end' && safe !== data ? { ...safe, content: withoutSignatures(data, safe) } : safe
+}
+
+/** A thought that was changed is not the one that its provider signed, and would be refused as that. */
+function withoutSignatures(data: JsonObject, safe: JsonObject): readonly AssistantPart[] {
+  const [before, after] = [data, safe] as unknown as readonly EntryData['model.end'][]
+  return (after?.content ?? []).map((part, index) => {
+    if (part.type !== 'reasoning' || part === before?.content[index]) return part
+    return { type: part.type, text: part.text }
+  })
+}
+
+function redacted(value: Json, kept: Kept, secrets: Redactor): Json {
+  if (kept === true) return value
+  if (typeof value !== 'object' || value === null) return secrets.json(value)
+  if (Array.isArray(value)) {
+    const list = value as readonly Json[]
+    const items = list.map((item) => redacted(item, kept['*'] ?? REDACTED_VALUE, secrets))
+    return items.some((item, index) => item !== list[index]) ? items : list
+  }
+  if (kept === REDACTED_VALUE) return secrets.json(value)
+  return redactedFields(value as JsonObject, kept, secrets)
+}
+
+/** Field by field, in their order. The names of fields that are not listed may be secrets themselves. */
+function redactedFields(value: JsonObject, kept: Exclude<Kept, true>, secrets: Redactor): JsonObject {
+  let safe: [string, Json | undefined][] | undefined
+  const names = Object.keys(value)
+  for (const [at, name] of names.entries()) {
+    const rule = Object.hasOwn(kept, name) ? kept[name] : kept['*']
+    const field = value[name]
+    const newName = rule === undefined ? secrets.text(name) : name
+    const newField = field === undefined ? field : redacted(field, rule ?? REDACTED_VALUE, secrets)
+    if (safe === undefined && (newName !== name || newField !== field))
+      safe = names.slice(0, at).map((before) => [before, value[before]])
+    safe?.push([newName, newField])
+  }
+  return safe === undefined ? value : Object.fromEntries(safe)
+}
