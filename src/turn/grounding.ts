@@ -5,36 +5,24 @@
 import {
   activeIds,
   entitiesIn,
-  type Facts,
   isPersonal,
   judgeCall,
   lookupsOf,
   personal,
   questionOf,
   refusalOutput,
-  type Seen,
   shownBy,
   stateBlock,
   toolMemoryBlock,
-  unexpired,
   withSelections,
 } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
-import {
-  type ActiveValue,
-  type Entry,
-  type EntryData,
-  type Json,
-  type JsonObject,
-  normalLabel,
-  type Sighting,
-} from '../protocol/index.ts'
+import type { ActiveValue, Json, JsonObject, Sighting } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
-import { entriesSoFar } from './context.ts'
-import { type Play, textOf } from './play.ts'
+import { factsOf, GROUNDING, showings } from './grounding-facts.ts'
+import type { Play } from './play.ts'
 import { request } from './requests.ts'
 import type { ActorState } from './scope.ts'
-import { dataOf } from './stage.ts'
 
 /** The call with ids that are good; undefined if there are some that are not, and that was said. */
 export async function ground(play: Play, call: Call): Promise<Call | undefined> {
@@ -86,8 +74,6 @@ function hasMarks({ parameters }: Tool): boolean {
 }
 
 const MARKED = new WeakMap<JsonObject, boolean>()
-
-const GROUNDING = 'grounding'
 
 /** What is used stays chosen for as long as if it had been chosen now. */
 async function renew(play: Play, grounds: NonNullable<Call['grounds']>, now: number): Promise<void> {
@@ -202,86 +188,4 @@ export async function groundingBlocks(
   const state = stateBlock(play.session.active ?? [], { ...options, now })
   const blocks = [memory, state].filter((block) => block !== undefined)
   return blocks.length === 0 ? undefined : blocks.join('\n\n')
-}
-
-interface Showing {
-  readonly turn: number
-  readonly at: number
-  readonly seq: number
-  readonly seen: readonly Sighting[]
-}
-
-/** Results in the window that showed things, oldest first, with those that are not durable yet. */
-async function showings(play: Play): Promise<readonly Showing[]> {
-  const now = play.scope.clock.now()
-  return (await entriesSoFar(play)).flatMap((entry) => {
-    const { seen = [] } = entry.type === 'tool.end' ? dataOf(entry, 'tool.end') : {}
-    return seen.length === 0 ? [] : [{ turn: entry.turn, at: entry.at || now, seq: entry.seq, seen }]
-  })
-}
-
-async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts> {
-  const { view, definition, clock } = play.scope
-  const entries = await entriesSoFar(play)
-  const held = [...(await showings(play))].reverse()
-  const active = unexpired(play.session.active ?? [], definition.grounding.entities, clock.now())
-  const inWindow = (entity: string, is: (one: Sighting) => boolean): Seen[] =>
-    held.flatMap(({ at, seq, seen }) =>
-      seen.filter((one) => one.entity === entity && is(one)).map((one) => ({ ...one, at, seq })),
-    )
-  const { turn } = play.open
-  return {
-    active: (entity) => active.find((value) => value.entity === entity),
-    seen: async (entity, id) =>
-      inWindow(entity, (one) => one.id === id)[0] ?? (await view.seen(entity, { id }))[0],
-    seenThisTurn: (entity, id) =>
-      held.some(
-        (one) => one.turn === turn && one.seen.some((each) => each.entity === entity && each.id === id),
-      ),
-    byLabel: async (entity, label) => [
-      ...inWindow(entity, (one) => one.label !== undefined && normalLabel(one.label) === label),
-      ...(await view.seen(entity, { label })),
-    ],
-    listing: async (entity) => {
-      const lists = held.map(({ at, seq, seen }) =>
-        seen.filter((one) => one.entity === entity).map((one) => ({ ...one, at, seq })),
-      )
-      return (
-        lists.find(({ length }) => length > 1) ??
-        (await view.listing(entity)) ??
-        lists.find(({ length }) => length === 1) ??
-        []
-      )
-    },
-    recent: (entity, most) =>
-      [
-        ...new Map(
-          inWindow(entity, () => true)
-            .reverse()
-            .map((one) => [one.id, one]),
-        ).values(),
-      ]
-        .reverse()
-        .slice(0, most),
-    userText: userText(entries, turn),
-    asked: (path) => {
-      const answer = answers.findLast(({ from, name }) => from === GROUNDING && name === path)
-      return answer?.value
-    },
-  }
-}
-
-/** All that somebody said in this turn. */
-function userText(entries: readonly Entry[], turn: number): string {
-  const taken = new Set(
-    entries.filter((entry) => entry.turn === turn && isHeard(entry)).flatMap(({ takes = [] }) => takes),
-  )
-  return entries
-    .filter(({ seq, type }) => type === 'input' && taken.has(seq))
-    .map((entry) => textOf(dataOf(entry, 'input').message))
-    .join('\n')
-}
-
-function isHeard({ type, data }: Entry): boolean {
-  return type === 'turn.start' || (type === 'take' && (data as EntryData['take']).as === 'message')
 }
