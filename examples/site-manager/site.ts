@@ -44,7 +44,7 @@ function projectTools(db: SiteDatabase): readonly unknown[] {
     description: 'Selects the project that the following requests are about.',
     input: z.object({ projectId }),
     run: ({ projectId: id }) => known(db.project(id), id),
-    selects: ({ id, name }) => [project.select(id, { label: name })],
+    selects: ({ id, name }) => [project.select(id, { label: name, by: 'person' })],
     display: ({ name, town }) => `${name} (${town})`,
   })
   const listDocuments = defineTool({
@@ -74,7 +74,7 @@ function taskTools(db: SiteDatabase): readonly unknown[] {
     description: 'Selects the task that the following requests are about.',
     input: z.object({ taskId }),
     run: ({ taskId: id }) => known(db.task(id), id),
-    selects: (row) => [task.select(row.id, { label: row.title, parent: row.projectId })],
+    selects: (row) => [task.select(row.id, { label: row.title, parent: row.projectId, by: 'person' })],
     display: ({ title }) => title,
   })
   const updateTask = defineTool({

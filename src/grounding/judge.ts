@@ -3,13 +3,13 @@
  * the id that it means. It decides and runs nothing.
  */
 import type { Ground, Json, JsonObject } from '../protocol/index.ts'
-import { type Entity, undeclared } from './entity.ts'
+import { type Entities, type Entity, undeclared } from './entity.ts'
 import type { Judging } from './facts.ts'
-import { type Asking, judgeId, type Passed, type Verdict } from './judge-id.ts'
-import { type FoundId, idsIn, placeText, withIds, writtenAt } from './marks.ts'
-import { nearMatches } from './near.ts'
+import { type Asking, judgeId, type Passed, type Refused, type Verdict } from './judge-id.ts'
+import { type FoundId, idsIn, type Path, placesOf, placeText, withIds, writtenAt } from './marks.ts'
+import { nearMatches, nearOfParent } from './near.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
-import { textOf } from './rows.ts'
+import { KEY_JOINT, textOf } from './rows.ts'
 
 /** A question about one place of a call. The answer is one of the ids. */
 export interface AskedId extends Asking {
@@ -38,32 +38,115 @@ export type Judgement =
 
 /**
  * Judges the arguments as the model wrote them, before they are validated: a label is no valid id yet. A refusal comes
- * before a question, because the person should not be asked about a call that cannot be made.
+ * before a question, because the person should not be asked about a call that cannot be made. Things are judged before
+ * their parts, which have to belong to them.
  */
 export async function judgeCall(
   call: { readonly parameters: JsonObject; readonly args: Json },
   judging: Judging,
 ): Promise<Judgement> {
-  const passed: { readonly found: FoundId; readonly verdict: Passed }[] = []
+  const places = composed(idsIn(call.parameters, call.args), judging.entities)
+  const depth = ({ entities }: FoundId): number => depthOf(judging.entities.get(entities[0] ?? ''))
+  const judged: JudgedId[] = []
+  for (const found of places.toSorted((a, b) => depth(a) - depth(b))) {
+    const entities = found.entities.map((name) => judging.entities.get(name) ?? undeclared(name))
+    const isOff = entities.some(({ policy }) => policy === 'off')
+    const beside = (entity: string): readonly string[] => idsBeside(found, entity, judged)
+    const verdict = isOff ? undefined : await judgeAny(found, { ...judging, beside })
+    judged.push({ found, entities, verdict })
+  }
+  const inOrder = places.flatMap((place) => judged.filter(({ found }) => found === place))
+  return judgementOf(call, inOrder, judging)
+}
+
+/** A place, and what was decided; no verdict if nobody looks. */
+interface JudgedId {
+  readonly found: PlacedId
+  readonly entities: readonly Entity[]
+  readonly verdict: Verdict | undefined
+}
+
+async function judgementOf(
+  { parameters, args }: { readonly parameters: JsonObject; readonly args: Json },
+  judged: readonly JudgedId[],
+  judging: Judging,
+): Promise<Judgement> {
+  const passed: { readonly found: PlacedId; readonly verdict: Passed }[] = []
   const asks: AskedId[] = []
   const refusals: Refusal[] = []
   const warnings: Refusal[] = []
-  for (const found of idsIn(call.parameters, call.args)) {
-    const entities = found.entities.map((name) => judging.entities.get(name) ?? undeclared(name))
-    if (entities.some(({ policy }) => policy === 'off')) continue
-    const verdict = await judgeAny(found, judging)
+  for (const { found, entities, verdict } of judged) {
     const { path, given } = found
+    if (verdict === undefined) continue
     if (verdict.kind === 'ok') passed.push({ found, verdict })
     else if (verdict.kind === 'ask') asks.push({ ...verdict, path: placeText(path), given })
     else {
       const entity = entities.find(({ name }) => name === verdict.entity) ?? undeclared(verdict.entity)
       const list = entities.some(({ policy }) => policy === 'warn') ? warnings : refusals
-      list.push(await refuse(found, { verdict, entity }, judging))
+      list.push(await refuse(found, { verdict, entity, parameters }, judging))
     }
   }
   if (refusals.length > 0) return { kind: 'refused', refusals, output: refusalOutput(refusals), warnings }
   if (asks.length > 0) return { kind: 'ask', asks, warnings }
-  return { kind: 'ok', ...groundedArgs(call.args, passed), warnings }
+  return { kind: 'ok', ...groundedArgs(args, passed), warnings }
+}
+
+/** An id at its place; one that is made of several arguments has them as its parts, in the order of its key. */
+interface PlacedId extends FoundId {
+  readonly parts?: readonly FoundId[]
+}
+
+/** Parts of one id, which stand in one object, as one id. */
+function composed(found: readonly FoundId[], entities: Entities): readonly PlacedId[] {
+  const places: PlacedId[] = []
+  const done = new Set<string>()
+  for (const one of found) {
+    const [name = ''] = one.entities
+    const key = one.part === undefined ? undefined : entities.get(name)?.key
+    if (key === undefined) {
+      places.push(one)
+      continue
+    }
+    const container = JSON.stringify([name, ...one.path.slice(0, -1)])
+    if (done.has(container)) continue
+    done.add(container)
+    const siblings = found.filter(
+      (other) => JSON.stringify([other.entities[0], ...other.path.slice(0, -1)]) === container,
+    )
+    const parts = key.flatMap((part) => siblings.find((other) => other.part === part) ?? [])
+    // A label or a place could not be taken apart again.
+    places.push({
+      ...one,
+      parts,
+      isKey: true,
+      given: parts.map(({ given }) => textOf(given) ?? '').join(KEY_JOINT),
+    })
+  }
+  return places
+}
+
+function depthOf(entity: Entity | undefined): number {
+  return entity?.parent === undefined ? 0 : 1 + depthOf(entity.parent)
+}
+
+/** The ids of an entity in the nearest object around a place, or inside of it. Destinations are no parents. */
+function idsBeside(place: FoundId, entity: string, judged: readonly JudgedId[]): readonly string[] {
+  const home = containerOf(place)
+  const near = judged.flatMap(({ found, verdict }) => {
+    const [inner, outer] = [containerOf(found), home].toSorted((a, b) => b.length - a.length) as [Path, Path]
+    const isAround = outer.every((step, at) => inner[at] === step)
+    const id = verdict?.kind === 'ok' ? verdict.id : verdict === undefined ? textOf(found.given) : undefined
+    const isParent = found.entities.includes(entity) && !found.isDestination
+    return isAround && isParent && id !== undefined ? [{ id, depth: outer.length }] : []
+  })
+  const nearest = Math.max(...near.map(({ depth }) => depth))
+  return near.filter(({ depth }) => depth === nearest).map(({ id }) => id)
+}
+
+/** The object that a place is in, or the list of it. */
+function containerOf({ path }: FoundId): Path {
+  const name = path.findLastIndex((step) => typeof step === 'string')
+  return path.slice(0, Math.max(0, name))
 }
 
 /** An id that may be of several entities has to be good as one of them. */
@@ -87,41 +170,63 @@ function isExact({ given }: FoundId, { id }: Passed): boolean {
   return textOf(given) === id
 }
 
+/** Whether the argument stays as it is: a number that is wanted as a text does not. */
+function isUnchanged(found: PlacedId, { id }: Passed): boolean {
+  return found.parts === undefined ? found.given === writtenAt(found, id) : found.given === id
+}
+
 async function refuse(
   { path, given }: FoundId,
-  { verdict, entity }: { readonly verdict: Extract<Verdict, { kind: 'refused' }>; readonly entity: Entity },
+  {
+    verdict,
+    entity,
+    parameters,
+  }: { readonly verdict: Refused; readonly entity: Entity; readonly parameters: JsonObject },
   judging: Judging,
 ): Promise<Refusal> {
   const lookup = judging.lookups?.[entity.name]
-  const isNear = verdict.reason === 'unknown' || verdict.reason === 'wrong-kind'
-  const near = isNear ? await nearMatches(textOf(given) ?? '', entity, judging) : []
+  const { reason, kindOf, parent } = verdict
+  const isNear = reason === 'unknown' || reason === 'wrong-kind'
+  const near = isNear
+    ? await nearMatches(textOf(given) ?? '', entity, judging)
+    : parent === undefined
+      ? { near: [] }
+      : await nearOfParent(textOf(given) ?? '', { entity, parent }, judging)
+  const argument = kindOf === undefined ? undefined : placesOf(parameters, kindOf)[0]
   return refusalOf({
     verdict,
     entity,
     path: placeText(path),
     given,
     near,
+    ...(argument === undefined ? {} : { argument }),
     ...(lookup === undefined ? {} : { lookup }),
   })
 }
 
 function groundedArgs(
   args: Json,
-  passed: readonly { readonly found: FoundId; readonly verdict: Passed }[],
+  passed: readonly { readonly found: PlacedId; readonly verdict: Passed }[],
 ): { readonly args: Json; readonly grounds: readonly Ground[] } {
-  const changed = passed.filter(({ found, verdict }) => !isExact(found, verdict))
+  const changed = passed.filter(({ found, verdict }) => !isUnchanged(found, verdict))
   return {
     args: withIds(
       args,
-      changed.map(({ found, verdict }) => ({ found, to: writtenAt(found, verdict.id) })),
+      changed.flatMap(({ found, verdict }) => changesAt(found, verdict)),
     ),
     grounds: passed.map(({ found, verdict }) => ({
       path: placeText(found.path),
       entity: verdict.entity,
       id: verdict.id,
       source: verdict.source,
-      ...(isExact(found, verdict) ? {} : { said: found.given }),
+      ...(isUnchanged(found, verdict) ? {} : { said: found.given }),
       ...(verdict.seq === undefined ? {} : { seq: verdict.seq }),
     })),
   }
+}
+
+function changesAt(found: PlacedId, { id }: Passed): Parameters<typeof withIds>[1] {
+  if (found.parts === undefined) return [{ found, to: writtenAt(found, id) }]
+  const values = id.split(KEY_JOINT)
+  return found.parts.map((part, at) => ({ found: part, to: writtenAt(part, values[at] ?? '') }))
 }

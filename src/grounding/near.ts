@@ -1,36 +1,74 @@
 /** What somebody may have meant who wrote something that is not there. */
 import { normalLabel } from '../protocol/index.ts'
-import { type Candidate, candidate } from './case.ts'
+import { type Candidate, candidate, isNounOf } from './case.ts'
 import type { Entity } from './entity.ts'
 import { isExpired, type Judging } from './facts.ts'
-import { editDistance, isTypoOf } from './normal.ts'
+import { labelPlaces, matchesIn } from './mentions.ts'
+import { editDistance, isTypoOf, wordsOf } from './normal.ts'
+import type { OtherParent } from './parents.ts'
 
 const MOST = 5
-const LOOKED_AT = 100
+/** A refusal is rare, and a comparison takes about a microsecond. */
+const LOOKED_AT = 5000
+
+/** What is like something, best first; `best` if one of them is more like it than all others. */
+export interface NearMatches {
+  readonly near: readonly Candidate[]
+  readonly best?: Candidate
+}
 
 /**
- * The things seen last that are like what was written, best first and at most five. Where nothing is like it and there
- * are no more than five, these are it.
+ * Things that were shown or that the person wrote, and that are like what was written: by the letters of the id, by the
+ * label, or because the person names them in this turn. At most five.
  */
 export async function nearMatches(
   given: string,
   entity: Entity,
   { facts, now }: Pick<Judging, 'facts' | 'now'>,
-): Promise<readonly Candidate[]> {
-  const rows = (await facts.recent(entity.name, LOOKED_AT)).filter((row) => !isExpired(row, entity, now))
-  const ranked = nearest(given, rows)
-  if (ranked.length > 0) return ranked
-  return rows.length <= MOST ? rows.map((row) => candidate(row)) : []
+): Promise<NearMatches> {
+  const shown = (await facts.recent(entity.name, LOOKED_AT)).filter((row) => !isExpired(row, entity, now))
+  const known = new Set(shown.map(({ id }) => id))
+  const texts = (await facts.saidBefore()).filter((said) => !isExpired(said, entity, now))
+  const said = [facts.userText, ...texts.map(({ text }) => text)]
+    .flatMap((text) => matchesIn(text, entity.pattern))
+    .filter((id) => !known.has(id))
+    .map((id) => ({ id }))
+  const words = wordsOf(facts.userText)
+  const isNamed = ({ label }: Candidate): boolean =>
+    label !== undefined && labelPlaces(words, label, (word) => isNounOf(entity, word)).length > 0
+  return ranked([...shown, ...said], (row) => Math.max(likeness(given, row), isNamed(row) ? NAMED : 0))
+}
+
+/** The same among the parts of what they should be parts of: by the label of the one that was meant, or by its id. */
+export async function nearOfParent(
+  given: string,
+  { entity, parent }: { readonly entity: Entity; readonly parent: OtherParent },
+  { facts, now }: Pick<Judging, 'facts' | 'now'>,
+): Promise<NearMatches> {
+  const label = (await facts.seen(entity.name, given))?.label ?? given
+  const rows = (await facts.recent(entity.name, LOOKED_AT)).filter(
+    (row) => !isExpired(row, entity, now) && parent.wanted.some(({ id }) => id === row.parent),
+  )
+  return ranked(rows, (row) => likeness(label, { id: '', ...(row.label && { label: row.label }) }))
 }
 
 /** Of these, the ones that are like what was written, best first and at most five. */
 export function nearest(given: string, rows: readonly Candidate[]): readonly Candidate[] {
-  return rows
-    .map((row) => ({ row, rank: likeness(given, row) }))
+  return ranked(rows, (row) => likeness(given, row)).near
+}
+
+/** To be named by the person is more than to share a word, and less than to be the same but for a typo. */
+const NAMED = 0.92
+
+function ranked<Row extends Candidate>(rows: readonly Row[], rankOf: (row: Row) => number): NearMatches {
+  const all = rows
+    .map((row) => ({ row, rank: rankOf(row) }))
     .filter(({ rank }) => rank > 0)
     .toSorted((a, b) => b.rank - a.rank)
-    .slice(0, MOST)
-    .map(({ row }) => candidate(row))
+  const near = all.slice(0, MOST).map(({ row }) => candidate(row))
+  const [first, second] = all
+  const isClear = first !== undefined && first.rank > (second?.rank ?? 0)
+  return isClear ? { near, best: candidate(first.row) } : { near }
 }
 
 /** From 0, nothing in common, to 1. */
@@ -40,8 +78,9 @@ function likeness(given: string, { id, label }: Candidate): number {
 }
 
 function idLikeness(given: string, id: string): number {
-  if (given.length >= 3 && (id.startsWith(given) || given.startsWith(id))) return 0.9
   const length = Math.max(given.length, id.length)
+  const isLong = Math.min(given.length, id.length) >= Math.max(3, length / 2)
+  if (isLong && (id.startsWith(given) || given.startsWith(id))) return 0.9
   const most = Math.floor(length / 4)
   const steps = editDistance(given.slice(0, LONGEST), id.slice(0, LONGEST), most)
   return steps > most ? 0 : 1 - steps / length

@@ -30,12 +30,17 @@ export function shownBy(
   }
 }
 
-/** For each entity the first tool that finds its things, for `Judging.lookups`. */
-export function lookupsOf(tools: readonly Tool[]): Readonly<Record<string, string>> {
+/** For each entity the first tool that finds its things, for `Judging.lookups`: a `lookupTool`, or the one that it names. */
+export function lookupsOf(
+  tools: readonly Tool[],
+  entities: ReadonlyMap<string, { readonly lookup?: string }> = new Map(),
+): Readonly<Record<string, string>> {
   const found: Record<string, string> = {}
   for (const tool of tools) {
     const entity = tool.grounding?.lookup
     if (entity !== undefined) found[entity] ??= tool.name
   }
+  for (const [name, { lookup }] of entities)
+    if (lookup !== undefined && tools.some((tool) => tool.name === lookup)) found[name] ??= lookup
   return found
 }

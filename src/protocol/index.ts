@@ -3,7 +3,7 @@ export type { ArtifactChange, ArtifactInfo } from './artifact.ts'
 export { artifactInfo } from './artifact.ts'
 export type { ContextKey, Owner, Principal } from './context.ts'
 export { checkOwner, childKey, contextKey, keyText, LOCAL_OWNER, sameKey } from './context.ts'
-export type { ActiveValue, Ground, GroundSource, Selection, Sighting } from './entity.ts'
+export type { ActiveValue, ChosenBy, Ground, GroundSource, Selection, Sighting } from './entity.ts'
 export { ENTITY_MARK, foldedText, normalLabel } from './entity.ts'
 export type {
   ChannelKind,
@@ -51,4 +51,5 @@ export type {
 } from './message.ts'
 export type { OutcomeReason, Usage } from './outcome.ts'
 export { addUsage, isWaiting, moreUsage, NO_USAGE } from './outcome.ts'
+export { idTokens, isPersonsInput, personsWords, textOf } from './persons-words.ts'
 export { quote } from './quote.ts'

@@ -9,8 +9,11 @@ export {
   artifactKey,
   changesPrefix,
   labelPrefix,
+  listingKey,
+  mentionPrefix,
+  normalPrefix,
   STANDARD_DERIVATIONS,
-  seenKey,
+  seenPrefix,
   turnKey,
   turnRange,
 } from './derive.ts'

@@ -116,7 +116,7 @@ async function sayEnd(play: Play, { callId, end }: Ended, one: Ready | undefined
       output,
       ...(display === undefined ? {} : { display }),
       ...(usage === undefined ? {} : { usage }),
-      ...(status === 'ok' ? shown(one?.tool, { output, input: one?.input }) : {}),
+      ...(status === 'ok' ? shown(play, one?.tool, { output, input: one?.input }) : {}),
     })
     if (status === 'ok') await select(play, one?.tool, { output, input: one?.input })
     return

@@ -10,7 +10,7 @@ import {
   lookupsOf,
   personal,
   questionOf,
-  refusalOutput,
+  refusalText,
   shownBy,
   stateBlock,
   toolMemoryBlock,
@@ -32,7 +32,7 @@ export async function ground(play: Play, call: Call): Promise<Call | undefined> 
   if (!hasMarks(tool)) return call
   const { entities, words } = play.scope.definition.grounding
   const facts = await factsOf(play, call)
-  const lookups = lookupsOf(tools)
+  const lookups = lookupsOf(tools, entities)
   const now = play.scope.clock.now()
   const judgement = await judgeCall(
     { parameters: tool.parameters, args: call.args },
@@ -40,7 +40,7 @@ export async function ground(play: Play, call: Call): Promise<Call | undefined> 
   )
   const { callId } = call
   for (const refusal of judgement.warnings) {
-    const { message } = refusalOutput([refusal]) as { readonly message: string }
+    const message = `An id was used that is not grounded. ${refusalText([refusal])}`
     play.draft.say('warning', { code: 'ungrounded', message: play.redacted(message) })
   }
   if (judgement.kind === 'refused') {
@@ -145,12 +145,18 @@ export async function hearPerson(play: Play): Promise<void> {
   if (JSON.stringify(values) !== JSON.stringify(active)) play.draft.say('active', { values, by: 'person' })
 }
 
-/** What a result shows, for its entry; what it chooses is said after it. */
+/** What a result shows, for its entry, with the normal forms by which ids are found again; what it chooses is said after it. */
 export function shown(
+  play: Play,
   tool: Tool | undefined,
-  { output, input }: { readonly output: Json; readonly input: unknown },
+  result: { readonly output: Json; readonly input: unknown },
 ): { readonly seen?: readonly Sighting[] } {
-  const { seen = [] } = tool?.grounding === undefined ? {} : shownBy(tool, { output, input })
+  if (tool?.grounding === undefined) return {}
+  const { entities } = play.scope.definition.grounding
+  const seen = shownBy(tool, result).seen.map((one) => {
+    const normal = entities.get(one.entity)?.normal?.(one.id) ?? one.id
+    return normal === one.id ? one : { ...one, normal }
+  })
   return seen.length === 0 ? {} : { seen }
 }
 
@@ -167,7 +173,7 @@ export async function select(
   if (selects.length === 0) return
   const { entities } = play.scope.definition.grounding
   const at = play.scope.clock.now()
-  await choose(play, tool.name, (values) => withSelections(values, selects, { entities, at }))
+  await choose(play, tool.name, (values) => withSelections(values, selects, { entities, at, by: 'tool' }))
 }
 
 /** What a prompt ends with: what tools have shown lately, and what is chosen. `handle` is what stands for an id. */

@@ -153,7 +153,7 @@ describe('a model that follows the advice is right after one refusal', () => {
     await made.agent.input('Tasks of Champigny')
     await made.agent.input('Tasks of École')
     expect(made.ran).toEqual(['p-11', 'p-33'])
-    expect(await refusals(made)).toEqual([['wrong-kind', { do: 'lookup', tool: 'find_project' }]])
+    expect(await refusals(made)).toEqual([['wrong-kind', { do: 'use', ids: ['p-33'], tool: 'find_project' }]])
   })
 
   it('several that are all meant', async () => {

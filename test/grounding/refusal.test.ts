@@ -36,7 +36,7 @@ describe('a refusal', () => {
     expect(await refused('proj-champigny-456', { active: [active(bureau)], batches: [list] })).toEqual({
       error: 'ungrounded',
       message:
-        'Nothing was done. projectId: "proj-champigny-456" is no project id that any tool has shown or the person has given. The active project is Bureau (abc-456). Known: Champigny (abc-123). Use one of these ids if it is meant, else call find_project with its name. Never make up an id.',
+        'Nothing was done. projectId: "proj-champigny-456" is no project id that any tool has shown or the person has given. The active project is Bureau (abc-456). Known: Champigny (abc-123). Use abc-123 if it is meant, else call find_project to find it. Never make up an id.',
       reason: 'unknown',
       entity: 'project',
       path: 'projectId',
@@ -49,7 +49,11 @@ describe('a refusal', () => {
 
   it.each([
     ['abc-124', { batches: [list] }, { near: [{ id: 'abc-123' }] }],
-    ['zzz', { batches: [shown([ecole])] }, { near: [{ id: 'abc-789' }], next: { do: 'use' } }],
+    ['zzz', { batches: [shown([ecole])] }, { next: { do: 'lookup', tool: 'find_project' } }],
+    ['zzz', { batches: [list], userText: 'open Bureau' }, { next: { do: 'use', ids: ['abc-456'] } }],
+    ['abc-776', { userText: 'open abc-777' }, { near: [{ id: 'abc-777' }], next: { do: 'use' } }],
+    ['abc-120', { batches: [list] }, { near: [{ id: 'abc-123' }], next: { do: 'use', ids: ['abc-123'] } }],
+    ['abc-450', { batches: [shown([bureau, { ...ecole, id: 'abc-457' }])] }, { next: { do: 'lookup' } }],
     ['zzz', {}, { next: { do: 'lookup', tool: 'find_project' } }],
     ['abc-456', { batches: [shown([bureau], 8 * HOUR)] }, { reason: 'expired', next: { do: 'lookup' } }],
     [

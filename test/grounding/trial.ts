@@ -3,7 +3,7 @@ import { entityMap, type Judgement, judgeCall, MemoryFacts } from '../../src/gro
 import type { Json } from '../../src/protocol/index.ts'
 import { filled, keySlot, makeShape } from './shapes.ts'
 import { makeSlot, type Slot } from './slots.ts'
-import { makeWorld } from './world.ts'
+import { makeWorld, normalId } from './world.ts'
 
 export interface JudgedSlot {
   readonly way: string
@@ -26,7 +26,11 @@ export async function tryCall(seed: number): Promise<JudgedCall> {
   const slots = Array.from({ length: world.random.pick([1, 1, 1, 2, 3, 5]) }, () => makeSlot(world))
   const shape = makeShape(world, slots)
   const args = filled(shape.value, (at) => slots[at]?.given ?? null)
-  const facts = new MemoryFacts({ active: world.active, batches: world.batches, userText: world.userText })
+  const { active, batches, userText, said } = world
+  const normal = Object.fromEntries(
+    world.kinds.flatMap(({ entity: { name }, isNormal }) => (isNormal ? [[name, normalId]] : [])),
+  )
+  const facts = new MemoryFacts({ active, batches, userText, said, normal })
   const entities = entityMap(world.kinds.map((kind) => kind.entity))
   const judgement = await judgeCall({ parameters: shape.schema, args }, { entities, facts, now: world.now })
   const wanted = filled(shape.value, (at) => wantedAt(slots[at]))
