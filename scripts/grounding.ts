@@ -1,9 +1,10 @@
 /**
  * `npm run grounding`: generated calls through the judge of ids, against a truth that is known before the call is made.
  * The first argument is the number of calls (100000), the second the seed (1). `--stories` prints what was not right.
- * `--cost` tells instead how long a decision takes with 100 and with 10,000 known ids.
+ * `--cost` tells instead how long a decision takes with 100 and with 10,000 known ids, and what a guarded call costs beside
+ * one without a guard.
  */
-import { costRatio } from '../test/grounding/cost.ts'
+import { callCosts, costRatio } from '../test/grounding/cost.ts'
 import { type JudgedSlot, tally, tryCall } from '../test/grounding/trial.ts'
 
 const given = process.argv.slice(2).filter((word) => !word.startsWith('--'))
@@ -44,5 +45,12 @@ async function printCost(): Promise<void> {
   for (const { what, few, many, ratio } of await costRatio())
     console.log(
       `${what.padEnd(22)} 100 known: ${few.toFixed(1)} µs   10,000 known: ${many.toFixed(1)} µs   ratio ${ratio.toFixed(2)}`,
+    )
+  const progress = (text: string): boolean => process.stderr.write(`\r${text.padEnd(30)}`)
+  const costs = await callCosts(25, progress)
+  process.stderr.write('\r')
+  for (const { store, open, guarded, ratio } of costs)
+    console.log(
+      `a call, ${store}, 500 things shown: no guard ${open.toFixed(0)} µs   guarded ${guarded.toFixed(0)} µs   ratio ${ratio.toFixed(2)}`,
     )
 }

@@ -88,11 +88,12 @@ class Judge {
     if (text === undefined || text === '') return this.#refuse('unknown')
     const [exact, ...others] = await this.#exact(text)
     if (exact !== undefined && others.length > 0) return this.#ask('same-label', [exact, ...others])
+    // `task-2` is an id and nothing else; `2` may be one, and may be the second.
+    if (exact !== undefined && !/^#?\d+$/.test(text)) return this.#pass(exact)
     const places = this.#isOpen('ordinal') ? await ordinalReadings(text, this.#case) : []
     if (exact === undefined) return this.#decideByName(text, places)
     const [place] = places
-    // `task-2` is an id and nothing else; `2` may be one, and may be the second.
-    const isBoth = place !== undefined && places.length === 1 && place.isNumber && /^#?\d+$/.test(text)
+    const isBoth = place !== undefined && places.length === 1 && place.isNumber
     return isBoth && place.thing.id !== exact.thing.id
       ? this.#idOrPlace(exact, place, text)
       : this.#pass(exact)

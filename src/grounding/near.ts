@@ -8,8 +8,8 @@ import { editDistance, isTypoOf, wordsOf } from './normal.ts'
 import type { OtherParent } from './parents.ts'
 
 const MOST = 5
-/** A refusal is rare, and a comparison takes about a microsecond. */
-const LOOKED_AT = 5000
+/** A refusal is rare, and a comparison takes a few microseconds. */
+const LOOKED_AT = 1000
 
 /** What is like something, best first; `best` if one of them is more like it than all others. */
 export interface NearMatches {
@@ -32,12 +32,20 @@ export async function nearMatches(
   const said = [facts.userText, ...texts.map(({ text }) => text)]
     .flatMap((text) => matchesIn(text, entity.pattern))
     .filter((id) => !known.has(id))
-    .map((id) => ({ id }))
-  const words = wordsOf(facts.userText)
-  const isNamed = ({ label }: Candidate): boolean =>
-    label !== undefined && labelPlaces(words, label, (word) => isNounOf(entity, word)).length > 0
-  return ranked([...shown, ...said], (row) => Math.max(likeness(given, row), isNamed(row) ? NAMED : 0))
+    .map((id): Candidate => ({ id }))
+  const words = wordsOf(facts.userText).slice(0, MOST_WORDS)
+  const spoken = new Set(words)
+  const isNamed = (label: string): boolean =>
+    spoken.has(label.split(' ', 1)[0] ?? '') &&
+    labelPlaces(words, label, (word) => isNounOf(entity, word)).length > 0
+  const like = likenessTo(given)
+  return ranked<Candidate>([...shown, ...said], (row) => {
+    const label = row.label === undefined ? undefined : normalLabel(row.label)
+    return Math.max(like(row.id, label), label !== undefined && isNamed(label) ? NAMED : 0)
+  })
 }
+
+const MOST_WORDS = 1000
 
 /** The same among the parts of what they should be parts of: by the label of the one that was meant, or by its id. */
 export async function nearOfParent(
@@ -45,16 +53,17 @@ export async function nearOfParent(
   { entity, parent }: { readonly entity: Entity; readonly parent: OtherParent },
   { facts, now }: Pick<Judging, 'facts' | 'now'>,
 ): Promise<NearMatches> {
-  const label = (await facts.seen(entity.name, given))?.label ?? given
+  const like = likenessTo((await facts.seen(entity.name, given))?.label ?? given)
   const rows = (await facts.recent(entity.name, LOOKED_AT)).filter(
     (row) => !isExpired(row, entity, now) && parent.wanted.some(({ id }) => id === row.parent),
   )
-  return ranked(rows, (row) => likeness(label, { id: '', ...(row.label && { label: row.label }) }))
+  return ranked(rows, ({ label }) => (label === undefined ? 0 : like('', normalLabel(label))))
 }
 
 /** Of these, the ones that are like what was written, best first and at most five. */
 export function nearest(given: string, rows: readonly Candidate[]): readonly Candidate[] {
-  return ranked(rows, (row) => likeness(given, row)).near
+  const like = likenessTo(given)
+  return ranked(rows, ({ id, label }) => like(id, label === undefined ? undefined : normalLabel(label))).near
 }
 
 /** To be named by the person is more than to share a word, and less than to be the same but for a typo. */
@@ -71,10 +80,13 @@ function ranked<Row extends Candidate>(rows: readonly Row[], rankOf: (row: Row) 
   return isClear ? { near, best: candidate(first.row) } : { near }
 }
 
-/** From 0, nothing in common, to 1. */
-function likeness(given: string, { id, label }: Candidate): number {
-  const byId = idLikeness(given, id)
-  return label === undefined ? byId : Math.max(byId, labelLikeness(normalLabel(given), normalLabel(label)))
+/** How like an id or a label in normal form is to what was written: from 0, nothing in common, to 1. */
+function likenessTo(given: string): (id: string, label: string | undefined) => number {
+  const normal = normalLabel(given)
+  return (id, label) => {
+    const byId = idLikeness(given, id)
+    return label === undefined ? byId : Math.max(byId, labelLikeness(normal, label))
+  }
 }
 
 function idLikeness(given: string, id: string): number {

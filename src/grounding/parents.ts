@@ -21,9 +21,14 @@ export interface OtherParent {
  */
 export async function otherParent(thing: Candidate, about: Case): Promise<OtherParent | undefined> {
   const { facts, now, beside } = about.judging
+  if (about.entity.parent === undefined) return undefined
   let own = thing.parent ?? (await facts.seen(about.entity.name, thing.id))?.parent
-  for (let above = about.entity.parent; above !== undefined && own !== undefined; above = above.parent) {
-    const entity = above
+  for (
+    let above: Entity | undefined = about.entity.parent;
+    above && own !== undefined;
+    above = above.parent
+  ) {
+    const entity: Entity = above
     const id = own
     const seen = await facts.seen(entity.name, id)
     const named = async (ids: readonly string[]) =>

@@ -36,16 +36,15 @@ function isSaidOfKind({ place, hasNoun }: Ordinal, { entity, judging }: Case): b
  */
 export async function isListedLast({ entity, judging }: Case): Promise<boolean> {
   const { entities, facts, now } = judging
-  const lists = (await facts.lists()).map(({ entities: kinds, at, isThisTurn }) => ({
-    kinds: kinds.filter((kind) => !isExpired({ at }, entities.get(kind) ?? entity, now)),
-    isThisTurn,
-  }))
-  const fresh = lists.filter(({ kinds }) => kinds.length > 0)
-  const before = fresh.find(({ isThisTurn }) => !isThisTurn)
-  return (
-    fresh.length === 0 ||
-    [fresh[0], before].some((list) => list !== undefined && list.kinds.includes(entity.name))
-  )
+  let isAny = false
+  for (const { entities: kinds, at, isThisTurn } of await facts.lists()) {
+    const fresh = kinds.filter((kind) => !isExpired({ at }, entities.get(kind) ?? entity, now))
+    if (fresh.length === 0) continue
+    if ((!isAny || !isThisTurn) && fresh.includes(entity.name)) return true
+    if (!isThisTurn) return false
+    isAny = true
+  }
+  return !isAny
 }
 
 /** The newest listing, if it is not too old. */

@@ -30,15 +30,17 @@ export async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts
   const entries = await entriesSoFar(play)
   const active = unexpired(play.session.active ?? [], entities, clock.now())
   const { turn } = play.open
-  const heard = heardIn(entries, turn)
   const isWhole = (entries[0]?.seq ?? 1) <= (play.session.cleared ?? 0) + 1
   const reading: Reading = { showings: showingsIn(entries, clock.now()).reverse(), turn, view, isWhole }
+  const words = { entries, ...reading }
   return {
     active: (entity) => active.find((value) => value.entity === entity),
     ...thingFacts(reading, entities),
     ...listFacts(reading),
-    userText: heard.map(personsWords).join('\n'),
-    saidBefore: saidBefore({ entries, heard, ...reading }),
+    get userText() {
+      return heardIn(words).map(personsWords).join('\n')
+    },
+    saidBefore: saidBefore(words),
     asked: (path) => {
       const answer = answers.findLast(({ from, name }) => from === GROUNDING && name === path)
       return answer?.value
@@ -76,12 +78,15 @@ export async function showings(play: Play): Promise<readonly Showing[]> {
 }
 
 function showingsIn(entries: readonly Entry[], now: number): Showing[] {
-  return entries.flatMap((entry) => {
-    if (entry.type !== 'tool.end') return []
+  const found: Showing[] = []
+  for (const entry of entries) {
+    if (entry.type !== 'tool.end') continue
     const { seen = [] } = dataOf(entry, 'tool.end')
-    if (seen.length === 0) return []
-    return [{ turn: entry.turn, at: entry.at || now, seq: entry.seq, seen, kinds: kindsOf(entry, seen) }]
-  })
+    if (seen.length === 0) continue
+    const { turn, at, seq } = entry
+    found.push({ turn, at: at || now, seq, seen, kinds: kindsOf(entry, seen) })
+  }
+  return found
 }
 
 /** A result is looked at again with every call, and never changes. */
@@ -190,10 +195,10 @@ function listFacts({ showings: held, turn, view, isWhole }: Reading): Pick<Facts
 }
 
 /** The person's messages of a turn. */
-function heardIn(entries: readonly Entry[], turn: number): readonly Entry[] {
-  const taken = new Set(
-    entries.filter((entry) => entry.turn === turn && isHeard(entry)).flatMap(({ takes = [] }) => takes),
-  )
+function heardIn({ entries, turn }: Pick<Hearing, 'entries' | 'turn'>): readonly Entry[] {
+  const taken = new Set<number>()
+  for (const entry of entries)
+    if (entry.turn === turn && isHeard(entry)) for (const seq of entry.takes ?? []) taken.add(seq)
   return entries.filter(({ seq, type }) => type === 'input' && taken.has(seq))
 }
 
@@ -203,13 +208,13 @@ function isHeard({ type, data }: Entry): boolean {
 
 interface Hearing extends Reading {
   readonly entries: readonly Entry[]
-  /** What is said in this turn. */
-  readonly heard: readonly Entry[]
 }
 
-function saidBefore({ entries, heard, view, isWhole }: Hearing): Facts['saidBefore'] {
+function saidBefore(hearing: Hearing): Facts['saidBefore'] {
+  const { entries, view, isWhole } = hearing
   let held: readonly Said[] | undefined
   return async (id) => {
+    const heard = heardIn(hearing)
     held ??= entries
       .filter((entry) => isPersonsInput(entry) && !heard.includes(entry))
       .map((entry) => ({ text: personsWords(entry), at: entry.at, seq: entry.seq }))
