@@ -5,6 +5,7 @@
  * one without a guard.
  */
 import { callCosts, costRatio } from '../test/grounding/cost.ts'
+import { tryPart } from '../test/grounding/parts.ts'
 import { type JudgedSlot, tally, tryCall } from '../test/grounding/trial.ts'
 
 const given = process.argv.slice(2).filter((word) => !word.startsWith('--'))
@@ -20,14 +21,22 @@ async function printCounts(): Promise<void> {
   const started = performance.now()
   const judged: JudgedSlot[] = []
   const ends = { executed: 0, asked: 0, refused: 0 }
+  const advice = { given: 0, wrong: [] as string[] }
   for (let at = 0; at < calls; at++) {
-    const { end, slots } = await tryCall(seed * 1_000_000 + at)
+    const { end, slots, advised, misled } = await tryCall(seed * 1_000_000 + at)
     ends[end]++
-    judged.push(...slots)
+    advice.given += advised
+    advice.wrong.push(...misled)
+    judged.push(...slots, ...(at % 4 === 0 ? [await tryPart(seed * 1_000_000 + at)] : []))
+    if (at % 5000 === 4999) process.stderr.write(`\r${at + 1} of ${calls}`)
   }
+  process.stderr.write('\r')
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   console.log(`${calls} calls with ${judged.length} ids, seed ${seed}, ${seconds} s`)
-  console.log(`executed ${ends.executed}, asked about ${ends.asked}, refused ${ends.refused}\n`)
+  console.log(`executed ${ends.executed}, asked about ${ends.asked}, refused ${ends.refused}`)
+  console.log(
+    `refusals that name an id to use: ${advice.given}, not like what was written: ${advice.wrong.length}\n`,
+  )
   const heads = ['ids', 'allowed', 'to ask', 'not allowed but executed', 'allowed but refused', 'asked amiss']
   const widths = [9, 9, 9, 26, 21, 13]
   const line = (cells: readonly (string | number)[]): string =>
@@ -38,7 +47,9 @@ async function printCounts(): Promise<void> {
     console.log(`${way.padEnd(26)}${line([count, allowed, toAsk, leaked, blocked, misasked])}`)
   if (process.argv.includes('--stories'))
     for (const { wanted, got, story } of judged) if (story) console.log(`\n[${wanted}, got ${got}] ${story}`)
-  if (rows.some(({ leaked, blocked, misasked }) => leaked + blocked + misasked > 0)) process.exitCode = 1
+  if (process.argv.includes('--stories')) for (const story of advice.wrong) console.log(`\n[advice] ${story}`)
+  const isWrong = rows.some(({ leaked, blocked, misasked }) => leaked + blocked + misasked > 0)
+  if (isWrong || advice.wrong.length > 0) process.exitCode = 1
 }
 
 async function printCost(): Promise<void> {

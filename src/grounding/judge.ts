@@ -135,7 +135,9 @@ function idsBeside(place: FoundId, entity: string, judged: readonly JudgedId[]):
   const near = judged.flatMap(({ found, verdict }) => {
     const [inner, outer] = [containerOf(found), home].toSorted((a, b) => b.length - a.length) as [Path, Path]
     const isAround = outer.every((step, at) => inner[at] === step)
-    const id = verdict?.kind === 'ok' ? verdict.id : verdict === undefined ? textOf(found.given) : undefined
+    // One that is refused itself is said to be so once.
+    const given = verdict?.kind === 'ask' ? undefined : textOf(found.given)
+    const id = verdict?.kind === 'ok' ? verdict.id : given
     const isParent = found.entities.includes(entity) && !found.isDestination
     return isAround && isParent && id !== undefined ? [{ id, depth: outer.length }] : []
   })
