@@ -221,10 +221,11 @@ class Judge {
     return isSpoken ? undefined : this.#refuse('not-active')
   }
 
-  async #isShownSince({ thing, source, at }: Reading, since: number): Promise<boolean> {
+  async #isShownSince({ thing }: Reading, since: number): Promise<boolean> {
     const { entity, judging } = this.#case
     if (await judging.facts.seenThisTurn(entity.name, thing.id)) return true
-    return source !== 'said' && at !== undefined && at > since
+    const seen = await judging.facts.seen(entity.name, thing.id)
+    return seen !== undefined && seen.at > since
   }
 
   #ask(why: Asking['why'], readings: readonly { readonly thing: Candidate }[]): Verdict {

@@ -52,8 +52,8 @@ describe('a place that is said of no kind', () => {
       { batches: [projects, { ...tasks, isThisTurn: true }] },
       'ordinal abc-123',
     ],
-  ] as const)('%s', async (_, given, facts: MemoryFactsOptions, verdict) => {
-    expect(brief(await judged(given, facts))).toBe(verdict)
+  ] as const)('%s', async (...[, given, facts, wanted]) => {
+    expect(brief(await judged(given, facts as MemoryFactsOptions))).toBe(wanted)
   })
 })
 
@@ -68,7 +68,11 @@ const flight = entity('flight', {
   normalize: (id) => id.toUpperCase().replace(/\W/g, ''),
 })
 
-async function verdict(kind: typeof order, given: Json, options: MemoryFactsOptions, type = 'string') {
+async function verdict(
+  kind: typeof order,
+  given: Json,
+  { type = 'string', ...options }: MemoryFactsOptions & { readonly type?: string },
+) {
   const parameters: JsonObject = { type: 'object', properties: { id: { type, ...kind.id() } } }
   const normal = kind.normal === undefined ? {} : { normal: { [kind.name]: kind.normal } }
   const judging: Judging = {
@@ -113,9 +117,9 @@ describe('an id in another form', () => {
     ['it is #W1234', 'w1234', 'said #W1234', '#W1234'],
     ['it costs 1234 €', '#W1234', 'refused unknown', undefined],
     ['order xW1234', '#W1234', 'refused unknown', undefined],
-  ])('counts as the person wrote it: %s', async (userText, given, brief_, id) => {
-    expect(await verdict(order, given, { userText })).toEqual([brief_, id])
-    expect(await verdict(order, given, { said: [{ text: userText, at: NOW - 1 }] })).toEqual([brief_, id])
+  ])('counts as the person wrote it: %s', async (...[userText, given, wanted, id]) => {
+    expect(await verdict(order, given, { userText })).toEqual([wanted, id])
+    expect(await verdict(order, given, { said: [{ text: userText, at: NOW - 1 }] })).toEqual([wanted, id])
   })
 
   it('may have blanks in it', async () => {
@@ -150,8 +154,8 @@ describe('a number and a text', () => {
     ['a number where a text is wanted', 1234567890, 'string', '1234567890'],
     ['a text where a number is wanted', '1234567890', 'integer', 1234567890],
     ['a number where a number is wanted', 1234567890, 'number', 1234567890],
-  ] as const)('%s', async (_, given, type, id) => {
-    expect(await verdict(item, given, { batches }, type)).toEqual(['seen 1234567890', id])
+  ] as const)('%s', async (...[, given, type, id]) => {
+    expect(await verdict(item, given, { batches, type })).toEqual(['seen 1234567890', id])
   })
 
   it('fits a type that may be null', async () => {

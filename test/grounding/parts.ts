@@ -68,9 +68,7 @@ export async function tryPart(seed: number): Promise<JudgedSlot> {
   const { parameters, args } = shapeOf(beside, { given, first, second }, random)
   const isContradiction = beside === 'other'
   const isSwitched = chosen === 'other' && beside !== 'own'
-  // Only a thing as it was shown last is shown since; a place is one in the list, which was shown before.
-  const isSpoken =
-    word === 'id' || word === 'id before' || word === 'owner' || (isShownSince && way !== 'place')
+  const isSpoken = word === 'id' || word === 'id before' || word === 'owner' || isShownSince
   const isOwnerFree =
     beside === 'none' || chosen === 'none' || chosen === 'expired' || isOwnerChosen(beside, chosen)
   const wanted = isContradiction || (isSwitched && !isSpoken) ? 'refuse' : 'run'

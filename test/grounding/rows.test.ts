@@ -39,7 +39,7 @@ describe('rows of an entity', () => {
       { id: 'id', parent: '$input.customer.id' },
       ['order x c1'],
     ],
-  ] as const)('%s', (_, rows, fields, shown) => {
+  ] as const)('%s', (...[, rows, fields, shown]) => {
     const input = { customer: { id: 'c1' } }
     expect(ids(order.rows(rows as Iterable<unknown>, fields as { id: string }, input))).toEqual(shown)
   })

@@ -69,7 +69,7 @@ function isLike({ entity, given, next }: Refusal, { kinds }: World): boolean {
   const thing = kind?.things.find(({ id }) => id === next.ids?.[0])
   if (thing === undefined) return false
   const isKnown = thing.seen === 'fresh' || thing.isTyped || thing.typedBefore === 'fresh'
-  const [text, words] = [String(given), thing.label.toLowerCase().split(' ')]
+  const [text, words] = [JSON.stringify(given).replaceAll('"', ''), thing.label.toLowerCase().split(' ')]
   const most = Math.max(text.length, thing.id.length) / 2
   const isNearWord = (word: string): boolean =>
     plain(text)
@@ -88,9 +88,9 @@ function plain(text: string): string {
 /** Letters to add, remove or replace. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)
-  for (const [i, char] of [...a].entries()) {
+  for (const [i, char] of a.split('').entries()) {
     const next = [i + 1]
-    for (const [j, other] of [...b].entries())
+    for (const [j, other] of b.split('').entries())
       next.push(Math.min((row[j] ?? 0) + (char === other ? 0 : 1), (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
     row = next
   }
