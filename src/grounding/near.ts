@@ -1,17 +1,18 @@
 /** What somebody may have meant who wrote something that is not there. */
 import { normalLabel } from '../protocol/index.ts'
-import { type Candidate, candidate, isNounOf } from './case.ts'
+import { type Candidate, type Case, candidate, isNounOf } from './case.ts'
 import type { Entity } from './entity.ts'
 import { isExpired, type Judging } from './facts.ts'
 import { labelPlaces, matchesIn } from './mentions.ts'
 import { editDistance, isTypoOf, wordsOf } from './normal.ts'
 import type { OtherParent } from './parents.ts'
+import { writtenBefore, writtenNow } from './references.ts'
 
 const MOST = 5
 /** A refusal is rare, and a comparison takes a few microseconds. */
 const LOOKED_AT = 1000
 
-/** What is like something, best first; `best` if one of them is more like it than all others. */
+/** What is like something, best first; `best` if one of them is clearly more like it than all others. */
 export interface NearMatches {
   readonly near: readonly Candidate[]
   readonly best?: Candidate
@@ -21,18 +22,11 @@ export interface NearMatches {
  * Things that were shown or that the person wrote, and that are like what was written: by the letters of the id, by the
  * label, or because the person names them in this turn. At most five.
  */
-export async function nearMatches(
-  given: string,
-  entity: Entity,
-  { facts, now }: Pick<Judging, 'facts' | 'now'>,
-): Promise<NearMatches> {
+export async function nearMatches(given: string, entity: Entity, judging: Judging): Promise<NearMatches> {
+  const { facts, now } = judging
   const shown = (await facts.recent(entity.name, LOOKED_AT)).filter((row) => !isExpired(row, entity, now))
-  const known = new Set(shown.map(({ id }) => id))
-  const texts = (await facts.saidBefore()).filter((said) => !isExpired(said, entity, now))
-  const said = [facts.userText, ...texts.map(({ text }) => text)]
-    .flatMap((text) => matchesIn(text, entity.pattern))
-    .filter((id) => !known.has(id))
-    .map((id): Candidate => ({ id }))
+  const known = new Set([given, ...shown.map(({ id }) => id)])
+  const said = (await saidIds(entity, judging)).filter(({ id }) => !known.has(id))
   const words = wordsOf(facts.userText).slice(0, MOST_WORDS)
   const spoken = new Set(words)
   const isNamed = (label: string): boolean =>
@@ -46,6 +40,21 @@ export async function nearMatches(
 }
 
 const MOST_WORDS = 1000
+const MOST_SAID = 50
+
+/** Ids that would be good because the person wrote them. */
+async function saidIds(entity: Entity, judging: Judging): Promise<readonly Candidate[]> {
+  const { facts } = judging
+  const texts = [facts.userText, ...(await facts.saidBefore()).map(({ text }) => text)]
+  const ids = new Set(texts.flatMap((text) => matchesIn(text, entity.pattern)))
+  const about: Case = { entity, active: undefined, lapsed: undefined, judging }
+  const good = await Promise.all(
+    [...ids]
+      .slice(0, MOST_SAID)
+      .map(async (id) => (writtenNow(id, about) ?? (await writtenBefore(id, about))) !== undefined),
+  )
+  return [...ids].filter((_, at) => good[at]).map((id) => ({ id }))
+}
 
 /** The same among the parts of what they should be parts of: by the label of the one that was meant, or by its id. */
 export async function nearOfParent(
@@ -69,6 +78,9 @@ export function nearest(given: string, rows: readonly Candidate[]): readonly Can
 /** To be named by the person is more than to share a word, and less than to be the same but for a typo. */
 const NAMED = 0.92
 
+/** An id with at most one letter in four wrong; a label of which more than one word in two is there. */
+const CLEAR = 0.75
+
 function ranked<Row extends Candidate>(rows: readonly Row[], rankOf: (row: Row) => number): NearMatches {
   const all = rows
     .map((row) => ({ row, rank: rankOf(row) }))
@@ -76,7 +88,7 @@ function ranked<Row extends Candidate>(rows: readonly Row[], rankOf: (row: Row) 
     .toSorted((a, b) => b.rank - a.rank)
   const near = all.slice(0, MOST).map(({ row }) => candidate(row))
   const [first, second] = all
-  const isClear = first !== undefined && first.rank > (second?.rank ?? 0)
+  const isClear = first !== undefined && first.rank >= CLEAR && first.rank > (second?.rank ?? 0)
   return isClear ? { near, best: candidate(first.row) } : { near }
 }
 

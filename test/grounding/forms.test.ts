@@ -130,6 +130,39 @@ describe('an id in another form', () => {
   })
 })
 
+it.each(STORES)(
+  'an id in another form is found when no window shows it any more, on %s',
+  async (_name, open) => {
+    const ran: string[] = []
+    const list = defineTool({
+      name: 'list',
+      description: 'Lists orders.',
+      input: z.object({}),
+      run: () => ['#W1234', '#W5678'],
+      returns: (rows) => rows.map((id) => ({ entity: 'order', id })),
+    })
+    const use = defineTool({
+      name: 'use',
+      description: 'Uses one.',
+      input: z.object({ id: z.string().meta(order.id()) }),
+      run: ({ id }) => void ran.push(id),
+    })
+    const chat = ['One.', 'Two.', 'Three.', 'Four.']
+    const script = [
+      calls('list'),
+      'Listed.',
+      ...chat,
+      calls(['use', { id: 'w5678' }]),
+      'Used.',
+      calls(['use', { id: 'w 9' }]),
+      'No.',
+    ]
+    const { agent } = bench({ store: open(), script, tools: [list, use], entities: [order], maxMessages: 2 })
+    for (const text of ['List', ...chat, 'Use it', 'And that']) await agent.input(text)
+    expect(ran).toEqual(['#W5678'])
+  },
+)
+
 describe('what the person wrote', () => {
   it.each([
     ['order W1234', 'said #W1234'],
