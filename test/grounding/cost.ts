@@ -95,9 +95,15 @@ export async function callCosts(
 ): Promise<readonly CallCost[]> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-cost-'))
   let files = 0
-  const stores: Readonly<Record<string, () => Store>> = {
-    memory: () => memoryStore(),
-    sqlite: () => sqliteStore(join(folder, `${files++}.db`)),
+  const stores: Readonly<Record<string, () => OpenStore>> = {
+    memory: () => {
+      const store = memoryStore()
+      return () => store
+    },
+    sqlite: () => {
+      const path = join(folder, `${files++}.db`)
+      return () => sqliteStore(path)
+    },
   }
   const costs: CallCost[] = []
   try {
@@ -118,7 +124,10 @@ export async function callCosts(
   return costs
 }
 
-async function callCost(store: Store, isGuarded: boolean): Promise<number> {
+/** A file is closed between two turns, so that what the first one has written is not cleared away in the second. */
+type OpenStore = () => Store
+
+async function callCost(open: OpenStore, isGuarded: boolean): Promise<number> {
   const thing = entity('thing', { pattern: /id-\d+/, scope: 'conversation' })
   const rows = Array.from({ length: SHOWN }, (_, at) => ({ id: idOf(at), name: `Building ${at}` }))
   const list = defineTool({
@@ -138,20 +147,29 @@ async function callCost(store: Store, isGuarded: boolean): Promise<number> {
   const uses = Array.from({ length: CALLS_OF_A_TURN }, (_, at) => ({
     calls: [{ tool: 'use', args: { id: idOf(at * 7) } }],
   }))
-  const agent = new Agent({
-    contextId: 'cost',
-    store,
-    model: new ScriptedModel([{ calls: [{ tool: 'list' }] }, 'Listed.', ...uses, 'Used.']),
-    tools: [list, use],
-    limits: { iterations: 2 * CALLS_OF_A_TURN },
-    ...(isGuarded ? { entities: [thing] } : {}),
-  })
-  await agent.input('List them')
+  const model = new ScriptedModel([{ calls: [{ tool: 'list' }] }, 'Listed.', ...uses, 'Used.'])
+  const agentOn = (store: Store): Agent =>
+    new Agent({
+      contextId: 'cost',
+      store,
+      model,
+      tools: [list, use],
+      limits: { iterations: 2 * CALLS_OF_A_TURN },
+      ...(isGuarded ? { entities: [thing] } : {}),
+    })
+  const first = open()
+  const lister = agentOn(first)
+  await lister.input('List them')
+  await lister.shutdown()
+  const second = open()
+  if (second !== first) await first.close()
+  const user = agentOn(second)
+  await user.start()
   const before = process.cpuUsage()
-  const { reason } = await agent.executeTurn('Use them').outcome
-  const { user, system } = process.cpuUsage(before)
-  await agent.shutdown()
-  await store.close()
+  const { reason } = await user.executeTurn('Use them').outcome
+  const used = process.cpuUsage(before)
+  await user.shutdown()
+  await second.close()
   if (reason !== 'stop') throw new Error(`The turn ended with ${reason}.`)
-  return (user + system) / CALLS_OF_A_TURN
+  return (used.user + used.system) / CALLS_OF_A_TURN
 }
