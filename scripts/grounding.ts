@@ -1,13 +1,15 @@
 /**
  * `npm run grounding`: generated calls through the judge of ids, against a truth that is known before the call is made.
  * The first argument is the number of calls (100000), the second the seed (1). `--stories` prints what was not right.
- * `--cost` tells instead how long a decision takes with 100 and with 10,000 known ids.
+ * `--cost` tells instead how long a decision takes with 100 and with 10,000 known ids, and what a guarded call costs beside
+ * one without a guard.
  */
-
 import { tryChain } from '../test/grounding/chains.ts'
-import { costRatio } from '../test/grounding/cost.ts'
+import { callCosts, costRatio } from '../test/grounding/cost.ts'
 import { tryGuarded } from '../test/grounding/guarded-trial.ts'
+import { tryPart } from '../test/grounding/parts.ts'
 import { type JudgedSlot, tally, tryCall } from '../test/grounding/trial.ts'
+import { Progress } from './progress.ts'
 
 const given = process.argv.slice(2).filter((word) => !word.startsWith('--'))
 const [calls = 100_000, seed = 1] = given.map(Number)
@@ -22,14 +24,25 @@ async function printCounts(): Promise<void> {
   const started = performance.now()
   const judged: JudgedSlot[] = []
   const ends = { executed: 0, asked: 0, refused: 0 }
+  const advice = { given: 0, wrong: [] as string[] }
+  const progress = new Progress(calls, 'calls')
   for (let at = 0; at < calls; at++) {
-    const { end, slots } = await tryCall(seed * 1_000_000 + at)
+    const { end, slots, advised, misled } = await tryCall(seed * 1_000_000 + at)
     ends[end]++
-    judged.push(...slots)
+    advice.given += advised
+    advice.wrong.push(...misled)
+    judged.push(...slots, ...(at % 4 === 0 ? [await tryPart(seed * 1_000_000 + at)] : []))
+    progress.add(1)
   }
+  progress.end()
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   console.log(`${calls} calls with ${judged.length} ids, seed ${seed}, ${seconds} s`)
-  console.log(`executed ${ends.executed}, asked about ${ends.asked}, refused ${ends.refused}\n`)
+  console.log(`executed ${ends.executed}, asked about ${ends.asked}, refused ${ends.refused}`)
+  console.log(
+    `refusals that name an id to use: ${advice.given}, not like what was written: ${advice.wrong.length}\n`,
+  )
+  if (process.argv.includes('--stories')) for (const story of advice.wrong) console.log(`[advice] ${story}\n`)
+  if (advice.wrong.length > 0) process.exitCode = 1
   printTable('what the model wrote', judged)
   await printGuarded()
 }
@@ -38,10 +51,12 @@ async function printCounts(): Promise<void> {
 async function printGuarded(): Promise<void> {
   const started = performance.now()
   const judged: JudgedSlot[] = []
+  const progress = new Progress(calls, 'calls through schemas')
   for (let at = 0; at < calls; at++) {
     judged.push(await tryGuarded(seed * 1_000_000 + at))
-    if (at % 20_000 === 19_999) console.error(`${at + 1} of ${calls}`)
+    progress.add(1)
   }
+  progress.end()
   console.log(`\n${calls} calls through schemas, ${((performance.now() - started) / 1000).toFixed(1)} s\n`)
   printTable('where the id was', judged)
   await printChains()
@@ -52,11 +67,14 @@ async function printChains(): Promise<void> {
   const chains = Math.ceil(calls / 100)
   const wrong: string[] = []
   let known = 0
+  const progress = new Progress(chains, 'chains')
   for (let at = 0; at < chains; at++) {
+    progress.add(1, `${wrong.length} wrong`)
     const result = await tryChain(seed * 1_000_000 + at)
     if (result.wanted.length > 0) known++
     if (result.wanted.join() !== result.got.join()) wrong.push(JSON.stringify({ at, ...result }))
   }
+  progress.end()
   console.log(
     `\n${chains} chains of agents and graphs, ${known} with an id that the top knows: ${wrong.length} wrong`,
   )
@@ -82,5 +100,12 @@ async function printCost(): Promise<void> {
   for (const { what, few, many, ratio } of await costRatio())
     console.log(
       `${what.padEnd(22)} 100 known: ${few.toFixed(1)} µs   10,000 known: ${many.toFixed(1)} µs   ratio ${ratio.toFixed(2)}`,
+    )
+  const progress = (text: string): boolean => process.stderr.write(`\r${text.padEnd(30)}`)
+  const costs = await callCosts(25, progress)
+  process.stderr.write('\r')
+  for (const { store, open, guarded, ratio } of costs)
+    console.log(
+      `a call, ${store}, 500 things shown: no guard ${open.toFixed(0)} µs   guarded ${guarded.toFixed(0)} µs   ratio ${ratio.toFixed(2)}`,
     )
 }

@@ -46,7 +46,7 @@ function projectTools(db: SiteDatabase): readonly unknown[] {
     description: 'Selects the project that the following requests are about.',
     input: z.object({ projectId }),
     run: ({ projectId: id }) => known(db.project(id), id),
-    selects: ({ id, name }) => [project.select(id, { label: name })],
+    selects: ({ id, name }) => [project.select(id, { label: name, by: 'person' })],
     display: ({ name, town }) => `${name} (${town})`,
   })
   const listDocuments = defineTool({
@@ -76,7 +76,7 @@ function taskTools(db: SiteDatabase): readonly unknown[] {
     description: 'Selects the task that the following requests are about.',
     input: z.object({ taskId }),
     run: ({ taskId: id }) => known(db.task(id), id),
-    selects: (row) => [task.select(row.id, { label: row.title, parent: row.projectId })],
+    selects: (row) => [task.select(row.id, { label: row.title, parent: row.projectId, by: 'person' })],
     display: ({ title }) => title,
   })
   const updateTask = defineTool({

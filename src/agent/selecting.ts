@@ -20,7 +20,8 @@ export async function select(
   const { entities } = setup.definition.grounding
   const { active = [], origin } = driver.ledger.session
   const at = setup.clock.now()
-  const change = (values: readonly ActiveValue[]) => withSelections(values, selections, { entities, at })
+  const change = (values: readonly ActiveValue[]) =>
+    withSelections(values, selections, { entities, at, by: 'program' })
   const own = change(active)
   const isTheirs =
     origin === undefined && selections.some((one) => entities.get(one.entity)?.scope === 'actor')

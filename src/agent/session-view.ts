@@ -1,8 +1,8 @@
 /** A conversation at this moment, in the words of people who write hooks: to read, not to change. */
 import type { Ledger } from '../drive/index.ts'
 import { transcript } from '../journal/index.ts'
-import type { Entry, EntryData, Json, Message } from '../protocol/index.ts'
-import { contextPercent, type ModelSource, textOf } from '../turn/index.ts'
+import { type Entry, type EntryData, type Json, type Message, textOf } from '../protocol/index.ts'
+import { contextPercent, type ModelSource } from '../turn/index.ts'
 
 export interface SessionView {
   /** The window: what a model would see now. */

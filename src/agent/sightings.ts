@@ -1,28 +1,42 @@
-/** Things that the tools of a conversation have shown, found in the index that its store keeps (R13). */
-import type { Seen } from '../grounding/index.ts'
-import type { ContextKey, EntryData, Sighting } from '../protocol/index.ts'
-import { type IndexRow, labelPrefix, type Store, seenKey } from '../store/index.ts'
+/** Things that the tools of a conversation have shown and words of the person, found in indexes of the store (R13). */
+import type { Said, Seen } from '../grounding/index.ts'
+import { type ContextKey, type EntryData, idTokens, personsWords, type Sighting } from '../protocol/index.ts'
+import {
+  type IndexRow,
+  labelPrefix,
+  listingKey,
+  mentionPrefix,
+  normalPrefix,
+  type Store,
+  seenPrefix,
+  thingsPrefix,
+} from '../store/index.ts'
 import type { View } from '../turn/index.ts'
 
-const INDEX = 'sighting'
+const THINGS = 'thing'
+const MENTIONS = 'mention'
+/** How many messages with the same token are looked at. */
+const MOST_MENTIONS = 8
 
-/** What was shown before the conversation was cleared does not count. */
+/** What was shown or said before the conversation was cleared does not count. */
 export function journalSightings(
   store: Pick<Store, 'lookup' | 'read'>,
   key: ContextKey,
   clearedAt: () => number,
-): Pick<View, 'seen' | 'listing'> {
+): Pick<View, 'seen' | 'listing' | 'lastList' | 'said'> {
   const find = async (query: { readonly key: string } | { readonly prefix: string }) => {
-    const rows = await store.lookup(key, { index: INDEX, ...query })
-    return rows.filter(({ seq }) => seq > clearedAt())
+    const rows = await store.lookup(key, { index: THINGS, ...query })
+    return rows.filter(({ seq }) => seq > clearedAt()).toSorted((a, b) => b.seq - a.seq)
   }
   return {
     seen: async (entity, by) => {
-      const query = 'id' in by ? { key: seenKey(entity, by.id) } : { prefix: labelPrefix(entity, by.label) }
-      return (await find(query)).map(seenOf)
+      if ('id' in by)
+        return (await find({ prefix: seenPrefix(entity, by.id) })).map(seenOf).filter(isOf(by.id))
+      const prefix = 'label' in by ? labelPrefix(entity, by.label) : normalPrefix(entity, by.normal)
+      return (await find({ prefix })).map(seenOf)
     },
     listing: async (entity) => {
-      const [newest] = await find({ key: `n:${entity}` })
+      const [newest] = await find({ key: listingKey(entity) })
       if (newest === undefined) return undefined
       const [entry] = await store.read(key, { from: newest.seq, to: newest.seq })
       if (entry?.type !== 'tool.end') return undefined
@@ -31,27 +45,62 @@ export function journalSightings(
         .filter((one) => one.entity === entity)
         .map((one) => ({ ...one, at: entry.at, seq: entry.seq }))
     },
+    lastList: async () => {
+      const rows = await find({ prefix: listingKey() })
+      const [newest] = rows
+      if (newest === undefined) return undefined
+      const entities = rows
+        .filter(({ seq }) => seq === newest.seq)
+        .map(({ value }) => value['entity'] as string)
+      return { entities, at: newest.value['at'] as number }
+    },
+    said: (id) => saidWith(store, { key, id, cleared: clearedAt() }),
   }
 }
 
-/** The things that were shown last, oldest first. */
+/** The things that were shown last, oldest first, each with all that its sightings said. */
 export async function newestSightings(
   store: Pick<Store, 'lookup'>,
   key: ContextKey,
 ): Promise<readonly Sighting[]> {
-  const rows = await store.lookup(key, { index: INDEX, prefix: SEEN_PREFIX })
-  return rows
-    .toSorted((a, b) => a.seq - b.seq)
-    .slice(-MOST)
-    .map((row) => {
-      const { at: _, seq: _seq, ...thing } = seenOf(row)
-      return { entity: row.key.split(':')[1] ?? '', ...thing }
-    })
+  const rows = await store.lookup(key, { index: THINGS, prefix: thingsPrefix() })
+  const things = new Map<string, Sighting>()
+  for (const row of rows.toSorted((a, b) => a.seq - b.seq)) {
+    const { at: _, seq: _seq, ...thing } = seenOf(row)
+    const entity = row.key.split(':')[1] ?? ''
+    const name = `${entity}\n${thing.id}`
+    const before = things.get(name)
+    things.delete(name)
+    things.set(name, { ...before, entity, ...thing })
+  }
+  return [...things.values()].slice(-MOST)
 }
 
-const SEEN_PREFIX = seenKey('', '').slice(0, -1)
 /** A caller is told of so many things at most. */
 const MOST = 100
+
+/** The newest messages of the person with the token of an id that tells most. What has no such token is not in the index. */
+async function saidWith(
+  store: Pick<Store, 'lookup' | 'read'>,
+  { key, id, cleared }: { readonly key: ContextKey; readonly id: string; readonly cleared: number },
+): Promise<readonly Said[]> {
+  const [token] = idTokens(id).toSorted((a, b) => b.length - a.length)
+  if (token === undefined) return []
+  const rows = await store.lookup(key, {
+    index: MENTIONS,
+    prefix: mentionPrefix(token),
+    order: 'last',
+    limit: MOST_MENTIONS,
+  })
+  const newest = rows.filter(({ seq }) => seq > cleared)
+  const entries = await Promise.all(newest.map(({ seq }) => store.read(key, { from: seq, to: seq })))
+  return entries.flat().map((entry) => ({ text: personsWords(entry), at: entry.at, seq: entry.seq }))
+}
+
+/** Ids may have the sign in them that ends a prefix. */
+function isOf(wanted: string): (seen: Seen) => boolean {
+  return ({ id }) => id === wanted
+}
 
 function seenOf({ seq, value }: IndexRow): Seen {
   return { ...(value as unknown as Omit<Seen, 'seq'>), seq }

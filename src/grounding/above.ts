@@ -2,17 +2,17 @@
  * An id in a conversation that another one runs below itself: what is not good here may be good there, and nothing that is
  * not good there is good here because somebody there wrote it down. How the other conversation knows is not known here.
  */
-import type { Candidate } from './case.ts'
 import { type Entity, undeclared } from './entity.ts'
 import type { Judging } from './facts.ts'
 import { answered, judgeId, type Verdict } from './judge-id.ts'
 import { type FoundId, placeText } from './marks.ts'
+import type { NearMatches } from './near.ts'
 
 /** The conversation above, asked about one value of one entity. A verdict that lets it pass says where it is known. */
 export interface Above {
-  readonly judge: (found: FoundId, entity: Entity) => Promise<Verdict>
+  readonly judge: (found: FoundId, entity: Entity, beside?: Judging['beside']) => Promise<Verdict>
   /** Things that are known there and like what was written. */
-  readonly near: (given: string, entity: Entity) => Promise<readonly Candidate[]>
+  readonly near: (given: string, entity: Entity) => Promise<NearMatches>
 }
 
 /** The decision about one entity, here or else above. What was refused here for a reason stays refused for that reason. */
@@ -24,7 +24,7 @@ export async function judgeBelow(
   const own = await judgeId(found, name, judging)
   if (above === undefined || own.kind !== 'refused') return own
   const entity = judging.entities.get(name) ?? undeclared(name)
-  const verdict = await above.judge(found, entity)
+  const verdict = await above.judge(found, entity, judging.beside)
   if (verdict.kind === 'ok') return entity.sources.has(verdict.source) ? verdict : own
   if (verdict.kind === 'ask') {
     const answer = await judging.facts.asked?.(placeText(found.path))

@@ -24,13 +24,31 @@ export interface Case {
 export interface Reading {
   readonly thing: Candidate
   readonly source: GroundSource
+  /** When it was shown or said. */
+  readonly at?: number
   readonly seq?: number
+  /** The person wrote it in this turn. */
+  readonly isSaidNow?: true
 }
 
-/** Whether a word is one for things of another kind. */
-export function isOtherNoun({ entity, judging }: Case, word: string): boolean {
-  const isNoun = ({ nouns: { one, many } }: Entity): boolean => one.has(word) || many.has(word)
-  return !isNoun(entity) && [...judging.entities.values()].some(isNoun)
+/** Whether two ids are the same one, in the normal form of their entity. */
+export function isSameId({ normal }: Pick<Entity, 'normal'>, a: string, b: string): boolean {
+  return a === b || (normal !== undefined && normal(a) === normal(b))
+}
+
+/** Whether a word is one for things of this kind. */
+export function isNounOf({ nouns: { one, many } }: Pick<Entity, 'nouns'>, word: string): boolean {
+  return one.has(word) || many.has(word)
+}
+
+/** Whether a word is one for things of another kind that could have this id, or this place in a list. */
+export function isOtherNoun({ entity, judging }: Case, word: string, id: string): boolean {
+  const isPlace = /^#?\d{1,4}$/.test(id)
+  const couldHave = ({ pattern }: Entity): boolean => isPlace || pattern === undefined || pattern.test(id)
+  return (
+    !isNounOf(entity, word) &&
+    [...judging.entities.values()].some((other) => isNounOf(other, word) && couldHave(other))
+  )
 }
 
 export function candidate({ id, label, parent }: Candidate): Candidate {
@@ -38,7 +56,8 @@ export function candidate({ id, label, parent }: Candidate): Candidate {
 }
 
 export function readingOf(seen: Seen, source: GroundSource): Reading {
-  return { thing: candidate(seen), source, ...(seen.seq === undefined ? {} : { seq: seen.seq }) }
+  const { at, seq } = seen
+  return { thing: candidate(seen), source, at, ...(seq === undefined ? {} : { seq }) }
 }
 
 /** Each thing once, by its first reading. */

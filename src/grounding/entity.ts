@@ -3,6 +3,7 @@
  * counts, what its ids look like and what people call it. Which ones there are is for the host to know.
  */
 import {
+  type ChosenBy,
   ENTITY_MARK,
   type GroundSource,
   HoldfastError,
@@ -13,7 +14,7 @@ import {
 } from '../protocol/index.ts'
 import { durationMs } from './duration.ts'
 import { wordsOf } from './normal.ts'
-import { type RowFields, sightingsIn } from './rows.ts'
+import { type RowFields, type Rows, sightingsIn } from './rows.ts'
 
 /** `enforce`: an id that is not grounded stops the call. `warn`: it is told and the call goes on. `off`: no look is taken. */
 export type GroundingPolicy = 'enforce' | 'warn' | 'off'
@@ -30,6 +31,15 @@ export interface EntityOptions {
   readonly policy?: GroundingPolicy
   /** What counts as a source of an id; everything unless said otherwise. */
   readonly sources?: readonly GroundSource[]
+  /**
+   * One form for all ways to write an id: `(id) => id.replace(/^#/, '').toUpperCase()`. Ids are compared in this form, and
+   * the tool gets the id as it was shown. Without it, an id in other letters is another id.
+   */
+  readonly normalize?: (id: string) => string
+  /** The name of a tool that lists or finds these things, for refusals to lead to. A `lookupTool` needs no mention. */
+  readonly lookup?: string
+  /** What the parts of an id are called, if it is made of several arguments: `['number', 'date']`. See `part`. */
+  readonly key?: readonly string[]
   /** What people call one of them, by language: `{ fr: 'projet' }`. English is the name unless said otherwise. */
   readonly called?: Readonly<Record<string, string | Called>>
 }
@@ -41,8 +51,15 @@ export interface Called {
   readonly active?: string
 }
 
+/** What marks an argument, for `grounded`; `id` is the same for a schema. */
+export interface EntityMark {
+  /** As the mark has it. */
+  readonly name: string
+  readonly id: (more?: JsonObject) => JsonObject
+}
+
 /** Made by `entity`. */
-export interface Entity {
+export interface Entity extends EntityMark {
   readonly name: string
   readonly ttlMs: number
   readonly parent?: Entity
@@ -51,13 +68,24 @@ export interface Entity {
   readonly scope: 'actor' | 'conversation'
   readonly policy: GroundingPolicy
   readonly sources: ReadonlySet<GroundSource>
+  /** The one form of all ways to write an id, if there are several. Never throws. */
+  readonly normal?: (id: string) => string
+  readonly lookup?: string
+  readonly key?: readonly string[]
   readonly called: Readonly<Record<string, Called>>
   /** All words for one of them, and for several, in normal form. */
   readonly nouns: { readonly one: ReadonlySet<string>; readonly many: ReadonlySet<string> }
   /** The mark of an id, to be part of a schema: `z.string().meta(project.id())`, `{ type: 'string', ...project.id() }`. */
   readonly id: (more?: JsonObject) => JsonObject
-  /** What rows of a result show. A field is a name, a path such as `project.id`, or a function; rows without an id show nothing. */
-  readonly rows: <Row>(rows: Iterable<Row>, fields: RowFields<Row>) => readonly Sighting[]
+  /** The mark of an argument that is one part of the id; all parts of `key` have to be in the same object. */
+  readonly part: (name: string) => EntityMark
+  /** The mark of an id where something goes: parts of other things may stand beside it, as in `move_task`. */
+  readonly destination: EntityMark
+  /**
+   * What rows of a result show. A field is a name, a path such as `project.id`, or a function (`RowField`); rows without an
+   * id show nothing. `input` is the call's, for fields such as `$input.orderId`.
+   */
+  readonly rows: <Row>(rows: Rows<Row>, fields: RowFields<Row>, input?: unknown) => readonly Sighting[]
   /** One thing, or several, as the chosen one; nothing to let go of it. */
   readonly select: (
     id?: string | number | readonly (string | number)[],
@@ -70,6 +98,8 @@ export interface SelectionDetails {
   /** Of several, in the order of their ids. */
   readonly labels?: readonly string[]
   readonly parent?: string | number
+  /** `'person'` for a tool that carries out a person's choice: then it wins over what was shown before. */
+  readonly by?: ChosenBy
 }
 
 /** Throws `invalid-option` for what could not work. */
@@ -82,26 +112,61 @@ export function entity(name: string, options: EntityOptions = {}): Entity {
     scope = 'conversation',
     policy = 'enforce',
     sources = SOURCES,
+    normalize,
+    lookup,
+    key,
   } = options
   const called = calledOf(name, options.called ?? {})
+  const looks = {
+    ...(pattern === undefined ? {} : { pattern: anchored(pattern) }),
+    ...(normalize === undefined ? {} : { normal: normalForm(normalize) }),
+  }
   const made: Entity = {
     name,
     ttlMs: durationMs(ttl),
     ...(parent === undefined ? {} : { parent }),
-    ...(pattern === undefined ? {} : { pattern: anchored(pattern) }),
+    ...looks,
+    ...(lookup === undefined ? {} : { lookup }),
+    ...(key === undefined ? {} : { key }),
     scope,
     policy,
     sources: new Set(sources),
     called,
     nouns: nounsOf(called),
     id: (more = {}) => ({ ...more, [ENTITY_MARK]: name }),
-    rows: (rows, fields) => sightingsIn(name, rows, fields),
+    part: (part) => {
+      if (!key?.includes(part)) throw invalid(name, `its \`key\` has no ${quote(part)}`)
+      return markOf(`${name}${PART}${part}`)
+    },
+    destination: markOf(`${name}${DESTINATION}`),
+    rows: (rows, fields, input) => sightingsIn({ name, ...looks }, rows, { ...fields, input }),
     select: (id, about = {}) => selectionOf(name, id, about),
   }
   return Object.freeze(made)
 }
 
 export type Entities = ReadonlyMap<string, Entity>
+
+/** What a mark says: an entity, and which part of its id is here or that it is a destination. */
+export interface MarkMeaning {
+  readonly entity: string
+  readonly part?: string
+  readonly isDestination?: true
+}
+
+export function readMark(mark: string): MarkMeaning {
+  if (mark.endsWith(DESTINATION)) return { entity: mark.slice(0, -DESTINATION.length), isDestination: true }
+  const [name = mark, part] = mark.split(PART)
+  return part === undefined ? { entity: name } : { entity: name, part }
+}
+
+function markOf(mark: string): EntityMark {
+  return Object.freeze({ name: mark, id: (more: JsonObject = {}) => ({ ...more, [ENTITY_MARK]: mark }) })
+}
+
+/** No name of an entity has these signs. */
+const PART = '.'
+const DESTINATION = ':destination'
 
 /** By name, parents included. Throws `invalid-option` if two have the same name. */
 export function entityMap(entities: readonly Entity[]): Entities {
@@ -126,7 +191,8 @@ const SOURCES: readonly GroundSource[] = ['state', 'seen', 'said', 'label', 'ord
 const POLICIES: readonly string[] = ['enforce', 'warn', 'off'] satisfies GroundingPolicy[]
 const NAME = /^[a-z][a-z0-9_-]{0,39}$/i
 
-function checkOptions(name: string, { pattern, policy, sources, scope }: EntityOptions): void {
+function checkOptions(name: string, options: EntityOptions): void {
+  const { pattern, policy, sources, scope, normalize, lookup, key } = options
   if (typeof name !== 'string' || !NAME.test(name))
     throw invalid(name, 'its name must be a letter, then letters, digits, _ and -, at most 40 in all')
   if (pattern !== undefined && (!(pattern instanceof RegExp) || /[gy]/.test(pattern.flags)))
@@ -135,9 +201,31 @@ function checkOptions(name: string, { pattern, policy, sources, scope }: EntityO
     throw invalid(name, `\`policy\` must be one of ${POLICIES.join(', ')}`)
   if (scope !== undefined && scope !== 'actor' && scope !== 'conversation')
     throw invalid(name, "`scope` must be 'actor' or 'conversation'")
+  if (normalize !== undefined && typeof normalize !== 'function')
+    throw invalid(name, '`normalize` must be a function from an id to a text')
+  if (lookup !== undefined && (typeof lookup !== 'string' || lookup === ''))
+    throw invalid(name, '`lookup` must be the name of a tool')
+  if (key !== undefined && !(Array.isArray(key) && key.length > 1 && key.every(isKeyPart)))
+    throw invalid(name, '`key` must be a list of two or more names, of letters, digits, _ and -')
   const strange = sources?.find((source) => !SOURCES.includes(source))
   if (strange !== undefined)
     throw invalid(name, `${quote(strange)} is no source; there are ${SOURCES.join(', ')}`)
+}
+
+function isKeyPart(part: unknown): boolean {
+  return typeof part === 'string' && NAME.test(part)
+}
+
+/** What cannot be brought into a normal form is compared as it is. */
+function normalForm(normalize: (id: string) => unknown): (id: string) => string {
+  return (id) => {
+    try {
+      const form = normalize(id)
+      return typeof form === 'string' ? form : id
+    } catch {
+      return id
+    }
+  }
 }
 
 function anchored(pattern: RegExp): RegExp {
@@ -170,7 +258,7 @@ function plurals(word: string): readonly string[] {
 function selectionOf(
   name: string,
   id: Parameters<Entity['select']>[0],
-  { label, labels, parent }: SelectionDetails,
+  { label, labels, parent, by }: SelectionDetails,
 ): Selection {
   if (id === undefined) return { entity: name }
   const ids = (Array.isArray(id) ? (id as readonly (string | number)[]) : [id as string | number]).map(String)
@@ -182,6 +270,7 @@ function selectionOf(
     ...(label === undefined ? {} : { label }),
     ...(labels === undefined ? {} : { labels }),
     ...(parent === undefined ? {} : { parent: String(parent) }),
+    ...(by === undefined ? {} : { by }),
   }
 }
 

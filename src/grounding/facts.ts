@@ -10,10 +10,30 @@ export interface Seen {
   readonly id: string
   readonly label?: string
   readonly parent?: string
+  /** The normal form of its id, where that is another one. */
+  readonly normal?: string
   /** When, by the clock of the store. */
   readonly at: number
   /** The entry that showed it. */
   readonly seq?: number
+}
+
+/** Words of the person in one message. */
+export interface Said {
+  readonly text: string
+  /** When, by the clock of the store. */
+  readonly at: number
+  /** The entry that holds them. */
+  readonly seq?: number
+}
+
+/** A result that showed several things of a kind. */
+export interface ShownList {
+  /** The kinds of which it showed several. */
+  readonly entities: readonly string[]
+  readonly at: number
+  /** It is a result of the turn that is going on. */
+  readonly isThisTurn: boolean
 }
 
 type Maybe<T> = T | Promise<T>
@@ -30,12 +50,24 @@ export interface Facts {
   readonly seenThisTurn: (entity: string, id: string) => Maybe<boolean>
   /** Everything that was ever shown under a label, which is given in the form of `normalLabel`. */
   readonly byLabel: (entity: string, normal: string) => Maybe<readonly Seen[]>
+  /** Everything whose id has this normal form, which is the one of the entity. */
+  readonly alike: (entity: string, normal: string) => Maybe<readonly Seen[]>
+  /**
+   * Results that showed several things of any kind, newest first: at least the newest of all, and the newest of those that
+   * came before this turn.
+   */
+  readonly lists: () => Maybe<readonly ShownList[]>
   /** The newest result that showed several of them, in its order; without one, the newest that showed any. */
   readonly listing: (entity: string) => Maybe<readonly Seen[]>
   /** The things that were seen last, newest first, each once; at most `most`. */
   readonly recent: (entity: string, most: number) => Maybe<readonly Seen[]>
   /** All that the person said in this turn, steering included. */
   readonly userText: string
+  /**
+   * What else the person said in this conversation, answers included, newest first: the messages at hand, and with an id
+   * those of any age that may have it in them.
+   */
+  readonly saidBefore: (id?: string) => Maybe<readonly Said[]>
   /** What the person answered when asked about a place of this call, such as `items[2].taskId`. */
   readonly asked?: (path: string) => Maybe<Json | undefined>
 }
@@ -48,6 +80,8 @@ export interface Judging {
   readonly now: number
   /** The tool that finds things of an entity, by the name of the entity. */
   readonly lookups?: Readonly<Record<string, string>>
+  /** The ids of an entity that stand beside the one that is judged, in the same call. */
+  readonly beside?: (entity: string) => readonly string[]
 }
 
 /** A clock that was set back makes nothing old. */
@@ -57,6 +91,11 @@ export function isExpired(
   now: number,
 ): boolean {
   return now - at >= ttlMs
+}
+
+/** When a selection was made; being used does not count. */
+export function chosenAt({ since, at }: ActiveValue): number {
+  return since ?? at
 }
 
 /** All ids of a selection. */

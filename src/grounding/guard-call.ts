@@ -6,9 +6,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { foldedText, type Ground, type Json, type JsonObject } from '../protocol/index.ts'
 import type { Above } from './above.ts'
-import type { Entities } from './entity.ts'
+import type { Entities, Entity } from './entity.ts'
 import type { Judging } from './facts.ts'
-import { type Judgement, judgeCall } from './judge.ts'
+import { composed, type Judgement, judgeCall } from './judge.ts'
 import {
   type FoundId,
   idsIn,
@@ -58,7 +58,11 @@ export async function guardCall<P extends Converted>(
   const placed: Judgement = { ...written, args }
   if (!converted.ok) return { judgement: placed, converted, dropped }
   const input = plain(converted.input)
-  const found = [...changedIds(parameters, { input, written: placed }), ...unmarked(call, input, judging)]
+  const { entities } = judging
+  const found = [
+    ...changedIds(parameters, { input, written: placed, entities }),
+    ...unmarked(call, input, judging),
+  ]
   if (found.length === 0) return { judgement: placed, converted, dropped }
   const changed = await judge({ parameters, args: input, found })
   return { judgement: merged(placed, changed, found), converted, dropped }
@@ -97,10 +101,10 @@ async function withoutNeedlessIds<P extends Converted>(
 
 function unclear(made: Ground, placed: Ground | undefined, entities: Entities): readonly Refusal[] {
   const entity = entities.get(made.entity)
-  if (placed?.said === undefined || entity === undefined || isSameId(placed.id, made.id)) return []
+  if (placed?.said === undefined || entity === undefined || isSameId(entity, placed.id, made.id)) return []
   const named = [placed, made].map(({ id }) => ({ id }))
   const verdict = { kind: 'refused', entity: entity.name, reason: 'several', named, isUnclear: true } as const
-  return [refusalOf({ verdict, entity, path: made.path, given: placed.said, near: [] })]
+  return [refusalOf({ verdict, entity, path: made.path, given: placed.said, near: { near: [] } })]
 }
 
 /** Whether a schema still makes of a call the ids that were found good: it may depend on the time, or on anything. */
@@ -113,10 +117,12 @@ export function isStillGrounded(
   const isEnforced = ({ entities: names }: FoundId): boolean =>
     names.every((name) => (entities.get(name)?.policy ?? 'enforce') === 'enforce')
   const found = [
-    ...idsIn(parameters, value).flatMap((one) => leaves(one, grounds)),
+    ...composed(idsIn(parameters, value), entities).flatMap((one) => leaves(one, grounds, entities)),
     ...(allowsUnmarked ? [] : unmarkedIn(parameters, value, patternsOf(entities))),
   ]
-  return found.filter(isEnforced).every(({ given }) => grounds.some(({ id }) => isSameId(id, given)))
+  return found
+    .filter(isEnforced)
+    .every(({ given }) => grounds.some(({ id, entity }) => isSameId(entities.get(entity), id, given)))
 }
 
 /** Fields that are not declared are dropped if they would reach the tool; many schemas do so by themselves. */
@@ -137,15 +143,28 @@ async function convertedArgs<P extends Converted>(
 /** Ids at marked places that the conversion changed or made, and that are not just written in another way. */
 function changedIds(
   parameters: JsonObject,
-  { input, written }: { readonly input: Json; readonly written: Judgement },
+  { input, written, entities }: { input: Json; written: Judgement; entities: Entities },
 ): readonly FoundId[] {
   if (isDeepStrictEqual(input, written.args)) return []
   const asked = written.kind === 'ask' ? written.asks : []
-  return idsIn(parameters, input)
-    .filter((one) => !isWritten(one, written.args))
+  const found = idsIn(parameters, input)
+  const isChanged = (one: FoundId): boolean =>
+    partsWith(one, found).some((part) => !isWritten(part, written.args))
+  return found
+    .filter(isChanged)
     .filter(({ path }) => !asked.some((ask) => isBelow(ask.path, placeText(path))))
-    .flatMap((one) => leaves(one, written.grounds))
+    .flatMap((one) => leaves(one, written.grounds, entities))
     .map((one) => ({ ...one, isLiteral: true }))
+}
+
+/** All parts of the id that one belongs to; itself if the id is not made of several arguments. */
+function partsWith(one: FoundId, found: readonly FoundId[]): readonly FoundId[] {
+  if (one.part === undefined) return [one]
+  const home = placeText(one.path.slice(0, -1))
+  return found.filter(
+    ({ part, entities, path }) =>
+      part !== undefined && entities[0] === one.entities[0] && placeText(path.slice(0, -1)) === home,
+  )
 }
 
 function isWritten({ given, path, isKey }: FoundId, args: Json): boolean {
@@ -157,10 +176,13 @@ function isWritten({ given, path, isKey }: FoundId, args: Json): boolean {
  * The texts and numbers of what stands at a marked place. A conversion may make an object of an id: one part of it that
  * is the id speaks for all, the others are judged by their looks.
  */
-function leaves(found: FoundId, grounds: readonly Ground[]): readonly FoundId[] {
+function leaves(found: FoundId, grounds: readonly Ground[], entities: Entities): readonly FoundId[] {
   const { given, path } = found
   const isGood = (value: Json): boolean =>
-    grounds.some((ground) => isBelow(placeText(path), ground.path) && isSameId(ground.id, value))
+    grounds.some(
+      ({ entity, id, path: place }) =>
+        isBelow(placeText(path), place) && isSameId(entities.get(entity), id, value),
+    )
   const parts = typeof given === 'object' && given !== null ? partsOf(given, path) : [{ given, path }]
   return parts.some((part) => isGood(part.given)) ? [] : parts.map((part) => ({ ...found, ...part }))
 }
@@ -241,11 +263,16 @@ function isSameText(a: unknown, b: unknown): boolean {
   return text !== undefined && text === textOf(b)
 }
 
-/** The same letters and digits: a conversion that trims, or changes the case or the signs, still means the same thing. */
-function isSameId(id: string, given: Json): boolean {
+/**
+ * The same letters and digits, or the same normal form: a conversion that trims, or changes the case or the signs, still
+ * means the same thing.
+ */
+function isSameId(entity: Pick<Entity, 'normal'> | undefined, id: string, given: Json): boolean {
   const letters = (text: string): string => foldedText(text).replace(/[^\p{L}\p{N}]/gu, '')
   const text = textOf(given)
-  return text !== undefined && (text === id || (letters(text) !== '' && letters(text) === letters(id)))
+  if (text === undefined) return false
+  if (text === id || (letters(text) !== '' && letters(text) === letters(id))) return true
+  return entity?.normal !== undefined && entity.normal(text) === entity.normal(id)
 }
 
 function valueAt(value: Json | undefined, path: Path): Json | undefined {

@@ -4,9 +4,17 @@ export type { Above } from './above.ts'
 export { judgeBelow } from './above.ts'
 export type { Candidate } from './case.ts'
 export { durationMs } from './duration.ts'
-export type { Called, Entities, Entity, EntityOptions, GroundingPolicy, SelectionDetails } from './entity.ts'
+export type {
+  Called,
+  Entities,
+  Entity,
+  EntityMark,
+  EntityOptions,
+  GroundingPolicy,
+  SelectionDetails,
+} from './entity.ts'
 export { entity, entityMap } from './entity.ts'
-export type { Facts, Judging, Seen } from './facts.ts'
+export type { Facts, Judging, Said, Seen, ShownList } from './facts.ts'
 export { activeIds, isExpired } from './facts.ts'
 export type { Converted, Guarded, GuardedCall } from './guard-call.ts'
 export { guardCall, isStillGrounded } from './guard-call.ts'
@@ -24,13 +32,14 @@ export type { FoundId, Path } from './marks.ts'
 export { entitiesIn, idsIn, placeText, withIds, withoutMarks } from './marks.ts'
 export type { MemoryFactsOptions, SightingBatch } from './memory-facts.ts'
 export { MemoryFacts } from './memory-facts.ts'
+export type { NearMatches } from './near.ts'
 export { nearMatches } from './near.ts'
 export type { OutputFilter, OutputFilterOptions, StreamFilter } from './output-filter.ts'
 export { outputFilter } from './output-filter.ts'
 export type { Question } from './question.ts'
 export { answeredId, questionOf } from './question.ts'
 export type { NextStep, Refusal } from './refusal.ts'
-export { refusalOutput } from './refusal.ts'
+export { refusalText } from './refusal.ts'
 export type { RowField, RowFields } from './rows.ts'
 export type { Selecting } from './selecting.ts'
 export { expiresAt, isPersonal, personal, unexpired, withPersonal, withSelections } from './selecting.ts'

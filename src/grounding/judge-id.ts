@@ -1,6 +1,7 @@
 /**
  * Whether one id may reach a tool: it is the chosen one, was shown, was said, or is a label or a place that means one
- * thing. What is chosen wins: another thing passes only if the turn speaks of it. Pure, but for asking the facts.
+ * thing. What a person or a program chose wins: another thing passes only if it was spoken of since. Pure, but for asking
+ * the facts.
  */
 import type { ActiveValue, Ground, GroundSource, Json } from '../protocol/index.ts'
 import {
@@ -8,19 +9,21 @@ import {
   type Case,
   candidate,
   distinct,
+  isSameId,
   optionText,
   type Reading,
   readingOf,
 } from './case.ts'
 import { undeclared } from './entity.ts'
-import { activeIds, isExpired, type Judging } from './facts.ts'
+import { activeIds, chosenAt, isExpired, type Judging } from './facts.ts'
 import { type FoundId, isNumeric, placeText } from './marks.ts'
+import { isOtherMeant, type OtherParent, otherParent } from './parents.ts'
 import { labelReadings, ordinalReadings } from './readings.ts'
-import { namedByLabel, saysNumber, saysThing, speaksOf } from './references.ts'
+import { namedByLabel, saysNumber, speaksOf, spokenSince, writtenBefore, writtenNow } from './references.ts'
 import { textOf } from './rows.ts'
 
-/** Why an id is refused. `several`: one was wanted and more were named. */
-export type RefusalReason = 'unknown' | 'expired' | 'not-active' | 'wrong-kind' | 'several'
+/** Why an id is refused. `wrong-parent`: a part of something else. `several`: one was wanted and more were named. */
+export type RefusalReason = 'unknown' | 'expired' | 'not-active' | 'wrong-kind' | 'wrong-parent' | 'several'
 
 export type Verdict = Passed | Asking | Refused
 
@@ -50,6 +53,8 @@ export interface Refused {
   readonly active?: Candidate
   /** The entity that it is an id of. */
   readonly kindOf?: string
+  /** What it is a part of, and what it should be a part of. */
+  readonly parent?: OtherParent
   /** What was named, where one was wanted. */
   readonly named?: readonly Candidate[]
   /** One of these is meant, and only the person knows which. */
@@ -91,12 +96,14 @@ class Judge {
   async decide(): Promise<Verdict> {
     const text = textOf(this.#found.given)?.trim()
     if (text === undefined || text === '') return this.#refuse('unknown')
-    const exact = await this.#exact(text)
+    const [exact, ...others] = await this.#exact(text)
+    if (exact !== undefined && others.length > 0) return this.#ask('same-label', [exact, ...others])
+    // `task-2` is an id and nothing else; `2` may be one, and may be the second.
+    if (exact !== undefined && !/^#?\d+$/.test(text)) return this.#pass(exact)
     const places = this.#isOpen('ordinal') ? await ordinalReadings(text, this.#case) : []
     if (exact === undefined) return this.#decideByName(text, places)
     const [place] = places
-    // `task-2` is an id and nothing else; `2` may be one, and may be the second.
-    const isBoth = place !== undefined && places.length === 1 && place.isNumber && /^#?\d+$/.test(text)
+    const isBoth = place !== undefined && places.length === 1 && place.isNumber
     return isBoth && place.thing.id !== exact.thing.id
       ? this.#idOrPlace(exact, place, text)
       : this.#pass(exact)
@@ -104,7 +111,7 @@ class Judge {
 
   async #decideByName(text: string, places: Awaited<ReturnType<typeof ordinalReadings>>): Promise<Verdict> {
     const isExact = places.length > 0
-    const labelled = this.#isOpen('label') ? await labelReadings(text, this.#case, { isExact }) : []
+    const labelled = await this.#labelled(text, isExact)
     if (labelled.length === 0 && places.length > 1)
       return this.#refuse('several', { named: distinct(places).map(({ thing }) => thing) })
     const readings = distinct([...labelled, ...(places.length === 1 ? places : [])])
@@ -114,7 +121,7 @@ class Judge {
     const [place] = places
     if (first.source === 'ordinal' && place?.isNumber) {
       // "project 2", where there is a project with the id 2.
-      const other = await this.#exact(String(place.place))
+      const [other] = await this.#exact(String(place.place))
       if (other !== undefined && other.thing.id !== first.thing.id)
         return this.#ask('id-or-place', [other, first])
     }
@@ -122,22 +129,51 @@ class Judge {
     return isNoNumber ? this.#refuse('unknown') : this.#pass(first)
   }
 
-  /** The value as an id, by the first source that vouches for it. */
-  async #exact(text: string): Promise<Reading | undefined> {
+  /** Of several things with one label, those that belong where the call or the state says. */
+  async #labelled(text: string, isExact: boolean): Promise<readonly Reading[]> {
+    const all = this.#isOpen('label') ? await labelReadings(text, this.#case, { isExact }) : []
+    if (all.length < 2 || this.#case.entity.parent === undefined) return all
+    const others = await Promise.all(all.map(({ thing }) => otherParent(thing, this.#case)))
+    const fitting = all.filter((_, at) => others[at] === undefined)
+    return fitting.length > 0 ? fitting : all
+  }
+
+  /** The value as an id, by the first source that vouches for it; several if it may be written in several ways. */
+  async #exact(text: string): Promise<readonly Reading[]> {
     const { entity, active, judging } = this.#case
     const { facts, now } = judging
-    if (this.#isOpen('state') && active !== undefined && activeIds(active).includes(text))
-      return activeReading(active, text)
-    const seen = await facts.seen(entity.name, text)
-    if (seen !== undefined && !isExpired(seen, entity, now) && this.#isOpen('seen'))
-      return readingOf(seen, 'seen')
-    const looksRight = this.#isOpen('said') && entity.pattern?.test(text) === true
-    return looksRight && saysThing(text, this.#case) ? { thing: { id: text }, source: 'said' } : undefined
+    const chosen = activeIds(active).find((id) => isSameId(entity, id, text))
+    if (this.#isOpen('state') && active !== undefined && chosen !== undefined)
+      return [activeReading(active, chosen)]
+    if (this.#isOpen('seen')) {
+      const seen = await facts.seen(entity.name, text)
+      if (seen !== undefined && !isExpired(seen, entity, now)) return [readingOf(seen, 'seen')]
+      const alike = entity.normal && (await facts.alike(entity.name, entity.normal(text)))
+      const fresh = alike?.filter((one) => !isExpired(one, entity, now)) ?? []
+      if (fresh.length > 0) return distinct(fresh.map((one) => readingOf(one, 'seen')))
+    }
+    return this.#isOpen('said') ? this.#said(text) : []
+  }
+
+  /** Where the person wrote it in another form, the tool gets the one that looks like an id. */
+  async #said(text: string): Promise<readonly Reading[]> {
+    const { pattern } = this.#case.entity
+    if (pattern === undefined) return []
+    const readingAs = (written: string, more: Partial<Reading>): readonly Reading[] => {
+      const id = [text, written].find((form) => pattern.test(form))
+      return id === undefined ? [] : [{ thing: { id }, source: 'said', ...more }]
+    }
+    const now = writtenNow(text, this.#case)
+    if (now !== undefined) return readingAs(now, { isSaidNow: true })
+    const before = await writtenBefore(text, this.#case)
+    if (before === undefined) return []
+    const { at, seq } = before.said
+    return readingAs(before.written, { at, ...(seq === undefined ? {} : { seq }) })
   }
 
   /** A number that is an id and a place. The person may have named one of the two; what is chosen needs no number. */
   async #idOrPlace(exact: Reading, place: Reading, text: string): Promise<Verdict> {
-    if (exact.source === 'state' && !saysNumber(text, this.#case)) return this.#pass(exact)
+    if (exact.source === 'state' && !(await saysNumber(text, this.#case))) return this.#pass(exact)
     const asId = await namedByLabel(exact.thing, this.#case)
     const asPlace = await namedByLabel(place.thing, this.#case)
     if (asId.verdict === 'yes' && asPlace.verdict === 'no') return this.#pass(exact)
@@ -145,20 +181,53 @@ class Judge {
     return this.#ask('id-or-place', [exact, place])
   }
 
-  /** What is chosen wins, unless the turn speaks of the other one. */
-  async #pass({ thing, source, seq }: Reading): Promise<Verdict> {
-    const { entity, active, judging } = this.#case
-    const isFree = active === undefined || source === 'said' || activeIds(active).includes(thing.id)
-    if (!isFree && !(await judging.facts.seenThisTurn(entity.name, thing.id))) {
-      const spoken = await speaksOf(thing, this.#case)
-      if (spoken.verdict === 'unclear')
-        return this.#ask(
-          spoken.why,
-          [thing, ...spoken.rivals].map((each) => ({ thing: each })),
-        )
-      if (spoken.verdict === 'no') return this.#refuse('not-active')
+  async #pass(reading: Reading): Promise<Verdict> {
+    const parent = await this.#wrongParent(reading)
+    if (parent !== undefined) return this.#refuse('wrong-parent', { parent })
+    const objection = await this.#notActive(reading)
+    if (objection !== undefined) return objection
+    const { thing, source, seq } = reading
+    return {
+      kind: 'ok',
+      entity: this.#case.entity.name,
+      id: thing.id,
+      source,
+      ...(seq === undefined ? {} : { seq }),
     }
-    return { kind: 'ok', entity: entity.name, id: thing.id, source, ...(seq === undefined ? {} : { seq }) }
+  }
+
+  /** A part has to belong to what stands beside it, and, unless it is spoken of, to what is chosen. */
+  async #wrongParent(reading: Reading): Promise<OtherParent | undefined> {
+    const other = await otherParent(reading.thing, this.#case)
+    if (other?.since === undefined) return other
+    const isFree = reading.source === 'state' || (await this.#isShownSince(reading, other.since))
+    if (isFree || (await isOtherMeant(reading.thing, other, this.#case))) return undefined
+    const before = await writtenBefore(reading.thing.id, this.#case)
+    return before !== undefined && before.said.at > other.since ? undefined : other
+  }
+
+  /** What a person or a program chose wins, unless the person or a tool has spoken of the other one since. */
+  async #notActive(reading: Reading): Promise<Verdict | undefined> {
+    const { active } = this.#case
+    const { thing, isSaidNow } = reading
+    if (active === undefined || active.by === 'tool' || isSaidNow) return undefined
+    if (activeIds(active).includes(thing.id) || (await this.#isShownSince(reading, chosenAt(active))))
+      return undefined
+    const spoken = await speaksOf(thing, this.#case)
+    if (spoken.verdict === 'unclear')
+      return this.#ask(
+        spoken.why,
+        [thing, ...spoken.rivals].map((each) => ({ thing: each })),
+      )
+    const isSpoken = spoken.verdict === 'yes' || (await spokenSince(thing, chosenAt(active), this.#case))
+    return isSpoken ? undefined : this.#refuse('not-active')
+  }
+
+  async #isShownSince({ thing }: Reading, since: number): Promise<boolean> {
+    const { entity, judging } = this.#case
+    if (await judging.facts.seenThisTurn(entity.name, thing.id)) return true
+    const seen = await judging.facts.seen(entity.name, thing.id)
+    return seen !== undefined && seen.at > since
   }
 
   #ask(why: Asking['why'], readings: readonly { readonly thing: Candidate }[]): Verdict {
@@ -185,7 +254,7 @@ class Judge {
     return this.#refuse('unknown')
   }
 
-  #refuse(reason: RefusalReason, more: Pick<Refused, 'kindOf' | 'named' | 'isUnclear'> = {}): Refused {
+  #refuse(reason: RefusalReason, more: Omit<Partial<Refused>, 'kind' | 'entity' | 'reason'> = {}): Refused {
     const { entity, active } = this.#case
     const chosen = active === undefined ? {} : { active: candidate(active) }
     return { kind: 'refused', entity: entity.name, reason, ...chosen, ...more }

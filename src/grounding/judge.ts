@@ -4,13 +4,13 @@
  */
 import type { Ground, Json, JsonObject } from '../protocol/index.ts'
 import { type Above, judgeBelow } from './above.ts'
-import { type Entity, undeclared } from './entity.ts'
+import { type Entities, type Entity, undeclared } from './entity.ts'
 import type { Judging } from './facts.ts'
 import type { Asking, Passed, Refused, Verdict } from './judge-id.ts'
-import { type FoundId, idsIn, placeText, withIds, writtenAt } from './marks.ts'
-import { nearMatches } from './near.ts'
+import { type FoundId, idsIn, type Path, placesOf, placeText, withIds, writtenAt } from './marks.ts'
+import { type NearMatches, nearMatches, nearOfParent } from './near.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
-import { textOf } from './rows.ts'
+import { KEY_JOINT, textOf } from './rows.ts'
 
 /** A question about one place of a call. The answer is one of the ids. */
 export interface AskedId extends Asking {
@@ -38,33 +38,119 @@ interface Judged {
 
 /**
  * Judges the ids of a call as they are written; `found` are these, where they are not all that the schema marks. A refusal
- * comes before a question, because the person should not be asked about a call that cannot be made.
+ * comes before a question, because the person should not be asked about a call that cannot be made. Things are judged
+ * before their parts, which have to belong to them.
  */
 export async function judgeCall(
   call: { readonly parameters: JsonObject; readonly args: Json; readonly found?: readonly FoundId[] },
   judging: Judging,
   above?: Above,
 ): Promise<Judgement> {
-  const passed: { readonly found: FoundId; readonly verdict: Passed }[] = []
+  const places = composed(call.found ?? idsIn(call.parameters, call.args), judging.entities)
+  const depth = ({ entities }: FoundId): number => depthOf(judging.entities.get(entities[0] ?? ''))
+  const judged: JudgedId[] = []
+  for (const found of places.toSorted((a, b) => depth(a) - depth(b))) {
+    const entities = found.entities.map((name) => judging.entities.get(name) ?? undeclared(name))
+    const isOff = entities.some(({ policy }) => policy === 'off')
+    const beside = (entity: string): readonly string[] => idsBeside(found, entity, judged)
+    const verdict = isOff ? undefined : await judgeAny(found, { ...judging, beside }, above)
+    judged.push({ found, entities, verdict })
+  }
+  const inOrder = places.flatMap((place) => judged.filter(({ found }) => found === place))
+  return judgementOf({ ...call, judged: inOrder }, judging, above)
+}
+
+/** A place, and what was decided; no verdict if nobody looks. */
+interface JudgedId {
+  readonly found: PlacedId
+  readonly entities: readonly Entity[]
+  readonly verdict: Verdict | undefined
+}
+
+async function judgementOf(
+  call: { readonly parameters: JsonObject; readonly args: Json; readonly judged: readonly JudgedId[] },
+  judging: Judging,
+  above: Above | undefined,
+): Promise<Judgement> {
+  const { parameters, args, judged } = call
+  const passed: { readonly found: PlacedId; readonly verdict: Passed }[] = []
   const asks: AskedId[] = []
   const refusals: Refusal[] = []
   const warnings: Refusal[] = []
-  for (const found of call.found ?? idsIn(call.parameters, call.args)) {
-    const entities = found.entities.map((name) => judging.entities.get(name) ?? undeclared(name))
-    if (entities.some(({ policy }) => policy === 'off')) continue
-    const verdict = await judgeAny(found, judging, above)
+  for (const { found, entities, verdict } of judged) {
     const { path, given } = found
+    if (verdict === undefined) continue
     if (verdict.kind === 'ok') passed.push({ found, verdict })
     else if (verdict.kind === 'ask') asks.push({ ...verdict, path: placeText(path), given })
     else {
       const entity = entities.find(({ name }) => name === verdict.entity) ?? undeclared(verdict.entity)
       const list = entities.some(({ policy }) => policy === 'warn') ? warnings : refusals
-      list.push(await refuse(found, { verdict, entity, above }, judging))
+      list.push(await refuse(found, { verdict, entity, parameters, above }, judging))
     }
   }
-  const judged = { ...groundedArgs(call.args, passed), warnings }
-  if (refusals.length > 0) return { kind: 'refused', refusals, output: refusalOutput(refusals), ...judged }
-  return asks.length > 0 ? { kind: 'ask', asks, ...judged } : { kind: 'ok', ...judged }
+  const outcome = { ...groundedArgs(args, passed), warnings }
+  if (refusals.length > 0) return { kind: 'refused', refusals, output: refusalOutput(refusals), ...outcome }
+  return asks.length > 0 ? { kind: 'ask', asks, ...outcome } : { kind: 'ok', ...outcome }
+}
+
+/** An id at its place; one that is made of several arguments has them as its parts, in the order of its key. */
+interface PlacedId extends FoundId {
+  readonly parts?: readonly FoundId[]
+}
+
+/** Parts of one id, which stand in one object, as one id. */
+export function composed(found: readonly FoundId[], entities: Entities): readonly PlacedId[] {
+  const places: PlacedId[] = []
+  const done = new Set<string>()
+  for (const one of found) {
+    const [name = ''] = one.entities
+    const key = one.part === undefined ? undefined : entities.get(name)?.key
+    if (key === undefined) {
+      places.push(one)
+      continue
+    }
+    const container = JSON.stringify([name, ...one.path.slice(0, -1)])
+    if (done.has(container)) continue
+    done.add(container)
+    const siblings = found.filter(
+      (other) => JSON.stringify([other.entities[0], ...other.path.slice(0, -1)]) === container,
+    )
+    const parts = key.flatMap((part) => siblings.find((other) => other.part === part) ?? [])
+    // A label or a place could not be taken apart again.
+    places.push({
+      ...one,
+      parts,
+      isKey: true,
+      given: parts.map(({ given }) => textOf(given) ?? '').join(KEY_JOINT),
+    })
+  }
+  return places
+}
+
+function depthOf(entity: Entity | undefined): number {
+  return entity?.parent === undefined ? 0 : 1 + depthOf(entity.parent)
+}
+
+/** The ids of an entity in the nearest object around a place, or inside of it. Destinations are no parents. */
+function idsBeside(place: FoundId, entity: string, judged: readonly JudgedId[]): readonly string[] {
+  const home = containerOf(place)
+  const near = judged.flatMap(({ found, verdict }) => {
+    const [inner, outer] = [containerOf(found), home].toSorted((a, b) => b.length - a.length) as [Path, Path]
+    const isAround = outer.every((step, at) => inner[at] === step)
+    // One that is refused itself is said to be so once.
+    const given = verdict?.kind === 'ask' ? undefined : textOf(found.given)
+    const id = verdict?.kind === 'ok' ? verdict.id : given
+    const isParent = found.entities.includes(entity) && !found.isDestination
+    return isAround && isParent && id !== undefined ? [{ id, depth: outer.length }] : []
+  })
+  const nearest = Math.max(...near.map(({ depth }) => depth))
+  return near.filter(({ depth }) => depth === nearest).map(({ id }) => id)
+}
+
+/** The object that a place is in, or the list of it. */
+function containerOf({ path }: FoundId): Path {
+  const name = path.findLastIndex((step) => typeof step === 'string')
+  return path.slice(0, Math.max(0, name))
 }
 
 /** An id that may be of several entities has to be good as one of them. */
@@ -88,48 +174,81 @@ function isExact({ given }: FoundId, { id }: Passed): boolean {
   return textOf(given) === id
 }
 
+/** Whether the argument stays as it is: a number that is wanted as a text does not. */
+function isUnchanged(found: PlacedId, { id }: Passed): boolean {
+  return found.parts === undefined ? found.given === writtenAt(found, id) : found.given === id
+}
+
+/** What is like an id that was refused, known here or else above. */
+async function nearTo(
+  given: string,
+  {
+    verdict: { reason, parent },
+    entity,
+    above,
+  }: { readonly verdict: Refused; readonly entity: Entity; readonly above: Above | undefined },
+  judging: Judging,
+): Promise<NearMatches> {
+  if (reason !== 'unknown' && reason !== 'wrong-kind')
+    return parent === undefined ? { near: [] } : nearOfParent(given, { entity, parent }, judging)
+  const own = await nearMatches(given, entity, judging)
+  return own.near.length > 0 || above === undefined ? own : above.near(given, entity)
+}
+
 async function refuse(
   { path, given }: FoundId,
   {
     verdict,
     entity,
+    parameters,
     above,
-  }: { readonly verdict: Refused; readonly entity: Entity; readonly above: Above | undefined },
+  }: {
+    readonly verdict: Refused
+    readonly entity: Entity
+    readonly parameters: JsonObject
+    readonly above: Above | undefined
+  },
   judging: Judging,
 ): Promise<Refusal> {
   const lookup = judging.lookups?.[entity.name]
-  const isNear = verdict.reason === 'unknown' || verdict.reason === 'wrong-kind'
-  const text = textOf(given) ?? ''
-  const own = isNear ? await nearMatches(text, entity, judging) : []
-  const near = isNear && own.length === 0 ? ((await above?.near(text, entity)) ?? []) : own
+  const { kindOf } = verdict
+  const near = await nearTo(textOf(given) ?? '', { verdict, entity, above }, judging)
+  const argument = kindOf === undefined ? undefined : placesOf(parameters, kindOf)[0]
   return refusalOf({
     verdict,
     entity,
     path: placeText(path),
     given,
     near,
+    ...(argument === undefined ? {} : { argument }),
     ...(lookup === undefined ? {} : { lookup }),
   })
 }
 
 function groundedArgs(
   args: Json,
-  passed: readonly { readonly found: FoundId; readonly verdict: Passed }[],
+  passed: readonly { readonly found: PlacedId; readonly verdict: Passed }[],
 ): { readonly args: Json; readonly grounds: readonly Ground[] } {
-  const changed = passed.filter(({ found, verdict }) => !isExact(found, verdict))
+  const changed = passed.filter(({ found, verdict }) => !isUnchanged(found, verdict))
   return {
     args: withIds(
       args,
-      changed.map(({ found, verdict }) => ({ found, to: writtenAt(found, verdict.id) })),
+      changed.flatMap(({ found, verdict }) => changesAt(found, verdict)),
     ),
     grounds: passed.map(({ found, verdict }) => ({
       path: placeText(found.path),
       entity: verdict.entity,
       id: verdict.id,
       source: verdict.source,
-      ...(isExact(found, verdict) ? {} : { said: found.given }),
+      ...(isUnchanged(found, verdict) ? {} : { said: found.given }),
       ...(verdict.seq === undefined ? {} : { seq: verdict.seq }),
       ...(verdict.above === undefined ? {} : { above: verdict.above }),
     })),
   }
+}
+
+function changesAt(found: PlacedId, { id }: Passed): Parameters<typeof withIds>[1] {
+  if (found.parts === undefined) return [{ found, to: writtenAt(found, id) }]
+  const values = id.split(KEY_JOINT)
+  return found.parts.map((part, at) => ({ found: part, to: writtenAt(part, values[at] ?? '') }))
 }

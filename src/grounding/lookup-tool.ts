@@ -55,7 +55,7 @@ export function lookupTool<Row>(
     replay: 'safe',
     run: async ({ name }, context): Promise<LookupResult> => {
       const read = async (text: string): Promise<readonly Sighting[]> =>
-        sightingsIn(entity.name, await search(text, context), fields)
+        sightingsIn(entity, await search(text, context), fields)
       const found = matching(name, await read(name))
       if (found.rows.length > 0) return foundResult(found, most)
       const all = await read('')
@@ -68,8 +68,7 @@ export function lookupTool<Row>(
   })
   const grounding: ToolGrounding = {
     lookup: entity.name,
-    seen: (output) =>
-      sightingsIn(entity.name, shownIn(output), { id: 'id', label: 'label', parent: 'parent' }),
+    seen: (output) => sightingsIn(entity, shownIn(output), { id: 'id', label: 'label', parent: 'parent' }),
     selects: (output) => (options.select ? selectedBy(entity, output) : []),
   }
   return Object.freeze({ ...tool, grounding })

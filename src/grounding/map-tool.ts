@@ -12,8 +12,8 @@ import {
   type Sighting,
 } from '../protocol/index.ts'
 import { markProblem, refOf, type SchemaNode, schemaNode, type Tool } from '../tool/index.ts'
-import type { Entity } from './entity.ts'
-import { type RowFields, sightingsIn } from './rows.ts'
+import type { Entity, EntityMark } from './entity.ts'
+import { type RowFields, sightingsByPlace } from './rows.ts'
 import type { GroundedTool } from './tool-grounding.ts'
 
 /** Rows of an output that are things of an entity. */
@@ -23,9 +23,12 @@ export interface RowMapping extends RowFields<unknown> {
 
 export interface ToolMapping<In = unknown, Out = unknown> {
   /** Where ids go in: `projectId`, `items[].taskId`, `byProject.*.taskId`. */
-  readonly input?: Readonly<Record<string, Entity>>
-  /** What the output shows: a function, or rows by their place: `{ 'projects[]': { entity: project, id: 'id', label: 'name' } }`. */
-  readonly returns?: ((output: Out, input: In) => readonly Sighting[]) | Readonly<Record<string, RowMapping>>
+  readonly input?: Readonly<Record<string, EntityMark>>
+  /**
+   * What the output shows: a function, or rows by their place: `{ 'projects[]': { entity: project, id: 'id', label: 'name' } }`,
+   * several where a row shows several things. The output itself is at the empty place.
+   */
+  readonly returns?: ((output: Out, input: In) => readonly Sighting[]) | RowMappings
   /** As `unmarkedIds` of `defineTool`. */
   readonly unmarkedIds?: 'judge' | 'allow'
   /** What the output chooses. */
@@ -72,8 +75,8 @@ export function grounded<In, Out>(tool: Tool<In, Out>, mapping: ToolMapping<In, 
 
 /** Programs without types may give anything; a place whose entity is not known would not be guarded. */
 function entityName(given: unknown, details: { readonly tool: string; readonly place: string }): string {
-  const { name, sources } = (given ?? {}) as Partial<Entity>
-  if (typeof name === 'string' && sources instanceof Set) return name
+  const { name, id } = (given ?? {}) as Partial<EntityMark>
+  if (typeof name === 'string' && typeof id === 'function') return name
   throw new HoldfastError('invalid-option', {
     message: `${quote(details.place)} of ${quote(details.tool)} must be given one entity, made by entity(). Where an id may be of several entities, mark the schema itself: { 'x-entity': ['a', 'b'] }.`,
     details,
@@ -157,17 +160,11 @@ function inAlternatives(
   return { [word]: marked.map((each, at) => each ?? (list as readonly Json[])[at] ?? true) }
 }
 
-function rowsBy(mappings: Readonly<Record<string, RowMapping>>): (output: unknown) => readonly Sighting[] {
-  const places = Object.entries(mappings).map(([place, mapping]) => ({ steps: stepsOf(place), mapping }))
-  return (output) =>
-    places.flatMap(({ steps, mapping }) => sightingsIn(mapping.entity.name, valuesAt(output, steps), mapping))
-}
+type RowMappings = Readonly<Record<string, RowMapping | readonly RowMapping[]>>
 
-function valuesAt(value: unknown, steps: readonly string[]): readonly unknown[] {
-  const [step, ...rest] = steps
-  if (step === undefined) return [value]
-  if (typeof value !== 'object' || value === null) return []
-  if (step === '[]') return Array.isArray(value) ? value.flatMap((item) => valuesAt(item, rest)) : []
-  if (step === '*') return Object.values(value).flatMap((item) => valuesAt(item, rest))
-  return Object.hasOwn(value, step) ? valuesAt((value as Record<string, unknown>)[step], rest) : []
+function rowsBy(mappings: RowMappings): (output: unknown, input: unknown) => readonly Sighting[] {
+  const places = Object.entries(mappings).flatMap(([place, mapping]) =>
+    [mapping].flat().map((each) => ({ steps: stepsOf(place), mapping: each })),
+  )
+  return (output, input) => sightingsByPlace(places, { output, input })
 }

@@ -5,6 +5,7 @@
 import { ENTITY_MARK, type Json, type JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, type SchemaNode, schemaNode } from '../tool/index.ts'
 import { couldBe } from './could-be.ts'
+import { readMark } from './entity.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -20,6 +21,10 @@ export interface FoundId {
   readonly isLiteral?: true
   /** What the schema wants here, if it says so. */
   readonly wants?: 'number' | 'text'
+  /** Which part of the id it is, if the id is made of several arguments. */
+  readonly part?: string
+  /** Something goes there: parts of other things may stand beside it. */
+  readonly isDestination?: true
 }
 
 /**
@@ -100,11 +105,33 @@ export function entitiesIn(schema: JsonObject): readonly string[] {
   const names = new Set<string>()
   const look = (value: Json | undefined): void => {
     if (typeof value !== 'object' || value === null) return
-    for (const name of marksOf(value as JsonObject)) names.add(name)
+    for (const mark of marksOf(value as JsonObject)) names.add(readMark(mark).entity)
     for (const inner of Object.values(value)) look(inner)
   }
   look(schema)
   return [...names]
+}
+
+/** Where a schema takes ids of an entity: `taskId`, `items[].taskId`. */
+export function placesOf(schema: JsonObject, entity: string): readonly string[] {
+  const places = new Set<string>()
+  const above = new Set<JsonObject>()
+  const look = (given: Json | undefined, place: string): void => {
+    const node = schemaNode(given)
+    if (node === undefined || above.has(node)) return
+    above.add(node)
+    if (marksOf(node).some((mark) => readMark(mark).entity === entity)) places.add(place)
+    for (const [name, inner] of Object.entries(schemaNode(node['properties']) ?? {}))
+      look(inner, place === '' ? name : `${place}.${name}`)
+    const { first, rest } = itemSchemas(node)
+    for (const inner of [...first, rest]) look(inner, `${place}[]`)
+    for (const word of ['anyOf', 'oneOf', 'allOf'] as const)
+      for (const inner of listOf(node[word])) look(inner, place)
+    if (typeof node['$ref'] === 'string') look(refOf(schema, node['$ref']), place)
+    above.delete(node)
+  }
+  look(schema, '')
+  return [...places]
 }
 
 /** A copy without marks, for a service that does not take words it does not know. */
@@ -225,21 +252,29 @@ function note(walk: Walk, marked: Marked, { value, path }: Place): void {
       note(walk, marked, { value: item, path: [...path, at], above: new Set() })
     return
   }
-  const { marks, schema, isKey } = marked
+  const { schema, isKey } = marked
+  const marks = marked.marks.map(readMark)
+  const part = marks.find((mark) => mark.part !== undefined)?.part
   const key = keyOf(path, isKey)
   const known = walk.found.get(key)
   const { type } = schema
   walk.found.set(key, {
     path,
-    entities: [...new Set([...(known?.entities ?? []), ...marks])],
+    entities: [...new Set([...(known?.entities ?? []), ...marks.map(({ entity }) => entity)])],
     given: value,
     ...(isKey ? { isKey } : {}),
-    ...(type === 'number' || type === 'integer'
-      ? { wants: 'number' }
-      : type === 'string'
-        ? { wants: 'text' }
-        : {}),
+    ...wantedType(type),
+    ...(part === undefined ? {} : { part }),
+    ...(marks.some(({ isDestination }) => isDestination) ? { isDestination: true } : {}),
   })
+}
+
+/** Of a type that may also be null, the other one. */
+function wantedType(type: Json | undefined): Pick<FoundId, 'wants'> {
+  const types = (Array.isArray(type) ? (type as readonly Json[]) : [type]).filter((each) => each !== 'null')
+  if (types.length > 0 && types.every((each) => each === 'number' || each === 'integer'))
+    return { wants: 'number' }
+  return types.length === 1 && types[0] === 'string' ? { wants: 'text' } : {}
 }
 
 /** What other schemas say about the same value. Of alternatives, those count that the value could be. */

@@ -1,6 +1,6 @@
 /** Facts in memory, from lists of sightings. What a store finds by keys, it finds in maps. */
 import { type ActiveValue, type Json, normalLabel, type Sighting } from '../protocol/index.ts'
-import type { Facts, Seen } from './facts.ts'
+import type { Facts, Said, Seen, ShownList } from './facts.ts'
 
 /** What one tool result showed, in its order. */
 export interface SightingBatch {
@@ -16,6 +16,10 @@ export interface MemoryFactsOptions {
   /** Oldest first. */
   readonly batches?: readonly SightingBatch[]
   readonly userText?: string
+  /** What the person said before, oldest first. */
+  readonly said?: readonly Said[]
+  /** The normal form of ids, by the name of the entity. */
+  readonly normal?: Readonly<Record<string, (id: string) => string>>
   /** By place, such as `items[2].taskId`. */
   readonly answers?: Readonly<Record<string, Json>>
 }
@@ -29,11 +33,13 @@ export class MemoryFacts implements Facts {
   readonly #labels = new Map<string, Map<string, Seen>>()
   readonly #listings = new Map<string, readonly Seen[]>()
   readonly #thisTurn = new Set<string>()
-  readonly #answers: Readonly<Record<string, Json>>
+  readonly #lists: ShownList[] = []
+  readonly #options: MemoryFactsOptions
 
-  constructor({ active = [], batches = [], userText = '', answers = {} }: MemoryFactsOptions = {}) {
+  constructor(options: MemoryFactsOptions = {}) {
+    const { active = [], batches = [], userText = '' } = options
     this.userText = userText
-    this.#answers = answers
+    this.#options = options
     for (const value of active) this.#active.set(value.entity, value)
     for (const batch of batches) this.add(batch)
   }
@@ -42,7 +48,9 @@ export class MemoryFacts implements Facts {
   add({ at, seq, isThisTurn, seen }: SightingBatch): void {
     const listed = new Map<string, Map<string, Seen>>()
     for (const { entity, id, label, parent } of seen) {
+      const before = this.#seen.get(entity)?.get(id)
       const one: Seen = {
+        ...before,
         id,
         ...(label === undefined ? {} : { label }),
         ...(parent === undefined ? {} : { parent }),
@@ -59,6 +67,8 @@ export class MemoryFacts implements Facts {
       if (label !== undefined) valueIn(this.#labels, keyOf(entity, normalLabel(label))).set(id, one)
       if (isThisTurn) this.#thisTurn.add(keyOf(entity, id))
     }
+    const entities = [...listed].filter(([, rows]) => rows.size > 1).map(([entity]) => entity)
+    if (entities.length > 0) this.#lists.unshift({ entities, at, isThisTurn: isThisTurn ?? false })
     for (const [entity, rows] of listed) this.#list(entity, [...rows.values()])
   }
 
@@ -78,6 +88,20 @@ export class MemoryFacts implements Facts {
     return [...(this.#labels.get(keyOf(entity, normal))?.values() ?? [])]
   }
 
+  alike(entity: string, form: string): readonly Seen[] {
+    const normal = this.#options.normal?.[entity]
+    if (normal === undefined) return []
+    return [...(this.#seen.get(entity)?.values() ?? [])].filter(({ id }) => normal(id) === form)
+  }
+
+  lists(): readonly ShownList[] {
+    return this.#lists
+  }
+
+  saidBefore(): readonly Said[] {
+    return (this.#options.said ?? []).toReversed()
+  }
+
   listing(entity: string): readonly Seen[] {
     return this.#listings.get(entity) ?? []
   }
@@ -95,7 +119,7 @@ export class MemoryFacts implements Facts {
   }
 
   asked(path: string): Json | undefined {
-    return this.#answers[path]
+    return this.#options.answers?.[path]
   }
 
   /** One row is a look at one thing; the list that the person has in mind is still the one before. */

@@ -5,28 +5,109 @@
 import { foldedText, normalLabel } from '../protocol/index.ts'
 import { isTypoOf, wordsOf } from './normal.ts'
 
+export interface WritingRules {
+  /** The one form of all ways to write an id, if there are several. */
+  readonly normal?: (id: string) => string
+  readonly isOwnNoun: (word: string) => boolean
+  /** A word for things of another kind that could have this id. */
+  readonly isOtherNoun: (word: string, id: string) => boolean
+  /** A number of up to four digits counts only after its noun or a sign: it may be an amount. */
+  readonly isLongAgo?: boolean
+}
+
 /**
- * Whether an id stands in a text by itself: "12" is not in "120", nor in "12.5" or "12/05", and a price or a share is no
- * id. Letters count as written. What is said of another kind of thing is said of that: "project 6" is no task 6.
+ * An id as the person wrote it, or undefined. It stands by itself: "12" is not in "120", nor in "12.5" or "12/05", and a
+ * price or a share is no id. What is said of another kind of thing is said of that: "project 6" is no task 6. It may be in another form with the same normal one, and without the # that it
+ * begins with if a letter follows or its noun comes before it.
  */
-export function saysId(
-  text: string,
-  id: string,
-  isOtherNoun: (word: string) => boolean = () => false,
-): boolean {
+export function writtenAs(text: string, id: string, rules: WritingRules): string | undefined {
+  const isMeant = (place: Stretch): boolean => {
+    const written = text.slice(place.from, place.to)
+    const noun = nounBefore(text, place)
+    if (noun !== undefined && rules.isOtherNoun(noun, id)) return false
+    const isOpen = !rules.isLongAgo || !/^\d{1,4}$/.test(written)
+    return isOpen || isSigned(text, place) || (noun !== undefined && rules.isOwnNoun(noun))
+  }
+  if (standsIn(text, id, isMeant)) return id
+  const bare = id.startsWith('#') ? id.slice(1) : ''
+  const isBareMeant = (place: Stretch): boolean =>
+    isMeant(place) && (/\p{L}/u.test(bare) || rules.isOwnNoun(nounBefore(text, place) ?? ''))
+  if (bare !== '' && standsIn(text, bare, isBareMeant)) return bare
+  const form = rules.normal?.(id)
+  if (rules.normal === undefined || form === undefined) return undefined
+  const place = formPlaces(text, form, rules.normal).find((each) => isAlone(text, each) && isMeant(each))
+  return place && text.slice(place.from, place.to)
+}
+
+/** Everything in a text that fits a pattern and stands by itself, each once. */
+export function matchesIn(text: string, pattern: RegExp | undefined): readonly string[] {
+  if (pattern === undefined) return []
+  // It is anchored by whoever made the entity.
+  const inner = pattern.source.replace(/^\^\(\?:([\s\S]*)\)\$$/, '$1')
+  const found = new Set<string>()
+  for (const { 0: match, index } of text
+    .slice(0, LONGEST_TEXT)
+    .matchAll(new RegExp(inner, `${pattern.flags}g`)))
+    if (match !== '' && isAlone(text, { from: index, to: index + match.length })) found.add(match)
+  return [...found]
+}
+
+const LONGEST_TEXT = 20_000
+
+function standsIn(text: string, id: string, isMeant: (place: Stretch) => boolean): boolean {
   if (id === '') return false
-  const isNumber = /^\d+$/.test(id)
   for (let at = text.indexOf(id); at >= 0; at = text.indexOf(id, at + 1)) {
-    const before = text.slice(Math.max(0, at - 3), at)
-    const after = text.slice(at + id.length, at + id.length + 4)
-    if (JOINED_BEFORE.test(before) || JOINED_AFTER.test(after)) continue
-    if (isNumber && (AMOUNT_BEFORE.test(before) || AMOUNT_AFTER.test(after))) continue
-    const noun = NOUN_BEFORE.exec(foldedText(text.slice(Math.max(0, at - LONGEST_NOUN), at)))?.[1]
-    if (noun !== undefined && isOtherNoun(noun)) continue
-    return true
+    const place = { from: at, to: at + id.length }
+    if (isAlone(text, place) && isMeant(place)) return true
   }
   return false
 }
+
+function isAlone(text: string, { from, to }: Stretch): boolean {
+  const before = text.slice(Math.max(0, from - 3), from)
+  const after = text.slice(to, to + 4)
+  if (JOINED_BEFORE.test(before) || JOINED_AFTER.test(after)) return false
+  const isNumber = /^\d+$/.test(text.slice(from, to))
+  return !isNumber || !(AMOUNT_BEFORE.test(before) || AMOUNT_AFTER.test(after))
+}
+
+function nounBefore(text: string, { from }: Stretch): string | undefined {
+  return NOUN_BEFORE.exec(foldedText(text.slice(Math.max(0, from - LONGEST_NOUN), from)))?.[1]
+}
+
+function isSigned(text: string, { from }: Stretch): boolean {
+  return SIGN_BEFORE.test(foldedText(text.slice(Math.max(0, from - 12), from)))
+}
+
+/** Stretches of up to four words whose normal form is this one. */
+function formPlaces(text: string, form: string, normal: (id: string) => string): readonly Stretch[] {
+  const digits = form.match(/\d+/g)?.toSorted((a, b) => b.length - a.length)[0] ?? ''
+  if (form === '' || !hasDigits(text, digits)) return []
+  const words = [...text.slice(0, LONGEST_TEXT).matchAll(/#?[\p{L}\p{N}\p{M}_-]+/gu)].map(
+    ({ 0: word, index }) => ({
+      from: index,
+      to: index + word.length,
+    }),
+  )
+  return words.flatMap(({ from }, first) => {
+    const places: Stretch[] = []
+    for (let last = first; last < Math.min(words.length, first + MOST_JOINED); last++) {
+      const to = words[last]?.to ?? from
+      if (last > first && (words[last]?.from ?? 0) - (words[last - 1]?.to ?? 0) > WIDEST_GAP) break
+      const stretch = text.slice(from, to)
+      if (hasDigits(stretch, digits) && normal(stretch) === form) places.push({ from, to })
+    }
+    return places
+  })
+}
+
+/** Most texts can be told to have no such id without a look at each of their words. */
+function hasDigits(text: string, digits: string): boolean {
+  return text.replace(/[^\p{L}\p{N}]/gu, '').includes(digits)
+}
+
+const MOST_JOINED = 4
+const WIDEST_GAP = 2
 
 /** Where in a list of words a label stands, as `[from, to)`. A label of one or two letters needs its noun before it. */
 export function labelPlaces(
@@ -76,6 +157,7 @@ const MOST_MORE = 4
 /** "project", "project no.", "project (id: ": what comes before it is a blank or a sign. */
 const NOUN_BEFORE = /(\p{L}+)[\s"'(:#]+(?:(?:no|nr|n|numero|number|id|uuid)[\s.:#°"'(]*)*$/u
 const LONGEST_NOUN = 40
+const SIGN_BEFORE = /(?:#|(?:^|[^\p{L}])(?:no|nr|n|numero|number|id|uuid))[\s.:#°"'(]*$/u
 
 const JOINED_BEFORE = /[\p{L}\p{N}_-]$|[\p{L}\p{N}][.@]$/u
 const JOINED_AFTER = /^[\p{L}\p{N}_-]|^[.@][\p{L}\p{N}]/u

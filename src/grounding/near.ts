@@ -1,47 +1,110 @@
 /** What somebody may have meant who wrote something that is not there. */
 import { normalLabel } from '../protocol/index.ts'
-import { type Candidate, candidate } from './case.ts'
+import { type Candidate, type Case, candidate, isNounOf } from './case.ts'
 import type { Entity } from './entity.ts'
 import { isExpired, type Judging } from './facts.ts'
-import { editDistance, isTypoOf } from './normal.ts'
+import { labelPlaces, matchesIn } from './mentions.ts'
+import { editDistance, isTypoOf, wordsOf } from './normal.ts'
+import type { OtherParent } from './parents.ts'
+import { writtenBefore, writtenNow } from './references.ts'
 
 const MOST = 5
-const LOOKED_AT = 100
+/** A refusal is rare, and a comparison takes a few microseconds. */
+const LOOKED_AT = 1000
+
+/** What is like something, best first; `best` if one of them is clearly more like it than all others. */
+export interface NearMatches {
+  readonly near: readonly Candidate[]
+  readonly best?: Candidate
+}
 
 /**
- * The things seen last that are like what was written, best first and at most five. Where nothing is like it and there
- * are no more than five, these are it.
+ * Things that were shown or that the person wrote, and that are like what was written: by the letters of the id, by the
+ * label, or because the person names them in this turn. At most five.
  */
-export async function nearMatches(
+export async function nearMatches(given: string, entity: Entity, judging: Judging): Promise<NearMatches> {
+  const { facts, now } = judging
+  const shown = (await facts.recent(entity.name, LOOKED_AT)).filter((row) => !isExpired(row, entity, now))
+  const known = new Set([given, ...shown.map(({ id }) => id)])
+  const said = (await saidIds(entity, judging)).filter(({ id }) => !known.has(id))
+  const words = wordsOf(facts.userText).slice(0, MOST_WORDS)
+  const spoken = new Set(words)
+  const isNamed = (label: string): boolean =>
+    spoken.has(label.split(' ', 1)[0] ?? '') &&
+    labelPlaces(words, label, (word) => isNounOf(entity, word)).length > 0
+  const like = likenessTo(given)
+  return ranked<Candidate>([...shown, ...said], (row) => {
+    const label = row.label === undefined ? undefined : normalLabel(row.label)
+    return Math.max(like(row.id, label), label !== undefined && isNamed(label) ? NAMED : 0)
+  })
+}
+
+const MOST_WORDS = 1000
+const MOST_SAID = 50
+
+/** Ids that would be good because the person wrote them. */
+async function saidIds(entity: Entity, judging: Judging): Promise<readonly Candidate[]> {
+  const { facts } = judging
+  const texts = [facts.userText, ...(await facts.saidBefore()).map(({ text }) => text)]
+  const ids = new Set(texts.flatMap((text) => matchesIn(text, entity.pattern)))
+  const about: Case = { entity, active: undefined, lapsed: undefined, judging }
+  const good = await Promise.all(
+    [...ids]
+      .slice(0, MOST_SAID)
+      .map(async (id) => (writtenNow(id, about) ?? (await writtenBefore(id, about))) !== undefined),
+  )
+  return [...ids].filter((_, at) => good[at]).map((id) => ({ id }))
+}
+
+/** The same among the parts of what they should be parts of: by the label of the one that was meant, or by its id. */
+export async function nearOfParent(
   given: string,
-  entity: Entity,
+  { entity, parent }: { readonly entity: Entity; readonly parent: OtherParent },
   { facts, now }: Pick<Judging, 'facts' | 'now'>,
-): Promise<readonly Candidate[]> {
-  const rows = (await facts.recent(entity.name, LOOKED_AT)).filter((row) => !isExpired(row, entity, now))
-  const ranked = nearest(given, rows)
-  if (ranked.length > 0) return ranked
-  return rows.length <= MOST ? rows.map((row) => candidate(row)) : []
+): Promise<NearMatches> {
+  const like = likenessTo((await facts.seen(entity.name, given))?.label ?? given)
+  const rows = (await facts.recent(entity.name, LOOKED_AT)).filter(
+    (row) => !isExpired(row, entity, now) && parent.wanted.some(({ id }) => id === row.parent),
+  )
+  return ranked(rows, ({ label }) => (label === undefined ? 0 : like('', normalLabel(label))))
 }
 
 /** Of these, the ones that are like what was written, best first and at most five. */
 export function nearest(given: string, rows: readonly Candidate[]): readonly Candidate[] {
-  return rows
-    .map((row) => ({ row, rank: likeness(given, row) }))
-    .filter(({ rank }) => rank > 0)
-    .toSorted((a, b) => b.rank - a.rank)
-    .slice(0, MOST)
-    .map(({ row }) => candidate(row))
+  const like = likenessTo(given)
+  return ranked(rows, ({ id, label }) => like(id, label === undefined ? undefined : normalLabel(label))).near
 }
 
-/** From 0, nothing in common, to 1. */
-function likeness(given: string, { id, label }: Candidate): number {
-  const byId = idLikeness(given, id)
-  return label === undefined ? byId : Math.max(byId, labelLikeness(normalLabel(given), normalLabel(label)))
+/** To be named by the person is more than to share a word, and less than to be the same but for a typo. */
+const NAMED = 0.92
+
+/** An id with at most one letter in four wrong; a label of which more than one word in two is there. */
+const CLEAR = 0.75
+
+function ranked<Row extends Candidate>(rows: readonly Row[], rankOf: (row: Row) => number): NearMatches {
+  const all = rows
+    .map((row) => ({ row, rank: rankOf(row) }))
+    .filter(({ rank }) => rank > 0)
+    .toSorted((a, b) => b.rank - a.rank)
+  const near = all.slice(0, MOST).map(({ row }) => candidate(row))
+  const [first, second] = all
+  const isClear = first !== undefined && first.rank >= CLEAR && first.rank > (second?.rank ?? 0)
+  return isClear ? { near, best: candidate(first.row) } : { near }
+}
+
+/** How like an id or a label in normal form is to what was written: from 0, nothing in common, to 1. */
+function likenessTo(given: string): (id: string, label: string | undefined) => number {
+  const normal = normalLabel(given)
+  return (id, label) => {
+    const byId = idLikeness(given, id)
+    return label === undefined ? byId : Math.max(byId, labelLikeness(normal, label))
+  }
 }
 
 function idLikeness(given: string, id: string): number {
-  if (given.length >= 3 && (id.startsWith(given) || given.startsWith(id))) return 0.9
   const length = Math.max(given.length, id.length)
+  const isLong = Math.min(given.length, id.length) >= Math.max(3, length / 2)
+  if (isLong && (id.startsWith(given) || given.startsWith(id))) return 0.9
   const most = Math.floor(length / 4)
   const steps = editDistance(given.slice(0, LONGEST), id.slice(0, LONGEST), most)
   return steps > most ? 0 : 1 - steps / length

@@ -10,6 +10,8 @@ export interface Ordinal {
   readonly place: number
   /** It was said as a number, which could be an id as well. */
   readonly isNumber: boolean
+  /** It was said of which kind: "project 2", "the second project". */
+  readonly hasNoun: boolean
 }
 
 /** The places that a whole value names; none if it says anything else. */
@@ -164,7 +166,11 @@ function wholeList(tokens: readonly Token[]): readonly Ordinal[] {
   if (tokens.some(({ kind }) => kind === 'other' || kind === 'foreign')) return []
   const places = tokens.filter(({ kind }) => kind === 'number' || kind === 'ordinal')
   if (places.length === 0) return []
-  return listAt(tokens, 0, true)
+  return listAt(tokens, 0, { isList: true, hasNoun: tokens.some(isOwnNoun) })
+}
+
+function isOwnNoun({ kind }: Token): boolean {
+  return kind === 'one' || kind === 'many'
 }
 
 /** Places that begin at a token, in the middle of a text. */
@@ -175,13 +181,16 @@ function spokenAt(tokens: readonly Token[], at: number): readonly Ordinal[] {
     const isSigned = tokens[at + 1]?.kind === 'sign'
     const start = at + (isSigned ? (tokens[at + 2]?.kind === 'sign' ? 3 : 2) : 1)
     // "project 2 and 3 hours" speaks of one project.
-    return isPlace(tokens[start]) ? listAt(tokens, start, token.kind === 'many') : []
+    return isPlace(tokens[start])
+      ? listAt(tokens, start, { isList: token.kind === 'many', hasNoun: true })
+      : []
   }
   if (token.kind === 'sign' && (before === undefined || !['one', 'many', 'foreign', 'sign'].includes(before)))
-    return tokens[at + 1]?.kind === 'number' ? listAt(tokens, at + 1, false) : []
+    return tokens[at + 1]?.kind === 'number' ? listAt(tokens, at + 1, { isList: false, hasNoun: false }) : []
   if (token.kind !== 'ordinal') return []
   if (before === 'one' || before === 'many' || before === 'foreign' || before === 'dash') return []
-  return endsWell(tokens, at + 1) ? listAt(tokens, at, false) : []
+  const end = endOf(tokens, at + 1)
+  return end === 'no' ? [] : listAt(tokens, at, { isList: false, hasNoun: end === 'noun' })
 }
 
 function isPlace(token: Token | undefined): boolean {
@@ -189,18 +198,22 @@ function isPlace(token: Token | undefined): boolean {
 }
 
 /** "the second one", "the second project", "the second", "the second and the third task": not "the second floor". */
-function endsWell(tokens: readonly Token[], start: number): boolean {
+function endOf(tokens: readonly Token[], start: number): 'noun' | 'bare' | 'no' {
   for (let at = start; at < tokens.length; at++) {
     const { kind } = tokens[at] ?? OTHER
-    if (kind === 'one' || kind === 'many') return true
-    if (kind === 'foreign' || kind === 'other' || kind === 'number' || kind === 'dash') return false
-    if (kind === 'stop' || kind === 'polite' || kind === 'to') return true
+    if (kind === 'one' || kind === 'many') return 'noun'
+    if (kind === 'foreign' || kind === 'other' || kind === 'number' || kind === 'dash') return 'no'
+    if (kind === 'stop' || kind === 'polite' || kind === 'to') return 'bare'
   }
-  return true
+  return 'bare'
 }
 
 /** "1, 2 and 3", "1 to 3": the places from a token on, or only the first of them. */
-function listAt(tokens: readonly Token[], start: number, isList: boolean): readonly Ordinal[] {
+function listAt(
+  tokens: readonly Token[],
+  start: number,
+  { isList, hasNoun }: { readonly isList: boolean; readonly hasNoun: boolean },
+): readonly Ordinal[] {
   const found: Ordinal[] = []
   for (let at = start; at < tokens.length; at++) {
     const { kind, place } = tokens[at] ?? OTHER
@@ -208,8 +221,8 @@ function listAt(tokens: readonly Token[], start: number, isList: boolean): reado
       const from = found.at(-1)
       const link = tokens[at - 1]?.kind
       const isRange = (link === 'to' || link === 'dash') && from !== undefined
-      if (isRange) found.push(...between(from.place, place))
-      found.push({ place, isNumber: kind === 'number' })
+      if (isRange) found.push(...between(from.place, place).map((each) => ({ ...each, hasNoun })))
+      found.push({ place, isNumber: kind === 'number', hasNoun })
       if (!isList) return found
     } else if (found.length > 0 && ENDS.has(kind)) break
   }
@@ -218,7 +231,7 @@ function listAt(tokens: readonly Token[], start: number, isList: boolean): reado
 
 const ENDS: ReadonlySet<Kind> = new Set<Kind>(['other', 'foreign', 'polite', 'stop'])
 
-function between(from: number, to: number): readonly Ordinal[] {
+function between(from: number, to: number): readonly Omit<Ordinal, 'hasNoun'>[] {
   const count = to - from - 1
   if (count < 1 || count > LONGEST_RANGE || from < 1) return []
   return Array.from({ length: count }, (_, index) => ({ place: from + 1 + index, isNumber: true }))

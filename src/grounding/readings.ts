@@ -3,7 +3,7 @@ import { normalLabel } from '../protocol/index.ts'
 import { type Case, candidate, distinct, type Reading, readingOf } from './case.ts'
 import { isExpired, type Seen } from './facts.ts'
 import { isTypoOf } from './normal.ts'
-import { atPlace, type Ordinal, ordinalsOf } from './ordinals.ts'
+import { atPlace, type Ordinal, ordinalsIn, ordinalsOf } from './ordinals.ts'
 
 /** Only among so few can it be known that nothing else was meant. */
 export const MOST_FOR_TYPOS = 200
@@ -12,12 +12,39 @@ export const MOST_FOR_TYPOS = 200
 export async function ordinalReadings(text: string, about: Case): Promise<readonly (Reading & Ordinal)[]> {
   const ordinals = ordinalsOf(text, about.entity)
   if (ordinals.length === 0) return []
+  const isMeant = (await isListedLast(about)) || ordinals.every((each) => isSaidOfKind(each, about))
+  if (!isMeant) return []
   const rows = await listed(about)
   const readings = ordinals.flatMap((ordinal) => {
     const row = atPlace(rows, ordinal)
     return row === undefined ? [] : [{ ...readingOf(row, 'ordinal'), ...ordinal }]
   })
   return readings.length === ordinals.length ? readings : []
+}
+
+/** A model that is asked for "project 2" may well write 2. */
+function isSaidOfKind({ place, hasNoun }: Ordinal, { entity, judging }: Case): boolean {
+  if (hasNoun) return true
+  const spoken = ordinalsIn(judging.facts.userText, entity, judging.entities.values())
+  return spoken.some((each) => each.hasNoun && each.place === place)
+}
+
+/**
+ * Whether a place that is said of no kind is one among these things: they are in the newest list, or in the newest that was
+ * shown before this turn, which is the one that the person has in mind. Where there is no list, a place is one among
+ * whatever was shown.
+ */
+export async function isListedLast({ entity, judging }: Case): Promise<boolean> {
+  const { entities, facts, now } = judging
+  let isAny = false
+  for (const { entities: kinds, at, isThisTurn } of await facts.lists()) {
+    const fresh = kinds.filter((kind) => !isExpired({ at }, entities.get(kind) ?? entity, now))
+    if (fresh.length === 0) continue
+    if ((!isAny || !isThisTurn) && fresh.includes(entity.name)) return true
+    if (!isThisTurn) return false
+    isAny = true
+  }
+  return !isAny
 }
 
 /** The newest listing, if it is not too old. */

@@ -1,13 +1,15 @@
 /**
- * Whether the person speaks of a thing in this turn: by its id, its label, or its place in the newest listing. A label
+ * Whether the person speaks of a thing: by its id in any turn, by its label, or by its place in the newest listing. A label
  * that two things have, or a number that is an id and a place, does not say which.
  */
 import { normalLabel } from '../protocol/index.ts'
-import { type Candidate, type Case, isOtherNoun } from './case.ts'
-import { labelPlaces, type Stretch, saysId, typoPlaces, widerThan } from './mentions.ts'
+import { type Candidate, type Case, isNounOf, isOtherNoun } from './case.ts'
+import { isExpired, type Said } from './facts.ts'
+import { labelPlaces, type Stretch, typoPlaces, widerThan, writtenAs } from './mentions.ts'
 import { isTypoOf, wordsOf } from './normal.ts'
 import { atPlace, type Ordinal, ordinalsIn } from './ordinals.ts'
-import { comparable, labelled, listed } from './readings.ts'
+import { comparable, isListedLast, labelled, listed } from './readings.ts'
+import { KEY_JOINT } from './rows.ts'
 
 export type Spoken =
   | { readonly verdict: 'yes' | 'no' }
@@ -18,30 +20,79 @@ export type Spoken =
     }
 
 export async function speaksOf(thing: Candidate, about: Case): Promise<Spoken> {
-  if (saysThing(thing.id, about) && !(await isOtherPlace(thing, about))) return { verdict: 'yes' }
+  if (writtenNow(thing.id, about) !== undefined && !(await isOtherPlace(thing, about))) return YES
   const byLabel = await namedByLabel(thing, about)
   if (byLabel.verdict === 'yes') return byLabel
   const byPlace = await namedByPlace(thing, about)
   return byPlace.verdict === 'no' ? byLabel : byPlace
 }
 
-/** Whether the person wrote this id, of this kind of thing. */
-export function saysThing(id: string, about: Case): boolean {
-  return saysId(about.judging.facts.userText, id, (word) => isOtherNoun(about, word))
+/** An id of this kind of thing as the person wrote it in this turn. */
+export function writtenNow(id: string, about: Case): string | undefined {
+  return writtenIn({ text: about.judging.facts.userText }, id, about)
+}
+
+/** The newest message before that has this id in it and is not too old, and how the id is written there. */
+export async function writtenBefore(
+  id: string,
+  about: Case,
+): Promise<{ readonly written: string; readonly said: Said } | undefined> {
+  const { facts, now } = about.judging
+  const form = about.entity.normal?.(id) ?? id
+  const inForm = form === id ? [] : await facts.saidBefore(form)
+  for (const said of [...(await facts.saidBefore(id)), ...inForm]) {
+    if (isExpired(said, about.entity, now)) continue
+    const written = writtenIn({ text: said.text, isLongAgo: true }, id, about)
+    if (written !== undefined) return { written, said }
+  }
+  return undefined
+}
+
+/** A key of several parts is written if all of them are. */
+function writtenIn(
+  { text, isLongAgo = false }: { readonly text: string; readonly isLongAgo?: boolean },
+  id: string,
+  about: Case,
+): string | undefined {
+  const { entity } = about
+  const rules = {
+    ...(entity.normal === undefined ? {} : { normal: entity.normal }),
+    isOwnNoun: (word: string) => isNounOf(entity, word),
+    isOtherNoun: (word: string, form: string) => isOtherNoun(about, word, form),
+    isLongAgo,
+  }
+  if (entity.key === undefined) return writtenAs(text, id, rules)
+  const parts = id.split(KEY_JOINT)
+  const { normal: _, ...plain } = rules
+  const isWhole = parts.length === entity.key.length
+  return isWhole && parts.every((part) => writtenAs(text, part, plain) !== undefined) ? id : undefined
 }
 
 /** Whether the person said this number, as an id or as a place. */
-export function saysNumber(text: string, about: Case): boolean {
-  return saysThing(text, about) || spokenPlaces(about).some(({ place }) => String(place) === text)
+export async function saysNumber(text: string, about: Case): Promise<boolean> {
+  const isPlace = async () => (await spokenPlaces(about)).some(({ place }) => String(place) === text)
+  return writtenNow(text, about) !== undefined || isPlace()
 }
 
-export async function namedByLabel(thing: Candidate, about: Case): Promise<Spoken> {
+/** Whether the person has written the id or the name of a thing since some time, in an earlier turn. */
+export async function spokenSince(thing: Candidate, since: number, about: Case): Promise<boolean> {
+  const before = await writtenBefore(thing.id, about)
+  if (before !== undefined && before.said.at > since) return true
+  for (const { text, at } of await about.judging.facts.saidBefore())
+    if (at > since && (await namedByLabel(thing, about, text)).verdict === 'yes') return true
+  return false
+}
+
+export async function namedByLabel(
+  thing: Candidate,
+  about: Case,
+  text: string = about.judging.facts.userText,
+): Promise<Spoken> {
   const { facts } = about.judging
   const label = thing.label ?? (await facts.seen(about.entity.name, thing.id))?.label
-  const words = wordsOf(facts.userText).slice(0, MOST_WORDS)
+  const words = wordsOf(text).slice(0, MOST_WORDS)
   if (label === undefined || words.length === 0) return NO
-  const { one, many } = about.entity.nouns
-  const places = labelPlaces(words, label, (word) => one.has(word) || many.has(word))
+  const places = labelPlaces(words, label, (word) => isNounOf(about.entity, word))
   for (const place of places) {
     if (await isPartOfOther(words, place, about)) continue
     const others = (await labelled(normalLabel(label), about)).filter((other) => other.thing.id !== thing.id)
@@ -90,7 +141,7 @@ async function namedWithTypos({ thing, label, words }: Naming, about: Case): Pro
 
 async function namedByPlace(thing: Candidate, about: Case): Promise<Spoken> {
   const { entity, judging } = about
-  const ordinals = spokenPlaces(about)
+  const ordinals = await spokenPlaces(about)
   if (ordinals.length === 0) return NO
   const rows = await listed(about)
   let doubt: Spoken = NO
@@ -106,12 +157,16 @@ async function namedByPlace(thing: Candidate, about: Case): Promise<Spoken> {
 
 /** A number that is the id of this thing and the place of another. */
 async function isOtherPlace(thing: Candidate, about: Case): Promise<boolean> {
-  const place = spokenPlaces(about).find((each) => each.isNumber && String(each.place) === thing.id)
+  const place = (await spokenPlaces(about)).find((each) => each.isNumber && String(each.place) === thing.id)
   if (place === undefined) return false
   const row = atPlace(await listed(about), place)
   return row !== undefined && row.id !== thing.id
 }
 
-function spokenPlaces({ entity, judging }: Case): readonly Ordinal[] {
-  return ordinalsIn(judging.facts.userText, entity, judging.entities.values())
+/** Places among things of this kind. One that is said of no kind is a place in the newest list, of whatever kind. */
+async function spokenPlaces(about: Case): Promise<readonly Ordinal[]> {
+  const { entity, judging } = about
+  const spoken = ordinalsIn(judging.facts.userText, entity, judging.entities.values())
+  const isClear = spoken.every(({ hasNoun }) => hasNoun) || (await isListedLast(about))
+  return isClear ? spoken : spoken.filter(({ hasNoun }) => hasNoun)
 }

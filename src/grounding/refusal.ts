@@ -6,6 +6,8 @@ import type { Json, JsonObject } from '../protocol/index.ts'
 import type { Candidate } from './case.ts'
 import type { Entity } from './entity.ts'
 import type { RefusalReason, Refused } from './judge-id.ts'
+import type { NearMatches } from './near.ts'
+import { parentText } from './parents.ts'
 
 /** One refused id. `next` is the advice as data: ids to use, a tool to call, or to ask the person. */
 export interface Refusal {
@@ -17,13 +19,17 @@ export interface Refusal {
   readonly near?: readonly Candidate[]
   /** The entity that it is an id of. */
   readonly kindOf?: string
+  /** The argument of this tool that takes ids of `kindOf`. */
+  readonly argument?: string
+  /** What it is a part of, where it should be a part of something else. */
+  readonly parent?: Candidate
   readonly next: NextStep
   /** All of this in words. */
   readonly text: string
 }
 
 export interface NextStep {
-  /** Use one of `ids`, call `tool`, call once for each of `ids`, or ask the person, which of `ids` if there are some. */
+  /** Use the one of `ids`, call `tool`, call once for each of `ids`, or ask the person, which of `ids` if there are some. */
   readonly do: 'use' | 'lookup' | 'one-by-one' | 'ask'
   readonly ids?: readonly string[]
   readonly tool?: string
@@ -34,14 +40,16 @@ interface Refusing {
   readonly entity: Entity
   readonly path: string
   readonly given: Json
-  readonly near: readonly Candidate[]
+  readonly near: NearMatches
+  /** The argument that takes ids of the kind that this one is of. */
+  readonly argument?: string
   /** The tool that finds things of this entity. */
   readonly lookup?: string
 }
 
 export function refusalOf(refusing: Refusing): Refusal {
-  const { verdict, path, given, near } = refusing
-  const list = verdict.named ?? near
+  const { verdict, path, given, near, argument } = refusing
+  const list = verdict.named ?? near.near
   return {
     path,
     entity: verdict.entity,
@@ -50,6 +58,8 @@ export function refusalOf(refusing: Refusing): Refusal {
     ...(verdict.active === undefined ? {} : { active: verdict.active }),
     ...(list.length === 0 ? {} : { near: list }),
     ...(verdict.kindOf === undefined ? {} : { kindOf: verdict.kindOf }),
+    ...(argument === undefined ? {} : { argument }),
+    ...(verdict.parent === undefined ? {} : { parent: verdict.parent.own }),
     next: nextStep(refusing),
     text: [reasonText(refusing), activeText(refusing), nearText(list), adviceText(refusing)]
       .filter((sentence) => sentence !== '')
@@ -60,22 +70,29 @@ export function refusalOf(refusing: Refusing): Refusal {
 /** As the output of a call that was not run. */
 export function refusalOutput(refusals: readonly Refusal[]): JsonObject {
   const [first, ...others] = refusals.map(refusalJson)
-  const texts = refusals.map(({ path, text }) => (path === '' ? text : `${path}: ${text}`))
   return {
     error: 'ungrounded',
-    message: `Nothing was done. ${texts.join(' ')}`,
+    message: `Nothing was done. ${refusalText(refusals)}`,
     ...first,
     ...(others.length === 0 ? {} : { also: others }),
   }
 }
 
-function refusalJson({ path, entity, given, reason, kindOf, active, near, next }: Refusal): JsonObject {
+/** In words, for a call that was not run or one that was run all the same. */
+export function refusalText(refusals: readonly Refusal[]): string {
+  return refusals.map(({ path, text }) => (path === '' ? text : `${path}: ${text}`)).join(' ')
+}
+
+function refusalJson(refusal: Refusal): JsonObject {
+  const { path, entity, given, reason, kindOf, argument, parent, active, near, next } = refusal
   return {
     reason,
     entity,
     path,
     given,
     ...(kindOf === undefined ? {} : { kindOf }),
+    ...(argument === undefined ? {} : { argument }),
+    ...(parent === undefined ? {} : { parent: { ...parent } }),
     ...(active === undefined ? {} : { active: { ...active } }),
     ...(near === undefined ? {} : { near: near.map((each) => ({ ...each })) }),
     next: { ...next },
@@ -89,19 +106,21 @@ function nextStep({ verdict, near, lookup }: Refusing): NextStep {
     return { do: verdict.isUnclear ? 'ask' : 'one-by-one', ids: ids(verdict.named) }
   if (verdict.reason === 'not-active' && verdict.active !== undefined)
     return { do: 'use', ids: [verdict.active.id], ...tool }
-  if (verdict.reason === 'unknown' && near.length > 0) return { do: 'use', ids: ids(near), ...tool }
-  return lookup === undefined ? { do: 'ask' } : { do: 'lookup', ...tool }
+  if (near.best !== undefined) return { do: 'use', ids: [near.best.id], ...tool }
+  const which = near.near.length === 0 ? {} : { ids: ids(near.near) }
+  return lookup === undefined ? { do: 'ask', ...which } : { do: 'lookup', ...tool }
 }
 
-function reasonText({ verdict, entity, given }: Refusing): string {
+function reasonText({ verdict, entity, given, argument }: Refusing): string {
   const what =
     typeof given === 'string' ? JSON.stringify(given.slice(0, 80)) : JSON.stringify(given).slice(0, 80)
   const noun = nounOf(entity)
   return {
     unknown: `${what} is no ${noun} id that any tool has shown or the person has given.`,
     expired: `${what} was seen too long ago to still count.`,
-    'not-active': `${what} is another ${noun} than the active one, and nothing in this turn speaks of it.`,
-    'wrong-kind': `${what} is the id of a ${verdict.kindOf ?? 'different kind'}, not of a ${noun}.`,
+    'not-active': `${what} is another ${noun} than the active one, and nobody has spoken of it since that was chosen.`,
+    'wrong-kind': `${what} is the id of a ${verdict.kindOf ?? 'different kind'}, not of a ${noun}.${argument === undefined ? '' : ` It belongs in ${argument}.`}`,
+    'wrong-parent': `${what} belongs to ${verdict.parent === undefined ? 'something else' : parentText(verdict.parent)}.`,
     several: `${what} may be more than one ${noun}, and one is wanted here.`,
   }[verdict.reason]
 }
@@ -116,13 +135,12 @@ function nearText(near: readonly Candidate[]): string {
 
 function adviceText({ verdict, entity, near, lookup }: Refusing): string {
   const noun = nounOf(entity)
-  const find = lookup === undefined ? `ask the person which ${noun} is meant` : `call ${lookup} with its name`
+  const find = lookup === undefined ? `ask the person which ${noun} is meant` : `call ${lookup} to find it`
   if (verdict.isUnclear) return `Ask the person which ${noun} is meant, then use its id.`
   if (verdict.reason === 'several') return 'Call once for each, with its id.'
   if (verdict.reason === 'not-active' && verdict.active !== undefined)
     return `Use ${verdict.active.id}, or if another ${noun} is meant, ${find} first.`
-  if (verdict.reason === 'unknown' && near.length > 0)
-    return `Use one of these ids if it is meant, else ${find}. Never make up an id.`
+  if (near.best !== undefined) return `Use ${near.best.id} if it is meant, else ${find}. Never make up an id.`
   return `${find.charAt(0).toUpperCase()}${find.slice(1)}. Never make up an id.`
 }
 

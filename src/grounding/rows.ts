@@ -1,35 +1,102 @@
 /** What the rows of a result show: ids with their labels and parents. */
 import type { Sighting } from '../protocol/index.ts'
+import { matchesIn } from './mentions.ts'
 
-/** Where a row has its value: the name of a field, a path such as `project.id`, or a function. */
-export type RowField<Row> = string | ((row: Row) => unknown)
+/**
+ * Where a row has its value: the name of a field, a path such as `project.id`, several of these for a key that is made of
+ * several fields, or a function. `$key` is the name under which a record has the row, `$value` is the row itself, and
+ * `$input.orderId` is a field of the call's input.
+ */
+export type RowField<Row> = string | readonly string[] | ((row: Row) => unknown)
 
 export interface RowFields<Row> {
   readonly id: RowField<Row>
   readonly label?: RowField<Row>
   readonly parent?: RowField<Row>
+  /** `id` is a text, and each part of it that fits the `pattern` of the entity is an id. */
+  readonly matches?: true
 }
+
+/** Of which entity the rows are: its name, and what its ids look like. */
+export interface RowEntity {
+  readonly name: string
+  readonly pattern?: RegExp
+}
+
+/** Rows in a list, in a record by their names, or one text. */
+export type Rows<Row> = Iterable<Row> | { readonly [key: string]: Row }
+
+/** What stands between the fields of a key that is made of several. */
+export const KEY_JOINT = '|'
 
 /** In their order; each thing once. Rows without an id are left out. */
 export function sightingsIn<Row>(
-  entity: string,
-  rows: Iterable<Row>,
-  { id, label, parent }: RowFields<Row>,
+  entity: RowEntity,
+  rows: Rows<Row>,
+  { input, ...fields }: RowFields<Row> & { readonly input?: unknown },
+): readonly Sighting[] {
+  return sightingsAt(entity, placedRows(rows), { ...fields, input } as RowFields<unknown>)
+}
+
+/** A row with the name that it has in its record. */
+interface PlacedRow {
+  readonly row: unknown
+  readonly key?: string
+}
+
+/** Rows at places of an output, such as `orders[]`, `byId.*` or, for the output itself, the empty text. */
+export function sightingsByPlace(
+  places: readonly { readonly steps: readonly string[]; readonly mapping: PlaceMapping }[],
+  { output, input }: { readonly output: unknown; readonly input?: unknown },
+): readonly Sighting[] {
+  return places.flatMap(({ steps, mapping: { entity, ...fields } }) =>
+    sightingsAt(entity, rowsAt({ row: output }, steps), { ...fields, input }),
+  )
+}
+
+export interface PlaceMapping extends RowFields<unknown> {
+  readonly entity: RowEntity
+}
+
+function sightingsAt(
+  { name, pattern }: RowEntity,
+  rows: readonly PlacedRow[],
+  fields: RowFields<unknown> & { readonly input?: unknown },
 ): readonly Sighting[] {
   const seen = new Map<string, Sighting>()
-  for (const row of rows) {
-    const known = textOf(valueOf(row, id))
-    if (known === undefined || seen.has(known)) continue
-    const name = label === undefined ? undefined : textOf(valueOf(row, label))
-    const above = parent === undefined ? undefined : textOf(valueOf(row, parent))
-    seen.set(known, {
-      entity,
-      id: known,
-      ...(name === undefined ? {} : { label: name }),
-      ...(above === undefined ? {} : { parent: above }),
-    })
+  for (const placed of rows) {
+    const read = (field: RowField<unknown> | undefined): string | undefined =>
+      field === undefined ? undefined : fieldOf(placed, field, fields.input)
+    const id = read(fields.id)
+    const ids = id === undefined ? [] : fields.matches ? matchesIn(id, pattern) : [id]
+    for (const known of ids) {
+      if (seen.has(known)) continue
+      const [label, parent] = [read(fields.label), read(fields.parent)]
+      seen.set(known, {
+        entity: name,
+        id: known,
+        ...(label === undefined ? {} : { label }),
+        ...(parent === undefined ? {} : { parent }),
+      })
+    }
   }
   return [...seen.values()]
+}
+
+function placedRows(rows: Rows<unknown>): readonly PlacedRow[] {
+  if (typeof rows === 'string') return [{ row: rows }]
+  if (Symbol.iterator in rows) return [...(rows as Iterable<unknown>)].map((row) => ({ row }))
+  return Object.entries(rows).map(([key, row]) => ({ row, key }))
+}
+
+function rowsAt(placed: PlacedRow, steps: readonly string[]): readonly PlacedRow[] {
+  const [step, ...rest] = steps
+  const { row } = placed
+  if (step === undefined) return [placed]
+  if (typeof row !== 'object' || row === null) return []
+  if (step === '[]') return Array.isArray(row) ? row.flatMap((item) => rowsAt({ row: item }, rest)) : []
+  if (step === '*') return Object.entries(row).flatMap(([key, item]) => rowsAt({ row: item, key }, rest))
+  return Object.hasOwn(row, step) ? rowsAt({ row: (row as Record<string, unknown>)[step] }, rest) : []
 }
 
 /** Ids and labels are texts; numbers are written as such, and anything else is none. */
@@ -38,11 +105,27 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined
 }
 
-function valueOf<Row>(row: Row, field: RowField<Row>): unknown {
-  if (typeof field === 'function') return field(row)
-  const own = valueAt(row, field)
+/** A key of several fields is whole or none. */
+function fieldOf(placed: PlacedRow, field: RowField<unknown>, input: unknown): string | undefined {
+  if (typeof field === 'function') return textOf(field(placed.row))
+  if (typeof field === 'string') return textOf(valueOf(placed, field, input))
+  const parts = field.map((each) => textOf(valueOf(placed, each, input)))
+  return parts.includes(undefined) ? undefined : parts.join(KEY_JOINT)
+}
+
+function valueOf({ row, key }: PlacedRow, field: string, input: unknown): unknown {
+  if (field === '$key') return key
+  if (field === '$value') return row
+  if (field.startsWith(INPUT)) return pathOf(input, field.slice(INPUT.length))
+  return pathOf(row, field)
+}
+
+const INPUT = '$input.'
+
+function pathOf(value: unknown, field: string): unknown {
+  const own = valueAt(value, field)
   if (own !== undefined || !field.includes('.')) return own
-  return field.split('.').reduce<unknown>((here, step) => valueAt(here, step), row)
+  return field.split('.').reduce<unknown>((here, step) => valueAt(here, step), value)
 }
 
 function valueAt(value: unknown, name: string): unknown {

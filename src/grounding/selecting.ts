@@ -2,13 +2,15 @@
  * What is chosen, as it changes: what is chosen replaces what was, and whatever was a part of something else is let go.
  * Where it is kept is not known here.
  */
-import type { ActiveValue, Selection } from '../protocol/index.ts'
+import type { ActiveValue, ChosenBy, Selection } from '../protocol/index.ts'
 import type { Entities, Entity } from './entity.ts'
-import { activeIds, isExpired } from './facts.ts'
+import { activeIds, chosenAt, isExpired } from './facts.ts'
 
 export interface Selecting {
   readonly entities: Entities
   readonly at: number
+  /** Who selects, unless a selection says otherwise; a program if nothing is said. */
+  readonly by?: ChosenBy
   readonly origin?: { readonly contextId: string; readonly seq: number }
 }
 
@@ -62,24 +64,13 @@ export function withPersonal(
 
 function selected(
   values: readonly ActiveValue[],
-  { entity, id, ids, label, labels, parent }: Selection,
-  { entities, at, origin }: Selecting,
+  selection: Selection,
+  selecting: Selecting,
 ): readonly ActiveValue[] {
+  const { entity, parent } = selection
+  const { entities } = selecting
   const before = values.find((value) => value.entity === entity)
-  const first = id ?? ids?.[0]
-  const chosen: ActiveValue | undefined =
-    first === undefined
-      ? undefined
-      : {
-          entity,
-          id: first,
-          ...(ids === undefined || ids.length < 2 ? {} : { ids }),
-          ...(label === undefined ? {} : { label }),
-          ...(labels === undefined ? {} : { labels }),
-          ...(parent === undefined ? {} : { parent }),
-          at,
-          ...(origin === undefined ? {} : { origin }),
-        }
+  const chosen = chosenValue(selection, before, selecting)
   const isSame = sameIds(activeIds(before), activeIds(chosen))
   const gone = isSame ? new Set<string>() : partsOf(entity, entities)
   const above = otherParent(values, { entity, parent, entities })
@@ -87,6 +78,40 @@ function selected(
     (value) => value.entity !== entity && !gone.has(value.entity) && value.entity !== above,
   )
   return chosen === undefined ? kept : [...kept, chosen]
+}
+
+/**
+ * What is chosen again keeps what was known of it. A tool that selects what a person or a program has chosen leaves the
+ * choice theirs.
+ */
+function chosenValue(
+  { entity, id, ids, by: whose, ...about }: Selection,
+  before: ActiveValue | undefined,
+  { at, by: who = 'program', origin }: Selecting,
+): ActiveValue | undefined {
+  const first = id ?? ids?.[0]
+  if (first === undefined) return undefined
+  const several = ids === undefined || ids.length < 2 ? {} : { ids }
+  const known = sameIds(activeIds(before), activeIds({ entity, id: first, ...several, at }))
+    ? before
+    : undefined
+  const by = whose ?? who
+  const isTheirs = by === 'tool' && known !== undefined && known.by !== 'tool'
+  const label = about.label ?? known?.label
+  const labels = about.labels ?? known?.labels
+  const parent = about.parent ?? known?.parent
+  return {
+    entity,
+    id: first,
+    ...several,
+    ...(label === undefined ? {} : { label }),
+    ...(labels === undefined ? {} : { labels }),
+    ...(parent === undefined ? {} : { parent }),
+    at,
+    by: isTheirs ? (known.by ?? 'program') : by,
+    since: isTheirs ? chosenAt(known) : at,
+    ...(origin === undefined ? {} : { origin }),
+  }
 }
 
 /** A part of something else than what is chosen: then that is no longer what is spoken of. */

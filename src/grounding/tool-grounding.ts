@@ -1,7 +1,7 @@
 /** What a tool says about ids beside what its schema says: which things its output shows, and which it chooses. */
 import { HoldfastError, type Json, quote, type Selection, type Sighting } from '../protocol/index.ts'
 import { markNames, type Tool, type ToolGrounding, thrownText } from '../tool/index.ts'
-import type { Entities } from './entity.ts'
+import { type Entities, readMark } from './entity.ts'
 
 export interface GroundedTool<In = unknown, Out = unknown> extends Tool<In, Out> {
   readonly grounding: ToolGrounding
@@ -34,7 +34,8 @@ export function shownBy(
 /** Throws `invalid-option` if a tool has a mark of an entity that is not there. */
 export function checkMarkedEntities(tools: readonly Tool[], entities: Entities): void {
   for (const { name, parameters } of tools) {
-    const strange = markNames(parameters).find((mark) => !entities.has(mark))
+    const names = markNames(parameters).map((mark) => readMark(mark).entity)
+    const strange = names.find((each) => !entities.has(each))
     if (strange === undefined) continue
     throw new HoldfastError('invalid-option', {
       message: `Tool ${quote(name)} has a mark of the entity ${quote(strange)}, which is none of the agent's entities. Add it to \`entities\`.`,
@@ -43,12 +44,17 @@ export function checkMarkedEntities(tools: readonly Tool[], entities: Entities):
   }
 }
 
-/** For each entity the first tool that finds its things, for `Judging.lookups`. */
-export function lookupsOf(tools: readonly Tool[]): Readonly<Record<string, string>> {
+/** For each entity the first tool that finds its things, for `Judging.lookups`: a `lookupTool`, or the one that it names. */
+export function lookupsOf(
+  tools: readonly Tool[],
+  entities: ReadonlyMap<string, { readonly lookup?: string }> = new Map(),
+): Readonly<Record<string, string>> {
   const found: Record<string, string> = {}
   for (const tool of tools) {
     const entity = tool.grounding?.lookup
     if (entity !== undefined) found[entity] ??= tool.name
   }
+  for (const [name, { lookup }] of entities)
+    if (lookup !== undefined && tools.some((tool) => tool.name === lookup)) found[name] ??= lookup
   return found
 }

@@ -40,27 +40,49 @@ export function toolMemoryBlock(turns: readonly ToolTurn[], options: ToolMemoryO
 }
 
 /** By entity; the rows of the newest turn first. */
-function grouped(
-  turns: readonly ToolTurn[],
-  most: number,
-): ReadonlyMap<string, ReadonlyMap<string, Sighting>> {
+function grouped(turns: readonly ToolTurn[], most: number): ReadonlyMap<string, Things> {
   const withTools = turns.filter(({ seen }) => seen.length > 0).toSorted((a, b) => b.turn - a.turn)
-  const groups = new Map<string, Map<string, Sighting>>()
+  const groups = new Map<string, Things>()
   for (const { seen } of withTools.slice(0, most)) {
-    // A thing that was shown twice in a turn is as it was shown last.
-    const newest = new Map(seen.map((one) => [`${one.entity}\n${one.id}`, one]))
-    for (const one of newest.values()) {
-      const group = groups.get(one.entity) ?? new Map<string, Sighting>()
-      if (!group.has(one.id)) group.set(one.id, one)
-      groups.set(one.entity, group)
+    for (const [entity, things] of thingsIn(seen)) {
+      const newer = groups.get(entity)
+      // Rows of newer turns come first, and a thing is as it was shown last.
+      groups.set(entity, newer === undefined ? things : new Map([...newer, ...things, ...newer]))
     }
   }
   return groups
 }
 
+/** The things of one turn by entity, each as it was shown last, in the order in which they were shown. */
+function thingsIn(seen: readonly Sighting[]): ReadonlyMap<string, Things> {
+  const [first] = seen
+  const known = first && TURNS.get(first)
+  if (known !== undefined && known.length === seen.length && known.last === seen.at(-1)) return known.things
+  const things = new Map<string, Map<string, Sighting>>()
+  for (const one of seen) {
+    const group = things.get(one.entity) ?? new Map<string, Sighting>()
+    things.set(one.entity, group)
+    group.set(one.id, one)
+  }
+  if (first !== undefined) TURNS.set(first, { length: seen.length, last: seen.at(-1), things })
+  return things
+}
+
+type Things = ReadonlyMap<string, Sighting>
+
+/** Every prompt of a turn shows the same things, and a turn only ever adds to what it has shown. */
+const TURNS = new WeakMap<
+  Sighting,
+  {
+    readonly length: number
+    readonly last: Sighting | undefined
+    readonly things: ReadonlyMap<string, Things>
+  }
+>()
+
 interface Group {
   readonly entity: string
-  readonly seen: ReadonlyMap<string, Sighting>
+  readonly seen: Things
   readonly rows: number
   readonly share: number
 }
@@ -71,7 +93,8 @@ function groupLine({ entity, seen, rows, share }: Group, options: ToolMemoryOpti
   const { one, many } = calledIn(entities.get(entity) ?? undeclared(entity), language)
   const shown: string[] = []
   let length = 0
-  for (const { id, label } of [...seen.values()].slice(0, rows)) {
+  for (const { id, label } of seen.values()) {
+    if (shown.length === rows) break
     const name = label === undefined ? {} : { label: plainLine(label, LONGEST_LABEL) }
     const row = JSON.stringify({ id: handle(entity, id), ...name })
     length += row.length + 1

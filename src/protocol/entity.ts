@@ -14,7 +14,12 @@ export type Sighting = {
   readonly label?: string
   /** The id of the thing that it is a part of, which is of the parent of its entity. */
   readonly parent?: string
+  /** The id in the normal form of its entity, where that is another one. */
+  readonly normal?: string
 }
+
+/** Who chose a thing. What a person or a program chose wins over what tools showed before; a tool's choice does not. */
+export type ChosenBy = 'person' | 'program' | 'tool'
 
 /** What is to be the chosen one from now on. Without an id, nothing is. With `ids`, these are chosen together. */
 export type Selection = {
@@ -25,6 +30,8 @@ export type Selection = {
   /** Of `ids`, in their order. */
   readonly labels?: readonly string[]
   readonly parent?: string
+  /** Whose choice it is; of whoever selects unless said otherwise. */
+  readonly by?: ChosenBy
 }
 
 /** What is the chosen one, since when or when last used, and which entry of which conversation said so. */
@@ -38,6 +45,10 @@ export type ActiveValue = {
   readonly labels?: readonly string[]
   readonly parent?: string
   readonly at: number
+  /** Who chose it. What was stored without it was chosen by a program. */
+  readonly by?: ChosenBy
+  /** When it was chosen, however often it was used since. Without it, `at`. */
+  readonly since?: number
   readonly origin?: { readonly contextId: string; readonly seq: number }
 }
 
@@ -56,7 +67,7 @@ export type Ground = {
   readonly source: GroundSource
   /** What the model wrote, if that was something else. */
   readonly said?: Json
-  /** The entry that showed or chose it. */
+  /** The entry that showed it, chose it, or holds the words of the person. */
   readonly seq?: number
   /** The conversation above that knows it, which runs this one; the entry there that showed or chose it, or began the turn. */
   readonly above?: { readonly contextId: string; readonly seq?: number }

@@ -371,11 +371,6 @@ export function isInboxType(type: string): type is InboxType {
   return INBOX_TYPES.has(type)
 }
 
-/** Whether this is an input in the words of a person, and not of a model or program of another conversation. */
-export function isPersonsInput({ type, data }: Entry): boolean {
-  return type === 'input' && (data as EntryData['input']).origin === undefined
-}
-
 const PROGRESS: ReadonlySet<string> = new Set<EntryType>([
   'turn.start',
   'model.end',

@@ -3,7 +3,7 @@ export type { ArtifactChange, ArtifactInfo } from './artifact.ts'
 export { artifactInfo } from './artifact.ts'
 export type { ContextKey, Owner, Principal } from './context.ts'
 export { checkOwner, childKey, contextKey, keyText, LOCAL_OWNER, sameKey } from './context.ts'
-export type { ActiveValue, Ground, GroundSource, Selection, Sighting } from './entity.ts'
+export type { ActiveValue, ChosenBy, Ground, GroundSource, Selection, Sighting } from './entity.ts'
 export { ENTITY_MARK, foldedText, normalLabel } from './entity.ts'
 export type {
   ChannelKind,
@@ -29,7 +29,7 @@ export type {
   StopWish,
   TaskData,
 } from './entry.ts'
-export { ENTRY_FORMAT, isInboxType, isPersonsInput, isProgress } from './entry.ts'
+export { ENTRY_FORMAT, isInboxType, isProgress } from './entry.ts'
 export { shapeProblem } from './entry-shape.ts'
 export { MAX_ENTRY_BYTES, MAX_OUTPUT_BYTES } from './entry-size.ts'
 export type { ErrorCode, ErrorOptions } from './error.ts'
@@ -55,4 +55,5 @@ export type {
 } from './message.ts'
 export type { OutcomeReason, Usage } from './outcome.ts'
 export { addUsage, isWaiting, moreUsage, NO_USAGE } from './outcome.ts'
+export { idTokens, isPersonsInput, personsWords, textOf } from './persons-words.ts'
 export { quote } from './quote.ts'

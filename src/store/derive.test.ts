@@ -45,3 +45,31 @@ describe('the range of a turn', () => {
     expect(turnRange(undefined, end)).toBe(undefined)
   })
 })
+
+describe('the index of what the person wrote', () => {
+  const keys = (type: string, data: Entry['data']): readonly string[] =>
+    STANDARD_DERIVATIONS.filter(({ index }) => index === 'mention').flatMap(({ rows }) =>
+      rows(entry(type, { data })).map(({ key }) => key.split('\n')[0] ?? ''),
+    )
+
+  it('has the tokens that may be ids, in one form', () => {
+    const message = 'I am ANN_42, my order is (#W-123) from Saint-Étienne, for 12 €.'
+    expect(keys('input', { message })).toEqual(['ann42', 'w123', 'saintetienne', '12'])
+    expect(keys('answer', { value: ['w-1', { of: 7 }] })).toEqual(['w1', '7'])
+    expect(
+      keys('import', {
+        messages: [
+          { role: 'user', content: 'a1' },
+          { role: 'assistant', content: 'b2' },
+        ],
+      }),
+    ).toEqual(['a1'])
+  })
+
+  it('has no more than 256 of a message, and none of what others say', () => {
+    const message = Array.from({ length: 1000 }, (_, at) => `t${at}`).join(' ')
+    expect(keys('input', { message })).toHaveLength(256)
+    expect(keys('note', { text: 'ann_42', from: 'hook' })).toEqual([])
+    expect(keys('model.end', { content: [{ type: 'text', text: 'ann_42' }] })).toEqual([])
+  })
+})

@@ -9,8 +9,11 @@ import {
   artifactInfo,
   type Entry,
   type EntryData,
+  idTokens,
   type JsonObject,
   normalLabel,
+  personsWords,
+  type Sighting,
 } from '../protocol/index.ts'
 import type { IndexRow } from './port.ts'
 
@@ -58,45 +61,81 @@ export const artifactChanges: Derivation = {
 }
 
 /**
- * Things that the outputs of tools have shown: each by its id (`i:`), by its label and id (`l:`), and per entity the
- * newest result that showed any (`o:`) and several (`n:`).
+ * Things that the outputs of tools have shown: each by its id and by what its sighting said (`i:`), by its label and id
+ * (`l:`), by the normal form of its id (`m:`), and per entity the newest result that showed several (`n:`). A sighting
+ * that says less is filed beside one that says more, so that neither hides the other.
  */
 const sightings: Derivation = {
-  index: 'sighting',
+  index: 'thing',
   rows: (entry) => {
     if (entry.type !== 'tool.end') return []
     const { seen = [] } = entry.data as EntryData['tool.end']
-    const things = new Map(seen.map((one) => [seenKey(one.entity, one.id), one]))
-    const rows = [...things].flatMap(([key, { id, entity, label, parent }]) => {
-      const value: JsonObject = {
-        id,
-        at: entry.at,
-        ...(label === undefined ? {} : { label }),
-        ...(parent === undefined ? {} : { parent }),
-      }
-      return label === undefined
-        ? [{ key, value }]
-        : [
-            { key, value },
-            { key: `${labelPrefix(entity, label)}${id}`, value },
-          ]
-    })
-    for (const [entity, group] of Map.groupBy(things.values(), (one) => one.entity)) {
-      rows.push({ key: `o:${entity}`, value: {} })
-      if (group.length > 1) rows.push({ key: `n:${entity}`, value: {} })
-    }
+    const things = new Map(seen.map((one) => [`${one.entity}\n${one.id}`, one]))
+    const rows = [...things.values()].flatMap((one) => sightingRows(one, entry.at))
+    for (const [entity, group] of Map.groupBy(things.values(), (one) => one.entity))
+      if (group.length > 1) rows.push({ key: listingKey(entity), value: { entity, at: entry.at } })
     return rows
   },
 }
 
-/** The row of one thing. */
-export function seenKey(entity: string, id: string): string {
-  return `i:${entity}:${wellFormedKey(id)}`
+function sightingRows(
+  { id, entity, label, parent, normal }: Sighting,
+  at: number,
+): { readonly key: string; readonly value: JsonObject }[] {
+  const value: JsonObject = {
+    id,
+    at,
+    ...(label === undefined ? {} : { label }),
+    ...(parent === undefined ? {} : { parent }),
+  }
+  const says = `${label === undefined ? '' : 'l'}${parent === undefined ? '' : 'p'}`
+  return [
+    { key: `${seenPrefix(entity, id)}${says}`, value },
+    ...(label === undefined ? [] : [{ key: `${labelPrefix(entity, label)}${wellFormedKey(id)}`, value }]),
+    ...(normal === undefined
+      ? []
+      : [{ key: `${normalPrefix(entity, normal)}${wellFormedKey(id)}`, value: { id } }]),
+  ]
+}
+
+/** Where the person wrote a token that may be an id: one row for each message, by token and position. */
+const mentions: Derivation = {
+  index: 'mention',
+  rows: (entry) =>
+    idTokens(personsWords(entry)).map((token) => ({
+      key: `${mentionPrefix(token)}${turnKey(entry.seq)}`,
+      value: {},
+    })),
+}
+
+/** The prefix of the rows of all things by their ids. */
+export function thingsPrefix(): string {
+  return 'i:'
+}
+
+/** The prefix of the rows of one thing, at most one for each set of things that its sightings said. */
+export function seenPrefix(entity: string, id: string): string {
+  return `i:${entity}:${wellFormedKey(id)}\n`
 }
 
 /** The prefix of the rows of all things with this label. */
 export function labelPrefix(entity: string, label: string): string {
   return `l:${entity}:${wellFormedKey(normalLabel(label))}:`
+}
+
+/** The prefix of the rows of all things whose ids have this normal form. */
+export function normalPrefix(entity: string, normal: string): string {
+  return `m:${entity}:${wellFormedKey(normal)}\n`
+}
+
+/** The row of the newest list of an entity; without one, the prefix of the newest lists of all. */
+export function listingKey(entity = ''): string {
+  return `n:${entity}`
+}
+
+/** The prefix of the rows of all messages in which the person wrote a token, oldest first. */
+export function mentionPrefix(token: string): string {
+  return `${wellFormedKey(token)}\n`
 }
 
 /** SQLite keys hold neither NUL nor halves of characters. */
@@ -105,7 +144,13 @@ function wellFormedKey(text: string): string {
 }
 
 /** The indexes that every store keeps. */
-export const STANDARD_DERIVATIONS: readonly Derivation[] = [turnStarts, turnEnds, artifactChanges, sightings]
+export const STANDARD_DERIVATIONS: readonly Derivation[] = [
+  turnStarts,
+  turnEnds,
+  artifactChanges,
+  sightings,
+  mentions,
+]
 
 /** The row that says what an artifact is now; without an id, the prefix of all such rows. */
 export function artifactKey(artifactId = ''): string {

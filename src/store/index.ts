@@ -9,8 +9,12 @@ export {
   artifactKey,
   changesPrefix,
   labelPrefix,
+  listingKey,
+  mentionPrefix,
+  normalPrefix,
   STANDARD_DERIVATIONS,
-  seenKey,
+  seenPrefix,
+  thingsPrefix,
   turnKey,
   turnRange,
 } from './derive.ts'

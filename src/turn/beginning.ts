@@ -6,9 +6,10 @@ import {
   HoldfastError,
   type JsonObject,
   type Principal,
+  textOf,
 } from '../protocol/index.ts'
 import { accountFor, endTurn, settleRest } from './ending.ts'
-import { type Play, textOf } from './play.ts'
+import type { Play } from './play.ts'
 import { expire, hearAnswers } from './requests.ts'
 import { dataOf, type Stage } from './stage.ts'
 

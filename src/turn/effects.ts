@@ -135,7 +135,7 @@ export async function saySettled(play: Play, callId: string, settled: SettledCal
     ...(cut ? { cut } : {}),
     ...(display === undefined ? {} : { display }),
     ...(usage === undefined ? {} : { usage }),
-    ...(status === 'ok' ? shown(isWhole ? tool : undefined, { output, input, seen }) : {}),
+    ...(status === 'ok' ? shown(play, isWhole ? tool : undefined, { output, input, seen }) : {}),
   }
   play.draft.say('tool.end', end, takes)
   if (isWhole) await select(play, tool, { output, input })

@@ -12,7 +12,7 @@ import {
   lookupsOf,
   personal,
   questionOf,
-  refusalOutput,
+  refusalText,
   shownBy,
   withSelections,
 } from '../grounding/index.ts'
@@ -48,7 +48,7 @@ export async function ground(play: Play, call: Call): Promise<GroundedCall | und
   const { parameters } = tool
   const { judgement, converted, dropped } = await guardCall(
     { parameters, args: call.args, allowsUnmarked: allowsUnmarked(tool), convert },
-    { entities, facts, now, lookups: lookupsOf(tools) },
+    { entities, facts, now, lookups: lookupsOf(tools, entities) },
     await idsAbove(play),
   )
   sayWarnings(play, judgement)
@@ -83,7 +83,7 @@ function allowsUnmarked({ grounding }: Tool): boolean {
 
 function sayWarnings(play: Play, { warnings }: Judgement): void {
   for (const refusal of warnings) {
-    const { message } = refusalOutput([refusal]) as { readonly message: string }
+    const message = `An id was used that is not grounded. ${refusalText([refusal])}`
     play.draft.say('warning', { code: 'ungrounded', message })
   }
 }
@@ -212,17 +212,18 @@ function isFromAbove({ scope }: Play, { origin }: ActiveValue): boolean {
   return scope.above !== undefined && origin !== undefined && origin.contextId !== scope.key.contextId
 }
 
-/** What a result shows, for its entry; what it chooses is said after it. */
+/** What a result shows, for its entry, with the normal forms by which ids are found again; what it chooses is said after it. */
 export function shown(
+  play: Play,
   tool: Tool | undefined,
-  {
-    output,
-    input,
-    seen: below,
-  }: { readonly output: Json; readonly input: unknown; readonly seen: readonly Sighting[] },
+  { output, input, seen: below }: { output: Json; input: unknown; seen: readonly Sighting[] },
 ): { readonly seen?: readonly Sighting[] } {
+  const { entities } = play.scope.definition.grounding
   const own = tool?.grounding === undefined ? [] : shownBy(tool, { output, input }).seen
-  const seen = [...below, ...own]
+  const seen = [...below, ...own].map((one) => {
+    const normal = entities.get(one.entity)?.normal?.(one.id) ?? one.id
+    return normal === one.id ? one : { ...one, normal }
+  })
   return seen.length === 0 ? {} : { seen }
 }
 
@@ -240,5 +241,5 @@ export async function select(
   const at = play.scope.clock.now()
   // What holds for a person is stored elsewhere, too.
   const safe = play.redacted(selects)
-  await choose(play, tool.name, (values) => withSelections(values, safe, { entities, at }))
+  await choose(play, tool.name, (values) => withSelections(values, safe, { entities, at, by: 'tool' }))
 }

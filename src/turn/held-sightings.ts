@@ -1,28 +1,40 @@
-/** Things that tools have shown, found in entries that are all in memory. */
+/** Things that tools have shown and words of the person, found in entries that are all in memory. */
 import type { Seen } from '../grounding/index.ts'
-import { type Entry, type EntryData, normalLabel } from '../protocol/index.ts'
+import { type Entry, type EntryData, isPersonsInput, normalLabel, personsWords } from '../protocol/index.ts'
 import type { View } from './scope.ts'
 
 /** What comes up to position `cleared` does not count. */
 export function heldSightings(
   entries: readonly Entry[],
   cleared: () => number,
-): Pick<View, 'seen' | 'listing'> {
+): Pick<View, 'seen' | 'listing' | 'lastList' | 'said'> {
+  const newest = (is: (entry: Entry) => boolean): Entry[] =>
+    entries.filter((entry) => entry.seq > cleared() && is(entry)).reverse()
+  const results = (): Entry[] => newest(({ type }) => type === 'tool.end')
   const shown = (entity: string): Seen[][] =>
-    entries
-      .filter(({ type, seq }) => type === 'tool.end' && seq > cleared())
-      .map(({ data, at, seq }) => {
-        const { seen = [] } = data as EntryData['tool.end']
-        return seen.filter((one) => one.entity === entity).map((one) => ({ ...one, at, seq }))
-      })
-      .reverse()
+    results().map(({ data, at, seq }) => {
+      const { seen = [] } = data as EntryData['tool.end']
+      return seen.filter((one) => one.entity === entity).map((one) => ({ ...one, at, seq }))
+    })
   return {
     seen: async (entity, by) =>
       shown(entity)
         .flat()
-        .filter(({ id, label }) =>
-          'id' in by ? id === by.id : label !== undefined && normalLabel(label) === by.label,
-        ),
+        .filter(({ id, label, normal }) => {
+          if ('id' in by) return id === by.id
+          if ('normal' in by) return normal === by.normal
+          return label !== undefined && normalLabel(label) === by.label
+        }),
     listing: async (entity) => shown(entity).find(({ length }) => length > 1),
+    lastList: async () => {
+      for (const { data, at } of results()) {
+        const kinds = Map.groupBy((data as EntryData['tool.end']).seen ?? [], ({ entity }) => entity)
+        const several = [...kinds].filter(([, group]) => group.length > 1).map(([entity]) => entity)
+        if (several.length > 0) return { entities: several, at }
+      }
+      return undefined
+    },
+    said: async () =>
+      newest(isPersonsInput).map((entry) => ({ text: personsWords(entry), at: entry.at, seq: entry.seq })),
   }
 }

@@ -4,14 +4,15 @@
  */
 import {
   type Above,
-  type Candidate,
   type Entities,
   type Entity,
   type Facts,
   type FoundId,
   isExpired,
+  type Judging,
   judgeBelow,
   MemoryFacts,
+  type NearMatches,
   nearMatches,
   unexpired,
   type Verdict,
@@ -132,21 +133,22 @@ interface Knowing {
 /** Entities count as they are declared here; those that are not, as they are declared below. */
 function aboveOf({ key, entities, now, above, know }: Knowing): Above {
   return {
-    judge: async (found: FoundId, entity: Entity): Promise<Verdict> => {
+    judge: async (found: FoundId, entity: Entity, beside?: Judging['beside']): Promise<Verdict> => {
       const known = await know(entity)
       if (known === undefined) return { kind: 'refused', entity: entity.name, reason: 'unknown' }
       const { facts, seq } = known
       const all = entities.has(entity.name) ? entities : new Map([...entities, [entity.name, entity]])
-      const judging = { entities: all, facts, now: now() }
+      const judging = { entities: all, facts, now: now(), ...(beside === undefined ? {} : { beside }) }
       const verdict = await judgeBelow(found, entity.name, { judging, above: await above() })
       if (verdict.kind !== 'ok' || verdict.above !== undefined) return verdict
       const { seq: own = seq, ...passed } = verdict
       return { ...passed, above: { contextId: key.contextId, ...(own === undefined ? {} : { seq: own }) } }
     },
-    near: async (given: string, entity: Entity): Promise<readonly Candidate[]> => {
+    near: async (given: string, entity: Entity): Promise<NearMatches> => {
       const known = await know(entity)
-      const own = known && (await nearMatches(given, entity, { facts: known.facts, now: now() }))
-      return own !== undefined && own.length > 0 ? own : ((await (await above())?.near(given, entity)) ?? [])
+      const own = known && (await nearMatches(given, entity, { entities, facts: known.facts, now: now() }))
+      if (own !== undefined && own.near.length > 0) return own
+      return (await (await above())?.near(given, entity)) ?? { near: [] }
     },
   }
 }

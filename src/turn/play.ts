@@ -2,7 +2,7 @@
 import { checkMarkedEntities } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { Call } from '../journal/index.ts'
-import type { EntryData, Json, JsonObject, Message, UserContent } from '../protocol/index.ts'
+import { type EntryData, type Json, type JsonObject, type Message, textOf } from '../protocol/index.ts'
 import { checkTools, type PreviousTool, type Redactor, type Tool } from '../tool/index.ts'
 import { DEFAULT_LIMITS, type Limits, type TurnInfo } from './definition.ts'
 import { lastOf } from './last-of.ts'
@@ -138,11 +138,6 @@ export class Play extends Stage<TurnScope> {
     const messages = await this.scope.view.messages()
     return textOf(messages.findLast(isFromUser)?.content ?? '')
   }
-}
-
-export function textOf(content: UserContent): string {
-  if (typeof content === 'string') return content
-  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
 function isFromUser(message: Message): message is Extract<Message, { role: 'user' }> {

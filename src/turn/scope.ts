@@ -1,5 +1,5 @@
 /** What the loop of an agent's turn is lent beyond what every play is: the words of the conversation, and its person. */
-import type { Above, Seen } from '../grounding/index.ts'
+import type { Above, Said, Seen, ShownList } from '../grounding/index.ts'
 import type { ActiveValue, ContextKey, Entry, Message, Principal } from '../protocol/index.ts'
 import type { TurnDefinition } from './definition.ts'
 import type { PlayScope, PlayView } from './play-scope.ts'
@@ -36,11 +36,15 @@ export interface View extends PlayView {
   readonly messages: () => Promise<readonly Message[]>
   /** The entries that `messages` come from. */
   readonly window: () => Promise<readonly Entry[]>
-  /** The newest sightings of things that were shown before the window, by id or by label in normal form. */
+  /** Sightings of things that were shown before the window, newest first: by id, by label or by the normal form of the id. */
   readonly seen: (
     entity: string,
-    by: { readonly id: string } | { readonly label: string },
+    by: { readonly id: string } | { readonly label: string } | { readonly normal: string },
   ) => Promise<readonly Seen[]>
   /** The newest result before the window that showed several things of an entity, in its order. */
   readonly listing: (entity: string) => Promise<readonly Seen[] | undefined>
+  /** The newest result before the window that showed several things of any kind. */
+  readonly lastList: () => Promise<Omit<ShownList, 'isThisTurn'> | undefined>
+  /** Messages of the person before the window that may have an id in them, newest first. */
+  readonly said: (id: string) => Promise<readonly Said[]>
 }

@@ -119,6 +119,14 @@ describe('a model that follows the advice is right after one refusal', () => {
     expect(await refusals(made)).toEqual([['unknown', { do: 'ask' }]])
   })
 
+  it('unknown, and a tool of the host lists such things', async () => {
+    const script = obedient([tasksOf('proj-champigny'), tasksOf('p-11')], 'Champigny')
+    const made = site({ script, hasLookup: false, options: { lookup: 'list_projects' } })
+    await made.agent.input('Tasks of Champigny')
+    expect(made.ran).toEqual(['p-11'])
+    expect(await refusals(made)).toEqual([['unknown', { do: 'lookup', tool: 'list_projects' }]])
+  })
+
   it('expired', async () => {
     const made = site({ script: obedient([listing, 'Listed.', tasksOf('p-11')], 'Champigny') })
     await made.agent.input('List the projects')
@@ -153,7 +161,7 @@ describe('a model that follows the advice is right after one refusal', () => {
     await made.agent.input('Tasks of Champigny')
     await made.agent.input('Tasks of École')
     expect(made.ran).toEqual(['p-11', 'p-33'])
-    expect(await refusals(made)).toEqual([['wrong-kind', { do: 'lookup', tool: 'find_project' }]])
+    expect(await refusals(made)).toEqual([['wrong-kind', { do: 'use', ids: ['p-33'], tool: 'find_project' }]])
   })
 
   it('several that are all meant', async () => {

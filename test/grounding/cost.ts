@@ -1,6 +1,19 @@
-/** How long one decision takes with few and with many known ids, in turns, so that a busy machine slows both. */
-import { type Judging, judgeCall, MemoryFacts } from '../../src/grounding/index.ts'
+/**
+ * How long one decision takes with few and with many known ids, and what a guarded call costs beside one without a guard.
+ * Both of a pair are measured in turns, so that a busy machine slows both.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { Agent } from '../../src/agent/index.ts'
+import { entity, type Judging, judgeCall, MemoryFacts } from '../../src/grounding/index.ts'
 import type { Json, Sighting } from '../../src/protocol/index.ts'
+import type { Store } from '../../src/store/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
+import { defineTool } from '../../src/tool/index.ts'
 import { entities, NOW, ONE_PROJECT } from './kit.ts'
 
 export interface Cost {
@@ -62,4 +75,101 @@ async function timed(judging: Judging, given: Json): Promise<number> {
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+export interface CallCost {
+  readonly store: string
+  /** Processor time of one call with the model call that asks for it, in microseconds. */
+  readonly open: number
+  readonly guarded: number
+  readonly ratio: number
+}
+
+const SHOWN = 500
+const CALLS_OF_A_TURN = 40
+
+/** A call with an id, in a conversation that has shown 500 things: the id is judged, or has no mark. */
+export async function callCosts(
+  rounds: number,
+  progress: (text: string) => void,
+): Promise<readonly CallCost[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-cost-'))
+  let files = 0
+  const stores: Readonly<Record<string, () => OpenStore>> = {
+    memory: () => {
+      const store = memoryStore()
+      return () => store
+    },
+    sqlite: () => {
+      const path = join(folder, `${files++}.db`)
+      return () => sqliteStore(path)
+    },
+  }
+  const costs: CallCost[] = []
+  try {
+    for (const [store, open] of Object.entries(stores)) {
+      const times: { open: number[]; guarded: number[] } = { open: [], guarded: [] }
+      for (let round = 0; round < rounds; round++) {
+        times.open.push(await callCost(open(), false))
+        times.guarded.push(await callCost(open(), true))
+        progress(`${store}: round ${round + 1} of ${rounds}`)
+      }
+      // The rest of the machine can only make it slower.
+      const [a, b] = [Math.min(...times.open), Math.min(...times.guarded)]
+      costs.push({ store, open: a, guarded: b, ratio: b / a })
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return costs
+}
+
+/** A file is closed between two turns, so that what the first one has written is not cleared away in the second. */
+type OpenStore = () => Store
+
+async function callCost(open: OpenStore, isGuarded: boolean): Promise<number> {
+  const thing = entity('thing', { pattern: /id-\d+/, scope: 'conversation' })
+  const rows = Array.from({ length: SHOWN }, (_, at) => ({ id: idOf(at), name: `Building ${at}` }))
+  const list = defineTool({
+    name: 'list',
+    description: 'Lists things.',
+    input: z.object({}),
+    run: () => rows,
+    ...(isGuarded ? { returns: () => thing.rows(rows, { id: 'id', label: 'name' }) } : {}),
+  })
+  const id = z.string()
+  const use = defineTool({
+    name: 'use',
+    description: 'Uses a thing.',
+    input: z.object({ id: isGuarded ? id.meta(thing.id()) : id }),
+    run: (input) => input.id,
+  })
+  const uses = Array.from({ length: CALLS_OF_A_TURN }, (_, at) => ({
+    calls: [{ tool: 'use', args: { id: idOf(at * 7) } }],
+  }))
+  const model = new ScriptedModel([{ calls: [{ tool: 'list' }] }, 'Listed.', ...uses, 'Used.'])
+  const agentOn = (store: Store): Agent =>
+    new Agent({
+      contextId: 'cost',
+      store,
+      model,
+      tools: [list, use],
+      limits: { iterations: 2 * CALLS_OF_A_TURN },
+      ...(isGuarded ? { entities: [thing] } : {}),
+    })
+  const first = open()
+  const lister = agentOn(first)
+  await lister.input('List them')
+  await lister.shutdown()
+  const second = open()
+  if (second !== first) await first.close()
+  const user = agentOn(second)
+  await user.start()
+  const before = process.cpuUsage()
+  const { reason } = await user.executeTurn('Use them').outcome
+  const used = process.cpuUsage(before)
+  await user.shutdown()
+  await second.close()
+  if (reason !== 'stop') throw new Error(`The turn ended with ${reason}.`)
+  return (used.user + used.system) / CALLS_OF_A_TURN
 }

@@ -85,7 +85,7 @@ describe('what is chosen', () => {
   it('is kept with its label, its time and where it was said', () => {
     const origin = { contextId: 'c', seq: 4 }
     expect(withSelections([], [project.select(7, { label: 'Bureau' })], { entities, at: 9, origin })).toEqual(
-      [{ entity: 'project', id: '7', label: 'Bureau', at: 9, origin }],
+      [{ entity: 'project', id: '7', label: 'Bureau', at: 9, by: 'program', since: 9, origin }],
     )
   })
 

@@ -2,24 +2,40 @@
 import { describe, expect, it } from 'vitest'
 import { type ChainResult, tryChain } from './chains.ts'
 import { tryGuarded } from './guarded-trial.ts'
+import { tryPart } from './parts.ts'
 import { type JudgedSlot, tally, tryCall } from './trial.ts'
 
 describe('generated calls on nested schemas', () => {
   it('never run with an id that is not allowed, and never stop for one that is', async () => {
     const judged: JudgedSlot[] = []
     const ends = { executed: 0, asked: 0, refused: 0 }
+    const advice = { given: 0, wrong: [] as string[] }
     for (let seed = 1; seed <= 3000; seed++) {
-      const { end, slots } = await tryCall(seed)
+      const { end, slots, advised, misled } = await tryCall(seed)
       ends[end]++
+      advice.given += advised
+      advice.wrong.push(...misled)
       judged.push(...slots)
     }
     expect(judged.flatMap(({ story }) => (story === undefined ? [] : [story]))).toEqual([])
     const [all] = tally(judged)
     expect(all).toMatchObject({ way: 'all', leaked: 0, blocked: 0, misasked: 0 })
+    expect(advice.wrong).toEqual([])
     // There is enough of everything to mean something.
+    expect(advice.given).toBeGreaterThan(100)
     expect(ends.executed).toBeGreaterThan(500)
     expect(ends.asked).toBeGreaterThan(10)
     expect(ends.refused).toBeGreaterThan(500)
+  })
+
+  it('never run with a part of something else than what is beside it or chosen, unless somebody speaks of it', async () => {
+    const judged: JudgedSlot[] = []
+    for (let seed = 1; seed <= 2000; seed++) judged.push(await tryPart(seed))
+    expect(judged.flatMap(({ story }) => (story === undefined ? [] : [story]))).toEqual([])
+    const [all] = tally(judged)
+    expect(all).toMatchObject({ leaked: 0, blocked: 0, misasked: 0 })
+    expect(all?.allowed).toBeGreaterThan(500)
+    expect(all?.allowed).toBeLessThan(1700)
   })
 })
 

@@ -5,7 +5,7 @@
 import { type Above, entityMap, guardCall, judgeBelow, MemoryFacts } from '../../src/grounding/index.ts'
 import type { Json, JsonObject } from '../../src/protocol/index.ts'
 import { type Fate, makeSlot, type Slot } from './slots.ts'
-import type { JudgedSlot } from './trial.ts'
+import { factsOf, type JudgedSlot } from './trial.ts'
 import { makeWorld, type World } from './world.ts'
 
 interface Conversion {
@@ -68,7 +68,7 @@ export async function tryGuarded(seed: number): Promise<JudgedSlot> {
     },
   }
   const entities = entityMap(kinds.map((kind) => kind.entity))
-  const knowing = new MemoryFacts({ active: world.active, batches: world.batches, userText: world.userText })
+  const knowing = factsOf(world)
   const depth = random.between(0, 3)
   const levels = Array.from({ length: depth + 1 }, (_, level) => (level === 0 ? knowing : new MemoryFacts()))
   const [own = knowing, ...above] = levels.toReversed().map((facts) => ({ entities, facts, now: world.now }))
@@ -105,7 +105,7 @@ function aboveOf(levels: readonly Parameters<typeof judgeBelow>[2]['judging'][])
   const above = aboveOf(rest)
   return {
     judge: (found, entity) => judgeBelow(found, entity.name, { judging, above }),
-    near: async () => [],
+    near: async () => ({ near: [] }),
   }
 }
 

@@ -1,6 +1,6 @@
 /** Places in a list, as people say them. */
 import { describe, expect, it } from 'vitest'
-import { saysId } from '../../src/grounding/mentions.ts'
+import { writtenAs } from '../../src/grounding/mentions.ts'
 import { isTypoOf } from '../../src/grounding/normal.ts'
 import { ordinalsIn, ordinalsOf } from '../../src/grounding/ordinals.ts'
 import { normalLabel } from '../../src/protocol/index.ts'
@@ -120,8 +120,12 @@ describe('an id in a text', () => {
     ['task (id: abc-1)', 'abc-1', false],
     ['the task in project abc-1', 'abc-1', true],
   ])('%j has %s: %s', (said, id, isSaid) => {
-    const { one, many } = task.nouns
-    expect(saysId(said, id, (word) => one.has(word) || many.has(word))).toBe(isSaid)
+    const isNounOf =
+      ({ nouns: { one, many } }: typeof task) =>
+      (word: string) =>
+        one.has(word) || many.has(word)
+    const rules = { isOwnNoun: isNounOf(project), isOtherNoun: isNounOf(task) }
+    expect(writtenAs(said, id, rules)).toBe(isSaid ? id : undefined)
   })
 })
 

@@ -2,12 +2,18 @@
 import { describe, expect, it } from 'vitest'
 import {
   answeredId,
+  entity,
+  entityMap,
   judgeCall,
+  lookupsOf,
+  lookupTool,
   MemoryFacts,
   type MemoryFactsOptions,
   questionOf,
 } from '../../src/grounding/index.ts'
 import type { Json, JsonObject } from '../../src/protocol/index.ts'
+import { defineTool, jsonSchema } from '../../src/tool/index.ts'
+import { bench, calls, KEY } from '../turn/kit.ts'
 import {
   active,
   bureau,
@@ -20,6 +26,7 @@ import {
   ONE_PROJECT,
   project,
   shown,
+  task,
   wiring,
 } from './kit.ts'
 
@@ -36,7 +43,7 @@ describe('a refusal', () => {
     expect(await refused('proj-champigny-456', { active: [active(bureau)], batches: [list] })).toEqual({
       error: 'ungrounded',
       message:
-        'Nothing was done. projectId: "proj-champigny-456" is no project id that any tool has shown or the person has given. The active project is Bureau (abc-456). Known: Champigny (abc-123). Use one of these ids if it is meant, else call find_project with its name. Never make up an id.',
+        'Nothing was done. projectId: "proj-champigny-456" is no project id that any tool has shown or the person has given. The active project is Bureau (abc-456). Known: Champigny (abc-123). Use abc-123 if it is meant, else call find_project to find it. Never make up an id.',
       reason: 'unknown',
       entity: 'project',
       path: 'projectId',
@@ -49,7 +56,11 @@ describe('a refusal', () => {
 
   it.each([
     ['abc-124', { batches: [list] }, { near: [{ id: 'abc-123' }] }],
-    ['zzz', { batches: [shown([ecole])] }, { near: [{ id: 'abc-789' }], next: { do: 'use' } }],
+    ['zzz', { batches: [shown([ecole])] }, { next: { do: 'lookup', tool: 'find_project' } }],
+    ['zzz', { batches: [list], userText: 'open Bureau' }, { next: { do: 'use', ids: ['abc-456'] } }],
+    ['abc-776', { userText: 'open abc-777' }, { near: [{ id: 'abc-777' }], next: { do: 'use' } }],
+    ['abc-120', { batches: [list] }, { near: [{ id: 'abc-123' }], next: { do: 'use', ids: ['abc-123'] } }],
+    ['abc-450', { batches: [shown([bureau, { ...ecole, id: 'abc-457' }])] }, { next: { do: 'lookup' } }],
     ['zzz', {}, { next: { do: 'lookup', tool: 'find_project' } }],
     ['abc-456', { batches: [shown([bureau], 8 * HOUR)] }, { reason: 'expired', next: { do: 'lookup' } }],
     [
@@ -82,6 +93,81 @@ describe('a refusal', () => {
     })
     expect(output['near']).toHaveLength(5)
     expect(JSON.stringify(output['near'])).not.toContain('abc-100')
+  })
+})
+
+describe('advice', () => {
+  const many = Array.from({ length: 600 }, (_, at) => ({
+    entity: 'project',
+    id: `abc-${at + 100}x${at}`,
+    label: `Lot ${at}`,
+  }))
+
+  it('compares with all that was shown, not only with what was shown last', async () => {
+    const first = { entity: 'project', id: 'first-thing-of-all', label: 'Piscine' }
+    expect(await refused('first-thing-of-al', { batches: [shown([first, ...many])] })).toMatchObject({
+      next: { do: 'use', ids: ['first-thing-of-all'] },
+    })
+  })
+
+  it('is never to use something that is not like it', async () => {
+    for (const given of ['zzz', 'order-5', '0', 'proj-nothing'])
+      expect((await refused(given, { batches: [list] }))['next']).toEqual({
+        do: 'lookup',
+        tool: 'find_project',
+      })
+  })
+
+  it('names the argument that takes the id, if it is of another kind', async () => {
+    const parameters: JsonObject = {
+      type: 'object',
+      properties: {
+        projectId: { type: 'string', ...project.id() },
+        items: { type: 'array', items: { type: 'object', properties: { taskId: task.id() } } },
+      },
+    }
+    const result = await judged({ projectId: 'def-456' }, { batches: [shown([wiring])] }, { parameters })
+    expect(result.kind === 'refused' ? result.output : {}).toMatchObject({
+      reason: 'wrong-kind',
+      kindOf: 'task',
+      argument: 'items[].taskId',
+    })
+    expect(JSON.stringify(result)).toContain('not of a project. It belongs in items[].taskId.')
+  })
+
+  it('names the tool that the entity says, if the turn has it', () => {
+    const order = entity('order', { lookup: 'list_orders' })
+    const tool = defineTool({
+      name: 'list_orders',
+      description: 'Lists orders.',
+      input: jsonSchema({ type: 'object' }),
+      run: () => [],
+    })
+    expect(lookupsOf([tool], entityMap([order]))).toEqual({ order: 'list_orders' })
+    expect(lookupsOf([], entityMap([order]))).toEqual({})
+    expect(lookupsOf([tool, lookupTool(order, () => [])], entityMap([order]))).toEqual({
+      order: 'find_order',
+    })
+  })
+
+  it('of an entity that only warns does not say that nothing was done', async () => {
+    const lax = entity('thing', { policy: 'warn' })
+    const use = defineTool({
+      name: 'use',
+      description: 'Uses a thing.',
+      input: jsonSchema({ type: 'object', properties: { id: { type: 'string', ...lax.id() } } }),
+      run: () => 'used',
+    })
+    const { agent, store } = bench({
+      script: [calls(['use', { id: 'x' }]), 'Ok.'],
+      tools: [use],
+      entities: [lax],
+    })
+    await agent.input('Use it')
+    const warning = (await store.read(KEY)).find(({ type }) => type === 'warning')
+    expect(warning?.data['message']).toBe(
+      'An id was used that is not grounded. id: "x" is no thing id that any tool has shown or the person has given. Ask the person which thing is meant. Never make up an id.',
+    )
   })
 })
 

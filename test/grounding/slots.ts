@@ -3,7 +3,7 @@
  * wrong ones of every kind. What has to come of it follows from what was decided about the thing, not from any text.
  */
 import type { Random } from '../reflex/random.ts'
-import { type Kind, newId, type Thing, variant, type World } from './world.ts'
+import { type Kind, newId, normalId, type Thing, variant, type World } from './world.ts'
 
 export type Fate =
   | { readonly do: 'run'; readonly id: string }
@@ -59,12 +59,14 @@ const WAYS: Readonly<Record<string, Way>> = {
     const renamed = kind.things.filter(({ former }) => former !== undefined)
     return renamed.length === 0 ? undefined : { given: random.pick(renamed).former ?? '', fate: REFUSE }
   },
-  place: (kind, { random }) => {
+  place: (kind, { random, userText: text }) => {
     const at = random.below(kind.listing.length)
     const thing = kind.listing[at]
     if (thing === undefined) return undefined
     const form = random.pick(kind.style === 'small' ? WORDS : [...WORDS, ...FIGURES])
-    return { given: form(at + 1, kind), fate: meantFate(kind, thing) }
+    const given = form(at + 1, kind)
+    const isClear = kind.isListedLast || given.includes(kind.entity.name) || saysPlace(kind, at + 1, text)
+    return { given, fate: isClear ? meantFate(kind, thing) : REFUSE }
   },
   'place that is not there': (kind, { random }) => {
     const place = kind.listing.length + random.between(1, 3)
@@ -89,14 +91,31 @@ const WAYS: Readonly<Record<string, Way>> = {
   'other letters': (kind, { random }) => {
     const { id } = random.pick(kind.things)
     const swapped = id === id.toUpperCase() ? id.toLowerCase() : id.toUpperCase()
-    return swapped === id ? undefined : wrong(swapped, kind)
+    return swapped === id || kind.isNormal ? undefined : wrong(swapped, kind)
+  },
+  'other form': (kind, { random }) => {
+    const thing = random.pick(kind.things)
+    const forms = [
+      thing.id.toLowerCase(),
+      thing.id.replace('-', ''),
+      `#${thing.id}`,
+      ` ${thing.id.replace('-', ' ')}`,
+    ]
+    return kind.isNormal ? { given: random.pick(forms), fate: exactFate(kind, thing) } : undefined
+  },
+  'said before': (kind, { random }) => {
+    const said = kind.things.filter(({ typedBefore }) => typedBefore !== 'never')
+    if (said.length === 0) return undefined
+    const thing = random.pick(said)
+    return { given: dressed(thing.id, kind, random), fate: exactFate(kind, thing) }
   },
   'other kind': (kind, { random, kinds }) => {
     const other = random.pick(kinds)
     if (other === kind || other.style === 'small') return undefined
     const thing = random.pick(other.things)
     // What the person wrote counts as whatever it looks like.
-    return thing.isTyped ? undefined : wrong(thing.id, kind)
+    const isSaid = thing.isTyped || thing.typedBefore !== 'never'
+    return isSaid ? undefined : wrong(thing.id, kind)
   },
   "another person's": (kind, { random }) =>
     kind.style === 'small' ? undefined : wrong(random.pick(kind.foreign).id, kind),
@@ -110,7 +129,9 @@ function dressed(id: string, { style }: Kind, random: Random): string | number {
 
 /** A wrong id that happens to be a right one, or a place, is none. */
 function wrong(given: string, kind: Kind): Made {
-  const isKnown = kind.things.some(({ id, label }) => id === given || label === given)
+  const isKnown = kind.things.some(
+    ({ id, label }) => id === given || label === given || (kind.isNormal && normalId(id) === normalId(given)),
+  )
   return isKnown || /^\d{1,4}$/.test(given) ? undefined : { given, fate: REFUSE }
 }
 
@@ -161,17 +182,30 @@ const FIGURES: readonly Form[] = [
   (place) => `n° ${place}`,
 ]
 
+/** The person says which place of which kind, in this turn. */
+function saysPlace({ entity: { name } }: Kind, place: number, text: string): boolean {
+  const forms = [
+    `${name} ${place}.`,
+    `${name} #${place}.`,
+    `${PLACE_WORDS[place - 1]} ${name}.`,
+    `${name} number ${place}.`,
+  ]
+  return forms.some((form) => text.includes(form))
+}
+
 /** An id as it is. */
 function exactFate(kind: Kind, thing: Thing): Fate {
   if (kind.style === 'small') return smallFate(kind, thing)
   const isChosen = isActive(kind, thing)
   if (isChosen || thing.isTyped) return { do: 'run', id: thing.id }
-  return thing.seen === 'fresh' ? meantFate(kind, thing) : REFUSE
+  const isKnown = thing.seen === 'fresh' || thing.typedBefore === 'fresh'
+  return isKnown ? meantFate(kind, thing) : REFUSE
 }
 
 /** A thing that is certainly meant and known: does what is chosen allow it? */
 function meantFate(kind: Kind, thing: Thing): Fate {
-  const isFree = kind.chosen.length === 0 || kind.isLapsed || isActive(kind, thing)
+  const wins = kind.chosenBy === 'program last' && kind.chosen.length > 0 && !kind.isLapsed
+  const isFree = !wins || isActive(kind, thing)
   if (isFree || thing.isThisTurn || thing.isTyped || thing.isPlaced) return { do: 'run', id: thing.id }
   if (!thing.isNamed) return REFUSE
   return sameName(kind, thing.label).length > 1 ? { do: 'ask' } : { do: 'run', id: thing.id }
@@ -186,7 +220,7 @@ function labelFate(kind: Kind, label: string): Fate {
 /** Numbers that are ids and places. Nobody writes any of them in these worlds. */
 function smallFate(kind: Kind, thing: Thing): Fate {
   if (isActive(kind, thing)) return { do: 'run', id: thing.id }
-  const there = kind.listing[Number(thing.id) - 1]
+  const there = kind.isListedLast ? kind.listing[Number(thing.id) - 1] : undefined
   if (thing.seen !== 'fresh') return there === undefined ? REFUSE : meantFate(kind, there)
   const isBoth = there !== undefined && there !== thing
   return isBoth ? { do: 'ask' } : meantFate(kind, thing)

@@ -1,9 +1,9 @@
 /** Generated calls through the judge, and what came of each id against what had to come of it. */
-import { entityMap, type Judgement, judgeCall, MemoryFacts } from '../../src/grounding/index.ts'
+import { entityMap, type Judgement, judgeCall, MemoryFacts, type Refusal } from '../../src/grounding/index.ts'
 import type { Json } from '../../src/protocol/index.ts'
 import { filled, keySlot, makeShape } from './shapes.ts'
 import { makeSlot, type Slot } from './slots.ts'
-import { makeWorld } from './world.ts'
+import { makeWorld, normalId, type World } from './world.ts'
 
 export interface JudgedSlot {
   readonly way: string
@@ -15,10 +15,21 @@ export interface JudgedSlot {
 
 export interface JudgedCall {
   readonly end: 'executed' | 'asked' | 'refused'
+  /** Refusals that say to use an id, and those of them that name one that is not known, or not like what was written. */
+  readonly advised: number
+  readonly misled: readonly string[]
   readonly slots: readonly JudgedSlot[]
 }
 
 const ENDS = { ok: 'executed', ask: 'asked', refused: 'refused' } as const
+
+/** Everything that the conversation of a world knows. */
+export function factsOf({ active, batches, userText, said, kinds }: World): MemoryFacts {
+  const normal = Object.fromEntries(
+    kinds.flatMap(({ entity: { name }, isNormal }) => (isNormal ? [[name, normalId]] : [])),
+  )
+  return new MemoryFacts({ active, batches, userText, said, normal })
+}
 
 /** One call with a few ids. The seed decides everything. */
 export async function tryCall(seed: number): Promise<JudgedCall> {
@@ -26,7 +37,7 @@ export async function tryCall(seed: number): Promise<JudgedCall> {
   const slots = Array.from({ length: world.random.pick([1, 1, 1, 2, 3, 5]) }, () => makeSlot(world))
   const shape = makeShape(world, slots)
   const args = filled(shape.value, (at) => slots[at]?.given ?? null)
-  const facts = new MemoryFacts({ active: world.active, batches: world.batches, userText: world.userText })
+  const facts = factsOf(world)
   const entities = entityMap(world.kinds.map((kind) => kind.entity))
   const judgement = await judgeCall({ parameters: shape.schema, args }, { entities, facts, now: world.now })
   const wanted = filled(shape.value, (at) => wantedAt(slots[at]))
@@ -45,7 +56,49 @@ export async function tryCall(seed: number): Promise<JudgedCall> {
     }
     return { way: slot.way, wanted: slot.fate.do, got, ...(isRight ? {} : { story: JSON.stringify(story) }) }
   })
-  return { end: ENDS[judgement.kind], slots: judged }
+  const advice = judgement.kind === 'refused' ? judgement.refusals.filter(isAdvice) : []
+  const misled = advice
+    .filter((refusal) => !isLike(refusal, world))
+    .map((refusal) => JSON.stringify({ seed, refusal }))
+  return { end: ENDS[judgement.kind], slots: judged, advised: advice.length, misled }
+}
+
+function isAdvice({ reason, next }: Refusal): boolean {
+  return next.do === 'use' && reason !== 'not-active'
+}
+
+/** Known, and like what was written by its letters, by a word of its name, or because the person names it. */
+function isLike({ entity, given, next }: Refusal, { kinds }: World): boolean {
+  const kind = kinds.find((each) => each.entity.name === entity)
+  const thing = kind?.things.find(({ id }) => id === next.ids?.[0])
+  if (thing === undefined) return false
+  const isKnown = thing.seen === 'fresh' || thing.isTyped || thing.typedBefore === 'fresh'
+  const [text, words] = [JSON.stringify(given).replaceAll('"', ''), thing.label.toLowerCase().split(' ')]
+  const most = Math.max(text.length, thing.id.length) / 2
+  const isNearWord = (word: string): boolean =>
+    plain(text)
+      .split(/[^a-z0-9]+/)
+      .some((own) => own !== '' && distance(own, plain(word)) <= 2)
+  return isKnown && (thing.isNamed || distance(text, thing.id) <= most || words.some(isNearWord))
+}
+
+function plain(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+}
+
+/** Letters to add, remove or replace. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at)
+  for (const [i, char] of a.split('').entries()) {
+    const next = [i + 1]
+    for (const [j, other] of b.split('').entries())
+      next.push(Math.min((row[j] ?? 0) + (char === other ? 0 : 1), (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+    row = next
+  }
+  return row[b.length] ?? 0
 }
 
 /** What the tool has to get: the id that was meant, as a number where a number was written. */

@@ -15,6 +15,8 @@ export interface Thing {
   /** What it was called when it was shown first. */
   readonly former?: string
   isTyped: boolean
+  /** The person wrote its id in an earlier turn, within the ttl or before that. */
+  typedBefore: 'fresh' | 'old' | 'never'
   isNamed: boolean
   isPlaced: boolean
   isThisTurn: boolean
@@ -27,6 +29,12 @@ export interface Kind {
   readonly chosen: readonly Thing[]
   /** What is chosen was so too long ago. */
   readonly isLapsed: boolean
+  /** A tool chose it; or a program, before everything else or after everything else. */
+  readonly chosenBy: 'tool' | 'program first' | 'program last'
+  /** Ids are the same in all letters and with all signs. */
+  readonly isNormal: boolean
+  /** Its list is the newest, or was when the turn began: a place without a noun is one in it. */
+  isListedLast: boolean
   readonly listing: readonly Thing[]
   /** All that was ever shown, typed or chosen, by anybody. */
   readonly foreign: readonly Thing[]
@@ -44,6 +52,8 @@ export interface World {
   readonly now: number
   readonly kinds: readonly Kind[]
   readonly userText: string
+  /** What the person said before, oldest first. */
+  readonly said: readonly { readonly text: string; readonly at: number }[]
   readonly active: readonly ActiveValue[]
   readonly batches: readonly Batch[]
 }
@@ -64,14 +74,52 @@ export function makeWorld(seed: number): World {
   const random = new Random(seed)
   const now = 1_700_000_000_000 + random.below(1e10)
   const kinds = NAMES.slice(0, random.between(2, 4)).map((name) => makeKind(name, random))
+  const batches = kinds.flatMap((kind) => batchesOf(kind, now, random)).toSorted((a, b) => a.seq - b.seq)
+  for (const kind of kinds) kind.isListedLast = isListedLast(kind, { kinds, batches, now })
   return {
     random,
     now,
     kinds,
+    said: saidBefore(kinds, now, random),
     userText: textOf(kinds, random),
     active: kinds.flatMap((kind) => activeOf(kind, now, random)),
-    batches: kinds.flatMap((kind) => batchesOf(kind, now, random)).toSorted((a, b) => a.seq - b.seq),
+    batches,
   }
+}
+
+/** Results that are too old are no lists any more. Each result is of one kind. */
+function isListedLast(
+  { entity: of }: Kind,
+  { kinds, batches, now }: Pick<World, 'kinds' | 'batches' | 'now'>,
+): boolean {
+  const lists = batches.toReversed().filter(({ seen, at }) => {
+    const kind = kinds.find((each) => each.entity.name === seen[0]?.entity)
+    return new Set(seen.map(({ id }) => id)).size > 1 && now - at < (kind?.entity.ttlMs ?? 0)
+  })
+  const candidates = [lists[0], lists.find(({ isThisTurn }) => !isThisTurn)]
+  return lists.length === 0 || candidates.some((list) => list?.seen[0]?.entity === of.name)
+}
+
+/** One message for each id, and some noise. */
+function saidBefore(kinds: readonly Kind[], now: number, random: Random): World['said'] {
+  const said = kinds.flatMap(({ entity: { ttlMs }, things, foreign, style }) => [
+    ...things.flatMap(({ id, typedBefore }) =>
+      typedBefore === 'never'
+        ? []
+        : [
+            {
+              text: random.pick([`My id is ${id}.`, `I have two of ${id}; well?`, `(${id})`]),
+              at: now - (typedBefore === 'fresh' ? 1 + random.below(ttlMs - 1) : ttlMs + random.below(ttlMs)),
+            },
+          ],
+    ),
+    ...foreign.flatMap(({ id }) =>
+      style !== 'small' && random.chance(0.3)
+        ? [{ text: `It was x${id} or ${id}0 for 12 € on 12/05.`, at: now - 1 }]
+        : [],
+    ),
+  ])
+  return said.toSorted((a, b) => a.at - b.at)
 }
 
 export function newId(style: Style, name: string, random: Random): string {
@@ -97,6 +145,7 @@ function makeKind(name: string, random: Random): Kind {
       seen,
       ...former,
       isTyped: false,
+      typedBefore: 'never',
       isNamed: false,
       isPlaced: false,
       isThisTurn: false,
@@ -130,11 +179,21 @@ function madeUp(
   // What is written about small numbers could be meant in two ways, which is a matter of its own.
   if (style !== 'small') {
     for (const thing of things) if (random.chance(0.15)) thing.isTyped = true
+    for (const thing of things)
+      if (random.chance(0.2)) thing.typedBefore = random.pick(['fresh', 'fresh', 'old'])
     for (const thing of shown) if (random.chance(0.15)) nameAll(things, thing.label)
     for (const thing of listing) if (random.chance(0.15)) thing.isPlaced = true
   }
+  const isNormal = (style === 'code' || style === 'hex') && random.chance(0.4)
   return {
-    entity: entity(name, { ttl: random.pick(['7h', '30m', '2d']), pattern: PATTERNS[style] }),
+    entity: entity(name, {
+      ttl: random.pick(['7h', '30m', '2d']),
+      pattern: PATTERNS[style],
+      ...(isNormal ? { normalize: normalId } : {}),
+    }),
+    isNormal,
+    isListedLast: false,
+    chosenBy: random.pick(['tool', 'program first', 'program last', 'program last']),
     style,
     things,
     chosen,
@@ -142,6 +201,10 @@ function madeUp(
     listing,
     foreign: Array.from({ length: 3 }, () => stranger({ name, style, things }, random)),
   }
+}
+
+export function normalId(id: string): string {
+  return id.replace(/[^a-z0-9]/gi, '').toUpperCase()
 }
 
 /** A name is said of all that have it. */
@@ -165,6 +228,7 @@ function stranger(
     label: newLabel(random),
     seen: 'never',
     isTyped: false,
+    typedBefore: 'never',
     isNamed: false,
     isPlaced: false,
     isThisTurn: false,
@@ -206,7 +270,16 @@ function textOf(kinds: readonly Kind[], random: Random): string {
       ),
     ]
   })
-  return random.shuffle([...sentences, random.pick(AMOUNTS)]).join(' ')
+  const place = random.between(1, 3)
+  const listed = kinds.flatMap(({ isListedLast: isLast, listing }) =>
+    isLast ? (listing[place - 1] ?? []) : [],
+  )
+  // A small number that is an id and such a place is a matter of its own.
+  const isSmall = kinds.some(({ isListedLast: isLast, style }) => isLast && style === 'small')
+  const hasPlace = !isSmall && random.chance(0.15)
+  if (hasPlace) for (const thing of listed) thing.isPlaced = true
+  const bare = hasPlace ? [`Open the ${['first', 'second', 'third'][place - 1]} one.`] : []
+  return random.shuffle([...sentences, ...bare, random.pick(AMOUNTS)]).join(' ')
 }
 
 function placeText(name: string, place: number, random: Random): string {
@@ -233,7 +306,7 @@ export function variant(label: string, random: Random): string {
 }
 
 function activeOf(
-  { entity: of, chosen, isLapsed }: Kind,
+  { entity: of, chosen, isLapsed, chosenBy }: Kind,
   now: number,
   random: Random,
 ): readonly ActiveValue[] {
@@ -241,7 +314,10 @@ function activeOf(
   if (first === undefined) return []
   const age = isLapsed ? of.ttlMs + random.below(1e7) : random.below(of.ttlMs)
   const ids = chosen.length > 1 ? { ids: chosen.map(({ id }) => id) } : {}
-  return [{ entity: of.name, id: first.id, label: first.label, ...ids, at: now - age }]
+  const by = chosenBy === 'tool' ? 'tool' : 'program'
+  // Some results are of a clock that was ahead.
+  const since = chosenBy === 'program last' ? now + 4 * of.ttlMs : now - 10 * of.ttlMs
+  return [{ entity: of.name, id: first.id, label: first.label, ...ids, at: now - age, by, since }]
 }
 
 function batchesOf({ entity: of, things, listing }: Kind, now: number, random: Random): readonly Batch[] {

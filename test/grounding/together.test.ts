@@ -1,0 +1,126 @@
+/** Rules of the guard that meet in one call: keys of several arguments, normal forms and parts, converted and below others. */
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { Agent, agentTool } from '../../src/agent/index.ts'
+import { entity } from '../../src/grounding/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
+import { defineTool } from '../../src/tool/index.ts'
+
+const flight = entity('flight', { key: ['number', 'date'] })
+const order = entity('order', { pattern: /ord_\d+/, normalize: (id) => id.replace(/^ord_/, '') })
+const project = entity('project', { pattern: /p-\d+/ })
+const task = entity('task', { pattern: /t-\d+/, parent: project })
+
+function listing<T>(name: string, rows: readonly T[], returns: Parameters<typeof defineTool>[0]['returns']) {
+  return defineTool({ name, description: 'Lists.', input: z.object({}), run: () => rows, returns } as never)
+}
+
+it('an id of several arguments that a schema converts and a person approves is the one that was shown', async () => {
+  const booked: unknown[] = []
+  const flights = listing('flights', [{ no: 'HF12', on: '2026-11-20' }], ((rows: readonly unknown[]) =>
+    flight.rows(rows, { id: ['no', 'on'] as never })) as never)
+  const book = defineTool({
+    name: 'book',
+    description: 'Books.',
+    input: z.object({
+      number: z.string().toUpperCase().meta(flight.part('number').id()),
+      date: z.string().meta(flight.part('date').id()),
+    }),
+    approve: 'always',
+    run: (input) => {
+      booked.push(input)
+      return 'booked'
+    },
+  })
+  const model = new ScriptedModel([
+    { calls: [{ tool: 'flights', args: {} }] },
+    { calls: [{ tool: 'book', args: { number: 'HF12', date: '2026-11-20' } }] },
+    'Booked.',
+    { calls: [{ tool: 'book', args: { number: 'HF12', date: '2026-11-21' } }] },
+    'Sorry.',
+  ])
+  const agent = new Agent({ contextId: 'fly', model, tools: [flights, book], entities: [flight] })
+  const { requests } = await agent.executeTurn('Book the flight').outcome
+  expect(requests.map(({ kind }) => kind)).toEqual(['confirmation'])
+  await agent.answer({ [requests[0]?.requestId ?? '']: true }).outcome
+  expect(booked).toEqual([{ number: 'HF12', date: '2026-11-20' }])
+  await agent.executeTurn('And the day after').outcome
+  expect(booked).toHaveLength(1)
+})
+
+it('an approved call whose schema takes a prefix off stays grounded', async () => {
+  const cancelled: unknown[] = []
+  const orders = listing('orders', [{ id: 'ord_5' }], ((rows: readonly unknown[]) =>
+    order.rows(rows, { id: 'id' } as never)) as never)
+  const cancel = defineTool({
+    name: 'cancel',
+    description: 'Cancels.',
+    input: z.object({
+      id: z
+        .string()
+        .transform((id) => id.replace(/^ord_/, ''))
+        .meta(order.id()),
+    }),
+    parameters: { type: 'object', properties: { id: { type: 'string', ...order.id() } } },
+    approve: 'always',
+    run: ({ id }) => {
+      cancelled.push(id)
+      return 'ok'
+    },
+  } as never)
+  const model = new ScriptedModel([
+    { calls: [{ tool: 'orders', args: {} }] },
+    { calls: [{ tool: 'cancel', args: { id: 'ord_5' } }] },
+    'Done.',
+  ])
+  const agent = new Agent({ contextId: 'shop', model, tools: [orders, cancel], entities: [order] })
+  const { requests } = await agent.executeTurn('Cancel it').outcome
+  expect(requests).toHaveLength(1)
+  await agent.answer({ [requests[0]?.requestId ?? '']: true }).outcome
+  expect(cancelled).toEqual(['5'])
+})
+
+it('a part beside another parent is refused below as above, though the caller has seen both', async () => {
+  const moved: unknown[] = []
+  const list = listing(
+    'list',
+    [
+      { id: 't-1', project: 'p-1' },
+      { id: 't-2', project: 'p-2' },
+    ],
+    ((rows: readonly { id: string; project: string }[]) => [
+      ...task.rows(rows, { id: 'id', parent: 'project' }),
+      ...project.rows(rows, { id: 'project' }),
+    ]) as never,
+  )
+  const close = defineTool({
+    name: 'close',
+    description: 'Closes.',
+    input: z.object({ projectId: z.string().meta(project.id()), taskId: z.string().meta(task.id()) }),
+    run: (input) => {
+      moved.push(input)
+      return 'ok'
+    },
+  })
+  const child = agentTool({
+    name: 'closer',
+    description: 'Closes tasks.',
+    agent: {
+      model: new ScriptedModel([
+        { calls: [{ tool: 'close', args: { projectId: 'p-1', taskId: 't-2' } }] },
+        { calls: [{ tool: 'close', args: { projectId: 'p-1', taskId: 't-1' } }] },
+        'Closed.',
+      ]),
+      tools: [close],
+      entities: [task],
+    },
+  })
+  const model = new ScriptedModel([
+    { calls: [{ tool: 'list', args: {} }] },
+    { calls: [{ tool: 'closer', args: { message: 'close t-2 of p-1' } }] },
+    'Done.',
+  ])
+  const agent = new Agent({ contextId: 'site', model, tools: [list, child], entities: [task] })
+  await agent.input('Close the task')
+  expect(moved).toEqual([{ projectId: 'p-1', taskId: 't-1' }])
+})
