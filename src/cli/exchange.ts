@@ -1,5 +1,6 @@
 /** A journal as people would tell it: what was said, done, asked and answered, turn by turn. */
 import type { Entry, EntryData, Json, JsonObject, OutcomeReason, Usage, UserContent } from 'holdfast'
+import { trimBlank } from './terminal/text.ts'
 
 export interface Exchange {
   readonly turn: number
@@ -28,7 +29,14 @@ export type Step =
     }
   /** A node of a graph has said something, or failed. */
   | { readonly type: 'node'; readonly task: string; readonly update?: JsonObject; readonly error?: string }
-  | { readonly type: 'question'; readonly requestId: string; readonly kind: string; readonly prompt: string }
+  | {
+      readonly type: 'question'
+      readonly requestId: string
+      readonly kind: string
+      readonly prompt: string
+      /** Of an approval: the call that was asked for, as the journal has it. */
+      readonly approves?: { readonly tool: string; readonly args: Json }
+    }
   | { readonly type: 'answer'; readonly requestId: string; readonly how: string; readonly value?: Json }
 
 interface Building extends Exchange {
@@ -72,8 +80,11 @@ class Teller {
     },
     'effect.start': ({ callId, key }) => void this.#calls.set(callId, { tool: key, args: null }),
     'effect.end': (data) => this.#hearResult(data),
-    'request.start': ({ requestId, kind, prompt }) =>
-      this.#add({ type: 'question', requestId, kind, prompt }),
+    'request.start': ({ requestId, kind, prompt, from, callId = '' }) => {
+      const call = from === 'approval' ? this.#calls.get(callId) : undefined
+      const approves = call === undefined ? {} : { approves: { tool: call.tool, args: call.args } }
+      this.#add({ type: 'question', requestId, kind, prompt, ...approves })
+    },
     'request.end': ({ requestId, how, value }) =>
       this.#add({ type: 'answer', requestId, how, ...(value === undefined ? {} : { value }) }),
     warning: ({ message }) => this.#add({ type: 'warning', text: message }),
@@ -93,7 +104,8 @@ class Teller {
 
   #hearReply({ content, error }: EntryData['model.end']): void {
     for (const part of content) {
-      if (part.type === 'text' && part.text.trim() !== '') this.#add({ type: 'text', text: part.text.trim() })
+      if (part.type === 'text' && trimBlank(part.text) !== '')
+        this.#add({ type: 'text', text: trimBlank(part.text) })
       if (part.type === 'tool-call') this.#calls.set(part.callId, part)
     }
     const { message, next } = error ?? {}

@@ -2,12 +2,13 @@
  * Breaks text between words as it arrives, in pieces of any size. A word is held back until its end is known. Code
  * between fences is left alone, so that it can be copied; the terminal breaks it where it must.
  */
+import { visibleLines } from '../gate/visible.ts'
 import { startOf, widthOf } from './text.ts'
 
 /** A whole text as lines. */
 export function wrapText(text: string, columns: number): string[] {
   const wrap = new WordWrap(() => columns)
-  return (wrap.add(text) + wrap.flush()).split('\n')
+  return (wrap.add(visibleLines(text)) + wrap.flush()).split('\n')
 }
 
 export class WordWrap {
@@ -30,10 +31,10 @@ export class WordWrap {
     return this.#column === 0 && this.#word === ''
   }
 
-  /** What to write now. */
+  /** What to write now. @param text visible; a tab becomes two spaces */
   add(text: string): string {
     let out = ''
-    for (const piece of text.split(/(\n|[ ]+)/)) {
+    for (const piece of text.replaceAll('\t', '  ').split(/(\n|[ ]+)/)) {
       if (piece === '') continue
       if (piece === '\n') out += this.#break()
       else if (piece.startsWith(' ')) out += this.#space(piece)
