@@ -46,7 +46,7 @@ const MODULES: Readonly<Record<string, Kind>> = {
 }
 
 /** Every complaint about the project at `root`, one line each; none when all is well. */
-export function checkOutput(root: string): string[] {
+function checkOutput(root: string): string[] {
   const found = globSync(['src/**/*.{ts,mts,js,mjs}', 'scripts/demo.ts'], { cwd: root })
   const files = found
     .map((file) => file.replaceAll('\\', '/'))

@@ -34,8 +34,10 @@ export type Step =
       readonly requestId: string
       readonly kind: string
       readonly prompt: string
-      /** Of an approval: the call that was asked for, as the journal has it. */
-      readonly approves?: { readonly tool: string; readonly args: Json }
+      /** The tool that asks or that waits for approval, as the journal has it. */
+      readonly tool?: string
+      /** Of an approval: the arguments of that call. */
+      readonly approves?: Json
     }
   | { readonly type: 'answer'; readonly requestId: string; readonly how: string; readonly value?: Json }
 
@@ -81,9 +83,10 @@ class Teller {
     'effect.start': ({ callId, key }) => void this.#calls.set(callId, { tool: key, args: null }),
     'effect.end': (data) => this.#hearResult(data),
     'request.start': ({ requestId, kind, prompt, from, callId = '' }) => {
-      const call = from === 'approval' ? this.#calls.get(callId) : undefined
-      const approves = call === undefined ? {} : { approves: { tool: call.tool, args: call.args } }
-      this.#add({ type: 'question', requestId, kind, prompt, ...approves })
+      const call = this.#calls.get(callId)
+      const who = call === undefined ? {} : { tool: call.tool }
+      const approves = call === undefined || from !== 'approval' ? {} : { approves: call.args }
+      this.#add({ type: 'question', requestId, kind, prompt, ...who, ...approves })
     },
     'request.end': ({ requestId, how, value }) =>
       this.#add({ type: 'answer', requestId, how, ...(value === undefined ? {} : { value }) }),

@@ -85,6 +85,17 @@ describe('word wrap', () => {
     expect(whole.split('\n').every((line) => widthOf(line) <= 17)).toBe(true)
   })
 
+  it('gives the same for a word of many lines, whatever the pieces are', () => {
+    const text = `see ${'abcdefghi'.repeat(20)} and`
+    const whole = wrapText(text, 10).join('\n')
+    for (const size of [1, 4, 25]) {
+      const wrap = new WordWrap(() => 10)
+      let out = ''
+      for (let at = 0; at < text.length; at += size) out += wrap.add(text.slice(at, at + size))
+      expect(out + wrap.flush()).toBe(whole)
+    }
+  })
+
   it('leaves code alone', () => {
     expect(wrapText('see\n```\nconst a = 1 + 2 + 3\n```\none two three', 10)).toEqual([
       'see',

@@ -43,11 +43,12 @@ function stepLines(step: Step, look: ExchangeLook): Styled[] {
 
 const MOST_ARGUMENTS = 120
 
-/** The call that was to be approved comes before what its tool says about it. */
-function questionText({ prompt, approves }: Extract<Step, { type: 'question' }>): string {
-  if (approves === undefined) return oneLine(prompt)
-  const args = cut(visibleValue(approves.args), MOST_ARGUMENTS)
-  return `approval of ${toolText(approves.tool)} ${args}: ${oneLine(prompt)}`
+/** Who asks, or which call was to be approved, comes before what is said about it. */
+function questionText({ prompt, tool, approves }: Extract<Step, { type: 'question' }>): string {
+  const who = tool === undefined ? '' : `${toolText(tool)} `
+  const call =
+    approves === undefined ? who : `approval of ${who}${cut(visibleValue(approves), MOST_ARGUMENTS)} `
+  return `${call}${call === '' ? '' : '│ '}${oneLine(prompt)}`
 }
 
 function saidLines(text: string, look: ExchangeLook): Styled[] {

@@ -20,6 +20,8 @@ export class WordWrap {
   /** The line so far, to see fences. */
   #line = ''
   #isCode = false
+  /** The start of a word that is longer than any line was written. */
+  #isMidWord = false
 
   /** @param columns how wide the screen is now */
   constructor(columns: () => number) {
@@ -39,7 +41,11 @@ export class WordWrap {
       if (piece === '\n') out += this.#break()
       else if (piece.startsWith(' ')) out += this.#space(piece)
       else this.#word += piece
-      if (this.#isCode || this.#isLong()) out += this.flush()
+      if (this.#isCode) out += this.flush()
+      else if (this.#isLong()) {
+        out += this.flush()
+        this.#isMidWord = true
+      }
     }
     return out
   }
@@ -56,6 +62,7 @@ export class WordWrap {
       return spaces + word
     }
     if (word === '') return ''
+    if (this.#isMidWord) return this.#fill(word)
     const width = widthOf(word)
     if (this.#column + spaces.length + width <= this.#columns() || this.#column === 0)
       return this.#fill(this.#column === 0 && width > this.#columns() ? word : spaces + word)
@@ -81,6 +88,7 @@ export class WordWrap {
 
   #space(spaces: string): string {
     const out = this.flush()
+    this.#isMidWord = false
     this.#spaces += spaces
     return out
   }
@@ -91,6 +99,7 @@ export class WordWrap {
     this.#line = ''
     this.#spaces = ''
     this.#column = 0
+    this.#isMidWord = false
     return `${out}\n`
   }
 
