@@ -22,8 +22,9 @@ for (const [index, { kind, text }] of chosen.entries()) {
     if (wrong <= 50)
       console.log(`payload ${index} (${kind}), ${JSON.stringify(where)}: ${JSON.stringify(what)}`)
   }
-  if (process.stderr.isTTY)
-    process.stderr.write(`\r${index + 1} of ${chosen.length} payloads, ${screens} screens`)
+  const progress = `${index + 1} of ${chosen.length} payloads, ${screens} screens`
+  if (process.stderr.isTTY) process.stderr.write(`\r${progress}`)
+  else if ((index + 1) % 50 === 0) process.stderr.write(`${progress}\n`)
 }
 const seconds = ((performance.now() - started) / 1000).toFixed(0)
 console.log(

@@ -1,15 +1,19 @@
 /** The pieces that a terminal is drawn with, each by itself. */
+import { PassThrough } from 'node:stream'
 import type { TurnEvent, TurnOutcome } from 'holdfast'
 import { describe, expect, it } from 'vitest'
+import { Output } from '../../src/cli/gate/output.ts'
 import { wantsColour } from '../../src/cli/gate/outputs.ts'
 import { red, type Styled, styled } from '../../src/cli/gate/styled.ts'
 import { argumentsText, callLines, progressText } from '../../src/cli/terminal/call-line.ts'
+import { LineEditor } from '../../src/cli/terminal/line-editor.ts'
 import { PasteFilter } from '../../src/cli/terminal/paste-filter.ts'
 import { Screen } from '../../src/cli/terminal/screen.ts'
 import { tableLines } from '../../src/cli/terminal/table.ts'
 import { cut, cutStart, hardWrap, oneLine, spanText, widthOf } from '../../src/cli/terminal/text.ts'
 import { TurnPrinter } from '../../src/cli/terminal/turn-printer.ts'
 import { WordWrap, wrapText } from '../../src/cli/terminal/word-wrap.ts'
+import { leaks } from './gate/reference.ts'
 
 describe('colours', () => {
   it.each([
@@ -129,6 +133,40 @@ describe('a paste', () => {
 
   it('does not hold back the escape key or the arrows', () => {
     expect(filtered(['\x1b', '\x1b[A', '\x1b[2~'])).toEqual(['keys \x1b', 'keys \x1b[A', 'keys \x1b[2~'])
+  })
+})
+
+describe('the line that is typed on', () => {
+  /** What is drawn, and what is read, when these keys come. */
+  async function typed(keys: readonly string[], history: readonly string[] = []) {
+    const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input })
+    let drawn = ''
+    const stream = { isTTY: true, columns: 200, on: () => {}, write: (text: string) => (drawn += text) }
+    const editor = new LineEditor({
+      input: input as unknown as NodeJS.ReadStream,
+      output: new Output(stream, false),
+      history,
+      complete: () => [['/a\x1b[2Jb', '/plain'], '/'],
+    })
+    const line = editor.read({ prompt: styled`> ` })
+    for (const part of keys) {
+      input.write(part)
+      await new Promise((next) => setTimeout(next, 20))
+    }
+    const read = await line
+    editor.close()
+    const rest = drawn.replaceAll('\x1b[?2004h', '').replaceAll('\x1b[?2004l', '')
+    return { text: read.type === 'line' ? read.text : read.type, leaks: leaks(rest) }
+  }
+
+  it.each([
+    ['C1 and bidi', ['a\u009b2J\u202eb\r'], [], 'a2Jb'],
+    ['a paste', ['\x1b[200~a\x1b]0;t\x07\u009b\x1b[2Jb\x1b[201~\r'], [], 'a]0;t[2Jb'],
+    ['the history', ['\x1b[A\r'], ['old\x1b]0;t\x07\u202e'], 'old]0;t'],
+    ['a completion', ['/', '\t', '\r'], [], '/plain'],
+    ['emoji and wide characters', ['👩‍👧 日本\r'], [], '👩‍👧 日本'],
+  ])('draws and reads nothing that is obeyed: %s', async (_, keys, history, text) => {
+    expect(await typed(keys, history)).toEqual({ text, leaks: [] })
   })
 })
 

@@ -40,7 +40,7 @@ export function questionOf(request: RequestData, asked: AskedBy, look: QuestionL
   const rows = argumentRows(args, fitting)
   const lines = [
     styled`${yellow('?')} Approval`,
-    field('tool', toolText(approves.tool)),
+    ...nameRows(approves.tool, fitting.columns).map((row, at) => field(at === 0 ? 'tool' : '', row)),
     ...rows.lines.map((row, at) => field(at === 0 ? 'arguments' : '', row)),
     ...(tools.length === 0
       ? []
@@ -48,6 +48,13 @@ export function questionOf(request: RequestData, asked: AskedBy, look: QuestionL
     ...(isUsual(request.prompt, approves) ? [] : barred(`${INDENT}its text`, request.prompt, fitting)),
   ]
   return rows.isCut ? { lines, whole: args } : { lines }
+}
+
+const MOST_NAME_ROWS = 3
+
+/** A name that may be approved has at most 64 letters: it is whole on any screen that a person can read. */
+function nameRows(tool: string, columns: number): string[] {
+  return hardWrap(toolText(tool), Math.max(8, columns - LABEL - INDENT.length)).slice(0, MOST_NAME_ROWS)
 }
 
 function field(name: string, value: string): Styled {
@@ -96,7 +103,7 @@ function argumentRows(
   const last = hardWrap(args.slice(-enough).toWellFormed(), width).slice(-half)
   const shown = [...first, ...last].reduce((sum, row) => sum + row.length, 0)
   const left = (args.length - shown).toLocaleString('en-US')
-  return { lines: [...first, `… ${left} characters left out …`, ...last], isCut: true }
+  return { lines: [...first, cut(`… ${left} characters left out …`, width), ...last], isCut: true }
 }
 
 /** The question that the runtime asks when a tool has no text of its own: it says nothing that is not above it. */

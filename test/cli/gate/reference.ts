@@ -27,8 +27,8 @@ const ESCAPED: readonly Range[] = [
   [0xe0000, 0xe0fff],
 ]
 
-/** The only texts in which such a character stays: whole emoji, a Persian word, an accent. */
-const KEPT = ['👍🏽', '👩‍👩‍👧', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', 'می‌خواهم']
+/** The only texts in which such a character stays: emoji, whole or in pieces of a stream, and a Persian word. */
+const KEPT = ['👍🏽', '👩‍👩‍👧', '👩‍👩', '👩‍👧', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', 'می‌خواهم']
 const MOST_MARKS = 8
 
 /** The text as the gate should print it, with its line breaks and tabs. */
