@@ -50,7 +50,7 @@ async function shown(
 ) {
   const store = memoryStore()
   const model = new ScriptedModel([call(tool.name, args), 'Done.'])
-  const agent = new Agent({ contextId: 'a', store, model, tools: [tool as never] })
+  const agent = new Agent({ contextId: 'a', store, model, tools: [tool] })
   const { requests } = await agent.executeTurn('go').outcome
   const [request] = requests
   if (request === undefined) throw new Error('Nothing was asked.')

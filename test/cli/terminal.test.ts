@@ -160,12 +160,12 @@ describe('the line that is typed on', () => {
   }
 
   it.each([
-    ['C1 and bidi', ['a\u009b2J\u202eb\r'], [], 'a2Jb'],
-    ['a paste', ['\x1b[200~a\x1b]0;t\x07\u009b\x1b[2Jb\x1b[201~\r'], [], 'a]0;t[2Jb'],
-    ['the history', ['\x1b[A\r'], ['old\x1b]0;t\x07\u202e'], 'old]0;t'],
-    ['a completion', ['/', '\t', '\r'], [], '/plain'],
-    ['emoji and wide characters', ['👩‍👧 日本\r'], [], '👩‍👧 日本'],
-  ])('draws and reads nothing that is obeyed: %s', async (_, keys, history, text) => {
+    { what: 'C1 and bidi', keys: ['a\u009b2J\u202eb\r'], text: 'a2Jb' },
+    { what: 'a paste', keys: ['\x1b[200~a\x1b]0;t\x07\u009b\x1b[2Jb\x1b[201~\r'], text: 'a]0;t[2Jb' },
+    { what: 'the history', keys: ['\x1b[A\r'], history: ['old\x1b]0;t\x07\u202e'], text: 'old]0;t' },
+    { what: 'a completion', keys: ['/', '\t', '\r'], text: '/plain' },
+    { what: 'emoji and wide characters', keys: ['👩‍👧 日本\r'], text: '👩‍👧 日本' },
+  ])('draws and reads nothing that is obeyed: $what', async ({ keys, history, text }) => {
     expect(await typed(keys, history)).toEqual({ text, leaks: [] })
   })
 })
