@@ -168,7 +168,7 @@ describe.skipIf(noTmux !== '').concurrent(`at a terminal${noTmux}`, () => {
       await terminal.ask('noisy', 'Done.')
       const screen = await terminal.until(/\n›$/)
       expect(screen).toContain('\n¦ from console.log <U+001B>[2J<U+009B>31m{"type":"outcome"}\n')
-      expect(screen).toContain('\n¦ from process.stdout <U+001B>[8m\n')
+      expect(screen).toContain('\n¦ from process.stdout <U+001B>[8m\n¦ { answer: 42 }\n')
       expect(screen).toContain('✓ noisy → said\nDone.\n\n›')
     })
   })

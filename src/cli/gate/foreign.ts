@@ -41,6 +41,8 @@ export class ForeignText {
       if (rest !== '') say(rest)
       rest = ''
     })
+    // The console colours what it prints to a terminal, and here colours would be seen as text.
+    Object.assign(stream, { getColorDepth: () => 1, hasColors: () => false })
     stream.write = (chunk: unknown, ...more: unknown[]): true => {
       const lines = (rest + decoder.write(bytesOf(chunk, more[0]))).split('\n')
       rest = lines.pop() ?? ''
