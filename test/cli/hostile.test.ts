@@ -91,14 +91,12 @@ describe.concurrent('without a terminal', () => {
   it('what was kept is shown in plain characters, also as JSON', async () => {
     const cwd = folders.make()
     await hostile(['run', '--context', 'a', 'title'], cwd)
-    for (const args of [
+    const commands = [
       ['show', 'a'],
       ['show', 'a', '--json'],
-      ['sessions'],
-      ['state', 'a'],
-      ['show', 'none\u001b[2J'],
-    ]) {
-      const { stdout, stderr } = await hostile(args, cwd)
+    ]
+    for (const { stdout, stderr } of await Promise.all(commands.map((args) => hostile(args, cwd)))) {
+      expect(stdout).toContain('owned')
       expect(obeyed(stdout + stderr)).toEqual([])
     }
   })
