@@ -81,18 +81,18 @@ class LinePrinter implements RunPrinter {
       this.#sayRetry(data.error ?? {})
     },
     'tool.start': ({ data: { callId, tool, args } }) => {
-      this.#calls.set(callId, { tool, at: Date.now() })
+      this.#calls.set(callId, { tool, at: performance.now() })
       this.note(dim(`→ ${`${toolText(tool)} ${argumentsText(args)}`.trim()}`))
     },
     'tool.progress': ({ data: { callId, tool, progress } }) => {
-      const now = Date.now()
-      if (now - (this.#toldAt.get(callId) ?? 0) < PROGRESS_EVERY_MS) return
+      const now = performance.now()
+      if (now - (this.#toldAt.get(callId) ?? Number.NEGATIVE_INFINITY) < PROGRESS_EVERY_MS) return
       this.#toldAt.set(callId, now)
       this.note(dim(`· ${toolText(tool)} ${progressText(progress)}`))
     },
     'tool.end': ({ data }) => {
-      const { tool, at } = this.#calls.get(data.callId) ?? { tool: 'call', at: Date.now() }
-      const end = { ...data, tool, args: null, tookMs: Date.now() - at }
+      const { tool, at } = this.#calls.get(data.callId) ?? { tool: 'call', at: performance.now() }
+      const end = { ...data, tool, args: null, tookMs: performance.now() - at }
       this.note(callLines(end, columnsOf(this.#outputs.err)))
     },
     warning: ({ data }) => this.note(yellow(`! ${oneLine(data.message)}`)),
@@ -109,7 +109,7 @@ class LinePrinter implements RunPrinter {
   start(): void {}
 
   know(calls: readonly KnownCall[]): void {
-    for (const { callId, tool } of calls) this.#calls.set(callId, { tool, at: Date.now() })
+    for (const { callId, tool } of calls) this.#calls.set(callId, { tool, at: performance.now() })
   }
 
   event(event: TurnEvent): void {
