@@ -10,6 +10,7 @@ const steps: readonly Step[] = [
   { name: 'lint', command: ['oxlint'] },
   { name: 'types', command: ['tsc', '--noEmit'] },
   { name: 'imports', command: ['node', 'scripts/imports.ts'] },
+  { name: 'output', command: ['node', 'scripts/output.ts'] },
   { name: 'dead code', command: ['knip', '--no-progress'] },
 ]
 

@@ -7,11 +7,13 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { styleText } from 'node:util'
+import { openOutputs } from '../src/cli/gate/outputs.ts'
+import { bold, styled } from '../src/cli/gate/styled.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const config = join(root, 'examples/site-manager/holdfast.config.ts')
 const WAITS_FOR_AN_ANSWER = 5
+const { out } = openOutputs(process, { env: process.env })
 
 const conversation: readonly { readonly args: readonly string[]; readonly exitCode: number }[] = [
   { args: ['run', '--context', 'demo', 'List the projects'], exitCode: 0 },
@@ -38,16 +40,12 @@ async function play(): Promise<number> {
   try {
     for (const { args, exitCode } of conversation) {
       const [command = '', ...rest] = args
-      console.log(
-        styleText('bold', `\n$ holdfast ${[command, ...rest.map(quoted)].join(' ')}`, {
-          stream: process.stdout,
-        }),
-      )
+      out.write(styled`\n${bold(`$ holdfast ${[command, ...rest.map(quoted)].join(' ')}`)}\n`)
       const found = await holdfast(command === 'run' ? [...args, '--model', 'reflex'] : args, home)
       if (found !== exitCode) return found || 1
     }
-    console.log(
-      '\nEach line above was a process of its own; what they know is in one SQLite file. In a terminal, npm start is a chat.',
+    out.write(
+      styled`\nEach line above was a process of its own; what they know is in one SQLite file. In a terminal, npm start is a chat.\n`,
     )
     return 0
   } finally {

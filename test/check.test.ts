@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findCycles } from '../scripts/cycles.ts'
+import { usesIn } from '../scripts/output.ts'
 import { rooms } from '../scripts/rooms.ts'
 
 let copy = ''
@@ -144,6 +145,61 @@ describe('the import check', () => {
     const { code, output } = await check({ 'src/utils/planted.ts': 'export const a = 1\n' }, ['imports'])
     expect(code).toBe(1)
     expect(output).toContain('src/utils/planted.ts:1 is in no room')
+  })
+})
+
+describe('the output check', () => {
+  it('passes on the project as it is', async () => {
+    expect(await check({}, ['output'])).toEqual({ code: 0, output: expect.stringMatching(/^ok {3}output/) })
+  })
+
+  it.each([
+    ['stream', "process.stdout.write('x')"],
+    ['stream', "process['stderr'].write('x')"],
+    ['stream', 'const { stdout } = process'],
+    ['stream', 'const { env, ...rest } = process'],
+    ['stream', 'const other = process'],
+    ['stream', "const name = 'std' + 'out'\nprocess[name]"],
+    ['stream', "globalThis.process.stdout.write('x')"],
+    ['stream', "globalThis['console'].log('x')"],
+    ['stream', "import { stdout } from 'node:process'"],
+    ['stream', "import tty from 'tty'"],
+    ['stream', "process.getBuiltinModule('node:process')"],
+    ['stream', "process._rawDebug('x')"],
+    ['console', "console.log('x')"],
+    ['console', 'const { log } = console'],
+    ['console', "import { Console } from 'node:console'"],
+    ['warning', "process.emitWarning('x')"],
+    ['line editor', "import { createInterface } from 'node:readline'"],
+    ['line editor', "export const late = () => import('node:readline/promises')"],
+    ['descriptor', "import { writeSync } from 'node:fs'\nwriteSync(1, 'x')"],
+    ['descriptor', "import * as fs from 'fs'\nfs.appendFileSync(2, 'x')"],
+    ['descriptor', "import { createWriteStream } from 'node:fs'\ncreateWriteStream('', { fd: 1 })"],
+    ['descriptor', "export const path = '/dev/tty'"],
+    ['child', "export const options = { stdio: 'inherit' }"],
+    ['code', String.raw`export const clear = '\x1b[2J'`],
+    ['code', 'export const c1 = (text: string) => `\\u009b31m${text}`'],
+  ] as const)('finds a %s in the terminal: %s', (kind, text) => {
+    expect(usesIn('src/cli/planted.ts', text).map((use) => use.kind)).toContain(kind)
+  })
+
+  it('finds nothing where there is nothing', () => {
+    const text = "import { writeFileSync } from 'node:fs'\nwriteFileSync('a', process.env['B'] ?? '')\n"
+    expect(
+      usesIn('src/cli/planted.ts', `${text}export const o = { process: 1, console: 2, fd: 3 }.console`),
+    ).toEqual([])
+  })
+
+  it('looks at all of src, and says file and line', async () => {
+    const planted = {
+      'src/cli/planted.ts': "\nprocess.stdout.write('x')\n",
+      'src/tool/planted.ts': "console.warn('x')\nprocess.stderr.write('y')\n",
+      'src/turn/planted.ts': "const { stdout } = process\nprocess.emitWarning('x')\n",
+    }
+    const { code, output } = await check(planted, ['output'])
+    expect(code).toBe(1)
+    expect(output).toContain('src/cli/planted.ts:2 prints past the gate (stream): process.stdout.')
+    expect(output.split('\n').filter((line) => line.includes('planted.ts'))).toHaveLength(5)
   })
 })
 

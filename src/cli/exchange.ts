@@ -1,5 +1,6 @@
 /** A journal as people would tell it: what was said, done, asked and answered, turn by turn. */
 import type { Entry, EntryData, Json, JsonObject, OutcomeReason, Usage, UserContent } from 'holdfast'
+import { trimBlank } from './terminal/text.ts'
 
 export interface Exchange {
   readonly turn: number
@@ -28,7 +29,16 @@ export type Step =
     }
   /** A node of a graph has said something, or failed. */
   | { readonly type: 'node'; readonly task: string; readonly update?: JsonObject; readonly error?: string }
-  | { readonly type: 'question'; readonly requestId: string; readonly kind: string; readonly prompt: string }
+  | {
+      readonly type: 'question'
+      readonly requestId: string
+      readonly kind: string
+      readonly prompt: string
+      /** The tool that asks or that waits for approval, as the journal has it. */
+      readonly tool?: string
+      /** Of an approval: the arguments of that call. */
+      readonly approves?: Json
+    }
   | { readonly type: 'answer'; readonly requestId: string; readonly how: string; readonly value?: Json }
 
 interface Building extends Exchange {
@@ -72,8 +82,12 @@ class Teller {
     },
     'effect.start': ({ callId, key }) => void this.#calls.set(callId, { tool: key, args: null }),
     'effect.end': (data) => this.#hearResult(data),
-    'request.start': ({ requestId, kind, prompt }) =>
-      this.#add({ type: 'question', requestId, kind, prompt }),
+    'request.start': ({ requestId, kind, prompt, from, callId = '' }) => {
+      const call = this.#calls.get(callId)
+      const who = call === undefined ? {} : { tool: call.tool }
+      const approves = call === undefined || from !== 'approval' ? {} : { approves: call.args }
+      this.#add({ type: 'question', requestId, kind, prompt, ...who, ...approves })
+    },
     'request.end': ({ requestId, how, value }) =>
       this.#add({ type: 'answer', requestId, how, ...(value === undefined ? {} : { value }) }),
     warning: ({ message }) => this.#add({ type: 'warning', text: message }),
@@ -93,7 +107,8 @@ class Teller {
 
   #hearReply({ content, error }: EntryData['model.end']): void {
     for (const part of content) {
-      if (part.type === 'text' && part.text.trim() !== '') this.#add({ type: 'text', text: part.text.trim() })
+      if (part.type === 'text' && trimBlank(part.text) !== '')
+        this.#add({ type: 'text', text: trimBlank(part.text) })
       if (part.type === 'tool-call') this.#calls.set(part.callId, part)
     }
     const { message, next } = error ?? {}

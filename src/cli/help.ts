@@ -1,6 +1,6 @@
 /** What can be typed after `holdfast`, and what is said about it. */
 import type { CommandForm, OptionForm } from './arguments.ts'
-import type { Style } from './terminal/style.ts'
+import { bold, joinLines, prose, type Styled, styled } from './gate/styled.ts'
 
 const agent: OptionForm = { takes: 'NAME', short: 'a', help: 'which agent of the config' }
 const model: OptionForm = {
@@ -100,43 +100,34 @@ export const COMMANDS: readonly CommandForm[] = [
   },
 ]
 
-export function mainHelp(version: string, style: Style): string {
-  return [
-    `holdfast ${version} — agents that hold on to their state`,
-    '',
-    style.bold('Commands'),
+export function mainHelp(version: string): Styled {
+  return joinLines([
+    styled`holdfast ${version} — agents that hold on to their state\n`,
+    bold('Commands'),
     ...table(COMMANDS.map(({ name, summary }) => [`holdfast ${name}`, summary])),
-    '',
-    style.bold('Options'),
+    styled`\n${bold('Options')}`,
     ...table(optionRows(SHARED)),
-    '',
-    style.bold('Examples'),
+    styled`\n${bold('Examples')}`,
     ...table([
       ['holdfast chat', 'works at once: a small agent is built in'],
       ['holdfast run "List my notes"', 'one turn, for scripts'],
       ['holdfast run --help', 'more about a command'],
     ]),
-    '',
-    'Conversations are kept in .holdfast beside the config or here, or in HOLDFAST_HOME.',
-  ].join('\n')
+    styled`\nConversations are kept in .holdfast beside the config or here, or in HOLDFAST_HOME.`,
+  ])
 }
 
-export function commandHelp(
-  { name, usage, summary, about, options, examples }: CommandForm,
-  style: Style,
-): string {
-  return [
-    `${style.bold(`holdfast ${name}`)} ${usage}`,
-    '',
-    `${summary[0]?.toUpperCase() ?? ''}${summary.slice(1)}.`,
-    ...(about === undefined ? [] : [about]),
-    '',
-    style.bold('Options'),
+export function commandHelp(form: CommandForm): Styled {
+  const { name, usage, summary, about, options, examples } = form
+  return joinLines([
+    styled`${bold(`holdfast ${name}`)} ${usage}\n`,
+    styled`${summary[0]?.toUpperCase() ?? ''}${summary.slice(1)}.`,
+    ...(about === undefined ? [] : [prose(about)]),
+    styled`\n${bold('Options')}`,
     ...table([...optionRows(options), ...optionRows(SHARED)]),
-    '',
-    style.bold('Examples'),
+    styled`\n${bold('Examples')}`,
     ...table(examples),
-  ].join('\n')
+  ])
 }
 
 function optionRows(options: Readonly<Record<string, OptionForm>>): [string, string][] {
@@ -146,7 +137,7 @@ function optionRows(options: Readonly<Record<string, OptionForm>>): [string, str
   ])
 }
 
-function table(rows: readonly (readonly [string, string])[]): string[] {
+function table(rows: readonly (readonly [string, string])[]): Styled[] {
   const width = Math.max(...rows.map(([left]) => left.length))
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+  return rows.map(([left, right]) => styled`  ${left.padEnd(width)}  ${right}`)
 }

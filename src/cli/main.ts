@@ -1,12 +1,13 @@
 /** From arguments to a command to an exit code. Every error ends here, as one message. */
 import { readFileSync } from 'node:fs'
-import { type CommandForm, type Given, readArguments } from './arguments.ts'
+import { type Given, readArguments } from './arguments.ts'
 import type { Command, CommandContext } from './command/context.ts'
 import { EXIT } from './exit-code.ts'
+import { type Outputs, takeProcess } from './gate/outputs.ts'
+import { prose, red, styled } from './gate/styled.ts'
 import { COMMANDS, commandHelp, mainHelp, SHARED } from './help.ts'
 import { outcomeLine } from './outcome-line.ts'
 import { troubleOf } from './refusal.ts'
-import { styleFor, wantsColour } from './terminal/style.ts'
 
 /** Each is loaded when it is wanted, so that `--help` costs nothing. */
 const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -18,104 +19,70 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   erase: async () => (await import('./command/erase.ts')).erase,
 }
 
+/** What surrounds a command: the process, or that of a test. */
+export type World = Outputs & Pick<CommandContext, 'cwd' | 'env' | 'stdin'>
+
 /** Runs the process to its end. What a config left open does not keep it alive. */
 export async function start(): Promise<void> {
-  if (!process.env['HOLDFAST_DEBUG']) silenceWarnings()
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreBrokenPipe)
   const args = process.argv.slice(2)
+  const outputs = takeProcess({ env: process.env, off: hasSwitch(args, 'no-color') })
+  const world: World = { ...outputs, cwd: process.cwd(), env: process.env, stdin: process.stdin }
   // What a config or a tool throws where nobody waits for it. The first one ends the process: there is one outcome.
   let failing: Promise<never> | undefined
   const fail = (thrown: unknown) => {
-    failing ??= report(thrown, args, undefined).then((exitCode) => process.exit(exitCode))
+    failing ??= report(thrown, args, world).then((exitCode) => process.exit(exitCode))
   }
   process.on('uncaughtException', fail).on('unhandledRejection', fail)
-  const exitCode = await main(args)
-  await Promise.all(
-    [process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write('', done))),
-  )
+  const exitCode = await main(args, world)
+  world.foreign.end()
+  await Promise.all([world.out.flushed(), world.err.flushed()])
   process.exit(exitCode)
 }
 
-export async function main(args: readonly string[]): Promise<number> {
-  let given: Given | undefined
+export async function main(args: readonly string[], world: World): Promise<number> {
   try {
-    given = readArguments(args, COMMANDS, SHARED)
-    return await carryOut(given)
+    return await carryOut(readArguments(args, COMMANDS, SHARED), world)
   } catch (error) {
-    return report(error, args, given)
+    return report(error, args, world)
   }
 }
 
-async function carryOut(given: Given): Promise<number> {
-  const { stdin, stdout, stderr, env } = process
+async function carryOut(given: Given, world: World): Promise<number> {
   const version = versionOf()
-  const colours = { env, off: given.has('no-color') }
-  const style = styleFor(wantsColour({ isTTY: stdout.isTTY, ...colours }))
   const { command } = given
   const load = command === undefined ? undefined : LOADERS[command.name]
-  if (given.has('version')) stdout.write(`${version}\n`)
+  if (given.has('version')) world.out.write(styled`${version}\n`)
   else if (command === undefined || load === undefined || given.has('help'))
-    stdout.write(`${helpFor(command, version, style)}\n`)
-  else {
-    const errorStyle = styleFor(wantsColour({ isTTY: stderr.isTTY, ...colours }))
-    const context: CommandContext = {
-      given,
-      cwd: process.cwd(),
-      env,
-      stdin,
-      stdout,
-      stderr,
-      style,
-      errorStyle,
-      version,
-    }
-    return (await load())(context)
-  }
+    world.out.write(styled`${command === undefined ? mainHelp(version) : commandHelp(command)}\n`)
+  else return (await load())({ ...world, given, version })
   return EXIT.done
 }
 
-function helpFor(command: CommandForm | undefined, version: string, style: CommandContext['style']): string {
-  return command === undefined ? mainHelp(version, style) : commandHelp(command, style)
-}
-
-async function report(error: unknown, args: readonly string[], given: Given | undefined): Promise<number> {
-  const { stdout, stderr, env } = process
+async function report(error: unknown, args: readonly string[], { out, err, env }: World): Promise<number> {
   const { code, message, exitCode } = await troubleOf(error)
-  const style = styleFor(wantsColour({ isTTY: stderr.isTTY, env, off: args.includes('--no-color') }))
-  stderr.write(`${style.red('holdfast:')} ${message}\n`)
+  out.freshLine()
+  err.write(styled`${red('holdfast:')} ${prose(message)}\n`)
   if (env['HOLDFAST_DEBUG'] && error instanceof Error)
-    stderr.write(`${error.stack ?? ''}\n${causesOf(error)}`)
-  const isJson = given?.has('json') ?? args.includes('--json')
+    err.write(prose(`${error.stack ?? ''}\n${causesOf(error)}`))
   const failure = { exitCode, status: 'failed', reason: 'failed', turn: 0, error: { code, message } }
-  if (isJson) stdout.write(outcomeLine(failure))
+  if (hasSwitch(args, 'json')) out.json(outcomeLine(failure))
   return exitCode
 }
 
-function causesOf({ cause }: Error): string {
-  return cause instanceof Error ? `caused by ${cause.stack ?? cause.message}\n${causesOf(cause)}` : ''
+/** Is it among the options, whatever else is wrong with them? */
+function hasSwitch(args: readonly string[], name: string): boolean {
+  const end = args.indexOf('--')
+  return args.slice(0, end < 0 ? args.length : end).includes(`--${name}`)
+}
+
+const MOST_CAUSES = 10
+
+function causesOf({ cause }: Error, depth = 0): string {
+  if (!(cause instanceof Error) || depth === MOST_CAUSES) return ''
+  return `caused by ${cause.stack ?? cause.message}\n${causesOf(cause, depth + 1)}`
 }
 
 function versionOf(): string {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as { version: string }).version
-}
-
-/** Somebody has read enough. */
-function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
-}
-
-/** Node warns of things that are as they should be here: types in a config, its own SQLite. */
-function silenceWarnings(): void {
-  const emit = process.emitWarning.bind(process) as (...args: unknown[]) => void
-  process.emitWarning = (...args: unknown[]) => {
-    const [warning, second, third] = args
-    const options =
-      typeof second === 'object' && second !== null ? (second as { type?: string; code?: string }) : {}
-    const type = options.type ?? (typeof second === 'string' ? second : undefined)
-    const code = options.code ?? (typeof third === 'string' ? third : undefined)
-    const name = warning instanceof Error ? warning.name : type
-    if (name === 'ExperimentalWarning' || code === 'MODULE_TYPELESS_PACKAGE_JSON') return
-    emit(...args)
-  }
 }

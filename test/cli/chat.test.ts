@@ -13,6 +13,8 @@ function openGate(cwd: string): void {
 }
 
 const PROMPT = /\n›$/
+const APPROVAL =
+  '? Approval\n  tool       order\n  arguments  {"bags":20}\n  its text │ Order 20 bags?\n  [y/n] ›'
 
 /** Opens a chat, and closes the terminal however the test ends. */
 async function chat(
@@ -94,7 +96,7 @@ Done.
 
   it('asks for approval in its place, again if the answer is none, and goes on with it', async () => {
     await chat({}, async (terminal) => {
-      await terminal.ask('order', '? Order 20 bags?\n  [y/n] ›')
+      await terminal.ask('order', APPROVAL)
       await terminal.ask('perhaps', 'Yes or no?')
       expect(await terminal.ask('y', /Done\.\n\n›$/)).toContain(
         '✓ order bags=20 → 20 bags are on their way\nDone.',
@@ -104,7 +106,7 @@ Done.
 
   it('asks for a choice by number and for data field by field', async () => {
     await chat({}, async (terminal, cwd) => {
-      await terminal.ask('colour', '? Which colour?\n  1 red\n  2 blue\n  [number] ›')
+      await terminal.ask('colour', '? ask_user │ Which colour?\n  1 red\n  2 blue\n  [number] ›')
       await terminal.ask('2', '{"answer":"blue"}\nDone.', PROMPT)
       await terminal.ask('form', 'street [text] ›')
       await terminal.ask('Main Street', 'number [whole number] ›')
@@ -165,7 +167,7 @@ Done.
       terminal.type('half a thought')
       await terminal.until(/gate.*\n› half a thought$/)
       openGate(cwd)
-      await terminal.until('? Order 20 bags?\n  [y/n] ›')
+      await terminal.until(APPROVAL)
       await terminal.ask('y', '20 bags are on their way')
       expect(await terminal.until(/› half a thought$/)).toContain('  [y/n] › y\n')
     })
@@ -183,7 +185,7 @@ Done.
 
   it('does not show a secret while it is typed, and does not remember it', async () => {
     await chat({}, async (terminal, cwd) => {
-      await terminal.ask('login', '? Token?')
+      await terminal.ask('login', '? login │ Token?')
       await terminal.until(/› *$/)
       expect(await terminal.ask('open-sesame', '{"welcome":true}')).not.toContain('sesame')
       await terminal.until(PROMPT)
@@ -235,7 +237,7 @@ Done.
   it('fits forty columns, and shows nothing that a terminal would obey', async () => {
     await chat({ columns: 40 }, async (terminal) => {
       await terminal.ask('essay', 'other side.\n\n›')
-      const screen = await terminal.ask('escape', 'Red [31malert]0;title over.')
+      const screen = await terminal.ask('escape', 'Red\n<U+001B>[31malert<U+001B>]0;title')
       expect(screen).toContain(
         '› essay\nEvery good bridge begins with somebody\nwho wants to be on the other side. Every\ngood bridge',
       )

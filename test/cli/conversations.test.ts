@@ -95,7 +95,7 @@ turn 1 · stop · TOKENS
 
 › order
 I will order.
-? Order 20 bags?
+? approval of order {"bags":20} │ Order 20 bags?
 turn 2 · input-required · TOKENS
 `)
   })

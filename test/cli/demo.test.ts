@@ -11,7 +11,7 @@ it('plays a real conversation with tools, a question and an end', () => {
   expect(stdout).toContain('$ holdfast run --context demo "Which tasks are open?"\n')
   expect(stdout).toContain('✓ list_tasks → 1. Peinture · open 2. Pose des fenêtres · open\n')
   expect(stdout).toContain('✓ list_documents → 1. Devis des cloisons\n')
-  expect(stdout).toContain('? Which project do you mean?\n')
+  expect(stdout).toContain('? select_project │ Which project do you mean?\n')
   expect(stdout).toContain('✓ select_project → Les Tilleuls (Nantes)\n')
   expect(stdout).toContain('turn 6 · stop')
   expect(status).toBe(0)

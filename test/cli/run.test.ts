@@ -96,7 +96,9 @@ describe.concurrent('exit codes', () => {
     const cwd = folders.make()
     const asked = await site(['run', '--context', 'a', 'order'], { cwd })
     expect(asked.code).toBe(5)
-    expect(asked.stderr).toContain('? Order 20 bags?\n  to answer: holdfast run')
+    expect(asked.stderr).toContain(
+      '? Approval\n  tool       order\n  arguments  {"bags":20}\n  its text │ Order 20 bags?\n  to answer: holdfast run',
+    )
     const wrong = await site(['run', '--context', 'a', '--answer', 'maybe'], { cwd })
     expect(wrong.code).toBe(2)
     expect(wrong.stderr).toContain('A confirmation is true, false, or')

@@ -1,16 +1,19 @@
 /** The pieces that a terminal is drawn with, each by itself. */
+import { PassThrough } from 'node:stream'
 import type { TurnEvent, TurnOutcome } from 'holdfast'
 import { describe, expect, it } from 'vitest'
+import { Output } from '../../src/cli/gate/output.ts'
+import { wantsColour } from '../../src/cli/gate/outputs.ts'
+import { red, type Styled, styled } from '../../src/cli/gate/styled.ts'
 import { argumentsText, callLines, progressText } from '../../src/cli/terminal/call-line.ts'
+import { LineEditor } from '../../src/cli/terminal/line-editor.ts'
 import { PasteFilter } from '../../src/cli/terminal/paste-filter.ts'
 import { Screen } from '../../src/cli/terminal/screen.ts'
-import { styleFor, wantsColour } from '../../src/cli/terminal/style.ts'
 import { tableLines } from '../../src/cli/terminal/table.ts'
-import { clean, cut, cutStart, spanText, widthOf } from '../../src/cli/terminal/text.ts'
+import { cut, cutStart, hardWrap, oneLine, spanText, widthOf } from '../../src/cli/terminal/text.ts'
 import { TurnPrinter } from '../../src/cli/terminal/turn-printer.ts'
 import { WordWrap, wrapText } from '../../src/cli/terminal/word-wrap.ts'
-
-const plain = styleFor(false)
+import { leaks } from './gate/reference.ts'
 
 describe('colours', () => {
   it.each([
@@ -22,20 +25,26 @@ describe('colours', () => {
     [{ isTTY: false, env: { FORCE_COLOR: '1' } }, true],
     [{ isTTY: true, env: { FORCE_COLOR: '0' } }, false],
     [{ isTTY: true, env: { FORCE_COLOR: '1' }, off: true }, false],
-  ])('for %j: %s', (wish, wanted) => {
-    expect(wantsColour(wish)).toBe(wanted)
+  ])('for %j: %s', ({ isTTY, ...wish }, wanted) => {
+    expect(wantsColour(isTTY, wish)).toBe(wanted)
   })
 
   it('are ended where they end', () => {
-    expect(styleFor(true).red('x')).toBe('\x1b[31mx\x1b[39m')
-    expect(styleFor(true).red('')).toBe('')
-    expect(plain.red('x')).toBe('x')
+    expect(red('x').rendered(true)).toBe('\x1b[31mx\x1b[39m')
+    expect(red('').rendered(true)).toBe('')
+    expect(red('x').rendered(false)).toBe('x')
   })
 })
 
 describe('text', () => {
-  it('loses what a terminal would obey, and keeps line breaks', () => {
-    expect(clean('a\x1b[31mb\r\nc\u0007\u202ed\te')).toBe('a[31mb\ncd  e')
+  it('is put on one line, and measured as it will be printed', () => {
+    expect(oneLine(' a\x1b[31mb\r\n\tc\u0007 ')).toBe('a<U+001B>[31mb c<U+0007>')
+    expect([widthOf('\x1b'), cut('\x1b[2J', 5)]).toEqual([8, '<U+0…'])
+  })
+
+  it('is broken into rows that no terminal makes longer', () => {
+    expect(hardWrap('abcdef\ng', 4)).toEqual(['abcd', 'ef', 'g'])
+    expect(hardWrap('日本👩‍👧x', 6)).toEqual(['日本', '👩‍👧', 'x'])
   })
 
   it('is as wide as it looks', () => {
@@ -80,6 +89,17 @@ describe('word wrap', () => {
     expect(whole.split('\n').every((line) => widthOf(line) <= 17)).toBe(true)
   })
 
+  it('gives the same for a word of many lines, whatever the pieces are', () => {
+    const text = `see ${'abcdefghi'.repeat(20)} and`
+    const whole = wrapText(text, 10).join('\n')
+    for (const size of [1, 4, 25]) {
+      const wrap = new WordWrap(() => 10)
+      let out = ''
+      for (let at = 0; at < text.length; at += size) out += wrap.add(text.slice(at, at + size))
+      expect(out + wrap.flush()).toBe(whole)
+    }
+  })
+
   it('leaves code alone', () => {
     expect(wrapText('see\n```\nconst a = 1 + 2 + 3\n```\none two three', 10)).toEqual([
       'see',
@@ -116,15 +136,50 @@ describe('a paste', () => {
   })
 })
 
+describe('the line that is typed on', () => {
+  /** What is drawn, and what is read, when these keys come. */
+  async function typed(keys: readonly string[], history: readonly string[] = []) {
+    const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input })
+    let drawn = ''
+    const stream = { isTTY: true, columns: 200, on: () => {}, write: (text: string) => (drawn += text) }
+    const editor = new LineEditor({
+      input: input as unknown as NodeJS.ReadStream,
+      output: new Output(stream, false),
+      history,
+      complete: () => [['/a\x1b[2Jb', '/plain'], '/'],
+    })
+    const line = editor.read({ prompt: styled`> ` })
+    for (const part of keys) {
+      input.write(part)
+      await new Promise((next) => setTimeout(next, 20))
+    }
+    const read = await line
+    editor.close()
+    const rest = drawn.replaceAll('\x1b[?2004h', '').replaceAll('\x1b[?2004l', '')
+    return { text: read.type === 'line' ? read.text : read.type, leaks: leaks(rest) }
+  }
+
+  it.each([
+    { what: 'C1 and bidi', keys: ['a\u009b2J\u202eb\r'], text: 'a2Jb' },
+    { what: 'a paste', keys: ['\x1b[200~a\x1b]0;t\x07\u009b\x1b[2Jb\x1b[201~\r'], text: 'a]0;t[2Jb' },
+    { what: 'the history', keys: ['\x1b[A\r'], history: ['old\x1b]0;t\x07\u202e'], text: 'old]0;t' },
+    { what: 'a completion', keys: ['/', '\t', '\r'], text: '/plain' },
+    { what: 'emoji and wide characters', keys: ['👩‍👧 日本\r'], text: '👩‍👧 日本' },
+  ])('draws and reads nothing that is obeyed: $what', async ({ keys, history, text }) => {
+    expect(await typed(keys, history)).toEqual({ text, leaks: [] })
+  })
+})
+
 /** What was written, with the codes that move the cursor spelt out. */
 function recorder(columns = 40) {
   const writes: string[] = []
-  const output = { columns, write: (text: string) => writes.push(text) }
+  const output = { columns, write: (text: Styled) => writes.push(text.rendered(false)) }
   const spelt = () =>
     writes
       .splice(0)
       .join('')
       .replaceAll('\x1b[', '«')
+      .replace(/«\?7[lh]/g, '')
       .replace(/«(\?25[lh]|\d*[AJK])/g, '<$1>')
       .replaceAll('\r', '<start>')
   return { output, spelt }
@@ -134,13 +189,13 @@ describe('the screen', () => {
   it('draws what changes over what was there, and nothing if nothing changed', () => {
     const { output, spelt } = recorder()
     const screen = new Screen(output)
-    screen.setLive(['one'])
+    screen.setLive([styled`one`])
     expect(spelt()).toBe('<?25l>one<K>')
-    screen.setLive(['one'])
+    screen.setLive([styled`one`])
     expect(spelt()).toBe('')
-    screen.setLive(['two', 'more'])
+    screen.setLive([styled`two`, styled`more`])
     expect(spelt()).toBe('<start>two<K>\nmore<K>')
-    screen.setLive(['three'])
+    screen.setLive([styled`three`])
     expect(spelt()).toBe('<start><1A>three<K><J>')
     screen.setLive([])
     expect(spelt()).toBe('<start><J><?25h>')
@@ -149,9 +204,9 @@ describe('the screen', () => {
   it('puts lines that stay above those that change', () => {
     const { output, spelt } = recorder()
     const screen = new Screen(output)
-    screen.setLive(['busy'])
+    screen.setLive([styled`busy`])
     spelt()
-    screen.say('done')
+    screen.say(styled`done`)
     expect(spelt()).toBe('<start><J>done\nbusy<K>')
   })
 
@@ -159,9 +214,9 @@ describe('the screen', () => {
     const { output, spelt } = recorder()
     const screen = new Screen(output)
     screen.stream('\n\nHello ')
-    screen.setLive(['busy'])
+    screen.setLive([styled`busy`])
     screen.stream('there.\n\n')
-    screen.say('next')
+    screen.say(styled`next`)
     expect(spelt()).toBe('Hello there.\nnext\n')
   })
 })
@@ -178,18 +233,18 @@ describe('a call on one line', () => {
   const call = { tool: 'find', args: { q: 'x' }, status: 'ok', output: { n: 1 } } as const
 
   it('has the result beside it where there is room, else below', () => {
-    expect(callLines({ ...call, display: 'one hit' }, plain, 40)).toBe('✓ find q=x → one hit')
-    expect(callLines({ ...call, display: 'a long list of hits' }, plain, 24)).toBe(
+    expect(String(callLines({ ...call, display: 'one hit' }, 40))).toBe('✓ find q=x → one hit')
+    expect(String(callLines({ ...call, display: 'a long list of hits' }, 24))).toBe(
       '✓ find q=x\n  a long list of hits',
     )
-    expect(callLines({ ...call, tookMs: 2500, depth: 1 }, plain, 40)).toBe('  ✓ find q=x 2.5s → {"n":1}')
+    expect(String(callLines({ ...call, tookMs: 2500, depth: 1 }, 40))).toBe('  ✓ find q=x 2.5s → {"n":1}')
   })
 
   it('says why it did not end well', () => {
     const failed = { ...call, status: 'error', output: { error: 'No such city' } } as const
-    expect(callLines(failed, plain, 60)).toBe('✗ find q=x → No such city')
+    expect(String(callLines(failed, 60))).toBe('✗ find q=x → No such city')
     const unknown = { ...call, status: 'unknown', output: 'It was started.' } as const
-    expect(callLines(unknown, plain, 60)).toBe('✗ find q=x → outcome unknown: It was started.')
+    expect(String(callLines(unknown, 60))).toBe('✗ find q=x → outcome unknown: It was started.')
   })
 
   it('understands progress as text, as a message, or as fields', () => {
@@ -211,26 +266,25 @@ describe('a turn on the screen', () => {
     const screen = new Screen(output)
     const printer = new TurnPrinter({
       screen,
-      style: plain,
       now: () => now,
       typed: () => 'more',
       waiting: () => ['next'],
     })
-    expect(printer.lines()).toEqual(['⠋ thinking  0.0s', '» next', '› more'])
+    expect(printer.lines().map(String)).toEqual(['⠋ thinking  0.0s', '» next', '› more'])
     printer.event(event('tool.start', { callId: 'c', tool: 'look', args: { at: 'the sea' } }))
     now = 1500
-    expect(printer.lines()[0]).toBe('⠋ look  1.5s  at="the sea"')
+    expect(String(printer.lines()[0])).toBe('⠋ look  1.5s  at="the sea"')
     printer.event(
       event('tool.progress', { callId: 'c', tool: 'look', progress: 'a very long story of waves' }),
     )
-    expect(printer.lines()[0]).toBe('⠋ look  1.5s  a very long st…')
+    expect(String(printer.lines()[0])).toBe('⠋ look  1.5s  a very long st…')
     printer.event(event('tool.start', { callId: 'd', tool: 'sub', args: {} }, ['c']))
-    expect(printer.lines()[1]).toBe('  ⠋ sub  0.0s')
+    expect(String(printer.lines()[1])).toBe('  ⠋ sub  0.0s')
   })
 
   it('prints the reply once, whether it was streamed or not', () => {
     const { output, spelt } = recorder()
-    const printer = new TurnPrinter({ screen: new Screen(output), style: plain, now: () => 0 })
+    const printer = new TurnPrinter({ screen: new Screen(output), now: () => 0 })
     const end = event('model.end', { content: [{ type: 'text', text: 'Hello.' }], finish: 'stop' })
     printer.event(event('model.start', {}))
     printer.event(event('text.delta', { text: 'Hello.' }))
@@ -245,7 +299,7 @@ describe('a turn on the screen', () => {
   it('says how it ended only if that is worth a line', () => {
     const { output, spelt } = recorder()
     const ends = (outcome: Partial<TurnOutcome>) => {
-      new TurnPrinter({ screen: new Screen(output), style: plain, now: () => 0 }).end(outcome as TurnOutcome)
+      new TurnPrinter({ screen: new Screen(output), now: () => 0 }).end(outcome as TurnOutcome)
       return spelt()
     }
     expect(ends({ reason: 'stop' })).toBe('')
@@ -264,8 +318,8 @@ describe('a table', () => {
       ['ID', 'TURNS'],
       ['a-very-long-name', '3'],
     ]
-    expect(tableLines(rows, 20)).toEqual(['ID             TURNS', 'a-very-long-…  3'])
-    expect(tableLines(rows, Number.POSITIVE_INFINITY)).toEqual([
+    expect(tableLines(rows, 20).map(String)).toEqual(['ID             TURNS', 'a-very-long-…  3'])
+    expect(tableLines(rows, Number.POSITIVE_INFINITY).map(String)).toEqual([
       'ID                TURNS',
       'a-very-long-name  3',
     ])

@@ -9,6 +9,8 @@ export const noTmux: string =
 export interface TerminalOptions {
   readonly cwd: string
   readonly args?: readonly string[]
+  /** The config; that of the fixture unless said otherwise. */
+  readonly config?: string
   readonly columns?: number
   readonly rows?: number
   readonly env?: Readonly<Record<string, string>>
@@ -21,8 +23,8 @@ const PATIENCE_MS = 15_000
 export class TestTerminal {
   readonly #socket = `holdfast-${process.pid}-${++count}`
 
-  constructor({ cwd, args = [], columns = 80, rows = 30, env = {} }: TerminalOptions) {
-    const command = [process.execPath, ...LAUNCH, 'chat', '--config', FIXTURE, ...args].map(quoted).join(' ')
+  constructor({ cwd, args = [], config = FIXTURE, columns = 80, rows = 30, env = {} }: TerminalOptions) {
+    const command = [process.execPath, ...LAUNCH, 'chat', '--config', config, ...args].map(quoted).join(' ')
     // The screen stays when the chat is over, to be read.
     const script = `${command}; echo "left with $?"; sleep 60`
     execFileSync(
@@ -91,6 +93,11 @@ export class TestTerminal {
   /** What is on the screen, without empty lines at the end. */
   screen(...options: readonly string[]): string {
     return this.#tmux(['capture-pane', '-p', ...options]).trimEnd()
+  }
+
+  /** The title that the program has given to its terminal. */
+  title(): string {
+    return this.#tmux(['display-message', '-p', '#{pane_title}']).trim()
   }
 
   /** The screen as soon as it shows this. */

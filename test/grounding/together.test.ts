@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent, agentTool } from '../../src/agent/index.ts'
 import { entity } from '../../src/grounding/index.ts'
+import type { Sighting } from '../../src/protocol/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { defineTool } from '../../src/tool/index.ts'
 
@@ -11,14 +12,17 @@ const order = entity('order', { pattern: /ord_\d+/, normalize: (id) => id.replac
 const project = entity('project', { pattern: /p-\d+/ })
 const task = entity('task', { pattern: /t-\d+/, parent: project })
 
-function listing<T>(name: string, rows: readonly T[], returns: Parameters<typeof defineTool>[0]['returns']) {
-  return defineTool({ name, description: 'Lists.', input: z.object({}), run: () => rows, returns } as never)
+type Rows = readonly Record<string, string>[]
+
+function listing(name: string, rows: Rows, returns: (rows: Rows) => readonly Sighting[]) {
+  return defineTool({ name, description: 'Lists.', input: z.object({}), run: () => rows, returns })
 }
 
 it('an id of several arguments that a schema converts and a person approves is the one that was shown', async () => {
   const booked: unknown[] = []
-  const flights = listing('flights', [{ no: 'HF12', on: '2026-11-20' }], ((rows: readonly unknown[]) =>
-    flight.rows(rows, { id: ['no', 'on'] as never })) as never)
+  const flights = listing('flights', [{ no: 'HF12', on: '2026-11-20' }], (rows) =>
+    flight.rows(rows, { id: ['no', 'on'] }),
+  )
   const book = defineTool({
     name: 'book',
     description: 'Books.',
@@ -34,9 +38,9 @@ it('an id of several arguments that a schema converts and a person approves is t
   })
   const model = new ScriptedModel([
     { calls: [{ tool: 'flights', args: {} }] },
-    { calls: [{ tool: 'book', args: { number: 'HF12', date: '2026-11-20' } }] },
+    { calls: [{ tool: 'book', args: { number: 'hf12', date: '2026-11-20' } }] },
     'Booked.',
-    { calls: [{ tool: 'book', args: { number: 'HF12', date: '2026-11-21' } }] },
+    { calls: [{ tool: 'book', args: { number: 'hf12', date: '2026-11-21' } }] },
     'Sorry.',
   ])
   const agent = new Agent({ contextId: 'fly', model, tools: [flights, book], entities: [flight] })
@@ -50,8 +54,7 @@ it('an id of several arguments that a schema converts and a person approves is t
 
 it('an approved call whose schema takes a prefix off stays grounded', async () => {
   const cancelled: unknown[] = []
-  const orders = listing('orders', [{ id: 'ord_5' }], ((rows: readonly unknown[]) =>
-    order.rows(rows, { id: 'id' } as never)) as never)
+  const orders = listing('orders', [{ id: 'ord_5' }], (rows) => order.rows(rows, { id: 'id' }))
   const cancel = defineTool({
     name: 'cancel',
     description: 'Cancels.',
@@ -67,7 +70,7 @@ it('an approved call whose schema takes a prefix off stays grounded', async () =
       cancelled.push(id)
       return 'ok'
     },
-  } as never)
+  })
   const model = new ScriptedModel([
     { calls: [{ tool: 'orders', args: {} }] },
     { calls: [{ tool: 'cancel', args: { id: 'ord_5' } }] },
@@ -88,10 +91,7 @@ it('a part beside another parent is refused below as above, though the caller ha
       { id: 't-1', project: 'p-1' },
       { id: 't-2', project: 'p-2' },
     ],
-    ((rows: readonly { id: string; project: string }[]) => [
-      ...task.rows(rows, { id: 'id', parent: 'project' }),
-      ...project.rows(rows, { id: 'project' }),
-    ]) as never,
+    (rows) => [...task.rows(rows, { id: 'id', parent: 'project' }), ...project.rows(rows, { id: 'project' })],
   )
   const close = defineTool({
     name: 'close',

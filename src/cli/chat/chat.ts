@@ -2,8 +2,10 @@
  * A conversation at a terminal: reads a line, plays the turn, asks what it waits for. It decides what a line means at
  * which time; how things look is the business of terminal/.
  */
-import type { Agent, Auth, Store, Turn, TurnOutcome } from 'holdfast'
+import type { Agent, Auth, ContextKey, Store, Turn, TurnOutcome } from 'holdfast'
+import { askedBy } from '../asked-by.ts'
 import { EXIT } from '../exit-code.ts'
+import { cyan, dim, joinLines, NOTHING, prose, red, type Styled, styled } from '../gate/styled.ts'
 import { checkMessage } from '../message.ts'
 import { keyOf } from '../names.ts'
 import { agentFor, type ReadyAgent } from '../open-agent.ts'
@@ -13,18 +15,15 @@ import { exchangeLines } from '../terminal/exchange-lines.ts'
 import { remember } from '../terminal/input-history.ts'
 import type { LineEditor, Typed } from '../terminal/line-editor.ts'
 import type { Screen } from '../terminal/screen.ts'
-import type { Style } from '../terminal/style.ts'
-import { clean } from '../terminal/text.ts'
 import { TurnPrinter } from '../terminal/turn-printer.ts'
 import type { Workspace } from '../workspace.ts'
-import { askAll, askCredentials } from './ask.ts'
+import { type Asking, askAll, askCredentials } from './ask.ts'
 
 export interface ChatOptions {
   readonly workspace: Workspace
   readonly store: Store
   readonly screen: Screen
   readonly editor: LineEditor
-  readonly style: Style
   readonly env: Readonly<Record<string, string | undefined>>
   /** Carries out a line that begins with a slash; false if it is a message after all. */
   readonly command: (chat: Chat, text: string) => Promise<boolean>
@@ -73,8 +72,7 @@ export class Chat {
       checkMessage(text)
       await this.play(this.agent.executeTurn(text))
     } catch (error) {
-      const { screen, style } = this.options
-      screen.tell(`✗ ${(await troubleOf(error)).message}\n`, style.red)
+      this.options.screen.tell(`✗ ${(await troubleOf(error)).message}\n`, red)
     }
   }
 
@@ -88,7 +86,7 @@ export class Chat {
       const requests = isWrong ? await this.agent.requests() : outcome.requests
       next = requests.length === 0 ? this.#nextSent(outcome.turn) : await this.#ask({ requests })
     }
-    if (this.#leaving === undefined) screen.say('')
+    if (this.#leaving === undefined) screen.say(NOTHING)
   }
 
   /** The turn of something that was sent while another ran, unless that one has heard it. */
@@ -102,7 +100,7 @@ export class Chat {
     const requests = await this.agent.requests()
     if (requests.length === 0) return false
     const turn = await this.#ask({ requests })
-    if (turn === undefined) this.say('')
+    if (turn === undefined) this.say(NOTHING)
     else await this.play(turn)
     return true
   }
@@ -118,8 +116,12 @@ export class Chat {
     await this.#enter(isSame)
   }
 
-  say(text: string): void {
+  say(text: Styled): void {
     this.options.screen.say(text)
+  }
+
+  get #key(): ContextKey {
+    return keyOf({ agent: this.ready.name, id: this.id })
   }
 
   leave(exitCode: number = EXIT.done): void {
@@ -128,28 +130,28 @@ export class Chat {
 
   /** Shows where the conversation stands, and goes on with what was left open. */
   async #enter(isSame = false): Promise<void> {
-    const { workspace, style, screen } = this.options
+    const { workspace, screen } = this.options
     workspace.rememberContext(this.ready.name, this.id)
     const { choice, name } = this.ready
-    this.say(style.dim(`${name} · ${choice.name} · ${this.id}`))
-    if (choice.why !== undefined) screen.tell(`${choice.name}: ${choice.why}`, style.dim)
-    this.say('')
+    this.say(dim(`${name} · ${choice.name} · ${this.id}`))
+    if (choice.why !== undefined) screen.tell(`${choice.name}: ${choice.why}`, dim)
+    this.say(NOTHING)
     if (!isSame) await this.#recall()
     await this.options.entered(name)
     await this.agent.start()
     const { turn } = this.agent
     if (turn !== undefined) {
-      this.say(style.dim('— going on with what was left open'))
+      this.say(dim('— going on with what was left open'))
       await this.play(turn)
     } else await this.answerOpen()
   }
 
   /** The last few turns, in short. */
   async #recall(): Promise<void> {
-    const { store, style, screen } = this.options
-    const look = { style, columns: screen.columns, shortTo: LINES_AT_START }
-    const last = await readLast(store, keyOf({ agent: this.ready.name, id: this.id }), SHOWN_AT_START)
-    for (const exchange of last) this.say(`${exchangeLines(exchange, look).join('\n')}\n`)
+    const { store, screen } = this.options
+    const look = { columns: screen.columns, shortTo: LINES_AT_START }
+    const last = await readLast(store, this.#key, SHOWN_AT_START)
+    for (const exchange of last) this.say(styled`${joinLines(exchangeLines(exchange, look))}\n`)
   }
 
   #nextWaiting(): string | undefined {
@@ -160,16 +162,16 @@ export class Chat {
 
   /** What the person said, in its place. */
   #sayOwn(text: string): void {
-    this.say(`${this.options.style.cyan('›')} ${clean(text)}`)
+    this.say(styled`${cyan('›')} ${prose(text)}`)
   }
 
   async #readMessage(): Promise<string | undefined> {
-    const { editor, style, workspace } = this.options
+    const { editor, workspace } = this.options
     const lines: string[] = []
     for (;;) {
-      const prompt = lines.length === 0 ? `${style.cyan('›')} ` : `${style.dim('…')} `
+      const prompt = lines.length === 0 ? styled`${cyan('›')} ` : styled`${dim('…')} `
       const typed = await editor.read({ prompt })
-      if (typed.type === 'end') this.say('')
+      if (typed.type === 'end') this.say(NOTHING)
       if (typed.type === 'interrupt' && lines.length > 0) {
         lines.length = 0
         continue
@@ -188,10 +190,9 @@ export class Chat {
 
   /** Tells a turn as it goes. Undefined if the person left in the middle of it. */
   async #watch(turn: Turn): Promise<TurnOutcome | undefined> {
-    const { screen, style, editor } = this.options
+    const { screen, editor } = this.options
     const printer = new TurnPrinter({
       screen,
-      style,
       now: () => performance.now(),
       typed: () => editor.line,
       waiting: () => this.#waiting,
@@ -209,12 +210,12 @@ export class Chat {
     }
     const interrupt = () => (isCancelled ? leave(EXIT.cancelled) : cancel())
     editor.behind((typed) => this.#hearBehind(typed, { cancel, interrupt, leave }))
-    printer.know(await waitingCalls(this.options.store, keyOf({ agent: this.ready.name, id: this.id })))
+    printer.know(await waitingCalls(this.options.store, this.#key))
     printer.start()
     const outcome = await Promise.race([tell(turn, printer), left.promise])
     if (outcome === undefined) {
       printer.stop()
-      if (!isCancelled) screen.tell('— left open; holdfast chat goes on with it', style.dim)
+      if (!isCancelled) screen.tell('— left open; holdfast chat goes on with it', dim)
     } else printer.end(outcome)
     editor.behind(undefined)
     if (isCancelled) this.#giveBack()
@@ -255,15 +256,17 @@ export class Chat {
 
   /** The turn that goes on with the answers; undefined if they come later. */
   async #ask({ requests }: Pick<TurnOutcome, 'requests'>): Promise<Turn | undefined> {
+    const { screen, editor, store } = this.options
+    const key = this.#key
+    const asking: Asking = { screen, editor, askedBy: (request) => askedBy(store, key, request) }
     const needed = requests.find(({ from }) => from === 'credentials')
-    const credentials = needed === undefined ? undefined : await askCredentials(needed.prompt, this.options)
+    const credentials = needed === undefined ? undefined : await askCredentials(needed, asking)
     const auth: { auth?: Auth } = credentials === undefined ? {} : { auth: { credentials } }
     const questions = requests.filter((request) => request !== needed)
     const answers =
-      needed !== undefined && credentials === undefined ? undefined : await askAll(questions, this.options)
+      needed !== undefined && credentials === undefined ? undefined : await askAll(questions, asking)
     if (answers === undefined) {
-      const { screen, style } = this.options
-      screen.tell('— not answered; /answer asks again, a message goes on without', style.dim)
+      screen.tell('— not answered; /answer asks again, a message goes on without', dim)
       this.#giveBack()
       return undefined
     }

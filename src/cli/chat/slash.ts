@@ -2,6 +2,7 @@
 import { loadSession } from 'holdfast'
 import { sessionLines } from '../command/sessions.ts'
 import { VENDORS } from '../config/choose-model.ts'
+import { dim, joinLines, styled } from '../gate/styled.ts'
 import { findContext, freshId, keyOf, listContexts, namedContext } from '../names.ts'
 import { didYouMean } from '../nearest.ts'
 import { readyAgent } from '../open-agent.ts'
@@ -18,7 +19,7 @@ interface SlashCommand {
   readonly run: (chat: Chat, argument: string) => void | Promise<unknown>
 }
 
-const SLASH_COMMANDS: readonly SlashCommand[] = [
+export const SLASH_COMMANDS: readonly SlashCommand[] = [
   { name: '/help', help: 'this list', run: sayHelp },
   { name: '/new', takes: '[ID]', help: 'a new conversation', run: begin },
   { name: '/sessions', help: 'conversations with this agent', run: saySessions },
@@ -37,7 +38,7 @@ const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: '/cancel',
     help: 'while a turn runs: cancel it, like Ctrl-C',
-    run: (chat) => chat.say(dim(chat, 'Nothing runs.')),
+    run: (chat) => chat.say(dim('Nothing runs.')),
   },
   { name: '/compact', help: 'leave older messages out of the prompt', run: compact },
   { name: '/clear', help: 'forget what was said', run: clear },
@@ -82,10 +83,6 @@ export interface Completions {
   readonly models: () => readonly string[]
 }
 
-function dim(chat: Chat, text: string): string {
-  return chat.options.style.dim(text)
-}
-
 function sayHelp(chat: Chat): void {
   const { screen } = chat.options
   const rows = SLASH_COMMANDS.map(
@@ -93,12 +90,12 @@ function sayHelp(chat: Chat): void {
   )
   const width = Math.max(...rows.map(([left]) => left.length))
   const lines = rows.map(
-    ([left, right]) => `  ${padEnd(left, width)}  ${dim(chat, cut(right, screen.columns - width - 4))}`,
+    ([left, right]) => styled`  ${padEnd(left, width)}  ${dim(cut(right, screen.columns - width - 4))}`,
   )
   const keys =
     'Tab completes, ↑ recalls, a line that ends in \\ goes on below. Ctrl-C cancels, Ctrl-D leaves.'
-  chat.say(lines.join('\n'))
-  screen.tell(`${keys}\n`, chat.options.style.dim)
+  chat.say(joinLines(lines))
+  screen.tell(`${keys}\n`, dim)
 }
 
 async function begin(chat: Chat, id: string): Promise<void> {
@@ -112,12 +109,12 @@ async function begin(chat: Chat, id: string): Promise<void> {
 }
 
 async function saySessions(chat: Chat): Promise<void> {
-  const { store, style, screen, workspace } = chat.options
+  const { store, screen, workspace } = chat.options
   const { name } = chat.ready
   const heads = await listContexts(store, `${name}:`)
   const current = keyOf({ agent: name, id: chat.id }).contextId
-  const look = { agents: Object.keys(workspace.agents), style, columns: screen.columns, current }
-  chat.say(heads.length === 0 ? dim(chat, 'None yet.') : `${sessionLines(heads, look).join('\n')}\n`)
+  const look = { agents: Object.keys(workspace.agents), columns: screen.columns, current }
+  chat.say(heads.length === 0 ? dim('None yet.') : styled`${joinLines(sessionLines(heads, look))}\n`)
 }
 
 async function switchTo(chat: Chat, said: string): Promise<void> {
@@ -136,7 +133,7 @@ async function changeAgent(chat: Chat, name: string): Promise<void> {
   const { workspace, env } = chat.options
   const names = Object.keys(workspace.agents)
   if (name === '') {
-    chat.say(names.map((each) => `  ${each === chat.ready.name ? '*' : ' '} ${each}`).join('\n'))
+    chat.say(joinLines(names.map((each) => styled`  ${each === chat.ready.name ? '*' : ' '} ${each}`)))
     return
   }
   const ready = await readyAgent(workspace, { agent: name, env })
@@ -156,33 +153,33 @@ export async function startingId(
 async function changeModel(chat: Chat, name: string): Promise<void> {
   const { workspace, env } = chat.options
   if (name === '') {
-    chat.say(`${chat.ready.choice.name}\n`)
+    chat.say(styled`${chat.ready.choice.name}\n`)
     return
   }
   await chat.move(chat.id, await readyAgent(workspace, { agent: chat.ready.name, model: name, env }))
 }
 
 async function showAll(chat: Chat): Promise<void> {
-  const { store, style, screen } = chat.options
+  const { store, screen } = chat.options
   const { exchanges } = await readAll(store, keyOf({ agent: chat.ready.name, id: chat.id }))
-  const blocks = exchanges.map((each) =>
-    exchangeLines(each, { style, columns: screen.columns, footer: true }).join('\n'),
+  const blocks = exchanges.map(
+    (each) => styled`${joinLines(exchangeLines(each, { columns: screen.columns, footer: true }))}\n`,
   )
-  chat.say(blocks.length === 0 ? dim(chat, 'Nothing was said yet.') : `${blocks.join('\n\n')}\n`)
+  chat.say(blocks.length === 0 ? dim('Nothing was said yet.') : joinLines(blocks))
 }
 
 function sayTools(chat: Chat): void {
   const { tools = [] } = chat.ready.definition
   const { screen } = chat.options
-  if (typeof tools === 'function') return chat.say(dim(chat, 'They are chosen anew for each turn.\n'))
-  if (tools.length === 0) return chat.say(dim(chat, 'None.\n'))
+  if (typeof tools === 'function') return chat.say(styled`${dim('They are chosen anew for each turn.')}\n`)
+  if (tools.length === 0) return chat.say(styled`${dim('None.')}\n`)
   const width = Math.min(24, Math.max(...tools.map(({ name }) => name.length)))
   const lines = tools.map(({ name, description, approve }) => {
     const asks = approve === 'never' ? '' : ' (asks first)'
     const room = screen.columns - width - 4 - asks.length
-    return `  ${padEnd(cut(name, width), width)}  ${dim(chat, cut(oneLine(description), room) + asks)}`
+    return styled`  ${padEnd(cut(name, width), width)}  ${dim(cut(oneLine(description), room) + asks)}`
   })
-  chat.say(`${lines.join('\n')}\n`)
+  chat.say(styled`${joinLines(lines)}\n`)
 }
 
 async function sayCost(chat: Chat): Promise<void> {
@@ -190,31 +187,26 @@ async function sayCost(chat: Chat): Promise<void> {
   const { usage, turns, modelCalls, toolCalls } = totals
   const cost = usage.costUsd === 0 ? 'no price known, or none' : costText(usage.costUsd)
   const about = usage.estimated ? ' (estimated)' : ''
-  chat.say(`${turns} turns, ${modelCalls} model calls, ${toolCalls} tool calls`)
-  chat.say(`${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${cost}${about}\n`)
+  chat.say(styled`${turns} turns, ${modelCalls} model calls, ${toolCalls} tool calls`)
+  chat.say(styled`${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${cost}${about}\n`)
 }
 
 async function answer(chat: Chat): Promise<void> {
-  if (!(await chat.answerOpen())) chat.say(dim(chat, 'Nothing waits for an answer.\n'))
+  if (!(await chat.answerOpen())) chat.say(styled`${dim('Nothing waits for an answer.')}\n`)
 }
 
 async function compact(chat: Chat): Promise<void> {
   const done = await chat.agent.compact()
-  chat.say(
-    dim(
-      chat,
-      done
-        ? 'Older messages are left out from now on; the journal keeps them.\n'
-        : 'There is nothing to leave out yet.\n',
-    ),
-  )
+  const what = done
+    ? 'Older messages are left out from now on; the journal keeps them.'
+    : 'There is nothing to leave out yet.'
+  chat.say(styled`${dim(what)}\n`)
 }
 
 async function clear(chat: Chat): Promise<void> {
   await chat.agent.clear()
-  chat.say(
-    dim(chat, 'Forgotten: the next turn begins anew. The journal keeps it; holdfast erase removes it.\n'),
-  )
+  const what = 'Forgotten: the next turn begins anew. The journal keeps it; holdfast erase removes it.'
+  chat.say(styled`${dim(what)}\n`)
 }
 
 async function fork(chat: Chat, said: string): Promise<void> {

@@ -2,6 +2,8 @@
 import { Chat, type ChatOptions } from '../chat/chat.ts'
 import { completeSlash, modelNames, runSlash, startingId } from '../chat/slash.ts'
 import { EXIT } from '../exit-code.ts'
+import { FOREIGN } from '../gate/outputs.ts'
+import { type Styled, styled } from '../gate/styled.ts'
 import { idFrom, listContexts } from '../names.ts'
 import { readyAgent } from '../open-agent.ts'
 import { wrongUsage } from '../refusal.ts'
@@ -11,8 +13,8 @@ import { Screen } from '../terminal/screen.ts'
 import { type CommandContext, workspaceOf } from './context.ts'
 
 export async function chat(context: CommandContext): Promise<number> {
-  const { given, env, stdin, stdout, style } = context
-  if (!stdin.isTTY || !stdout.isTTY)
+  const { given, env, stdin, out } = context
+  if (!stdin.isTTY || !out.isTTY)
     throw wrongUsage(
       'chat needs a terminal. For scripts: holdfast run "…", or holdfast run - to read standard input.',
     )
@@ -36,21 +38,22 @@ export async function chat(context: CommandContext): Promise<number> {
   }
   const editor = new LineEditor({
     input: stdin,
-    output: stdout,
+    output: out,
     history: readHistory(workspace.historyPath),
     complete: (line) => completeSlash(line, completions),
   })
   const options: ChatOptions = {
     workspace,
     store,
-    screen: new Screen(stdout),
+    screen: new Screen(out),
     editor,
-    style,
     env,
     command: runSlash,
     entered,
   }
+  const endForeign = context.foreign.showBy((line) => showForeign(line, options))
   const tidyUp = () => {
+    endForeign()
     options.screen.setLive([])
     editor.close()
   }
@@ -68,4 +71,11 @@ export async function chat(context: CommandContext): Promise<number> {
     tidyUp()
     await store.close()
   }
+}
+
+/** What a tool prints goes above the line that is being typed, or above the lines that change. */
+function showForeign(line: Styled, { editor, screen }: ChatOptions): void {
+  const shown = styled`${FOREIGN}${line}`
+  if (editor.isReading) editor.printAbove(shown)
+  else screen.say(shown)
 }

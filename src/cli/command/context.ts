@@ -1,18 +1,14 @@
 /** What every command is given. */
 import type { Given } from '../arguments.ts'
-import type { Style } from '../terminal/style.ts'
+import type { Output } from '../gate/output.ts'
+import type { Outputs } from '../gate/outputs.ts'
 import { Workspace } from '../workspace.ts'
 
-export interface CommandContext {
+export interface CommandContext extends Outputs {
   readonly given: Given
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly stdin: NodeJS.ReadStream
-  readonly stdout: NodeJS.WriteStream
-  readonly stderr: NodeJS.WriteStream
-  /** For what goes to standard output, and for what goes to standard error. */
-  readonly style: Style
-  readonly errorStyle: Style
   readonly version: string
 }
 
@@ -24,6 +20,6 @@ export function workspaceOf({ given, cwd, env }: CommandContext): Promise<Worksp
 }
 
 /** How wide lines may be; text for another program is not cut. */
-export function columnsOf({ stdout }: CommandContext): number {
-  return stdout.isTTY ? Math.max(20, stdout.columns || 80) : Number.POSITIVE_INFINITY
+export function columnsOf(output: Output): number {
+  return output.isTTY ? Math.max(20, output.columns || 80) : Number.POSITIVE_INFINITY
 }

@@ -1,16 +1,13 @@
 /** A turn for scripts and pipes: the text on standard output, what happens meanwhile on standard error. */
 import type { Json, TurnEvent } from 'holdfast'
-import { argumentsText, callLines, progressText } from '../terminal/call-line.ts'
+import { FOREIGN, type Outputs } from '../gate/outputs.ts'
+import { dim, prose, type Styled, styled, yellow } from '../gate/styled.ts'
+import { VisibleStream } from '../gate/visible.ts'
+import { argumentsText, callLines, progressText, toolText } from '../terminal/call-line.ts'
 import { Screen } from '../terminal/screen.ts'
-import type { Style } from '../terminal/style.ts'
-import { clean, oneLine } from '../terminal/text.ts'
+import { oneLine } from '../terminal/text.ts'
 import { type Hearing, type KnownCall, TurnPrinter } from '../terminal/turn-printer.ts'
-
-export interface RunPrinterOptions {
-  readonly stdout: NodeJS.WriteStream
-  readonly stderr: NodeJS.WriteStream
-  readonly errorStyle: Style
-}
+import { columnsOf } from './context.ts'
 
 /** Where a turn is told while it runs. */
 export interface RunPrinter {
@@ -19,23 +16,25 @@ export interface RunPrinter {
   start(): void
   event(event: TurnEvent): void
   /** A line for people, below whatever stands on the screen. */
-  note(line: string): void
+  note(line: Styled): void
   end(): void
 }
 
-export function runPrinter(options: RunPrinterOptions): RunPrinter {
-  const isTerminal = options.stdout.isTTY && options.stderr.isTTY
-  return isTerminal ? new ScreenPrinter(options) : new LinePrinter(options)
+export function runPrinter(outputs: Outputs): RunPrinter {
+  const isTerminal = outputs.out.isTTY && outputs.err.isTTY
+  return isTerminal ? new ScreenPrinter(outputs) : new LinePrinter(outputs)
 }
 
 /** For a person who watches: the same as in a chat. */
 class ScreenPrinter implements RunPrinter {
   readonly #screen: Screen
   readonly #printer: TurnPrinter
+  readonly #endForeign: () => void
 
-  constructor({ stdout, errorStyle }: RunPrinterOptions) {
-    this.#screen = new Screen(stdout)
-    this.#printer = new TurnPrinter({ screen: this.#screen, style: errorStyle, now: () => performance.now() })
+  constructor({ out, foreign }: Outputs) {
+    this.#screen = new Screen(out)
+    this.#printer = new TurnPrinter({ screen: this.#screen, now: () => performance.now() })
+    this.#endForeign = foreign.showBy((line) => this.#screen.say(styled`${FOREIGN}${line}`))
   }
 
   start(): void {
@@ -50,11 +49,12 @@ class ScreenPrinter implements RunPrinter {
     this.#printer.event(event)
   }
 
-  note(line: string): void {
+  note(line: Styled): void {
     this.#screen.say(line)
   }
 
   end(): void {
+    this.#endForeign()
     this.#printer.stop()
   }
 }
@@ -63,7 +63,8 @@ const PROGRESS_EVERY_MS = 1000
 
 /** For programs and pipes: text and lines, in their order. */
 class LinePrinter implements RunPrinter {
-  readonly #options: RunPrinterOptions
+  readonly #outputs: Outputs
+  readonly #piece = new VisibleStream()
   readonly #calls = new Map<string, { readonly tool: string; readonly at: number }>()
   readonly #hearing: Hearing = {
     'model.start': ({ path }) => {
@@ -80,35 +81,35 @@ class LinePrinter implements RunPrinter {
       this.#sayRetry(data.error ?? {})
     },
     'tool.start': ({ data: { callId, tool, args } }) => {
-      this.#calls.set(callId, { tool, at: Date.now() })
-      this.note(this.#options.errorStyle.dim(`→ ${`${tool} ${argumentsText(args)}`.trim()}`))
+      this.#calls.set(callId, { tool, at: performance.now() })
+      this.note(dim(`→ ${`${toolText(tool)} ${argumentsText(args)}`.trim()}`))
     },
     'tool.progress': ({ data: { callId, tool, progress } }) => {
-      const now = Date.now()
-      if (now - (this.#toldAt.get(callId) ?? 0) < PROGRESS_EVERY_MS) return
+      const now = performance.now()
+      if (now - (this.#toldAt.get(callId) ?? Number.NEGATIVE_INFINITY) < PROGRESS_EVERY_MS) return
       this.#toldAt.set(callId, now)
-      this.note(this.#options.errorStyle.dim(`· ${tool} ${progressText(progress)}`))
+      this.note(dim(`· ${toolText(tool)} ${progressText(progress)}`))
     },
     'tool.end': ({ data }) => {
-      const { tool, at } = this.#calls.get(data.callId) ?? { tool: 'call', at: Date.now() }
-      const end = { ...data, tool, args: null, tookMs: Date.now() - at }
-      this.note(callLines(end, this.#options.errorStyle, this.#columns))
+      const { tool, at } = this.#calls.get(data.callId) ?? { tool: 'call', at: performance.now() }
+      const end = { ...data, tool, args: null, tookMs: performance.now() - at }
+      this.note(callLines(end, columnsOf(this.#outputs.err)))
     },
-    warning: ({ data }) => this.note(this.#options.errorStyle.yellow(`! ${oneLine(data.message)}`)),
+    warning: ({ data }) => this.note(yellow(`! ${oneLine(data.message)}`)),
   }
   /** When progress was last told, by call: often enough is enough. */
   readonly #toldAt = new Map<string, number>()
   #streamed = false
   #isMidLine = false
 
-  constructor(options: RunPrinterOptions) {
-    this.#options = options
+  constructor(outputs: Outputs) {
+    this.#outputs = outputs
   }
 
   start(): void {}
 
   know(calls: readonly KnownCall[]): void {
-    for (const { callId, tool } of calls) this.#calls.set(callId, { tool, at: Date.now() })
+    for (const { callId, tool } of calls) this.#calls.set(callId, { tool, at: performance.now() })
   }
 
   event(event: TurnEvent): void {
@@ -116,9 +117,9 @@ class LinePrinter implements RunPrinter {
     hear?.(event)
   }
 
-  note(line: string): void {
+  note(line: Styled): void {
     this.#endLine()
-    this.#options.stderr.write(`${line}\n`)
+    this.#outputs.err.write(styled`${line}\n`)
   }
 
   end(): void {
@@ -126,26 +127,24 @@ class LinePrinter implements RunPrinter {
   }
 
   #text(text: string): void {
-    const { stdout } = this.#options
-    const shown = stdout.isTTY ? clean(text) : text
+    if (text !== '') this.#streamed = true
+    this.#print(this.#piece.add(text))
+  }
+
+  #print(shown: string): void {
     if (shown === '') return
-    this.#streamed = true
-    stdout.write(shown)
+    this.#outputs.out.write(prose(shown))
     this.#isMidLine = !shown.endsWith('\n')
   }
 
   #endLine(): void {
-    if (this.#isMidLine) this.#options.stdout.write('\n')
+    this.#print(this.#piece.end())
+    if (this.#isMidLine) this.#outputs.out.write(styled`\n`)
     this.#isMidLine = false
   }
 
   #sayRetry({ message, next }: { readonly message?: Json; readonly next?: Json }): void {
     if (typeof message === 'string' && next !== 'fail')
-      this.note(this.#options.errorStyle.yellow(`! ${oneLine(message)} Trying again.`))
-  }
-
-  get #columns(): number {
-    const { stderr } = this.#options
-    return stderr.isTTY ? Math.max(20, stderr.columns || 80) : Number.POSITIVE_INFINITY
+      this.note(yellow(`! ${oneLine(message)} Trying again.`))
   }
 }

@@ -1,14 +1,17 @@
 /** `holdfast run "…"`: one turn, for scripts. */
 import { randomUUID } from 'node:crypto'
-import type { Agent, Json, RequestData, Store, Turn, TurnOutcome } from 'holdfast'
-import { answerFrom, optionText } from '../answer.ts'
+import type { Agent, ContextKey, Json, RequestData, Store, Turn, TurnOutcome } from 'holdfast'
+import { answerFrom } from '../answer.ts'
+import { type AskedBy, askedBy } from '../asked-by.ts'
 import { EXIT, exitCodeOf } from '../exit-code.ts'
+import { dim, joinLines, red, type Styled, styled, yellow } from '../gate/styled.ts'
 import { messageFrom } from '../message.ts'
 import { findContext, idFrom, keyOf } from '../names.ts'
 import { agentFor, type ReadyAgent, readyAgent } from '../open-agent.ts'
 import { outcomeLine } from '../outcome-line.ts'
 import { waitingCalls } from '../read-exchanges.ts'
 import { exitCodeFor, wrongUsage } from '../refusal.ts'
+import { optionLines, questionOf } from '../terminal/question-lines.ts'
 import { oneLine } from '../terminal/text.ts'
 import type { KnownCall } from '../terminal/turn-printer.ts'
 import { type CommandContext, workspaceOf } from './context.ts'
@@ -27,7 +30,7 @@ export async function run(context: CommandContext): Promise<number> {
   const store = workspace.openStore('create')
   try {
     const agent = agentFor(ready, id, store)
-    const teller = new Teller(context, ready, id)
+    const teller = new Teller(context, { ready, id, key, store })
     teller.know(await waitingCalls(store, key))
     const turn = await turnFor(agent, { message, answers: given.values('answer') })
     return await teller.tell(agent, turn)
@@ -90,18 +93,28 @@ async function answersFrom(agent: Agent, given: readonly string[]): Promise<Reco
   return Object.fromEntries(pairs)
 }
 
+interface Conversation {
+  readonly ready: ReadyAgent
+  readonly id: string
+  readonly key: ContextKey
+  readonly store: Store
+}
+
+/** A word as a shell takes it: what is printed may be copied. */
+function shellWord(word: string): string {
+  return /^[\w./:@%+~,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
 /** Tells a turn to whoever reads the output, as text or as lines of JSON. */
 class Teller {
   readonly #context: CommandContext
-  readonly #ready: ReadyAgent
-  readonly #id: string
+  readonly #of: Conversation
   readonly #printer: RunPrinter
   readonly #isJson: boolean
 
-  constructor(context: CommandContext, ready: ReadyAgent, id: string) {
+  constructor(context: CommandContext, of: Conversation) {
     this.#context = context
-    this.#ready = ready
-    this.#id = id
+    this.#of = of
     this.#isJson = context.given.has('json')
     this.#printer = this.#isJson ? SILENT : runPrinter(context)
   }
@@ -120,70 +133,68 @@ class Teller {
     if ('signal' in result) return this.#tellParked(result)
     watch.stop()
     await agent.shutdown()
-    return this.#tellOutcome(result)
+    const { store, key } = this.#of
+    const asked = await Promise.all(result.requests.map((request) => askedBy(store, key, request)))
+    return this.#end(exitCodeAfter(result), result, this.#advice(result, asked))
   }
 
   async #play(turn: Turn): Promise<TurnOutcome> {
     for await (const event of turn) {
-      if (this.#isJson) this.#context.stdout.write(`${JSON.stringify(event)}\n`)
+      if (this.#isJson) this.#context.out.json(event)
       else this.#printer.event(event)
     }
     return turn.outcome
   }
 
   #introduce(): void {
-    const { name, choice } = this.#ready
+    const { ready, id } = this.#of
+    const { name, choice } = ready
     const why = choice.why === undefined ? '' : ` (${choice.why})`
-    const { errorStyle } = this.#context
-    this.#printer.note(errorStyle.dim(`${name} · ${choice.name}${why} · ${this.#id}`))
-  }
-
-  #tellOutcome(outcome: TurnOutcome): number {
-    return this.#end(exitCodeAfter(outcome), outcome, this.#advice(outcome))
+    this.#printer.note(dim(`${name} · ${choice.name}${why} · ${id}`))
   }
 
   /** The same end for programs and for people. */
-  #end(exitCode: number, outcome: object, lines: readonly string[]): number {
-    const { stdout } = this.#context
-    const of = { contextId: this.#id, agent: this.#ready.name }
-    if (this.#isJson) stdout.write(outcomeLine({ ...of, exitCode, ...outcome }))
+  #end(exitCode: number, outcome: object, lines: readonly Styled[]): number {
+    const { id, ready } = this.#of
+    const of = { contextId: id, agent: ready.name }
+    if (this.#isJson) this.#context.out.json(outcomeLine({ ...of, exitCode, ...outcome }))
     this.#printer.end()
     for (const line of lines) this.#printer.note(line)
     return exitCode
   }
 
   /** How it ended, and what to do next. */
-  #advice({ reason, error, limit, requests, turn }: TurnOutcome): string[] {
-    const { errorStyle: style } = this.#context
+  #advice({ reason, error, limit, requests, turn }: TurnOutcome, asked: readonly AskedBy[]): Styled[] {
     const goOn = this.#command('--continue')
     if (reason === 'failed') {
-      const again = turn === 0 ? [] : [style.dim(`  to try again: ${goOn}`)]
-      return [style.red(`✗ ${oneLine(error?.message ?? 'The turn failed.')}`), ...again]
+      const again = turn === 0 ? [] : [dim(`  to try again: ${goOn}`)]
+      return [red(`✗ ${oneLine(error?.message ?? 'The turn failed.')}`), ...again]
     }
-    if (reason === 'cancelled') return [style.dim('— cancelled')]
+    if (reason === 'cancelled') return [dim('— cancelled')]
     if (reason === 'max-iterations' || reason === 'limit')
-      return [
-        style.yellow(`! stopped by the limit on ${limit ?? 'iterations'}`),
-        style.dim(`  to go on: ${goOn}`),
-      ]
-    return requests.flatMap((request) => [
-      style.yellow(`? ${oneLine(request.prompt)}`),
-      ...(request.options ?? []).map((option) => `  - ${oneLine(optionText(option))}`),
-      style.dim(`  ${this.#wayToAnswer(request, requests.length === 1)}`),
-    ])
+      return [yellow(`! stopped by the limit on ${limit ?? 'iterations'}`), dim(`  to go on: ${goOn}`)]
+    const { err } = this.#context
+    const look = { columns: (err.isTTY && err.columns) || 80, rows: (err.isTTY && err.rows) || 24 }
+    return requests.map((request, at) =>
+      joinLines([
+        ...questionOf(request, asked[at] ?? { tools: [] }, look).lines,
+        ...optionLines(request, look.columns),
+        dim(`  ${this.#wayToAnswer(request, requests.length === 1)}`),
+      ]),
+    )
   }
 
   #wayToAnswer({ from, kind, requestId }: RequestData, isOnly: boolean): string {
     if (from === 'credentials')
       return `to go on: give the agent \`credentials\` in the config, then ${this.#command('--continue')}`
     const isShort = kind === 'confirmation' && isOnly
-    return `to answer: ${this.#command(isShort ? '--answer yes' : `--answer '${requestId}=${hintFor(kind)}'`)}`
+    return `to answer: ${this.#command(isShort ? '--answer yes' : `--answer ${shellWord(`${requestId}=${hintFor(kind)}`)}`)}`
   }
 
   #tellParked({ signal, parking }: Interrupted): number {
     const exitCode = signal === 'SIGTERM' ? EXIT.terminated : EXIT.hungUp
     const what = parking === 'paused' ? 'paused' : 'left in the middle; it will be taken up where it stands'
-    const advice = `${what}. To go on: ${this.#command('--continue')}`
+    const advice = styled`${what}. To go on: ${this.#command('--continue')}`
     return this.#end(exitCode, { status: 'paused', reason: parking }, [advice])
   }
 
@@ -191,9 +202,9 @@ class Teller {
     const { given } = this.#context
     const options = ['config', 'agent', 'model'].flatMap((option) => {
       const value = given.value(option)
-      return value === undefined ? [] : [`--${option} ${value}`]
+      return value === undefined ? [] : [`--${option} ${shellWord(value)}`]
     })
-    return ['holdfast run', ...options, `--context ${this.#id}`, rest].join(' ')
+    return ['holdfast run', ...options, `--context ${shellWord(this.#of.id)}`, rest].join(' ')
   }
 }
 

@@ -1,13 +1,13 @@
 /** `holdfast sessions`: which conversations there are. */
 import type { Head } from 'holdfast'
 import { EXIT } from '../exit-code.ts'
+import { joinLines, type Styled, styled } from '../gate/styled.ts'
 import { listContexts, namedContext } from '../names.ts'
-import type { Style } from '../terminal/style.ts'
 import { tableLines } from '../terminal/table.ts'
 import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
 
 export async function sessions(context: CommandContext): Promise<number> {
-  const { given, stdout, style, stderr } = context
+  const { given, out, err } = context
   const workspace = await workspaceOf(context)
   const agents = Object.keys(workspace.agents)
   const wanted = given.value('agent')
@@ -16,15 +16,12 @@ export async function sessions(context: CommandContext): Promise<number> {
   try {
     const heads = store === undefined ? [] : await listContexts(store, prefix)
     if (given.has('json'))
-      stdout.write(
-        `${JSON.stringify(
-          heads.map((head) => sessionData(head, agents)),
-          undefined,
-          2,
-        )}\n`,
+      out.json(
+        heads.map((head) => sessionData(head, agents)),
+        2,
       )
-    else if (heads.length === 0) stderr.write('No conversations yet. holdfast chat begins one.\n')
-    else stdout.write(`${sessionLines(heads, { agents, style, columns: columnsOf(context) }).join('\n')}\n`)
+    else if (heads.length === 0) err.write(styled`No conversations yet. holdfast chat begins one.\n`)
+    else out.write(styled`${joinLines(sessionLines(heads, { agents, columns: columnsOf(out) }))}\n`)
   } finally {
     await store?.close()
   }
@@ -47,22 +44,20 @@ function sessionData(head: Head, agents: readonly string[]): object {
 
 export interface SessionLook {
   readonly agents: readonly string[]
-  readonly style: Style
   readonly columns: number
   /** Marked as the one that is open. */
   readonly current?: string
 }
 
-export function sessionLines(heads: readonly Head[], look: SessionLook): string[] {
-  const { agents, style, columns, current } = look
+export function sessionLines(heads: readonly Head[], look: SessionLook): Styled[] {
+  const { agents, columns, current } = look
   const now = new Date()
   const rows = heads.map((head) => {
     const { agent = '-', id } = namedContext(head.key.contextId, agents) ?? { id: head.key.contextId }
     const mark = head.key.contextId === current ? '* ' : ''
     return [`${mark}${id}`, agent, String(head.turn), whenText(new Date(head.at), now), statusText(head)]
   })
-  const [title = '', ...lines] = tableLines([['ID', 'AGENT', 'TURNS', 'ACTIVE', 'STATUS'], ...rows], columns)
-  return [style.dim(title), ...lines]
+  return tableLines([['ID', 'AGENT', 'TURNS', 'ACTIVE', 'STATUS'], ...rows], columns)
 }
 
 function statusText({ status, outcome }: Head): string {

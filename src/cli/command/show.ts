@@ -1,5 +1,6 @@
 /** `holdfast show ID`: what was said and done in a conversation. */
 import { EXIT } from '../exit-code.ts'
+import { bold, dim, joinLines, styled } from '../gate/styled.ts'
 import { findContext, namedContext } from '../names.ts'
 import { readAll } from '../read-exchanges.ts'
 import { costText, exchangeLines } from '../terminal/exchange-lines.ts'
@@ -7,7 +8,7 @@ import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
 import { whenText } from './sessions.ts'
 
 export async function show(context: CommandContext): Promise<number> {
-  const { given, stdout, style } = context
+  const { given, out } = context
   const workspace = await workspaceOf(context)
   const store = workspace.openStore('read')
   try {
@@ -25,7 +26,7 @@ export async function show(context: CommandContext): Promise<number> {
         totals: { turns, modelCalls, toolCalls, usage },
         turns: exchanges,
       }
-      stdout.write(`${JSON.stringify(data, undefined, 2)}\n`)
+      out.json(data, 2)
       return EXIT.done
     }
     const { usage, turns } = session.totals
@@ -36,10 +37,10 @@ export async function show(context: CommandContext): Promise<number> {
       `last active ${whenText(new Date(head.at), new Date())}`,
       head.status,
     ]
-    const blocks = exchanges.map((exchange) =>
-      exchangeLines(exchange, { style, columns: columnsOf(context), footer: true }).join('\n'),
-    )
-    stdout.write(`${[`${style.bold(contextId)}\n${style.dim(facts.join(' · '))}`, ...blocks].join('\n\n')}\n`)
+    const look = { columns: columnsOf(out), footer: true }
+    const blocks = exchanges.map((exchange) => styled`\n${joinLines(exchangeLines(exchange, look))}\n`)
+    out.write(styled`${bold(contextId)}\n${dim(facts.join(' · '))}\n`)
+    for (const block of blocks) out.write(block)
     return EXIT.done
   } finally {
     await store?.close()

@@ -10,8 +10,9 @@ import {
   type Store,
 } from 'holdfast'
 import { EXIT } from '../exit-code.ts'
+import { bold, joinLines, type Styled, styled } from '../gate/styled.ts'
+import { visibleValue } from '../gate/visible.ts'
 import { findContext, namedContext } from '../names.ts'
-import type { Style } from '../terminal/style.ts'
 import { tableLines } from '../terminal/table.ts'
 import { oneLine } from '../terminal/text.ts'
 import type { Workspace } from '../workspace.ts'
@@ -20,7 +21,7 @@ import { whenText } from './sessions.ts'
 import { agentsWanted } from './show.ts'
 
 export async function state(context: CommandContext): Promise<number> {
-  const { given, stdout, style } = context
+  const { given, out } = context
   const workspace = await workspaceOf(context)
   const store = workspace.openStore('read')
   try {
@@ -38,17 +39,17 @@ export async function state(context: CommandContext): Promise<number> {
     const active = values.map((value) => activeThing(value, entities))
     const calls = await groundedCalls(store, { key, session })
     if (given.has('json')) {
-      stdout.write(`${JSON.stringify({ contextId, agent: agent ?? null, active, calls }, undefined, 2)}\n`)
+      out.json({ contextId, agent: agent ?? null, active, calls }, 2)
       return EXIT.done
     }
-    const look = { style, columns: columnsOf(context) }
+    const columns = columnsOf(out)
     const isPersons = contextId === STATE_CONTEXT
     const blocks = [
-      [style.bold(contextId)],
-      activeLines(active, look),
-      ...(isPersons ? [] : [callLines(calls, look)]),
+      [bold(contextId)],
+      activeLines(active, columns),
+      ...(isPersons ? [] : [callLines(calls, columns)]),
     ]
-    stdout.write(`${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`)
+    out.write(joinLines(blocks.map((lines) => styled`${joinLines(lines)}\n`)))
     return EXIT.done
   } finally {
     await store?.close()
@@ -166,24 +167,18 @@ function readCall(
     calls.push({ turn, callId, grounds: changes.grounds })
 }
 
-interface Look {
-  readonly style: Style
-  readonly columns: number
-}
-
-function activeLines(active: readonly ActiveThing[], { style, columns }: Look): string[] {
-  if (active.length === 0) return ['Nothing is active.']
+function activeLines(active: readonly ActiveThing[], columns: number): Styled[] {
+  if (active.length === 0) return [styled`Nothing is active.`]
   const now = new Date()
   const rows = active.map(({ entity, ids, label, until, expired }) => {
     const when = until === null ? '-' : whenText(new Date(until), now)
     return [entity, oneLine(label ?? '-'), oneLine(ids.join(', ')), expired ? `${when} (expired)` : when]
   })
-  const [title = '', ...lines] = tableLines([['ACTIVE', 'LABEL', 'ID', 'UNTIL'], ...rows], columns)
-  return [style.dim(title), ...lines]
+  return tableLines([['ACTIVE', 'LABEL', 'ID', 'UNTIL'], ...rows], columns)
 }
 
-function callLines(calls: readonly GroundedCall[], { style, columns }: Look): string[] {
-  if (calls.length === 0) return ['No call had an id yet.']
+function callLines(calls: readonly GroundedCall[], columns: number): Styled[] {
+  if (calls.length === 0) return [styled`No call had an id yet.`]
   const rows = calls.flatMap(({ turn, tool, grounds }) =>
     grounds.map((ground) => [
       oneLine(tool ?? '-'),
@@ -193,8 +188,7 @@ function callLines(calls: readonly GroundedCall[], { style, columns }: Look): st
       oneLine(sourceText(ground)),
     ]),
   )
-  const [title = '', ...lines] = tableLines([['TOOL', 'TURN', 'ARGUMENT', 'ID', 'FROM'], ...rows], columns)
-  return [style.dim(title), ...lines]
+  return tableLines([['TOOL', 'TURN', 'ARGUMENT', 'ID', 'FROM'], ...rows], columns)
 }
 
 function sourceText({ source, said, seq, above }: Ground): string {
@@ -206,7 +200,7 @@ function sourceText({ source, said, seq, above }: Ground): string {
     ordinal: 'its place in a list',
     asked: 'the person was asked',
   }[source]
-  const wrote = said === undefined ? '' : ` ${JSON.stringify(said)}`
+  const wrote = said === undefined ? '' : ` ${visibleValue(said)}`
   const at = above ?? { contextId: undefined, seq }
   const entry = at.seq === undefined ? '' : `, entry ${at.seq}`
   return `${words}${wrote}${entry}${at.contextId === undefined ? '' : ` of ${at.contextId}`}`

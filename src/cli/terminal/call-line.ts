@@ -1,21 +1,30 @@
 /** A tool call on one line: its name, its arguments in short, and what came of it. */
 import type { EntryData, Json } from 'holdfast'
-import type { Style } from './style.ts'
+import { dim, green, red, type Styled, styled } from '../gate/styled.ts'
+import { visible, visibleValue } from '../gate/visible.ts'
 import { cut, oneLine, spanText, widthOf } from './text.ts'
 
 const MOST_ARGUMENT = 40
+const MOST_ARGUMENTS = 500
+const MOST_TOOL = 120
+
+/** The name of a tool, as the model wrote it: it may be any text. */
+export function toolText(tool: string): string {
+  return cut(tool, MOST_TOOL)
+}
 
 /** Arguments as `name=value`, long ones cut. */
 export function argumentsText(args: Json): string {
   if (typeof args !== 'object' || args === null || Array.isArray(args))
     return args === null ? '' : cut(valueText(args), MOST_ARGUMENT)
-  return Object.entries(args as Record<string, Json>)
-    .map(([name, value]) => `${oneLine(name)}=${cut(valueText(value), MOST_ARGUMENT)}`)
-    .join(' ')
+  const named = Object.entries(args as Record<string, Json>).map(
+    ([name, value]) => `${cut(name, MOST_ARGUMENT)}=${cut(valueText(value), MOST_ARGUMENT)}`,
+  )
+  return cut(named.join(' '), MOST_ARGUMENTS)
 }
 
 function valueText(value: Json): string {
-  if (typeof value !== 'string') return oneLine(JSON.stringify(value))
+  if (typeof value !== 'string') return visibleValue(value)
   const text = oneLine(value)
   return /^[^\s"=]+$/.test(text) ? text : `"${text}"`
 }
@@ -34,27 +43,26 @@ export interface CallEnd {
 const SLOW_MS = 1000
 
 /** One line if everything fits, else the result on a line of its own. */
-export function callLines(call: CallEnd, style: Style, columns: number): string {
+export function callLines(call: CallEnd, columns: number): Styled {
   const indent = '  '.repeat(call.depth ?? 0)
   const room = columns - indent.length
-  const mark = call.status === 'ok' ? style.green('✓') : style.red('✗')
+  const mark = call.status === 'ok' ? green('✓') : red('✗')
   const span = call.tookMs !== undefined && call.tookMs >= SLOW_MS ? ` ${spanText(call.tookMs)}` : ''
-  const head = cut(`${call.tool} ${argumentsText(call.args)}`.trim(), room - 2 - span.length)
-  const shownHead = head.startsWith(call.tool)
-    ? `${call.tool}${style.dim(head.slice(call.tool.length))}`
-    : head
+  const tool = toolText(call.tool)
+  const head = cut(`${tool} ${argumentsText(call.args)}`.trim(), room - 2 - span.length)
+  const shownHead = head.startsWith(tool) ? styled`${tool}${dim(head.slice(tool.length))}` : head
   const result = resultText(call)
-  const first = `${indent}${mark} ${shownHead}${style.dim(span)}`
+  const first = styled`${indent}${mark} ${shownHead}${dim(span)}`
   if (result === '') return first
-  const paint = call.status === 'ok' ? style.dim : style.red
+  const paint = call.status === 'ok' ? dim : red
   const used = 2 + widthOf(head) + span.length
-  if (used + 3 + widthOf(result) <= room) return `${first} ${style.dim('→')} ${paint(result)}`
-  return `${first}\n${indent}  ${paint(cut(result, room - 2))}`
+  if (used + 3 + widthOf(result) <= room) return styled`${first} ${dim('→')} ${paint(result)}`
+  return styled`${first}\n${indent}  ${paint(cut(result, room - 2))}`
 }
 
 /** What came of it, on one line. `display` is what the tool has to say to people. */
 function resultText({ status, output, display }: Pick<CallEnd, 'status' | 'output' | 'display'>): string {
-  const plain = typeof output === 'string' ? output : JSON.stringify(output)
+  const plain = typeof output === 'string' ? output : visibleValue(output)
   const text = oneLine(display ?? failureText(output) ?? plain)
   if (status === 'ok' || status === 'error') return text
   const word = STATUS[status]
@@ -73,7 +81,7 @@ function failureText(output: Json): string | undefined {
 export function progressText(progress: Json): string {
   if (typeof progress === 'string') return oneLine(progress)
   if (typeof progress !== 'object' || progress === null || Array.isArray(progress))
-    return oneLine(JSON.stringify(progress))
+    return visible(visibleValue(progress))
   const { message, text } = progress as Record<string, Json>
   const said = [message, text].find((value) => typeof value === 'string')
   return said === undefined ? argumentsText(progress) : oneLine(said)

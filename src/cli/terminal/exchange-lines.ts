@@ -1,12 +1,12 @@
 /** A turn that is over, as lines of text. */
-import { type Exchange, type Step } from '../exchange.ts'
-import { callLines } from './call-line.ts'
-import type { Style } from './style.ts'
-import { clean, cut, oneLine, spanText } from './text.ts'
+import type { Exchange, Step } from '../exchange.ts'
+import { bold, cyan, dim, red, type Styled, styled, yellow } from '../gate/styled.ts'
+import { visibleValue } from '../gate/visible.ts'
+import { callLines, toolText } from './call-line.ts'
+import { cut, oneLine, spanText } from './text.ts'
 import { wrapText } from './word-wrap.ts'
 
 export interface ExchangeLook {
-  readonly style: Style
   readonly columns: number
   /** Only the first lines of what was said and replied. */
   readonly shortTo?: number
@@ -14,45 +14,52 @@ export interface ExchangeLook {
   readonly footer?: boolean
 }
 
-export function exchangeLines(exchange: Exchange, look: ExchangeLook): string[] {
-  const { style } = look
+export function exchangeLines(exchange: Exchange, look: ExchangeLook): Styled[] {
   return [
     ...exchange.said.flatMap((text) => saidLines(text, look)),
     ...exchange.steps.flatMap((step) => stepLines(step, look)),
-    ...(exchange.error === undefined ? [] : [style.red(`✗ ${oneLine(exchange.error)}`)]),
-    ...(look.footer ? [style.dim(footerOf(exchange))] : endOf(exchange).map(style.dim)),
+    ...(exchange.error === undefined ? [] : [red(`✗ ${oneLine(exchange.error)}`)]),
+    ...(look.footer ? [dim(footerOf(exchange))] : endOf(exchange).map(dim)),
   ]
 }
 
-function stepLines(step: Step, look: ExchangeLook): string[] {
-  const { style, columns } = look
-  if (step.type === 'text') return shortened(wrapText(clean(step.text), columns), look)
+function stepLines(step: Step, look: ExchangeLook): Styled[] {
+  const { columns } = look
+  if (step.type === 'text') return shortened(wrapText(step.text, columns), look)
   if (step.type === 'said') return saidLines(step.text, look)
-  if (step.type === 'call') return callLines(step, style, columns).split('\n')
+  if (step.type === 'call') return [callLines(step, columns)]
   if (step.type === 'node') {
-    const said = step.error ?? (step.update === undefined ? '' : JSON.stringify(step.update))
+    const said = step.error ?? (step.update === undefined ? '' : visibleValue(step.update))
     const line = cut(`${step.error === undefined ? '▸' : '✗'} ${step.task} ${oneLine(said)}`, columns)
-    return [step.error === undefined ? line : style.red(line)]
+    return [step.error === undefined ? styled`${line}` : red(line)]
   }
-  if (step.type === 'question') return [style.yellow(cut(`? ${oneLine(step.prompt)}`, columns))]
+  if (step.type === 'question') return [yellow(cut(`? ${questionText(step)}`, columns))]
   if (step.type === 'answer') {
-    const value = step.value === undefined ? '' : `: ${oneLine(JSON.stringify(step.value))}`
-    return [style.dim(cut(`  ${step.how === 'cancelled' ? 'not answered' : step.how}${value}`, columns))]
+    const value = step.value === undefined ? '' : `: ${visibleValue(step.value)}`
+    return [dim(cut(`  ${step.how === 'cancelled' ? 'not answered' : step.how}${value}`, columns))]
   }
-  return [style.yellow(cut(`! ${oneLine(step.text)}`, columns))]
+  return [yellow(cut(`! ${oneLine(step.text)}`, columns))]
 }
 
-function saidLines(text: string, look: ExchangeLook): string[] {
-  const { style, columns } = look
-  const lines = shortened(wrapText(clean(text), columns - 2), look)
-  return lines.map((line, index) => `${index === 0 ? style.cyan('›') : ' '} ${style.bold(line)}`)
+const MOST_ARGUMENTS = 120
+
+/** Who asks, or which call was to be approved, comes before what is said about it. */
+function questionText({ prompt, tool, approves }: Extract<Step, { type: 'question' }>): string {
+  const who = tool === undefined ? '' : `${toolText(tool)} `
+  const call =
+    approves === undefined ? who : `approval of ${who}${cut(visibleValue(approves), MOST_ARGUMENTS)} `
+  return `${call}${call === '' ? '' : '│ '}${oneLine(prompt)}`
 }
 
-function shortened(lines: string[], { shortTo = Number.POSITIVE_INFINITY, style }: ExchangeLook): string[] {
+function saidLines(text: string, look: ExchangeLook): Styled[] {
+  const lines = shortened(wrapText(text, look.columns - 2), look)
+  return lines.map((line, index) => styled`${index === 0 ? cyan('›') : ' '} ${bold(line)}`)
+}
+
+function shortened(lines: string[], { shortTo = Number.POSITIVE_INFINITY }: ExchangeLook): Styled[] {
   const left = lines.length - shortTo
-  return left <= 0
-    ? lines
-    : [...lines.slice(0, shortTo), style.dim(`… ${left} more ${left === 1 ? 'line' : 'lines'}`)]
+  const shown = lines.slice(0, shortTo).map((line) => styled`${line}`)
+  return left <= 0 ? shown : [...shown, dim(`… ${left} more ${left === 1 ? 'line' : 'lines'}`)]
 }
 
 /** How it ended, if not as it should. */

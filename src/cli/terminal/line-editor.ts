@@ -5,12 +5,22 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Readable, Writable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
-import { PASTE_MARKS_OFF, PASTE_MARKS_ON, PasteFilter } from './paste-filter.ts'
-import { clean } from './text.ts'
+import type { Output } from '../gate/output.ts'
+import {
+  cursorUp,
+  ERASE_BELOW,
+  LINE_START,
+  PASTE_MARKS_OFF,
+  PASTE_MARKS_ON,
+  type Styled,
+  styled,
+} from '../gate/styled.ts'
+import { typeable, visible } from '../gate/visible.ts'
+import { PasteFilter } from './paste-filter.ts'
 
 export interface LineEditorOptions {
   readonly input: NodeJS.ReadStream
-  readonly output: NodeJS.WriteStream
+  readonly output: Output
   /** Newest first. */
   readonly history: readonly string[]
   /** What the last word could become, and that word. */
@@ -21,7 +31,7 @@ export interface LineEditorOptions {
 export type Typed = { readonly type: 'line'; readonly text: string } | { readonly type: 'interrupt' | 'end' }
 
 export interface ReadOptions {
-  readonly prompt: string
+  readonly prompt: Styled
   /** Not remembered. */
   readonly answer?: boolean
   /** Not shown, and not remembered. */
@@ -49,10 +59,10 @@ export class LineEditor {
       input: this.#keys,
       output: new Veil(output, () => this.#mode),
       terminal: true,
-      history: [...history],
+      history: history.map((line) => typeable(line)),
       historySize: 1000,
       removeHistoryDuplicates: true,
-      completer: complete,
+      completer: (line: string) => seenOnly(complete(line)),
       escapeCodeTimeout: 50,
     })
     this.#rl.on('history', (lines) => {
@@ -64,7 +74,7 @@ export class LineEditor {
       this.#isClosed = true
       this.#tell({ type: 'end' })
     })
-    output.write(PASTE_MARKS_ON)
+    if (output.isTTY) output.write(PASTE_MARKS_ON)
   }
 
   /** What stands on the line now. */
@@ -78,7 +88,7 @@ export class LineEditor {
     const { output } = this.#options
     const early = isAnswer ? undefined : this.#early.shift()
     if (early !== undefined) {
-      output.write(`${prompt}${early}\n`)
+      output.write(styled`${prompt}${early}\n`)
       return Promise.resolve({ type: 'line', text: early })
     }
     if (this.#isClosed) return Promise.resolve({ type: 'end' })
@@ -86,7 +96,7 @@ export class LineEditor {
     const begun = isAnswer ? this.#rl.line : ''
     if (begun !== '') this.clear()
     this.#remembers = !isAnswer
-    this.#rl.setPrompt(prompt)
+    this.#rl.setPrompt(output.prompt(prompt))
     this.#mode = 'shown'
     this.#rl.prompt(true)
     if (secret) this.#mode = 'secret'
@@ -96,12 +106,27 @@ export class LineEditor {
           this.clear()
           return
         }
-        if (secret || typed.type === 'interrupt') output.write('\n')
+        if (secret || typed.type === 'interrupt') output.write(styled`\n`)
         this.behind(undefined)
         if (begun !== '') this.prefill(begun)
         resolve(typed)
       }
     })
+  }
+
+  get isReading(): boolean {
+    return this.#mode !== 'hidden'
+  }
+
+  /** Prints lines above the one that is being typed, which stays as it is. */
+  printAbove(text: Styled): void {
+    const { output } = this.#options
+    const { rows } = this.#rl.getCursorPos()
+    output.write(styled`${LINE_START}${cursorUp(rows)}${ERASE_BELOW}${text}\n`)
+    // The editor goes up as many rows as it drew last, and now it stands on the first.
+    Object.assign(this.#rl, { prevRows: 0 })
+    if (this.#mode === 'secret') output.echo(this.#rl.getPrompt())
+    else this.#rl.prompt(true)
   }
 
   /** From now on typing is not shown, and whole lines go to the listener. */
@@ -117,7 +142,8 @@ export class LineEditor {
     if (this.#isClosed) return
     const rest = this.#rl.line
     this.clear()
-    this.#rl.write(text + (rest === '' ? '' : ` ${rest}`))
+    const oneLine = typeable(text.replaceAll('\n', ' '))
+    this.#rl.write(oneLine + (rest === '' ? '' : ` ${rest}`))
   }
 
   clear(): void {
@@ -137,7 +163,7 @@ export class LineEditor {
     this.#listener = undefined
     if (!this.#isClosed) this.#rl.close()
     this.#keys.close()
-    this.#options.output.write(PASTE_MARKS_OFF)
+    if (this.#options.output.isTTY) this.#options.output.write(PASTE_MARKS_OFF)
   }
 
   /** Lines that come while nobody listens are kept for the next who reads a message. */
@@ -148,7 +174,8 @@ export class LineEditor {
 
   /** One line is as if typed. Several become a short name, and are put back when the line is sent. */
   #paste(pasted: string): void {
-    const text = clean(pasted.replaceAll('\r\n', '\n').replaceAll('\r', '\n')).replace(/\n+$/, '')
+    const breaks = pasted.replaceAll('\r\n', '\n').replaceAll('\r', '\n').replaceAll('\t', '  ')
+    const text = typeable(breaks, '\n').replace(/\n+$/, '')
     if (!text.includes('\n')) {
       this.#rl.write(text)
       return
@@ -158,6 +185,14 @@ export class LineEditor {
     this.#rl.write(name)
   }
 }
+
+/** Completions that stand on the line as they are. */
+function seenOnly([words, word]: [string[], string]): [string[], string] {
+  return [words.filter((each) => visible(each) === each), word]
+}
+
+/** Keys are control characters; those that are no key are not for the line. */
+const KEYS = Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)).join('') + '\x7f'
 
 /** The keyboard without its pastes. */
 class Keys extends Readable {
@@ -169,7 +204,7 @@ class Keys extends Readable {
     super({ read: () => {} })
     this.#input = input
     const decoder = new StringDecoder('utf8')
-    const filter = new PasteFilter({ onKeys: (text) => void this.push(text), onPaste })
+    const filter = new PasteFilter({ onKeys: (text) => this.push(typeable(text, KEYS)), onPaste })
     this.#listener = (chunk) => filter.add(decoder.write(chunk))
     input.on('data', this.#listener)
     input.once('end', () => this.push(null))
@@ -189,23 +224,23 @@ class Keys extends Readable {
 
 /** A terminal that shows only what it should: everything, nothing, or nothing but the prompt. */
 class Veil extends Writable {
-  readonly #output: NodeJS.WriteStream
+  readonly #output: Output
   readonly #mode: () => Mode
 
-  constructor(output: NodeJS.WriteStream, mode: () => Mode) {
+  constructor(output: Output, mode: () => Mode) {
     super({ decodeStrings: false })
     this.#output = output
     this.#mode = mode
-    output.on('resize', () => this.emit('resize'))
+    output.onResize(() => this.emit('resize'))
   }
 
   /** Behind the veil nothing is ever broken, so that the editor finds itself on the first line when it is lifted. */
   get columns(): number {
-    return this.#mode() === 'shown' ? this.#output.columns : Number.POSITIVE_INFINITY
+    return this.#mode() === 'shown' ? (this.#output.columns ?? 80) : Number.POSITIVE_INFINITY
   }
 
   override _write(chunk: string | Buffer, _encoding: BufferEncoding, done: () => void): void {
-    if (this.#mode() === 'shown') this.#output.write(chunk)
+    if (this.#mode() === 'shown') this.#output.echo(String(chunk))
     done()
   }
 }

@@ -5,9 +5,6 @@
 
 const START = '\x1b[200~'
 const END = '\x1b[201~'
-/** Asks the terminal for marks, and to leave off. */
-export const PASTE_MARKS_ON = '\x1b[?2004h'
-export const PASTE_MARKS_OFF = '\x1b[?2004l'
 /** An escape alone is a key; from here on it can only be a mark. */
 const SURE = 3
 

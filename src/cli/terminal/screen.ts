@@ -2,26 +2,42 @@
  * The lower end of a terminal: text that stays, and below it a few lines that change until something is over. Whatever
  * changes is drawn in one write over what was there, so nothing flickers. It does not know what the lines are about.
  */
+import {
+  cursorUp,
+  ERASE_BELOW,
+  ERASE_LINE_END,
+  HIDE_CURSOR,
+  joinLines,
+  LINE_START,
+  NOTHING,
+  prose,
+  SHOW_CURSOR,
+  type Styled,
+  styled,
+  WRAP_OFF,
+  WRAP_ON,
+} from '../gate/styled.ts'
+import { VisibleStream } from '../gate/visible.ts'
 import { WordWrap, wrapText } from './word-wrap.ts'
 
-export interface Output {
+export interface ScreenOutput {
   readonly columns?: number | undefined
-  write(text: string): unknown
+  readonly rows?: number | undefined
+  write(text: Styled): unknown
 }
 
-const HIDE_CURSOR = '\x1b[?25l'
-const SHOW_CURSOR = '\x1b[?25h'
 const NARROWEST = 10
 
 export class Screen {
-  readonly #output: Output
-  #live: readonly string[] = []
+  readonly #output: ScreenOutput
+  readonly #piece = new VisibleStream()
+  #live: readonly Styled[] = []
   #wrap: WordWrap | undefined
   /** Line breaks at the end of the streamed text, held back: a blank line at the end of a reply says nothing. */
   #breaks = ''
   #isHidden = false
 
-  constructor(output: Output) {
+  constructor(output: ScreenOutput) {
     this.#output = output
   }
 
@@ -30,28 +46,36 @@ export class Screen {
     return Math.max(NARROWEST, this.#output.columns || 80)
   }
 
+  get rows(): number {
+    return this.#output.rows || 24
+  }
+
   /** Prose that stays, broken between words. */
-  tell(text: string, paint: (line: string) => string = (line) => line): void {
-    this.say(wrapText(text, this.columns).map(paint).join('\n'))
+  tell(text: string, paint: (line: string) => Styled = (line) => styled`${line}`): void {
+    this.say(joinLines(wrapText(text, this.columns).map(paint)))
   }
 
   /** Whole lines that stay. What is being streamed ends before them. */
-  say(text: string): void {
+  say(text: Styled): void {
     const end = this.#endText()
     const live = this.#live
-    this.#output.write(`${end}${this.#erased()}${text}\n`)
+    this.#output.write(styled`${end}${this.#erased()}${text}\n`)
     this.#draw(live)
   }
 
   /** Text as it arrives, broken between words. The changing lines go away until it has ended. */
   stream(text: string): void {
+    this.#add(this.#piece.add(text))
+  }
+
+  #add(text: string): void {
+    if (text === '') return
     const erased = this.#erased()
     this.#wrap ??= new WordWrap(() => this.columns)
     const whole = this.#breaks + (this.#wrap.isAtStart && this.#breaks === '' ? text.trimStart() : text)
     const kept = whole.trimEnd()
     this.#breaks = whole.slice(kept.length)
-    const out = erased + this.#showCursor() + this.#wrap.add(kept)
-    if (out !== '') this.#output.write(out)
+    this.#output.write(styled`${erased}${this.#showCursor()}${prose(this.#wrap.add(kept))}`)
   }
 
   get isStreaming(): boolean {
@@ -60,57 +84,55 @@ export class Screen {
 
   /** Shows what is held back of the streamed text: more is long in coming. */
   settle(): void {
-    const rest = this.#wrap?.flush() ?? ''
-    if (rest !== '') this.#output.write(rest)
+    this.#output.write(prose(this.#wrap?.flush() ?? ''))
   }
 
   endStream(): void {
-    const end = this.#endText()
-    if (end !== '') this.#output.write(end)
+    this.#output.write(this.#endText())
   }
 
   /** The lines that change; none to take them away. Not shown while text is being streamed. */
-  setLive(lines: readonly string[]): void {
+  setLive(lines: readonly Styled[]): void {
     if (this.isStreaming) return
-    if (lines.length === 0) {
-      const erased = this.#erased() + this.#showCursor()
-      if (erased !== '') this.#output.write(erased)
-    } else this.#draw(lines)
+    if (lines.length === 0) this.#output.write(styled`${this.#erased()}${this.#showCursor()}`)
+    else this.#draw(lines)
   }
 
-  #draw(lines: readonly string[]): void {
+  /** In one write, and with each on one line: a terminal that counts characters otherwise must not break them. */
+  #draw(lines: readonly Styled[]): void {
     if (lines.length === 0 || same(lines, this.#live)) return
-    const up = this.#live.length > 1 ? `\x1b[${this.#live.length - 1}A` : ''
-    const start = this.#live.length > 0 ? `\r${up}` : ''
-    const rest = this.#live.length > lines.length ? '\x1b[J' : ''
-    const hide = this.#isHidden ? '' : HIDE_CURSOR
+    const start = this.#live.length > 0 ? styled`${LINE_START}${cursorUp(this.#live.length - 1)}` : NOTHING
+    const rest = this.#live.length > lines.length ? ERASE_BELOW : NOTHING
+    const hide = this.#isHidden ? NOTHING : HIDE_CURSOR
     this.#isHidden = true
-    this.#output.write(`${hide}${start}${lines.map((line) => `${line}\x1b[K`).join('\n')}${rest}`)
+    const drawn = joinLines(lines.map((line) => styled`${line}${ERASE_LINE_END}`))
+    this.#output.write(styled`${hide}${start}${WRAP_OFF}${drawn}${WRAP_ON}${rest}`)
     this.#live = lines
   }
 
-  #erased(): string {
+  #erased(): Styled {
     const { length } = this.#live
     this.#live = []
-    return length === 0 ? '' : `\r${length > 1 ? `\x1b[${length - 1}A` : ''}\x1b[J`
+    return length === 0 ? NOTHING : styled`${LINE_START}${cursorUp(length - 1)}${ERASE_BELOW}`
   }
 
-  #showCursor(): string {
-    if (!this.#isHidden) return ''
+  #showCursor(): Styled {
+    if (!this.#isHidden) return NOTHING
     this.#isHidden = false
     return SHOW_CURSOR
   }
 
-  #endText(): string {
-    if (this.#wrap === undefined) return ''
+  #endText(): Styled {
+    this.#add(this.#piece.end())
+    if (this.#wrap === undefined) return NOTHING
     const rest = this.#wrap.flush()
     const end = this.#wrap.isAtStart ? rest : `${rest}\n`
     this.#wrap = undefined
     this.#breaks = ''
-    return end
+    return prose(end)
   }
 }
 
-function same(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((line, index) => line === b[index])
+function same(a: readonly Styled[], b: readonly Styled[]): boolean {
+  return a.length === b.length && a.every((line, index) => line.rendered(true) === b[index]?.rendered(true))
 }

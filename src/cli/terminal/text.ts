@@ -1,21 +1,17 @@
-/** How text sits on a screen: what may be shown, how wide it is, and how it is cut to fit. */
-
-/** Characters that move the cursor, ring, hide or turn others around. Line breaks and tabs are meant. */
-const UNSHOWN = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
-
 /**
- * Text from models, tools and files, without anything that a terminal would obey. Of a colour code only the escape goes:
- * it may come in pieces, and what is left shows that something was there.
+ * How text sits on a screen: how wide it is, and how it is cut to fit. Text is escaped before it is measured, because
+ * that is how it will be printed.
  */
-export function clean(text: string): string {
-  return text
-    .replaceAll('\r\n', '\n')
-    .replace(UNSHOWN, (char) => (char === '\n' ? '\n' : char === '\t' ? '  ' : ''))
+import { visible } from '../gate/visible.ts'
+
+/** Text of several lines on one: each run of breaks, tabs and spaces becomes a space. */
+export function oneLine(text: string): string {
+  return visible(trimBlank(text.replaceAll('\r\n', '\n').replace(/[\n\t ]+/g, ' ')))
 }
 
-/** The same on one line. */
-export function oneLine(text: string): string {
-  return clean(text).replace(/\s+/g, ' ').trim()
+/** Without breaks, tabs and spaces around it. */
+export function trimBlank(text: string): string {
+  return text.replace(/^[\n\t ]+/, '').replace(/(?<![\n\t ])[\n\t ]+$/, '')
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
@@ -23,11 +19,11 @@ const WIDE =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]/u
 const PLAIN = /^[\x20-\x7e]*$/
 
-/** Columns that a text without line breaks takes. */
+/** Columns that a text of one line takes. */
 export function widthOf(text: string): number {
   if (PLAIN.test(text)) return text.length
   let width = 0
-  for (const { segment } of graphemes.segment(text)) width += widthOfGrapheme(segment)
+  for (const { segment } of graphemes.segment(visible(text))) width += widthOfGrapheme(segment)
   return width
 }
 
@@ -39,16 +35,18 @@ function widthOfGrapheme(segment: string): number {
 /** The start of the text that fits, with `…` where something is left out. */
 export function cut(text: string, columns: number): string {
   if (columns <= 0) return ''
-  if (widthOf(text) <= columns) return text
-  return `${startOf(text, columns - 1)}…`
+  const shown = visible(text)
+  if (widthOf(shown) <= columns) return shown
+  return `${startOf(shown, columns - 1)}…`
 }
 
 /** The end of the text that fits. */
 export function cutStart(text: string, columns: number): string {
-  if (widthOf(text) <= columns) return text
+  const shown = visible(text)
+  if (widthOf(shown) <= columns) return shown
   const kept: string[] = []
   let width = 1
-  for (const segment of [...graphemes.segment(text)].reverse().map((each) => each.segment)) {
+  for (const segment of [...graphemes.segment(shown)].reverse().map((each) => each.segment)) {
     width += widthOfGrapheme(segment)
     if (width > columns) break
     kept.unshift(segment)
@@ -68,8 +66,29 @@ export function startOf(text: string, columns: number): string {
   return start
 }
 
+/**
+ * Rows that no terminal makes longer than `columns`, however it counts: what is not ASCII counts twice. Breaks are kept,
+ * and nothing but the width decides where else a row ends.
+ */
+export function hardWrap(text: string, columns: number): string[] {
+  return text.split('\n').flatMap((line) => {
+    const rows = ['']
+    let width = 0
+    for (const { segment } of graphemes.segment(line)) {
+      const most = PLAIN.test(segment) ? 1 : 2 * Array.from(segment).length
+      if (width + most > columns && width > 0) {
+        rows.push('')
+        width = 0
+      }
+      rows[rows.length - 1] += segment
+      width += most
+    }
+    return rows
+  })
+}
+
 export function padEnd(text: string, columns: number): string {
-  return text + ' '.repeat(Math.max(0, columns - widthOf(text)))
+  return visible(text) + ' '.repeat(Math.max(0, columns - widthOf(text)))
 }
 
 /** How long something took or takes. */

@@ -3,10 +3,10 @@
  * is and for how long. It prints events and starts nothing.
  */
 import type { Json, TurnEvent, TurnOutcome } from 'holdfast'
-import { argumentsText, callLines, progressText } from './call-line.ts'
+import { cyan, dim, type Paint, red, type Styled, styled, yellow } from '../gate/styled.ts'
+import { argumentsText, callLines, progressText, toolText } from './call-line.ts'
 import type { Screen } from './screen.ts'
-import type { Style } from './style.ts'
-import { clean, cut, cutStart, oneLine, spanText } from './text.ts'
+import { cut, cutStart, oneLine, spanText, widthOf } from './text.ts'
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const TICK_MS = 100
@@ -15,7 +15,6 @@ const MOST_LINES = 6
 
 export interface PrinterOptions {
   readonly screen: Screen
-  readonly style: Style
   readonly now: () => number
   /** What was typed while the turn ran, to be shown below. */
   readonly typed?: () => string
@@ -56,12 +55,12 @@ export class TurnPrinter {
       if (path !== undefined) return
       this.#streamed = true
       this.#streamedAt = this.#options.now()
-      this.#options.screen.stream(clean(data.text))
+      this.#options.screen.stream(data.text)
     },
     'call.delta': ({ path, data }) => {
       if (path !== undefined) return
       this.#options.screen.endStream()
-      this.#doing = `calling ${oneLine(data.tool)}`
+      this.#doing = `calling ${toolText(data.tool)}`
     },
     'model.end': (event) => this.#endReply(event),
     'tool.start': ({ path, data: { callId, tool, args } }) => {
@@ -73,7 +72,7 @@ export class TurnPrinter {
       if (call !== undefined) call.progress = progressText(progress)
     },
     'tool.end': (event) => this.#endCall(event),
-    warning: ({ data }) => this.#say(`! ${oneLine(data.message)}`, 'yellow'),
+    warning: ({ data }) => this.#say(`! ${oneLine(data.message)}`, yellow),
   }
   #since: number
   #doing = 'thinking'
@@ -114,10 +113,10 @@ export class TurnPrinter {
   end(outcome: TurnOutcome): void {
     this.stop()
     const { reason, error, limit } = outcome
-    if (reason === 'failed') this.#say(`✗ ${oneLine(error?.message ?? 'The turn failed.')}`, 'red')
-    if (reason === 'cancelled') this.#say('— cancelled', 'dim')
+    if (reason === 'failed') this.#say(`✗ ${oneLine(error?.message ?? 'The turn failed.')}`, red)
+    if (reason === 'cancelled') this.#say('— cancelled', dim)
     if (reason === 'max-iterations' || reason === 'limit')
-      this.#say(`— stopped by the limit on ${limit ?? 'iterations'}; /continue goes on`, 'yellow')
+      this.#say(`— stopped by the limit on ${limit ?? 'iterations'}; /continue goes on`, yellow)
   }
 
   stop(): void {
@@ -136,31 +135,31 @@ export class TurnPrinter {
   }
 
   /** What changes: a line for each call that runs, or for the model, and what was typed meanwhile. */
-  lines(): string[] {
-    const { style, screen, now, typed, waiting } = this.#options
+  lines(): Styled[] {
+    const { screen, now, typed, waiting } = this.#options
     const columns = screen.columns - 1
-    const spinner = style.cyan(FRAMES[this.#frame] ?? '')
+    const spinner = cyan(FRAMES[this.#frame] ?? '')
     const line = (text: string, rest: string, depth = 0) => {
       const indent = '  '.repeat(depth)
       const shown = cut(text, columns - 2 - indent.length)
-      const room = columns - 2 - indent.length - shown.length
-      return `${indent}${spinner} ${shown}${style.dim(cut(rest, room))}`
+      const room = columns - 2 - indent.length - widthOf(shown)
+      return styled`${indent}${spinner} ${shown}${dim(cut(rest, room))}`
     }
     const at = now()
     const calls = [...this.#calls.values()].map(({ tool, args, startedAt, progress, depth }) => {
       const what = progress ?? argumentsText(args)
-      return line(tool, `  ${spanText(at - startedAt)}${what === '' ? '' : `  ${what}`}`, depth)
+      return line(toolText(tool), `  ${spanText(at - startedAt)}${what === '' ? '' : `  ${what}`}`, depth)
     })
     const more = calls.length - MOST_LINES
     const doing = calls.slice(0, MOST_LINES)
-    if (more > 0) doing.push(style.dim(`  and ${more} more`))
+    if (more > 0) doing.push(dim(`  and ${more} more`))
     const alone = [line(this.#doing, `  ${spanText(at - this.#since)}`)]
     const text = typed?.() ?? ''
     return [
       ...(calls.length > 0 ? doing : alone),
-      ...(this.#notice === '' ? [] : [style.dim(cut(`  ${this.#notice}`, columns))]),
-      ...(waiting?.() ?? []).map((message) => style.dim(cut(`» ${oneLine(message)}`, columns))),
-      ...(text === '' ? [] : [`${style.dim('›')} ${cutStart(oneLine(text), columns - 2)}`]),
+      ...(this.#notice === '' ? [] : [dim(cut(`  ${this.#notice}`, columns))]),
+      ...(waiting?.() ?? []).map((message) => dim(cut(`» ${oneLine(message)}`, columns))),
+      ...(text === '' ? [] : [styled`${dim('›')} ${cutStart(oneLine(text), columns - 2)}`]),
     ]
   }
 
@@ -173,27 +172,26 @@ export class TurnPrinter {
     const { screen } = this.#options
     this.know(data.content.filter((part) => part.type === 'tool-call'))
     if (path === undefined && !this.#streamed)
-      for (const part of data.content) if (part.type === 'text') screen.stream(clean(part.text))
+      for (const part of data.content) if (part.type === 'text') screen.stream(part.text)
     if (path === undefined) screen.endStream()
     const { message, next } = data.error ?? {}
     if (typeof message === 'string' && next !== 'fail')
-      this.#say(`! ${oneLine(message)} Trying again.`, 'yellow')
+      this.#say(`! ${oneLine(message)} Trying again.`, yellow)
     this.#begin('working')
   }
 
   #endCall({ data, path }: Extract<TurnEvent, { type: 'tool.end' }>): void {
-    const { screen, style, now } = this.#options
+    const { screen, now } = this.#options
     const call = this.#calls.get(data.callId)
     this.#calls.delete(data.callId)
     const started = call === undefined ? {} : { tookMs: now() - call.startedAt }
     const { tool = 'call', args = null } = call ?? this.#known.get(data.callId) ?? {}
     const shown = { tool, args, depth: path?.length ?? 0 }
-    screen.say(callLines({ ...data, ...shown, ...started }, style, screen.columns))
+    screen.say(callLines({ ...data, ...shown, ...started }, screen.columns))
     this.#begin('working')
   }
 
-  #say(text: string, paint: 'red' | 'yellow' | 'dim'): void {
-    const { screen, style } = this.#options
-    screen.tell(text, style[paint])
+  #say(text: string, paint: Paint): void {
+    this.#options.screen.tell(text, paint)
   }
 }

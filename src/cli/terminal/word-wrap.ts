@@ -2,12 +2,13 @@
  * Breaks text between words as it arrives, in pieces of any size. A word is held back until its end is known. Code
  * between fences is left alone, so that it can be copied; the terminal breaks it where it must.
  */
+import { visibleLines } from '../gate/visible.ts'
 import { startOf, widthOf } from './text.ts'
 
 /** A whole text as lines. */
 export function wrapText(text: string, columns: number): string[] {
   const wrap = new WordWrap(() => columns)
-  return (wrap.add(text) + wrap.flush()).split('\n')
+  return (wrap.add(visibleLines(text)) + wrap.flush()).split('\n')
 }
 
 export class WordWrap {
@@ -19,6 +20,8 @@ export class WordWrap {
   /** The line so far, to see fences. */
   #line = ''
   #isCode = false
+  /** The start of a word that is longer than any line was written. */
+  #isMidWord = false
 
   /** @param columns how wide the screen is now */
   constructor(columns: () => number) {
@@ -30,15 +33,19 @@ export class WordWrap {
     return this.#column === 0 && this.#word === ''
   }
 
-  /** What to write now. */
+  /** What to write now. @param text visible; a tab becomes two spaces */
   add(text: string): string {
     let out = ''
-    for (const piece of text.split(/(\n|[ ]+)/)) {
+    for (const piece of text.replaceAll('\t', '  ').split(/(\n|[ ]+)/)) {
       if (piece === '') continue
       if (piece === '\n') out += this.#break()
       else if (piece.startsWith(' ')) out += this.#space(piece)
       else this.#word += piece
-      if (this.#isCode || this.#isLong()) out += this.flush()
+      if (this.#isCode) out += this.flush()
+      else if (this.#isLong()) {
+        out += this.flush()
+        this.#isMidWord = true
+      }
     }
     return out
   }
@@ -55,6 +62,7 @@ export class WordWrap {
       return spaces + word
     }
     if (word === '') return ''
+    if (this.#isMidWord) return this.#fill(word)
     const width = widthOf(word)
     if (this.#column + spaces.length + width <= this.#columns() || this.#column === 0)
       return this.#fill(this.#column === 0 && width > this.#columns() ? word : spaces + word)
@@ -80,6 +88,7 @@ export class WordWrap {
 
   #space(spaces: string): string {
     const out = this.flush()
+    this.#isMidWord = false
     this.#spaces += spaces
     return out
   }
@@ -90,6 +99,7 @@ export class WordWrap {
     this.#line = ''
     this.#spaces = ''
     this.#column = 0
+    this.#isMidWord = false
     return `${out}\n`
   }
 

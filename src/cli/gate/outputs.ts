@@ -1,0 +1,68 @@
+/**
+ * The gate: the two streams of the process, and everything that could print around them. Nothing else in the terminal
+ * may touch a stream; `npm run check` refuses it.
+ */
+import { ForeignText } from './foreign.ts'
+import { Output, type OutputStream } from './output.ts'
+import { dim, type Styled, styled } from './styled.ts'
+
+/** Every stream that the terminal prints to. */
+export const STREAMS = ['stdout', 'stderr'] as const
+
+export type Streams = Readonly<Record<(typeof STREAMS)[number], OutputStream>>
+
+export interface Outputs {
+  readonly out: Output
+  readonly err: Output
+  readonly foreign: ForeignText
+}
+
+export interface ColourWish {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** `--no-color` was given. */
+  readonly off?: boolean
+}
+
+export function openOutputs({ stdout, stderr }: Streams, wish: ColourWish): Outputs {
+  const out = new Output(stdout, wantsColour(stdout.isTTY === true, wish))
+  const err = new Output(stderr, wantsColour(stderr.isTTY === true, wish))
+  const foreign = new ForeignText((line) => err.write(styled`${err.isTTY ? FOREIGN : ''}${line}\n`))
+  return { out, err, foreign }
+}
+
+/** Stands before lines that neither the terminal nor the model wrote. */
+export const FOREIGN: Styled = dim('¦ ')
+
+/** `--no-color` comes first, then FORCE_COLOR, then NO_COLOR, then whether it is a terminal at all. */
+export function wantsColour(isTTY: boolean, { env, off = false }: ColourWish): boolean {
+  if (off) return false
+  const forced = env['FORCE_COLOR']
+  if (forced !== undefined) return forced !== '0' && forced !== 'false'
+  if (env['NO_COLOR']) return false
+  return isTTY && env['TERM'] !== 'dumb'
+}
+
+/** The outputs of this process. From now on whatever else writes to its streams is foreign text, warnings included. */
+export function takeProcess(wish: ColourWish): Outputs {
+  for (const name of STREAMS) process[name].on('error', ignoreBrokenPipe)
+  const outputs = openOutputs(process, wish)
+  for (const name of STREAMS) outputs.foreign.take(process[name])
+  if (process.listenerCount('warning') > 0) {
+    process.removeAllListeners('warning')
+    process.on('warning', (warning) => {
+      if (wish.env['HOLDFAST_DEBUG'] || !isExpected(warning))
+        outputs.foreign.say(`${warning.name}: ${warning.message}`)
+    })
+  }
+  return outputs
+}
+
+/** Somebody has read enough. */
+function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+}
+
+/** Node warns of things that are as they should be here: types in a config, its own SQLite. */
+function isExpected(warning: Error & { readonly code?: string }): boolean {
+  return warning.name === 'ExperimentalWarning' || warning.code === 'MODULE_TYPELESS_PACKAGE_JSON'
+}

@@ -1,0 +1,125 @@
+/**
+ * A request as a person reads it. An approval shows the call as the journal has it; what the tool says about it stands
+ * apart, behind a bar. Both are bounded, so that neither can push the other off the screen.
+ */
+import type { Json, RequestData } from 'holdfast'
+import { optionText } from '../answer.ts'
+import type { AskedBy } from '../asked-by.ts'
+import { cyan, dim, type Styled, styled, yellow } from '../gate/styled.ts'
+import { visible, visibleLines, visibleValue } from '../gate/visible.ts'
+import { toolText } from './call-line.ts'
+import { cut, hardWrap, trimBlank } from './text.ts'
+
+export interface QuestionLook {
+  readonly columns: number
+  readonly rows: number
+}
+
+export interface Question {
+  readonly lines: readonly Styled[]
+  /** The arguments in full, if the lines show only a part of them. */
+  readonly whole?: string
+}
+
+const MOST_ARGUMENT_ROWS = 8
+const MOST_TEXT_ROWS = 6
+const MOST_OPTIONS = 50
+const LABEL = 11
+/** How much of the arguments is in the question that the runtime asks by itself. */
+const USUAL_LENGTH = 500
+const INDENT = '  '
+
+export function questionOf(request: RequestData, asked: AskedBy, look: QuestionLook): Question {
+  const { approves, tools } = asked
+  const fitting = {
+    columns: Math.min(look.columns, 1000),
+    rows: Math.max(2, Math.floor((look.rows - 6) / 2)),
+  }
+  if (approves === undefined) return { lines: plainQuestion(request, tools, fitting) }
+  const args = visibleValue(approves.args)
+  const rows = argumentRows(args, fitting)
+  const lines = [
+    styled`${yellow('?')} Approval`,
+    ...nameRows(approves.tool, fitting.columns).map((row, at) => field(at === 0 ? 'tool' : '', row)),
+    ...rows.lines.map((row, at) => field(at === 0 ? 'arguments' : '', row)),
+    ...(tools.length === 0
+      ? []
+      : [field('asked by', cut(tools.map(toolText).join(' › '), fitting.columns - LABEL - 2))]),
+    ...(isUsual(request.prompt, approves) ? [] : barred(`${INDENT}its text`, request.prompt, fitting)),
+  ]
+  return rows.isCut ? { lines, whole: args } : { lines }
+}
+
+const MOST_NAME_ROWS = 3
+
+/** A name that may be approved has at most 64 letters: it is whole on any screen that a person can read. */
+function nameRows(tool: string, columns: number): string[] {
+  return hardWrap(toolText(tool), Math.max(8, columns - LABEL - INDENT.length)).slice(0, MOST_NAME_ROWS)
+}
+
+function field(name: string, value: string): Styled {
+  return styled`${INDENT}${dim(name.padEnd(LABEL))}${value}`
+}
+
+function plainQuestion(
+  { prompt, from }: RequestData,
+  tools: readonly string[],
+  look: QuestionLook,
+): Styled[] {
+  const who = from === 'credentials' ? 'Access' : tools.map((tool) => cut(tool, 30)).join(' › ')
+  return barred(`? ${cut(who || (from ?? 'Question'), 60)}`, prompt, look)
+}
+
+/** Text of a tool or a model: each row begins with a bar, so that none can pass for one of ours. */
+function barred(label: string, text: string, { columns, rows: most }: QuestionLook): Styled[] {
+  const width = label.length + 3
+  const rows = hardWrap(visibleLines(trimBlank(text)).replaceAll('\t', '  '), Math.max(8, columns - width))
+  const left = rows.length - Math.min(MOST_TEXT_ROWS, most)
+  const kept = left > 1 ? rows.slice(0, rows.length - left) : rows
+  const cutOff = left > 1 ? [dim(`… ${left} more lines`)] : []
+  const lead = (at: number) => (at === 0 ? label : ' '.repeat(label.length))
+  return [...kept, ...cutOff].map((row, at) => styled`${leadOf(lead(at))} ${dim('│')} ${row}`)
+}
+
+function leadOf(label: string): Styled {
+  return label.startsWith('?') ? styled`${yellow('?')}${label.slice(1)}` : dim(label)
+}
+
+/** The first rows and the last ones: either end may be what matters. */
+function argumentRows(
+  args: string,
+  { columns, rows: most }: QuestionLook,
+): { lines: string[]; isCut: boolean } {
+  const width = Math.max(8, columns - LABEL - INDENT.length)
+  const room = Math.max(3, Math.min(MOST_ARGUMENT_ROWS, most))
+  // Enough of both ends to fill the room, whatever the characters are.
+  const enough = width * room
+  if (args.length <= 2 * enough) {
+    const lines = hardWrap(args, width)
+    if (lines.length <= room) return { lines, isCut: false }
+  }
+  const half = Math.floor((room - 1) / 2)
+  const first = hardWrap(args.slice(0, enough).toWellFormed(), width).slice(0, half)
+  const last = hardWrap(args.slice(-enough).toWellFormed(), width).slice(-half)
+  const shown = [...first, ...last].reduce((sum, row) => sum + row.length, 0)
+  const left = (args.length - shown).toLocaleString('en-US')
+  return { lines: [...first, cut(`… ${left} characters left out …`, width), ...last], isCut: true }
+}
+
+/** The question that the runtime asks when a tool has no text of its own: it says nothing that is not above it. */
+function isUsual(prompt: string, { tool, args }: { readonly tool: string; readonly args: Json }): boolean {
+  const asks = `May ${JSON.stringify(tool)} be run`
+  const text = JSON.stringify(args)
+  const short = text.length > USUAL_LENGTH ? `${text.slice(0, USUAL_LENGTH)}…` : text
+  return prompt === `${asks}?` || prompt === `${asks} with ${short}?`
+}
+
+/** What can be chosen, numbered. */
+export function optionLines({ options = [] }: RequestData, columns: number): Styled[] {
+  const shown = options.slice(0, MOST_OPTIONS).map((option, index) => {
+    const number = String(index + 1)
+    return styled`  ${cyan(number)} ${cut(visible(optionText(option)), columns - number.length - 3)}`
+  })
+  const left = options.length - shown.length
+  return left > 0 ? [...shown, dim(`  … ${left} more`)] : shown
+}

@@ -1,0 +1,253 @@
+/**
+ * One trial: an agent that says hostile things everywhere, and every command of the terminal about it, with a terminal
+ * and without. Where the terminal prints what was said, the screen must equal that of a second agent that says the same
+ * in visible characters. Where the runtime has put it into a sentence of its own first, nothing may be obeyed.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { emulate, type Seen } from './emulator.ts'
+import { FIELDS, type Fields } from './fields.ts'
+import { leaks, reference } from './reference.ts'
+import { launch, type Recorded, shared } from './world.ts'
+
+const CONFIG = resolve('test/cli/fixture/payload.config.ts')
+/** Where half a character arrives as it is; the runtime repairs or refuses it everywhere else. */
+const UNREPAIRED: readonly (keyof Fields)[] = ['text', 'tool', 'argumentName', 'argument', 'approval']
+/** The runtime keeps only so much of these. */
+const MOST: Partial<Record<keyof Fields, number>> = {
+  providerError: 100,
+  toolError: 100,
+  tool: 60,
+  label: 60,
+  id: 60,
+}
+
+interface Scene {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly typed?: readonly string[]
+  /** The payload is in a sentence of the runtime, or in JSON: compared with nothing. */
+  readonly quoted?: true
+  readonly json?: true
+}
+
+const WORDS = [
+  'say text',
+  'call act',
+  'call told',
+  'call broken',
+  'call guard',
+  'call form',
+  'call find',
+  'ask me',
+  'provider fails',
+]
+const PASTE = '\u001b[200~'
+const PASTED = '\u001b[201~'
+const QUOTED: { readonly quoted: true } = { quoted: true }
+
+/** Lines for a chat: every slash command, and everything that can be asked. */
+export const TYPED: readonly string[] = [
+  'say text',
+  'call act',
+  'call told',
+  'call broken',
+  'call guard',
+  'y',
+  'call guard',
+  '',
+  '/answer',
+  'n, not that',
+  'call form',
+  'here',
+  'XL',
+  'L',
+  'ask me',
+  '7',
+  '1',
+  'call find',
+  'provider fails',
+  '/continue',
+  '/help',
+  '/sessions',
+  '/agent',
+  '/model',
+  '/show',
+  '/tools',
+  '/cost',
+  '/cancel',
+  '/compact',
+  '/fork copy',
+  '/new other',
+  '/switch d',
+  '/clear',
+  '/exit',
+]
+
+/** What is done with every command; a command that is not here fails the test. */
+export function scenes(payload: string): readonly Scene[] {
+  const chat = { command: 'chat', args: ['--context', 'd'] }
+  const run = (...args: string[]) => ({ command: 'run', args: ['--context', 'c', ...args] })
+  return [
+    ...WORDS.map((word) => run(word)),
+    run(`${payload} say text`),
+    { command: 'run', args: ['--context', 'unknown', 'call unknown'], ...QUOTED },
+    ...['say text', 'call act', 'call guard'].map((word) => ({
+      ...run('--json', word),
+      json: true as const,
+    })),
+    { ...chat, typed: TYPED },
+    { command: 'show', args: ['c'] },
+    { command: 'show', args: ['c', '--json'], json: true },
+    { command: 'show', args: [payload], ...QUOTED },
+    { command: 'sessions', args: [] },
+    { command: 'sessions', args: ['--json'], json: true },
+    { ...chat, typed: ['call unknown', '/show', `${PASTE}/${payload}${PASTED}`, '/exit'], ...QUOTED },
+    { command: 'sessions', args: ['--agent', payload], ...QUOTED },
+    { command: 'state', args: ['c'] },
+    { command: 'state', args: ['c', '--json'], json: true },
+    { command: 'run', args: ['--model', payload, 'hi'], ...QUOTED },
+    { command: 'run', args: [`--${payload}`, 'hi'], ...QUOTED },
+    { command: 'erase', args: [payload, '--yes'], ...QUOTED },
+    { command: 'erase', args: ['c', '--yes'] },
+  ]
+}
+
+export interface Problem {
+  readonly where: string
+  readonly what: string
+}
+
+export interface Tried {
+  readonly problems: readonly Problem[]
+  readonly screens: number
+  /** Which streams had something to print. */
+  readonly streams: ReadonlySet<'stdout' | 'stderr'>
+}
+
+/** @param texts one payload for each field, in turn */
+export async function trial(texts: readonly string[]): Promise<Tried> {
+  const raw = Object.fromEntries(
+    FIELDS.map((field, index) => {
+      const text = texts[index % texts.length] ?? ''
+      const said = `A${text.slice(0, MOST[field] ?? text.length)}Z`
+      return [field, UNREPAIRED.includes(field) ? said : said.toWellFormed()]
+    }),
+  ) as Fields
+  const escaped = Object.fromEntries(FIELDS.map((field) => [field, reference(raw[field])])) as Fields
+  const problems: Problem[] = []
+  const streams = new Set<'stdout' | 'stderr'>()
+  let screens = 0
+  for (const isTTY of [true, false]) {
+    const payload = `A${texts[0]?.slice(0, 200) ?? ''}Z`
+    const wanted = await play(escaped, reference(payload), isTTY)
+    const found = await play(raw, payload, isTTY)
+    for (const [index, { scene, recorded }] of found.entries()) {
+      const where = `${isTTY ? 'terminal' : 'pipe'}: ${scene.command} ${scene.args.join(' ')}`
+      const add = (what: string) => problems.push({ where, what })
+      if (recorded.stdout !== '') streams.add('stdout')
+      if (recorded.stderr !== '') streams.add('stderr')
+      screens += 1
+      const expected = wanted[index]?.recorded
+      if (expected === undefined) add('has no counterpart')
+      else await compare({ scene, recorded, expected, add })
+    }
+  }
+  return { problems, screens, streams }
+}
+
+interface Played {
+  readonly scene: Scene
+  readonly recorded: Recorded
+}
+
+/** Everything that the commands print about an agent with these fields. */
+export async function printed(fields: Fields): Promise<string> {
+  const played = [...(await play(fields, 'payload', true)), ...(await play(fields, 'payload', false))]
+  return played.map(({ recorded }) => recorded.both).join('\n')
+}
+
+async function play(fields: Fields, payload: string, isTTY: boolean): Promise<Played[]> {
+  const cwd = mkdtempSync(join(tmpdir(), 'holdfast-gate-'))
+  shared.fields = fields
+  shared.store = undefined
+  try {
+    const played: Played[] = []
+    for (const scene of scenes(payload)) {
+      if (scene.command === 'chat' && !isTTY) continue
+      const { command, args, typed } = scene
+      const config = ['--config', CONFIG]
+      const recorded = await launch({
+        args: [command, ...config, ...args],
+        isTTY,
+        cwd,
+        ...(typed === undefined ? {} : { typed }),
+      })
+      played.push({ scene, recorded })
+    }
+    return played
+  } finally {
+    rmSync(cwd, { recursive: true, force: true })
+  }
+}
+
+interface Compared {
+  readonly scene: Scene
+  readonly recorded: Recorded
+  readonly expected: Recorded
+  readonly add: (what: string) => void
+}
+
+async function compare({ scene, recorded, expected, add }: Compared): Promise<void> {
+  const found = leaks(recorded.both)
+  if (found.length > 0) add(`prints ${[...new Set(found)].join(' ')}`)
+  const seen = await emulate(recorded.both)
+  for (const what of obeyed(seen)) add(what)
+  if (scene.json === true) {
+    for (const line of scene.command === 'run' ? recorded.stdout.trimEnd().split('\n') : [recorded.stdout])
+      if (!isJson(line)) add(`is no JSON: ${line.slice(0, 80)}`)
+  } else if (scene.quoted !== true) {
+    const other = await emulate(expected.both)
+    const at = difference(seen.lines.map(steady), other.lines.map(steady))
+    if (at !== undefined) add(at)
+  }
+}
+
+/** What a terminal did that nobody but the payload asked for. */
+function obeyed({ lines, hidden, title, clipboard, buffer, bells, typed }: Seen): string[] {
+  return [
+    ...(lines[0] === 'before' ? [] : ['erased what was there before']),
+    ...(hidden ? ['hides text'] : []),
+    ...(title === '' ? [] : [`set the title to ${title}`]),
+    ...(clipboard === '' ? [] : ['set the clipboard']),
+    ...(buffer === 'normal' ? [] : ['changed the buffer']),
+    ...(bells === 0 ? [] : ['rang']),
+    ...(typed === '' ? [] : ['made the terminal type']),
+  ]
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Without what differs between two runs of the same: ids, times, and tokens, which are counted from the text. */
+function steady(line: string): string {
+  return line
+    .replaceAll(/call_\w+/g, 'call')
+    .replaceAll(/\d+ (tokens )?in, \d+ out/g, 'tokens')
+    .replaceAll(/\d+(\.\d)?s\b/g, 'time')
+    .replaceAll(/\d\d:\d\d/g, 'time')
+}
+
+function difference(found: readonly string[], wanted: readonly string[]): string | undefined {
+  for (let row = 0; row < Math.max(found.length, wanted.length); row++)
+    if (found[row] !== wanted[row])
+      return `row ${row} is ${JSON.stringify(found[row])}, not ${JSON.stringify(wanted[row])}`
+  return undefined
+}
