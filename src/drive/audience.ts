@@ -24,6 +24,8 @@ export class Audience {
   /** What cannot be told before a gap is filled. */
   #held: Heard[] | undefined
   #filling: Promise<void> | undefined
+  /** Positions of the inbox entries that were told and not taken. */
+  readonly #waiting = new Set<number>()
   /** How many turns have been told to their end. */
   #ended = 0
   /** What happened since the last turn ended. */
@@ -42,6 +44,11 @@ export class Audience {
 
   get told(): number {
     return this.#told ?? 0
+  }
+
+  /** Does an inbox entry wait of which whoever wrote the last entry knows? */
+  get hasWaiting(): boolean {
+    return this.#waiting.size > 0
   }
 
   get since(): readonly EntryEvent[] {
@@ -130,6 +137,8 @@ export class Audience {
     const event = eventOf(entry, unsaved)
     if (!unsaved) this.#told = entry.seq
     this.#since.push(event)
+    if (entry.key !== undefined && !unsaved) this.#waiting.add(entry.seq)
+    for (const taken of entry.takes ?? []) this.#waiting.delete(taken)
     if (event.type === 'request.start') this.#asked.set(event.data.requestId, event.data)
     else if (event.type === 'request.end') this.#asked.delete(event.data.requestId)
     else if (event.type === 'clear') this.#asked.clear()

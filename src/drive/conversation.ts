@@ -416,7 +416,9 @@ export class Conversation {
     const looking = look().catch(() => over.abort())
     for await (const entry of store.watch(key, { since: this.#audience.told, signal })) {
       this.#audience.hear(entry)
-      if (entry.type === 'turn.end' || entry.type === 'release') break
+      if (entry.type === 'release') break
+      // With more in its inbox the other goes on by itself. If it does not, `look` notices.
+      if (entry.type === 'turn.end' && !this.#audience.hasWaiting) break
     }
     over.abort()
     await looking
