@@ -138,7 +138,7 @@ export class Audience {
     if (!unsaved) this.#told = entry.seq
     this.#since.push(event)
     if (entry.key !== undefined && !unsaved) this.#waiting.add(entry.seq)
-    for (const taken of entry.takes ?? []) this.#waiting.delete(taken)
+    if (entry.takes !== undefined) for (const taken of entry.takes) this.#waiting.delete(taken)
     if (event.type === 'request.start') this.#asked.set(event.data.requestId, event.data)
     else if (event.type === 'request.end') this.#asked.delete(event.data.requestId)
     else if (event.type === 'clear') this.#asked.clear()

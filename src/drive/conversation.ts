@@ -97,13 +97,17 @@ export class Conversation {
     const handle = this.#listen({ keys: wish.keys ?? [] })
     this.#wishes.set(handle, wish)
     this.#arriving += 1
-    this.#entering = this.#entering
-      .then(() => this.#enter(wish, handle))
-      .catch((error) => handle.refuse(error))
-      .finally(() => {
-        this.#arriving -= 1
-      })
+    this.#entering = this.#entering.then(() => this.#arrive(wish, handle))
     return handle.turn
+  }
+
+  async #arrive(wish: Wish, handle: Handle): Promise<void> {
+    try {
+      await this.#enter(wish, handle)
+    } catch (error) {
+      handle.refuse(error)
+    }
+    this.#arriving -= 1
   }
 
   /** A turn that never was. */
