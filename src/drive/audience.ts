@@ -4,6 +4,7 @@
  */
 import type { ContextKey, Entry, EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
+import { findPosted } from './find-taken.ts'
 import type { Handle } from './handle.ts'
 
 /** Of one turn, when it is told again. */
@@ -23,6 +24,10 @@ export class Audience {
   /** What cannot be told before a gap is filled. */
   #held: Heard[] | undefined
   #filling: Promise<void> | undefined
+  /** Positions of the inbox entries that were told and not taken. */
+  readonly #waiting = new Set<number>()
+  /** How many turns have been told to their end. */
+  #ended = 0
   /** What happened since the last turn ended. */
   #since: EntryEvent[] = []
   /** What waits for an answer: a turn that ends to wait says all of it, whoever asked. */
@@ -41,6 +46,11 @@ export class Audience {
     return this.#told ?? 0
   }
 
+  /** Does an inbox entry wait of which whoever wrote the last entry knows? */
+  get hasWaiting(): boolean {
+    return this.#waiting.size > 0
+  }
+
   get since(): readonly EntryEvent[] {
     return this.#since
   }
@@ -57,9 +67,21 @@ export class Audience {
     else if (entry.seq > this.#told + 1) this.#filling = this.#fill({ entry, unsaved })
   }
 
-  /** A listener finds what it posted among what was posted before. */
-  recognise(handle: Handle, entry: Entry): void {
-    handle.recognise(eventOf(entry), this.#since)
+  /**
+   * A listener whose message was posted before, under this key, is told of the turn that took it; while it waits, of the
+   * turn that will. False if the journal does not reach back to it.
+   */
+  async join(handle: Handle, posted: string): Promise<boolean> {
+    for (;;) {
+      await this.catchUp()
+      const before = this.#ended
+      const found = await findPosted(this.#store, this.#key, posted)
+      // A turn that ended meanwhile may have taken it, and is not told again.
+      if (before !== this.#ended) continue
+      if (found?.turn !== undefined) await this.retell(handle, found.turn)
+      else if (found !== undefined) handle.recognise(eventOf(found.entry), this.#since)
+      return found !== undefined
+    }
   }
 
   /** Tells what others have written, up to now. */
@@ -77,7 +99,8 @@ export class Audience {
     for (;;) {
       const before = this.#told
       const entries = await this.#store.read(this.#key, { turn: number, limit: MOST_ENTRIES })
-      if (before !== this.#told) continue
+      const isOver = entries.some(({ type, turn }) => type === 'turn.end' && turn === number)
+      if (before !== this.#told && !isOver) continue
       handle.follow(
         number,
         entries.filter(({ turn }) => turn === number).map((entry) => eventOf(entry)),
@@ -114,10 +137,13 @@ export class Audience {
     const event = eventOf(entry, unsaved)
     if (!unsaved) this.#told = entry.seq
     this.#since.push(event)
+    if (entry.key !== undefined && !unsaved) this.#waiting.add(entry.seq)
+    if (entry.takes !== undefined) for (const taken of entry.takes) this.#waiting.delete(taken)
     if (event.type === 'request.start') this.#asked.set(event.data.requestId, event.data)
     else if (event.type === 'request.end') this.#asked.delete(event.data.requestId)
     else if (event.type === 'clear') this.#asked.clear()
     for (const handle of this.handles) handle.see(event, this.#since, this.#asked)
+    if (entry.type === 'turn.end') this.#ended += 1
     if (entry.type === 'turn.end' || (entry.type === 'release' && entry.turn === 0)) this.#since = []
   }
 }

@@ -17,10 +17,11 @@ import type { Continuation } from '../turn/index.ts'
 import { checkContinuation, openRequests } from './answers.ts'
 import { Audience } from './audience.ts'
 import { Driver, type DriverOptions, type Progress } from './driver.ts'
-import { findTaken, sparingOwnTurn } from './find-taken.ts'
+import { sparingOwnTurn } from './find-taken.ts'
 import { Handle, type HandleOptions } from './handle.ts'
 import type { Ledger } from './ledger.ts'
-import { cancelledEarly, problemOf } from './refusal.ts'
+import { isOfTheCaller, Outbox } from './outbox.ts'
+import { cancelledEarly } from './refusal.ts'
 import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
 
 /** What somebody wants of the conversation. */
@@ -61,8 +62,9 @@ export class Conversation {
   /** Aborts to leave off following another process. */
   #halt = new AbortController()
   readonly #wishes = new Map<Handle, Wish>()
-  /** Those whose posts go with the next claim. */
-  readonly #offered = new Set<Handle>()
+  readonly #outbox: Outbox
+  /** How many callers have asked and not yet posted. */
+  #arriving = 0
   #entering: Promise<void> = Promise.resolve()
   #pumping: Promise<void> | undefined
 
@@ -77,6 +79,7 @@ export class Conversation {
       emit: (type, data) =>
         audience.delta({ type, turn: this.driver.ledger.session.turn, data } as TurnEvent),
     })
+    this.#outbox = new Outbox(this.driver, audience)
   }
 
   get isBusy(): boolean {
@@ -92,16 +95,24 @@ export class Conversation {
   begin(wish: Wish): Turn {
     const handle = this.#listen({ keys: wish.keys ?? [] })
     this.#wishes.set(handle, wish)
-    this.#entering = this.#entering
-      .then(() => this.#enter(wish, handle))
-      .catch((error) => this.#refuse(handle, error))
+    this.#arriving += 1
+    this.#entering = this.#entering.then(() => this.#arrive(wish, handle))
     return handle.turn
+  }
+
+  async #arrive(wish: Wish, handle: Handle): Promise<void> {
+    try {
+      await this.#enter(wish, handle)
+    } catch (error) {
+      handle.refuse(error)
+    }
+    this.#arriving -= 1
   }
 
   /** A turn that never was. */
   refused(error: unknown): Turn {
     const handle = this.#listen({})
-    this.#refuse(handle, error)
+    handle.refuse(error)
     return handle.turn
   }
 
@@ -154,6 +165,7 @@ export class Conversation {
     this.driver.stop(undefined)
     this.#halt = new AbortController()
     await this.driver.flush()
+    await this.driver.handOver()
   }
 
   /** Results of effects that were lost are handed in, if they come soon. */
@@ -166,7 +178,8 @@ export class Conversation {
   /** No more listening; those who still wait are told. */
   close(error: HoldfastError): void {
     this.#halt.abort()
-    for (const handle of this.#audience.handles) this.#refuse(handle, error)
+    this.#outbox.settle()
+    this.#refuseAll(error)
   }
 
   /** The newest turn, told again from the journal; undefined if there has been none. */
@@ -192,6 +205,7 @@ export class Conversation {
     const { ledger, isPlaying } = this.driver
     // Others may have written since.
     if (!isPlaying && !ledger.hasUnsaved) ledger.forget(false)
+    await this.#outbox.postOffered()
     for (;;) {
       const isEffect = this.driver.next === 'model' || this.driver.next === 'tools'
       const progress = await this.driver.step()
@@ -233,15 +247,6 @@ export class Conversation {
     return false
   }
 
-  /** What somebody sends may be there already, from an earlier time. */
-  #recognise(): void {
-    for (const [handle, { keys = [] }] of this.#wishes) {
-      if (handle.isPosted) continue
-      for (const entry of this.driver.ledger.inbox)
-        if (entry.key !== undefined && keys.includes(entry.key)) this.#audience.recognise(handle, entry)
-    }
-  }
-
   async #refresh(): Promise<void> {
     if (!this.driver.isPlaying) await this.driver.ledger.refresh()
     await this.#load()
@@ -281,47 +286,25 @@ export class Conversation {
     void handle.turn.outcome.finally(() => signal?.removeEventListener('abort', stop))
     const secrets = credentials === undefined ? undefined : { principal: wish.principal, credentials }
     if (secrets !== undefined) for (const key of keys) this.driver.vault.entrust(key, secrets)
-    // What was asked for first is in the journal first.
+    // A claim on its way may carry what was asked for before (P4).
     await this.driver.opening
-    this.#recognise()
     if (wish.continuing === undefined) await this.#post(wish, handle)
     else this.#continue(wish, handle)
     if (!wish.manual) this.pump()
   }
 
-  /** What was sent under a key that has been heard before is about the turn that heard it. */
-  async #recall(handle: Handle, { repeats }: Wish): Promise<boolean> {
+  async #post({ posts: postsFor, repeats, credentials }: Wish, handle: Handle): Promise<void> {
     const { store, key } = this.#options
-    const found = repeats === undefined ? undefined : await findTaken(store, key, repeats)
-    if (found !== undefined) await this.#audience.retell(handle, found)
-    return found !== undefined
-  }
-
-  /** With the next claim, or at once if somebody drives already. */
-  async #post(wish: Wish, handle: Handle, isDriven = false): Promise<void> {
-    const { ledger } = this.driver
-    const { store, key } = this.#options
-    const turn = ledger.session.open?.turn
-    let posts = this.driver.vault.withoutSecrets(wish.posts?.(turn) ?? [], wish.credentials)
-    if (posts.length > 1 && turn !== undefined && wish.repeats !== undefined)
-      posts = await sparingOwnTurn(posts, { store, key, turn, posted: wish.repeats })
-    if (isDriven || this.driver.isPlaying) {
-      if (!(await ledger.post(posts))) await this.#recall(handle, wish)
-      return
-    }
-    this.driver.offer({ posts })
-    this.#offered.add(handle)
-  }
-
-  /** What was offered, is not an offer any more and is not new either was heard before. */
-  async #recallOffered(): Promise<void> {
-    if (this.#offered.size === 0 || this.driver.hasOffers) return
-    const offered = [...this.#offered].filter((handle) => !handle.isPosted)
-    this.#offered.clear()
-    if (offered.length > 0) await this.#audience.catchUp()
-    for (const handle of offered) {
-      const wish = this.#wishes.get(handle)
-      if (wish !== undefined && !handle.isPosted) await this.#recall(handle, wish)
+    const turn = this.driver.ledger.session.open?.turn
+    let posts = this.driver.vault.withoutSecrets(postsFor?.(turn) ?? [], credentials)
+    if (posts.length > 1 && turn !== undefined && repeats !== undefined)
+      posts = await sparingOwnTurn(posts, { store, key, turn, posted: repeats })
+    const caller = { handle, posts, ...(repeats === undefined ? {} : { repeats }) }
+    try {
+      await this.#outbox.send(caller, { isAlone: this.#arriving === 1 })
+    } catch (error) {
+      if (HoldfastError.is(error, 'inbox-full')) this.pump() // P6
+      throw error
     }
   }
 
@@ -339,7 +322,7 @@ export class Conversation {
     }
     if (secrets !== undefined) this.driver.vault.entrust(undefined, secrets)
     handle.expect(ledger.session.turn + 1)
-    this.driver.offer({ continuing })
+    this.driver.offers.continue(continuing)
   }
 
   /** It is over in the same moment in which nobody waits any more, so that whoever comes next finds it running or not. */
@@ -349,9 +332,8 @@ export class Conversation {
         if (!this.driver.isPlaying && this.#isByHand()) return
         const progress = await this.#step()
         if (progress === undefined || progress.state === 'paused') return
-        this.#recognise()
         if (progress.state === 'owned') {
-          await this.#postElsewhere()
+          await this.#continueElsewhere()
           await this.#audience.catchUp()
           // What was followed may have ended meanwhile: then nothing comes that would end the wait. Clocks may differ, so once.
           isHasty = !isHasty && (await isFree(this.#options))
@@ -363,7 +345,7 @@ export class Conversation {
           await this.#audience.catchUp()
           if (!this.#isWaiting()) return
           // Looked at twice, there was nothing to do: then it is done elsewhere.
-          idle = this.driver.hasOffers ? 0 : idle + 1
+          idle = this.driver.offers.isEmpty ? idle + 1 : 0
           if (idle > 1) {
             await this.driver.ledger.flush()
             await this.#follow()
@@ -372,7 +354,7 @@ export class Conversation {
         if (this.#halt.signal.aborted) return
       }
     } catch (error) {
-      for (const handle of this.#audience.handles) this.#refuse(handle, error)
+      this.#refuseAll(error)
     } finally {
       this.#pumping = undefined
     }
@@ -381,43 +363,47 @@ export class Conversation {
   async #step(): Promise<Progress | undefined> {
     try {
       const progress = await this.driver.step()
-      await this.#recallOffered()
+      this.#outbox.settle()
+      if (this.driver.offers.isLeftBehind || progress.state === 'owned') await this.#outbox.postOffered()
       return progress
     } catch (error) {
-      this.driver.withdraw()
-      this.#offered.clear()
-      if (HoldfastError.is(error, 'not-pending')) return this.#offerAgain()
-      for (const handle of this.#audience.handles) this.#refuse(handle, error)
-      return undefined
+      this.#outbox.settle()
+      return this.#answerFor(error)
     }
   }
 
-  /** Something that was to begin a turn was heard before. */
-  async #offerAgain(): Promise<Progress> {
-    await this.#load()
-    for (const [handle, wish] of this.#wishes)
-      if (!handle.isPosted && !(await this.#recall(handle, wish))) await this.#post(wish, handle)
-    return { state: 'again', next: 'on' }
+  /** One caller answers for what it asked for (P3); all who wait hear of what keeps the conversation from being driven. */
+  async #answerFor(error: unknown): Promise<Progress | undefined> {
+    const again: Progress = { state: 'again', next: 'on' }
+    if (isOfTheCaller(error) && this.#outbox.hasOffered) {
+      await this.#outbox.postOffered()
+      return again
+    }
+    this.#outbox.drop()
+    const refused = this.driver.offers.withdrawContinuing()
+    if (isOfTheCaller(error) && refused !== undefined) {
+      for (const [handle, { continuing }] of this.#wishes)
+        if (continuing === refused) handle.refuse(error)
+        else if (continuing !== undefined && !handle.isStored) this.driver.offers.continue(continuing)
+      return again
+    }
+    this.#refuseAll(error)
+    return undefined
   }
 
-  /** Another process owns the conversation: what was to begin here goes into its inbox. */
-  async #postElsewhere(): Promise<void> {
-    this.driver.withdraw()
-    this.#offered.clear()
+  #refuseAll(error: unknown): void {
+    for (const handle of this.#audience.handles) handle.refuse(error)
+  }
+
+  /** Another process drives: what was to go on here goes on there, or when that one is done. */
+  async #continueElsewhere(): Promise<void> {
+    this.driver.offers.withdrawContinuing()
     await this.#load()
     const { open } = this.driver.ledger.session
-    this.#recognise()
-    for (const [handle, wish] of this.#wishes) {
-      const { posts, continuing } = wish
-      if (handle.isPosted) continue
-      try {
-        if (posts !== undefined) await this.#post(wish, handle, true)
-        else if (continuing !== undefined && open !== undefined)
-          handle.follow(open.turn, this.#audience.since)
-        else if (continuing !== undefined) this.driver.offer({ continuing })
-      } catch (error) {
-        this.#refuse(handle, error)
-      }
+    for (const [handle, { continuing }] of this.#wishes) {
+      if (continuing === undefined || handle.isStored) continue
+      if (open !== undefined) handle.follow(open.turn, this.#audience.since)
+      else this.driver.offers.continue(continuing)
     }
   }
 
@@ -435,7 +421,9 @@ export class Conversation {
     const looking = look().catch(() => over.abort())
     for await (const entry of store.watch(key, { since: this.#audience.told, signal })) {
       this.#audience.hear(entry)
-      if (entry.type === 'turn.end' || entry.type === 'release') break
+      if (entry.type === 'release') break
+      // With more in its inbox the other goes on by itself, or releases when it stops. If it dies, `look` notices.
+      if (entry.type === 'turn.end' && !this.#audience.hasWaiting) break
     }
     over.abort()
     await looking
@@ -477,13 +465,6 @@ export class Conversation {
     const next = progress?.state === 'again' ? progress.next : 'done'
     if (turn.isEnded && this.#isWaiting()) this.pump()
     return { done: turn.isEnded, next }
-  }
-
-  /** What is in the journal was not refused: it will be heard, only not by this listener. */
-  #refuse({ turn, isPosted }: Handle, error: unknown): void {
-    const { code, message } = problemOf(error)
-    if (!isPosted) turn.push({ type: 'turn.refused', turn: 0, data: { code, message } })
-    turn.end('failed', { error: { code, message } })
   }
 }
 

@@ -14,19 +14,12 @@ import {
   type Principal,
 } from '../protocol/index.ts'
 import type { Credentials, Settled } from '../tool/index.ts'
-import {
-  type Batch,
-  type Continuation,
-  dataOf,
-  isLarge,
-  type Next,
-  type PlayScope,
-  type PlayTerms,
-} from '../turn/index.ts'
+import { type Batch, dataOf, isLarge, type Next, type PlayScope, type PlayTerms } from '../turn/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { type DeferredWrites, deferredWrites } from './deferred-writes.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
+import { Offers } from './offers.ts'
 import { Vault } from './vault.ts'
 
 export interface DriverOptions extends LedgerOptions {
@@ -56,12 +49,6 @@ export type Progress =
 
 type Said = readonly Omit<NewEntry, 'turn'>[]
 
-export interface Work {
-  /** To be posted with the next claim. */
-  readonly posts?: readonly NewInboxEntry[]
-  readonly continuing?: Continuation
-}
-
 /** What says that somebody else has the conversation now. */
 const LOSSES: readonly ErrorCode[] = ['fenced', 'owned', 'moved', 'erased']
 
@@ -76,10 +63,13 @@ export class Driver {
   readonly #options: DriverOptions
   readonly #artifacts: ConversationArtifacts
   readonly vault: Vault = new Vault()
+  /** For the next turn, if this process is the one that begins it. */
+  readonly offers: Offers = new Offers()
   #play: AsyncGenerator<Batch, boolean> | undefined
   #opening: PromiseWithResolvers<void> | undefined
   #signals: { readonly cancel: AbortController; readonly stop: AbortController } | undefined
-  #work: Work = {}
+  /** The posts that the claim of this turn brings along (P2). */
+  #carried: readonly NewInboxEntry[] = []
   #lost: HoldfastError | undefined
   readonly #heartbeat: Heartbeat
   #stepping: Promise<void> | undefined
@@ -98,7 +88,7 @@ export class Driver {
       everyMs: options.heartbeatMs,
       isHeld: () => this.isPlaying || this.ledger.hasUnsaved,
       onBeat: () => {
-        if (!this.isPlaying && this.ledger.inbox.length > 0) options.onWanted?.()
+        if (!this.isPlaying && !this.ledger.isInboxEmpty) options.onWanted?.()
       },
       onLost: (error) => {
         this.#lost = error
@@ -132,22 +122,9 @@ export class Driver {
     return this.#artifacts
   }
 
-  /** What the next turn is to begin with, if this process is the one that begins it. */
-  offer(work: Work): void {
-    const posts = [...(this.#work.posts ?? []), ...(work.posts ?? [])]
-    this.#work = { ...this.#work, ...work, posts }
-  }
-
-  get hasOffers(): boolean {
-    const { posts = [], continuing } = this.#work
-    return posts.length > 0 || continuing !== undefined
-  }
-
-  /** What was offered and not used: somebody else owns the conversation. */
-  withdraw(): Work {
-    const work = this.#work
-    this.#work = {}
-    return work
+  /** May a claim bring posts along now (P2)? */
+  get mayCarry(): boolean {
+    return !this.isPlaying && this.ledger.session.open === undefined && this.ledger.isInboxEmpty
   }
 
   /** Stop after the effects that are under way: `pause` until somebody says so, `release` for anybody to go on. */
@@ -223,8 +200,10 @@ export class Driver {
   }
 
   async #loaded(): Promise<Ledger> {
-    if (!this.ledger.isLoaded) await this.ledger.load()
-    return this.ledger
+    const { ledger } = this
+    if (!ledger.isLoaded) await ledger.load()
+    else if (ledger.isBehind) await ledger.catchUp()
+    return ledger
   }
 
   async #open(): Promise<Progress | undefined> {
@@ -234,10 +213,9 @@ export class Driver {
     this.#opening = Promise.withResolvers()
     if (!this.#deferred.isEmpty) await this.#deferred.flush(ledger)
     await ledger.flush()
-    if (open !== undefined && !ledger.isOwned) {
-      await ledger.claim(this.#work.posts ?? [], [])
-      this.#work = { ...this.#work, posts: [] }
-    }
+    this.#carried = this.mayCarry ? this.offers.posts : []
+    this.offers.markTried()
+    if (open !== undefined && !ledger.isOwned) await ledger.claim([], [])
     this.#lost = undefined
     this.#signals = { cancel: new AbortController(), stop: new AbortController() }
     this.#play = this.#options.play(this.#scope(this.#signals), ledger)
@@ -286,8 +264,9 @@ export class Driver {
   async #commit({ entries }: Batch): Promise<void> {
     const { ledger } = this
     if (!ledger.isOwned) {
-      await ledger.claim(this.#work.posts ?? [], entries)
-      this.#work = {}
+      await ledger.claim(this.#carried, entries)
+      this.offers.withdrawContinuing()
+      if (this.#carried.length > 0) this.offers.withdrawPosts()
     } else if (entries.length > 0 && !this.#options.autoSave && mayWait(entries)) {
       ledger.hold(entries)
     } else if (entries.length > 0) {
@@ -325,6 +304,14 @@ export class Driver {
   async flush(): Promise<void> {
     await this.ledger.flush()
     if (!this.#deferred.isEmpty) await settle(this.#deferred.flush(this.ledger))
+  }
+
+  /** A driver that stops with messages in its inbox says so: followers wait for it to go on. */
+  async handOver(): Promise<void> {
+    const { ledger } = this
+    const isNewest = ledger.epoch > 0 && ledger.session.epoch === ledger.epoch
+    if (ledger.isOwned || !isNewest || ledger.isInboxEmpty) return
+    await settle(ledger.claim([], [{ type: 'release', turn: 0, data: { reason: 'stopped' } }]))
   }
 
   get #deferred(): DeferredWrites {
@@ -373,7 +360,7 @@ export class Driver {
   }
 
   #hasWork(): boolean {
-    return this.hasOffers || this.ledger.inbox.length > 0 || this.#expiry() <= this.#options.clock.now()
+    return !this.offers.isEmpty || !this.ledger.isInboxEmpty || this.#expiry() <= this.#options.clock.now()
   }
 
   #idle(): Progress {
@@ -389,8 +376,8 @@ export class Driver {
   #scope({ cancel, stop }: { cancel: AbortController; stop: AbortController }): PlayScope {
     const { ledger } = this
     const { key, definition, clock, timer, ids, emit, abandoned, store } = this.#options
-    const { continuing, posts = [] } = this.#work
-    const offered = posts.map(({ type, data, key: inboxKey }, index): Entry => {
+    const { continuing } = this.offers
+    const offered = this.#carried.map(({ type, data, key: inboxKey }, index): Entry => {
       return {
         seq: ledger.session.seq + index + 1,
         turn: 0,

@@ -4,14 +4,20 @@ import type { Store } from '../store/index.ts'
 
 const PAGE = 500
 
-/** The number of the turn that took what was posted under this key; undefined if it was not posted, or waits. */
-export async function findTaken(store: Store, key: ContextKey, posted: string): Promise<number | undefined> {
+interface Posted {
+  readonly entry: Entry
+  /** The turn that took it; undefined while it waits. */
+  readonly turn: number | undefined
+}
+
+/** The inbox entry that was posted under this key; undefined if there is none, or it was pruned. */
+export async function findPosted(store: Store, key: ContextKey, posted: string): Promise<Posted | undefined> {
   const takers = new Map<number, Entry>()
   for (let to = Number.MAX_SAFE_INTEGER; to > 0; ) {
     const page = await store.read(key, { to, limit: PAGE, order: 'newest' })
     for (const entry of page) {
       for (const taken of entry.takes ?? []) takers.set(taken, entry)
-      if (entry.key === posted) return takers.get(entry.seq)?.turn
+      if (entry.key === posted) return { entry, turn: takers.get(entry.seq)?.turn }
     }
     to = (page.at(-1)?.seq ?? 1) - 1
   }

@@ -1,5 +1,6 @@
 /** Finds, among the entries of a conversation, those that a turn handle is about. It drives nothing. */
 import type { EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
+import { problemOf } from './refusal.ts'
 import type { Turn } from './turn.ts'
 
 export interface HandleOptions {
@@ -14,6 +15,7 @@ export class Handle {
   readonly turn: Turn
   readonly #keys: ReadonlySet<string>
   readonly #positions = new Set<number>()
+  #isStored = false
   #expected: number | undefined
   #number: number | undefined
   #heard: ((number: number) => void) | undefined
@@ -30,8 +32,21 @@ export class Handle {
   }
 
   /** Is what began it in the journal, or is it about a turn that is? */
-  get isPosted(): boolean {
-    return this.#positions.size > 0 || this.#number !== undefined
+  get isStored(): boolean {
+    return this.#isStored || this.#positions.size > 0 || this.#number !== undefined
+  }
+
+  /** The store has it; its entries may not have been told yet. */
+  markStored(): void {
+    this.#isStored = true
+  }
+
+  /** Ends the turn as failed. Only a caller of whom nothing is stored is refused (P5): any other may be played later. */
+  refuse(error: unknown): void {
+    const { code, message } = problemOf(error)
+    const isKept = this.isStored && code !== 'erased'
+    if (!this.isStored) this.turn.push({ type: 'turn.refused', turn: 0, data: { code, message } })
+    this.turn.end('failed', { error: { code, message, ...(isKept ? { stored: true } : {}) } })
   }
 
   /** What began it was in the inbox before: it may have been taken meanwhile. */

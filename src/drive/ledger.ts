@@ -18,6 +18,7 @@ import {
   ENTRY_FORMAT,
   type Entry,
   type EntryType,
+  HoldfastError,
   type Message,
   type NewEntry,
   type NewInboxEntry,
@@ -52,14 +53,16 @@ export class Ledger {
   #loaded = false
   #window: HeldWindow | undefined
   #inbox = new Map<string, Entry>()
-  /** The newest position that was seen, inbox entries included. */
+  /** Everything up to here is known, inbox entries included; an owner's own appends may be on their way below it. */
   #seen = 0
+  /** The newest inbox entry that was told. Past `#seen` when others wrote in between. */
+  #told = 0
   #epoch = 0
   #owned = false
   /** When the store was last asked something that it granted: the lease has run since then at the latest. */
   #grantedAt = 0
   #snapshotAt = 0
-  #writing: Promise<void> | undefined
+  #writing: Promise<unknown> | undefined
   #unsaved: { readonly entries: NewEntry[]; readonly held: Set<Entry>; readonly before: Session } | undefined
 
   constructor(options: LedgerOptions) {
@@ -76,6 +79,11 @@ export class Ledger {
 
   get isLoaded(): boolean {
     return this.#loaded
+  }
+
+  /** There is an inbox entry past what is known. */
+  get isBehind(): boolean {
+    return !this.#owned && this.#told > this.#seen
   }
 
   get isOwned(): boolean {
@@ -97,6 +105,10 @@ export class Ledger {
 
   get inbox(): readonly Entry[] {
     return this.#inbox.size === 0 ? EMPTY : [...this.#inbox.values()]
+  }
+
+  get isInboxEmpty(): boolean {
+    return this.#inbox.size === 0
   }
 
   /** Milliseconds since the lease is known to have been good. */
@@ -143,6 +155,19 @@ export class Ledger {
     return known.length === inbox.length
   }
 
+  /** Reads what has come in since; everything, if somebody has driven meanwhile. */
+  async catchUp(): Promise<void> {
+    if (!(await this.#readInbox())) await this.load()
+  }
+
+  /** False if others have written more than inbox entries. */
+  async #readInbox(): Promise<boolean> {
+    const entries = await this.store.read(this.key, { from: this.#seen + 1 })
+    if (entries.some(({ key }) => key === undefined)) return false
+    this.notice(entries)
+    return true
+  }
+
   /**
    * Reads again if somebody else has written since. Not while a turn is played from here. What is being written here is
    * waited for: a claim whose receipt is still on its way looks like somebody else's.
@@ -187,19 +212,31 @@ export class Ledger {
   }
 
   /** One after the other: receipts have to be folded in the order of what they tell. */
-  #inOrder(work: () => Promise<void>): Promise<void> {
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
     const writing = this.#writing === undefined ? work() : this.#writing.then(work, work)
     this.#writing = writing
     void this.#forgetWriting(writing)
     return writing
   }
 
-  async #forgetWriting(writing: Promise<void>): Promise<void> {
+  async #forgetWriting(writing: Promise<unknown>): Promise<void> {
     await writing.catch(() => {})
     if (this.#writing === writing) this.#writing = undefined
   }
 
+  /** Inbox entries change nothing that was decided (R2): a claim that they made fail is made again after them. */
   async #claimNow(posts: readonly NewInboxEntry[], entries: readonly NewEntry[]): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#claimHere(posts, entries)
+      } catch (error) {
+        const isLast = attempt >= MOST_READS || posts.length > 0 || !HoldfastError.is(error, 'moved')
+        if (isLast || !(await this.#readInbox())) throw error
+      }
+    }
+  }
+
+  async #claimHere(posts: readonly NewInboxEntry[], entries: readonly NewEntry[]): Promise<void> {
     const { driver, leaseMs } = this.#options
     const [before, sentAt] = [this.#seen, this.#options.clock.elapsed()]
     const receipt = await this.#append({ claim: { driver, leaseMs }, inbox: posts, entries })
@@ -253,13 +290,18 @@ export class Ledger {
     if (this.#unsaved !== undefined) await this.append([])
   }
 
-  /** Into the inbox, as anybody may. False if all of it was there before and has been taken. */
-  async post(posts: readonly NewInboxEntry[]): Promise<boolean> {
-    const receipt = await this.#append({ inbox: posts })
+  /**
+   * Into the inbox, as anybody may. Returns the entries that were not there before. An owner's posts share a commit with
+   * what it appends; anybody else's wait for a claim that is on its way, which they would make fail.
+   */
+  post(posts: readonly NewInboxEntry[]): Promise<readonly Entry[]> {
+    return this.#owned ? this.#postNow(posts) : this.#inOrder(() => this.#postNow(posts))
+  }
+
+  async #postNow(posts: readonly NewInboxEntry[]): Promise<readonly Entry[]> {
+    const receipt = await this.#append({ inbox: posts, since: Math.max(this.#seen, this.#told) })
     this.notice(receipt.inbox)
-    return (
-      receipt.entries.length > 0 || receipt.inbox.some(({ key }) => posts.some((post) => post.key === key))
-    )
+    return receipt.entries
   }
 
   async renew(): Promise<void> {
@@ -270,13 +312,17 @@ export class Ledger {
     this.notice(inbox)
   }
 
-  /** Inbox entries that have come to be known. */
+  /** Inbox entries that have come to be known. Past a gap, where others may have driven, they are told and not counted on. */
   notice(entries: readonly Entry[]): void {
     for (const entry of entries) {
       if (entry.seq <= this.#seen || entry.key === undefined) continue
-      this.#inbox.set(entry.key, entry)
-      this.#seen = entry.seq
-      this.#window?.add([entry])
+      if (this.#owned || entry.seq === this.#seen + 1) {
+        this.#inbox.set(entry.key, entry)
+        this.#seen = entry.seq
+        this.#window?.add([entry])
+      }
+      if (entry.seq <= this.#told) continue
+      this.#told = entry.seq
       this.#options.onEntry(entry)
     }
   }
@@ -303,7 +349,9 @@ export class Ledger {
     return this.#window
   }
 
-  async #append(request: Pick<AppendRequest, 'claim' | 'epoch' | 'inbox' | 'entries'>): Promise<Receipt> {
+  async #append(
+    request: Pick<AppendRequest, 'claim' | 'epoch' | 'inbox' | 'entries'> & { readonly since?: number },
+  ): Promise<Receipt> {
     const { store, key, ids, timer, parent } = this.#options
     const birth = parent === undefined ? {} : { parent }
     const whole = { key, id: ids.next('append'), since: this.#seen, ...request, ...birth }

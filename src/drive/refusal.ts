@@ -53,6 +53,13 @@ export function waitsForAnswers(contextId: string, requests: readonly string[]):
   })
 }
 
+export function heardAndPruned(key: string): HoldfastError {
+  return new HoldfastError('pruned', {
+    message: `The message ${quote(key)} was heard before, and what came of it has been pruned since. It is not played again.`,
+    details: { key },
+  })
+}
+
 export function problemOf(error: unknown): { readonly code: string; readonly message: string } {
   if (HoldfastError.is(error)) return { code: error.code, message: error.message }
   return { code: 'unexpected', message: thrownText(error) }

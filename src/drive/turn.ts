@@ -33,7 +33,10 @@ export interface TurnOutcome {
   readonly requests: readonly RequestData[]
 }
 
-/** Why a turn failed. What else is there depends on the code. */
+/**
+ * Why a turn failed. `stored: true`: the message is in the journal and is played by whoever drives next; send it again
+ * under the same key to wait for its outcome. What else is there depends on the code.
+ */
 export type TurnError = JsonObject & { readonly code: string; readonly message: string }
 
 export interface Observer {

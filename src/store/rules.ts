@@ -307,7 +307,7 @@ function owned(key: ContextKey, head: Head): HoldfastError {
 
 function inboxFull(key: ContextKey, limit: number): HoldfastError {
   return new HoldfastError('inbox-full', {
-    message: `${keyText(key)} has ${limit} untaken inbox entries. Post again when its driver has caught up.`,
+    message: `${keyText(key)} has ${limit} untaken inbox entries, which is as many as may wait. Nothing was stored. Send it again under the same key when some were taken.`,
     retry: 'later',
     details: { contextId: key.contextId, limit },
   })

@@ -66,7 +66,7 @@ function of<T extends keyof EntryData>(
 }
 
 /** One order of all that was said: positions without gaps, one turn after the other, one epoch after the other. */
-function* orderProblems(entries: readonly Entry[]): Generator<string> {
+export function* orderProblems(entries: readonly Entry[]): Generator<string> {
   const gap = entries.find(({ seq }, index) => seq !== index + 1)
   if (gap !== undefined) yield `there is a gap before ${gap.seq}`
   const back = entries.find(({ at }, index) => at < (entries[index - 1]?.at ?? 0))
@@ -103,7 +103,7 @@ function* inputProblems(entries: readonly Entry[], answers: readonly Answer[]): 
 }
 
 /** R6: the head row is what the journal says, and nobody holds it. */
-function* headProblems(head: Head | undefined, entries: readonly Entry[]): Generator<string> {
+export function* headProblems(head: Head | undefined, entries: readonly Entry[]): Generator<string> {
   const rebuilt = head && headFrom(head, undefined, entries)
   if (head === undefined || rebuilt === undefined) yield 'there is no head row'
   else if (!sameHead(head, rebuilt)) yield 'the head row is not what the journal says'

@@ -147,13 +147,13 @@ describe('after a restart', () => {
     const path = sqlitePath()
     const clock = new ManualClock(1000)
     const tools = [asking('quiz', { kind: 'confirmation', prompt: 'Sure?' })]
-    const first = openSqlite(path, clock)
+    const first = openSqlite(path, { clock })
     const { agent, another } = bench({ store: first, script: [calls('quiz'), 'Thanks'], tools })
     await agent.executeTurn('Hi').outcome
     await agent.shutdown()
     await first.close()
 
-    const store = openSqlite(path, clock)
+    const store = openSqlite(path, { clock })
     const next = another({ store })
     await next.start()
     expect(next.turn).toBeUndefined()

@@ -23,7 +23,7 @@ import {
 } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { type SqliteStoreOptions, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { CountingIds } from '../../src/testing/counting-ids.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { type ScriptedFunction, ScriptedModel, type ScriptedStep } from '../../src/testing/scripted-model.ts'
@@ -72,8 +72,8 @@ export function sqlitePath(): string {
   return join(folder, 'store.db')
 }
 
-export function openSqlite(path: string = sqlitePath(), clock?: ManualClock): Store {
-  const store = sqliteStore(path, clock === undefined ? {} : { clock })
+export function openSqlite(path: string = sqlitePath(), options: SqliteStoreOptions = {}): Store {
+  const store = sqliteStore(path, options)
   closing.push(() => store.close())
   return store
 }
@@ -81,7 +81,13 @@ export function openSqlite(path: string = sqlitePath(), clock?: ManualClock): St
 /** For `describe.each`: the same sequences on every store. */
 export const STORES: readonly (readonly [string, () => Store])[] = [
   ['memory', () => memoryStore({ clock: new ManualClock(1000) })],
-  ['sqlite', () => openSqlite(sqlitePath(), new ManualClock(1000))],
+  ['sqlite', () => openSqlite(sqlitePath(), { clock: new ManualClock(1000) })],
+]
+
+/** The same for tests of many turns: no turn waits for the disk. */
+export const QUICK_STORES: readonly (readonly [string, () => Store])[] = [
+  ['memory', () => memoryStore()],
+  ['sqlite', () => openSqlite(sqlitePath(), { synchronous: 'NORMAL' })],
 ]
 
 /** A tool that takes `{ n }` and answers with what `run` makes of it; `ran` are the calls that it saw. */

@@ -1,0 +1,107 @@
+/** A full inbox pushes back the sender that is over the bound, and nobody else: it is always drained (R2, R14). */
+import { expect, it } from 'vitest'
+import { Agent } from '../../src/agent/agent.ts'
+import type { Entry } from '../../src/protocol/index.ts'
+import type { Store } from '../../src/store/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { MAX_PENDING } from '../../src/store/rules.ts'
+import { ScriptedModel } from '../../src/testing/scripted-model.ts'
+import { bench, gate, KEY, QUICK_STORES, until } from '../turn/kit.ts'
+
+const PATIENT = { timeout: 60_000 }
+
+function agentOn(store: Store, model: ScriptedModel = ScriptedModel.forever('ok')): Agent {
+  return new Agent({ contextId: 'talk', store, model })
+}
+
+async function fill(store: Store): Promise<void> {
+  const inbox = Array.from({ length: MAX_PENDING }, (_, n) => ({
+    type: 'input' as const,
+    key: `other-${n}`,
+    data: { message: `${n}` },
+  }))
+  await store.append({ key: KEY, id: 'others', since: 0, inbox })
+}
+
+async function drainedTo(store: Store, most: number): Promise<void> {
+  while (((await store.head(KEY))?.pending ?? 0) > most)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+async function inputs(store: Store): Promise<readonly Entry[]> {
+  const entries = await store.read(KEY, { limit: 100_000 })
+  return entries.filter(({ type }) => type === 'input')
+}
+
+it(
+  'of 1,500 messages at once, every stored one is played and every refused one is not stored',
+  PATIENT,
+  async () => {
+    const [store, isFull] = [memoryStore(), gate()]
+    const agent = agentOn(store, new ScriptedModel(async () => (await isFull.promise, 'ok')))
+    const send = async (n: number) => {
+      const { turn, reason, error } = await agent.executeTurn(`${n}`, { key: `k-${n}` }).outcome
+      // From here on, messages come in while others are taken.
+      if (reason !== 'stop') isFull.resolve()
+      return { n, turn, reason, code: error?.code }
+    }
+    const outcomes = await Promise.all(Array.from({ length: 1500 }, (_, n) => send(n)))
+    const played = outcomes.filter(({ reason }) => reason === 'stop')
+    const refused = outcomes.filter(({ reason }) => reason !== 'stop')
+    expect(new Set((await inputs(store)).map(({ key }) => key))).toEqual(
+      new Set(played.map(({ n }) => `k-${n}`)),
+    )
+    expect(played.length).toBeGreaterThanOrEqual(MAX_PENDING)
+    expect(new Set(refused.map(({ turn, code }) => `${turn} ${code}`))).toEqual(new Set(['0 inbox-full']))
+    const again = await Promise.all(refused.map(({ n }) => send(n)))
+    expect(again.filter(({ reason }) => reason !== 'stop')).toEqual([])
+    expect(await store.head(KEY)).toMatchObject({ pending: 0, status: 'idle', turn: 1500 })
+  },
+)
+
+it.each(QUICK_STORES)(
+  'an inbox on %s that others have filled is drained by the agent whose message it refuses',
+  PATIENT,
+  async (_, open) => {
+    const store = open()
+    await fill(store)
+    const agent = agentOn(store)
+    const { error, turn } = await agent.executeTurn('mine', { key: 'mine' }).outcome
+    expect([turn, error?.code]).toEqual([0, 'inbox-full'])
+    expect(error?.message).toContain('Send it again under the same key')
+    await drainedTo(store, MAX_PENDING - 1)
+    expect(await agent.executeTurn('mine', { key: 'mine' }).outcome).toMatchObject({ turn: MAX_PENDING + 1 })
+    expect(await store.head(KEY)).toMatchObject({ pending: 0, status: 'idle', turn: MAX_PENDING + 1 })
+  },
+)
+
+it('an inbox that others fill between two turns refuses one message and is drained', PATIENT, async () => {
+  const store = memoryStore()
+  const agent = agentOn(store)
+  await agent.input('first')
+  await fill(store)
+  const { error } = await agent.executeTurn('mine', { key: 'mine' }).outcome
+  expect(error?.code).toBe('inbox-full')
+  await drainedTo(store, 0)
+  expect((await inputs(store)).some(({ key }) => key === 'mine')).toBe(false)
+})
+
+it('a stored message whose driver fails is told as stored, and one that is not stored is refused', async () => {
+  const slow = gate()
+  const { agent, model, store } = bench({ script: [async () => (await slow.promise, 'One.')] })
+  const first = agent.executeTurn('1')
+  await until('it runs', () => model.calls.length === 1)
+  const second = agent.executeTurn('2', { key: 'two' })
+  await until('it is stored', async () => (await inputs(store)).length === 2)
+  await store.close()
+  slow.resolve()
+  const third = agent.executeTurn('3')
+  const types: string[] = []
+  for await (const { type } of second) types.push(type)
+  expect(types).not.toContain('turn.refused')
+  expect((await second.outcome).error).toMatchObject({ code: 'store-closed', stored: true })
+  expect((await first.outcome).error).toMatchObject({ code: 'store-closed', stored: true })
+  const { error } = await third.outcome
+  expect(error?.code).toBe('store-closed')
+  expect(error?.['stored']).toBeUndefined()
+})
