@@ -58,7 +58,7 @@ interface Reading {
 }
 
 /** A result that showed things. */
-export interface Showing {
+interface Showing {
   readonly turn: number
   readonly at: number
   readonly seq: number
@@ -72,11 +72,7 @@ interface Shown {
   readonly byLabel: () => ReadonlyMap<string, readonly Sighting[]>
 }
 
-/** Results in the window that showed things, oldest first, with those that are not durable yet. */
-export async function showings(play: Play): Promise<readonly Showing[]> {
-  return showingsIn(await entriesSoFar(play), play.scope.clock.now())
-}
-
+/** Results among entries that showed things, oldest first. */
 function showingsIn(entries: readonly Entry[], now: number): Showing[] {
   const found: Showing[] = []
   for (const entry of entries) {
