@@ -57,7 +57,7 @@ export async function guardCall<P extends Converted>(
   const { converted, args, dropped } = await convertedArgs(call, written.args, undeclared)
   const placed: Judgement = { ...written, args }
   if (!converted.ok) return { judgement: placed, converted, dropped }
-  const input = plain(converted.input)
+  const input = sameOr(args, plain(converted.input))
   const { entities } = judging
   const found = [
     ...changedIds(parameters, { input, written: placed, entities }),
@@ -125,6 +125,11 @@ export function isStillGrounded(
     .every(({ given }) => grounds.some(({ id, entity }) => isSameId(entities.get(entity), id, given)))
 }
 
+/** The arguments themselves if the schema made the same of them, so that they are not looked through twice. */
+function sameOr(args: Json, input: Json): Json {
+  return isDeepStrictEqual(input, args) ? args : input
+}
+
 /** Fields that are not declared are dropped if they would reach the tool; many schemas do so by themselves. */
 async function convertedArgs<P extends Converted>(
   { allowsUnmarked, convert }: GuardedCall<P>,
@@ -145,7 +150,7 @@ function changedIds(
   parameters: JsonObject,
   { input, written, entities }: { input: Json; written: Judgement; entities: Entities },
 ): readonly FoundId[] {
-  if (isDeepStrictEqual(input, written.args)) return []
+  if (input === written.args) return []
   const asked = written.kind === 'ask' ? written.asks : []
   const found = idsIn(parameters, input)
   const isChanged = (one: FoundId): boolean =>

@@ -91,10 +91,16 @@ function looksLikeId(text: string): boolean {
 }
 
 function walked(schema: JsonObject, args: Json): Walk {
+  const known = typeof args === 'object' && args !== null ? WALKS.get(args) : undefined
+  if (known?.root === schema) return known
   const walk: Walk = { root: schema, found: new Map(), fixed: new Set(), objects: new Map() }
   visit(walk, schema, { value: args, path: [], above: new Set() })
+  if (typeof args === 'object' && args !== null) WALKS.set(args, walk)
   return walk
 }
+
+/** Arguments are looked through for marked ids and again for unmarked ones, and never change. */
+const WALKS = new WeakMap<object, Walk>()
 
 function keyOf(path: Path, isKey = false): string {
   return JSON.stringify([isKey, ...path])

@@ -5,12 +5,13 @@ import {
   groundingRules,
   MOST_ACTIVE,
   stateBlock,
+  type ToolMemoryOptions,
   type ToolTurn,
   toolMemoryBlock,
   unexpired,
   type WordsOptions,
 } from '../grounding/index.ts'
-import type { ActiveValue } from '../protocol/index.ts'
+import type { ActiveValue, Entry } from '../protocol/index.ts'
 import { entriesSoFar } from './context.ts'
 import type { Play } from './play.ts'
 import { dataOf } from './stage.ts'
@@ -24,22 +25,25 @@ export async function systemPrompt(
   const info = await play.info()
   const own = await play.within(Promise.resolve(system(info)))
   if (!hasRules || grounding.entities.size === 0) return own
-  const rules = groundingRules(grounding.entities, wordsOptions(play))
+  const rules = RULES.get(play) ?? groundingRules(grounding.entities, wordsOptions(play))
+  RULES.set(play, rules)
   return [own ?? '', rules].filter((part) => part.trim() !== '').join('\n\n')
 }
+
+/** A turn has one language and one set of entities. */
+const RULES = new WeakMap<Play, string>()
 
 /** The blocks at the end of a prompt: recent tool results in short, and the active things. `handle` stands for an id. */
 export async function groundingBlocks(
   play: Play,
   wire: { readonly handle?: (entity: string, id: string) => string } = {},
 ): Promise<string | undefined> {
-  const { entities, memoryTurns } = play.scope.definition.grounding
+  const { entities } = play.scope.definition.grounding
   if (entities.size === 0) return undefined
   const options = { ...wordsOptions(play), ...wire, entities }
   const now = play.scope.clock.now()
-  const turns = await toolTurns(play)
+  const { turns, memory } = await shownLately(play, options)
   const active = unexpired(play.session.active ?? [], entities, now)
-  const memory = toolMemoryBlock(turns, { ...options, turns: memoryTurns })
   const named = await Promise.all(active.map((value) => withLabels(play, value, turns)))
   const state = stateBlock(named, { ...options, now })
   const blocks = [memory, state].filter((block) => block !== undefined)
@@ -52,13 +56,37 @@ function wordsOptions(play: Play): WordsOptions {
   return { ...play.scope.definition.grounding.words, ...(typeof language === 'string' ? { language } : {}) }
 }
 
-/** The sightings in the window by turn, with those of results that are not durable yet. */
-async function toolTurns(play: Play): Promise<readonly ToolTurn[]> {
-  const results = (await entriesSoFar(play)).filter(({ type }) => type === 'tool.end')
-  return [...Map.groupBy(results, ({ turn }) => turn)].map(([turn, group]) => ({
+interface ShownLately {
+  /** The sightings in the window by turn, with those of results that are not durable yet. */
+  readonly turns: readonly ToolTurn[]
+  readonly memory: string | undefined
+}
+
+async function shownLately(play: Play, options: Omit<ToolMemoryOptions, 'turns'>): Promise<ShownLately> {
+  const results = (await entriesSoFar(play)).filter(
+    (entry) => entry.type === 'tool.end' && dataOf(entry, 'tool.end').seen !== undefined,
+  )
+  const known = LATELY.get(play)
+  const isKnown = known !== undefined && known.handle === options.handle
+  if (isKnown && isSameList(known.results, results)) return known
+  const turns = [...Map.groupBy(results, ({ turn }) => turn)].map(([turn, group]) => ({
     turn,
     seen: group.flatMap((entry) => dataOf(entry, 'tool.end').seen ?? []),
   }))
+  const { memoryTurns } = play.scope.definition.grounding
+  const memory = toolMemoryBlock(turns, { ...options, turns: memoryTurns })
+  LATELY.set(play, { results, handle: options.handle, turns, memory })
+  return { turns, memory }
+}
+
+/** Most calls show nothing, so most prompts of a turn have the block of the one before. */
+const LATELY = new WeakMap<
+  Play,
+  ShownLately & { readonly results: readonly Entry[]; readonly handle: ToolMemoryOptions['handle'] }
+>()
+
+function isSameList(before: readonly Entry[], now: readonly Entry[]): boolean {
+  return before.length === now.length && now.every(({ data }, at) => data === before[at]?.data)
 }
 
 /** A value that was chosen without labels has those that tools showed last. */
