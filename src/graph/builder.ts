@@ -128,12 +128,10 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     return this
   }
 
-  /** `route` looks at the state and answers where to go on. `paths`: where each answer leads. */
-  addConditionalEdges<Answer extends string>(
-    from: Nodes | typeof START,
-    route: (state: StateOf<C>, context: RouteContext) => Routed<Answer> | Promise<Routed<Answer>>,
-    paths: Readonly<Record<Answer, Nodes | typeof END>> & Readonly<Record<string, Nodes | typeof END>>,
-  ): GraphBuilder<C, Nodes>
+  /**
+   * `route` looks at the state and answers where to go on. `paths`: where each answer leads. The form with names
+   * stands last: some compilers report only the last overload.
+   */
   addConditionalEdges(
     from: Nodes | typeof START,
     route: (
@@ -141,6 +139,11 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
       context: RouteContext,
     ) => Routed<Nodes | typeof END> | Promise<Routed<Nodes | typeof END>>,
     paths?: readonly (Nodes | typeof END)[],
+  ): GraphBuilder<C, Nodes>
+  addConditionalEdges<Answer extends string>(
+    from: Nodes | typeof START,
+    route: (state: StateOf<C>, context: RouteContext) => Routed<Answer> | Promise<Routed<Answer>>,
+    paths: Readonly<Record<Answer, Nodes | typeof END>> & Readonly<Record<string, Nodes | typeof END>>,
   ): GraphBuilder<C, Nodes>
   addConditionalEdges(
     from: string,
