@@ -107,9 +107,9 @@ describe('a lock that is released in time', () => {
   it('by the death of its holder is free', async () => {
     const store = await opened(PATIENCE_MS)
     const holder = await hold(store.path)
-    const writing = post(store, key, 'second')
+    const writing = codeOf(() => post(store, key, 'second'))
     await holder.kill()
-    await writing
+    expect(await writing).toBe('ok')
     await store.close()
   })
 })
