@@ -23,7 +23,10 @@ const config: ViteUserConfig = {
     pool: 'forks',
     isolate: false,
     maxWorkers: 2,
-    testTimeout: 30_000,
+    // Ceilings for what hangs, not measures of speed: the machine may be busy with other things.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 120_000 } },
   },
 }
 

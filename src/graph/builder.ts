@@ -49,7 +49,8 @@ export type NodeFunction<C extends Channels> = (
   context: NodeContext,
 ) => Said<C> | Promise<Said<C>>
 
-const NODE_OPTIONS = ['retry', 'timeoutMs', 'input', 'output']
+const NODE_OPTIONS = ['retry', 'timeoutMs']
+const RUNNABLE_OPTIONS = [...NODE_OPTIONS, 'input', 'output']
 const RETRY_OPTIONS = ['attempts', 'waitMs', 'factor', 'maxWaitMs', 'when']
 
 /**
@@ -94,26 +95,18 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     this.#channels = state
   }
 
-  addNode<Name extends string>(
+  /** One signature, not overloads: a compiler that reports only the last overload would hide what a node returns wrongly. */
+  addNode<Name extends string, I = never, O = never>(
     name: Name,
-    node: NodeFunction<C>,
-    options?: NodeOptions,
-  ): GraphBuilder<C, Nodes | Name>
-  addNode<Name extends string, I, O>(
-    name: Name,
-    node: Runnable<I, O>,
-    options?: RunnableOptions<C, I, O>,
-  ): GraphBuilder<C, Nodes | Name>
-  addNode<Name extends string>(
-    name: Name,
-    node: NodeFunction<C> | Runnable<never, unknown>,
-    options: RunnableOptions<C, never, unknown> = {},
+    node: NodeFunction<C> | Runnable<I, O>,
+    options: RunnableOptions<C, I, O> = {},
   ): GraphBuilder<C, Nodes | Name> {
     checkNodeName(name, this.#nodes)
-    for (const option of Object.keys(options)) checkName(`Node ${name}`, option, NODE_OPTIONS)
+    const isRunnable = typeof node === 'object' && node !== null && '~run' in node
+    const known = isRunnable ? RUNNABLE_OPTIONS : NODE_OPTIONS
+    for (const option of Object.keys(options)) checkName(`Node ${name}`, option, known)
     const { retry, timeoutMs } = options
     if (timeoutMs !== undefined) checkMs(`timeoutMs of ${name}`, timeoutMs, 1)
-    const isRunnable = typeof node === 'object' && node !== null && '~run' in node
     if (!isRunnable && typeof node !== 'function')
       throw invalid(
         'invalid-graph',
@@ -135,12 +128,10 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     return this
   }
 
-  /** `route` looks at the state and answers where to go on. `paths`: where each answer leads. */
-  addConditionalEdges<Answer extends string>(
-    from: Nodes | typeof START,
-    route: (state: StateOf<C>, context: RouteContext) => Routed<Answer> | Promise<Routed<Answer>>,
-    paths: Readonly<Record<Answer, Nodes | typeof END>> & Readonly<Record<string, Nodes | typeof END>>,
-  ): GraphBuilder<C, Nodes>
+  /**
+   * `route` looks at the state and answers where to go on. `paths`: where each answer leads. The form with names
+   * stands last: some compilers report only the last overload.
+   */
   addConditionalEdges(
     from: Nodes | typeof START,
     route: (
@@ -148,6 +139,11 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
       context: RouteContext,
     ) => Routed<Nodes | typeof END> | Promise<Routed<Nodes | typeof END>>,
     paths?: readonly (Nodes | typeof END)[],
+  ): GraphBuilder<C, Nodes>
+  addConditionalEdges<Answer extends string>(
+    from: Nodes | typeof START,
+    route: (state: StateOf<C>, context: RouteContext) => Routed<Answer> | Promise<Routed<Answer>>,
+    paths: Readonly<Record<Answer, Nodes | typeof END>> & Readonly<Record<string, Nodes | typeof END>>,
   ): GraphBuilder<C, Nodes>
   addConditionalEdges(
     from: string,

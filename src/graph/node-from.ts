@@ -7,7 +7,7 @@ import type { GraphDefinition, NodeContext, NodeDefinition } from './definition.
 
 export interface Mapping {
   readonly input?: (state: never) => unknown
-  readonly output?: (output: unknown, state: never) => unknown
+  readonly output?: (output: never, state: never) => unknown
 }
 
 export function nodeFrom(
@@ -27,10 +27,9 @@ export function nodeFrom(
   const given = input ?? ((state: JsonObject) => pick(state, shared))
   const said =
     output ??
-    ((after: unknown, state: JsonObject) =>
-      newIn(pick(after as JsonObject, shared), state, inner?.kinds ?? {}))
+    ((after: JsonObject, state: JsonObject) => newIn(pick(after, shared), state, inner?.kinds ?? {}))
   const run = async (state: never, context: NodeContext): Promise<unknown> =>
-    said(await context.run('', runnable, given(state) as never), state)
+    said((await context.run('', runnable, given(state) as never)) as never, state)
   return { run, ...(inner === undefined ? {} : { inner }) }
 }
 

@@ -49,7 +49,8 @@ interface Page {
 }
 
 /** Leaving it ends it at once, also while somebody waits for its next entry; whoever does is told that it is over. */
-export interface Watch extends AsyncIterableIterator<Entry, undefined> {
+export interface Watch extends AsyncIterableIterator<Entry> {
+  next(): Promise<IteratorResult<Entry, undefined>>
   return(): Promise<IteratorResult<Entry, undefined>>
 }
 

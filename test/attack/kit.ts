@@ -1,14 +1,16 @@
 /** What the attacks share: patience with what may never come, and a model that takes its time. */
 import type { ScriptedStep } from '../../src/testing/scripted-model.ts'
+import { PATIENCE_MS } from '../patience.ts'
 import { type Bench, type BenchOptions, bench, gate, journal, until } from '../turn/kit.ts'
 
 export function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** What comes of it within this time. */
-export function soon<T>(promise: Promise<T>, ms: number = 500): Promise<T | 'never'> {
-  return Promise.race([promise, wait(ms).then(() => 'never' as const)])
+/** What comes of it, however slow the machine is; `never` for what hangs. */
+export function soon<T>(promise: Promise<T>): Promise<T | 'never'> {
+  const never = new Promise<'never'>((resolve) => setTimeout(resolve, PATIENCE_MS, 'never').unref())
+  return Promise.race([promise, never])
 }
 
 export interface SlowBench extends Bench {

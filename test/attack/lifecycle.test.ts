@@ -24,7 +24,7 @@ it('a shutdown during start is a shutdown, and turns are refused', async () => {
   await agent.shutdown()
   await starting
   expect(agent.state.status).toBe('shutdown')
-  expect(await soon(agent.executeTurn('x').outcome, 800)).toMatchObject({ error: { code: 'shutdown' } })
+  expect(await soon(agent.executeTurn('x').outcome)).toMatchObject({ error: { code: 'shutdown' } })
 })
 
 // Agent.shutdown looks at this.#conversation again after it has waited: by then it is the new one, and that is closed.
@@ -35,8 +35,8 @@ it('a start that does not wait for the shutdown begins a life of its own', async
   const ending = agent.shutdown()
   await agent.start()
   await ending
-  expect(await soon(turn.outcome, 800)).not.toBe('never')
-  expect(await soon(agent.executeTurn('y').outcome, 800)).toMatchObject({ reason: 'stop' })
+  expect(await soon(turn.outcome)).not.toBe('never')
+  expect(await soon(agent.executeTurn('y').outcome)).toMatchObject({ reason: 'stop' })
 })
 
 // Agent.cancel sees only what is in the journal; what was asked for a moment ago is not.
@@ -116,7 +116,7 @@ it.each([
     model,
     tools: [probe('act', async () => JSON.stringify(await act(agent)) ?? '')],
   })
-  expect(await soon(agent.executeTurn('outer').outcome, 800)).not.toBe('never')
+  expect(await soon(agent.executeTurn('outer').outcome)).not.toBe('never')
 })
 
 // The pump drives whatever is open; a turn that is played by hand is no exception.

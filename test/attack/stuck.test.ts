@@ -9,7 +9,6 @@ import { asking, calls, journal, KEY, probe } from '../turn/kit.ts'
 import { soon } from './kit.ts'
 
 const never = () => new Promise<never>(() => {})
-const SOON = { timeout: 2000 }
 
 const deep = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`
 
@@ -65,7 +64,7 @@ it('a name of a tool that is no text is an unknown tool', async () => {
 })
 
 // checkAnswers looks at what was given, posts are made of its JSON: without what JSON leaves out there is no post.
-it('an answer that is undefined is refused', SOON, async () => {
+it('an answer that is undefined is refused', async () => {
   const model = new ScriptedModel([calls('ask'), 'Done.'])
   const agent = new Agent({
     contextId: 'talk',
@@ -91,7 +90,7 @@ it.each([
   ['tools', { tools: never }],
   ['systemPrompt', { systemPrompt: never }],
   ['credentials', { credentials: never, tools: [probe('look')] }],
-])('a turn is cancelled, or ended by its time, while %s hangs', SOON, async (_, config) => {
+])('a turn is cancelled, or ended by its time, while %s hangs', async (_, config) => {
   const model = () => new ScriptedModel([calls('look'), 'Done.'])
   const agent = new Agent({ contextId: 'talk', model: model(), ...config })
   const turn = agent.executeTurn('x')

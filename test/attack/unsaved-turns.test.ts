@@ -9,7 +9,7 @@ it.each(Array.from({ length: 40 }, (_, i) => i))(
     const { agent } = bench({ script: [calls('look'), 'A', 'B'], tools: [probe('look')], autoSave: false })
     await agent.executeTurn('One').outcome
     for (let i = 0; i < moments; i++) await Promise.resolve()
-    expect(await soon(agent.executeTurn('Two').outcome, 300)).toMatchObject({ reason: 'stop', text: 'B' })
+    expect(await soon(agent.executeTurn('Two').outcome)).toMatchObject({ reason: 'stop', text: 'B' })
     expect(await agent.getMessages()).toHaveLength(6)
   },
 )

@@ -18,7 +18,7 @@ beforeAll(async () => {
     site(['run', '--context', 'both', 'hello'], { cwd }),
     site(['run', '--context', 'both', '--agent', 'tired', 'go'], { cwd }),
   ])
-}, 60_000)
+})
 afterAll(() => folders.remove())
 
 describe.concurrent('conversations', () => {

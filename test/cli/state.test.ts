@@ -21,7 +21,7 @@ beforeAll(async () => {
   await firm(['run', '--context', 'a', 'its tasks'])
   await firm(['run', '--context', 'a', 'tasks of p-33'])
   await firm(['run', '--context', 'b', 'hello'])
-}, 60_000)
+})
 afterAll(() => folders.remove())
 
 describe('what is active', () => {
@@ -96,5 +96,5 @@ describe('the journal of what a person has chosen', () => {
     expect((await firm(['state', 'a'], own)).stdout).toContain('project   Champigny  p-11')
     await firm(['run', '--context', 'b', 'hello'], own)
     expect((await firm(['state', 'b'], own)).stdout).toContain('Nothing is active.')
-  }, 60_000)
+  })
 })

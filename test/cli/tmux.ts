@@ -1,5 +1,6 @@
 /** A real pseudo-terminal to type into and to look at, by tmux. */
 import { execFileSync, spawnSync } from 'node:child_process'
+import { PATIENCE_MS } from '../patience.ts'
 import { cleanEnv, FIXTURE, LAUNCH } from './kit.ts'
 
 /** Why the tests that need tmux cannot run here; empty if they can. */
@@ -17,7 +18,6 @@ export interface TerminalOptions {
 }
 
 let count = 0
-const PATIENCE_MS = 15_000
 
 /** `holdfast chat` with the agents of the fixture. */
 export class TestTerminal {

@@ -10,13 +10,11 @@ import { soak } from './soak.ts'
 import type { Point } from './stage.ts'
 import { Tally } from './table.ts'
 
-/** Much more than it takes: other processes may be at work as well. */
-const patient = { timeout: 120_000 }
 let nest: Nest
 
 beforeAll(async () => {
   nest = await Nest.build()
-}, patient.timeout)
+})
 
 afterAll(() => nest.remove())
 
@@ -37,37 +35,29 @@ async function kill(
 }
 
 describe('a process that is killed', () => {
-  it(
-    'loses nothing that anybody was told, does nothing twice, and another one brings it to its end',
-    patient,
-    async () => {
-      const names = called('two tools at once', 'approval that is given', 'sub-agent with', 'whether it has')
-      const tally = await kill(names, (points) => points.filter((_, index) => index % 3 === 1))
-      expect(tally.wrongs).toEqual([])
-      expect(tally.total).toMatchObject({ lost: 0, second: 0, illegal: 0, open: 0, other: 0 })
-      expect(tally.total.points).toBeGreaterThan(20)
-      expect(tally.total.unknown).toBeGreaterThan(0)
-    },
-  )
+  it('loses nothing that anybody was told, does nothing twice, and another one brings it to its end', async () => {
+    const names = called('two tools at once', 'approval that is given', 'sub-agent with', 'whether it has')
+    const tally = await kill(names, (points) => points.filter((_, index) => index % 3 === 1))
+    expect(tally.wrongs).toEqual([])
+    expect(tally.total).toMatchObject({ lost: 0, second: 0, illegal: 0, open: 0, other: 0 })
+    expect(tally.total.points).toBeGreaterThan(20)
+    expect(tally.total.unknown).toBeGreaterThan(0)
+  })
 
-  it(
-    'the same for graphs: effects, branches that join, questions from below, agents as nodes',
-    patient,
-    async () => {
-      const names = called(
-        'graph: a chain of',
-        'graph: branches',
-        'graph: graphs as nodes that',
-        'graph: an agent',
-      )
-      const tally = await kill(names, (points) => points.filter((_, index) => index % 23 === 5))
-      expect(tally.wrongs).toEqual([])
-      expect(tally.total).toMatchObject({ lost: 0, second: 0, illegal: 0, open: 0, other: 0 })
-      expect(tally.total.points).toBeGreaterThan(8)
-    },
-  )
+  it('the same for graphs: effects, branches that join, questions from below, agents as nodes', async () => {
+    const names = called(
+      'graph: a chain of',
+      'graph: branches',
+      'graph: graphs as nodes that',
+      'graph: an agent',
+    )
+    const tally = await kill(names, (points) => points.filter((_, index) => index % 23 === 5))
+    expect(tally.wrongs).toEqual([])
+    expect(tally.total).toMatchObject({ lost: 0, second: 0, illegal: 0, open: 0, other: 0 })
+    expect(tally.total.points).toBeGreaterThan(8)
+  })
 
-  it('the same at random moments, with many conversations at once', patient, async () => {
+  it('the same at random moments, with many conversations at once', async () => {
     const tally = new Tally()
     const wholes = await playWhole(called('two tools', 'artifacts', 'queue', 'history'), nest)
     let [kills, hits] = [0, 0]

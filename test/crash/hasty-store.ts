@@ -3,7 +3,7 @@ import type { AppendRequest, Receipt, Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 
 /** Late enough for every kill to come first, on the slowest machine. */
-const LATE_MS = 20_000
+const LATE_MS = 3_600_000
 
 /** For a conversation that is new: what is in the store already is not seen through it. */
 export function hastyStore(slow: Store): Store {

@@ -7,12 +7,10 @@ import { build } from 'vite'
 import type { Store } from '../../src/store/index.ts'
 import { checkSqlite, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { ControlledProcess } from '../../src/testing/index.ts'
+import { PATIENCE_MS } from '../patience.ts'
 import type { Job, Report } from './child.ts'
 import { write } from './record.ts'
 import type { Counts } from './stage.ts'
-
-/** Much more than the longest conversation takes on a busy machine. */
-const PATIENCE_MS = 30_000
 
 const CHILD = 'child.mjs'
 

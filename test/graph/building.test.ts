@@ -119,6 +119,11 @@ describe('writing it down refuses', () => {
       'Did you mean retry?',
     ],
     [
+      'an option of agents and graphs for a function',
+      () => graph({ state }).addNode('a', nothing, { output: () => ({}) }),
+      'Known are retry, timeoutMs.',
+    ],
+    [
       'no attempts at all',
       () => graph({ state }).addNode('a', nothing, { retry: 0 }),
       'attempts must be a number from 1 on',

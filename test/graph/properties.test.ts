@@ -4,6 +4,7 @@
  */
 import * as fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
+import { PATIENCE_MS } from '../patience.ts'
 import type { Death } from '../recovery/mortal.ts'
 import { graphs, playOf } from './random-graphs.ts'
 import type { Reading } from './recovery-checks.ts'
@@ -12,8 +13,6 @@ import { differenceOf, modelOf } from './recovery-model.ts'
 
 const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 60)
 const SEED = process.env['HOLDFAST_SEED']
-/** No single graph takes this long; one that hangs does. */
-const HANGS_MS = 10_000
 
 interface Fate {
   readonly of: Death['of']
@@ -67,7 +66,7 @@ function take(cut: Cut): void {
 }
 
 it('random graphs come to the same end, whoever dies on the way, and what is read again is the same', {
-  timeout: 60_000 + RUNS * 1000,
+  timeout: 600_000 + RUNS * 1000,
 }, async () => {
   const property = fc.asyncProperty(graphs, fates, async (spec, drawn) => {
     const play = playOf(spec)
@@ -91,7 +90,7 @@ it('random graphs come to the same end, whoever dies on the way, and what is rea
   })
   await fc.assert(property, {
     numRuns: RUNS,
-    timeout: HANGS_MS,
+    timeout: PATIENCE_MS,
     ...(SEED === undefined ? {} : { seed: Number(SEED) }),
   })
 })

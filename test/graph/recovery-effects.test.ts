@@ -5,15 +5,14 @@ import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { eagerTimer } from '../recovery/mortal.ts'
+import { gate, quiet, until } from '../turn/kit.ts'
 
 const log = { log: list<string>() }
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
-}
-
+/** `when` waits for a line of `told`; time passes only as `clock` says. */
 function flow(node: NodeFunction<typeof log>, options: NodeOptions = {}) {
-  const store = memoryStore()
+  const clock = new ManualClock()
+  const store = memoryStore({ clock })
   const built = graph({ state: log })
     .addNode('node', node, options)
     .addEdge(START, 'node')
@@ -27,34 +26,46 @@ function flow(node: NodeFunction<typeof log>, options: NodeOptions = {}) {
         return `${type}${how}${error === undefined ? '' : ' failed'}`
       })
   }
-  const run = (input: object | null) => built.compile({ store }).stream(input, { contextId: 'talk' }).outcome
-  return { run, told }
+  const when = (line: string) => until(line, async () => (await told()).includes(line))
+  const run = (input: object | null) =>
+    built.compile({ store, clock, timer: clock }).stream(input, { contextId: 'talk' }).outcome
+  const handedIn = () =>
+    until(
+      'it is handed in',
+      async () => (await store.inbox({ ...LOCAL_OWNER, contextId: 'talk' })).length === 1,
+    )
+  return { run, told, when, clock, handedIn }
 }
 
 it('a node that fails while a step is under way has failed when that step has ended', async () => {
   let done = 0
-  const { run, told } = flow(
+  const slowly = gate()
+  const { run, told, when } = flow(
     async (_, { step, attempt }) => {
       const slow = step('slow', async () => {
-        await sleep(20)
+        await slowly.promise
         done += 1
         return 'slow'
       })
       if (attempt === 1) throw new Error('not yet')
       return { log: await slow }
     },
-    { retry: { attempts: 2, waitMs: 1 } },
+    { retry: { attempts: 2, waitMs: 0 } },
   )
-  const { status, state } = await run({})
+  const running = run({})
+  await when('effect.start')
+  slowly.resolve()
+  const { status, state } = await running
   expect({ status, state, done }).toEqual({ status: 'completed', state: { log: ['slow'] }, done: 1 })
   expect(await told()).toEqual(['effect.start', 'effect.end ok', 'node.end failed', 'node.end'])
 })
 
 it('one of two steps fails: the other one is settled, and not done again by the next attempt', async () => {
   let done = 0
-  const { run, told } = flow(async (_, { step, attempt }) => {
+  const slowly = gate()
+  const { run, told, when } = flow(async (_, { step, attempt }) => {
     const pay = step('pay', async () => {
-      await sleep(10)
+      await slowly.promise
       done += 1
       return 'paid'
     })
@@ -64,7 +75,10 @@ it('one of two steps fails: the other one is settled, and not done again by the 
     })
     return { log: await Promise.all([look, pay]) }
   })
-  expect((await run({})).status).toBe('failed')
+  const running = run({})
+  await when('effect.end error')
+  slowly.resolve()
+  expect((await running).status).toBe('failed')
   const { state } = await run(null)
   expect({ state, done }).toEqual({ state: { log: ['seen', 'paid'] }, done: 1 })
   expect(await told()).toEqual([
@@ -74,59 +88,72 @@ it('one of two steps fails: the other one is settled, and not done again by the 
 })
 
 it('a node that asks while a step is under way waits for that step first', async () => {
-  const { run, told } = flow(async (_, { step, interrupt }) => {
-    const slow = step('slow', () => sleep(10))
+  const slowly = gate()
+  const { run, told, when } = flow(async (_, { step, interrupt }) => {
+    const slow = step('slow', () => slowly.promise)
     await interrupt({ kind: 'text', prompt: 'May I?' })
     await slow
   })
-  expect((await run({})).status).toBe('input-required')
+  const running = run({})
+  await when('effect.start')
+  slowly.resolve()
+  expect((await running).status).toBe('input-required')
   expect(await told()).toEqual(['effect.start', 'effect.end ok'])
 })
 
 it('a step that outlasts the time of its node is waited for by the next attempt, and settled', async () => {
   let done = 0
-  const { run, told } = flow(
+  const slowly = gate()
+  const { run, told, when, clock } = flow(
     async (_, { step }) => {
       const slow = await step('slow', async () => {
-        await sleep(60)
+        await slowly.promise
         done += 1
         return 'slow'
       })
       return { log: slow }
     },
-    { timeoutMs: 40, retry: { attempts: 2, waitMs: 1 } },
+    { timeoutMs: 40, retry: { attempts: 2, waitMs: 0 } },
   )
-  const { state } = await run({})
+  const running = run({})
+  await when('effect.start')
+  clock.advance(40)
+  await when('node.end failed')
+  slowly.resolve()
+  const { state } = await running
   expect({ state, done }).toEqual({ state: { log: ['slow'] }, done: 1 })
   expect(await told()).toEqual(['effect.start', 'node.end failed', 'effect.end ok', 'node.end'])
 })
 
 it('a step that ends between two attempts is known to the second', async () => {
-  const { run, told } = flow(
-    async (_, { step }) => ({
-      log: await step('slow', async () => {
-        await sleep(30)
-        return 'slow'
-      }),
-    }),
+  const slowly = gate<string>()
+  const { run, told, when, clock } = flow(
+    async (_, { step }) => ({ log: await step('slow', () => slowly.promise) }),
     { timeoutMs: 20, retry: { attempts: 2, waitMs: 40 } },
   )
-  expect((await run({})).state).toEqual({ log: ['slow'] })
+  const running = run({})
+  await when('effect.start')
+  clock.advance(20)
+  await when('node.end failed')
+  slowly.resolve('slow')
+  await quiet()
+  clock.advance(40)
+  expect((await running).state).toEqual({ log: ['slow'] })
   expect(await told()).toEqual(['effect.start', 'node.end failed', 'effect.end ok', 'node.end'])
 })
 
 it('a step that ends after its turn is handed in, and known to the next turn', async () => {
-  const { run, told } = flow(
-    async (_, { step }) => ({
-      log: await step('slow', async () => {
-        await sleep(30)
-        return 'slow'
-      }),
-    }),
+  const slowly = gate<string>()
+  const { run, told, when, clock, handedIn } = flow(
+    async (_, { step }) => ({ log: await step('slow', () => slowly.promise) }),
     { timeoutMs: 10 },
   )
-  expect((await run({})).status).toBe('failed')
-  await sleep(60)
+  const running = run({})
+  await when('effect.start')
+  clock.advance(10)
+  expect((await running).status).toBe('failed')
+  slowly.resolve('slow')
+  await handedIn()
   expect((await run(null)).state).toEqual({ log: ['slow'] })
   expect(await told()).toEqual([
     ...['effect.start', 'node.end failed', 'effect.end unknown', 'tool.late ok'],
@@ -135,21 +162,26 @@ it('a step that ends after its turn is handed in, and known to the next turn', a
 })
 
 it('a step that ends after its node has ended is settled before the run goes on', async () => {
-  const { run, told } = flow(
+  const slowly = gate()
+  const { run, told, when, clock, handedIn } = flow(
     async (_, { step, attempt }) => {
-      if (attempt === 1) await step('slow', () => sleep(40))
+      if (attempt === 1) await step('slow', () => slowly.promise)
     },
-    { timeoutMs: 10, retry: { attempts: 2, waitMs: 1 } },
+    { timeoutMs: 10, retry: { attempts: 2, waitMs: 0 } },
   )
-  expect((await run({})).status).toBe('completed')
-  await sleep(60)
+  const running = run({})
+  await when('effect.start')
+  clock.advance(10)
+  expect((await running).status).toBe('completed')
+  slowly.resolve()
+  await handedIn()
   expect(await told()).toEqual(['effect.start', 'node.end failed', 'node.end', 'effect.end unknown'])
 })
 
 it('what a process did that was thought to be gone is handed in, and known to the next turn', async () => {
   const clock = new ManualClock()
   const store = memoryStore({ clock, liveness: () => 'unknown' })
-  const gate = Promise.withResolvers<string>()
+  const paying = gate<string>()
   const begun = Promise.withResolvers<void>()
   const flowOf = (effect: () => Promise<string>) =>
     graph({ state: log })
@@ -160,13 +192,13 @@ it('what a process did that was thought to be gone is handed in, and known to th
   const where = { contextId: 'talk' }
   const first = flowOf(() => {
     begun.resolve()
-    return gate.promise
+    return paying.promise
   }).stream({}, where)
   await begun.promise
   clock.advance(60_000)
   const second = flowOf(() => Promise.reject(new Error('a second time')))
   expect((await second.stream(null, where).outcome).error).toMatchObject({ code: 'unknown-outcome' })
-  gate.resolve('paid')
+  paying.resolve('paid')
   expect(await first.outcome).toMatchObject({ status: 'failed', error: { code: 'unknown-outcome' } })
   while ((await store.inbox({ ...LOCAL_OWNER, contextId: 'talk' })).length === 0)
     await new Promise(setImmediate)

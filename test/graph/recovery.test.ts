@@ -16,7 +16,7 @@ import { GRAPH_PLAYS } from './recovery-plays.ts'
 import type { GraphPlay } from './recovery-world.ts'
 
 const isThorough = process.env['HOLDFAST_RUNS'] !== undefined
-const patient = { timeout: isThorough ? 900_000 : 30_000 }
+const patient = { timeout: isThorough ? 3_600_000 : 600_000 }
 const points = { one: 0, two: 0, onFile: 0, unknown: 0 }
 
 afterAll(() => {

@@ -76,7 +76,7 @@ describe('a result that finds the disk full', () => {
     await agent.executeTurn('Pay').outcome
     await makeRoom()
     const inbox = async () => (await store.inbox(KEY)).map(({ type }) => type)
-    await expect.poll(inbox, { timeout: 20_000 }).toEqual(['late-result'])
+    await expect.poll(inbox).toEqual(['late-result'])
     await store.close()
   })
 

@@ -1,7 +1,6 @@
 /** From one file format to the next: step by step, all or nothing, once. */
 import { copyFileSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { checkSqlite, sqliteStore } from '../../src/store/sqlite/index.ts'
 import { inspectFile, MIGRATIONS, type Migration, migrate } from '../../src/store/sqlite/schema.ts'
@@ -131,8 +130,7 @@ describe('a process that migrates', () => {
       SELECT i, hex(randomblob(50)) AS text FROM n`
     const child = place.start(STEP, { args: [path, 'go', second.up, slow] })
     expect(await child.next()).toBe('open')
-    for (let i = 0; i < 500 && !isGrowing(path); i++) await sleep(10)
-    expect(isGrowing(path)).toBe(true)
+    await expect.poll(() => isGrowing(path)).toBe(true)
     await child.kill()
     const store = sqliteStore(path, { liveness: () => 'unknown' })
     expect(await survey(store, blob)).toEqual(answers)

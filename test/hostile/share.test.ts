@@ -211,15 +211,15 @@ describe('a watcher of a file that goes away', () => {
     const path = place.path()
     const store = use(path)
     await post(store, key, 'first')
+    const seen: number[] = []
     const watching = (async () => {
-      const seen: number[] = []
       for await (const { seq } of store.watch(key)) seen.push(seq)
-      return seen
     })()
-    await aWhile()
+    await expect.poll(() => seen).toEqual([1])
     for (const side of ['', '-wal', '-shm']) rmSync(path + side, { force: true })
     await aWhile()
     await store.close()
-    expect(await watching).toEqual([1])
+    await watching
+    expect(seen).toEqual([1])
   })
 })

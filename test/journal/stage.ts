@@ -18,7 +18,7 @@ export type StoreName = (typeof STORES)[number]
 const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 400)
 const SEED = process.env['HOLDFAST_SEED']
 /** For tests whose length depends on the number of runs. */
-export const PATIENCE: { timeout: number } = { timeout: 30_000 + RUNS * 1000 }
+export const PATIENCE: { timeout: number } = { timeout: 600_000 + RUNS * 1000 }
 
 /** A store for the tests of one file: a file that all histories share, or a memory of its own for each. */
 export function stageOf(name: StoreName): Stage & { reset(): void } {

@@ -147,12 +147,12 @@ describe.each(STORES)('a window by tokens on a journal in the %s store', (name) 
     expect(counted).toBe(100 * MESSAGES_A_TURN)
   })
 
-  it('costs as much after 2,000 turns as after 40', { timeout: 60_000 }, async () => {
+  it('costs as much after 500 turns as after 40', async () => {
     const key = conversationKey(`token-cost-${name}`)
     const costs: number[] = []
     for (const [from, to] of [
       [1, 40],
-      [41, 2000],
+      [41, 500],
     ] as const) {
       await converse(stage.store, key, { from, to })
       const counted = counting(stage.store)

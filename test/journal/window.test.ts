@@ -128,12 +128,12 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
     expect(starts.length).toBe(1 + (100 * MESSAGES_A_TURN - 100) / 25)
   })
 
-  it('costs as much after 2,000 turns as after 40', { timeout: 60_000 }, async () => {
+  it('costs as much after 500 turns as after 40', async () => {
     const key = conversationKey(`cost-${name}`)
     const costs: number[] = []
     for (const [from, to] of [
       [1, 40],
-      [41, 2000],
+      [41, 500],
     ] as const) {
       await converse(stage.store, key, { from, to })
       costs.push(await costOf(key), await costOf(key, 8))
@@ -146,9 +146,9 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
     expect(await costOf(key)).toBeLessThan(150)
   })
 
-  it.each(['compact', 'clear'])('costs little after a %s', { timeout: 60_000 }, async (type) => {
+  it.each(['compact', 'clear'])('costs little after a %s', async (type) => {
     const key = conversationKey(`after-${type}-${name}`)
-    await converse(stage.store, key, { from: 1, to: 1000 })
+    await converse(stage.store, key, { from: 1, to: 300 })
     const { seq } = await loadSession(stage.store, key)
     const data = type === 'clear' ? {} : { upTo: seq, kept: 0, summary: 'what was' }
     await stage.store.append({
@@ -162,7 +162,7 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
       ],
     })
     expect(await costOf(key)).toBeLessThanOrEqual(4)
-    await converse(stage.store, key, { from: 1001, to: 1001 })
+    await converse(stage.store, key, { from: 301, to: 301 })
     expect(await costOf(key)).toBeLessThanOrEqual(20)
   })
 

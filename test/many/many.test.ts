@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { PATIENCE_MS } from '../patience.ts'
 import { runCrowd } from './crowd.ts'
 import { judge } from './verdict.ts'
 
@@ -16,25 +17,19 @@ beforeEach(async () => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-const PATIENT = { timeout: 90_000 }
-
-it(
-  'four processes that are killed and frozen do each effect at most once, in one order, and leave nothing open',
-  PATIENT,
-  async () => {
-    const report = await runCrowd({
-      folder,
-      processes: 4,
-      turns: 40,
-      seed: 1,
-      leaseMs: 400,
-      everyMs: 400,
-      most: 8,
-      patienceMs: 30_000,
-    })
-    const { problems, counts } = await judge(folder, report)
-    expect(problems).toEqual([])
-    expect(counts).toMatchObject({ inputs: 40, 'of these more than once': 0 })
-    expect(report.kills + report.freezes).toBeGreaterThan(2)
-  },
-)
+it('four processes that are killed and frozen do each effect at most once, in one order, and leave nothing open', async () => {
+  const report = await runCrowd({
+    folder,
+    processes: 4,
+    turns: 40,
+    seed: 1,
+    leaseMs: 400,
+    everyMs: 400,
+    most: 8,
+    patienceMs: PATIENCE_MS,
+  })
+  const { problems, counts } = await judge(folder, report)
+  expect(problems).toEqual([])
+  expect(counts).toMatchObject({ inputs: 40, 'of these more than once': 0 })
+  expect(report.kills + report.freezes).toBeGreaterThan(2)
+})

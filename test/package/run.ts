@@ -1,14 +1,15 @@
 /**
  * `npm run test:package`: tests what a user would get. Builds, packs, installs the tarball into an empty
- * project and uses it there, on this Node and on the oldest supported one.
+ * project and uses it there, on this Node and on the oldest supported one, with this TypeScript and the oldest.
  * `--update` writes the names of the public surface to exports.json instead of comparing them.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { install, makeFolder, oldestNode, pack, play, probe, run, typeCheck } from './project.ts'
+import { install, makeFolder, nameAll, oldestNode, pack, play, probe, run } from './project.ts'
 import { compareWithList, declaredNames, entriesOf, type Names, type Surface, writeList } from './surface.ts'
+import { checkMistakes, compile, newestCompiler, oldestCompiler } from './typescript.ts'
 
 const { values: options } = parseArgs({ options: { update: { type: 'boolean', default: false } } })
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
@@ -82,7 +83,11 @@ try {
   const names = Object.entries(surface).map(
     ([entry, { values, types }]) => [entry, [...values, ...types]] as const,
   )
-  timed('consumer types', () => typeCheck(folder, new Map(names)))
+  nameAll(folder, new Map(names))
+  for (const compiler of [newestCompiler(), oldestCompiler(folder)]) {
+    timed(`consumer types, TypeScript ${compiler.version}`, () => compile(compiler, folder))
+    timed(`mistakes, TypeScript ${compiler.version}`, () => checkMistakes(folder, compiler))
+  }
   timed('publint', () => run('publint', ['run', tarball, '--strict'], '.'))
   timed('attw', () =>
     run('attw', [tarball, '--profile', 'esm-only', '--exclude-entrypoints', './package.json'], '.'),

@@ -5,12 +5,12 @@ import { fold, transcript } from '../../src/journal/index.ts'
 import { checkVendorRequest, vendorRequests } from '../../src/testing/index.ts'
 import type { AutoCompact } from '../../src/turn/index.ts'
 import { brokenScript, FORMAT_NAMES, written } from '../journal/foreign-histories.ts'
+import { PATIENCE_MS } from '../patience.ts'
 import { expectLegal } from '../turn/kit.ts'
 import { type Deed, Talk } from './talk.ts'
 
 const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 150)
 const SEED = process.env['HOLDFAST_SEED']
-const PATIENCE_MS = 15_000
 
 const word = fc.constantFrom('Hello.', 'Look at it.', 'Pay.', ' ', 'And now?', '\u0000 odd \ud800')
 const brokenHistory = fc

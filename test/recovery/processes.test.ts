@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { transcript } from '../../src/journal/index.ts'
 import { type Entry, LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { PATIENCE_MS } from '../patience.ts'
 import { problemsOf } from './checks.ts'
 import type { Command, Report } from './child.ts'
 
@@ -64,7 +65,7 @@ class Child {
     what: W,
     test: (report: Of<W>) => boolean = () => true,
   ): Promise<Of<W>> {
-    const until = Date.now() + 15_000
+    const until = Date.now() + PATIENCE_MS
     for (;;) {
       const found = this.#reports.find((report) => report.what === what && test(report as Of<W>))
       if (found !== undefined) return found as Of<W>
@@ -141,12 +142,10 @@ it('a turn killed in the middle of a tool goes on in another process, and the to
   expect(effects()).toHaveLength(1)
 })
 
-it('a cancel from another process reaches a running tool within two seconds', async () => {
+it('a cancel from another process reaches a running tool', async () => {
   const { a, b } = await holder()
-  const asked = Date.now()
   b.send({ do: 'cancel' })
-  const { at } = await a.hear('aborted')
-  expect(at - asked).toBeLessThan(2000)
+  await a.hear('aborted')
   expect(await a.outcome('hold on')).toMatchObject({ reason: 'cancelled' })
   expect((await journal()).at(-1)).toMatchObject({ type: 'turn.end', data: { outcome: 'cancelled' } })
 })
@@ -166,8 +165,6 @@ it('a message that steers from another process is heard by the turn that runs', 
   const { a, b } = await holder()
   b.say('hurry', { whileBusy: 'steer' })
   await b.hear('entry', ({ type }) => type === 'input')
-  // The owner looks at its inbox once a second.
-  await sleep(1200)
   a.send({ do: 'let go' })
   expect(await b.outcome('hurry')).toMatchObject({ reason: 'stop', turn: 1, text: 'You said hurry.' })
   expect(await a.outcome('hold on')).toMatchObject({ reason: 'stop', turn: 1, text: 'You said hurry.' })

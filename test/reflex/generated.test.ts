@@ -13,7 +13,7 @@ describe(`${SETS} generated sets of tools`, () => {
     for (let at = 0; at < SETS; at++) {
       judged.push(...(await tryToolSet(900_000 + at, ways[at % ways.length] ?? phrases.everyday)))
     }
-  }, 120_000)
+  })
 
   const stories = (keep: (each: Judged) => boolean): string[] => judged.filter(keep).map(({ story }) => story)
 

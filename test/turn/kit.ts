@@ -28,6 +28,7 @@ import { CountingIds } from '../../src/testing/counting-ids.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { type ScriptedFunction, ScriptedModel, type ScriptedStep } from '../../src/testing/scripted-model.ts'
 import { ask, defineTool, type Tool, type ToolContext, type ToolDefinition } from '../../src/tool/index.ts'
+import { PATIENCE_MS } from '../patience.ts'
 
 export const KEY: ContextKey = { ...LOCAL_OWNER, contextId: 'talk' }
 
@@ -140,7 +141,8 @@ export function gate<T = void>(): PromiseWithResolvers<T> {
 
 /** Until it holds; a test that waits for what never comes fails by its own message. */
 export async function until(what: string, holds: () => unknown): Promise<void> {
-  for (let tries = 0; tries < 2000; tries++) {
+  const started = performance.now()
+  while (performance.now() - started < PATIENCE_MS) {
     if (await holds()) return
     await new Promise((resolve) => setImmediate(resolve))
   }

@@ -90,7 +90,7 @@ function watched<T>(promise: Promise<T>): Promise<T> {
   return promise
 }
 
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 120_000
 
 export async function inTime<T>(promise: Promise<T>, what: string, ms: number = PATIENCE_MS): Promise<T> {
   const patience = new AbortController()

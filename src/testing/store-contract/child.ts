@@ -9,7 +9,7 @@ import type { StoreWorker } from './harness.ts'
 import type { Job, Message } from './worker.ts'
 
 /** Long enough for eight of them to start on a busy machine. */
-const PATIENCE_MS = 25_000
+const PATIENCE_MS = 120_000
 
 export class Child {
   readonly #process: ChildProcessByStdio<Writable, Readable, Readable>
