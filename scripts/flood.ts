@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runFlood } from '../test/many/flood.ts'
+import { Progress } from './progress.ts'
 
 function wholeNumber(flag: string, text: string, least: number): number {
   const number = Number(text)
@@ -27,6 +28,7 @@ const { values } = parseArgs({
 const messages = wholeNumber('messages', values.messages, 1)
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-flood-'))
 
+const progress = new Progress(messages, 'messages are played or refused for good')
 let shown = 0
 const { counts, problems } = await runFlood({
   folder,
@@ -36,11 +38,11 @@ const { counts, problems } = await runFlood({
   killEveryMs: wholeNumber('every', values.every, 1),
   patienceMs: 60_000,
   onProgress: (settled) => {
-    if (settled < shown + messages / 20) return
+    progress.add(settled - shown)
     shown = settled
-    console.log(`${settled} messages are played or refused for good`)
   },
 })
+progress.end()
 for (const [name, count] of Object.entries({ ...counts, violations: problems.length }))
   console.log(`${name.padEnd(32)}${count.toLocaleString('en-US').padStart(9)}`)
 for (const problem of problems.slice(0, 50)) console.log(problem)

@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 import { payloads } from '../test/cli/gate/payloads.ts'
 import { trial } from '../test/cli/gate/trial.ts'
+import { interruptible, Progress } from './progress.ts'
 
 const { values } = parseArgs({
   options: { count: { type: 'string', default: '500' }, seed: { type: 'string', default: '1' } },
@@ -14,20 +15,29 @@ const started = performance.now()
 const chosen = payloads(Number(values.count), Number(values.seed))
 let screens = 0
 let wrong = 0
-for (const [index, { kind, text }] of chosen.entries()) {
-  const tried = await trial([text])
-  screens += tried.screens
-  for (const { where, what } of tried.problems) {
-    wrong += 1
-    if (wrong <= 50)
-      console.log(`payload ${index} (${kind}), ${JSON.stringify(where)}: ${JSON.stringify(what)}`)
+let tried = 0
+
+async function tryAll(): Promise<void> {
+  const progress = new Progress(chosen.length, 'payloads')
+  for (const [index, { kind, text }] of chosen.entries()) {
+    const { screens: more, problems } = await trial([text])
+    screens += more
+    tried += 1
+    for (const { where, what } of problems) {
+      wrong += 1
+      if (wrong <= 50)
+        console.log(`payload ${index} (${kind}), ${JSON.stringify(where)}: ${JSON.stringify(what)}`)
+    }
+    progress.add(1, `${screens} screens, ${wrong} wrong`)
   }
-  const progress = `${index + 1} of ${chosen.length} payloads, ${screens} screens`
-  if (process.stderr.isTTY) process.stderr.write(`\r${progress}`)
-  else if ((index + 1) % 50 === 0) process.stderr.write(`${progress}\n`)
+  progress.end()
 }
-const seconds = ((performance.now() - started) / 1000).toFixed(0)
-console.log(
-  `\n${chosen.length} payloads, ${screens} screens, seed ${values.seed}, ${seconds} s, wrong: ${wrong}`,
-)
-if (wrong > 0) process.exitCode = 1
+
+function print(): void {
+  const seconds = ((performance.now() - started) / 1000).toFixed(0)
+  console.log(`${tried} payloads, ${screens} screens, seed ${values.seed}, ${seconds} s, wrong: ${wrong}`)
+  if (wrong > 0) process.exitCode = 1
+}
+
+await interruptible(tryAll, print)
+print()

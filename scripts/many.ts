@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { sqliteStore } from '../src/store/sqlite/index.ts'
 import { type CrowdReport, runCrowd } from '../test/many/crowd.ts'
 import { judge, type Verdict } from '../test/many/verdict.ts'
+import { Progress } from './progress.ts'
 
 function wholeNumber(flag: string, text: string): number {
   const number = Number(text)
@@ -31,6 +32,7 @@ const turns = wholeNumber('turns', values.turns)
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-many-'))
 await sqliteStore(join(folder, 'store.db')).close()
 
+const progress = new Progress(turns, 'are answered')
 let shown = 0
 const report = await runCrowd({
   folder,
@@ -41,11 +43,11 @@ const report = await runCrowd({
   everyMs: wholeNumber('every', values.every),
   patienceMs: 60_000,
   onProgress: (answered) => {
-    if (answered < shown + turns / 10) return
+    progress.add(answered - shown)
     shown = answered
-    console.log(`${answered} of ${turns} are answered`)
   },
 })
+progress.end()
 const verdict = await judge(folder, report)
 print(report, verdict)
 if (values.keep) console.log(`The files are in ${folder}`)

@@ -7,6 +7,7 @@
  */
 import { parseArgs } from 'node:util'
 import { runTrial } from '../test/secrets/trial.ts'
+import { Progress } from './progress.ts'
 
 const HELP = `Usage: npm run secrets -- [options]
 
@@ -36,15 +37,14 @@ function wholeNumber(flag: string, text: string): number {
 if (values.help) console.log(HELP)
 else {
   const credentials = wholeNumber('credentials', values.credentials)
+  const progress = new Progress(credentials, 'credentials')
   const report = await runTrial({
     seed: wholeNumber('seed', values.seed),
     credentials,
     perProcess: 15,
-    onProgress: (done, of) => {
-      if (!values.json) process.stderr.write(`\r${done} of ${of} credentials`)
-    },
+    onProgress: () => progress.add(1),
   })
-  if (!values.json) process.stderr.write('\n')
+  progress.end()
   const { found, outcomes, entries, killed, bytes } = report
   if (values.json) console.log(JSON.stringify(report))
   else {
