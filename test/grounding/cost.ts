@@ -77,6 +77,10 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
+function quartile(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)] ?? Number.NaN
+}
+
 export interface CallCost {
   readonly store: string
   /** Processor time of one call with the model call that asks for it, in microseconds. */
@@ -86,6 +90,8 @@ export interface CallCost {
 }
 
 const SHOWN = 500
+/** V8 goes on compiling for some thousand calls of each kind. */
+const WARM_UP = 30
 const CALLS_OF_A_TURN = 40
 
 /** A call with an id, in a conversation that has shown 500 things: the id is judged, or has no mark. */
@@ -109,13 +115,15 @@ export async function callCosts(
   try {
     for (const [store, open] of Object.entries(stores)) {
       const times: { open: number[]; guarded: number[] } = { open: [], guarded: [] }
-      for (let round = 0; round < rounds; round++) {
-        times.open.push(await callCost(open(), false))
-        times.guarded.push(await callCost(open(), true))
-        progress(`${store}: round ${round + 1} of ${rounds}`)
+      for (let round = 0; round < WARM_UP + rounds; round++) {
+        const pair = { open: await callCost(open(), false), guarded: await callCost(open(), true) }
+        progress(`${store}: round ${round + 1} of ${WARM_UP + rounds}`)
+        if (round < WARM_UP) continue
+        times.open.push(pair.open)
+        times.guarded.push(pair.guarded)
       }
       // The rest of the machine can only make it slower.
-      const [a, b] = [Math.min(...times.open), Math.min(...times.guarded)]
+      const [a, b] = [quartile(times.open), quartile(times.guarded)]
       costs.push({ store, open: a, guarded: b, ratio: b / a })
     }
   } finally {
