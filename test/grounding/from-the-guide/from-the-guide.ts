@@ -3,11 +3,13 @@
  * must run, must be refused or must be asked about. It knows nothing of how the guard decides.
  */
 import { Dice } from './dice.ts'
+import { PARTS } from './parts.ts'
+import { PLACES } from './places.ts'
 import { SAID } from './said.ts'
 import { SOURCES } from './sources.ts'
 import type { Generator, GuideTrial } from './trial.ts'
 
-const GENERATORS: readonly Generator[] = [...SOURCES, ...SAID]
+const GENERATORS: readonly Generator[] = [...SOURCES, ...SAID, ...PLACES, ...PARTS]
 
 /** How many kinds of cases there are; seeds go through them in turn. */
 export const KINDS_OF_CASES: number = GENERATORS.length

@@ -48,6 +48,7 @@ export interface TalkOptions extends Partial<Omit<AgentConfig, 'entities' | 'too
 }
 
 const HOUR = 3_600_000
+const SECOND = 1000
 
 export class Talk {
   readonly clock: ManualClock
@@ -98,6 +99,7 @@ export class Talk {
   async select(...selections: readonly Selection[]): Promise<void> {
     this.story.push(`program selects ${JSON.stringify(selections)}`)
     await this.agent.select(...selections)
+    this.clock.advance(SECOND)
   }
 
   pass(hours: number): void {
@@ -106,6 +108,7 @@ export class Talk {
   }
 
   async #follow(turn: ReturnType<Agent['executeTurn']>): Promise<End> {
+    // Gap: of a choice and a sighting in the same millisecond, nobody can say which is newer.
     let refusal: Refusal | undefined
     for await (const event of turn) {
       if (event.type !== 'tool.end') continue
@@ -115,6 +118,7 @@ export class Talk {
         refusal = status === 'rejected' ? (output as Refusal) : undefined
     }
     const outcome = await turn.outcome
+    this.clock.advance(SECOND)
     this.#replies.length = 0
     this.story.push(`  ends ${outcome.status} ${outcome.error?.message ?? ''}`)
     for (const { prompt } of outcome.requests) this.story.push(`  asks ${prompt}`)
