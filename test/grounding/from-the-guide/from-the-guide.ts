@@ -2,18 +2,20 @@
  * Conversations that are generated from the sentences of docs/guide/grounding.md alone, each with one call at its end that
  * must run, must be refused or must be asked about. It knows nothing of how the guard decides.
  */
+import { BELOW } from './below.ts'
 import { Dice } from './dice.ts'
 import { PARTS } from './parts.ts'
 import { PLACES } from './places.ts'
 import { SAID } from './said.ts'
+import { SCHEMAS } from './schemas.ts'
 import { SOURCES } from './sources.ts'
 import type { Generator, GuideTrial } from './trial.ts'
 
-const GENERATORS: readonly Generator[] = [...SOURCES, ...SAID, ...PLACES, ...PARTS]
+const GENERATORS: readonly Generator[] = [...SOURCES, ...SAID, ...PLACES, ...PARTS, ...SCHEMAS, ...BELOW]
 
-/** How many kinds of cases there are; seeds go through them in turn. */
-export const KINDS_OF_CASES: number = GENERATORS.length
+export type { GuideTrial }
 
+/** Seeds go through the generators in turn. */
 export async function tryFromGuide(seed: number): Promise<GuideTrial> {
   const generator = GENERATORS[seed % GENERATORS.length] as Generator
   return generator(new Dice(seed))

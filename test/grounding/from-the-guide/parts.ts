@@ -95,7 +95,11 @@ const ofChosen: Generator = async (dice) => {
   const [, whole, part] = family(dice)
   const { wholes, parts } = house(dice, whole, part)
   const language: Language = dice.pick(['en', 'fr'])
-  const trial = new Trial(dice, { entities: [whole.entity, part.entity], input: oneId(part), grounding: { language } })
+  const trial = new Trial(dice, {
+    entities: [whole.entity, part.entity],
+    input: oneId(part),
+    grounding: { language },
+  })
   const since = dice.pick(Object.keys(SINCE) as (keyof typeof SINCE)[])
   const chosen = dice.pick(wholes)
   const other = wholes.find(({ id }) => id !== chosen.id) as Row
@@ -104,12 +108,20 @@ const ofChosen: Generator = async (dice) => {
   const by = dice.pick(['program', 'person', 'tool'] as const)
   const label = chosen.name as string
   if (by === 'program') await trial.talk.select(whole.entity.select(String(chosen.id), { label }))
-  else await trial.talk.turn('That.', [choose(whole.name, String(chosen.id), { label, ...(by === 'person' ? { by } : {}) })])
+  else
+    await trial.talk.turn('That.', [
+      choose(whole.name, String(chosen.id), { label, ...(by === 'person' ? { by } : {}) }),
+    ])
   await trial.noise(1)
   const mine = since === 'a part of the chosen'
   const target = dice.pick(parts.filter(({ of }) => of === (mine ? chosen : other).id))
-  const words = wordsFor(since, { target, other, place: placeOf(dice, known.indexOf(target), { noun: part.noun, named: true, language }) })
-  if (since.endsWith('earlier') && since !== 'shown earlier') await trial.talk.smallTalk(`Now ${words} please.`)
+  const words = wordsFor(since, {
+    target,
+    other,
+    place: placeOf(dice, known.indexOf(target), { noun: part.noun, named: true, language }),
+  })
+  if (since.endsWith('earlier') && since !== 'shown earlier')
+    await trial.talk.smallTalk(`Now ${words} please.`)
   if (since === 'shown earlier') await trial.talk.turn('Look.', [show({ [part.name]: [target] })])
   const before = since === 'shown now' ? [show({ [part.name]: [target] })] : []
   const now = / now/.test(since) && since !== 'shown now'
@@ -124,7 +136,10 @@ const ofChosen: Generator = async (dice) => {
   })
 }
 
-function wordsFor(since: string, { target, other, place }: { target: Row; other: Row; place: string }): string {
+function wordsFor(
+  since: string,
+  { target, other, place }: { target: Row; other: Row; place: string },
+): string {
   if (since.startsWith('id of its whole')) return String(other.id)
   if (since.startsWith('its whole')) return other.name ?? ''
   if (since.startsWith('id')) return String(target.id)
@@ -161,7 +176,9 @@ const above: Generator = async (dice) => {
   const right = dice.chance(0.5)
   const isBeside = dice.chance(0.5)
   const child = z.string().meta(part.entity.id())
-  const input = isBeside ? z.object({ id: child, top: z.string().meta(top.entity.id()) }) : z.object({ id: child })
+  const input = isBeside
+    ? z.object({ id: child, top: z.string().meta(top.entity.id()) })
+    : z.object({ id: child })
   const trial = new Trial(dice, { entities: [top.entity, whole.entity, part.entity], input })
   await trial.talk.turn('List.', [show({ [top.name]: tops, [whole.name]: placed, [part.name]: parts })])
   const target = dice.pick(parts)
@@ -198,7 +215,9 @@ const letsGo: Generator = async (dice) => {
   const trial = new Trial(dice, { entities: [whole.entity, part.entity], input: oneId(part) })
   await trial.talk.turn('List.', [show({ [whole.name]: wholes, [part.name]: parts })])
   await trial.talk.select(whole.entity.select(String(wholes[0]?.id)))
-  await trial.talk.select(part.entity.select(String(parts[0]?.id), { parent: String(wholes[0]?.id) } as never))
+  await trial.talk.select(
+    part.entity.select(String(parts[0]?.id), { parent: String(wholes[0]?.id) } as never),
+  )
   await trial.talk.select(whole.entity.select(String(wholes[1]?.id)))
   await trial.noise(1)
   const old = dice.chance(0.5)
@@ -211,4 +230,13 @@ const letsGo: Generator = async (dice) => {
   })
 }
 
-export const PARTS: readonly Generator[] = [beside, ofChosen, ofChosen, ofChosen, sharedLabel, above, noParent, letsGo]
+export const PARTS: readonly Generator[] = [
+  beside,
+  ofChosen,
+  ofChosen,
+  ofChosen,
+  sharedLabel,
+  above,
+  noParent,
+  letsGo,
+]

@@ -1,12 +1,18 @@
 /** "Places" and "What is chosen wins". */
+
+import { z } from 'zod'
 import { entity } from '../../../src/index.ts'
 import type { Dice } from './dice.ts'
 import { type Call, choose, type Row, show } from './talk.ts'
 import { type Generator, oneId, Trial, type Wanted } from './trial.ts'
 import { type Kind, kinds, type Language, nounOf, oneKind, placeOf } from './words.ts'
-import { z } from 'zod'
 
-const twoKinds = (dice: Dice): [Kind, Kind] => kinds(dice, () => ({}), () => ({})) as [Kind, Kind]
+const twoKinds = (dice: Dice): [Kind, Kind] =>
+  kinds(
+    dice,
+    () => ({}),
+    () => ({}),
+  ) as [Kind, Kind]
 
 /** A place with its noun is one in the newest list of that kind, whatever was shown of other kinds or alone since. */
 const namedPlace: Generator = async (dice) => {
@@ -19,14 +25,16 @@ const namedPlace: Generator = async (dice) => {
     newest = kind.rows(dice.between(2, 5))
     await trial.talk.turn('List.', [show({ [kind.name]: newest })])
     await trial.noise(1)
-    if (dice.chance(0.4)) await trial.talk.turn('List those.', [show({ [other.name]: other.rows(dice.between(2, 5)) })])
+    if (dice.chance(0.4))
+      await trial.talk.turn('List those.', [show({ [other.name]: other.rows(dice.between(2, 5)) })])
     if (dice.chance(0.4)) await trial.talk.turn('More of it.', [show({ [kind.name]: [dice.pick(newest)] })])
   }
   const at = dice.int(5)
   const written = placeOf(dice, at, { noun: kind.noun, named: true, language })
   const end = await trial.act('Go on.', { id: written })
   const row = newest[at]
-  if (row === undefined) return trial.check(end, { way: `place with noun, too far, ${language}`, wanted: 'refuse' })
+  if (row === undefined)
+    return trial.check(end, { way: `place with noun, too far, ${language}`, wanted: 'refuse' })
   return trial.check(end, { way: `place with noun, ${language}`, wanted: 'run', input: { id: row.id } })
 }
 
@@ -34,12 +42,23 @@ const namedPlace: Generator = async (dice) => {
 const barePlace: Generator = async (dice) => {
   const [kind, other] = twoKinds(dice)
   const language: Language = dice.pick(['en', 'fr'])
-  const trial = new Trial(dice, { entities: [kind.entity, other.entity], input: oneId(kind), grounding: { language } })
+  const trial = new Trial(dice, {
+    entities: [kind.entity, other.entity],
+    input: oneId(kind),
+    grounding: { language },
+  })
   const mine = kind.rows(3)
   const lists = [show({ [kind.name]: mine }), show({ [other.name]: other.rows(dice.between(2, 4)) })]
-  const way = dice.pick(['own list newest', 'other list newest', 'the person says the noun', 'no list'] as const)
+  const way = dice.pick([
+    'own list newest',
+    'other list newest',
+    'the person says the noun',
+    'no list',
+  ] as const)
   if (way === 'no list') await trial.talk.turn('Look.', [show({ [kind.name]: mine.slice(0, 1) })])
-  else for (const list of way === 'own list newest' ? lists.toReversed() : lists) await trial.talk.turn('List.', [list])
+  else
+    for (const list of way === 'own list newest' ? lists.toReversed() : lists)
+      await trial.talk.turn('List.', [list])
   await trial.noise(1)
   const at = way === 'no list' ? 0 : dice.int(2)
   const row = mine[at] as Row
@@ -74,7 +93,9 @@ const oldList: Generator = async (dice) => {
   await trial.talk.turn('List.', [show({ [kind.name]: kind.rows(3) })])
   trial.talk.pass(1.5)
   const named = dice.chance(0.5)
-  const end = await trial.act('Go on.', { id: placeOf(dice, dice.int(3), { noun: kind.noun, named, language: 'en' }) })
+  const end = await trial.act('Go on.', {
+    id: placeOf(dice, dice.int(3), { noun: kind.noun, named, language: 'en' }),
+  })
   return trial.check(end, { way: 'place in a list that is too old', wanted: 'refuse' })
 }
 
@@ -141,7 +162,8 @@ const chosenWins: Generator = async (dice) => {
   if (since.name === 'let go of') await trial.talk.select(kind.entity.select())
   else if (dice.chance(0.3)) await trial.act('Use it.', { id })
   const before = since.name === 'shown now' ? [show({ [kind.name]: [other] })] : []
-  const written = since.name === 'the chosen one' ? id : since.name === 'an invented one' ? kind.fresh() : String(other.id)
+  const written =
+    since.name === 'the chosen one' ? id : since.name === 'an invented one' ? kind.fresh() : String(other.id)
   const message = since.name.endsWith('said now') ? `Now ${words} please.` : 'Go on.'
   const end = await trial.act(message, { id: written }, { before })
   const wanted = by === 'tool' && since.name !== 'an invented one' ? 'run' : since.wanted
@@ -166,7 +188,21 @@ const severalChosen: Generator = async (dice) => {
   const inside = dice.chance(0.6)
   const id = inside ? dice.pick(chosen) : String(rows[3]?.id)
   const end = await trial.act('Go on.', { id })
-  return trial.check(end, { way: `${inside ? 'one of' : 'none of'} several chosen`, wanted: inside ? 'run' : 'refuse', input: { id } })
+  return trial.check(end, {
+    way: `${inside ? 'one of' : 'none of'} several chosen`,
+    wanted: inside ? 'run' : 'refuse',
+    input: { id },
+  })
 }
 
-export const PLACES: readonly Generator[] = [namedPlace, barePlace, listInTurn, oldList, idAndPlace, chosenWins, chosenWins, chosenWins, severalChosen]
+export const PLACES: readonly Generator[] = [
+  namedPlace,
+  barePlace,
+  listInTurn,
+  oldList,
+  idAndPlace,
+  chosenWins,
+  chosenWins,
+  chosenWins,
+  severalChosen,
+]

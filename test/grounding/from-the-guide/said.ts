@@ -76,13 +76,25 @@ const noPattern: Generator = async (dice) => {
 const otherNoun: Generator = async (dice) => {
   const language = dice.pick(['en', 'fr'] as const)
   const [mine, theirs] = dice.pick([
-    [{ en: 'project', fr: 'projet' }, { en: 'task', fr: 'tâche' }],
-    [{ en: 'order', fr: 'commande' }, { en: 'invoice', fr: 'facture' }],
+    [
+      { en: 'project', fr: 'projet' },
+      { en: 'task', fr: 'tâche' },
+    ],
+    [
+      { en: 'order', fr: 'commande' },
+      { en: 'invoice', fr: 'facture' },
+    ],
   ] as const)
   const way = dice.pick(['no pattern', 'fits too', 'small number', 'does not fit', 'own noun'] as const)
   const digits = way === 'small number' ? dice.between(1, 4) : dice.between(5, 7)
   const id = dice.text('123456789', digits)
-  const pattern = { 'no pattern': undefined, 'fits too': /\d{5,8}/, 'small number': /t-\d+/, 'does not fit': /t-\d+/, 'own noun': /\d+/ }[way]
+  const pattern = {
+    'no pattern': undefined,
+    'fits too': /\d{5,8}/,
+    'small number': /t-\d+/,
+    'does not fit': /t-\d+/,
+    'own noun': /\d+/,
+  }[way]
   const kind = entity(mine.en, { pattern: /\d{1,7}/, called: { fr: { one: mine.fr, active: mine.fr } } })
   const other = entity(theirs.en, {
     ...(pattern === undefined ? {} : { pattern }),
@@ -109,14 +121,24 @@ const hash: Generator = async (dice) => {
   const bare = `${letter ? 'W' : ''}${dice.text('123456789', 5)}`
   const way = dice.pick(['whole', 'after its noun', 'alone'] as const)
   const french = dice.chance(0.5)
-  const words = { whole: `#${bare}`, 'after its noun': `${french ? noun.fr : noun.en} ${bare}`, alone: bare }[way]
-  const trial = new Trial(dice, { entities: [kind], input: idOf(kind), grounding: { language: french ? 'fr' : 'en' } })
+  const words = { whole: `#${bare}`, 'after its noun': `${french ? noun.fr : noun.en} ${bare}`, alone: bare }[
+    way
+  ]
+  const trial = new Trial(dice, {
+    entities: [kind],
+    input: idOf(kind),
+    grounding: { language: french ? 'fr' : 'en' },
+  })
   const message = french ? `Je veux ${words} merci.` : `I want ${words} please.`
   const earlier = dice.chance(0.5)
   if (earlier) await trial.talk.smallTalk(message)
   const end = await trial.act(earlier ? 'Go on.' : message, { id: `#${bare}` })
   const wanted = way === 'alone' && !letter ? 'refuse' : 'run'
-  return trial.check(end, { way: `#, ${way}, ${letter ? 'a letter' : 'a digit'} follows`, wanted, input: { id: `#${bare}` } })
+  return trial.check(end, {
+    way: `#, ${way}, ${letter ? 'a letter' : 'a digit'} follows`,
+    wanted,
+    input: { id: `#${bare}` },
+  })
 }
 
 /** A number of up to four digits from an earlier turn counts only after its noun or a sign. */
@@ -126,8 +148,18 @@ const smallNumber: Generator = async (dice) => {
   const id = dice.text('123456789', dice.between(1, 4))
   const french = dice.chance(0.4)
   const way = dice.pick(['bare', 'noun', '#', 'no.', 'id'] as const)
-  const words = { bare: id, noun: `${french ? noun.fr : noun.en} ${id}`, '#': `#${id}`, 'no.': `no. ${id}`, id: `id ${id}` }[way]
-  const trial = new Trial(dice, { entities: [kind], input: idOf(kind), grounding: { language: french ? 'fr' : 'en' } })
+  const words = {
+    bare: id,
+    noun: `${french ? noun.fr : noun.en} ${id}`,
+    '#': `#${id}`,
+    'no.': `no. ${id}`,
+    id: `id ${id}`,
+  }[way]
+  const trial = new Trial(dice, {
+    entities: [kind],
+    input: idOf(kind),
+    grounding: { language: french ? 'fr' : 'en' },
+  })
   const message = french ? `Voici ${words} merci.` : `Here is ${words} thanks.`
   const earlier = dice.chance(0.6)
   if (earlier) {
@@ -136,12 +168,21 @@ const smallNumber: Generator = async (dice) => {
   }
   const end = await trial.act(earlier ? 'Go on.' : message, { id })
   const wanted = earlier && way === 'bare' ? 'refuse' : 'run'
-  return trial.check(end, { way: `small number, ${way}, ${earlier ? 'earlier' : 'now'}`, wanted, input: { id } })
+  return trial.check(end, {
+    way: `small number, ${way}, ${earlier ? 'earlier' : 'now'}`,
+    wanted,
+    input: { id },
+  })
 }
 
 /** Before the window, words are in an index of tokens; an id that looks like a word counts in the window only. */
 const beforeWindow: Generator = async (dice) => {
-  const way = dice.pick(['with a digit', 'a word in the window', 'a word before the window', 'after 256 tokens'] as const)
+  const way = dice.pick([
+    'with a digit',
+    'a word in the window',
+    'a word before the window',
+    'after 256 tokens',
+  ] as const)
   const word = way.startsWith('a word')
   const kind = word ? entity('site', { pattern: /[a-z]{6,8}/ }) : oneKind(dice).entity
   const made = word ? undefined : oneKind(dice)
@@ -151,7 +192,8 @@ const beforeWindow: Generator = async (dice) => {
   const before = way === 'after 256 tokens' ? 257 : dice.int(200)
   const codes = Array.from({ length: before }, (_, at) => `b-${at}`)
   await trial.talk.smallTalk(`${codes.join(' ')} Look at ${id} please.`)
-  if (way !== 'a word in the window') for (let left = 4; left > 0; left--) await trial.talk.smallTalk('Thanks.')
+  if (way !== 'a word in the window')
+    for (let left = 4; left > 0; left--) await trial.talk.smallTalk('Thanks.')
   const end = await trial.act('Go on.', { id })
   const wanted = way === 'with a digit' || way === 'a word in the window' ? 'run' : 'refuse'
   return trial.check(end, { way: `window: ${way}`, wanted, input: { id } })
@@ -189,7 +231,11 @@ const otherWords: Generator = async (dice) => {
   if (way === 'answer') {
     const asked = await talk.turn('Do it.', [{ tool: 'ask_user', args: { question: 'Which one?' } }])
     const requestId = asked.requests[0]?.requestId ?? ''
-    if (dice.chance(0.5)) return trial.check(await talk.answer({ [requestId]: `Take ${id}.` }, [{ tool: 'act', args: { id } }]), truth)
+    if (dice.chance(0.5))
+      return trial.check(
+        await talk.answer({ [requestId]: `Take ${id}.` }, [{ tool: 'act', args: { id } }]),
+        truth,
+      )
     await talk.answer({ [requestId]: `Take ${id}.` })
     return trial.check(await trial.act('Go on.', { id }), truth)
   }
@@ -205,7 +251,12 @@ const otherWords: Generator = async (dice) => {
 const TIDY = (id: string): string => id.replaceAll(/[^\da-z]/gi, '').toUpperCase()
 
 function variant(dice: Dice, id: string): string {
-  return dice.pick([id.toLowerCase(), `#${id}`, `${id.slice(0, 3)} ${id.slice(3)}`, `${id.slice(0, 3)}-${id.slice(3)}`])
+  return dice.pick([
+    id.toLowerCase(),
+    `#${id}`,
+    `${id.slice(0, 3)} ${id.slice(3)}`,
+    `${id.slice(0, 3)}-${id.slice(3)}`,
+  ])
 }
 
 /** With `normalize`, the tool gets the id as it was shown or chosen; without, other letters are another id. */
@@ -219,7 +270,8 @@ const forms: Generator = async (dice) => {
   // The form that is known differs from the one that is written, unless it was only said.
   const form = known === 'said' ? id : dice.pick([id, variant(dice, id)])
   const written = known === 'said' || form !== id ? id : variant(dice, id)
-  if (known === 'shown') await trial.talk.turn('List.', [show({ [kind.name]: [{ id: form }, { id: 'ZZZ0001' }] })])
+  if (known === 'shown')
+    await trial.talk.turn('List.', [show({ [kind.name]: [{ id: form }, { id: 'ZZZ0001' }] })])
   if (known === 'chosen') await trial.talk.select(kind.select(form))
   if (known === 'chosen by a tool') await trial.talk.turn('That.', [choose(kind.name, form)])
   const spoken = dice.pick([`${id.slice(0, 3)} ${id.slice(3)}`, id.toLowerCase(), id])
@@ -244,7 +296,8 @@ const sameForm: Generator = async (dice) => {
   const id = `${dice.text('ABCDEFGH', 3)}${dice.text('123456789', 4)}`
   const twins = [id, `${id.slice(0, 3)}-${id.slice(3)}`]
   const trial = new Trial(dice, { entities: [kind], input: idOf(kind) })
-  if (dice.chance(0.5)) await trial.talk.turn('List.', [show({ [kind.name]: twins.map((one) => ({ id: one })) })])
+  if (dice.chance(0.5))
+    await trial.talk.turn('List.', [show({ [kind.name]: twins.map((one) => ({ id: one })) })])
   else for (const one of twins) await trial.talk.turn('Look.', [show({ [kind.name]: [{ id: one }] })])
   const end = await trial.act('Go on.', { id: id.toLowerCase() })
   return trial.check(end, { way: 'same normal form', wanted: 'ask' })
@@ -259,9 +312,24 @@ const numbers: Generator = async (dice) => {
   const trial = new Trial(dice, { entities: [kind], input: z.object({ id: schema.meta(kind.id()) }) })
   await trial.talk.turn('List.', [show({ [kind.name]: [{ id: dice.chance(0.5) ? id : String(id) }] })])
   const end = await trial.act('Go on.', { id: dice.chance(0.5) ? id : String(id) })
-  return trial.check(end, { way: `a ${text ? 'text' : 'number'} is wanted`, wanted: 'run', input: { id: text ? String(id) : id } })
+  return trial.check(end, {
+    way: `a ${text ? 'text' : 'number'} is wanted`,
+    wanted: 'run',
+    input: { id: text ? String(id) : id },
+  })
 }
 
 export const SAID: readonly Generator[] = [
-  said, saidInside, noPattern, otherNoun, hash, smallNumber, beforeWindow, otherWords, forms, saidForms, sameForm, numbers,
+  said,
+  saidInside,
+  noPattern,
+  otherNoun,
+  hash,
+  smallNumber,
+  beforeWindow,
+  otherWords,
+  forms,
+  saidForms,
+  sameForm,
+  numbers,
 ]

@@ -43,7 +43,11 @@ const notShown: Generator = async (dice) => {
   const kind = oneKind(dice)
   const id = kind.fresh()
   const way = dice.pick(['another kind', 'the model', 'a hook', 'system prompt', 'metadata'])
-  const other = kinds(dice, () => ({}), () => ({}))[1] as Kind
+  const other = kinds(
+    dice,
+    () => ({}),
+    () => ({}),
+  )[1] as Kind
   const entities = other.name === kind.name ? [kind.entity] : [kind.entity, other.entity]
   const trial = new Trial(dice, {
     entities,
@@ -53,7 +57,9 @@ const notShown: Generator = async (dice) => {
   })
   if (way === 'the model') await trial.talk.smallTalk('Which one is best?', `I think ${id}.`)
   if (way === 'another kind')
-    await trial.talk.turn('What is there?', [show({ [other.name === kind.name ? 'nothing' : other.name]: [{ id }] })])
+    await trial.talk.turn('What is there?', [
+      show({ [other.name === kind.name ? 'nothing' : other.name]: [{ id }] }),
+    ])
   await trial.noise()
   if (way === 'metadata') await trial.talk.turn('Hm.', [], { metadata: { best: id } })
   const end = await trial.act('Go on.', { id })
@@ -63,7 +69,9 @@ const notShown: Generator = async (dice) => {
 /** `sources` says which reasons count. */
 const someSources: Generator = async (dice) => {
   const source = dice.pick(['state', 'seen', 'said', 'label', 'ordinal'] as const)
-  const others = (['state', 'seen', 'said', 'label', 'ordinal', 'asked'] as const).filter((one) => one !== source)
+  const others = (['state', 'seen', 'said', 'label', 'ordinal', 'asked'] as const).filter(
+    (one) => one !== source,
+  )
   const counts = dice.chance(0.5)
   // A label or a place stands for a thing that was shown; whether it needs `seen`, too, the guide does not say.
   const kept = source === 'label' || source === 'ordinal' ? [source, 'seen' as const] : [source]
@@ -74,7 +82,13 @@ const someSources: Generator = async (dice) => {
   const { id, name = '' } = rows[at] as Row
   if (source === 'state') await trial.talk.select(kind.entity.select(String(id)))
   else if (source !== 'said') await trial.talk.turn('What is there?', [show({ [kind.name]: rows })])
-  const written = { state: String(id), seen: String(id), said: String(id), label: name, ordinal: `${kind.name} ${at + 1}` }
+  const written = {
+    state: String(id),
+    seen: String(id),
+    said: String(id),
+    label: name,
+    ordinal: `${kind.name} ${at + 1}`,
+  }
   const end = await trial.act(source === 'said' ? `Take ${id}.` : 'Go on.', { id: written[source] })
   const way = `sources: ${counts ? 'only' : 'all but'} ${source}`
   return trial.check(end, { way, wanted: counts ? 'run' : 'refuse', input: { id: String(id) } })
@@ -144,7 +158,9 @@ const ttl: Generator = async (dice) => {
   trial.talk.pass(hours * (late ? 1.1 : 0.9))
   await trial.noise()
   const end = await trial.act('Go on.', { id })
-  const truth = late ? { wanted: 'refuse' as const, ...(way === 'seen' ? { reason: 'expired' } : {}) } : { wanted: 'run' as const }
+  const truth = late
+    ? { wanted: 'refuse' as const, ...(way === 'seen' ? { reason: 'expired' } : {}) }
+    : { wanted: 'run' as const }
   return trial.check(end, { way: `ttl, ${way}`, ...truth, input: { id } })
 }
 
@@ -201,4 +217,14 @@ const scope: Generator = async (dice) => {
   return other.check(end, { way: `scope ${own ? 'actor' : 'conversation'}`, wanted, input: { id } })
 }
 
-export const SOURCES: readonly Generator[] = [seen, nearId, notShown, someSources, label, policy, ttl, where, scope]
+export const SOURCES: readonly Generator[] = [
+  seen,
+  nearId,
+  notShown,
+  someSources,
+  label,
+  policy,
+  ttl,
+  where,
+  scope,
+]

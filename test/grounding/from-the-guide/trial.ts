@@ -1,6 +1,6 @@
 /** One generated case: a conversation, the tool that gets the last call, and the comparison with what the guide says. */
 import { z } from 'zod'
-import { defineTool, type EntityOptions, type JsonObject, type Tool, type ToolDefinition } from '../../../src/index.ts'
+import { defineTool, type JsonObject, type Tool, type ToolDefinition } from '../../../src/index.ts'
 import type { Dice } from './dice.ts'
 import { type Call, type End, Talk, type TalkOptions } from './talk.ts'
 import { type Kind, smallTalk } from './words.ts'
@@ -39,7 +39,11 @@ export interface Truth {
 type Input = ToolDefinition<z.ZodType<JsonObject>, unknown>['input']
 
 /** The tool under test: it records what it gets. */
-export function actTool(got: unknown[], input: unknown, more: Partial<ToolDefinition<never, never>> = {}): Tool {
+export function actTool(
+  got: unknown[],
+  input: unknown,
+  more: Partial<ToolDefinition<never, never>> = {},
+): Tool {
   return defineTool({
     ...(more as object),
     name: 'act',
@@ -93,7 +97,8 @@ export interface Ended {
 
 export async function judge({ got, talk, end }: Ended, truth: Truth): Promise<GuideTrial> {
   const { way, wanted, meant } = truth
-  const seen = wanted === 'ask' ? await afterAnswer({ got, talk, end }, truth) : nameOf({ got, talk, end }, truth)
+  const seen =
+    wanted === 'ask' ? await afterAnswer({ got, talk, end }, truth) : nameOf({ got, talk, end }, truth)
   const advised = wanted === 'refuse' && end.refusal?.next?.do === 'use' && meant !== undefined
   const misled = advised && end.refusal?.next.ids?.[0] !== meant
   return {
@@ -143,5 +148,3 @@ function plain(value: unknown): string {
 export function oneId(kind: Kind): z.ZodType {
   return z.object({ id: z.string().meta(kind.entity.id()) })
 }
-
-export type { EntityOptions }

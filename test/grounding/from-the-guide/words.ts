@@ -20,8 +20,14 @@ export const LOOKS: readonly Look[] = [
   { pattern: /#W\d{6}/, make: (dice) => `#W${dice.text(DIGITS, 6)}` },
   { pattern: /ord_[a-z0-9]{6}/, make: (dice) => `ord_${dice.text(LOWER, 3)}${dice.text(DIGITS, 3)}` },
   { pattern: /\d{7}/, make: (dice) => dice.text(FIRST, 1) + dice.text(DIGITS, 6) },
-  { pattern: /[a-z]+_[a-z]+_\d{4}/, make: (dice) => `${dice.text(LOWER, 5)}_${dice.text(LOWER, 4)}_${dice.text(DIGITS, 4)}` },
-  { pattern: /[0-9a-f]{8}-[0-9a-f]{4}/, make: (dice) => `${dice.text('0123456789abcdef', 7)}3-${dice.text('0123456789abcdef', 4)}` },
+  {
+    pattern: /[a-z]+_[a-z]+_\d{4}/,
+    make: (dice) => `${dice.text(LOWER, 5)}_${dice.text(LOWER, 4)}_${dice.text(DIGITS, 4)}`,
+  },
+  {
+    pattern: /[0-9a-f]{8}-[0-9a-f]{4}/,
+    make: (dice) => `${dice.text('0123456789abcdef', 7)}3-${dice.text('0123456789abcdef', 4)}`,
+  },
   { pattern: /TCK-\d{4}-\d{3}/, make: (dice) => `TCK-${dice.text(DIGITS, 4)}-${dice.text(DIGITS, 3)}` },
   { pattern: /R\.\d{3}\.\d{3}/, make: (dice) => `R.${dice.text(DIGITS, 3)}.${dice.text(DIGITS, 3)}` },
 ]
@@ -42,7 +48,18 @@ const NOUNS: readonly Noun[] = [
 ]
 
 const NAMES = [
-  ['Champigny', 'Montreuil', 'Bellevue', 'Kingsbury', 'Élancourt', 'Ørsted', 'Valmy', 'Hampstead', 'Vincennes', 'Zürich'],
+  [
+    'Champigny',
+    'Montreuil',
+    'Bellevue',
+    'Kingsbury',
+    'Élancourt',
+    'Ørsted',
+    'Valmy',
+    'Hampstead',
+    'Vincennes',
+    'Zürich',
+  ],
   ['Roof', 'École', 'Bridge', 'Façade', 'Cellar', 'Garage', 'Terrasse', 'Station', 'Library', 'Piscine'],
 ] as const
 
@@ -104,7 +121,10 @@ export class Kind {
 }
 
 /** Kinds with nouns and looks of their own; the options are those of each, the later may need the earlier. */
-export function kinds(dice: Dice, ...options: readonly ((before: readonly Kind[]) => EntityOptions)[]): Kind[] {
+export function kinds(
+  dice: Dice,
+  ...options: readonly ((before: readonly Kind[]) => EntityOptions)[]
+): Kind[] {
   const nouns = dice.shuffle(NOUNS)
   const looks = dice.shuffle(LOOKS)
   const made: Kind[] = []
