@@ -222,8 +222,10 @@ const rowShapes: Generator = async (dice) => {
   const fields = shape.fields as { id: string }
   const outside = dice.chance(0.5)
   const own = {
-    returns: (found: unknown, input: JsonObject) =>
-      kind.entity.rows(shape.at.startsWith('all') ? (found as { all: unknown }).all : found, fields, input),
+    returns: (found: unknown, input: JsonObject) => {
+      const rows = shape.at.startsWith('all') ? (found as { all: unknown }).all : found
+      return kind.entity.rows(rows as readonly unknown[], fields, input)
+    },
   }
   const open = typeof output === 'object' && !Array.isArray(output) && shape.name !== 'keys'
   const plain = defineTool({

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { tryFromGuide } from './from-the-guide.ts'
 
-const CASES = 336
+const CASES = 348
 
 it('the runtime does what the guide says in generated conversations', { timeout: 120_000 }, async () => {
   const wrong: string[] = []

@@ -4,6 +4,7 @@
  */
 import { BELOW } from './below.ts'
 import { Dice } from './dice.ts'
+import { MARKS } from './marks.ts'
 import { PARTS } from './parts.ts'
 import { PLACES } from './places.ts'
 import { SAID } from './said.ts'
@@ -11,7 +12,15 @@ import { SCHEMAS } from './schemas.ts'
 import { SOURCES } from './sources.ts'
 import type { Generator, GuideTrial } from './trial.ts'
 
-const GENERATORS: readonly Generator[] = [...SOURCES, ...SAID, ...PLACES, ...PARTS, ...SCHEMAS, ...BELOW]
+const GENERATORS: readonly Generator[] = [
+  ...SOURCES,
+  ...SAID,
+  ...PLACES,
+  ...PARTS,
+  ...SCHEMAS,
+  ...MARKS,
+  ...BELOW,
+]
 
 export type { GuideTrial }
 

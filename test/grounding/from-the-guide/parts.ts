@@ -215,9 +215,7 @@ const letsGo: Generator = async (dice) => {
   const trial = new Trial(dice, { entities: [whole.entity, part.entity], input: oneId(part) })
   await trial.talk.turn('List.', [show({ [whole.name]: wholes, [part.name]: parts })])
   await trial.talk.select(whole.entity.select(String(wholes[0]?.id)))
-  await trial.talk.select(
-    part.entity.select(String(parts[0]?.id), { parent: String(wholes[0]?.id) } as never),
-  )
+  await trial.talk.select(part.entity.select(String(parts[0]?.id), { parent: String(wholes[0]?.id) }))
   await trial.talk.select(whole.entity.select(String(wholes[1]?.id)))
   await trial.noise(1)
   const old = dice.chance(0.5)

@@ -8,7 +8,7 @@ import { type Kind, LOOKS, nounOf, oneKind, smallTalk } from './words.ts'
 
 const ALONE: readonly ((id: string) => string)[] = [
   (id) => `Look at ${id}.`,
-  (id) => `${id}`,
+  (id) => id,
   (id) => `It is (${id}), please.`,
   (id) => `Take "${id}"!`,
   (id) => `Prenez « ${id} », merci.`,

@@ -53,7 +53,7 @@ const notShown: Generator = async (dice) => {
     entities,
     input: oneId(kind),
     ...(way === 'system prompt' ? { systemPrompt: `The best one is ${id}.` } : {}),
-    ...(way === 'a hook' ? { on: { beforeIteration: ({ add }) => void add(`Use ${id}.`) } } : {}),
+    ...(way === 'a hook' ? { on: { beforeIteration: ({ add }) => add(`Use ${id}.`) } } : {}),
   })
   if (way === 'the model') await trial.talk.smallTalk('Which one is best?', `I think ${id}.`)
   if (way === 'another kind')
@@ -219,6 +219,8 @@ const scope: Generator = async (dice) => {
 
 export const SOURCES: readonly Generator[] = [
   seen,
+  nearId,
+  nearId,
   nearId,
   notShown,
   someSources,

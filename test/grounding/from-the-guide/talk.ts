@@ -125,7 +125,7 @@ export class Talk {
     return {
       status: outcome.status,
       text: outcome.text ?? '',
-      requests: outcome.requests as End['requests'],
+      requests: outcome.requests,
       ...(refusal === undefined ? {} : { refusal }),
     }
   }

@@ -73,7 +73,11 @@ export class Trial {
   }
 
   /** The person writes `message`, the model makes the calls `before` and then the call under test. */
-  async act(message: string, args: JsonObject, { before = [] as readonly Call[] } = {}): Promise<End> {
+  async act(
+    message: string,
+    args: JsonObject,
+    { before = [] }: { readonly before?: readonly Call[] } = {},
+  ): Promise<End> {
     this.got.length = 0
     return this.talk.turn(message, [...before, { tool: 'act', args }])
   }
@@ -138,7 +142,7 @@ async function afterAnswer(ended: Ended, truth: Truth): Promise<string> {
 /** JSON in one order of keys; a set is a list. */
 function plain(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => {
-    if (part instanceof Set) return [...part]
+    if (part instanceof Set) return [...(part as Set<unknown>)]
     if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
     return Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
   })

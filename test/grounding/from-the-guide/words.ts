@@ -179,11 +179,15 @@ export interface PlaceWords {
 /** One or two letters or digits of the id changed into others of their kind. */
 export function corrupt(dice: Dice, id: string, known: readonly string[]): string {
   for (;;) {
-    const letters = [...id]
+    const letters = id.split('')
     const places = dice.shuffle([...letters.keys()].filter((at) => /[\da-z]/i.test(letters[at] as string)))
     for (const at of places.slice(0, dice.between(1, 2))) {
       const letter = letters[at] as string
-      letters[at] = dice.pick([...alphabetOf(letter)].filter((other) => other !== letter))
+      letters[at] = dice.pick(
+        alphabetOf(letter)
+          .split('')
+          .filter((other) => other !== letter),
+      )
     }
     const wrong = letters.join('')
     if (!known.includes(wrong)) return wrong
