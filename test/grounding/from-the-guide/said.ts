@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { askUser, defineTool, type Entity, entity } from '../../../src/index.ts'
 import type { Dice } from './dice.ts'
-import { choose, show } from './talk.ts'
+import { choose, show, type Talk } from './talk.ts'
 import { type Generator, oneId, Trial } from './trial.ts'
 import { type Kind, LOOKS, nounOf, oneKind, smallTalk } from './words.ts'
 
@@ -199,6 +199,12 @@ const beforeWindow: Generator = async (dice) => {
   return trial.check(end, { way: `window: ${way}`, wanted, input: { id } })
 }
 
+/** Grows when a message is posted: while the tool waits, nothing else is stored. */
+async function lastPosition({ agent }: Talk): Promise<number> {
+  const { heads } = await agent.store.list({ owner: agent.owner })
+  return heads.reduce((sum, { seq }) => sum + seq, 0)
+}
+
 /** Steering, answers and imported user messages are words of the person; imported replies are not. */
 const otherWords: Generator = async (dice) => {
   const kind = oneKind(dice)
@@ -222,9 +228,9 @@ const otherWords: Generator = async (dice) => {
   if (way === 'steering') {
     const ending = trial.act('Wait.', { id }, { before: [{ tool: 'wait', args: {} }] })
     await running.promise
+    const before = await lastPosition(talk)
     talk.agent.executeTurn(`Take ${id}.`, { whileBusy: 'steer' })
-    // A message is in the inbox after a few ticks; the tool ends after that.
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    while ((await lastPosition(talk)) === before) await new Promise((resolve) => setImmediate(resolve))
     steered.resolve()
     return trial.check(await ending, truth)
   }
