@@ -6,6 +6,7 @@
  */
 import { tryChain } from '../test/grounding/chains.ts'
 import { callCosts, costRatio } from '../test/grounding/cost.ts'
+import { type GuideTrial, tryFromGuide } from '../test/grounding/from-the-guide/from-the-guide.ts'
 import { tryGuarded } from '../test/grounding/guarded-trial.ts'
 import { tryPart } from '../test/grounding/parts.ts'
 import { type JudgedSlot, tally, tryCall } from '../test/grounding/trial.ts'
@@ -80,6 +81,43 @@ async function printChains(): Promise<void> {
   )
   for (const story of wrong) console.log(story)
   if (wrong.length > 0) process.exitCode = 1
+  await printFromGuide()
+}
+
+/** Whole conversations that are generated from the guide alone, one for every five calls. */
+async function printFromGuide(): Promise<void> {
+  const cases = Math.ceil(calls / 5)
+  const trials: GuideTrial[] = []
+  let wrong = 0
+  const progress = new Progress(cases, 'conversations from the guide')
+  for (let at = 0; at < cases; at++) {
+    const { story, ...trial } = await tryFromGuide(seed * 1_000_000 + at)
+    const right = trial.got === trial.wanted
+    if (!right) wrong++
+    trials.push(right && !trial.misled ? trial : { ...trial, story: `[${at}, ${trial.way}] ${story}` })
+    progress.add(1, `${wrong} wrong`)
+  }
+  progress.end()
+  const near = trials.filter(({ advised }) => advised !== undefined)
+  const advised = near.filter((trial) => trial.advised)
+  const misled = near.filter((trial) => trial.misled)
+  const count = (wanted: string, got: string): number =>
+    trials.filter((trial) => trial.wanted === wanted && trial.got.startsWith(got)).length
+  console.log(
+    `\n${cases} conversations from the guide, ${new Set(trials.map(({ way }) => way)).size} ways: ${wrong} wrong`,
+  )
+  console.log(
+    `to run ${count('run', '')}, to refuse ${count('refuse', '')}, to ask about ${count('ask', '')}`,
+  )
+  console.log(`executed and must not be: ${count('refuse', 'run') + count('ask', 'run')}`)
+  console.log(
+    `good and refused: ${count('run', 'refuse')}, asked amiss: ${count('run', 'ask') + count('refuse', 'ask')}`,
+  )
+  console.log(`near ids ${near.length}, with an id to use ${advised.length}, of these wrong ${misled.length}`)
+  for (const { story, wanted, got } of trials)
+    if (story && (got !== wanted || process.argv.includes('--stories')))
+      console.log(`[${wanted}, got ${got}] ${story}\n`)
+  if (wrong > 0 || misled.length * 100 > advised.length) process.exitCode = 1
 }
 
 function printTable(title: string, judged: readonly JudgedSlot[]): void {

@@ -1,0 +1,31 @@
+/**
+ * Conversations that are generated from the sentences of docs/guide/grounding.md alone, each with one call at its end that
+ * must run, must be refused or must be asked about. It knows nothing of how the guard decides.
+ */
+import { BELOW } from './below.ts'
+import { Dice } from './dice.ts'
+import { MARKS } from './marks.ts'
+import { PARTS } from './parts.ts'
+import { PLACES } from './places.ts'
+import { SAID } from './said.ts'
+import { SCHEMAS } from './schemas.ts'
+import { SOURCES } from './sources.ts'
+import type { Generator, GuideTrial } from './trial.ts'
+
+const GENERATORS: readonly Generator[] = [
+  ...SOURCES,
+  ...SAID,
+  ...PLACES,
+  ...PARTS,
+  ...SCHEMAS,
+  ...MARKS,
+  ...BELOW,
+]
+
+export type { GuideTrial }
+
+/** Seeds go through the generators in turn. */
+export async function tryFromGuide(seed: number): Promise<GuideTrial> {
+  const generator = GENERATORS[seed % GENERATORS.length] as Generator
+  return generator(new Dice(seed))
+}
