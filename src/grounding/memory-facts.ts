@@ -46,7 +46,7 @@ export class MemoryFacts implements Facts {
 
   /** What one more result showed. */
   add({ at, seq, isThisTurn, seen }: SightingBatch): void {
-    const listed = new Map<string, Map<string, Seen>>()
+    const listed = new Map<string, Seen[]>()
     for (const { entity, id, label, parent } of seen) {
       const before = this.#seen.get(entity)?.get(id)
       const one: Seen = {
@@ -62,14 +62,16 @@ export class MemoryFacts implements Facts {
       const order = this.#order.get(entity)
       if (order === undefined) this.#order.set(entity, [one])
       else order.push(one)
-      const rows = valueIn(listed, entity)
-      if (!rows.has(id)) rows.set(id, one)
+      const rows = listed.get(entity) ?? []
+      listed.set(entity, rows)
+      rows.push(one)
       if (label !== undefined) valueIn(this.#labels, keyOf(entity, normalLabel(label))).set(id, one)
       if (isThisTurn) this.#thisTurn.add(keyOf(entity, id))
     }
-    const entities = [...listed].filter(([, rows]) => rows.size > 1).map(([entity]) => entity)
+    const isSeveral = (rows: readonly Seen[]): boolean => rows.some(({ id }) => id !== rows[0]?.id)
+    const entities = [...listed].filter(([, rows]) => isSeveral(rows)).map(([entity]) => entity)
     if (entities.length > 0) this.#lists.unshift({ entities, at, isThisTurn: isThisTurn ?? false })
-    for (const [entity, rows] of listed) this.#list(entity, [...rows.values()])
+    for (const [entity, rows] of listed) this.#list(entity, rows)
   }
 
   active(entity: string): ActiveValue | undefined {

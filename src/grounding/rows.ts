@@ -63,16 +63,16 @@ function sightingsAt(
   rows: readonly PlacedRow[],
   fields: RowFields<unknown> & { readonly input?: unknown },
 ): readonly Sighting[] {
-  const seen = new Map<string, Sighting>()
+  // A thing that stands in two rows is there twice: people count rows.
+  const seen: Sighting[] = []
   for (const placed of rows) {
     const read = (field: RowField<unknown> | undefined): string | undefined =>
       field === undefined ? undefined : fieldOf(placed, field, fields.input)
     const id = read(fields.id)
     const ids = id === undefined ? [] : fields.matches ? matchesIn(id, pattern) : [id]
     for (const known of ids) {
-      if (seen.has(known)) continue
       const [label, parent] = [read(fields.label), read(fields.parent)]
-      seen.set(known, {
+      seen.push({
         entity: name,
         id: known,
         ...(label === undefined ? {} : { label }),
@@ -80,7 +80,7 @@ function sightingsAt(
       })
     }
   }
-  return [...seen.values()]
+  return seen
 }
 
 function placedRows(rows: Rows<unknown>): readonly PlacedRow[] {

@@ -30,7 +30,7 @@ export async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts
   const entries = await entriesSoFar(play)
   const active = unexpired(play.session.active ?? [], entities, clock.now())
   const { turn } = play.open
-  const isWhole = (entries[0]?.seq ?? 1) <= (play.session.cleared ?? 0) + 1
+  const isWhole = hasAll(entries, { from: play.session.cleared ?? 0, to: view.session.seq })
   const reading: Reading = { showings: showingsIn(entries, clock.now()).reverse(), turn, view, isWhole }
   const words = { entries, ...reading }
   return {
@@ -46,6 +46,13 @@ export async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts
       return answer?.value
     },
   }
+}
+
+/** A window may begin with an input whose turn it shows only the end of, so the first entry says nothing. */
+function hasAll(entries: readonly Entry[], { from, to }: { from: number; to: number }): boolean {
+  let count = 0
+  for (const { seq } of entries) if (seq > from && seq <= to) count += 1
+  return count >= to - from
 }
 
 interface Reading {
@@ -68,6 +75,8 @@ interface Showing {
 
 /** What a result showed of one kind, in its order. */
 interface Shown {
+  /** A thing that stands in the list twice has two places. */
+  readonly rows: readonly Sighting[]
   readonly byId: ReadonlyMap<string, Sighting>
   readonly byLabel: () => ReadonlyMap<string, readonly Sighting[]>
 }
@@ -91,13 +100,12 @@ const KINDS = new WeakMap<object, ReadonlyMap<string, Shown>>()
 function kindsOf({ data }: Entry, seen: readonly Sighting[]): ReadonlyMap<string, Shown> {
   const known = KINDS.get(data)
   if (known !== undefined) return known
-  const kinds = new Map<string, Map<string, Sighting>>()
-  for (const one of seen) {
-    const byId = kinds.get(one.entity) ?? new Map<string, Sighting>()
-    kinds.set(one.entity, byId)
-    if (!byId.has(one.id)) byId.set(one.id, one)
+  const made = new Map<string, Shown>()
+  for (const [entity, rows] of Map.groupBy(seen, (one) => one.entity)) {
+    const byId = new Map<string, Sighting>()
+    for (const one of rows) if (!byId.has(one.id)) byId.set(one.id, one)
+    made.set(entity, { rows, byId, byLabel: labelsOf(byId) })
   }
-  const made = new Map([...kinds].map(([entity, byId]) => [entity, { byId, byLabel: labelsOf(byId) }]))
   KINDS.set(data, made)
   return made
 }
@@ -169,7 +177,7 @@ function listFacts({ showings: held, turn, view, isWhole }: Reading): Pick<Facts
   return {
     listing: async (entity) => {
       const lists = held.map(({ kinds, at, seq }) =>
-        [...(kinds.get(entity)?.byId.values() ?? [])].map((one) => ({ ...one, at, seq })),
+        (kinds.get(entity)?.rows ?? []).map((one) => ({ ...one, at, seq })),
       )
       return (
         lists.find(({ length }) => length > 1) ??

@@ -52,7 +52,7 @@ describe('an entity', () => {
     expect(() => entityMap([project, entity('project')])).toThrow('another one of that name')
   })
 
-  it('reads rows by name, by path and by function, each thing once', () => {
+  it('reads rows by name, by path and by function, in their places', () => {
     const rows = [
       { id: 1, nom: 'Champigny', in: { site: 's-1' } },
       { id: 1, nom: 'Champigny again', in: { site: 's-1' } },
@@ -61,9 +61,11 @@ describe('an entity', () => {
     ]
     expect(project.rows(rows, { id: 'id', label: 'nom', parent: 'in.site' })).toEqual([
       { entity: 'project', id: '1', label: 'Champigny', parent: 's-1' },
+      { entity: 'project', id: '1', label: 'Champigny again', parent: 's-1' },
       { entity: 'project', id: 'p-2' },
     ])
     expect(project.rows(rows, { id: ({ nom }) => nom.slice(0, 4) })).toEqual([
+      { entity: 'project', id: 'Cham' },
       { entity: 'project', id: 'Cham' },
       { entity: 'project', id: 'noth' },
     ])

@@ -124,3 +124,60 @@ it('a part beside another parent is refused below as above, though the caller ha
   await agent.input('Close the task')
   expect(moved).toEqual([{ projectId: 'p-1', taskId: 't-1' }])
 })
+
+it('a thing that stands in a list twice has two places', async () => {
+  const used: unknown[] = []
+  const list = listing('list', [{ id: 'p-1' }, { id: 'p-1' }, { id: 'p-2' }], (rows) =>
+    project.rows(rows, { id: 'id' }),
+  )
+  const use = defineTool({
+    name: 'use',
+    description: 'Uses.',
+    input: z.object({ id: z.string().meta(project.id()) }),
+    run: ({ id }) => {
+      used.push(id)
+      return 'ok'
+    },
+  })
+  const model = new ScriptedModel([
+    { calls: [{ tool: 'list', args: {} }] },
+    'Listed.',
+    { calls: [{ tool: 'use', args: { id: 'project 2' } }] },
+    { calls: [{ tool: 'use', args: { id: 'project 3' } }] },
+    'Used.',
+  ])
+  const agent = new Agent({ contextId: 'twice', model, tools: [list, use], entities: [project] })
+  await agent.input('List')
+  await agent.input('Use project 2 and project 3')
+  expect(used).toEqual(['p-1', 'p-2'])
+})
+
+it('an id is good though the window begins inside of the turn that showed it', async () => {
+  const used: unknown[] = []
+  const list = listing('list', [{ id: 'p-1' }], (rows) => project.rows(rows, { id: 'id' }))
+  const use = defineTool({
+    name: 'use',
+    description: 'Uses.',
+    input: z.object({ id: z.string().meta(project.id()) }),
+    run: ({ id }) => {
+      used.push(id)
+      return 'ok'
+    },
+  })
+  for (const talks of [0, 1, 2, 3, 4]) {
+    const small = Array.from({ length: talks }, () => 'Hello.')
+    const model = new ScriptedModel([
+      { calls: [{ tool: 'list', args: {} }] },
+      'Listed.',
+      ...small,
+      { calls: [{ tool: 'use', args: { id: 'p-1' } }] },
+      'Used.',
+    ])
+    const config = { model, tools: [list, use], entities: [project], maxMessages: 4 }
+    const agent = new Agent({ contextId: `window-${talks}`, ...config })
+    await agent.input('List')
+    for (const _ of small) await agent.input('Hello')
+    await agent.input('Go on')
+  }
+  expect(used).toEqual(['p-1', 'p-1', 'p-1', 'p-1', 'p-1'])
+})
