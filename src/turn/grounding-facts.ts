@@ -30,7 +30,7 @@ export async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts
   const entries = await entriesSoFar(play)
   const active = unexpired(play.session.active ?? [], entities, clock.now())
   const { turn } = play.open
-  const isWhole = hasAll(entries, { from: play.session.cleared ?? 0, to: view.session.seq })
+  const isWhole = hasEvery(entries, { from: play.session.cleared ?? 0, to: view.session.seq })
   const reading: Reading = { showings: showingsIn(entries, clock.now()).reverse(), turn, view, isWhole }
   const words = { entries, ...reading }
   return {
@@ -49,7 +49,7 @@ export async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts
 }
 
 /** A window may begin with an input whose turn it shows only the end of, so the first entry says nothing. */
-function hasAll(entries: readonly Entry[], { from, to }: { from: number; to: number }): boolean {
+function hasEvery(entries: readonly Entry[], { from, to }: { from: number; to: number }): boolean {
   let count = 0
   for (const { seq } of entries) if (seq > from && seq <= to) count += 1
   return count >= to - from
