@@ -1,6 +1,13 @@
 /** What a program chooses for a conversation or its person, outside of any tool. */
 import type { Driver } from '../drive/index.ts'
-import { isPersonal, personal, unexpired, withPersonal, withSelections } from '../grounding/index.ts'
+import {
+  checkedThing,
+  isPersonal,
+  personal,
+  unexpired,
+  withPersonal,
+  withSelections,
+} from '../grounding/index.ts'
 import type { ActiveValue, Principal, Selection } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { actorState } from './actor-state.ts'
@@ -20,8 +27,9 @@ export async function select(
   const { entities } = setup.definition.grounding
   const { active = [], origin } = driver.ledger.session
   const at = setup.clock.now()
+  const checked = selections.map(checkedThing)
   const change = (values: readonly ActiveValue[]) =>
-    withSelections(values, selections, { entities, at, by: 'program' })
+    withSelections(values, checked, { entities, at, by: 'program' })
   const own = change(active)
   const isTheirs =
     origin === undefined && selections.some((one) => entities.get(one.entity)?.scope === 'actor')

@@ -149,6 +149,7 @@ export class Conversation {
   }
 
   cancelPost(turn: number, reason?: string): NewInboxEntry {
+    checkReason(reason)
     const said = { turn, ...(reason === undefined ? {} : { reason }) }
     const data = this.driver.vault.hide('cancel', said)
     return { type: 'cancel', key: this.#options.ids.next('cancel'), data }
@@ -466,6 +467,11 @@ export class Conversation {
     if (turn.isEnded && this.#isWaiting()) this.pump()
     return { done: turn.isEnded, next }
   }
+}
+
+function checkReason(reason: unknown): void {
+  if (reason === undefined || typeof reason === 'string') return
+  throw new HoldfastError('invalid-option', { message: 'The reason of a cancel must be a text.' })
 }
 
 async function isFree(at: { store: Store; key: ContextKey; clock: Clock }): Promise<boolean> {

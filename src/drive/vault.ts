@@ -72,6 +72,10 @@ export class Vault {
     if (credentials === undefined) return posts
     const secrets = redactorOf(credentials)
     return posts.map((post) => {
+      if (secrets.isIn(post.key))
+        throw new HoldfastError('invalid-option', {
+          message: 'The `key` contains one of the credentials, and keys are stored. Use another key.',
+        })
       const data = redactEntry(post.type, post.data, secrets)
       if (data !== post.data) checkFiles(post.data['message'] as UserContent | undefined, secrets)
       return { ...post, data }

@@ -4,7 +4,7 @@
  * good again. It runs nothing and stores nothing.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { foldedText, type Ground, type Json, type JsonObject } from '../protocol/index.ts'
+import { foldedText, type Ground, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
 import type { Above } from './above.ts'
 import type { Entities, Entity } from './entity.ts'
 import type { Judging } from './facts.ts'
@@ -299,17 +299,32 @@ function without(value: Json, path: Path): Json {
   )
 }
 
-/** What a schema made, as something to look through: it need not be JSON any more. */
-function plain(value: unknown, above: readonly object[] = []): Json {
-  if (typeof value === 'bigint') return String(value)
-  if (typeof value === 'function' || typeof value === 'symbol' || value === undefined) return null
-  if (typeof value !== 'object' || value === null) return value as Json
-  if (above.includes(value)) return null
-  const inside = [...above, value]
-  if (value instanceof Date || value instanceof URL) return JSON.parse(JSON.stringify(value)) as Json
-  if (Array.isArray(value) || value instanceof Set) return [...value].map((item) => plain(item, inside))
-  const entries = value instanceof Map ? [...value] : Object.entries(value)
-  return Object.fromEntries(
-    entries.flatMap(([name, inner]) => (inner === undefined ? [] : [[String(name), plain(inner, inside)]])),
-  )
+/** What a schema made, as something to look through: it need not be JSON any more. Throws `too-large` if that has no end. */
+function plain(value: unknown): Json {
+  let left = MOST_VALUES
+  const copy = (given: unknown, above: readonly object[]): Json => {
+    left -= 1
+    if (left < 0 || above.length > DEEPEST_VALUE) throw tooMuch()
+    if (typeof given === 'bigint') return String(given)
+    if (typeof given === 'function' || typeof given === 'symbol' || given === undefined) return null
+    if (typeof given !== 'object' || given === null) return given as Json
+    if (above.includes(given)) return null
+    const inside = [...above, given]
+    if (given instanceof Date || given instanceof URL) return JSON.parse(JSON.stringify(given)) as Json
+    if (Array.isArray(given) || given instanceof Set) return [...given].map((item) => copy(item, inside))
+    const entries = given instanceof Map ? [...given] : Object.entries(given)
+    return Object.fromEntries(
+      entries.flatMap(([name, inner]) => (inner === undefined ? [] : [[String(name), copy(inner, inside)]])),
+    )
+  }
+  return copy(value, [])
+}
+
+const MOST_VALUES = 100_000
+const DEEPEST_VALUE = 200
+
+function tooMuch(): HoldfastError {
+  return new HoldfastError('too-large', {
+    message: `The arguments that the schema makes have more than ${MOST_VALUES} values or ${DEEPEST_VALUE} levels.`,
+  })
 }

@@ -10,7 +10,7 @@ import type { Asking, Passed, Refused, Verdict } from './judge-id.ts'
 import { type FoundId, idsIn, type Path, placesOf, placeText, withIds, writtenAt } from './marks.ts'
 import { type NearMatches, nearMatches, nearOfParent } from './near.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
-import { KEY_JOINT, textOf } from './rows.ts'
+import { joinedKey, keyValues, textOf } from './rows.ts'
 
 /** A question about one place of a call. The answer is one of the ids. */
 export interface AskedId extends Asking {
@@ -121,7 +121,7 @@ export function composed(found: readonly FoundId[], entities: Entities): readonl
       ...one,
       parts,
       isKey: true,
-      given: parts.map(({ given }) => textOf(given) ?? '').join(KEY_JOINT),
+      given: joinedKey(parts.map((part) => textOf(part.given) ?? '')),
     })
   }
   return places
@@ -249,6 +249,6 @@ function groundedArgs(
 
 function changesAt(found: PlacedId, { id }: Passed): Parameters<typeof withIds>[1] {
   if (found.parts === undefined) return [{ found, to: writtenAt(found, id) }]
-  const values = id.split(KEY_JOINT)
+  const values = keyValues(id)
   return found.parts.map((part, at) => ({ found: part, to: writtenAt(part, values[at] ?? '') }))
 }

@@ -9,7 +9,7 @@ import { labelPlaces, type Stretch, typoPlaces, widerThan, writtenAs } from './m
 import { isTypoOf, wordsOf } from './normal.ts'
 import { atPlace, type Ordinal, ordinalsIn } from './ordinals.ts'
 import { comparable, isListedLast, labelled, listed } from './readings.ts'
-import { KEY_JOINT } from './rows.ts'
+import { keyValues } from './rows.ts'
 
 export type Spoken =
   | { readonly verdict: 'yes' | 'no' }
@@ -62,7 +62,7 @@ function writtenIn(
     isLongAgo,
   }
   if (entity.key === undefined) return writtenAs(text, id, rules)
-  const parts = id.split(KEY_JOINT)
+  const parts = keyValues(id)
   const { normal: _, ...plain } = rules
   const isWhole = parts.length === entity.key.length
   return isWhole && parts.every((part) => writtenAs(text, part, plain) !== undefined) ? id : undefined

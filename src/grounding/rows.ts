@@ -27,7 +27,18 @@ export interface RowEntity {
 export type Rows<Row> = Iterable<Row> | { readonly [key: string]: Row }
 
 /** What stands between the fields of a key that is made of several. */
-export const KEY_JOINT = '|'
+const KEY_JOINT = '|'
+
+/** The id that is made of several values. A value may have the joint in it, so it is escaped there. */
+export function joinedKey(values: readonly string[]): string {
+  return values.map((value) => value.replace(/[\\|]/g, '\\$&')).join(KEY_JOINT)
+}
+
+/** The values of such an id. */
+export function keyValues(id: string): readonly string[] {
+  const values = id.match(/(?:\\.|[^\\|])+|(?<=\||^)(?=\||$)/gu) ?? []
+  return values.map((value) => value.replace(/\\(.)/gu, '$1'))
+}
 
 /** In their order; each thing once. Rows without an id are left out. */
 export function sightingsIn<Row>(
@@ -110,7 +121,7 @@ function fieldOf(placed: PlacedRow, field: RowField<unknown>, input: unknown): s
   if (typeof field === 'function') return textOf(field(placed.row))
   if (typeof field === 'string') return textOf(valueOf(placed, field, input))
   const parts = field.map((each) => textOf(valueOf(placed, each, input)))
-  return parts.includes(undefined) ? undefined : parts.join(KEY_JOINT)
+  return parts.includes(undefined) ? undefined : joinedKey(parts as readonly string[])
 }
 
 function valueOf({ row, key }: PlacedRow, field: string, input: unknown): unknown {

@@ -2,6 +2,7 @@
 import { HoldfastError, type Json, quote, type Selection, type Sighting } from '../protocol/index.ts'
 import { markNames, type Tool, type ToolGrounding, thrownText } from '../tool/index.ts'
 import { type Entities, readMark } from './entity.ts'
+import { textOf } from './rows.ts'
 
 export interface GroundedTool<In = unknown, Out = unknown> extends Tool<In, Out> {
   readonly grounding: ToolGrounding
@@ -22,13 +23,39 @@ export function shownBy(
   const { grounding } = tool
   try {
     return {
-      seen: grounding?.seen?.(output, input) ?? [],
-      selects: grounding?.selects?.(output, input) ?? [],
+      seen: (grounding?.seen?.(output, input) ?? []).map(checkedThing),
+      selects: (grounding?.selects?.(output, input) ?? []).map(checkedThing),
     }
   } catch (error) {
     const why = thrownText(error)
     return { seen: [], selects: [], problem: `What ${tool.name} returned could not be read: ${why}` }
   }
+}
+
+/** A sighting or a selection whose ids and labels are texts. Programs without types may give anything, and it is stored. */
+export function checkedThing<T extends Sighting | Selection>(given: T): T {
+  const { entity } = (given ?? {}) as Partial<T>
+  if (typeof entity !== 'string')
+    throw invalidThing(
+      'a sighting or a selection must have the name of its entity; make it with rows() or select()',
+    )
+  const texts = Object.entries(given).map(([name, value]): [string, unknown] => [
+    name,
+    checkedField(name, value),
+  ])
+  return Object.fromEntries(texts.filter(([, value]) => value !== undefined)) as T
+}
+
+function checkedField(name: string, value: unknown): unknown {
+  const texts: unknown[] = Array.isArray(value) ? value.map(textOf) : [textOf(value)]
+  if (value === undefined || value === '') return undefined
+  if (texts.includes(undefined) && !(name === 'labels' && Array.isArray(value)))
+    throw invalidThing(`\`${name}\` must be a text or a number`)
+  return Array.isArray(value) ? texts.map((text) => text ?? '') : texts[0]
+}
+
+function invalidThing(why: string): HoldfastError {
+  return new HoldfastError('invalid-option', { message: `${why}.` })
 }
 
 /** Throws `invalid-option` if a tool has a mark of an entity that is not there. */

@@ -24,6 +24,7 @@ import { idsAbove } from './ids-above.ts'
 import type { Play } from './play.ts'
 import { request } from './requests.ts'
 import type { ActorState } from './scope.ts'
+import { Interrupted } from './stage.ts'
 
 /** A call with ids that are good, and what the schema of its tool makes of it. */
 export interface GroundedCall {
@@ -46,11 +47,13 @@ export async function ground(play: Play, call: Call): Promise<GroundedCall | und
   const now = play.scope.clock.now()
   const facts = await factsOf(play, call)
   const { parameters } = tool
-  const { judgement, converted, dropped } = await guardCall(
+  const guarded = await guardCall(
     { parameters, args: call.args, allowsUnmarked: allowsUnmarked(tool), convert },
     { entities, facts, now, lookups: lookupsOf(tools, entities) },
     await idsAbove(play),
-  )
+  ).catch((error: unknown) => unreadable(play, call, error))
+  if (guarded === undefined) return undefined
+  const { judgement, converted, dropped } = guarded
   sayWarnings(play, judgement)
   if (judgement.kind === 'refused') {
     play.draft.say('tool.end', { callId: call.callId, status: 'rejected', output: judgement.output })
@@ -63,6 +66,13 @@ export async function ground(play: Play, call: Call): Promise<GroundedCall | und
   const judged = sayGrounds(play, call, { judgement, dropped })
   await renew(play, judgement.grounds, now)
   return judged && { call: judged, prepared: converted }
+}
+
+/** What a schema made of the arguments cannot be looked through: the call is not made, and the turn goes on. */
+function unreadable(play: Play, { callId }: Call, error: unknown): undefined {
+  if (error instanceof Interrupted) throw error
+  const message = `Not run: its ids could not be checked. ${thrownText(error, play.secrets)}`
+  play.draft.say('tool.end', { callId, status: 'error', output: { error: 'unreadable-arguments', message } })
 }
 
 /** A schema may convert the same arguments in another way the next time: then they have to be judged anew. */
