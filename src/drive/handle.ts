@@ -44,8 +44,10 @@ export class Handle {
   /** Ends the turn as failed. Only a caller of whom nothing is stored is refused (P5): any other may be played later. */
   refuse(error: unknown): void {
     const { code, message } = problemOf(error)
-    const isKept = this.isStored && code !== 'erased'
-    if (!this.isStored) this.turn.push({ type: 'turn.refused', turn: 0, data: { code, message } })
+    // The message under a reused key is another caller's.
+    const isStored = this.isStored && code !== 'key-reused'
+    const isKept = isStored && code !== 'erased'
+    if (!isStored) this.turn.push({ type: 'turn.refused', turn: 0, data: { code, message } })
     this.turn.end('failed', { error: { code, message, ...(isKept ? { stored: true } : {}) } })
   }
 

@@ -180,7 +180,7 @@ function refuse(play: Play, { callId, tool }: Call, most: number): void {
 
 /** The arguments had a secret in them, which was with the process that received them. */
 function rejectForgotten(play: Play, { callId, tool }: Call): void {
-  const error = `${tool} was not run: its arguments contained a credential, which is not stored, and the process that received them is gone. Nothing was done. Call it again.`
+  const error = `${tool} was not run: its arguments contained a credential, which is not stored, and the agent that received them is not here any more. Nothing was done. Call it again.`
   play.draft.say('tool.end', { callId, status: 'rejected', output: { error, code: 'redacted-arguments' } })
 }
 

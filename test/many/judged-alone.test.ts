@@ -114,3 +114,15 @@ it('a message sent again after what came of it was pruned is refused, and does n
   expect(await heard(agent.executeTurn('1', { key: 'one' }))).toBe('failed 0 pruned')
   expect(await heard(agent.executeTurn('3'))).toBe('stop 3')
 })
+
+it('of two messages at once under one key, the second is refused and not said to be stored', async () => {
+  const { agent } = bench({ script: ['One.', 'Two.'] })
+  const outcomes = await Promise.all([
+    agent.executeTurn('1', { key: 'same' }).outcome,
+    agent.executeTurn('2', { key: 'same' }).outcome,
+  ])
+  expect(outcomes.map(({ reason, error }) => [reason, error?.code, error?.['stored']])).toEqual([
+    ['stop', undefined, undefined],
+    ['failed', 'key-reused', undefined],
+  ])
+})
