@@ -173,3 +173,13 @@ it('the redactor of credentials is made once, and again when they have changed',
   credentials['token'] = 'tok_renewed_77'
   expect(redactorOf(credentials).text('tok_renewed_77')).toBe('[redacted]')
 })
+
+it.each([
+  'aB3+x/Yz9=Kq\\u002677~w',
+  'aB3%2Bx/Yz9%3DKq%2677~w',
+  'aB3%252Bx%252FYz9%253DKq%252677~w',
+  'aB3&#43;x&#47;Yz9&#61;Kq&#38;77~w',
+])('finds a secret as other languages write it: %s', (written) => {
+  const secrets = redactorOf({ token: 'aB3+x/Yz9=Kq&77~w' })
+  expect(secrets.json({ log: `got ${written} back` })).toEqual({ log: 'got [redacted] back' })
+})

@@ -37,7 +37,7 @@ function addTextForms(forms: Set<string>, text: string): void {
   if (PLAIN.test(text)) return
   const json = inJson(text)
   addUrlForms(forms, text)
-  forms.add(inHtml(text)).add(inAscii(json))
+  forms.add(inHtml(text)).add(inEntities(text)).add(inAscii(json)).add(inHtmlSafeJson(json))
   if (json === text) return
   addUrlForms(forms, json)
   forms.add(json).add(inJson(json))
@@ -49,7 +49,10 @@ function addUrlForms(forms: Set<string>, text: string): void {
   const strict = component.replace(/[!'()*]/g, percent)
   const form = strict.replaceAll('%20', '+').replaceAll('%2A', '*').replaceAll('~', '%7E')
   const password = component.replace(/%(?:24|25|26|2B|2C)/g, decodeURIComponent).replaceAll("'", '%27')
-  for (const encoded of new Set([component, strict, form, password, encodeURI(text.toWellFormed())])) {
+  const path = strict.replaceAll('%2F', '/')
+  const twice = encodeURIComponent(component)
+  const all = [component, strict, form, password, path, twice, encodeURI(text.toWellFormed())]
+  for (const encoded of new Set(all)) {
     forms.add(encoded)
     if (CAPITALS.test(encoded)) forms.add(encoded.replace(CODES, (code) => code.toLowerCase()))
   }
@@ -69,6 +72,16 @@ function inJson(text: string): string {
 /** As JSON is written by those who keep it ASCII. */
 function inAscii(json: string): string {
   return json.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** As JSON is written by those who put it into pages. */
+function inHtmlSafeJson(json: string): string {
+  return json.replace(/[&<>]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
+}
+
+/** With a numeric entity for every sign. */
+function inEntities(text: string): string {
+  return text.replace(/[^\p{L}\p{N}\s._~-]/gu, (char) => `&#${char.codePointAt(0)};`)
 }
 
 const HTML: Readonly<Record<string, string>> = {
