@@ -302,7 +302,7 @@ export class Agent {
     return this.active
   }
 
-  /** What is chosen and has not expired, as far as this agent has looked: at its start, and in every turn. */
+  /** The active values that have not expired, as of `start()` or the newest turn of this agent. */
   get active(): readonly ActiveValue[] {
     return activeNow(this.#conversation.driver, this.#setup, this.#activeAtStart)
   }

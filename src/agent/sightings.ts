@@ -18,7 +18,7 @@ const MENTIONS = 'mention'
 /** How many messages with the same token are looked at. */
 const MOST_MENTIONS = 8
 
-/** What was shown or said before the conversation was cleared does not count. */
+/** Sightings and words from before `clear()` do not count. */
 export function journalSightings(
   store: Pick<Store, 'lookup' | 'read'>,
   key: ContextKey,

@@ -73,7 +73,7 @@ export async function chat(context: CommandContext): Promise<number> {
   }
 }
 
-/** What a tool prints goes above the line that is being typed, or above the lines that change. */
+/** The output of a tool goes above the line that is being typed, or above the lines that change. */
 function showForeign(line: Styled, { editor, screen }: ChatOptions): void {
   const shown = styled`${FOREIGN}${line}`
   if (editor.isReading) editor.printAbove(shown)

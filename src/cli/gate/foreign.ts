@@ -1,6 +1,6 @@
 /**
- * What tools, configs and libraries print by themselves, with `console.log` or to a stream of the process. It is taken
- * line by line and shown where it disturbs nothing: on standard error, or by whoever draws the screen at that time.
+ * The output of tools, configs and libraries, printed with `console.log` or to a stream of the process. It is taken line
+ * by line and shown where it disturbs nothing: on standard error, or by the part that draws the screen at that time.
  */
 import { StringDecoder } from 'node:string_decoder'
 import { prose, type Styled } from './styled.ts'

@@ -14,7 +14,7 @@ export interface OutputStream {
   on(event: string, listener: () => void): unknown
 }
 
-/** What the line editor of Node writes to move the cursor, to erase, and between lines; and the colours of a prompt. */
+/** Codes that node:readline writes: cursor moves, erasing, line ends, and the colours of a prompt. */
 const ECHO = new RegExp(`(${ESC}\\[\\d*(?:;\\d*)?[A-DGHJKm]|\\r\\n|\\r|\\n)`)
 
 const LINE_END = new RegExp(`\\n(?:${ESC}\\[[?\\d]*[A-Za-z])*$`)
@@ -68,7 +68,7 @@ export class Output {
     return text.rendered(this.#colours)
   }
 
-  /** What the line editor of Node draws. Its line must be `typeable`: codes in it could not be told from the editor's. */
+  /** The drawing of node:readline. Its line must be `typeable`: codes in it could not be told from the editor's. */
   echo(drawn: string): void {
     const parts = drawn.split(ECHO).map((part, at) => (at % 2 === 0 ? visible(part) : part))
     this.#write(parts.join(''))

@@ -57,7 +57,7 @@ export function takeProcess(wish: ColourWish): Outputs {
   return outputs
 }
 
-/** Somebody has read enough. */
+/** The reader of the pipe has closed it. */
 function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }

@@ -22,7 +22,7 @@ type Part = string | Code
 export class Styled {
   readonly #parts: readonly Part[]
 
-  /** Whoever calls it has escaped the texts. */
+  /** The caller has escaped the texts. */
   private constructor(parts: readonly Part[]) {
     this.#parts = parts
   }
