@@ -62,6 +62,21 @@ Done.
     })
   })
 
+  it('leaves an empty line at the second Ctrl-C, and says so at the first', async () => {
+    await chat({}, async (terminal) => {
+      await terminal.until(PROMPT)
+      terminal.type('not sent')
+      terminal.press('C-c')
+      terminal.press('C-c')
+      await terminal.until(/Ctrl-C once more, or Ctrl-D, leaves\.\n›$/)
+      await terminal.ask('hello', 'This is message 1.', PROMPT)
+      terminal.press('C-c')
+      await terminal.until(/leaves\.\n›$/)
+      terminal.press('C-c')
+      await terminal.until('left with 0')
+    })
+  })
+
   it('leaves at the second Ctrl-C while a turn still comes to its end', async () => {
     await chat({}, async (terminal) => {
       await terminal.ask('stall', 'I am thinking of')
