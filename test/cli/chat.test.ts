@@ -73,7 +73,7 @@ Done.
       terminal.press('C-c')
       await terminal.until(/leaves\.\n›$/)
       terminal.press('C-c')
-      await terminal.until('left with 0')
+      expect(await terminal.until('left with 0')).toMatch(/leaves\.\n›\s+left with 0$/)
     })
   })
 
