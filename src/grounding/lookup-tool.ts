@@ -4,7 +4,7 @@
  */
 import { type Json, type JsonObject, normalLabel, type Selection, type Sighting } from '../protocol/index.ts'
 import { defineTool, jsonSchema, type ToolContext, type ToolGrounding } from '../tool/index.ts'
-import { type Candidate, candidate } from './case.ts'
+import { type Candidate, candidate, optionTexts } from './case.ts'
 import type { Entity } from './entity.ts'
 import { nearest } from './near.ts'
 import { isTypoOf } from './normal.ts'
@@ -65,6 +65,7 @@ export function lookupTool<Row>(
       const near = nearest(name, all.map(candidate))
       return { outcome: 'none', ...(near.length === 0 ? {} : { near }) }
     },
+    display: (result) => displayOf(result),
   })
   const grounding: ToolGrounding = {
     lookup: entity.name,
@@ -72,6 +73,22 @@ export function lookupTool<Row>(
     selects: (output) => (options.select ? selectedBy(entity, output) : []),
   }
   return Object.freeze({ ...tool, grounding })
+}
+
+/** The result for people: names instead of ids where these are clear. */
+function displayOf(result: LookupResult): string {
+  if (result.outcome === 'empty') return 'there is none'
+  if (result.outcome === 'none') {
+    const { near = [] } = result
+    return near.length === 0 ? 'not found' : `not found; there is ${optionTexts(near).join(', ')}`
+  }
+  if (result.outcome !== 'several') return nameOf(result)
+  const { matches, more = 0 } = result
+  return `${optionTexts(matches).join(', ')}${more === 0 ? '' : ` and ${more} more`}`
+}
+
+function nameOf({ id, label, detail }: Candidate): string {
+  return label === undefined || detail === undefined ? (label ?? id) : `${label} (${detail})`
 }
 
 function parameters(noun: string): JsonObject {

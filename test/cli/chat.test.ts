@@ -121,7 +121,7 @@ Done.
 
   it('asks for a choice by number and for data field by field', async () => {
     await chat({}, async (terminal, cwd) => {
-      await terminal.ask('colour', '? ask_user │ Which colour?\n  1 red\n  2 blue\n  [number] ›')
+      await terminal.ask('colour', '? ask_user │ Which colour?\n  1 red\n  2 blue\n  [number or word] ›')
       await terminal.ask('2', '{"answer":"blue"}\nDone.', PROMPT)
       await terminal.ask('form', 'street [text] ›')
       await terminal.ask('Main Street', 'number [whole number] ›')
