@@ -199,7 +199,7 @@ describe('the model', () => {
   it('is the built-in one without a key', () => {
     expect(choose({})).toMatchObject({
       model: 'reflex',
-      why: expect.stringContaining('OPENAI_API_KEY or the like'),
+      why: expect.stringContaining('set OPENAI_API_KEY or'),
     })
   })
 

@@ -126,7 +126,12 @@ describe('a tool that finds things', () => {
       'École Nord (2), École Sud (3)',
       'Champigny',
     ])
-    expect(await said(lookupTool(project, () => []) as typeof tool, 'x')).toBe('there is none')
+    expect(
+      await said(
+        lookupTool(project, () => []),
+        'x',
+      ),
+    ).toBe('there is none')
   })
 
   it('is a tool like any other, and known as the one that finds', async () => {
