@@ -1,73 +1,108 @@
 /**
- * `npm start`: a chat with the example agent of examples/site-manager. Where no terminal is attached, a short conversation is
- * played instead: real turns with tools, on the built-in model and a SQLite file, each in a process of its own.
+ * `npm start`: the tour, then a chat with the agent of examples/site-manager. Where no terminal is attached, the tour
+ * is printed as text and that is all. `--no-tour` goes to the chat at once.
  */
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { mkdirSync, mkdtempSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { EXIT } from '../src/cli/exit-code.ts'
 import { openOutputs } from '../src/cli/gate/outputs.ts'
-import { bold, styled } from '../src/cli/gate/styled.ts'
+import { bold, dim, joinLines, red, type Styled, styled } from '../src/cli/gate/styled.ts'
+import { playTour } from './tour/tour.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const config = join(root, 'examples/site-manager/holdfast.config.ts')
-const WAITS_FOR_AN_ANSWER = 5
-const { out } = openOutputs(process, { env: process.env })
+const home = process.env['HOLDFAST_HOME'] ?? join(root, '.tmp/start')
+const isTerminal = process.stdin.isTTY && process.stdout.isTTY
+const { out, err } = openOutputs(process, { env: process.env })
 
-const conversation: readonly { readonly args: readonly string[]; readonly exitCode: number }[] = [
-  { args: ['run', '--context', 'demo', 'List the projects'], exitCode: 0 },
-  { args: ['run', '--context', 'demo', 'Select project 1'], exitCode: 0 },
-  { args: ['run', '--context', 'demo', 'Which tasks are open?'], exitCode: 0 },
-  { args: ['run', '--context', 'demo', 'Affiche les documents de Bureau'], exitCode: 0 },
-  { args: ['run', '--context', 'demo', 'Select project Les Tilleuls'], exitCode: WAITS_FOR_AN_ANSWER },
-  { args: ['run', '--context', 'demo', '--answer', '2'], exitCode: 0 },
-  { args: ['show', 'demo'], exitCode: 0 },
-]
+class Left extends Error {}
 
-process.exitCode = process.stdin.isTTY && process.stdout.isTTY ? await talk() : await play()
-
-async function talk(): Promise<number> {
-  // Ctrl-C is for the chat.
-  process.on('SIGINT', () => {})
-  const home = join(root, '.tmp/start')
-  mkdirSync(home, { recursive: true })
-  return holdfast(['chat'], home)
+async function start(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: { 'no-tour': { type: 'boolean', default: false } },
+    strict: false,
+    allowPositionals: true,
+  })
+  const [unknown] = [...Object.keys(values).filter((name) => name !== 'no-tour'), ...positionals]
+  if (unknown !== undefined) return refuse(`${unknown} is not known. Options are: npm start -- --no-tour`)
+  if (!isTerminal && values['no-tour'])
+    return refuse('The chat needs a terminal. Without --no-tour, the tour is printed.')
+  if (!values['no-tour']) {
+    const exitCode = await tour()
+    if (exitCode !== EXIT.done || !isTerminal) return exitCode
+  }
+  out.write(styled`${joinLines(THINGS_TO_TRY)}\n\n`)
+  return chat()
 }
 
-async function play(): Promise<number> {
-  const home = mkdtempSync(join(tmpdir(), 'holdfast-demo-'))
+const THINGS_TO_TRY: readonly Styled[] = [
+  styled`\n${bold('Your turn.')} Three things to try:`,
+  styled`  Show the tasks of Levallois`,
+  styled`  Select project Les Tilleuls  ${dim('and answer: Lyon')}`,
+  styled`  Order 40 bags of cement      ${dim('say y, close the window,')}`,
+  dim('                               and npm start goes on'),
+  styled`/help lists the commands.`,
+]
+
+/** An exit code; skipping the tour is as good as seeing it. */
+async function tour(): Promise<number> {
+  mkdirSync(home, { recursive: true })
+  const folder = mkdtempSync(join(home, 'tour-'))
+  const leaving = new AbortController()
+  const skipping = new AbortController()
+  const signal = AbortSignal.any([leaving.signal, skipping.signal])
+  const stopListening = listen({ skip: () => skipping.abort(), leave: () => leaving.abort(new Left()) })
   try {
-    for (const { args, exitCode } of conversation) {
-      const [command = '', ...rest] = args
-      out.write(styled`\n${bold(`$ holdfast ${[command, ...rest.map(quoted)].join(' ')}`)}\n`)
-      const found = await holdfast(command === 'run' ? [...args, '--model', 'reflex'] : args, home)
-      if (found !== exitCode) return found || 1
-    }
-    out.write(
-      styled`\nEach line above was a process of its own; what they know is in one SQLite file. In a terminal, npm start is a chat.\n`,
-    )
-    return 0
+    const below = relative(process.cwd(), folder)
+    const shownHome = below.startsWith('..') ? folder : below
+    const hint = isTerminal ? { hint: 'A tour of twenty seconds. Any key skips it, Ctrl-C leaves.' } : {}
+    const isTrue = await playTour({ out, pace: isTerminal ? 1 : 0, signal, home: folder, shownHome, ...hint })
+    return isTrue ? EXIT.done : EXIT.failed
+  } catch (error) {
+    if (!signal.aborted) throw error
+    out.freshLine()
+    return leaving.signal.aborted ? EXIT.cancelled : EXIT.done
   } finally {
-    rmSync(home, { recursive: true, force: true })
+    stopListening()
   }
 }
 
-function quoted(word: string): string {
-  return /\s/.test(word) ? JSON.stringify(word) : word
+/** Keys and signals during the tour. */
+function listen({ skip, leave }: { skip: () => void; leave: () => void }): () => void {
+  const { stdin } = process
+  const onKey = (keys: Buffer) => (keys.includes(CTRL_C) ? leave() : skip())
+  process.on('SIGINT', leave).on('SIGTERM', leave).on('SIGHUP', leave)
+  if (isTerminal) stdin.setRawMode(true).on('data', onKey).resume()
+  return () => {
+    process.off('SIGINT', leave).off('SIGTERM', leave).off('SIGHUP', leave)
+    if (isTerminal) stdin.off('data', onKey).setRawMode(false).pause()
+  }
 }
 
-/** The terminal from its sources, with the example's config. */
-function holdfast(args: readonly string[], home: string): Promise<number> {
+const CTRL_C = 3
+
+function refuse(message: string): number {
+  err.write(styled`${red('npm start:')} ${message}\n`)
+  return EXIT.usage
+}
+
+/** The terminal from its sources, with the config of the example. */
+function chat(): Promise<number> {
+  // Ctrl-C is for the chat.
+  process.on('SIGINT', () => {})
+  const config = join(root, 'examples/site-manager/holdfast.config.ts')
   const from = ['--import', new URL('from-source.ts', import.meta.url).href, join(root, 'src/cli/bin.ts')]
-  const [command = '', ...rest] = args
-  const child = spawn(process.execPath, [...from, command, '--config', config, ...rest], {
-    // Standard error is shown in its place: both go to where standard output goes.
-    stdio: ['inherit', 'inherit', process.stdout.isTTY ? 'inherit' : 1],
+  const child = spawn(process.execPath, [...from, 'chat', '--config', config], {
+    stdio: 'inherit',
     env: { ...process.env, HOLDFAST_HOME: home },
   })
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('exit', (code) => resolve(code ?? 1))
+    child.once('exit', (code) => resolve(code ?? EXIT.failed))
   })
 }
+
+process.exitCode = await start(process.argv.slice(2))

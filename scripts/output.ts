@@ -47,7 +47,9 @@ const MODULES: Readonly<Record<string, Kind>> = {
 
 /** Every complaint about the project at `root`, one line each; none when all is well. */
 function checkOutput(root: string): string[] {
-  const found = globSync(['src/**/*.{ts,mts,js,mjs}', 'scripts/demo.ts'], { cwd: root })
+  const found = globSync(['src/**/*.{ts,mts,js,mjs}', 'scripts/demo.ts', 'scripts/tour/*.ts'], {
+    cwd: root,
+  })
   const files = found
     .map((file) => file.replaceAll('\\', '/'))
     .filter((file) => !/\.test(-d)?\.ts$/.test(file))

@@ -6,9 +6,14 @@ import { join } from 'node:path'
 import { defineConfig, type HoldfastConfig } from 'holdfast/config'
 import { openSite } from './database.ts'
 import { entities, siteTools } from './site.ts'
+import { openSupplier, orderTool } from './supplier.ts'
 
 const folder = process.env['HOLDFAST_HOME'] ?? join(import.meta.dirname, '.holdfast')
-const tools = siteTools(openSite(join(folder, 'site.db')))
+const CONFIRM_MS = 2000
+const tools = [
+  ...siteTools(openSite(join(folder, 'site.db'))),
+  orderTool(openSupplier(join(folder, 'orders.jsonl')), CONFIRM_MS),
+]
 
 const config: HoldfastConfig = defineConfig({
   agents: {

@@ -37,10 +37,12 @@ function projectTools(db: SiteDatabase): readonly unknown[] {
     input: z.object({}),
     replay: 'safe',
     run: () => db.projects(),
-    returns: (rows) => project.rows(rows, { id: 'id', label: 'name' }),
+    returns: (rows) => project.rows(rows, { id: 'id', label: 'name', detail: 'town' }),
     display: (rows) => numbered(rows.map(({ name, town }) => `${name} (${town})`)),
   })
-  const findProject = lookupTool(project, () => db.projects(), { fields: { id: 'id', label: 'name' } })
+  const findProject = lookupTool(project, () => db.projects(), {
+    fields: { id: 'id', label: 'name', detail: 'town' },
+  })
   const selectProject = defineTool({
     name: 'select_project',
     description: 'Selects the project that the following requests are about.',
@@ -99,6 +101,6 @@ function numbered(lines: readonly string[]): string {
 }
 
 function known<Row>(row: Row | undefined, id: string): Row {
-  if (row === undefined) throw new Error(`There is no ${id} any more.`)
+  if (row === undefined) throw new Error(`There is no ${id}.`)
   return row
 }

@@ -43,7 +43,22 @@ function optionFrom(options: readonly Json[], text: string): Json {
   const byText = options.find((option) => optionText(option).toLowerCase() === text.toLowerCase())
   if (byText !== undefined) return byText
   const byNumber = /^\d+$/.test(text) ? options[Number(text) - 1] : undefined
-  return byNumber === undefined ? jsonFrom(text) : byNumber
+  return byNumber ?? byWords(options, text) ?? jsonFrom(text)
+}
+
+/** The only option that has all these words: `nantes` is enough for `Les Tilleuls (Nantes)`. */
+function byWords(options: readonly Json[], text: string): Json | undefined {
+  const words = wordsOf(text)
+  const having = options.filter((option) => {
+    const known = wordsOf(optionText(option))
+    return words.every((word) => known.includes(word))
+  })
+  return words.length > 0 && having.length === 1 ? having[0] : undefined
+}
+
+function wordsOf(text: string): readonly string[] {
+  const plain = text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+  return plain.match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
 /** What cannot be an answer; the agent looks at the rest. */

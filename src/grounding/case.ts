@@ -7,6 +7,7 @@ import type { Judging, Seen } from './facts.ts'
 export interface Candidate {
   readonly id: string
   readonly label?: string
+  readonly detail?: string
   readonly parent?: string
 }
 
@@ -51,8 +52,13 @@ export function isOtherNoun({ entity, judging }: Case, word: string, id: string)
   )
 }
 
-export function candidate({ id, label, parent }: Candidate): Candidate {
-  return { id, ...(label === undefined ? {} : { label }), ...(parent === undefined ? {} : { parent }) }
+export function candidate({ id, label, detail, parent }: Candidate): Candidate {
+  return {
+    id,
+    ...(label === undefined ? {} : { label }),
+    ...(detail === undefined ? {} : { detail }),
+    ...(parent === undefined ? {} : { parent }),
+  }
 }
 
 export function readingOf(seen: Seen, source: GroundSource): Reading {
@@ -68,4 +74,22 @@ export function distinct<T extends { readonly thing: Candidate }>(readings: read
 /** A thing in words that only it has. */
 export function optionText({ id, label }: Candidate): string {
   return label === undefined ? id : `${label} (${id})`
+}
+
+/** Things to choose from, in words that people know: label and detail. The id is there only where these are not enough. */
+export function optionTexts(options: readonly Candidate[]): readonly string[] {
+  const named = options.map(({ label, detail }) => label && detail && `${label} (${detail})`)
+  return options.map((option, at) => {
+    const text = named[at]
+    const isOnly = text !== undefined && named.indexOf(text) === named.lastIndexOf(text)
+    return isOnly ? text : optionText(option)
+  })
+}
+
+/** The option that an answer names, by its text or its id. */
+export function chosenOption(options: readonly Candidate[], answer: unknown): Candidate | undefined {
+  const texts = optionTexts(options)
+  return options.find(
+    (option, at) => texts[at] === answer || option.id === answer || optionText(option) === answer,
+  )
 }

@@ -9,6 +9,7 @@ import type { Entities, Entity } from './entity.ts'
 export interface Seen {
   readonly id: string
   readonly label?: string
+  readonly detail?: string
   readonly parent?: string
   /** The normal form of its id, where that is another one. */
   readonly normal?: string

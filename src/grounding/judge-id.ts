@@ -8,9 +8,9 @@ import {
   type Candidate,
   type Case,
   candidate,
+  chosenOption,
   distinct,
   isSameId,
-  optionText,
   type Reading,
   readingOf,
 } from './case.ts'
@@ -79,8 +79,7 @@ export async function judgeId(found: FoundId, name: string, judging: Judging): P
 
 /** An answer decides, if it is one of the options. */
 export function answered(ask: Asking, answer: Json | undefined): Verdict {
-  const text = textOf(answer)
-  const chosen = ask.options.find((option) => option.id === text || optionText(option) === text)
+  const chosen = chosenOption(ask.options, textOf(answer))
   return chosen === undefined ? ask : { kind: 'ok', entity: ask.entity, id: chosen.id, source: 'asked' }
 }
 

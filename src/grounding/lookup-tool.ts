@@ -4,7 +4,7 @@
  */
 import { type Json, type JsonObject, normalLabel, type Selection, type Sighting } from '../protocol/index.ts'
 import { defineTool, jsonSchema, type ToolContext, type ToolGrounding } from '../tool/index.ts'
-import type { Candidate } from './case.ts'
+import { type Candidate, candidate, optionTexts } from './case.ts'
 import type { Entity } from './entity.ts'
 import { nearest } from './near.ts'
 import { isTypoOf } from './normal.ts'
@@ -62,16 +62,33 @@ export function lookupTool<Row>(
       if (all.length === 0) return { outcome: 'empty' }
       const again = matching(name, all)
       if (again.rows.length > 0) return foundResult(again, most)
-      const near = nearest(name, all.map(thing))
+      const near = nearest(name, all.map(candidate))
       return { outcome: 'none', ...(near.length === 0 ? {} : { near }) }
     },
+    display: (result) => displayOf(result),
   })
   const grounding: ToolGrounding = {
     lookup: entity.name,
-    seen: (output) => sightingsIn(entity, shownIn(output), { id: 'id', label: 'label', parent: 'parent' }),
+    seen: (output) => sightingsIn(entity, shownIn(output), SHOWN_FIELDS),
     selects: (output) => (options.select ? selectedBy(entity, output) : []),
   }
   return Object.freeze({ ...tool, grounding })
+}
+
+/** The result for people: names instead of ids where these are clear. */
+function displayOf(result: LookupResult): string {
+  if (result.outcome === 'empty') return 'there is none'
+  if (result.outcome === 'none') {
+    const { near = [] } = result
+    return near.length === 0 ? 'not found' : `not found; there is ${optionTexts(near).join(', ')}`
+  }
+  if (result.outcome !== 'several') return nameOf(result)
+  const { matches, more = 0 } = result
+  return `${optionTexts(matches).join(', ')}${more === 0 ? '' : ` and ${more} more`}`
+}
+
+function nameOf({ id, label, detail }: Candidate): string {
+  return label === undefined || detail === undefined ? (label ?? id) : `${label} (${detail})`
 }
 
 function parameters(noun: string): JsonObject {
@@ -120,14 +137,12 @@ function isPartWithTypos(wanted: string, label: string): boolean {
 
 function foundResult({ outcome, rows }: Found, most: number): LookupResult {
   const [first] = rows
-  if (rows.length === 1 && first !== undefined) return { outcome, ...thing(first) }
+  if (rows.length === 1 && first !== undefined) return { outcome, ...candidate(first) }
   const more = rows.length - most
-  return { outcome: 'several', matches: rows.slice(0, most).map(thing), ...(more > 0 ? { more } : {}) }
+  return { outcome: 'several', matches: rows.slice(0, most).map(candidate), ...(more > 0 ? { more } : {}) }
 }
 
-function thing({ id, label, parent }: Sighting): Candidate {
-  return { id, ...(label === undefined ? {} : { label }), ...(parent === undefined ? {} : { parent }) }
-}
+const SHOWN_FIELDS = { id: 'id', label: 'label', detail: 'detail', parent: 'parent' }
 
 /** All things of a stored result, which may be anything. */
 function shownIn(output: Json): readonly unknown[] {

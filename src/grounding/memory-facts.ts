@@ -47,12 +47,13 @@ export class MemoryFacts implements Facts {
   /** What one more result showed. */
   add({ at, seq, isThisTurn, seen }: SightingBatch): void {
     const listed = new Map<string, Seen[]>()
-    for (const { entity, id, label, parent } of seen) {
+    for (const { entity, id, label, detail, parent } of seen) {
       const before = this.#seen.get(entity)?.get(id)
       const one: Seen = {
         ...before,
         id,
         ...(label === undefined ? {} : { label }),
+        ...(detail === undefined ? {} : { detail }),
         ...(parent === undefined ? {} : { parent }),
         at,
         ...(seq === undefined ? {} : { seq }),

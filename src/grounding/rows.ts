@@ -12,6 +12,8 @@ export type RowField<Row> = string | readonly string[] | ((row: Row) => unknown)
 export interface RowFields<Row> {
   readonly id: RowField<Row>
   readonly label?: RowField<Row>
+  /** What tells rows with the same label apart, for people: a town, a date. */
+  readonly detail?: RowField<Row>
   readonly parent?: RowField<Row>
   /** `id` is a text, and each part of it that fits the `pattern` of the entity is an id. */
   readonly matches?: true
@@ -82,11 +84,12 @@ function sightingsAt(
     const id = read(fields.id)
     const ids = id === undefined ? [] : fields.matches ? matchesIn(id, pattern) : [id]
     for (const known of ids) {
-      const [label, parent] = [read(fields.label), read(fields.parent)]
+      const [label, detail, parent] = [fields.label, fields.detail, fields.parent].map(read)
       seen.push({
         entity: name,
         id: known,
         ...(label === undefined ? {} : { label }),
+        ...(detail === undefined ? {} : { detail }),
         ...(parent === undefined ? {} : { parent }),
       })
     }

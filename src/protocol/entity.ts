@@ -12,6 +12,8 @@ export type Sighting = {
   readonly entity: string
   readonly id: string
   readonly label?: string
+  /** For people: what tells it apart from others with the same label, such as a town. */
+  readonly detail?: string
   /** The id of the thing that it is a part of, which is of the parent of its entity. */
   readonly parent?: string
   /** The id in the normal form of its entity, where that is another one. */

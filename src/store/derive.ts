@@ -79,16 +79,17 @@ const sightings: Derivation = {
 }
 
 function sightingRows(
-  { id, entity, label, parent, normal }: Sighting,
+  { id, entity, label, detail, parent, normal }: Sighting,
   at: number,
 ): { readonly key: string; readonly value: JsonObject }[] {
   const value: JsonObject = {
     id,
     at,
     ...(label === undefined ? {} : { label }),
+    ...(detail === undefined ? {} : { detail }),
     ...(parent === undefined ? {} : { parent }),
   }
-  const says = `${label === undefined ? '' : 'l'}${parent === undefined ? '' : 'p'}`
+  const says = `${label === undefined ? '' : 'l'}${parent === undefined ? '' : 'p'}${detail === undefined ? '' : 'd'}`
   return [
     { key: `${seenPrefix(entity, id)}${says}`, value },
     ...(label === undefined ? [] : [{ key: `${labelPrefix(entity, label)}${wellFormedKey(id)}`, value }]),

@@ -62,6 +62,21 @@ Done.
     })
   })
 
+  it('leaves an empty line at the second Ctrl-C, and says so at the first', async () => {
+    await chat({}, async (terminal) => {
+      await terminal.until(PROMPT)
+      terminal.type('not sent')
+      terminal.press('C-c')
+      terminal.press('C-c')
+      await terminal.until(/Ctrl-C once more, or Ctrl-D, leaves\.\n›$/)
+      await terminal.ask('hello', 'This is message 1.', PROMPT)
+      terminal.press('C-c')
+      await terminal.until(/leaves\.\n›$/)
+      terminal.press('C-c')
+      expect(await terminal.until('left with 0')).toMatch(/leaves\.\n›\s+left with 0$/)
+    })
+  })
+
   it('leaves at the second Ctrl-C while a turn still comes to its end', async () => {
     await chat({}, async (terminal) => {
       await terminal.ask('stall', 'I am thinking of')
@@ -106,7 +121,7 @@ Done.
 
   it('asks for a choice by number and for data field by field', async () => {
     await chat({}, async (terminal, cwd) => {
-      await terminal.ask('colour', '? ask_user │ Which colour?\n  1 red\n  2 blue\n  [number] ›')
+      await terminal.ask('colour', '? ask_user │ Which colour?\n  1 red\n  2 blue\n  [number or word] ›')
       await terminal.ask('2', '{"answer":"blue"}\nDone.', PROMPT)
       await terminal.ask('form', 'street [text] ›')
       await terminal.ask('Main Street', 'number [whole number] ›')

@@ -74,7 +74,7 @@ describe.concurrent('one turn', () => {
     const { code, stdout, stderr } = await holdfast(['run', 'List my notes'], { cwd: folders.make() })
     expect(code).toBe(0)
     expect(stdout).toContain('notes')
-    expect(stderr).toContain('assistant · reflex (works by rules; OPENAI_API_KEY or the like brings')
+    expect(stderr).toContain('assistant · reflex (works by rules; set OPENAI_API_KEY or')
     expect(stderr).toContain('✓ list_notes → no notes')
   })
 })

@@ -296,6 +296,23 @@ describe('a turn on the screen', () => {
     expect(spelt()).toBe('Hello.\n')
   })
 
+  it.each([
+    ['repeats it', ['1. Roof\n', '2. Walls'], '✓ look\n1. Roof\n2. Walls\n'],
+    ['repeats it and goes on', ['1. Roof\n2. Walls', '. More?'], '✓ look\n1. Roof\n2. Walls. More?\n'],
+    ['says something else', ['1. Roof', ' and garden'], '✓ look → 1. Roof 2. Walls\n1. Roof and garden\n'],
+    ['ends before its end', ['1. Roof'], '✓ look → 1. Roof 2. Walls\n1. Roof\n'],
+    ['says nothing', [], '✓ look → 1. Roof 2. Walls\n'],
+  ])('prints a result once if the reply %s', (...[, pieces, printed]) => {
+    const { output, spelt } = recorder()
+    const printer = new TurnPrinter({ screen: new Screen(output), now: () => 0 })
+    const ended = { callId: 'c', status: 'ok', output: [], display: '1. Roof\n2. Walls' }
+    printer.event(event('tool.start', { callId: 'c', tool: 'look', args: {} }))
+    printer.event(event('tool.end', ended))
+    for (const text of pieces) printer.event(event('text.delta', { text }))
+    printer.event(event('model.end', { content: [{ type: 'text', text: pieces.join('') }], finish: 'stop' }))
+    expect(spelt()).toBe(printed)
+  })
+
   it('says how it ended only if that is worth a line', () => {
     const { output, spelt } = recorder()
     const ends = (outcome: Partial<TurnOutcome>) => {

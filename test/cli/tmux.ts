@@ -12,6 +12,8 @@ export interface TerminalOptions {
   readonly args?: readonly string[]
   /** The config; that of the fixture unless said otherwise. */
   readonly config?: string
+  /** Arguments of Node, instead of those of the chat. */
+  readonly command?: readonly string[]
   readonly columns?: number
   readonly rows?: number
   readonly env?: Readonly<Record<string, string>>
@@ -23,8 +25,10 @@ let count = 0
 export class TestTerminal {
   readonly #socket = `holdfast-${process.pid}-${++count}`
 
-  constructor({ cwd, args = [], config = FIXTURE, columns = 80, rows = 30, env = {} }: TerminalOptions) {
-    const command = [process.execPath, ...LAUNCH, 'chat', '--config', config, ...args].map(quoted).join(' ')
+  constructor(options: TerminalOptions) {
+    const { cwd, args = [], config = FIXTURE, columns = 80, rows = 30, env = {} } = options
+    const { command: words = [...LAUNCH, 'chat', '--config', config, ...args] } = options
+    const command = [process.execPath, ...words].map(quoted).join(' ')
     // The screen stays when the chat is over, to be read.
     const script = `${command}; echo "left with $?"; sleep 60`
     execFileSync(

@@ -83,6 +83,18 @@ describe('an answer', () => {
     expect(answerFrom(several, '["red"]')).toEqual(['red'])
   })
 
+  it('to a choice is also the only option that has its words', () => {
+    const options = ['Les Tilleuls (Lyon)', 'Les Tilleuls (Nantes)', 'Orléans']
+    const typed = ['nantes', 'tilleuls lyon', 'Orleans', 'les tilleuls', 'Nan']
+    expect(typed.map((text) => answerFrom(request('choice', { options }), text))).toEqual([
+      'Les Tilleuls (Nantes)',
+      'Les Tilleuls (Lyon)',
+      'Orléans',
+      'les tilleuls',
+      'Nan',
+    ])
+  })
+
   it('to a question for data is JSON, and to one for a text the text', () => {
     expect(answerFrom(request('data'), '{"a":1}')).toEqual({ a: 1 })
     expect(answerFrom(request('text'), ' 42 ')).toBe('42')
@@ -187,7 +199,7 @@ describe('the model', () => {
   it('is the built-in one without a key', () => {
     expect(choose({})).toMatchObject({
       model: 'reflex',
-      why: expect.stringContaining('OPENAI_API_KEY or the like'),
+      why: expect.stringContaining('set OPENAI_API_KEY or'),
     })
   })
 

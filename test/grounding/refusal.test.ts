@@ -215,4 +215,25 @@ describe('a question', () => {
       ['Bureau (xyz-999)', 'abc-456', 'Bureau', 'Champigny', 7].map((answer) => answeredId(asked, answer)),
     ).toEqual(['xyz-999', 'abc-456', undefined, undefined, undefined])
   })
+
+  it('shows details instead of ids where they tell the things apart', async () => {
+    const optionsOf = async (details: readonly (string | undefined)[]) => {
+      const rows = details.map((detail, at) => ({ ...bureau, id: `id-${at}`, ...(detail && { detail }) }))
+      const result = await judged('Bureau', { batches: [shown(rows)] })
+      const [asked] = result.kind === 'ask' ? result.asks : []
+      if (asked === undefined) throw new Error('Nothing was asked.')
+      const { options } = questionOf(asked, project)
+      return options.map((option) => [option, answeredId(asked, option)])
+    }
+    expect(await optionsOf(['Lyon', 'Nantes'])).toEqual([
+      ['Bureau (Lyon)', 'id-0'],
+      ['Bureau (Nantes)', 'id-1'],
+    ])
+    expect(await optionsOf(['Lyon', 'Lyon', 'Nantes', undefined])).toEqual([
+      ['Bureau (id-0)', 'id-0'],
+      ['Bureau (id-1)', 'id-1'],
+      ['Bureau (Nantes)', 'id-2'],
+      ['Bureau (id-3)', 'id-3'],
+    ])
+  })
 })

@@ -89,6 +89,24 @@ describe.each(CHANGES)('after %s', (name, change) => {
   })
 })
 
+it('a question has the details of things that no prompt shows any more', async () => {
+  const { tools, entities } = site()
+  const list = defineTool({
+    name: 'list',
+    description: 'Lists projects.',
+    input: z.object({}),
+    run: () => ['Lyon', 'Nantes'].map((town) => ({ id: `p-${town}`, name: 'Bureau', town })),
+    returns: (rows) => project.rows(rows, { id: 'id', label: 'name', detail: 'town' }),
+  })
+  const script = [calls('list'), 'Done.', 'Yes.', calls(['use', { projectId: 'Bureau' }])]
+  const { agent } = bench({ tools: [list, ...tools.slice(1)], entities, script })
+  await agent.input('List')
+  await agent.input('Well?')
+  expect(await agent.compact({ keep: 1 })).toBe(true)
+  const { requests } = await agent.executeTurn('Use Bureau').outcome
+  expect(requests[0]?.options).toEqual(['Bureau (Lyon)', 'Bureau (Nantes)'])
+})
+
 it('in a turn with a persistence of its own, an id that no prompt shows any more is still good', async () => {
   const { ran, ...config } = site()
   let entries: readonly Entry[] = []

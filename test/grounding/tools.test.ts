@@ -110,6 +110,30 @@ describe('a tool that finds things', () => {
     expect(await many.run({ name: 'lot' }, standInContext())).toMatchObject({ outcome: 'several', more: 27 })
   })
 
+  it('shows people names, and ids only where names are not enough', async () => {
+    const towns = rows.map((row) => ({ ...row, town: row.id < 4 ? undefined : `Town ${row.id}` }))
+    const detailed = lookupTool(project, () => towns, { fields: { ...fields, detail: 'town' }, most: 2 })
+    const said = (by: typeof tool, name: string) =>
+      Promise.resolve(by.run({ name }, standInContext())).then((output) => by.display?.(output))
+    expect(await Promise.all(['Champigny', 'Bureau', 'Piscine'].map((name) => said(tool, name)))).toEqual([
+      'Champigny',
+      'Bureau (4), Bureau (5)',
+      'not found',
+    ])
+    expect(await Promise.all(['4', 'Bureau', 'e', 'Champ'].map((name) => said(detailed, name)))).toEqual([
+      'Bureau (Town 4)',
+      'Bureau (Town 4), Bureau (Town 5)',
+      'École Nord (2), École Sud (3)',
+      'Champigny',
+    ])
+    expect(
+      await said(
+        lookupTool(project, () => []),
+        'x',
+      ),
+    ).toBe('there is none')
+  })
+
   it('is a tool like any other, and known as the one that finds', async () => {
     const prepared = await prepareCall({ callId: 'c', tool: 'find_project', args: {} }, [tool])
     expect(prepared).toMatchObject({ ok: false })

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { install, makeFolder, nameAll, oldestNode, pack, play, probe, run } from './project.ts'
 import { compareWithList, declaredNames, entriesOf, type Names, type Surface, writeList } from './surface.ts'
@@ -14,6 +14,7 @@ import { checkMistakes, compile, newestCompiler, oldestCompiler } from './typesc
 const { values: options } = parseArgs({ options: { update: { type: 'boolean', default: false } } })
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
   name: string
+  version: string
   exports: Record<string, unknown>
 }
 const entries = entriesOf(manifest)
@@ -27,9 +28,22 @@ function timed<T>(name: string, work: () => T): T {
 }
 
 function checkFiles(files: readonly string[]): void {
-  const published = /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|dist\/.+(\.js|\.js\.map|\.d\.ts))$/
+  const published =
+    /^(package\.json|LICENSE|[A-Z]+\.md|bin\/holdfast\.js|docs\/.+\.md|examples\/.+\.ts|dist\/.+(\.js|\.js\.map|\.d\.ts))$/
   const strays = files.filter((file) => !published.test(file) || file.includes('.test.'))
-  assert.deepEqual(strays, [], 'only dist, README, LICENSE and CHANGELOG are published')
+  assert.deepEqual(strays, [], 'only what is built, written and shown is published')
+}
+
+/** Links of the published pages lead to files that are published, too. */
+function checkLinks(files: readonly string[]): void {
+  const pages = files.filter((file) => file.endsWith('.md'))
+  const dead = pages.flatMap((page) =>
+    [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
+      .map(([, link = '']) => join(dirname(page), link))
+      .filter((target) => !files.some((file) => file === target || file.startsWith(`${target}/`)))
+      .map((target) => `${page} → ${target}`),
+  )
+  assert.deepEqual(dead, [], 'every link leads to a published file')
 }
 
 function readSurface(): Surface {
@@ -57,6 +71,13 @@ function checkOldestNode(surface: Surface): void {
   }
 }
 
+/** The command that npm links, on each Node. */
+function checkCommand(): void {
+  const command = join(folder, 'node_modules/.bin/holdfast')
+  for (const node of [process.execPath, oldestNode()])
+    assert.equal(run(node, ['--no-warnings', command, '--version'], folder).trim(), manifest.version)
+}
+
 /** Importing the front door must cost a user nothing but the package itself: no driver, no dependency. */
 function checkRootLoads(): void {
   const { loaded } = probe(folder, process.execPath, manifest.name)
@@ -71,11 +92,13 @@ try {
   timed('build', () => run('npm', ['run', 'build'], '.'))
   const { tarball, files } = timed('pack', () => pack(folder))
   timed('published files', () => checkFiles(files))
+  timed('links', () => checkLinks(files))
   timed('install without network', () => install(folder, tarball))
   const surface = timed('import every entry', readSurface)
   timed(options.update ? 'exports.json written' : 'exports as listed', () => checkSurface(surface))
   timed('root loads nothing else', checkRootLoads)
   timed('oldest Node', () => checkOldestNode(surface))
+  timed('command', checkCommand)
   for (const node of [process.execPath, oldestNode()]) {
     console.log(`     ${timed('an agent', () => play(folder, node, 'agent.ts'))}`)
     console.log(`     ${timed('store contract', () => play(folder, node, 'contract.ts'))}`)

@@ -112,10 +112,10 @@ describe.each([
     await talk.say(words.choose('Champigny'))
     const asked = await talk.say(words.tasksOf('Les Tilleuls'))
     expect(asked.requests.map(({ options }) => options)).toEqual([
-      ['Les Tilleuls (prj-f51t)', 'Les Tilleuls (prj-n06w)'],
+      ['Les Tilleuls (Lyon)', 'Les Tilleuls (Nantes)'],
     ])
     expect(asked.ran.filter((call) => call.startsWith('list_tasks'))).toEqual([])
-    expect((await talk.answer(asked, 'Les Tilleuls (prj-n06w)')).ran).toEqual(['list_tasks prj-n06w'])
+    expect((await talk.answer(asked, 'Les Tilleuls (Nantes)')).ran).toEqual(['list_tasks prj-n06w'])
   })
 
   it('calls once for each of "1 and 3", also when the list is no longer in the prompt', async () => {

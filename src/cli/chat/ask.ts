@@ -54,9 +54,11 @@ async function askOne(request: RequestData, asking: Asking): Promise<Json | unde
 }
 
 function promptFor({ kind, multiple }: RequestData, isCut: boolean): Styled {
-  const hint = { confirmation: 'y/n', choice: multiple ? 'numbers, with commas' : 'number', data: 'JSON' }[
-    kind
-  ]
+  const hint = {
+    confirmation: 'y/n',
+    choice: multiple ? 'numbers, with commas' : 'number or word',
+    data: 'JSON',
+  }[kind]
   const shown = hint === undefined ? '' : styled`${dim(`[${hint}${isCut ? ', ? shows all' : ''}]`)} `
   return styled`  ${shown}${cyan('›')} `
 }

@@ -45,6 +45,8 @@ export class Chat {
   /** What was sent while a turn ran: it is heard by that turn, or has one of its own. */
   readonly #sent: Turn[] = []
   #leaving: number | undefined
+  /** Ctrl-C was pressed and nothing was sent since: the next one on an empty line leaves. */
+  #isInterrupted = false
 
   constructor(options: ChatOptions, ready: ReadyAgent, id: string) {
     this.options = options
@@ -172,10 +174,7 @@ export class Chat {
       const prompt = lines.length === 0 ? styled`${cyan('›')} ` : styled`${dim('…')} `
       const typed = await editor.read({ prompt })
       if (typed.type === 'end') this.say(NOTHING)
-      if (typed.type === 'interrupt' && lines.length > 0) {
-        lines.length = 0
-        continue
-      }
+      if (typed.type === 'interrupt' && this.#staysAfterInterrupt(lines)) continue
       if (typed.type !== 'line') return undefined
       const isOpen = /(^|[^\\])(\\\\)*\\$/.test(typed.text)
       lines.push(isOpen ? typed.text.slice(0, -1) : typed.text)
@@ -183,9 +182,22 @@ export class Chat {
       const text = editor.expand(lines.join('\n')).trim()
       lines.length = 0
       if (text === '') continue
+      this.#isInterrupted = false
       remember(workspace.historyPath, text)
       return text
     }
+  }
+
+  /** Ctrl-C at the prompt: drops the lines so far, or says how to leave. */
+  #staysAfterInterrupt(lines: string[]): boolean {
+    if (lines.length > 0) {
+      lines.length = 0
+      return true
+    }
+    if (this.#isInterrupted) return false
+    this.#isInterrupted = true
+    this.say(dim('Ctrl-C once more, or Ctrl-D, leaves.'))
+    return true
   }
 
   /** Tells a turn as it goes. Undefined if the person left in the middle of it. */
@@ -205,6 +217,7 @@ export class Chat {
     }
     const cancel = () => {
       isCancelled = true
+      this.#isInterrupted = true
       printer.announce('cancelling; Ctrl-C once more leaves')
       turn.cancel('Ctrl-C').catch(() => {})
     }

@@ -93,7 +93,7 @@ function sayHelp(chat: Chat): void {
     ([left, right]) => styled`  ${padEnd(left, width)}  ${dim(cut(right, screen.columns - width - 4))}`,
   )
   const keys =
-    'Tab completes, ↑ recalls, a line that ends in \\ goes on below. Ctrl-C cancels, Ctrl-D leaves.'
+    'Tab completes, ↑ recalls, a line that ends in \\ goes on below. Ctrl-C cancels what runs or clears the line; twice on an empty line, or Ctrl-D, leaves.'
   chat.say(joinLines(lines))
   screen.tell(`${keys}\n`, dim)
 }

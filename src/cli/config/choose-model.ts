@@ -41,7 +41,7 @@ export function chooseModel({ given, agent, env, isInstalled = canBeFound }: Mod
   const [first] = keyed
   const why =
     first === undefined
-      ? 'works by rules; OPENAI_API_KEY or the like brings a language model'
+      ? 'works by rules; set OPENAI_API_KEY or the key of another vendor for a language model'
       : `works by rules; ${first.variable} is set, but a package is missing: npm install ${first.package}`
   return { model: 'reflex', name: 'reflex', why }
 }

@@ -1,6 +1,6 @@
 /** A tool call on one line: its name, its arguments in short, and what came of it. */
 import type { EntryData, Json } from 'holdfast'
-import { dim, green, red, type Styled, styled } from '../gate/styled.ts'
+import { dim, green, joinLines, red, type Styled, styled } from '../gate/styled.ts'
 import { visible, visibleValue } from '../gate/visible.ts'
 import { cut, oneLine, spanText, widthOf } from './text.ts'
 
@@ -38,12 +38,18 @@ export interface CallEnd {
   readonly tookMs?: number
   /** How deep below the conversation: calls of sub-agents stand further in. */
   readonly depth?: number
+  /** The result is shown below, in the reply. */
+  readonly isRepeated?: boolean
 }
 
 const SLOW_MS = 1000
 
 /** One line if everything fits, else the result on a line of its own. */
 export function callLines(call: CallEnd, columns: number): Styled {
+  return joinLines(callRows(call, columns))
+}
+
+export function callRows(call: CallEnd, columns: number): readonly Styled[] {
   const indent = '  '.repeat(call.depth ?? 0)
   const room = columns - indent.length
   const mark = call.status === 'ok' ? green('✓') : red('✗')
@@ -51,17 +57,21 @@ export function callLines(call: CallEnd, columns: number): Styled {
   const tool = toolText(call.tool)
   const head = cut(`${tool} ${argumentsText(call.args)}`.trim(), room - 2 - span.length)
   const shownHead = head.startsWith(tool) ? styled`${tool}${dim(head.slice(tool.length))}` : head
-  const result = resultText(call)
+  const result = call.isRepeated ? '' : resultText(call)
   const first = styled`${indent}${mark} ${shownHead}${dim(span)}`
-  if (result === '') return first
+  if (result === '') return [first]
   const paint = call.status === 'ok' ? dim : red
   const used = 2 + widthOf(head) + span.length
-  if (used + 3 + widthOf(result) <= room) return styled`${first} ${dim('→')} ${paint(result)}`
-  return styled`${first}\n${indent}  ${paint(cut(result, room - 2))}`
+  if (used + 3 + widthOf(result) <= room) return [styled`${first} ${dim('→')} ${paint(result)}`]
+  return [first, styled`${indent}  ${paint(cut(result, room - 2))}`]
 }
 
 /** What came of it, on one line. `display` is what the tool has to say to people. */
-function resultText({ status, output, display }: Pick<CallEnd, 'status' | 'output' | 'display'>): string {
+export function resultText({
+  status,
+  output,
+  display,
+}: Pick<CallEnd, 'status' | 'output' | 'display'>): string {
   const plain = typeof output === 'string' ? output : visibleValue(output)
   const text = oneLine(display ?? failureText(output) ?? plain)
   if (status === 'ok' || status === 'error') return text
@@ -73,8 +83,9 @@ const STATUS = { rejected: 'refused', unknown: 'outcome unknown', 'not-run': 'no
 
 function failureText(output: Json): string | undefined {
   if (typeof output !== 'object' || output === null || Array.isArray(output)) return undefined
-  const { error } = output as Record<string, Json>
-  return typeof error === 'string' ? error : undefined
+  const { error, message } = output as Record<string, Json>
+  if (typeof error !== 'string') return undefined
+  return typeof message === 'string' ? message : error
 }
 
 /** What a tool says while it runs. */

@@ -3,6 +3,7 @@ import type { Exchange, Step } from '../exchange.ts'
 import { bold, cyan, dim, red, type Styled, styled, yellow } from '../gate/styled.ts'
 import { visibleValue } from '../gate/visible.ts'
 import { callLines, toolText } from './call-line.ts'
+import { repeats } from './result-line.ts'
 import { cut, oneLine, spanText } from './text.ts'
 import { wrapText } from './word-wrap.ts'
 
@@ -17,17 +18,22 @@ export interface ExchangeLook {
 export function exchangeLines(exchange: Exchange, look: ExchangeLook): Styled[] {
   return [
     ...exchange.said.flatMap((text) => saidLines(text, look)),
-    ...exchange.steps.flatMap((step) => stepLines(step, look)),
+    ...exchange.steps.flatMap((step, at) => stepLines(step, look, exchange.steps[at + 1])),
     ...(exchange.error === undefined ? [] : [red(`✗ ${oneLine(exchange.error)}`)]),
     ...(look.footer ? [dim(footerOf(exchange))] : endOf(exchange).map(dim)),
   ]
 }
 
-function stepLines(step: Step, look: ExchangeLook): Styled[] {
+/** A result that the reply after it repeats is left to the reply. */
+function isRepeated(call: Extract<Step, { type: 'call' }>, next: Step | undefined): boolean {
+  return call.status === 'ok' && next?.type === 'text' && repeats(next.text, call)
+}
+
+function stepLines(step: Step, look: ExchangeLook, next?: Step): Styled[] {
   const { columns } = look
   if (step.type === 'text') return shortened(wrapText(step.text, columns), look)
   if (step.type === 'said') return saidLines(step.text, look)
-  if (step.type === 'call') return [callLines(step, columns)]
+  if (step.type === 'call') return [callLines({ ...step, isRepeated: isRepeated(step, next) }, columns)]
   if (step.type === 'node') {
     const said = step.error ?? (step.update === undefined ? '' : visibleValue(step.update))
     const line = cut(`${step.error === undefined ? '▸' : '✗'} ${step.task} ${oneLine(said)}`, columns)

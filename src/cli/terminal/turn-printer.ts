@@ -4,7 +4,8 @@
  */
 import type { Json, TurnEvent, TurnOutcome } from 'holdfast'
 import { cyan, dim, type Paint, red, type Styled, styled, yellow } from '../gate/styled.ts'
-import { argumentsText, callLines, progressText, toolText } from './call-line.ts'
+import { argumentsText, callLines, callRows, progressText, toolText } from './call-line.ts'
+import { ResultLine } from './result-line.ts'
 import type { Screen } from './screen.ts'
 import { cut, cutStart, oneLine, spanText, widthOf } from './text.ts'
 
@@ -46,6 +47,10 @@ export class TurnPrinter {
   readonly #options: PrinterOptions
   readonly #calls = new Map<string, RunningCall>()
   readonly #known = new Map<string, Omit<KnownCall, 'callId'>>()
+  readonly #result = new ResultLine({
+    call: (call) => this.#options.screen.say(callLines(call, this.#options.screen.columns)),
+    text: (text) => this.#stream(text),
+  })
   readonly #hearing: Hearing = {
     'model.start': ({ path }) => {
       if (path === undefined) this.#streamed = false
@@ -54,16 +59,17 @@ export class TurnPrinter {
     'text.delta': ({ path, data }) => {
       if (path !== undefined) return
       this.#streamed = true
-      this.#streamedAt = this.#options.now()
-      this.#options.screen.stream(data.text)
+      this.#result.stream(data.text)
     },
     'call.delta': ({ path, data }) => {
       if (path !== undefined) return
+      this.#result.release()
       this.#options.screen.endStream()
       this.#doing = `calling ${toolText(data.tool)}`
     },
     'model.end': (event) => this.#endReply(event),
     'tool.start': ({ path, data: { callId, tool, args } }) => {
+      this.#result.release()
       this.#options.screen.endStream()
       this.#calls.set(callId, { tool, args, startedAt: this.#options.now(), depth: path?.length ?? 0 })
     },
@@ -122,6 +128,7 @@ export class TurnPrinter {
   stop(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
+    this.#result.release()
     this.#options.screen.endStream()
     this.#options.screen.setLive([])
   }
@@ -155,7 +162,9 @@ export class TurnPrinter {
     if (more > 0) doing.push(dim(`  and ${more} more`))
     const alone = [line(this.#doing, `  ${spanText(at - this.#since)}`)]
     const text = typed?.() ?? ''
+    const { call } = this.#result
     return [
+      ...(call === undefined ? [] : callRows(call, columns)),
       ...(calls.length > 0 ? doing : alone),
       ...(this.#notice === '' ? [] : [dim(cut(`  ${this.#notice}`, columns))]),
       ...(waiting?.() ?? []).map((message) => dim(cut(`» ${oneLine(message)}`, columns))),
@@ -172,8 +181,11 @@ export class TurnPrinter {
     const { screen } = this.#options
     this.know(data.content.filter((part) => part.type === 'tool-call'))
     if (path === undefined && !this.#streamed)
-      for (const part of data.content) if (part.type === 'text') screen.stream(part.text)
-    if (path === undefined) screen.endStream()
+      for (const part of data.content) if (part.type === 'text') this.#result.stream(part.text)
+    if (path === undefined) {
+      this.#result.release()
+      screen.endStream()
+    }
     const { message, next } = data.error ?? {}
     if (typeof message === 'string' && next !== 'fail')
       this.#say(`! ${oneLine(message)} Trying again.`, yellow)
@@ -181,17 +193,23 @@ export class TurnPrinter {
   }
 
   #endCall({ data, path }: Extract<TurnEvent, { type: 'tool.end' }>): void {
-    const { screen, now } = this.#options
+    const { now } = this.#options
     const call = this.#calls.get(data.callId)
     this.#calls.delete(data.callId)
     const started = call === undefined ? {} : { tookMs: now() - call.startedAt }
     const { tool = 'call', args = null } = call ?? this.#known.get(data.callId) ?? {}
     const shown = { tool, args, depth: path?.length ?? 0 }
-    screen.say(callLines({ ...data, ...shown, ...started }, screen.columns))
+    this.#result.end({ ...data, ...shown, ...started })
     this.#begin('working')
   }
 
+  #stream(text: string): void {
+    this.#streamedAt = this.#options.now()
+    this.#options.screen.stream(text)
+  }
+
   #say(text: string, paint: Paint): void {
+    this.#result.release()
     this.#options.screen.tell(text, paint)
   }
 }
