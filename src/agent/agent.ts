@@ -55,12 +55,13 @@ import {
   type Limits,
   playTurn,
   runReadyHooks,
+  type TurnDefinition,
   tokenBudget,
 } from '../turn/index.ts'
 import { type CompactOptions, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
 import { limitsGiven, messageGiven, type Said, whileBusyGiven } from './given.ts'
-import { type MessageQuery, newest, readMessages } from './messages.ts'
+import { type MessageQuery, readMessages } from './messages.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type Choosing, select } from './selecting.ts'
 import { type SessionView, sessionView } from './session-view.ts'
 import { turnScope } from './turn-scope.ts'
@@ -104,6 +105,8 @@ export class Agent {
   #metadata: JsonObject | undefined
   #readying: Promise<void> | undefined
   #activeAtStart: ActiveAtStart | undefined
+  /** The system prompt of the newest turn that was played here. */
+  #system: string | undefined
 
   constructor(config: AgentConfig) {
     this.#config = config
@@ -145,7 +148,10 @@ export class Agent {
 
   /** What the conversation looks like at this moment, to read. */
   get session(): SessionView {
-    return sessionView(this.#conversation.driver.ledger, this.#setup.definition.models)
+    const { models, fixedSystem } = this.#setup.definition
+    const system = this.#system ?? fixedSystem
+    const { ledger } = this.#conversation.driver
+    return sessionView({ ledger, models, ...(system === undefined ? {} : { system }) })
   }
 
   /**
@@ -346,14 +352,13 @@ export class Agent {
     return new Agent({ ...this.#config, store: this.store, contextId })
   }
 
-  /** What was said, oldest first, as the model sees it; at most so many, never half a round. */
-  async getMessages(options: MessageQuery = {}): Promise<readonly Message[]> {
-    const { key, maxMessages, maxTokens } = this.#setup
-    const query = { maxMessages, ...options }
-    const { ledger, isPlaying } = this.#conversation.driver
-    if (ledger.hasUnsaved || isPlaying) return newest(await ledger.messages(), query)
-    const { tokens } = await tokenBudget(maxTokens)
-    return readMessages(this.store, key, { ...query, ...(tokens === undefined ? {} : { tokens }) })
+  /**
+   * The newest messages that fit the query, oldest first, as many as were asked for unless a round would be split. Without
+   * a query: the window, which is what a model would be shown now. `{ maxMessages: Infinity }` for everything that was not
+   * cleared or compacted away.
+   */
+  async getMessages(query: MessageQuery = {}): Promise<readonly Message[]> {
+    return readMessages(this.#conversation.driver, this.#setup, query)
   }
 
   getArtifacts(): Promise<readonly ArtifactInfo[]> {
@@ -385,8 +390,11 @@ export class Agent {
     const conversation = this.#conversation
     await conversation.settled()
     await conversation.between(async () => {
-      await conversation.driver.ledger.flush()
+      const { driver } = conversation
+      await driver.ledger.flush()
       await work()
+      // Written past the ledger, which `session` and `state` are read from.
+      if (!driver.isPlaying) await driver.ledger.refresh()
     })
   }
 
@@ -427,7 +435,8 @@ export class Agent {
   }
 
   #converse(): Conversation {
-    const { definition, maxMessages, maxTokens } = this.#setup
+    const { maxMessages, maxTokens } = this.#setup
+    const definition = this.#remembering(this.#setup.definition)
     const extras = (ids: IdsAbove) => ({ [NURSERY]: { ...this.#nursery(), ids } })
     return new Conversation({
       ...this.#setup,
@@ -444,6 +453,14 @@ export class Agent {
         if (turn > 0) this.#error = error
       },
     })
+  }
+
+  #remembering(definition: TurnDefinition): TurnDefinition {
+    const system: TurnDefinition['system'] = async (turn) => {
+      this.#system = await definition.system(turn)
+      return this.#system
+    }
+    return { ...definition, system }
   }
 
   /** Once in its life, unless it fails: then the next one who needs the agent tries again. */

@@ -14,14 +14,16 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { Agent } from './agent.ts'
-import { appendMessages, type MessageQuery, readMessages } from './messages.ts'
+import { appendMessages, type MessageQuery, newestMessages, storedMessages } from './messages.ts'
 
 export interface MessageStore {
   /** Adds what was said elsewhere: a finished turn for each message of a user and the replies to it. */
   append(contextId: string, messages: readonly Message[]): Promise<void>
+  /** The newest, oldest first; 50 of them unless said otherwise, fewer only where a round would be split. */
   getRecent(contextId: string, query?: MessageQuery): Promise<readonly Message[]>
   /** Everything that was not cleared or compacted away. */
   getAll(contextId: string): Promise<readonly Message[]>
+  /** A message with several results counts once for each of them. */
   count(contextId: string): Promise<number>
   /** Leaves about `keep` messages in the window. False if there was nothing to gain. */
   compact(contextId: string, options?: { readonly keep?: number }): Promise<boolean>
@@ -66,9 +68,9 @@ export function viewsOf(store: Store, owner: Owner = LOCAL_OWNER): Views {
   return {
     messageStore: {
       append: (contextId, messages) => appendMessages(store, keyOf(contextId), messages),
-      getRecent: (contextId, query = {}) =>
-        readMessages(store, keyOf(contextId), { maxMessages: 50, ...query }),
-      getAll: (contextId) => readMessages(store, keyOf(contextId), { maxMessages: Number.MAX_SAFE_INTEGER }),
+      getRecent: async (contextId, query = {}) =>
+        newestMessages(await storedMessages(store, keyOf(contextId)), { maxMessages: 50, ...query }),
+      getAll: async (contextId) => newestMessages(await storedMessages(store, keyOf(contextId)), {}),
       count: async (contextId) => (await loadSession(store, keyOf(contextId))).window.messages,
       compact: (contextId, options) => agentOf(contextId).compact(options),
       clear: async (contextId) => void (await clearContext(store, keyOf(contextId))),

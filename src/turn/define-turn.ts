@@ -82,7 +82,7 @@ export function defineTurn(config: TurnConfig & { readonly compact?: CompactionP
   return {
     models,
     tools: toolsOf(tools, parts, grounding),
-    system: promptOf(systemPrompt, parts),
+    ...promptOf(systemPrompt, parts),
     hooks: new HookRegistry([...sources, { on }]),
     grounding,
     limits: checkLimits(limits),
@@ -283,16 +283,24 @@ function toolsOf(
 function promptOf(
   prompt: TurnConfig['systemPrompt'],
   plugins: readonly PluginParts[],
-): TurnDefinition['system'] {
+): Pick<TurnDefinition, 'system' | 'fixedSystem'> {
   const own = ownPrompt(prompt)
   const added = plugins.flatMap((plugin) => plugin.prompt ?? [])
-  if (added.length === 0) return own
-  return async (turn) => [(await own(turn)) ?? '', ...added].filter((part) => part.trim() !== '').join('\n\n')
+  const whole = (text = '') => [text, ...added].filter((part) => part.trim() !== '').join('\n\n')
+  const isFixed = typeof prompt !== 'function' && !isPath(prompt)
+  return {
+    system: added.length === 0 ? own : async (turn) => whole(await own(turn)),
+    ...(isFixed ? { fixedSystem: whole(prompt) } : {}),
+  }
+}
+
+function isPath(prompt: string | undefined): prompt is string {
+  return prompt !== undefined && /^\S+\.(md|txt)$/.test(prompt)
 }
 
 function ownPrompt(prompt: TurnConfig['systemPrompt']): TurnDefinition['system'] {
   if (typeof prompt === 'function') return prompt
-  if (prompt === undefined || !/^\S+\.(md|txt)$/.test(prompt)) return () => prompt
+  if (!isPath(prompt)) return () => prompt
   let text: Promise<string> | undefined
   return () => {
     text ??= readPrompt(prompt)

@@ -11,6 +11,8 @@ export interface TurnDefinition extends PlayTerms {
   readonly models: readonly ModelSource[]
   readonly tools: (turn: TurnInfo) => readonly Tool[] | Promise<readonly Tool[]>
   readonly system: (turn: TurnInfo) => string | undefined | Promise<string | undefined>
+  /** The system prompt, if it is the same in every turn and in no file. */
+  readonly fixedSystem?: string
   readonly limits: Limits
   readonly hooks: HookRegistry
   readonly grounding: GroundingSetup
