@@ -62,6 +62,7 @@ import { type CompactOptions, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
 import { limitsGiven, messageGiven, type Said, whileBusyGiven } from './given.ts'
 import { type MessageQuery, readMessages } from './messages.ts'
+import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type Choosing, select } from './selecting.ts'
 import { type SessionView, sessionView } from './session-view.ts'
 import { turnScope } from './turn-scope.ts'
@@ -137,7 +138,7 @@ export class Agent {
         ? {}
         : { createdAt: new Date(session.createdAt), lastActivity: new Date(session.at) }),
       ...(this.#error === undefined ? {} : { error: this.#error }),
-      metadata: this.#metadata ?? session.metadata ?? this.#config.metadata ?? {},
+      metadata: this.#metadata ?? session.metadata ?? this.#setup.metadata ?? {},
     }
   }
 
@@ -266,12 +267,14 @@ export class Agent {
     await this.#change(async () => {
       if (this.#status === 'paused' || this.#status === 'shutdown') return
       await this.#conversation.stop('pause')
-      await this.#save()
+      await this.#save('paused')
       this.#status = 'paused'
     })
   }
 
+  /** Goes on after `pause`. Rejects with `shutdown` after `shutdown`: then it takes `start`. */
   async resume(): Promise<void> {
+    if ((this.#closing ?? this.#status) === 'shutdown') throw isShutDown(this.contextId)
     if (this.#status === 'paused' || this.#closing === 'paused') await this.start()
   }
 
@@ -282,7 +285,7 @@ export class Agent {
     await this.#change(async () => {
       if (this.#status === 'shutdown') return
       await this.#conversation.stop('release')
-      await this.#save()
+      await this.#save('shutdown')
       this.#conversation.close(isShutDown(this.contextId))
       this.#status = 'shutdown'
     })
@@ -371,12 +374,14 @@ export class Agent {
     await this.#save()
   }
 
-  async #save(): Promise<void> {
+  async #save(status?: 'paused' | 'shutdown'): Promise<void> {
     const { driver } = this.#conversation
     await driver.ledger.flush()
-    const metadata = this.#metadata
-    if (metadata === undefined) return
-    await driver.record([{ type: 'state', data: { metadata } }])
+    const { metadata: initial, parent } = this.#setup
+    const saved = this.#metadata
+    // A sub-agent comes and goes with the call that it serves.
+    if (saved !== undefined || status === undefined) await saveState(driver, { saved, initial })
+    else if (parent === undefined) await saveStatus(driver, { status, initial })
     this.#metadata = undefined
   }
 
@@ -435,13 +440,14 @@ export class Agent {
   }
 
   #converse(): Conversation {
-    const { maxMessages, maxTokens } = this.#setup
+    const { maxMessages, maxTokens, metadata } = this.#setup
+    const own = metadata === undefined ? {} : { metadata }
     const definition = this.#remembering(this.#setup.definition)
     const extras = (ids: IdsAbove) => ({ [NURSERY]: { ...this.#nursery(), ids } })
     return new Conversation({
       ...this.#setup,
       store: this.store,
-      play: (scope, ledger) => playTurn(turnScope(scope, ledger, { definition, extras })),
+      play: (scope, ledger) => playTurn(turnScope(scope, ledger, { ...own, definition, extras })),
       window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),

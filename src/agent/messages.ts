@@ -8,10 +8,11 @@ import {
   type JsonObject,
   type Message,
   NO_USAGE,
+  shapeProblem,
   type UserMessage,
 } from '../protocol/index.ts'
 import { persist, type Store } from '../store/index.ts'
-import { atLeast, tokenBudget } from '../turn/index.ts'
+import { atLeast, invalidOption, tokenBudget } from '../turn/index.ts'
 import type { AgentSetup } from './config.ts'
 import { messageGiven } from './given.ts'
 
@@ -81,11 +82,10 @@ export async function readMessages(
 export async function appendMessages(
   store: Store,
   key: ContextKey,
-  messages: readonly Message[],
+  messages: readonly AppendedMessage[],
 ): Promise<void> {
-  const exchanges = exchangesOf(messages)
   // All or nothing: each exchange is an append of its own.
-  for (const { user } of exchanges) if (user !== undefined) messageGiven(user.content)
+  const exchanges = exchangesOf(messages.map(checkedMessage))
   const head = await store.head(key)
   let turn = head?.turn ?? 0
   let since = head?.seq ?? 0
@@ -108,6 +108,26 @@ export async function appendMessages(
     since = receipt.last
   }
 }
+
+/** A message, or an assistant's with its text as it is. */
+export type AppendedMessage = Message | { readonly role: 'assistant'; readonly content: string }
+
+function checkedMessage(
+  given: AppendedMessage,
+  index: number,
+  { length }: readonly AppendedMessage[],
+): Message {
+  const { role, content } = (given ?? {}) as Partial<AppendedMessage>
+  const isText = role === 'assistant' && typeof content === 'string'
+  const message = (isText ? { ...given, content: [{ type: 'text', text: content }] } : given) as Message
+  if (shapeProblem('import', { key: '-', messages: [message] }) !== undefined)
+    throw invalidOption(`Message ${index + 1} of ${length}`, `${WRONG_MESSAGE}. Nothing was stored`)
+  if (message.role === 'user') messageGiven(message.content)
+  return message
+}
+
+const WRONG_MESSAGE =
+  "must have the role 'user' or 'assistant' and a text or a list of parts, or the role 'tool' and a list of results"
 
 interface Exchange {
   readonly user?: UserMessage

@@ -21,7 +21,7 @@ import { sparingOwnTurn } from './find-taken.ts'
 import { Handle, type HandleOptions } from './handle.ts'
 import type { Ledger } from './ledger.ts'
 import { isOfTheCaller, Outbox } from './outbox.ts'
-import { cancelledEarly } from './refusal.ts'
+import { cancelledEarly, checkReason } from './refusal.ts'
 import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
 
 /** What somebody wants of the conversation. */
@@ -83,6 +83,7 @@ export class Conversation {
   }
 
   get isBusy(): boolean {
+    if (this.#audience.isCompleting) return true
     return this.turn !== undefined || (this.driver.ledger.session.open !== undefined && this.driver.isPlaying)
   }
 
@@ -257,6 +258,7 @@ export class Conversation {
     const turn: Turn = new Turn({
       cancel: (reason) => this.#cancelTurn(handle, reason),
       step: () => this.#stepByHand(turn),
+      completing: (tell) => this.#audience.complete(tell),
       ended: (outcome) => this.#options.onOutcome(outcome),
     })
     const handle = new Handle({ turn, ...about })
@@ -467,11 +469,6 @@ export class Conversation {
     if (turn.isEnded && this.#isWaiting()) this.pump()
     return { done: turn.isEnded, next }
   }
-}
-
-function checkReason(reason: unknown): void {
-  if (reason === undefined || typeof reason === 'string') return
-  throw new HoldfastError('invalid-option', { message: 'The reason of a cancel must be a text.' })
 }
 
 async function isFree(at: { store: Store; key: ContextKey; clock: Clock }): Promise<boolean> {

@@ -100,7 +100,7 @@ export class TurnView implements AsyncIterable<TurnEvent> {
           if (closed) return
           listener.next?.(event)
         }
-        if (!closed) listener.complete?.()
+        if (!closed) this.#tape.complete(() => listener.complete?.())
       } catch (error) {
         report(listener, error)
       } finally {
@@ -172,6 +172,7 @@ class Tape {
   /** Deltas since the last entry, for those who come later. */
   #soFar: DeltaEvent[] = []
   #ended = false
+  #hasFailed = false
 
   constructor(control: TurnControl) {
     const { promise, resolve } = Promise.withResolvers<TurnOutcome>()
@@ -195,6 +196,12 @@ class Tape {
     return reader
   }
 
+  complete(tell: () => void): void {
+    const { completing } = this.control
+    if (completing === undefined || this.#hasFailed) tell()
+    else completing(tell)
+  }
+
   push(event: TurnEvent): void {
     if (this.#ended) return
     if (isDelta(event) && event.type !== 'turn.refused') {
@@ -214,6 +221,7 @@ class Tape {
     this.#ended = true
     for (const reader of this.#readers) reader.end()
     this.#readers.clear()
+    this.#hasFailed = reason === 'failed'
     const outcome = { ...this.#summary.outcome(reason), ...more }
     this.control.ended?.(outcome)
     this.#settle(outcome)
@@ -232,6 +240,8 @@ Object.defineProperty(TurnView.prototype, OBSERVABLE, {
 export interface TurnControl {
   readonly cancel: (reason?: string) => Promise<void>
   readonly step: () => Promise<TurnStep>
+  /** Tells one observer that the turn has not failed and is complete; the conversation counts as busy meanwhile. */
+  readonly completing?: (tell: () => void) => void
   /** Told before those who wait for the outcome. */
   readonly ended?: (outcome: TurnOutcome) => void
 }

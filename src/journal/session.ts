@@ -19,7 +19,7 @@ import { NO_USAGE } from '../protocol/index.ts'
 import type { GraphPosition } from './graph-position.ts'
 
 /** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
-export const SESSION_FORMAT = 5
+export const SESSION_FORMAT = 6
 
 export type Session = {
   readonly seq: number
@@ -58,6 +58,8 @@ export type Session = {
   /** Where the conversation was last cleared. */
   readonly cleared?: number
   readonly metadata?: JsonObject
+  /** The agent that drove it last was paused or shut down, and nobody has driven it since. */
+  readonly closed?: 'paused' | 'shutdown'
   readonly origin?: { readonly parent: string; readonly at: number }
 }
 

@@ -22,6 +22,9 @@ export async function begin(play: Play): Promise<boolean> {
   }
   const trim = await trimOf(play)
   const reason = await openTurn(play, (entry) => startFrom(play, entry, trim), trim)
+  const { metadata } = play.scope
+  if (reason !== 'none' && metadata !== undefined && play.session.metadata === undefined)
+    play.draft.say('state', { metadata })
   if (reason === 'continued') await nudge(play)
   return reason !== 'none'
 }
