@@ -163,6 +163,7 @@ const OPTIONS: { readonly [Option in keyof Required<AgentConfig>]: keyof typeof 
   entities: null,
   grounding: 'an object',
   toolResultTurns: null,
+  toolConcurrency: null,
   on: null,
   plugins: null,
   requestTtlMs: null,

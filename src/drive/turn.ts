@@ -13,6 +13,7 @@ import {
   NO_USAGE,
   type OutcomeReason,
   type RequestData,
+  type StopWish,
   type TurnEvent,
   type Usage,
 } from '../protocol/index.ts'
@@ -29,6 +30,8 @@ export interface TurnOutcome {
   readonly durationMs: number
   readonly error?: TurnError
   readonly limit?: string
+  /** The hook that ended the turn with `stop()`, and what it gave as the reason; `executeTurn(null)` goes on. */
+  readonly stopped?: StopWish
   /** What has to be answered before it can go on. */
   readonly requests: readonly RequestData[]
 }
@@ -270,7 +273,7 @@ class Summary {
   }
 
   outcome(reason: OutcomeReason): TurnOutcome {
-    const { usage = this.#usage, durationMs = 0, error, limit } = this.#end ?? {}
+    const { usage = this.#usage, durationMs = 0, error, limit, stopped } = this.#end ?? {}
     return {
       reason,
       status: statusOf(reason),
@@ -280,6 +283,7 @@ class Summary {
       durationMs,
       ...(error === undefined ? {} : { error: error as TurnError }),
       ...(limit === undefined ? {} : { limit }),
+      ...(stopped === undefined ? {} : { stopped }),
       requests: [...this.#requests.values()],
     }
   }

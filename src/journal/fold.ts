@@ -266,6 +266,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   'turn.end'(draft, { data }) {
     const { calls = [], requests = [], credentials } = draft.open ?? draft.parked ?? {}
     draft.outcome = data.outcome
+    if (data.stopped !== undefined) draft.stopped = data.stopped
+    else if (draft.stopped !== undefined) delete draft.stopped
     if (draft.open !== undefined) delete draft.open
     if (draft.parked !== undefined) delete draft.parked
     if (isWaiting(data.outcome) && calls.length + requests.length > 0)
@@ -287,6 +289,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.cleared = entry.seq
     delete draft.parked
     delete draft.imports
+    delete draft.stopped
     if (draft.graph === undefined) return
     draft.graph = clearRun(draft.graph)
     // There is nothing to go on with.

@@ -34,6 +34,8 @@ export type Session = {
   readonly open?: OpenTurn
   /** How the last finished turn ended. */
   readonly outcome?: OutcomeReason
+  /** Who ended that turn before its end, if a hook did: it can be gone on with. */
+  readonly stopped?: StopWish
   /** What that turn ended to wait for: the next one finds its calls and requests open. */
   readonly parked?: Parked
   /** The part of the journal that prompts are made from, before any limit on its length; where its summary stands. */

@@ -34,6 +34,11 @@ export interface TurnConfig {
   /** The text, a path that ends in `.md` or `.txt`, or a function of the turn. */
   readonly systemPrompt?: string | ((turn: TurnInfo) => string | undefined | Promise<string | undefined>)
   readonly limits?: Limits
+  /**
+   * How many calls of one reply run at the same time, in groups of so many; all of them unless said otherwise. 1: one after
+   * the other, each with its hooks before and after it.
+   */
+  readonly toolConcurrency?: number
   /** Looks at a turn and changes it, at thirteen places in its life. */
   readonly on?: Hooks
   /** Hooks, tools and parts of the prompt that belong together. The first one's hooks run first. */
@@ -71,6 +76,8 @@ export function defineTurn(config: TurnConfig & { readonly compact?: CompactionP
   const grounding = groundingOf(config)
   const { toolResultTurns = grounding.entities.size > 0 ? 3 : Number.POSITIVE_INFINITY } = config
   atLeast('toolResultTurns', toolResultTurns, 1)
+  const { toolConcurrency = Number.POSITIVE_INFINITY } = config
+  checkConcurrency(toolConcurrency)
   const { on = {}, plugins = [] } = config
   checkHooks(on, 'The agent')
   const parts = pluginParts(plugins)
@@ -87,12 +94,18 @@ export function defineTurn(config: TurnConfig & { readonly compact?: CompactionP
     grounding,
     limits: checkLimits(limits),
     toolResultTurns,
+    toolConcurrency,
     requestTtlMs,
     maxClaims,
     graceMs,
     ...(compact === undefined ? {} : { compact }),
     warnAtPercent,
   }
+}
+
+function checkConcurrency(most: unknown): void {
+  if (most === Number.POSITIVE_INFINITY || (Number.isSafeInteger(most) && (most as number) >= 1)) return
+  throw invalidOption('toolConcurrency', `must be a whole number from 1 on, or Infinity, not ${shown(most)}`)
 }
 
 const LIMITS: readonly string[] = [

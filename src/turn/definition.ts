@@ -14,6 +14,8 @@ export interface TurnDefinition extends PlayTerms {
   /** The system prompt, if it is the same in every turn and in no file. */
   readonly fixedSystem?: string
   readonly limits: Limits
+  /** How many calls of a round run at the same time; Infinity: all that may. */
+  readonly toolConcurrency: number
   readonly hooks: HookRegistry
   readonly grounding: GroundingSetup
   /** How many turns that used tools prompts show with their whole results; Infinity: all. */
