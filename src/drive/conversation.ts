@@ -136,7 +136,7 @@ export class Conversation {
     while (this.#pumping !== undefined) await this.#pumping
   }
 
-  /** Cancels the turn that runs, whoever drives it. */
+  /** Cancels the turn that runs, whoever drives it; if none does, ends what the last one waits for. */
   async cancel(reason?: string): Promise<void> {
     await this.#entering
     const [first] = this.#audience.handles
@@ -144,9 +144,15 @@ export class Conversation {
       return this.#cancelTurn(first, reason)
     // What was asked for here may wait for a turn of another process, and that is the one which runs.
     await this.#refresh()
-    const { open } = this.driver.ledger.session
-    if (open !== undefined) await this.driver.ledger.post([this.cancelPost(open.turn, reason)])
+    const { ledger } = this.driver
+    const { open, parked, turn } = ledger.session
+    if (open !== undefined) await ledger.post([this.cancelPost(open.turn, reason)])
     else if (first !== undefined) await this.#cancelTurn(first, reason)
+    else if (parked !== undefined) {
+      await ledger.post([this.cancelPost(turn, reason)])
+      this.pump()
+      await this.settled()
+    }
   }
 
   cancelPost(turn: number, reason?: string): NewInboxEntry {
