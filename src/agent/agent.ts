@@ -324,7 +324,7 @@ export class Agent {
   /**
    * Makes room: leaves about `keep` messages in the window, half of `maxMessages` unless said otherwise. False if there was
    * nothing to gain, or no summary could be had: then nothing was cut, and a `warning` says why. Waits for the turn that
-   * runs here.
+   * runs here; rejects with `owned` while another process drives, before a summary is paid for.
    */
   async compact(options: CompactOptions = {}): Promise<boolean> {
     let done = false
