@@ -381,7 +381,7 @@ export class Agent {
     const saved = this.#metadata
     // A sub-agent comes and goes with the call that it serves.
     if (saved !== undefined || status === undefined) await saveState(driver, { saved, initial })
-    else if (parent === undefined) await saveStatus(driver, { status, initial })
+    else if (parent === undefined && this.#status !== 'created') await saveStatus(driver, { status, initial })
     this.#metadata = undefined
   }
 

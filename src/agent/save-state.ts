@@ -22,7 +22,6 @@ export async function saveStatus(
   driver: Driver,
   { status, initial }: { readonly status: 'paused' | 'shutdown'; readonly initial: JsonObject | undefined },
 ): Promise<void> {
-  if (!driver.ledger.isLoaded) return
   const entry = driver.record((session) => {
     const { seq, open, parked, closed } = session
     // Of a conversation that waits for an answer, that is said.

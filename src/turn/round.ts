@@ -36,8 +36,7 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     return
   }
   const again = await recoverStarted(play, credentials ?? {})
-  // What was said is durable before hooks are told of it.
-  if (play.draft.hasNews && isHookedIn(play, play.open.calls)) yield* play.commit('hooks')
+  yield* commitForHooks(play)
   let ready: readonly Ready[] = [...again, ...(await findReady(play))]
   while (ready.length > 0 && !play.signal.aborted && play.open.stop === undefined) {
     const { toolConcurrency } = play.scope.definition
@@ -53,11 +52,17 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     if (ready.length > 0 || play.signal.aborted) continue
     // Before the next call is looked at, hooks are told of the last one.
     if (play.open.calls.some(isNext)) yield* tellEnded(play)
+    yield* commitForHooks(play)
     ready = play.open.stop === undefined ? await findReady(play) : []
   }
   if (play.signal.aborted || play.open.stop !== undefined || play.open.calls.length === 0) return
   yield* tellEnded(play)
   if (play.open.stop === undefined) await endToWait(play)
+}
+
+/** What was said is durable before the hooks of the next calls are told of it. */
+function* commitForHooks(play: Play): Generator<Batch, void> {
+  if (play.draft.hasNews && isHookedIn(play, play.open.calls.filter(isNext))) yield* play.commit('hooks')
 }
 
 function isNext({ state }: Call): boolean {

@@ -75,6 +75,19 @@ describe('toolConcurrency: 1', () => {
     )
   })
 
+  it('shows the hook before a call a journal that has the result of the call before it', async () => {
+    const ends: number[] = []
+    const { agent, store } = three([], {
+      on: {
+        beforeEachTool: async () => {
+          ends.push((await journal(store)).filter((line) => line.includes('tool.end')).length)
+        },
+      },
+    })
+    await agent.executeTurn('Hi').outcome
+    expect(ends).toEqual([0, 1, 2])
+  })
+
   it('stops between two calls when the hook after the first says so', async () => {
     const told: string[] = []
     const { agent } = three(told, {
