@@ -106,10 +106,10 @@ export function isClosing({ open }: Play): boolean {
 /** Tells of each call that has come to rest and was not told of. `next` says what else goes on meanwhile. */
 export async function* tellEnded(play: Play, next: Next = 'hooks'): AsyncGenerator<Batch, void> {
   if (!play.hooks.has('afterEachTool', 'onError') || play.open.ended === undefined) return
+  // A hook that was interrupted by a cancel hangs, and would again.
+  if (play.scope.signal.aborted && play.open.ended.some((callId) => play.told.has(callId))) return
   if (play.draft.hasNews) yield* play.commit(next)
   for (const result of await callResults(play, play.open.ended)) {
-    // A hook that a cancel has interrupted was told.
-    if (play.scope.signal.aborted && play.told.has(result.callId)) continue
     play.told.add(result.callId)
     const phase = new Phase(play)
     if (result.status !== 'ok' && result.status !== 'not-run') {

@@ -11,7 +11,7 @@ import type { TurnScope } from './scope.ts'
 import { dataOf, Stage } from './stage.ts'
 
 export class Play extends Stage<TurnScope> {
-  /** Ended calls that hooks have been told of here, whether or not they came to an end. */
+  /** Ended calls that hooks have begun to be told of here; those still in `open.ended` were interrupted. */
   readonly told: Set<string> = new Set()
   #limits: Limits | undefined
   #info: Promise<TurnInfo> | undefined

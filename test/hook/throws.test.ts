@@ -114,9 +114,6 @@ describe('a hook that hangs', () => {
       script: [calls('look', 'break'), calls('look')],
       tools: [probe('look'), broken()],
       limits: { iterations: 2 },
-      // A hook that is told of a call while the turn is cancelled gets that long.
-      graceMs: 20,
-      realTime: true,
       on,
     })
     const turn = agent.executeTurn('Look')
