@@ -135,6 +135,7 @@ export type {
   RequestData,
   Selection,
   Sighting,
+  SystemMessage,
   TurnEvent,
   Usage,
   UserContent,

@@ -104,7 +104,7 @@ describe('agents that live for one turn each', () => {
       expect((await agent.executeTurn('And where now?').outcome).turn).toBe(turn)
       await agent.shutdown()
     }
-    expect((await store.loadSnapshot(key, { format: SESSION_FORMAT }))?.seq).toBe(200)
+    expect((await store.loadSnapshot(key, { format: SESSION_FORMAT }))?.seq).toBe(201)
   })
 })
 

@@ -55,12 +55,14 @@ import {
   type Limits,
   playTurn,
   runReadyHooks,
+  type TurnDefinition,
   tokenBudget,
 } from '../turn/index.ts'
 import { type CompactOptions, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
 import { limitsGiven, messageGiven, type Said, whileBusyGiven } from './given.ts'
-import { type MessageQuery, newest, readMessages } from './messages.ts'
+import { type MessageQuery, readMessages } from './messages.ts'
+import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type Choosing, select } from './selecting.ts'
 import { type SessionView, sessionView } from './session-view.ts'
 import { turnScope } from './turn-scope.ts'
@@ -104,6 +106,8 @@ export class Agent {
   #metadata: JsonObject | undefined
   #readying: Promise<void> | undefined
   #activeAtStart: ActiveAtStart | undefined
+  /** The system prompt of the newest turn that was played here. */
+  #system: string | undefined
 
   constructor(config: AgentConfig) {
     this.#config = config
@@ -134,7 +138,7 @@ export class Agent {
         ? {}
         : { createdAt: new Date(session.createdAt), lastActivity: new Date(session.at) }),
       ...(this.#error === undefined ? {} : { error: this.#error }),
-      metadata: this.#metadata ?? session.metadata ?? this.#config.metadata ?? {},
+      metadata: this.#metadata ?? session.metadata ?? this.#setup.metadata ?? {},
     }
   }
 
@@ -145,7 +149,10 @@ export class Agent {
 
   /** What the conversation looks like at this moment, to read. */
   get session(): SessionView {
-    return sessionView(this.#conversation.driver.ledger, this.#setup.definition.models)
+    const { models, fixedSystem } = this.#setup.definition
+    const system = this.#system ?? fixedSystem
+    const { ledger } = this.#conversation.driver
+    return sessionView({ ledger, models, ...(system === undefined ? {} : { system }) })
   }
 
   /**
@@ -260,12 +267,14 @@ export class Agent {
     await this.#change(async () => {
       if (this.#status === 'paused' || this.#status === 'shutdown') return
       await this.#conversation.stop('pause')
-      await this.#save()
+      await this.#save('paused')
       this.#status = 'paused'
     })
   }
 
+  /** Goes on after `pause`. Rejects with `shutdown` after `shutdown`: then it takes `start`. */
   async resume(): Promise<void> {
+    if ((this.#closing ?? this.#status) === 'shutdown') throw isShutDown(this.contextId)
     if (this.#status === 'paused' || this.#closing === 'paused') await this.start()
   }
 
@@ -276,7 +285,7 @@ export class Agent {
     await this.#change(async () => {
       if (this.#status === 'shutdown') return
       await this.#conversation.stop('release')
-      await this.#save()
+      await this.#save('shutdown')
       this.#conversation.close(isShutDown(this.contextId))
       this.#status = 'shutdown'
     })
@@ -315,7 +324,7 @@ export class Agent {
   /**
    * Makes room: leaves about `keep` messages in the window, half of `maxMessages` unless said otherwise. False if there was
    * nothing to gain, or no summary could be had: then nothing was cut, and a `warning` says why. Waits for the turn that
-   * runs here.
+   * runs here; rejects with `owned` while another process drives, before a summary is paid for.
    */
   async compact(options: CompactOptions = {}): Promise<boolean> {
     let done = false
@@ -346,14 +355,13 @@ export class Agent {
     return new Agent({ ...this.#config, store: this.store, contextId })
   }
 
-  /** What was said, oldest first, as the model sees it; at most so many, never half a round. */
-  async getMessages(options: MessageQuery = {}): Promise<readonly Message[]> {
-    const { key, maxMessages, maxTokens } = this.#setup
-    const query = { maxMessages, ...options }
-    const { ledger, isPlaying } = this.#conversation.driver
-    if (ledger.hasUnsaved || isPlaying) return newest(await ledger.messages(), query)
-    const { tokens } = await tokenBudget(maxTokens)
-    return readMessages(this.store, key, { ...query, ...(tokens === undefined ? {} : { tokens }) })
+  /**
+   * The newest messages that fit the query, oldest first, as many as were asked for unless a round would be split. Without
+   * a query: the window, which is what a model would be shown now. `{ maxMessages: Infinity }` for everything that was not
+   * cleared or compacted away.
+   */
+  async getMessages(query: MessageQuery = {}): Promise<readonly Message[]> {
+    return readMessages(this.#conversation.driver, this.#setup, query)
   }
 
   getArtifacts(): Promise<readonly ArtifactInfo[]> {
@@ -366,12 +374,14 @@ export class Agent {
     await this.#save()
   }
 
-  async #save(): Promise<void> {
+  async #save(status?: 'paused' | 'shutdown'): Promise<void> {
     const { driver } = this.#conversation
     await driver.ledger.flush()
-    const metadata = this.#metadata
-    if (metadata === undefined) return
-    await driver.record([{ type: 'state', data: { metadata } }])
+    const { metadata: initial, parent } = this.#setup
+    const saved = this.#metadata
+    // A sub-agent comes and goes with the call that it serves.
+    if (saved !== undefined || status === undefined) await saveState(driver, { saved, initial })
+    else if (parent === undefined && this.#status !== 'created') await saveStatus(driver, { status, initial })
     this.#metadata = undefined
   }
 
@@ -385,8 +395,11 @@ export class Agent {
     const conversation = this.#conversation
     await conversation.settled()
     await conversation.between(async () => {
-      await conversation.driver.ledger.flush()
+      const { driver } = conversation
+      await driver.ledger.flush()
       await work()
+      // Written past the ledger, which `session` and `state` are read from.
+      if (!driver.isPlaying) await driver.ledger.refresh()
     })
   }
 
@@ -427,12 +440,14 @@ export class Agent {
   }
 
   #converse(): Conversation {
-    const { definition, maxMessages, maxTokens } = this.#setup
+    const { maxMessages, maxTokens, metadata } = this.#setup
+    const own = metadata === undefined ? {} : { metadata }
+    const definition = this.#remembering(this.#setup.definition)
     const extras = (ids: IdsAbove) => ({ [NURSERY]: { ...this.#nursery(), ids } })
     return new Conversation({
       ...this.#setup,
       store: this.store,
-      play: (scope, ledger) => playTurn(turnScope(scope, ledger, { definition, extras })),
+      play: (scope, ledger) => playTurn(turnScope(scope, ledger, { ...own, definition, extras })),
       window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
@@ -444,6 +459,14 @@ export class Agent {
         if (turn > 0) this.#error = error
       },
     })
+  }
+
+  #remembering(definition: TurnDefinition): TurnDefinition {
+    const system: TurnDefinition['system'] = async (turn) => {
+      this.#system = await definition.system(turn)
+      return this.#system
+    }
+    return { ...definition, system }
   }
 
   /** Once in its life, unless it fails: then the next one who needs the agent tries again. */

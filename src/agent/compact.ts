@@ -1,8 +1,9 @@
 /** A compaction that somebody asks for, between two turns. */
-import type { Ids, Timer } from '../base/index.ts'
+import { type Clock, type Ids, processLiveness, type Timer } from '../base/index.ts'
 import type { Driver } from '../drive/index.ts'
 import type { Session } from '../journal/index.ts'
 import type { EntryData, NewEntry } from '../protocol/index.ts'
+import { isOwned, owned } from '../store/index.ts'
 import { checkName } from '../tool/index.ts'
 import {
   atLeast,
@@ -43,6 +44,7 @@ export interface CompactSetup {
   readonly definition: TurnDefinition
   readonly maxMessages: number
   readonly ids: Ids
+  readonly clock: Clock
   readonly timer: Timer
 }
 
@@ -67,6 +69,7 @@ export async function compactNow(
     const data = await compactEntry(entries, cut, { strategy })
     return record(driver, session, data)
   }
+  await checkFree(driver, setup.clock)
   const models = options.model === undefined ? setup.definition.models : [modelSource(options.model)]
   const summarised = await summarise(
     { entries, session, cut },
@@ -83,6 +86,13 @@ export async function compactNow(
   const why = modelSecrets(models).ended(summarised.failure.message)
   await driver.record([{ type: 'warning', data: { ...summaryWarning(why), usage: summarised.usage } }])
   return false
+}
+
+/** A summary costs money, and could not be stored while somebody else drives. */
+async function checkFree({ ledger: { store, key, isOwned: isOurs } }: Driver, clock: Clock): Promise<void> {
+  const head = await store.head(key)
+  if (head === undefined || isOurs) return
+  if (isOwned(head, { now: clock.now(), liveness: processLiveness })) throw owned(key, head)
 }
 
 /** Others may have gone on meanwhile: then more messages stay. If they have cut too, theirs holds. */

@@ -8,6 +8,7 @@ import {
   systemTimer,
   type Timer,
 } from '../base/index.ts'
+import { jsonGiven } from '../drive/index.ts'
 import {
   type ContextKey,
   checkOwner,
@@ -54,6 +55,7 @@ export interface AgentConfig extends TurnConfig {
   readonly allow?: (principal: Principal) => boolean
   /** Where a process finds the secrets of somebody whose turn it did not begin (R19). */
   readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
+  /** What a conversation without metadata of its own gets with its first turn. */
   readonly metadata?: JsonObject
   /** The conversation that this one belongs to and is erased with (R17). */
   readonly parent?: string
@@ -80,6 +82,7 @@ export interface AgentSetup {
   readonly autoSave: boolean
   readonly maxMessages: number
   readonly maxTokens?: number
+  readonly metadata?: JsonObject
   readonly whileBusy: WhileBusy
   readonly clock: Clock
   readonly timer: Timer
@@ -112,6 +115,7 @@ export function setUp(config: AgentConfig): AgentSetup {
     autoSave: config.autoSave ?? true,
     maxMessages,
     ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(config.metadata === undefined ? {} : { metadata: jsonGiven('metadata', config.metadata) }),
     whileBusy: config.whileBusy ?? 'queue',
     clock: config.clock ?? systemClock,
     timer: config.timer ?? systemTimer,
@@ -159,6 +163,7 @@ const OPTIONS: { readonly [Option in keyof Required<AgentConfig>]: keyof typeof 
   entities: null,
   grounding: 'an object',
   toolResultTurns: null,
+  toolConcurrency: null,
   on: null,
   plugins: null,
   requestTtlMs: null,

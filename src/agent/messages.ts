@@ -1,36 +1,78 @@
 /** Reading what was said, by number of messages or by tokens, without splitting a round (R11). */
 import { processIdentity, systemIds } from '../base/index.ts'
-import { loadSession, readWindow, transcript, type WindowOptions } from '../journal/index.ts'
-import { estimatedTokens, tokenCounter } from '../model/index.ts'
+import type { Driver } from '../drive/index.ts'
+import { heldOver, loadSession, readNewest, readWindow, type Session, transcript } from '../journal/index.ts'
+import { tokenCounter } from '../model/index.ts'
 import {
   type ContextKey,
   type JsonObject,
   type Message,
   NO_USAGE,
+  shapeProblem,
   type UserMessage,
 } from '../protocol/index.ts'
 import { persist, type Store } from '../store/index.ts'
+import { atLeast, invalidOption, tokenBudget } from '../turn/index.ts'
+import type { AgentSetup } from './config.ts'
 import { messageGiven } from './given.ts'
 
 export interface MessageQuery {
+  /** How many messages at most: fewer only where a round would be split. `Infinity` for all. */
   readonly maxMessages?: number
   /** Counted by a tokenizer if one is installed, else estimated. */
   readonly maxTokens?: number
 }
 
-export async function readMessages(
-  store: Store,
-  key: ContextKey,
-  query: MessageQuery & Pick<WindowOptions, 'tokens'> = {},
+/** A conversation as it stands at `session`. */
+export interface MessageSource {
+  readonly store: Pick<Store, 'read' | 'lookup'>
+  readonly key: ContextKey
+  readonly session: Session
+}
+
+export async function storedMessages(store: Store, key: ContextKey): Promise<MessageSource> {
+  return { store, key, session: await loadSession(store, key) }
+}
+
+/** The newest messages that fit the query, oldest first. Reads no more of the journal than about twice what it gives. */
+export async function newestMessages(
+  source: MessageSource,
+  query: MessageQuery,
 ): Promise<readonly Message[]> {
-  const { maxMessages, tokens } = query
-  const session = await loadSession(store, key)
-  const view = {
-    session,
-    ...(maxMessages === undefined ? {} : { maxMessages }),
-    ...(tokens === undefined ? {} : { tokens }),
+  const { store, key, session } = source
+  const { maxMessages = Number.POSITIVE_INFINITY, maxTokens } = query
+  checkQuery(query)
+  const total = session.window.messages
+  let reach = maxTokens === undefined ? maxMessages : Math.min(maxMessages, FIRST_REACH)
+  // A message with several results counts once here and several times in the window: one read may reach too short.
+  for (; ; reach *= 2) {
+    const messages = transcript(await readNewest(store, key, { session, messages: reach }))
+    const start = await newestStart(messages, query)
+    if (start > 0 || reach >= total || messages.length === maxMessages) return messages.slice(start)
   }
-  return newest(transcript(await readWindow(store, key, view)), query)
+}
+
+const FIRST_REACH = 50
+
+function checkQuery({ maxMessages = 1, maxTokens = 0 }: MessageQuery): void {
+  atLeast('maxMessages', maxMessages, 1)
+  atLeast('maxTokens', maxTokens, 0)
+}
+
+/** What an agent is asked for: the newest that fit, those included that are not saved yet; the window without a query. */
+export async function readMessages(
+  { ledger, isPlaying }: Driver,
+  { maxMessages, maxTokens }: Pick<AgentSetup, 'maxMessages' | 'maxTokens'>,
+  query: MessageQuery,
+): Promise<readonly Message[]> {
+  const { store, key, hasUnsaved, session } = ledger
+  const isWindow = query.maxMessages === undefined && query.maxTokens === undefined
+  if (isWindow && (hasUnsaved || isPlaying)) return ledger.messages()
+  if (hasUnsaved) return newestMessages({ store: heldOver(ledger.heldEntries, store), key, session }, query)
+  const stored = await storedMessages(store, key)
+  if (!isWindow) return newestMessages(stored, query)
+  const view = { maxMessages, ...(await tokenBudget(maxTokens)), session: stored.session }
+  return transcript(await readWindow(store, key, view))
 }
 
 /**
@@ -40,11 +82,10 @@ export async function readMessages(
 export async function appendMessages(
   store: Store,
   key: ContextKey,
-  messages: readonly Message[],
+  messages: readonly AppendedMessage[],
 ): Promise<void> {
-  const exchanges = exchangesOf(messages)
   // All or nothing: each exchange is an append of its own.
-  for (const { user } of exchanges) if (user !== undefined) messageGiven(user.content)
+  const exchanges = exchangesOf(messages.map(checkedMessage))
   const head = await store.head(key)
   let turn = head?.turn ?? 0
   let since = head?.seq ?? 0
@@ -67,6 +108,26 @@ export async function appendMessages(
     since = receipt.last
   }
 }
+
+/** A message, or an assistant's with its text as it is. */
+export type AppendedMessage = Message | { readonly role: 'assistant'; readonly content: string }
+
+function checkedMessage(
+  given: AppendedMessage,
+  index: number,
+  { length }: readonly AppendedMessage[],
+): Message {
+  const { role, content } = (given ?? {}) as Partial<AppendedMessage>
+  const isText = role === 'assistant' && typeof content === 'string'
+  const message = (isText ? { ...given, content: [{ type: 'text', text: content }] } : given) as Message
+  if (shapeProblem('import', { key: '-', messages: [message] }) !== undefined)
+    throw invalidOption(`Message ${index + 1} of ${length}`, `${WRONG_MESSAGE}. Nothing was stored`)
+  if (message.role === 'user') messageGiven(message.content)
+  return message
+}
+
+const WRONG_MESSAGE =
+  "must have the role 'user' or 'assistant' and a text or a list of parts, or the role 'tool' and a list of results"
 
 interface Exchange {
   readonly user?: UserMessage
@@ -103,20 +164,19 @@ function entriesOf(
   }))
 }
 
-/** The newest that fit: a reply that asked for calls goes with their results. */
-export async function newest(messages: readonly Message[], query: MessageQuery): Promise<readonly Message[]> {
+/** Where the newest that fit begin: a reply that asked for calls goes with their results. */
+async function newestStart(messages: readonly Message[], query: MessageQuery): Promise<number> {
   const { maxMessages = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = query
-  const counter = Number.isFinite(maxTokens) ? await tokenCounter() : estimatedTokens
+  const counter = Number.isFinite(maxTokens) ? await tokenCounter() : undefined
   let start = messages.length
   let tokens = 0
-  let count = 0
   for (const round of roundsOf(messages).toReversed()) {
-    tokens += counter.messages(round)
-    count += round.reduce((sum, message) => sum + (message.role === 'tool' ? message.content.length : 1), 0)
+    tokens += counter?.messages(round) ?? 0
+    const count = messages.length - start + round.length
     if (tokens > maxTokens || (count > maxMessages && start < messages.length)) break
     start -= round.length
   }
-  return messages.slice(start)
+  return start
 }
 
 function roundsOf(messages: readonly Message[]): Message[][] {

@@ -1,12 +1,19 @@
 /** A conversation at this moment, in the words of people who write hooks: to read, not to change. */
 import type { Ledger } from '../drive/index.ts'
 import { transcript } from '../journal/index.ts'
-import { type Entry, type EntryData, type Json, type Message, textOf } from '../protocol/index.ts'
+import {
+  type Entry,
+  type EntryData,
+  type Json,
+  type Message,
+  type SystemMessage,
+  textOf,
+} from '../protocol/index.ts'
 import { contextPercent, type ModelSource } from '../turn/index.ts'
 
 export interface SessionView {
-  /** The window: what a model would see now. */
-  readonly messages: readonly Message[]
+  /** What a model would see now: the system prompt, as far as it is known here, and the window. */
+  readonly messages: readonly (SystemMessage | Message)[]
   /** What happened in the newest turn, in order. */
   readonly trace: readonly Entry[]
   readonly turn: number
@@ -19,14 +26,24 @@ export interface SessionView {
   readonly contextPercent?: number
 }
 
-export function sessionView(ledger: Ledger, models: readonly ModelSource[]): SessionView {
-  const { session, heldEntries } = ledger
+export interface SessionSource {
+  readonly ledger: Ledger
+  readonly models: readonly ModelSource[]
+  readonly system?: string
+}
+
+export function sessionView({ ledger, models, system = '' }: SessionSource): SessionView {
+  const { session } = ledger
+  const heldEntries = sinceCut(ledger)
   const percent = contextPercent(heldEntries, models)
   const { open, parked, turn } = session
   const trace = heldEntries.filter((entry) => entry.turn === turn && turn > 0)
   const pending = (open ?? parked)?.calls.find(({ state }) => state !== 'settled')
   return {
-    messages: transcript(heldEntries),
+    messages: [
+      ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
+      ...transcript(heldEntries),
+    ],
     trace,
     turn,
     iteration: open?.iteration ?? lastIteration(trace),
@@ -36,6 +53,16 @@ export function sessionView(ledger: Ledger, models: readonly ModelSource[]): Ses
       : { pendingTool: { callId: pending.callId, tool: pending.tool, args: pending.args } }),
     ...(percent === undefined ? {} : { contextPercent: percent }),
   }
+}
+
+/** What is held may begin before the last cut: it is dropped when the next prompt is made. */
+function sinceCut({ session, heldEntries }: Ledger): readonly Entry[] {
+  const { from, summary } = session.window
+  const shown = heldEntries.filter(({ seq }) => seq >= from || seq === summary)
+  const taken = new Set(shown.flatMap(({ takes = [] }) => takes))
+  return shown.length === heldEntries.length
+    ? heldEntries
+    : heldEntries.filter((entry) => shown.includes(entry) || taken.has(entry.seq))
 }
 
 function lastIteration(trace: readonly Entry[]): number {

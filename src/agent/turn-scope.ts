@@ -1,13 +1,13 @@
 /** What the driver of an agent adds to what every driver lends: the words of the conversation, and its person. */
 import { callAround, type Ledger } from '../drive/index.ts'
-import type { PlayScope, TurnDefinition, TurnScope } from '../turn/index.ts'
+import type { PlayScope, TurnScope } from '../turn/index.ts'
 import { actorState } from './actor-state.ts'
 import { journalSightings } from './sightings.ts'
 
 export function turnScope(
   scope: PlayScope,
   ledger: Ledger,
-  own: { readonly definition: TurnDefinition; readonly extras: NonNullable<TurnScope['extras']> },
+  own: Pick<TurnScope, 'definition' | 'metadata'> & { readonly extras: NonNullable<TurnScope['extras']> },
 ): TurnScope {
   const { store } = ledger
   const { ids: above } = callAround() ?? {}

@@ -2,7 +2,7 @@
  * The journal as three stores, for those who think of messages, artifacts and state as separate things. They are views:
  * what is written through one is an entry like any other, and is seen by all.
  */
-import { clearContext, loadSession } from '../journal/index.ts'
+import { clearContext, loadSession, type Session } from '../journal/index.ts'
 import {
   type ArtifactInfo,
   HoldfastError,
@@ -14,14 +14,22 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { Agent } from './agent.ts'
-import { appendMessages, type MessageQuery, readMessages } from './messages.ts'
+import {
+  type AppendedMessage,
+  appendMessages,
+  type MessageQuery,
+  newestMessages,
+  storedMessages,
+} from './messages.ts'
 
 export interface MessageStore {
   /** Adds what was said elsewhere: a finished turn for each message of a user and the replies to it. */
-  append(contextId: string, messages: readonly Message[]): Promise<void>
+  append(contextId: string, messages: readonly AppendedMessage[]): Promise<void>
+  /** The newest, oldest first; 50 of them unless said otherwise, fewer only where a round would be split. */
   getRecent(contextId: string, query?: MessageQuery): Promise<readonly Message[]>
   /** Everything that was not cleared or compacted away. */
   getAll(contextId: string): Promise<readonly Message[]>
+  /** A message with several results counts once for each of them. */
   count(contextId: string): Promise<number>
   /** Leaves about `keep` messages in the window. False if there was nothing to gain. */
   compact(contextId: string, options?: { readonly keep?: number }): Promise<boolean>
@@ -41,7 +49,11 @@ export interface AgentMetadata {
   readonly createdAt: string
   readonly lastActivity: string
   readonly turnCount: number
-  readonly status: 'ready' | 'busy' | 'waiting'
+  /**
+   * What the journal says: `busy` while a turn is open, `waiting` for an answer; `paused` or `shutdown` if an agent was left
+   * so and nobody has driven the conversation since.
+   */
+  readonly status: 'ready' | 'busy' | 'waiting' | 'paused' | 'shutdown'
   readonly metadata: JsonObject
 }
 
@@ -66,9 +78,9 @@ export function viewsOf(store: Store, owner: Owner = LOCAL_OWNER): Views {
   return {
     messageStore: {
       append: (contextId, messages) => appendMessages(store, keyOf(contextId), messages),
-      getRecent: (contextId, query = {}) =>
-        readMessages(store, keyOf(contextId), { maxMessages: 50, ...query }),
-      getAll: (contextId) => readMessages(store, keyOf(contextId), { maxMessages: Number.MAX_SAFE_INTEGER }),
+      getRecent: async (contextId, query = {}) =>
+        newestMessages(await storedMessages(store, keyOf(contextId)), { maxMessages: 50, ...query }),
+      getAll: async (contextId) => newestMessages(await storedMessages(store, keyOf(contextId)), {}),
       count: async (contextId) => (await loadSession(store, keyOf(contextId))).window.messages,
       compact: (contextId, options) => agentOf(contextId).compact(options),
       clear: async (contextId) => void (await clearContext(store, keyOf(contextId))),
@@ -98,6 +110,11 @@ function artifactStore(agentOf: (contextId: string) => Agent): ArtifactStore {
   }
 }
 
+function statusOf({ open, parked, closed }: Session): AgentMetadata['status'] {
+  if (parked !== undefined) return 'waiting'
+  return closed ?? (open === undefined ? 'ready' : 'busy')
+}
+
 function stateStore(store: Store, owner: Owner, agentOf: (contextId: string) => Agent): StateStore {
   const load = async (contextId: string): Promise<AgentMetadata | undefined> => {
     const session = await loadSession(store, { ...owner, contextId })
@@ -107,7 +124,7 @@ function stateStore(store: Store, owner: Owner, agentOf: (contextId: string) => 
       createdAt: new Date(session.createdAt).toISOString(),
       lastActivity: new Date(session.at).toISOString(),
       turnCount: session.turn,
-      status: session.open !== undefined ? 'busy' : session.parked === undefined ? 'ready' : 'waiting',
+      status: statusOf(session),
       metadata: session.metadata ?? {},
     }
   }

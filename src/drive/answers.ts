@@ -73,8 +73,9 @@ export function checkContinuation(
   { session, key: { contextId } }: Ledger,
   { now, isAuthorised }: { readonly now: number; readonly isAuthorised: boolean },
 ): void {
-  const { outcome, parked: { requests = [] } = {} } = session
-  if (outcome === undefined || outcome === 'stop') throw nothingToContinue(contextId, outcome)
+  const { outcome, stopped, parked: { requests = [] } = {} } = session
+  if (outcome === undefined || (outcome === 'stop' && stopped === undefined))
+    throw nothingToContinue(contextId, outcome)
   const waiting = requests.filter(
     ({ from, expiresAt }) =>
       (expiresAt ?? Number.POSITIVE_INFINITY) > now && !(from === 'credentials' && isAuthorised),

@@ -33,9 +33,26 @@ export class Audience {
   /** What waits for an answer: a turn that ends to wait says all of it, whoever asked. */
   readonly #asked = new Map<string, RequestData>()
 
+  #isCompleting = false
+
   constructor(store: Store, key: ContextKey) {
     this.#store = store
     this.#key = key
+  }
+
+  /** An observer is being told that a turn is complete. */
+  get isCompleting(): boolean {
+    return this.#isCompleting
+  }
+
+  /** Observers find the conversation busy inside of `complete`, until they wait for something there. */
+  complete(tell: () => void): void {
+    this.#isCompleting = true
+    try {
+      tell()
+    } finally {
+      this.#isCompleting = false
+    }
   }
 
   get isSeated(): boolean {

@@ -21,7 +21,7 @@ import { sparingOwnTurn } from './find-taken.ts'
 import { Handle, type HandleOptions } from './handle.ts'
 import type { Ledger } from './ledger.ts'
 import { isOfTheCaller, Outbox } from './outbox.ts'
-import { cancelledEarly } from './refusal.ts'
+import { cancelledEarly, checkReason } from './refusal.ts'
 import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
 
 /** What somebody wants of the conversation. */
@@ -83,6 +83,7 @@ export class Conversation {
   }
 
   get isBusy(): boolean {
+    if (this.#audience.isCompleting) return true
     return this.turn !== undefined || (this.driver.ledger.session.open !== undefined && this.driver.isPlaying)
   }
 
@@ -135,7 +136,7 @@ export class Conversation {
     while (this.#pumping !== undefined) await this.#pumping
   }
 
-  /** Cancels the turn that runs, whoever drives it. */
+  /** Cancels the turn that runs, whoever drives it; if none does, ends what the last one waits for. */
   async cancel(reason?: string): Promise<void> {
     await this.#entering
     const [first] = this.#audience.handles
@@ -143,9 +144,15 @@ export class Conversation {
       return this.#cancelTurn(first, reason)
     // What was asked for here may wait for a turn of another process, and that is the one which runs.
     await this.#refresh()
-    const { open } = this.driver.ledger.session
-    if (open !== undefined) await this.driver.ledger.post([this.cancelPost(open.turn, reason)])
+    const { ledger } = this.driver
+    const { open, parked, turn } = ledger.session
+    if (open !== undefined) await ledger.post([this.cancelPost(open.turn, reason)])
     else if (first !== undefined) await this.#cancelTurn(first, reason)
+    else if (parked !== undefined) {
+      await ledger.post([this.cancelPost(turn, reason)])
+      this.pump()
+      await this.settled()
+    }
   }
 
   cancelPost(turn: number, reason?: string): NewInboxEntry {
@@ -257,6 +264,7 @@ export class Conversation {
     const turn: Turn = new Turn({
       cancel: (reason) => this.#cancelTurn(handle, reason),
       step: () => this.#stepByHand(turn),
+      completing: (tell) => this.#audience.complete(tell),
       ended: (outcome) => this.#options.onOutcome(outcome),
     })
     const handle = new Handle({ turn, ...about })
@@ -467,11 +475,6 @@ export class Conversation {
     if (turn.isEnded && this.#isWaiting()) this.pump()
     return { done: turn.isEnded, next }
   }
-}
-
-function checkReason(reason: unknown): void {
-  if (reason === undefined || typeof reason === 'string') return
-  throw new HoldfastError('invalid-option', { message: 'The reason of a cancel must be a text.' })
 }
 
 async function isFree(at: { store: Store; key: ContextKey; clock: Clock }): Promise<boolean> {

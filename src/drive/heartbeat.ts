@@ -1,6 +1,7 @@
 /** Holds the lease of a conversation while somebody drives it, and notices when it is lost (R1, R2). */
 import type { Timer } from '../base/index.ts'
-import { HoldfastError } from '../protocol/index.ts'
+import { HoldfastError, keyText } from '../protocol/index.ts'
+import { cancelBell } from './cancel-bell.ts'
 import type { Ledger } from './ledger.ts'
 
 export interface HeartbeatOptions {
@@ -26,25 +27,35 @@ export class Heartbeat {
   start(): void {
     if (this.#beating) return
     this.#beating = true
-    void this.#beat()
+    const { store, key } = this.#options.ledger
+    const leave = cancelBell(store).listen(keyText(key), () => void this.#renew())
+    void this.#beat().finally(leave)
   }
 
   async #beat(): Promise<void> {
-    const { ledger, timer, everyMs, isHeld, onBeat } = this.#options
+    const { ledger, timer, everyMs, isHeld } = this.#options
     for (;;) {
       await timer.wait(everyMs, { background: true })
       if (!ledger.isOwned || !isHeld()) break
       if (ledger.age < everyMs / 2) continue
-      const { epoch } = ledger
-      try {
-        await ledger.renew()
-        onBeat()
-      } catch (problem) {
-        if (this.#isLost(problem, epoch)) break
-      }
+      if (!(await this.#renew())) break
     }
     // In the same tick as the decision, so that a turn that begins then starts a new loop.
     this.#beating = false
+  }
+
+  /** False if the lease is lost. */
+  async #renew(): Promise<boolean> {
+    const { ledger, onBeat } = this.#options
+    const { epoch } = ledger
+    try {
+      if (!ledger.isOwned) return true
+      await ledger.renew()
+      onBeat()
+      return true
+    } catch (problem) {
+      return !this.#isLost(problem, epoch)
+    }
   }
 
   /** Trouble that passes is not a loss; nor is that of a turn which has ended meanwhile, perhaps with another begun. */

@@ -19,11 +19,13 @@ import {
   type Entry,
   type EntryType,
   HoldfastError,
+  keyText,
   type Message,
   type NewEntry,
   type NewInboxEntry,
 } from '../protocol/index.ts'
 import { type AppendRequest, persist, type Receipt, type Store } from '../store/index.ts'
+import { cancelBell } from './cancel-bell.ts'
 
 export interface LedgerOptions {
   readonly key: ContextKey
@@ -301,6 +303,8 @@ export class Ledger {
   async #postNow(posts: readonly NewInboxEntry[]): Promise<readonly Entry[]> {
     const receipt = await this.#append({ inbox: posts, since: Math.max(this.#seen, this.#told) })
     this.notice(receipt.inbox)
+    if (!this.#owned && posts.some(({ type }) => type === 'cancel'))
+      cancelBell(this.store).ring(keyText(this.key))
     return receipt.entries
   }
 

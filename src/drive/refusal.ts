@@ -37,6 +37,11 @@ export function cancelledEarly(): HoldfastError {
   })
 }
 
+export function checkReason(reason: unknown): void {
+  if (reason === undefined || typeof reason === 'string') return
+  throw new HoldfastError('invalid-option', { message: 'The reason of a cancel must be a text.' })
+}
+
 export function nothingToContinue(contextId: string, last: string | undefined): HoldfastError {
   const why =
     last === undefined ? `${contextId} has had no turn yet` : `The last turn of ${contextId} is complete`

@@ -13,6 +13,7 @@ import {
   NO_USAGE,
   type OutcomeReason,
   type RequestData,
+  type StopWish,
   type TurnEvent,
   type Usage,
 } from '../protocol/index.ts'
@@ -29,6 +30,8 @@ export interface TurnOutcome {
   readonly durationMs: number
   readonly error?: TurnError
   readonly limit?: string
+  /** The hook that ended the turn with `stop()`, and what it gave as the reason; `executeTurn(null)` goes on. */
+  readonly stopped?: StopWish
   /** What has to be answered before it can go on. */
   readonly requests: readonly RequestData[]
 }
@@ -100,7 +103,7 @@ export class TurnView implements AsyncIterable<TurnEvent> {
           if (closed) return
           listener.next?.(event)
         }
-        if (!closed) listener.complete?.()
+        if (!closed) this.#tape.complete(() => listener.complete?.())
       } catch (error) {
         report(listener, error)
       } finally {
@@ -172,6 +175,7 @@ class Tape {
   /** Deltas since the last entry, for those who come later. */
   #soFar: DeltaEvent[] = []
   #ended = false
+  #hasFailed = false
 
   constructor(control: TurnControl) {
     const { promise, resolve } = Promise.withResolvers<TurnOutcome>()
@@ -195,6 +199,12 @@ class Tape {
     return reader
   }
 
+  complete(tell: () => void): void {
+    const { completing } = this.control
+    if (completing === undefined || this.#hasFailed) tell()
+    else completing(tell)
+  }
+
   push(event: TurnEvent): void {
     if (this.#ended) return
     if (isDelta(event) && event.type !== 'turn.refused') {
@@ -214,6 +224,7 @@ class Tape {
     this.#ended = true
     for (const reader of this.#readers) reader.end()
     this.#readers.clear()
+    this.#hasFailed = reason === 'failed'
     const outcome = { ...this.#summary.outcome(reason), ...more }
     this.control.ended?.(outcome)
     this.#settle(outcome)
@@ -232,6 +243,8 @@ Object.defineProperty(TurnView.prototype, OBSERVABLE, {
 export interface TurnControl {
   readonly cancel: (reason?: string) => Promise<void>
   readonly step: () => Promise<TurnStep>
+  /** Tells one observer that the turn has not failed and is complete; the conversation counts as busy meanwhile. */
+  readonly completing?: (tell: () => void) => void
   /** Told before those who wait for the outcome. */
   readonly ended?: (outcome: TurnOutcome) => void
 }
@@ -260,7 +273,7 @@ class Summary {
   }
 
   outcome(reason: OutcomeReason): TurnOutcome {
-    const { usage = this.#usage, durationMs = 0, error, limit } = this.#end ?? {}
+    const { usage = this.#usage, durationMs = 0, error, limit, stopped } = this.#end ?? {}
     return {
       reason,
       status: statusOf(reason),
@@ -270,6 +283,7 @@ class Summary {
       durationMs,
       ...(error === undefined ? {} : { error: error as TurnError }),
       ...(limit === undefined ? {} : { limit }),
+      ...(stopped === undefined ? {} : { stopped }),
       requests: [...this.#requests.values()],
     }
   }

@@ -11,7 +11,15 @@ import {
   type Sighting,
   type Usage,
 } from '../protocol/index.ts'
-import { type AskRequest, ask, type Credentials, callsAround, type ToolContext } from '../tool/index.ts'
+import {
+  type AskRequest,
+  ask,
+  type Credentials,
+  callsAround,
+  isStandardSchema,
+  issueLines,
+  type ToolContext,
+} from '../tool/index.ts'
 import { idsOfRun } from '../turn/index.ts'
 import type { NodeContext, NodeDefinition, Question } from './definition.ts'
 import type { Desk } from './desk.ts'
@@ -150,13 +158,13 @@ export class Attempt implements Doer {
       input: structuredClone(this.task.input),
       step: (key, effect, options = {}) => this.#track(performStep(this, key, { effect, options })),
       // A node may ask several things before it waits for the first answer.
-      interrupt: (question) => this.#track((async () => this.#interrupt(question))()),
+      interrupt: <T>(question: Question<T>) => this.#track(this.#interrupt(question)),
       vouch: (things) => this.#vouch(things),
       run: (key, runnable, input) => this.#track(this.#runBelow({ key, runnable, input, signal })),
     }
   }
 
-  #interrupt<T>(question: Question<T>): T {
+  async #interrupt<T>(question: Question<T>): Promise<T> {
     this.checkOpen()
     const { otherwise, ...rest } = question
     this.#asked += 1
@@ -168,7 +176,12 @@ export class Attempt implements Doer {
       throw new Waiting(`${this.name} waits for an answer to ${quote(question.prompt)}.`)
     }
     this.#only(this.#names, name, 'asks two questions with the name')
-    if (told.how === 'answered') return structuredClone(told.value) as T
+    if (told.how === 'answered') {
+      const read = await readAnswer(question, structuredClone(told.value))
+      if (read.problem === undefined) return read.value as T
+      this.#questions.push({ ...rest, name, prompt: `${question.prompt} (${read.problem})` })
+      throw new Waiting(`${this.name} waits for another answer to ${quote(question.prompt)}.`)
+    }
     if ('otherwise' in question) return otherwise as T
     throw new HoldfastError('expired', { message: `Nobody answered ${quote(question.prompt)} in time.` })
   }
@@ -298,6 +311,18 @@ export class Attempt implements Doer {
     }
     return { ...context, ...{ [NURSERY]: this.#nursery() } }
   }
+}
+
+interface ReadAnswer {
+  readonly value?: unknown
+  readonly problem?: string
+}
+
+/** An answer was checked by the JSON Schema that is stored with the question; a library may want more, or make more of it. */
+async function readAnswer({ schema }: AskRequest, value: Json | undefined): Promise<ReadAnswer> {
+  if (!isStandardSchema(schema)) return { value }
+  const { issues, ...made } = await schema['~standard'].validate(value)
+  return issues === undefined ? made : { problem: issueLines(issues).join('; ') }
 }
 
 /** Nothing else of it is stored. */

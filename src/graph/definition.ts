@@ -1,7 +1,14 @@
 /** A graph as it is run: nodes, edges and branches by name. Made by the builder, and checked. */
 import type { Runnable } from '../drive/index.ts'
 import type { ChannelKinds, Json, Principal, Sighting } from '../protocol/index.ts'
-import type { Artifacts, AskRequest, Credentials, Verdict } from '../tool/index.ts'
+import type {
+  Artifacts,
+  AskRequest,
+  Credentials,
+  SchemaOutput,
+  StandardSchema,
+  Verdict,
+} from '../tool/index.ts'
 import type { Channels } from './channel.ts'
 import type { Send } from './send.ts'
 
@@ -82,7 +89,7 @@ export interface NodeContext extends RouteContext {
    */
   readonly step: <T>(key: string, effect: Effect<T>, options?: StepOptions<T>) => Promise<T>
   /** Asks a person, and waits: the node is run again from its start when there is an answer, and gets it here. */
-  readonly interrupt: <T = Json>(question: Question<T>) => Promise<T>
+  readonly interrupt: Interrupt
   /**
    * Runs an agent or a graph below this task, in a journal of its own. Run again, it finds what was done before: each key
    * stands for one of them.
@@ -96,6 +103,17 @@ export interface NodeContext extends RouteContext {
    * context.vouch(order.rows(rows, { id: 'id', label: 'name' }))
    */
   readonly vouch: (things: readonly Sighting[]) => void
+}
+
+/**
+ * With a schema of a library, the answer is what that schema makes of it, and has its type. An answer that the schema does
+ * not take is asked for again, and the prompt says why.
+ */
+export interface Interrupt {
+  <S extends StandardSchema>(
+    question: Question<SchemaOutput<S>> & { readonly schema: S },
+  ): Promise<SchemaOutput<S>>
+  <T = Json>(question: Question<T>): Promise<T>
 }
 
 export type Effect<T> = (context: EffectContext) => T | Promise<T>

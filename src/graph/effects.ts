@@ -37,6 +37,7 @@ interface Wanted {
   readonly attempt: Doer
   readonly callId: string
   readonly key: string
+  readonly idempotencyKey: string
   readonly tool: Tool
 }
 
@@ -49,7 +50,10 @@ export async function performStep<T>(
   const known = attempt.task.effects?.find((effect) => effect.key === key)
   const isAgain = known !== undefined && mayTryAgain(known, attempt.number)
   const callId = `${attempt.name}/${key}${isAgain ? `/${known.tries + 1}` : ''}`
-  const wanted = { attempt, callId, key, tool: effectTool(attempt, { key, ...given }) }
+  // Made for this one effect and stored with its intent: journals of the same name in other stores have others.
+  const isNew = known === undefined || isAgain
+  const idempotencyKey = isNew ? newIdempotencyKey(attempt.run, callId) : known.idempotencyKey
+  const wanted = { attempt, callId, key, idempotencyKey, tool: effectTool(attempt, { key, ...given }) }
   if (known === undefined || isAgain) return resultOf(key, await begin(wanted)) as T
   if (known.status !== undefined) return resultOf(key, known as Settled) as T
   const settled =
@@ -63,9 +67,8 @@ function mayTryAgain({ status, attempt }: Known, now: number): boolean {
 }
 
 async function begin(wanted: Wanted): Promise<Settled> {
-  const { attempt, callId, key, tool } = wanted
+  const { attempt, callId, key, idempotencyKey, tool } = wanted
   const { run, desk, name: task } = attempt
-  const idempotencyKey = idempotencyKeyOf(wanted)
   await desk.sayDurably(() =>
     run.draft.say('effect.start', { callId, task, key, idempotencyKey, replay: tool.replay }),
   )
@@ -117,12 +120,15 @@ function sayEnd({ attempt, callId }: Wanted, settled: Settled, takes: readonly s
   return settled
 }
 
-function callRun({ attempt, callId, tool }: Wanted, onLate?: (late: Settled) => void): CallRun {
+function callRun(
+  { attempt, callId, idempotencyKey, tool }: Wanted,
+  onLate?: (late: Settled) => void,
+): CallRun {
   const { run, context } = attempt
   return {
     tool,
     input: undefined,
-    context: { ...context, callId, idempotencyKey: idempotencyKeyOf({ attempt, callId }) },
+    context: { ...context, callId, idempotencyKey },
     timer: run.scope.timer,
     secrets: run.secrets,
     graceMs: run.scope.definition.graceMs,
@@ -130,10 +136,8 @@ function callRun({ attempt, callId, tool }: Wanted, onLate?: (late: Settled) => 
   }
 }
 
-/** Tasks are counted in each conversation anew; services know them all. */
-function idempotencyKeyOf({ attempt, callId }: Pick<Wanted, 'attempt' | 'callId'>): string {
-  const { tenant, actor, contextId } = attempt.run.scope.key
-  return `${tenant}/${actor}/${contextId}/${callId}`
+function newIdempotencyKey({ scope: { key, ids } }: Run, callId: string): string {
+  return `${key.contextId}/${callId}/${ids.next('effect')}`
 }
 
 function effectTool<T>(

@@ -13,7 +13,7 @@ export function endRun(run: Run, outcome: OutcomeReason, ending: Ending = {}): v
   run.desk.drain()
   if (!isWaiting(outcome)) settleRest(run)
   const cancel = run.cancelKey()
-  accountFor(run, run.open.turn)
+  accountFor(run, run.open.turn, cancel)
   sayTurnEnd(run, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
 }
 

@@ -10,7 +10,7 @@ import {
   runChild,
   type TurnError,
 } from '../drive/index.ts'
-import { fold, forkContext, loadSession, type Session } from '../journal/index.ts'
+import { fold, forkContext, loadSession, type Session, withChanges } from '../journal/index.ts'
 import {
   type ContextKey,
   checkOwner,
@@ -39,7 +39,7 @@ import { graphPicture, type PictureOptions, takenWays } from './picture/picture.
 import type { GraphLimits } from './run.ts'
 import { plainState } from './state-view.ts'
 import { type Asking, Thread, type ThreadOptions } from './thread.ts'
-import { checkedUpdate } from './update.ts'
+import { checkedUpdate, initialChanges } from './update.ts'
 
 export interface GraphOptions {
   /** Where the journals are. In memory unless said otherwise, and then gone with the process. */
@@ -292,8 +292,12 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     })
   }
 
+  /** Before the first run, and of channels that came later: what they begin with. */
   #stateOf({ graph }: Session): StateOf<C> {
-    return plainState(graph?.state ?? {}, this['~graph'].channels) as StateOf<C>
+    const state = graph?.state ?? {}
+    const { channels, kinds } = this['~graph']
+    const whole = withChanges(state, kinds, initialChanges(this['~graph'], state))
+    return plainState(whole, channels) as StateOf<C>
   }
 
   #snapshot(session: Session): GraphSnapshot<C> {

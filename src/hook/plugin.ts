@@ -22,17 +22,18 @@ export interface Registered<Name extends HookName> {
   readonly run: Hook<PointOf<Name>>
 }
 
-/** The hooks of all plugins in their order, then the agent's own. */
+/** The hooks of all plugins in their order, then the agent's own; those of a list in the order of the list. */
 export class HookRegistry {
   readonly #hooks = new Map<HookName, readonly Registered<HookName>[]>()
 
   constructor(sources: readonly { readonly plugin?: string; readonly on: Hooks }[]) {
     for (const name of HOOK_NAMES) {
-      const found = sources.flatMap(({ plugin, on }) => {
-        const run = on[name] as Hook<PointOf<HookName>> | undefined
-        return run === undefined ? [] : [{ run, ...(plugin === undefined ? {} : { plugin }) }]
+      const ordered = CLOSING.has(name) ? sources.toReversed() : sources
+      const found = ordered.flatMap(({ plugin, on }) => {
+        const runs = [on[name] ?? []].flat() as Hook<PointOf<HookName>>[]
+        return runs.map((run) => ({ run, ...(plugin === undefined ? {} : { plugin }) }))
       })
-      if (found.length > 0) this.#hooks.set(name, CLOSING.has(name) ? found.reverse() : found)
+      if (found.length > 0) this.#hooks.set(name, found)
     }
   }
 
@@ -84,8 +85,9 @@ export function checkHooks(on: unknown, owner: string): void {
     throw invalid(`${owner} must give its hooks as an object such as { beforeTools: ({ pending }) => … }`)
   for (const [name, hook] of Object.entries(on) as [string, unknown][]) {
     checkName(`${owner}: on`, name, HOOK_NAMES)
-    if (hook !== undefined && typeof hook !== 'function')
-      throw invalid(`${owner}: ${name} must be a function`)
+    const functions: readonly unknown[] = Array.isArray(hook) ? hook : [hook ?? (() => {})]
+    if (!functions.every((each) => typeof each === 'function'))
+      throw invalid(`${owner}: ${name} must be a function or a list of functions`)
   }
 }
 

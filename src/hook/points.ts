@@ -15,39 +15,41 @@ import type {
 } from '../protocol/index.ts'
 import type { Credentials } from '../tool/index.ts'
 
-/** Every hook, by name. What a hook throws ends the turn as `failed`, except in `beforeEachTool`: there it rejects the call. */
+/** Every hook, by name: a function, or a list of functions that run one after the other. What a hook throws ends the turn as `failed`, except in `beforeEachTool`: there it rejects the call. */
 export interface Hooks {
   /** Once, when an agent has started: before it plays or takes up a turn. What it throws, `start()` rejects with. */
-  readonly onAgentReady?: Hook<ReadyPoint>
+  readonly onAgentReady?: HookOption<ReadyPoint>
   /** When a turn has taken what somebody said: at its start, and when it is steered. */
-  readonly afterUserInput?: Hook<InputPoint>
+  readonly afterUserInput?: HookOption<InputPoint>
   /** Before the model call of each iteration, once, however often the call is repeated. */
-  readonly beforeIteration?: Hook<IterationPoint>
+  readonly beforeIteration?: HookOption<IterationPoint>
   /** Right before the model is asked; may change what this one call gets to see. */
-  readonly beforeLlm?: Hook<BeforeLlmPoint>
+  readonly beforeLlm?: HookOption<BeforeLlmPoint>
   /** When the whole reply is there; may change or refuse the calls it asks for. */
-  readonly afterLlm?: Hook<AfterLlmPoint>
+  readonly afterLlm?: HookOption<AfterLlmPoint>
   /** Once for each round of calls, before any of them is looked at. */
-  readonly beforeTools?: Hook<BeforeToolsPoint>
+  readonly beforeTools?: HookOption<BeforeToolsPoint>
   /** For each call, before it is checked, approved and started. */
-  readonly beforeEachTool?: Hook<BeforeEachToolPoint>
+  readonly beforeEachTool?: HookOption<BeforeEachToolPoint>
   /** For each call of a round that has come to rest, as it does. */
-  readonly afterEachTool?: Hook<AfterEachToolPoint>
+  readonly afterEachTool?: HookOption<AfterEachToolPoint>
   /** Once for each round, when all its calls have come to rest. */
-  readonly afterTools?: Hook<AfterToolsPoint>
+  readonly afterTools?: HookOption<AfterToolsPoint>
   /** After the reply and the round of each iteration, the last one too. */
-  readonly afterIteration?: Hook<IterationPoint>
+  readonly afterIteration?: HookOption<IterationPoint>
   /** For each call that failed, was refused or is of unknown outcome, before `afterEachTool`; for each model call that failed. */
-  readonly onError?: Hook<ErrorPoint>
+  readonly onError?: HookOption<ErrorPoint>
   /** When a limit ends the turn. */
-  readonly onLimit?: Hook<LimitPoint>
+  readonly onLimit?: HookOption<LimitPoint>
   /** Before a turn ends that was not cancelled, did not fail and does not wait for anybody. */
-  readonly onComplete?: Hook<CompletePoint>
+  readonly onComplete?: HookOption<CompletePoint>
 }
 
 export type HookName = keyof Hooks
 
 export type Hook<Point> = (point: Point) => void | Promise<void>
+
+export type HookOption<Point> = Hook<Point> | readonly Hook<Point>[]
 
 export interface ReadyPoint {
   readonly contextId: string
@@ -197,7 +199,7 @@ export interface CompletePoint extends TurnPoint, Adds {
 }
 
 /** The argument of each hook. */
-export type PointOf<Name extends HookName> = Parameters<NonNullable<Hooks[Name]>>[0]
+export type PointOf<Name extends HookName> = Parameters<Extract<Hooks[Name], Hook<never>>>[0]
 
 /** In the order of a turn's life. */
 export const HOOK_NAMES: readonly HookName[] = [

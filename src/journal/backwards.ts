@@ -18,6 +18,8 @@ export interface TokenBudget {
 export interface WindowLimits {
   readonly maxMessages: number
   readonly tokens?: TokenBudget
+  /** Begins exactly `maxMessages` back, or before the round that is there, instead of moving in steps. */
+  readonly isExact?: boolean
 }
 
 /** How many of the newest messages to show. Falls back by a quarter of the limit at a time, and grows again from there. */
@@ -71,7 +73,8 @@ export class Backwards {
   constructor(session: Session, limits: WindowLimits) {
     this.#limits = limits
     this.#total = session.window.messages
-    this.#wanted = windowSize(this.#total, limits.maxMessages)
+    const { maxMessages, isExact } = limits
+    this.#wanted = isExact ? Math.min(this.#total, maxMessages) : windowSize(this.#total, maxMessages)
     this.#round = new Set(stillOpen(session).calls.map(({ callId }) => callId))
   }
 

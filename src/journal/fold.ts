@@ -105,6 +105,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   claim(draft, { data }) {
     draft.epoch = data.epoch
     draft.claims = data.attempt
+    if (draft.closed !== undefined) delete draft.closed
     if (draft.open?.thinking !== true) return
     // That call died with its process; it is made again, and counts once.
     draft.open.thinking = false
@@ -112,6 +113,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
   release(draft, { data }) {
     if (data.pause) draft.claims = 0
+    if (data.pause) draft.closed = 'paused'
+    else if (data.reason === 'release') draft.closed = 'shutdown'
   },
   'turn.start'(draft, entry) {
     const { principal, limits, metadata, credentials, trimmedUpTo } = entry.data
@@ -263,6 +266,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   'turn.end'(draft, { data }) {
     const { calls = [], requests = [], credentials } = draft.open ?? draft.parked ?? {}
     draft.outcome = data.outcome
+    if (data.stopped !== undefined) draft.stopped = data.stopped
+    else if (draft.stopped !== undefined) delete draft.stopped
     if (draft.open !== undefined) delete draft.open
     if (draft.parked !== undefined) delete draft.parked
     if (isWaiting(data.outcome) && calls.length + requests.length > 0)
@@ -284,6 +289,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.cleared = entry.seq
     delete draft.parked
     delete draft.imports
+    delete draft.stopped
     if (draft.graph === undefined) return
     draft.graph = clearRun(draft.graph)
     // There is nothing to go on with.
@@ -313,6 +319,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
   state(draft, { data }) {
     draft.metadata = data.metadata
+    if (data.status !== undefined) draft.closed = data.status
   },
   fork(draft, { at, data }) {
     draft.origin = { parent: data.parent, at: data.at }

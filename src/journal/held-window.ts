@@ -206,6 +206,11 @@ function placeOf(entries: readonly Entry[], seq: number): number {
   return low
 }
 
+/** The store as it will be once the entries held in memory are saved. */
+export function heldOver(entries: readonly Entry[], store: Source): Source {
+  return layered(heldSource(entries), store)
+}
+
 /** What is in memory, and below it what is stored. */
 function layered(held: Source, store: Source): Source {
   return {

@@ -19,7 +19,7 @@ import { NO_USAGE } from '../protocol/index.ts'
 import type { GraphPosition } from './graph-position.ts'
 
 /** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
-export const SESSION_FORMAT = 5
+export const SESSION_FORMAT = 6
 
 export type Session = {
   readonly seq: number
@@ -34,6 +34,8 @@ export type Session = {
   readonly open?: OpenTurn
   /** How the last finished turn ended. */
   readonly outcome?: OutcomeReason
+  /** Who ended that turn before its end, if a hook did: it can be gone on with. */
+  readonly stopped?: StopWish
   /** What that turn ended to wait for: the next one finds its calls and requests open. */
   readonly parked?: Parked
   /** The part of the journal that prompts are made from, before any limit on its length; where its summary stands. */
@@ -58,6 +60,8 @@ export type Session = {
   /** Where the conversation was last cleared. */
   readonly cleared?: number
   readonly metadata?: JsonObject
+  /** The agent that drove it last was paused or shut down, and nobody has driven it since. */
+  readonly closed?: 'paused' | 'shutdown'
   readonly origin?: { readonly parent: string; readonly at: number }
 }
 

@@ -35,6 +35,22 @@ export async function readWindow(
   return (await readStretch(store, key, view)).entries
 }
 
+/**
+ * The newest entries with at least so many messages, oldest first, for `transcript`. Unlike a window they do not move in
+ * steps; the summary is among them only if they reach back to it, and the opening of a turn only if the turn is.
+ */
+export async function readNewest(
+  store: Source,
+  key: ContextKey,
+  { session, messages }: { readonly session: Session; readonly messages: number },
+): Promise<Entry[]> {
+  if (messages >= session.window.messages) return readWindow(store, key, { session, maxMessages: messages })
+  const limits: WindowLimits = { maxMessages: messages, isExact: true }
+  const entries = await readBack(store, key, { session, limits, from: session.window.from })
+  const missing = await readMissing(store, key, { entries, wanted: takenBy(entries) })
+  return [...entries, ...missing].sort((a, b) => a.seq - b.seq)
+}
+
 /** A window, and where the unbroken stretch up to its newest entry begins. */
 export interface Stretch {
   readonly entries: Entry[]

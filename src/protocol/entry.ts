@@ -218,7 +218,11 @@ export interface EntryData {
   active: { readonly values: readonly ActiveValue[]; readonly by?: string }
   import: ImportData
   /** What the owner wants to be remembered of the conversation as a whole. */
-  state: { readonly metadata: JsonObject }
+  state: {
+    readonly metadata: JsonObject
+    /** The agent was paused or shut down while no turn was open. It counts until somebody drives the conversation again. */
+    readonly status?: 'paused' | 'shutdown'
+  }
   /** `kept`: how many messages after `upTo` stay in the window. */
   compact: {
     readonly upTo: number

@@ -46,6 +46,7 @@ export type {
   Message,
   ReasoningPart,
   SettledStatus,
+  SystemMessage,
   TextPart,
   ToolCallPart,
   ToolMessage,

@@ -6,6 +6,12 @@ import type { Json, JsonObject } from './json.ts'
 
 export type Message = UserMessage | AssistantMessage | ToolMessage
 
+/** The system prompt as a message: in views only. It is no part of a journal. */
+export type SystemMessage = {
+  readonly role: 'system'
+  readonly content: string
+}
+
 export type UserMessage = {
   readonly role: 'user'
   readonly content: UserContent

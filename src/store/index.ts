@@ -60,5 +60,14 @@ export type {
 } from './port.ts'
 export { boundsOf, byCodePoint, fromCursor, limitOf, toCursor } from './query.ts'
 export type { Decision, Facts, InboxFact } from './rules.ts'
-export { checkRequest, decideAppend, epochOf, erased, missingBlob, orphan, refuseRenewal } from './rules.ts'
+export {
+  checkRequest,
+  decideAppend,
+  epochOf,
+  erased,
+  missingBlob,
+  orphan,
+  owned,
+  refuseRenewal,
+} from './rules.ts'
 export { Bell, watchEntries } from './watch.ts'

@@ -296,7 +296,7 @@ function moved({ key, since }: AppendRequest, head: Head): HoldfastError {
   })
 }
 
-function owned(key: ContextKey, head: Head): HoldfastError {
+export function owned(key: ContextKey, head: Head): HoldfastError {
   const { driver, renewedAt, leaseMs } = head.lease ?? { driver: '', renewedAt: 0, leaseMs: 0 }
   return new HoldfastError('owned', {
     message: `${keyText(key)} is being driven by ${driver}. Watch it, post to its inbox, or try again when its lease has lapsed.`,

@@ -22,12 +22,15 @@ export async function begin(play: Play): Promise<boolean> {
   }
   const trim = await trimOf(play)
   const reason = await openTurn(play, (entry) => startFrom(play, entry, trim), trim)
+  const { metadata } = play.scope
+  if (reason !== 'none' && metadata !== undefined && play.session.metadata === undefined)
+    play.draft.say('state', { metadata })
   if (reason === 'continued') await nudge(play)
   return reason !== 'none'
 }
 
-/** Why a turn was opened: something was said, or answered; or it goes on without either. */
-export type Reason = 'input' | 'answer' | 'continued' | 'none'
+/** Why a turn was opened: something was said, or answered; to end a wait that was cancelled; or it goes on without any. */
+export type Reason = 'input' | 'answer' | 'cancel' | 'continued' | 'none'
 
 /** Which tool results prompts show in their compact form from this turn on. */
 type Trim = Pick<EntryData['turn.start'], 'trimmedUpTo'>
@@ -43,10 +46,15 @@ async function trimOf({ scope, session }: Play): Promise<Trim> {
 
 /** Opens a turn, whatever is played in it. If there is no reason for one, what came in is accounted for. */
 export async function openTurn(play: Stage, hear: (input: Entry) => void, trim: Trim = {}): Promise<Reason> {
-  const { parked } = play.session
-  const first = play.inbox.find(
-    ({ type, data }) => type === 'input' || (type === 'answer' && isAsked(parked?.requests, data)),
-  )
+  const { parked, turn } = play.session
+  const first = play.inbox.find(({ type, data }) => {
+    if (type === 'cancel') return parked !== undefined && data['turn'] === turn
+    return type === 'input' || (type === 'answer' && isAsked(parked?.requests, data))
+  })
+  if (first?.type === 'cancel') {
+    startTurn(play, {}, trim)
+    return 'cancel'
+  }
   accountFor(play, play.session.turn + 1)
   const { continuing } = play.scope
   if (first?.type === 'input') hear(first)

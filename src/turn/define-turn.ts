@@ -34,6 +34,11 @@ export interface TurnConfig {
   /** The text, a path that ends in `.md` or `.txt`, or a function of the turn. */
   readonly systemPrompt?: string | ((turn: TurnInfo) => string | undefined | Promise<string | undefined>)
   readonly limits?: Limits
+  /**
+   * How many calls of one reply run at the same time, in groups of so many; all of them unless said otherwise. 1: one after
+   * the other, each with its hooks before and after it.
+   */
+  readonly toolConcurrency?: number
   /** Looks at a turn and changes it, at thirteen places in its life. */
   readonly on?: Hooks
   /** Hooks, tools and parts of the prompt that belong together. The first one's hooks run first. */
@@ -71,6 +76,8 @@ export function defineTurn(config: TurnConfig & { readonly compact?: CompactionP
   const grounding = groundingOf(config)
   const { toolResultTurns = grounding.entities.size > 0 ? 3 : Number.POSITIVE_INFINITY } = config
   atLeast('toolResultTurns', toolResultTurns, 1)
+  const { toolConcurrency = Number.POSITIVE_INFINITY } = config
+  checkConcurrency(toolConcurrency)
   const { on = {}, plugins = [] } = config
   checkHooks(on, 'The agent')
   const parts = pluginParts(plugins)
@@ -82,17 +89,23 @@ export function defineTurn(config: TurnConfig & { readonly compact?: CompactionP
   return {
     models,
     tools: toolsOf(tools, parts, grounding),
-    system: promptOf(systemPrompt, parts),
+    ...promptOf(systemPrompt, parts),
     hooks: new HookRegistry([...sources, { on }]),
     grounding,
     limits: checkLimits(limits),
     toolResultTurns,
+    toolConcurrency,
     requestTtlMs,
     maxClaims,
     graceMs,
     ...(compact === undefined ? {} : { compact }),
     warnAtPercent,
   }
+}
+
+function checkConcurrency(most: unknown): void {
+  if (most === Number.POSITIVE_INFINITY || (Number.isSafeInteger(most) && (most as number) >= 1)) return
+  throw invalidOption('toolConcurrency', `must be a whole number from 1 on, or Infinity, not ${shown(most)}`)
 }
 
 const LIMITS: readonly string[] = [
@@ -283,16 +296,24 @@ function toolsOf(
 function promptOf(
   prompt: TurnConfig['systemPrompt'],
   plugins: readonly PluginParts[],
-): TurnDefinition['system'] {
+): Pick<TurnDefinition, 'system' | 'fixedSystem'> {
   const own = ownPrompt(prompt)
   const added = plugins.flatMap((plugin) => plugin.prompt ?? [])
-  if (added.length === 0) return own
-  return async (turn) => [(await own(turn)) ?? '', ...added].filter((part) => part.trim() !== '').join('\n\n')
+  const whole = (text = '') => [text, ...added].filter((part) => part.trim() !== '').join('\n\n')
+  const isFixed = typeof prompt !== 'function' && !isPath(prompt)
+  return {
+    system: added.length === 0 ? own : async (turn) => whole(await own(turn)),
+    ...(isFixed ? { fixedSystem: whole(prompt) } : {}),
+  }
+}
+
+function isPath(prompt: string | undefined): prompt is string {
+  return prompt !== undefined && /^\S+\.(md|txt)$/.test(prompt)
 }
 
 function ownPrompt(prompt: TurnConfig['systemPrompt']): TurnDefinition['system'] {
   if (typeof prompt === 'function') return prompt
-  if (prompt === undefined || !/^\S+\.(md|txt)$/.test(prompt)) return () => prompt
+  if (!isPath(prompt)) return () => prompt
   let text: Promise<string> | undefined
   return () => {
     text ??= readPrompt(prompt)

@@ -11,7 +11,11 @@ export interface TurnDefinition extends PlayTerms {
   readonly models: readonly ModelSource[]
   readonly tools: (turn: TurnInfo) => readonly Tool[] | Promise<readonly Tool[]>
   readonly system: (turn: TurnInfo) => string | undefined | Promise<string | undefined>
+  /** The system prompt, if it is the same in every turn and in no file. */
+  readonly fixedSystem?: string
   readonly limits: Limits
+  /** How many calls of a round run at the same time; Infinity: all that may. */
+  readonly toolConcurrency: number
   readonly hooks: HookRegistry
   readonly grounding: GroundingSetup
   /** How many turns that used tools prompts show with their whole results; Infinity: all. */

@@ -26,7 +26,7 @@ export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending
   const waiting = isWaiting(outcome)
   if (!waiting) settleRest(play, why)
   const cancel = play.cancelKey()
-  accountFor(play, play.open.turn)
+  accountFor(play, play.open.turn, cancel)
   const compact = waiting ? undefined : await compactionAtEnd(play)
   if (compact !== undefined) draft.say('compact', compact)
   sayTurnEnd(play, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
@@ -98,10 +98,10 @@ export function handedIn(play: Stage, callId: string): Entry | undefined {
 
 /**
  * Late results for calls that were settled as unknown are put on record; cancels of other turns, and late results of
- * calls that were settled otherwise, have come to nothing. A cancel of turn `ending` is left for whoever ends that turn,
- * and one of a turn to come is left alone.
+ * calls that were settled otherwise, have come to nothing. A cancel of turn `ending`, and the one with the key `ends`, is
+ * left for whoever ends that turn, and one of a turn to come is left alone.
  */
-export function accountFor(play: Stage, ending: number): void {
+export function accountFor(play: Stage, ending: number, ends?: string): void {
   const open = new Set(stillOpen(play.session).calls.map(({ callId }) => callId))
   for (const entry of play.inbox) {
     const takes = entry.key === undefined ? [] : [entry.key]
@@ -111,7 +111,7 @@ export function accountFor(play: Stage, ending: number): void {
       if (play.session.unknown?.some((call) => call.callId === callId))
         play.draft.say('tool.late', { callId, status, output }, takes)
       else play.draft.say('take', { as: 'nothing', reason: `${callId} was settled before` }, takes)
-    } else if (entry.type === 'cancel') {
+    } else if (entry.type === 'cancel' && entry.key !== ends) {
       const { turn } = dataOf(entry, 'cancel')
       if (turn < play.session.turn || (turn === play.session.turn && turn !== ending))
         play.draft.say('take', { as: 'nothing', reason: `turn ${turn} is over` }, takes)

@@ -207,13 +207,13 @@ function checkedPrompt(changes: Json): Partial<Prompt> {
 /** A hook may hang; the turn does not wait for it longer than it lasts itself, and if its time is up a little longer. */
 async function patiently<T>(play: Play, run: () => Promise<T>): Promise<T> {
   if (!play.signal.aborted) return play.within(run())
-  const { timer, definition, stop } = play.scope
+  const { timer, definition, stop, signal } = play.scope
   const over = new AbortController()
-  const late = timer
-    .wait(definition.graceMs, { signal: AbortSignal.any([stop, over.signal]) })
-    .then((): never => {
-      throw new Interrupted('The turn did not wait for it any longer.')
-    })
+  // A cancel aborts both: hooks get the time that tools get. Only `stop` alone means that another driver has the turn.
+  const ends = signal.aborted ? [over.signal] : [stop, over.signal]
+  const late = timer.wait(definition.graceMs, { signal: AbortSignal.any(ends) }).then((): never => {
+    throw new Interrupted('The turn did not wait for it any longer.')
+  })
   try {
     return await Promise.race([run(), late])
   } finally {

@@ -5,10 +5,10 @@
  */
 import type { StopWish } from '../protocol/index.ts'
 import { begin } from './beginning.ts'
-import { type Ending, endTurn } from './ending.ts'
+import type { Ending } from './ending.ts'
 import { endsTurn, giveUp } from './giving-up.ts'
 import { limitReached, type ReachedLimit } from './limits.ts'
-import { closeIteration, finish, finishAtLimit, isClosing } from './phases.ts'
+import { closeIteration, finish, finishAtLimit, finishCancelled, isClosing } from './phases.ts'
 import { Play } from './play.ts'
 import type { Batch } from './play-scope.ts'
 import { playRound } from './round.ts'
@@ -27,8 +27,7 @@ export async function* playTurn(scope: TurnScope): AsyncGenerator<Batch, boolean
     const began = await begin(play)
     while (play.session.open !== undefined) {
       try {
-        if (isCancelled(play)) await endTurn(play, 'cancelled', { why: 'Not run: the turn was cancelled.' })
-        else yield* nextPart(play)
+        yield* isCancelled(play) ? finishCancelled(play) : nextPart(play)
       } catch (error) {
         await goOnIfTimeIsUp(play, error)
       }

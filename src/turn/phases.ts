@@ -3,7 +3,7 @@
  * that is known to be complete, so a turn that is taken up again goes on after it (R8).
  */
 import { type HookName, ITERATION, type Prompt } from '../hook/index.ts'
-import type { OutcomeReason, PromptChanges } from '../protocol/index.ts'
+import { HoldfastError, type OutcomeReason, type PromptChanges } from '../protocol/index.ts'
 import { type Ending, endTurn } from './ending.ts'
 import { systemPrompt } from './grounding-prompt.ts'
 import { type Hand, Phase, runPhase } from './hooks.ts'
@@ -106,8 +106,11 @@ export function isClosing({ open }: Play): boolean {
 /** Tells of each call that has come to rest and was not told of. `next` says what else goes on meanwhile. */
 export async function* tellEnded(play: Play, next: Next = 'hooks'): AsyncGenerator<Batch, void> {
   if (!play.hooks.has('afterEachTool', 'onError') || play.open.ended === undefined) return
+  // A hook that was interrupted by a cancel hangs, and would again.
+  if (play.scope.signal.aborted && play.open.ended.some((callId) => play.told.has(callId))) return
   if (play.draft.hasNews) yield* play.commit(next)
   for (const result of await callResults(play, play.open.ended)) {
+    play.told.add(result.callId)
     const phase = new Phase(play)
     if (result.status !== 'ok' && result.status !== 'not-run') {
       const message = typeof result.output === 'string' ? result.output : JSON.stringify(result.output)
@@ -125,6 +128,20 @@ export async function* finishAtLimit(
 ): AsyncGenerator<Batch, void> {
   play.draft.say('warning', { code: limit, message })
   yield* finish(play, 'limit', { limit, message, why: `Not run. ${message}` })
+}
+
+/** Hooks are told of the calls that have ended; no hook keeps a turn from being cancelled. */
+export async function* finishCancelled(play: Play): AsyncGenerator<Batch, void> {
+  try {
+    yield* tellEnded(play)
+  } catch (error) {
+    if (HoldfastError.is(error, 'hook-failed'))
+      play.draft.say('warning', { code: error.code, message: error.message })
+    else if (!(error instanceof Interrupted)) throw error
+    // Another driver has the turn: what is said here does not count.
+    else if (!play.scope.signal.aborted) throw error
+  }
+  await endTurn(play, 'cancelled', { why: 'Not run: the turn was cancelled.' })
 }
 
 /** Ends a turn that has done what it could: not one that failed, was cancelled or waits. */

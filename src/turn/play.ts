@@ -11,6 +11,8 @@ import type { TurnScope } from './scope.ts'
 import { dataOf, Stage } from './stage.ts'
 
 export class Play extends Stage<TurnScope> {
+  /** Ended calls that hooks have begun to be told of here; those still in `open.ended` were interrupted. */
+  readonly told: Set<string> = new Set()
   #limits: Limits | undefined
   #info: Promise<TurnInfo> | undefined
   #tools: Promise<readonly Tool[]> | undefined

@@ -36,22 +36,37 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     return
   }
   const again = await recoverStarted(play, credentials ?? {})
-  // What was said is durable before hooks are told of it.
-  if (play.draft.hasNews && isHookedIn(play, play.open.calls)) yield* play.commit('hooks')
+  yield* commitForHooks(play)
   let ready: readonly Ready[] = [...again, ...(await findReady(play))]
   while (ready.length > 0 && !play.signal.aborted && play.open.stop === undefined) {
+    const { toolConcurrency } = play.scope.definition
     // A driver that wants to let go does so here: nothing is started any more.
     if (play.scope.leave?.aborted) yield* play.commit('wait')
-    const group = firstGroup(ready)
+    const group = firstGroup(ready).slice(0, toolConcurrency)
+    const rest = ready.slice(group.length).filter(({ call }) => call.state === 'started')
     for (const one of group) if (one.call.state === 'requested') sayStart(play, one)
     yield* play.commit('tools')
     yield* runGroup(play, group, credentials ?? {})
     await hearAnswers(play)
-    ready = play.signal.aborted ? [] : await findReady(play)
+    ready = play.signal.aborted ? [] : rest
+    if (ready.length > 0 || play.signal.aborted) continue
+    // Before the next call is looked at, hooks are told of the last one.
+    if (play.open.calls.some(isNext)) yield* tellEnded(play)
+    yield* commitForHooks(play)
+    ready = play.open.stop === undefined ? await findReady(play) : []
   }
   if (play.signal.aborted || play.open.stop !== undefined || play.open.calls.length === 0) return
   yield* tellEnded(play)
   if (play.open.stop === undefined) await endToWait(play)
+}
+
+/** What was said is durable before the hooks of the next calls are told of it. */
+function* commitForHooks(play: Play): Generator<Batch, void> {
+  if (play.draft.hasNews && isHookedIn(play, play.open.calls.filter(isNext))) yield* play.commit('hooks')
+}
+
+function isNext({ state }: Call): boolean {
+  return state === 'requested'
 }
 
 /** Calls that run together, or the one that must run alone. */
@@ -61,7 +76,7 @@ function firstGroup(ready: readonly Ready[]): readonly Ready[] {
   return alone === 0 ? ready.slice(0, 1) : ready.slice(0, alone)
 }
 
-/** Settles what cannot run, asks where somebody has to agree, and returns what can start now. */
+/** Settles what cannot run, asks where somebody has to agree, and returns what can start now, no more than may at once. */
 async function findReady(play: Play): Promise<readonly Ready[]> {
   const ready: Ready[] = []
   const asking = new Set(play.open.requests.map(({ callId }) => callId))
@@ -69,6 +84,7 @@ async function findReady(play: Play): Promise<readonly Ready[]> {
   const { toolCalls = Number.POSITIVE_INFINITY } = play.limits
   for (const call of requested) {
     if (play.open.stop !== undefined) return []
+    if (ready.length >= play.scope.definition.toolConcurrency) return ready
     const isNew = call.idempotencyKey === undefined
     const started = play.open.toolCalls + ready.filter((one) => one.call.idempotencyKey === undefined).length
     if (isNew && started >= toolCalls) refuse(play, call, toolCalls)

@@ -1,6 +1,6 @@
 /** What the loop of an agent's turn is lent beyond what every play is: the words of the conversation, and its person. */
 import type { Above, Said, Seen, ShownList } from '../grounding/index.ts'
-import type { ActiveValue, ContextKey, Entry, Message, Principal } from '../protocol/index.ts'
+import type { ActiveValue, ContextKey, Entry, JsonObject, Message, Principal } from '../protocol/index.ts'
 import type { TurnDefinition } from './definition.ts'
 import type { PlayScope, PlayView } from './play-scope.ts'
 
@@ -9,6 +9,8 @@ export interface TurnScope extends PlayScope {
   readonly view: View
   /** What the person of the turn has chosen, in whatever conversation. Without it, what is chosen is the conversation's. */
   readonly actor?: (principal: Principal) => ActorState
+  /** For a conversation that has none of its own: stored with its first turn. */
+  readonly metadata?: JsonObject
   /** What is known of ids where this conversation is run from, if it is run inside of a call. */
   readonly above?: IdsAbove
   /** What else a tool's context carries, for tools that the driver knows; `ids` is what the turn knows of ids. */

@@ -133,7 +133,13 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
   /** The key of the cancel that ends this turn, if one has come. */
   cancelKey(): string | undefined {
     const { turn } = this.open
-    return this.inbox.find((entry) => entry.type === 'cancel' && dataOf(entry, 'cancel').turn === turn)?.key
+    const { open, parked } = this.scope.view.session
+    // A turn that was opened to end a wait, and is not durable yet, was cancelled by the number of the turn that waits.
+    const isWait = open === undefined && parked !== undefined
+    const cancel = this.inbox.find(({ type, data }) => {
+      return type === 'cancel' && (data['turn'] === turn || (isWait && data['turn'] === turn - 1))
+    })
+    return cancel?.key
   }
 
   credentials(): Promise<Credentials | undefined> {

@@ -19,6 +19,7 @@ import {
   type Json,
   LOCAL_OWNER,
   type Message,
+  type SystemMessage,
   type TurnEvent,
 } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
@@ -274,7 +275,8 @@ export async function said(store: Store, key: ContextKey = KEY): Promise<string[
   return messages.map(messageLine)
 }
 
-export function messageLine(message: Message): string {
+export function messageLine(message: Message | SystemMessage): string {
+  if (message.role === 'system') return `system ${JSON.stringify(message.content)}`
   if (message.role === 'user') return `user ${JSON.stringify(message.content)}`
   if (message.role === 'tool')
     return `tool ${message.content.map(({ callId, status }) => `${callId}:${status}`).join(' ')}`

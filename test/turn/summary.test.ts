@@ -151,6 +151,23 @@ describe.each(STORES)('a summary that was asked for, on %s', (_, open) => {
     expect(await agent.input('3')).toBe('Reply 3')
   })
 
+  it('is not paid for while somebody else drives', async () => {
+    const held = gate()
+    const slow = probe('slow', () => held.promise)
+    const { agent, another, model, store } = talk({ store: open() })
+    await say(agent, '1', '2')
+    const other = another({ model: new ScriptedModel([calls('slow'), 'Done']), tools: [slow] })
+    const turn = other.executeTurn('3')
+    await until('the other one drives', () => slow.ran.length === 1)
+    const asked = model.calls.length
+    await expect(agent.compact({ strategy: 'summary', keep: 4 })).rejects.toMatchObject({ code: 'owned' })
+    expect(model.calls.length).toBe(asked)
+    held.resolve()
+    await turn.outcome
+    expect(await agent.compact({ strategy: 'summary', keep: 4 })).toBe(true)
+    expect(await compactions(store)).toHaveLength(1)
+  })
+
   it('does not cut what others have said meanwhile', async () => {
     const held = gate<string>()
     const { agent, another, store, model } = talk({ store: open(), summary: () => () => held.promise })

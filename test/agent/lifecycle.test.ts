@@ -1,0 +1,189 @@
+/** The life of an agent as its stores and its observers see it. */
+import { describe, expect, it } from 'vitest'
+import { viewsOf } from '../../src/agent/index.ts'
+import type { Message } from '../../src/protocol/index.ts'
+import { memoryStore } from '../../src/store/memory/index.ts'
+import { asking, bench, calls, gate, journal, probe, until } from '../turn/kit.ts'
+
+describe('the metadata of the config', () => {
+  it('is stored with the first turn, and once', async () => {
+    const { agent, store } = bench({ script: ['One.', 'Two.'], metadata: { plan: 'basic' } })
+    const { stateStore } = viewsOf(store)
+    await agent.executeTurn('Hi').outcome
+    expect((await stateStore.load('talk'))?.metadata).toEqual({ plan: 'basic' })
+    await agent.executeTurn('Hi').outcome
+    expect((await journal(store)).filter((line) => line.includes('state'))).toHaveLength(1)
+  })
+
+  it('is stored by saveState() before there is a turn', async () => {
+    const { agent, store } = bench({ metadata: { plan: 'basic' } })
+    await agent.saveState()
+    expect((await viewsOf(store).stateStore.load('talk'))?.metadata).toEqual({ plan: 'basic' })
+  })
+
+  it('does not replace what was saved before', async () => {
+    const { store, another } = bench({ script: ['One.'] })
+    await viewsOf(store).stateStore.save('talk', { metadata: { plan: 'gold' } })
+    const agent = another({ metadata: { plan: 'basic' } })
+    await agent.executeTurn('Hi').outcome
+    await agent.saveState()
+    expect(agent.state.metadata).toEqual({ plan: 'gold' })
+    expect((await viewsOf(store).stateStore.load('talk'))?.metadata).toEqual({ plan: 'gold' })
+  })
+})
+
+describe('the state store', () => {
+  it('says paused, shutdown, and ready again after the next turn', async () => {
+    const { agent, store } = bench({ script: ({ call }) => `Reply ${call}`, metadata: { plan: 'basic' } })
+    const { stateStore } = viewsOf(store)
+    const status = async () => (await stateStore.load('talk'))?.status
+    await agent.executeTurn('Hi').outcome
+    expect(await status()).toBe('ready')
+    await agent.pause()
+    expect(await status()).toBe('paused')
+    await agent.resume()
+    await agent.executeTurn('Hi').outcome
+    expect(await status()).toBe('ready')
+    await agent.shutdown()
+    expect(await status()).toBe('shutdown')
+    expect((await stateStore.load('talk'))?.metadata).toEqual({ plan: 'basic' })
+    await agent.shutdown()
+    await agent.start()
+    await agent.shutdown()
+    const saved = (await journal(store)).filter((line) => line.includes('state'))
+    expect(saved).toHaveLength(3)
+  })
+
+  it('says so of a turn that was left open, and busy once somebody has taken it up', async () => {
+    const held = [gate(), gate()]
+    const slow = probe('slow', () => held[slow.ran.length - 1]?.promise)
+    const { agent, store, another } = bench({ script: [calls('slow'), calls('slow'), 'Done'], tools: [slow] })
+    const status = async () => (await viewsOf(store).stateStore.load('talk'))?.status
+    agent.executeTurn('Hi')
+    await until('the tool runs', () => slow.ran.length === 1)
+    expect(await status()).toBe('busy')
+    const pausing = agent.pause()
+    held[0]?.resolve()
+    await pausing
+    expect(await status()).toBe('paused')
+    const other = another()
+    await other.start()
+    await until('the tool runs again', () => slow.ran.length === 2)
+    expect(await status()).toBe('busy')
+    const stopping = other.shutdown()
+    held[1]?.resolve()
+    await stopping
+    expect(await status()).toBe('shutdown')
+  })
+
+  it('says waiting while an answer is missing, whoever is shut down', async () => {
+    const { agent, store } = bench({
+      script: [calls('ask'), 'Done'],
+      tools: [asking('ask', { kind: 'text', prompt: 'Why?' })],
+    })
+    await agent.executeTurn('Hi').outcome
+    await agent.shutdown()
+    expect((await viewsOf(store).stateStore.load('talk'))?.status).toBe('waiting')
+  })
+
+  it('knows nothing of a conversation that never was, also after a shutdown', async () => {
+    const { agent, store } = bench({ metadata: { plan: 'basic' } })
+    await agent.start()
+    await agent.pause()
+    await agent.shutdown()
+    expect(await viewsOf(store).stateStore.load('talk')).toBeUndefined()
+  })
+})
+
+describe('the message store', () => {
+  it('takes the text of an assistant as it is', async () => {
+    const { messageStore } = viewsOf(memoryStore())
+    await messageStore.append('c', [
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: 'Hi.' },
+    ])
+    expect(await messageStore.getAll('c')).toEqual([
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content: [{ type: 'text', text: 'Hi.' }] },
+    ])
+  })
+
+  it.each([
+    [{ role: 'system', content: 'Be brief.' }],
+    [{ role: 'assistant', content: 7 }],
+    [{ role: 'assistant', content: [{ text: 'without a type' }] }],
+    [{ role: 'tool', content: 'red' }],
+    ['Hello'],
+  ])('refuses %j and stores nothing', async (message) => {
+    const { messageStore } = viewsOf(memoryStore())
+    const messages = [{ role: 'user', content: 'Hello' }, message] as Message[]
+    await expect(messageStore.append('c', messages)).rejects.toMatchObject({
+      code: 'invalid-option',
+      message: expect.stringContaining('Message 2 of 2'),
+    })
+    expect(await messageStore.getAll('c')).toEqual([])
+  })
+})
+
+describe('an agent', () => {
+  it('that was shut down cannot be resumed, only started', async () => {
+    const { agent } = bench({ script: ['Hello.'] })
+    await agent.start()
+    await agent.shutdown()
+    await expect(agent.resume()).rejects.toMatchObject({ code: 'shutdown' })
+    await agent.start()
+    expect(await agent.input('Hi')).toBe('Hello.')
+  })
+
+  it('is busy inside of complete(), and ready after it', async () => {
+    const { agent } = bench({ script: ({ call }) => `Reply ${call}` })
+    await agent.start()
+    const seen: string[] = []
+    const done = Promise.withResolvers<void>()
+    const turn = agent.executeTurn('Hi')
+    turn.subscribe({
+      complete: () => {
+        seen.push(agent.state.status)
+        queueMicrotask(() => done.resolve())
+      },
+    })
+    await turn.outcome
+    expect(agent.state.status).toBe('ready')
+    await done.promise
+    expect(seen).toEqual(['busy'])
+    expect(agent.state.status).toBe('ready')
+  })
+
+  it('can be paused inside of complete(), or asked for the next turn', async () => {
+    const { agent, store } = bench({ script: ({ call }) => `Reply ${call}` })
+    await agent.start()
+    const texts: string[] = []
+    const paused = Promise.withResolvers<void>()
+    const goOn = async () => {
+      texts.push(await agent.input('And?'))
+      await agent.pause()
+      paused.resolve()
+    }
+    agent.executeTurn('Hi').subscribe({ complete: () => void goOn() })
+    await paused.promise
+    expect(texts).toEqual(['Reply 2'])
+    expect((await viewsOf(store).stateStore.load('talk'))?.status).toBe('paused')
+  })
+
+  it('is not busy inside of complete() after a turn that failed or never began', async () => {
+    const { agent } = bench({ script: [{ error: { status: 400 } }, 'Fine'] })
+    await agent.start()
+    const seen: string[] = []
+    const complete = () => void seen.push(agent.state.status)
+    const failing = agent.executeTurn('Hi')
+    failing.subscribe({ complete })
+    expect((await failing.outcome).status).toBe('failed')
+    await until('it is told', () => seen.length === 1)
+    const refused = agent.executeTurn('Hi', { signal: AbortSignal.abort() })
+    refused.subscribe({ complete })
+    await refused.outcome
+    await until('both are told', () => seen.length === 2)
+    expect(seen).toEqual(['ready', 'ready'])
+    expect(agent.state.error).toBeDefined()
+  })
+})
