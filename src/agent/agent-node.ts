@@ -2,8 +2,9 @@
 import { type Below, leastLimits, metadataBelow, type Ran, type Runnable, runChild } from '../drive/index.ts'
 import { loadSession } from '../journal/index.ts'
 import { childKey, HoldfastError } from '../protocol/index.ts'
-import { Agent, type TurnOptions } from './agent.ts'
+import { Agent } from './agent.ts'
 import { type AgentConfig, setUp } from './config.ts'
+import type { TurnOptions } from './given.ts'
 import { newestSightings } from './sightings.ts'
 
 /** What a sub-agent is made of: an agent without a conversation of its own. */

@@ -3,7 +3,6 @@
  * journal, and everything that this object knows can be had again from there.
  */
 import {
-  type Auth,
   answering,
   askedFor,
   Conversation,
@@ -43,7 +42,6 @@ import {
   type Principal,
   type RequestData,
   type Selection,
-  type UserContent,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
@@ -52,14 +50,14 @@ import {
   type Continuation,
   contextPercent,
   type IdsAbove,
-  type Limits,
+  type MessageInput,
   playTurn,
   runReadyHooks,
   tokenBudget,
 } from '../turn/index.ts'
 import { type CompactOptions, compactNow } from './compact.ts'
-import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
-import { limitsGiven, messageGiven, type Said, whileBusyGiven } from './given.ts'
+import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
+import { limitsGiven, messageGiven, type Said, type TurnOptions, turnOptions } from './given.ts'
 import { type MessageQuery, newest, readMessages } from './messages.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type Choosing, select } from './selecting.ts'
 import { type SessionView, sessionView } from './session-view.ts'
@@ -75,20 +73,6 @@ export interface AgentState {
   /** Why the last turn failed. It does not keep the next one from being tried. */
   readonly error?: TurnError
   readonly metadata: JsonObject
-}
-
-export interface TurnOptions {
-  readonly auth?: Auth
-  /** Aborting it cancels the turn. */
-  readonly signal?: AbortSignal
-  readonly limits?: Limits
-  /** Stored with the turn, and seen by tools. */
-  readonly metadata?: JsonObject
-  readonly whileBusy?: WhileBusy
-  /** The sender's own key for the message: sending the same twice is sending it once. */
-  readonly key?: string
-  /** Play it by hand, with `turn.step()`: it stands still before every effect. */
-  readonly manual?: boolean
 }
 
 export class Agent {
@@ -194,13 +178,14 @@ export class Agent {
    * returned is the stream of its events and its outcome. It never throws: a turn that cannot be begun has one event,
    * `turn.refused`, and the outcome `failed`.
    */
-  executeTurn(message: UserContent | null, options: TurnOptions = {}): Turn {
+  executeTurn(message: MessageInput | null, given: TurnOptions = {}): Turn {
     try {
+      const options = turnOptions('executeTurn()', given)
       const asked = this.#asked(options)
-      if ((options.whileBusy ?? this.#setup.whileBusy) !== 'steer') this.#refuseInside('executeTurn')
+      const { whileBusy = this.#setup.whileBusy } = options
+      if (whileBusy !== 'steer') this.#refuseInside('executeTurn')
       if (message === null) return this.#begin(options, { continuing: asked })
       const { key = this.#setup.ids.next('input') } = options
-      const whileBusy = whileBusyGiven(options.whileBusy ?? this.#setup.whileBusy)
       const said = { message: messageGiven(message), asked: { ...asked, ...inputOrigin() }, key, whileBusy }
       const repeats = options.key === undefined ? {} : { repeats: options.key }
       return this.#begin(options, { keys: [key], ...repeats, posts: (busy) => this.#input(said, busy) })
@@ -222,11 +207,9 @@ export class Agent {
   }
 
   /** Answers requests by their ids, all of them or some. What was answered goes on in a turn of its own. */
-  answer(
-    answers: Readonly<Record<string, Json>>,
-    options: Omit<TurnOptions, 'whileBusy' | 'key'> = {},
-  ): Turn {
+  answer(answers: Readonly<Record<string, Json>>, given: Omit<TurnOptions, 'whileBusy' | 'key'> = {}): Turn {
     try {
+      const options = turnOptions('answer()', given)
       this.#refuseInside('answer')
       return this.#begin(options, answering(answers, { ...this.#asked(options) }, this.#setup))
     } catch (error) {

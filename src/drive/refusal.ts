@@ -26,7 +26,7 @@ export function isBusy(contextId: string, turn: number): HoldfastError {
 
 export function notLetIn(contextId: string, { tenant, actor }: Principal): HoldfastError {
   return new HoldfastError('forbidden', {
-    message: `${quote(actor)} of ${quote(tenant)} is not the owner of ${contextId} and was not let in. \`allow\` decides.`,
+    message: `${quote(actor)} of ${quote(tenant)} is not the owner of ${contextId} and was not let in. Set \`owner: { tenant, actor }\` to whose conversation it is, or let others in with \`allow\`.`,
     details: { contextId, tenant, actor },
   })
 }

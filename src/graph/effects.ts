@@ -1,6 +1,6 @@
 /** Effects inside of nodes, under the rules of tools: intent first (R3), settled once (R4), never twice by accident. */
 import { type GraphTask, isStarted, type Effect as Known } from '../journal/index.ts'
-import { HoldfastError, type Json, quote } from '../protocol/index.ts'
+import { checkOptions, HoldfastError, type Json, quote } from '../protocol/index.ts'
 import {
   type CallRun,
   runCall,
@@ -12,6 +12,7 @@ import {
 import { dataOf, handedIn } from '../turn/index.ts'
 import type { Effect, EffectContext, NodeDefinition, StepOptions } from './definition.ts'
 import type { Desk } from './desk.ts'
+import { STEP } from './graph-options.ts'
 import { invalid } from './invalid.ts'
 import { plainTool } from './plain-tool.ts'
 import type { Run } from './run.ts'
@@ -198,12 +199,7 @@ function checkStep<T>(
   checkPublic(attempt.run, 'key of a step', key)
   if (typeof effect !== 'function')
     throw invalid('invalid-option', `step ${quote(key)} has no function to run`)
-  const { replay = 'never' } = options
-  if (replay !== 'never' && replay !== 'safe')
-    throw invalid(
-      'invalid-option',
-      `\`replay\` of step ${quote(key)} is ${quote(replay)}; it must be 'never' or 'safe'`,
-    )
+  checkOptions(options, { place: `Step ${quote(key)}`, ...STEP })
   attempt.checkOpen()
   if (attempt.keys.has(key))
     throw invalid(

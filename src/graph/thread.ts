@@ -1,7 +1,6 @@
 /** One conversation of a graph in this process: who asks, and whose it is. What it knows can be had again from the journal. */
 import { type Clock, type Ids, processIdentity, type Timer } from '../base/index.ts'
 import {
-  type Auth,
   answering,
   askedFor,
   type Child,
@@ -32,17 +31,9 @@ import type { Credentials } from '../tool/index.ts'
 import type { Continuation, PlayTerms } from '../turn/index.ts'
 import { abandonBelow } from './abandon.ts'
 import type { GraphDefinition } from './definition.ts'
+import type { Asking } from './graph-options.ts'
 import { playGraph } from './loop.ts'
 import type { GraphLimits } from './run.ts'
-
-/** How one turn of it is asked for. */
-export interface Asking {
-  readonly auth?: Auth
-  readonly signal?: AbortSignal
-  readonly limits?: GraphLimits
-  readonly metadata?: JsonObject
-  readonly key?: string
-}
 
 export interface ThreadOptions {
   readonly definition: GraphDefinition

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { agentTool } from '../../src/agent/agent-tool.ts'
 import { setUp } from '../../src/agent/config.ts'
-import { limitsGiven, messageGiven, whileBusyGiven } from '../../src/agent/given.ts'
+import { limitsGiven, messageGiven } from '../../src/agent/given.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { probe } from '../turn/kit.ts'
 
@@ -81,10 +81,5 @@ describe('what one turn is given', () => {
     expect([messageGiven('x'), messageGiven([file])]).toEqual(['x', [file]])
     for (const wrong of ['', ' ', [], [{ type: 'text', text: ' ' }], undefined, 5, {}])
       expect(() => messageGiven(wrong as never)).toThrow(refused('A message must be a text'))
-  })
-
-  it('has one of four ways to come into a running turn', () => {
-    expect(whileBusyGiven('steer')).toBe('steer')
-    expect(() => whileBusyGiven('stear')).toThrow(refused('whileBusy must be'))
   })
 })

@@ -159,7 +159,7 @@ describe('a step', () => {
     [
       'an unknown class',
       ({ step }: NodeContext) => step('a', () => 1, { replay: 'maybe' as never }),
-      "must be 'never' or 'safe'",
+      'replay must be never or safe, not "maybe".',
     ],
   ])('is refused with %s', async (_, work, message) => {
     const { error } = await single(async (context) => String(await work(context))).stream({}).outcome
