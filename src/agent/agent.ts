@@ -20,6 +20,7 @@ import {
   refuseInside,
   type TurnView as Turn,
   type TurnError,
+  type TurnOutcome,
   type Wish,
 } from '../drive/index.ts'
 import {
@@ -36,6 +37,7 @@ import {
   HoldfastError,
   type Json,
   type JsonObject,
+  limitText,
   type Message,
   type NewInboxEntry,
   type Owner,
@@ -73,6 +75,12 @@ export interface AgentState {
   /** Why the last turn failed. It does not keep the next one from being tried. */
   readonly error?: TurnError
   readonly metadata: JsonObject
+}
+
+function textOf(outcome: TurnOutcome): string {
+  const said = outcome.text || outcome.requests.map(({ prompt }) => prompt).join('\n')
+  if (outcome.limit === undefined) return said
+  return `Task incomplete: maximum ${limitText(outcome)} reached.\n${said}`.trim()
 }
 
 export class Agent {
@@ -194,11 +202,13 @@ export class Agent {
     }
   }
 
-  /** Text in, text out: the last thing said in the turn, or the question that it ended with. Throws if the turn fails or was cancelled. */
+  /**
+   * Text in, text out: the last thing said in the turn, or the question that it ended with. After a limit, a first line says
+   * which one: `Task incomplete: maximum iterations (10) reached.` Throws if the turn fails or was cancelled.
+   */
   async input(text: string, options: TurnOptions = {}): Promise<string> {
     const outcome = await this.executeTurn(text, options).outcome
-    if (outcome.status !== 'failed' && outcome.status !== 'cancelled')
-      return outcome.text || outcome.requests.map(({ prompt }) => prompt).join('\n')
+    if (outcome.status !== 'failed' && outcome.status !== 'cancelled') return textOf(outcome)
     const { code = outcome.reason, message = `The turn was ${outcome.reason}.` } = outcome.error ?? {}
     throw new HoldfastError(outcome.status === 'cancelled' ? 'cancelled' : 'turn-failed', {
       message,

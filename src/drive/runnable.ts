@@ -74,8 +74,8 @@ export async function runChild(child: Child, below: Below): Promise<TurnOutcome>
 }
 
 /** A limit stops it before its end: what was reached is there, and it can go on. */
-export function isComplete({ status, reason }: TurnOutcome): boolean {
-  return status === 'completed' && reason !== 'limit'
+export function isComplete({ status, limit }: TurnOutcome): boolean {
+  return status === 'completed' && limit === undefined
 }
 
 function waits({ status }: TurnOutcome): boolean {

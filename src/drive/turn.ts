@@ -28,7 +28,10 @@ export interface TurnOutcome {
   readonly usage: Usage
   readonly durationMs: number
   readonly error?: TurnError
+  /** The limit that stopped it before it was finished, such as `iterations`; absent if none did. */
   readonly limit?: string
+  /** The value of that limit. */
+  readonly maximum?: number
   /** What has to be answered before it can go on. */
   readonly requests: readonly RequestData[]
 }
@@ -260,7 +263,7 @@ class Summary {
   }
 
   outcome(reason: OutcomeReason): TurnOutcome {
-    const { usage = this.#usage, durationMs = 0, error, limit } = this.#end ?? {}
+    const { usage = this.#usage, durationMs = 0, error, limit, maximum } = this.#end ?? {}
     return {
       reason,
       status: statusOf(reason),
@@ -270,6 +273,7 @@ class Summary {
       durationMs,
       ...(error === undefined ? {} : { error: error as TurnError }),
       ...(limit === undefined ? {} : { limit }),
+      ...(maximum === undefined ? {} : { maximum }),
       requests: [...this.#requests.values()],
     }
   }

@@ -27,6 +27,8 @@ import {
   type JsonObject,
   keyText,
   LOCAL_OWNER,
+  limitText,
+  quote,
   type RequestData,
   shown,
 } from '../protocol/index.ts'
@@ -100,11 +102,12 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
 
   /**
    * Runs it, and resolves when it ends or has to wait: `status` says which. Null goes on where it stopped. Rejects with
-   * `node-failed` or `cancelled` if it came to that: what was reached is in the journal, and null tries again. What could
-   * not be begun rejects with the reason.
+   * `limit-reached`, `node-failed` or `cancelled` if it came to that: what was reached is in the journal, and null goes
+   * on. What could not be begun rejects with the reason. `stream(…).outcome` has the same without rejecting.
    */
   async invoke(input: UpdateOf<C> | null, options: GraphRunOptions = {}): Promise<GraphOutcome<C>> {
-    return successOf(await this.stream(input, options).outcome, this.name)
+    const run = this.stream(input, options)
+    return successOf(await run.outcome, { name: this.name, contextId: run.contextId })
   }
 
   /** Runs it, and tells what happens. It starts at once, whether or not anybody listens; its outcome never rejects. */
@@ -302,8 +305,16 @@ function checkLimits(limits: GraphLimits = {}): void {
   }
 }
 
-function successOf<C extends Channels>(outcome: GraphOutcome<C>, name: string): GraphOutcome<C> {
-  const { status, reason, error, turn } = outcome
+function successOf<C extends Channels>(
+  outcome: GraphOutcome<C>,
+  { name, contextId }: { readonly name: string; readonly contextId: string },
+): GraphOutcome<C> {
+  const { status, reason, error, turn, limit, maximum } = outcome
+  if (limit !== undefined)
+    throw new HoldfastError('limit-reached', {
+      message: `${name} was stopped by its limit on ${limitText(outcome)} and is not finished. What it reached is stored: invoke(null, { contextId: ${quote(contextId)} }) goes on, \`limits: { ${limit} }\` allows more.`,
+      details: { limit, maximum: maximum ?? null, turn, contextId },
+    })
   if (status !== 'failed' && status !== 'cancelled') return outcome
   const { code, message } = error ?? problemOf(new Error(`The run of ${name} was ${reason}.`))
   const { node, task = null }: Partial<TurnError> = error ?? {}

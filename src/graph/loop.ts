@@ -25,7 +25,7 @@ import {
 import { begin } from './beginning.ts'
 import { endRun, settleEffects } from './ending.ts'
 import { type Ended, type Leading, leadingOn } from './routes.ts'
-import { DEFAULT_STEPS, type GraphScope, Run } from './run.ts'
+import { type GraphScope, Run } from './run.ts'
 import { stateView } from './state-view.ts'
 import { runTasks } from './tasks.ts'
 import { joinStep } from './update.ts'
@@ -124,7 +124,8 @@ async function* goOn(run: Run, used: Reached | undefined): AsyncGenerator<Batch,
   const { state, changes } = joinStep(run.graph, run.position)
   const leading = await leadingFrom(run, state)
   const isOver = leading.targets.length === 0
-  const limit = used ?? (isOver ? undefined : stepsTaken(run))
+  // A run that is over was stopped by nothing, whatever its last step has used.
+  const limit = isOver ? undefined : (used ?? stepsTaken(run))
   if (limit !== undefined) {
     // The next turn goes there: until then, who has arrived where is as it was.
     sayStep(run, { leading: { ...arrivedIn(run), targets: [] }, changes, leads: leading })
@@ -198,7 +199,7 @@ function usedUp(run: Run): Reached | undefined {
   return undefined
 }
 
-function stepsTaken({ limits: { steps = DEFAULT_STEPS }, position: { step } }: Run): Reached | undefined {
+function stepsTaken({ limits: { steps = 0 }, position: { step } }: Run): Reached | undefined {
   return step < steps ? undefined : { limit: 'steps', message: `The run has taken ${steps} steps.` }
 }
 

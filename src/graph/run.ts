@@ -17,7 +17,7 @@ export interface GraphLimits {
   readonly costUsd?: number
 }
 
-export const DEFAULT_STEPS = 50
+const DEFAULT_STEPS = 50
 
 export interface GraphScope extends PlayScope {
   readonly graph: GraphDefinition
@@ -46,7 +46,7 @@ export class Run extends Stage<GraphScope> {
 
   #findLimits(): GraphLimits {
     const asked = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
-    return { ...this.scope.limits, ...(Object.fromEntries(asked) as GraphLimits) }
+    return { steps: DEFAULT_STEPS, ...this.scope.limits, ...(Object.fromEntries(asked) as GraphLimits) }
   }
 
   protected get durationMs(): number | undefined {

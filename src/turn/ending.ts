@@ -39,6 +39,7 @@ export function sayTurnEnd(
   { error, limit, stopped, cancel }: Ending & { readonly cancel?: string },
 ): void {
   const { usage, startedAt, requests } = play.open
+  const maximum = limit === undefined ? undefined : (play.limits as Record<string, number | undefined>)[limit]
   const expiries = requests.flatMap(({ expiresAt }) => expiresAt ?? [])
   play.draft.say(
     'turn.end',
@@ -48,6 +49,7 @@ export function sayTurnEnd(
       durationMs: Math.max(0, play.scope.clock.now() - startedAt),
       ...(error === undefined ? {} : { error }),
       ...(limit === undefined ? {} : { limit }),
+      ...(maximum === undefined ? {} : { maximum }),
       ...(stopped === undefined ? {} : { stopped }),
       ...(isWaiting(outcome) && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
     },

@@ -38,6 +38,9 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
     this.draft = new Draft(scope, (type, data) => this.#hide(type, data))
   }
 
+  /** What the turn may use at most, by name. */
+  abstract readonly limits: object
+
   /** How long the turn may take in all. */
   protected abstract readonly durationMs: number | undefined
 
