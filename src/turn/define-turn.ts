@@ -26,7 +26,9 @@ import {
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-export function defineTurn(config: TurnConfig & { readonly compact?: CompactionPlan }): TurnDefinition {
+export function defineTurn(
+  config: TurnConfig & { readonly compact?: CompactionPlan; readonly maxMessages?: number },
+): TurnDefinition {
   const { model = [], settings = {}, tools = [], systemPrompt, limits = {}, compact } = config
   const { requestTtlMs = 7 * DAY_MS, maxClaims = 5, graceMs = 5000, warnAtPercent = 80 } = config
   checkTurnConfig(config)
@@ -58,6 +60,7 @@ export function defineTurn(config: TurnConfig & { readonly compact?: CompactionP
     graceMs,
     ...(compact === undefined ? {} : { compact }),
     warnAtPercent,
+    maxMessages: config.maxMessages ?? 100,
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type StopWish,
 } from '../protocol/index.ts'
 import { type Compaction, compactEntry, compaction, keepOf } from './compaction.ts'
-import { entriesSoFar, isDue, isWatched, warnIfFull } from './context.ts'
+import { entriesSoFar, isDue, isWatched, warnIfFull, warnIfOver } from './context.ts'
 import type { Play } from './play.ts'
 import { dataOf, type Stage } from './stage.ts'
 
@@ -28,6 +28,7 @@ export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending
   const cancel = play.cancelKey()
   accountFor(play, play.open.turn)
   const compact = waiting ? undefined : await compactionAtEnd(play)
+  if (!waiting) warnIfOver(play)
   if (compact !== undefined) draft.say('compact', compact)
   sayTurnEnd(play, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
 }
