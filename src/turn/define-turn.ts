@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { checkMarkedEntities, type Entity, entityMap } from '../grounding/index.ts'
 import { checkHooks, HookRegistry, type PluginParts, pluginParts } from '../hook/index.ts'
-import { type ModelOptions, modelName, resolveModel } from '../model/index.ts'
+import { checkModel, type ModelOptions, modelName, resolveModel } from '../model/index.ts'
 import {
   atLeast,
   checkMs,
@@ -119,6 +119,7 @@ export function checkModels(model: unknown): void {
         `must be a name such as 'openai/gpt-4.1-mini', a model of the AI SDK, { model, settings }, or a list of these, not ${shown(choice)}`,
       )
     if (own) checkOptions(choice, MODEL_CHOICE)
+    if (typeof ref !== 'string') checkModel(ref)
     checkSettings(settings)
   }
 }

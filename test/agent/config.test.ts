@@ -41,6 +41,17 @@ describe('the config of an agent', () => {
     [{ model: null }, "model must be a name such as 'openai/gpt-4.1-mini'"],
     [{ model: {} }, "model must be a name such as 'openai/gpt-4.1-mini'"],
     [{ model: [] }, 'model must name at least one model.'],
+    [
+      {
+        model: {
+          specificationVersion: 'v2',
+          provider: 'openai.chat',
+          modelId: 'gpt-4.1',
+          doStream: () => {},
+        },
+      },
+      'has interface version "v2"; v3 and v4 are understood. Update the package it comes from: npm install @ai-sdk/openai@latest',
+    ],
     [{ name: 5 }, 'name must be a text, not 5.'],
     [{ limits: null }, 'limits must be an object such as { tokens: 50_000 }, not null.'],
     [{ limits: { tokenz: 5 } }, 'limits has no "tokenz". Did you mean tokens?'],
