@@ -99,6 +99,6 @@ function numbered(lines: readonly string[]): string {
 }
 
 function known<Row>(row: Row | undefined, id: string): Row {
-  if (row === undefined) throw new Error(`There is no ${id} any more.`)
+  if (row === undefined) throw new Error(`There is no ${id}.`)
   return row
 }

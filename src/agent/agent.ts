@@ -8,6 +8,7 @@ import {
   Conversation,
   checkLetIn,
   type Drive,
+  giveCause,
   inputOrigin,
   isBusy,
   isPaused,
@@ -18,6 +19,7 @@ import {
   type Nursery,
   principalOf,
   refuseInside,
+  type Thrown,
   type TurnView as Turn,
   type TurnError,
   type TurnOutcome,
@@ -90,6 +92,7 @@ export class Agent {
   #conversation: Conversation
   #status: AgentState['status'] = 'created'
   #error: TurnError | undefined
+  #thrown: Thrown | undefined
   /** What it was told to become; turns are refused from that moment on. */
   #closing: 'paused' | 'shutdown' | undefined
   #changing: Promise<void> = Promise.resolve()
@@ -213,6 +216,7 @@ export class Agent {
     throw new HoldfastError(outcome.status === 'cancelled' ? 'cancelled' : 'turn-failed', {
       message,
       details: { code, turn: outcome.turn },
+      cause: outcome.cause,
     })
   }
 
@@ -421,11 +425,12 @@ export class Agent {
 
   #converse(): Conversation {
     const { definition, maxMessages, maxTokens } = this.#setup
+    const thrown = (turn: number, error: unknown): void => void (this.#thrown = { turn, error })
     const extras = (ids: IdsAbove) => ({ [NURSERY]: { ...this.#nursery(), ids } })
     return new Conversation({
       ...this.#setup,
       store: this.store,
-      play: (scope, ledger) => playTurn(turnScope(scope, ledger, { definition, extras })),
+      play: (scope, ledger) => playTurn(turnScope({ ...scope, thrown }, ledger, { definition, extras })),
       window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
@@ -433,8 +438,11 @@ export class Agent {
         this.#readying ??= this.#getReady()
         return this.#readying
       },
-      onOutcome: ({ turn, error }) => {
-        if (turn > 0) this.#error = error
+      onOutcome: (outcome) => {
+        if (outcome.turn === 0) return
+        this.#error = outcome.error
+        if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
+          giveCause(outcome, this.#thrown.error)
       },
     })
   }

@@ -48,7 +48,7 @@ export function nothingToContinue(contextId: string, last: string | undefined): 
 
 export function waitsForAnswers(contextId: string, requests: readonly string[]): HoldfastError {
   return new HoldfastError('nothing-to-continue', {
-    message: `${contextId} waits for an answer to ${requests.join(', ')}. Call answer(), or send a message to go on without.`,
+    message: `${contextId} waits for an answer to ${requests.join(', ')}. Call answer(), or send something new to go on without.`,
     details: { contextId, requests: [...requests] },
   })
 }

@@ -16,6 +16,7 @@ import {
   type TurnEvent,
   type Usage,
 } from '../protocol/index.ts'
+import { giveCause } from './cause.ts'
 
 export interface TurnOutcome {
   readonly reason: OutcomeReason
@@ -32,6 +33,8 @@ export interface TurnOutcome {
   readonly limit?: string
   /** The value of that limit. */
   readonly maximum?: number
+  /** What user code threw, if it failed because of that in this process. Not enumerable, and not in the journal. */
+  readonly cause?: unknown
   /** What has to be answered before it can go on. */
   readonly requests: readonly RequestData[]
 }
@@ -217,7 +220,8 @@ class Tape {
     this.#ended = true
     for (const reader of this.#readers) reader.end()
     this.#readers.clear()
-    const outcome = { ...this.#summary.outcome(reason), ...more }
+    const { cause, ...rest } = more
+    const outcome = giveCause<TurnOutcome>({ ...this.#summary.outcome(reason), ...rest }, cause)
     this.control.ended?.(outcome)
     this.#settle(outcome)
   }

@@ -220,7 +220,9 @@ export class Attempt implements Doer {
     }
     const why = limit === undefined ? `was ${reason}` : `was stopped by the limit on ${limitText(outcome)}`
     const message = error?.message ?? `${this.name}${suffix} ${why}.`
-    throw Object.assign(new Error(message), { code: error?.code ?? reason })
+    const { cause } = outcome
+    const failure = cause === undefined ? new Error(message) : new Error(message, { cause })
+    throw Object.assign(failure, { code: error?.code ?? reason })
   }
 
   #below(suffix: string, prefix: string, signal: AbortSignal): Below {

@@ -51,11 +51,11 @@ export async function performStep<T>(
   const isAgain = known !== undefined && mayTryAgain(known, attempt.number)
   const callId = `${attempt.name}/${key}${isAgain ? `/${known.tries + 1}` : ''}`
   const wanted = { attempt, callId, key, tool: effectTool(attempt, { key, ...given }) }
-  if (known === undefined || isAgain) return resultOf(key, await begin(wanted)) as T
-  if (known.status !== undefined) return resultOf(key, known as Settled) as T
+  if (known === undefined || isAgain) return resultOf(wanted, await begin(wanted)) as T
+  if (known.status !== undefined) return resultOf(wanted, known as Settled) as T
   const settled =
     attempt.run.underWay.get(known.callId) ?? recover({ ...wanted, callId: known.callId }, known)
-  return resultOf(key, await settled) as T
+  return resultOf(wanted, await settled) as T
 }
 
 /** What was not begun, and in another attempt what is known to have failed. */
@@ -127,6 +127,7 @@ function callRun({ attempt, callId, tool }: Wanted, onLate?: (late: Settled) => 
     timer: run.scope.timer,
     secrets: run.secrets,
     graceMs: run.scope.definition.graceMs,
+    onThrown: (error) => void run.thrown.set(callId, error),
     ...(onLate === undefined ? {} : { onLate }),
   }
 }
@@ -144,6 +145,7 @@ function effectTool<T>(
   const { replay = 'never', timeoutMs, verify } = options
   const given = ({ signal, idempotencyKey }: ToolContext): EffectContext => ({ signal, idempotencyKey })
   return plainTool({
+    '~kind': 'step',
     name: `${key} of ${node.name}`,
     replay,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -159,7 +161,10 @@ function settledBy(end: Awaited<ReturnType<typeof runCall>>): Settled {
 }
 
 /** What was stored of it, so that a node that is run again sees the same. */
-function resultOf(key: string, { status, output, cut }: Pick<Settled, 'status' | 'output' | 'cut'>): Json {
+function resultOf(
+  { attempt, callId, key }: Wanted,
+  { status, output, cut }: Pick<Settled, 'status' | 'output' | 'cut'>,
+): Json {
   if (status === 'ok' && cut) throw cutOff(key, output)
   // What was stored is not for the node to change.
   if (status === 'ok') return structuredClone(output)
@@ -170,7 +175,9 @@ function resultOf(key: string, { status, output, cut }: Pick<Settled, 'status' |
   const message = typeof error === 'string' ? error : JSON.stringify(output)
   if (status === 'unknown')
     throw new HoldfastError('unknown-outcome', { message: `${key}: ${message}`, details: { key } })
-  throw Object.assign(new Error(message), typeof code === 'string' ? { code } : {})
+  const cause = attempt.run.thrown.get(callId)
+  const failure = cause === undefined ? new Error(message) : new Error(message, { cause })
+  throw Object.assign(failure, typeof code === 'string' ? { code } : {})
 }
 
 /** A part of a result is not the result, and a node must not take it for that. */

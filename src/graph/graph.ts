@@ -2,6 +2,7 @@
 import { systemClock, systemIds, systemTimer } from '../base/index.ts'
 import {
   type Below,
+  giveCause,
   leastLimits,
   metadataBelow,
   problemOf,
@@ -219,7 +220,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     const session = await loadSession(ports.store, key)
     const seen = session.graph?.seen
     return {
-      outcome: { ...outcome, usage: session.totals.usage },
+      outcome: giveCause({ ...outcome, usage: session.totals.usage }, outcome.cause),
       output: this.#stateOf(session),
       ...(seen === undefined ? {} : { seen }),
     }
@@ -321,7 +322,8 @@ function successOf<C extends Channels>(
   // A turn that was never begun has no number.
   const known = turn === 0 ? (code as ErrorCode) : 'node-failed'
   throw new HoldfastError(status === 'cancelled' ? 'cancelled' : known, {
-    message,
+    message: typeof node === 'string' ? `Node ${node} failed: ${message}` : message,
     details: { code, turn, ...(node === undefined ? {} : { node, task }) },
+    cause: outcome.cause,
   })
 }

@@ -4,6 +4,7 @@
  * and edges and branches say which tasks are next. It starts wherever the session stands; recovery is the same
  * generator from a later position.
  */
+import { debugThrown } from '../base/index.ts'
 import { NURSERY } from '../drive/index.ts'
 import { type GraphState, isStarted } from '../journal/index.ts'
 import {
@@ -109,6 +110,7 @@ function endStep(run: Run): void {
   const failed = run.position.tasks.find(({ state }) => state === 'failed')
   if (failed !== undefined) {
     const { code = 'node-failed', message = '' } = failed.error ?? {}
+    run.failedBy(run.thrown.get(failed.task))
     endRun(run, 'failed', { error: { code, message, node: failed.node, task: failed.task } })
     return
   }
@@ -210,9 +212,11 @@ function endAtLimit(run: Run, { limit, message }: Reached): void {
 
 /** Whatever broke inside of the loop, the turn ends as failed and says why (R14); what was done stays done. */
 async function* giveUp(run: Run, error: unknown): AsyncGenerator<Batch, void> {
+  debugThrown(`The run of ${run.graph.name}`, error)
   for (let attempt = 1; ; attempt++) {
     try {
       if (run.session.open === undefined && !startBare(run)) throw error
+      run.failedBy(error)
       settleDropped(run, attempt)
       endRun(run, 'failed', { error: failureOf(run, error) })
       yield* run.commit('done')

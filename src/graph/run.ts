@@ -33,6 +33,8 @@ export class Run extends Stage<GraphScope> {
   /** Effects that this process has begun and whose ends have not been said, by their calls. */
   readonly underWay: Map<string, Promise<Settled>> = new Map()
   readonly desk: Desk = new Desk()
+  /** What effects and nodes threw in this process, by their calls and tasks. */
+  readonly thrown: Map<string, unknown> = new Map()
   #limits: GraphLimits | undefined
 
   get graph(): GraphDefinition {

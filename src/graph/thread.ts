@@ -7,12 +7,14 @@ import {
   Conversation,
   callAround,
   checkLetIn,
+  giveCause,
   inputOrigin,
   type Ledger,
   limitsLeft,
   type Nursery,
   principalOf,
   refuseInside,
+  type Thrown,
   type TurnView,
 } from '../drive/index.ts'
 import {
@@ -55,6 +57,7 @@ const MAX_HEARTBEAT_MS = 1000
 export class Thread {
   readonly #options: ThreadOptions
   readonly #conversation: Conversation
+  #thrown: Thrown | undefined
 
   constructor(options: ThreadOptions) {
     this.#options = options
@@ -70,10 +73,14 @@ export class Thread {
       abandoned: (task) => void abandonBelow(options.store, options.key, task).catch(() => {}),
       play: (scope) => {
         const { ids: above } = callAround() ?? {}
-        const own = { graph: definition, limits, nursery: this.#nursery(), entries: this.#entries }
+        const thrown = (turn: number, error: unknown): void => void (this.#thrown = { turn, error })
+        const own = { graph: definition, limits, nursery: this.#nursery(), entries: this.#entries, thrown }
         return playGraph({ ...scope, ...own, ...(above === undefined ? {} : { above }) })
       },
-      onOutcome: () => {},
+      onOutcome: (outcome) => {
+        if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
+          giveCause(outcome, this.#thrown.error)
+      },
     })
   }
 

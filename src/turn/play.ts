@@ -11,6 +11,8 @@ import type { TurnScope } from './scope.ts'
 import { dataOf, Stage } from './stage.ts'
 
 export class Play extends Stage<TurnScope> {
+  /** What tools threw in this process, by their calls. */
+  readonly thrown: Map<string, unknown> = new Map()
   #limits: Limits | undefined
   #info: Promise<TurnInfo> | undefined
   #tools: Promise<readonly Tool[]> | undefined

@@ -399,7 +399,7 @@ describe.each(PLACES)('on %s', (_, placed) => {
       const flow = planned(failing)
       await expect(flow.invoke(TASK, JOB)).rejects.toMatchObject({
         code: 'node-failed',
-        message: 'overloaded',
+        message: 'Node agent failed: overloaded',
         details: { node: 'agent', task: 'agent.4', turn: 1 },
       })
       expect(await nodes()).toEqual(reached)

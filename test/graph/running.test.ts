@@ -307,7 +307,7 @@ describe('a node that fails', () => {
     const { flow } = failing(1, 9)
     await expect(flow.invoke({})).rejects.toMatchObject({
       code: 'node-failed',
-      message: 'attempt 1',
+      message: 'Node bad failed: attempt 1',
       details: { node: 'bad', task: 'bad.2' },
     })
   })
