@@ -71,7 +71,10 @@ function messageOf(value: unknown, reading: Reading): string {
   // Each by itself: hundreds of long ones must not be put together first.
   const own = secrets.cut(message, LONGEST)
   const said = own.trim() === '' && below.length === 0 ? `${who} threw an error without a message.` : own
-  return [said, ...below].filter((text) => text.trim() !== '').join(': ')
+  // Who wraps an error often repeats its message.
+  return [said, ...below.filter((text) => !own.includes(text))]
+    .filter((text) => text.trim() !== '')
+    .join(': ')
 }
 
 function causeText(cause: unknown, reading: Reading): string {

@@ -84,7 +84,7 @@ describe('what is thrown in a graph', () => {
     ['by a node of a graph below', () => flowOf(flowOf(paint) as never)],
   ])('%s is found behind what invoke throws, with the name of the node', async (_, make) => {
     const error = await thrownBy(make().invoke({ n: 0 }))
-    expect(error.message).toMatch(/^Node draw failed: .*no blue left$/)
+    expect(error.message).toMatch(/^Node draw failed: (The hook beforeLlm failed: )?no blue left$/)
     const causes: unknown[] = []
     for (let cause = error.cause; cause instanceof Error; cause = cause.cause) causes.push(cause)
     expectOrigin(causes.at(-1))
