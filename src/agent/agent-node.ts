@@ -1,9 +1,18 @@
 /** An agent that others run: as a node of a graph, or as a tool of another agent (R17). It has no conversation of its own. */
-import { type Below, leastLimits, metadataBelow, type Ran, type Runnable, runChild } from '../drive/index.ts'
+import {
+  type Below,
+  giveCause,
+  leastLimits,
+  metadataBelow,
+  type Ran,
+  type Runnable,
+  runChild,
+} from '../drive/index.ts'
 import { loadSession } from '../journal/index.ts'
 import { childKey, HoldfastError } from '../protocol/index.ts'
-import { Agent, type TurnOptions } from './agent.ts'
+import { Agent } from './agent.ts'
 import { type AgentConfig, setUp } from './config.ts'
+import type { TurnOptions } from './given.ts'
 import { newestSightings } from './sightings.ts'
 
 /** What a sub-agent is made of: an agent without a conversation of its own. */
@@ -63,7 +72,7 @@ export async function runAgent(config: SubAgentConfig, message: string, below: B
   const { totals } = await loadSession(ports.store, key)
   const seen = await newestSightings(ports.store, key)
   return {
-    outcome: { ...outcome, usage: totals.usage },
+    outcome: giveCause({ ...outcome, usage: totals.usage }, outcome.cause),
     output: outcome.text,
     ...(seen.length === 0 ? {} : { seen }),
   }

@@ -4,7 +4,13 @@
  * caller's, its questions are asked by the caller, and what it uses counts for the caller.
  */
 import { NURSERY, type Nursery, questionFrom, type TurnOutcome } from '../drive/index.ts'
-import { HoldfastError, type JsonObject, type Sighting } from '../protocol/index.ts'
+import {
+  checkOptions,
+  HoldfastError,
+  type JsonObject,
+  type OptionSet,
+  type Sighting,
+} from '../protocol/index.ts'
 import {
   ask,
   defineTool,
@@ -58,6 +64,26 @@ export function agentTool<S extends StandardSchema>(
   })
 }
 
+const AGENT_TOOL: OptionSet<AgentToolDefinition<StandardSchema>> = {
+  place: 'agentTool()',
+  options: {
+    name: null,
+    description: null,
+    parameters: null,
+    approve: null,
+    exclusive: null,
+    agent: null,
+    input: null,
+    prompt: 'a function',
+  },
+  foreign: {
+    inputSchema: 'input',
+    needsApproval: 'approve',
+    config: 'agent',
+    instructions: 'agent: { systemPrompt }',
+  },
+}
+
 /** What would make every call fail is said where it was written. */
 function checkGiven(definition: unknown): void {
   const { agent, prompt } = (definition ?? {}) as { readonly agent?: unknown; readonly prompt?: unknown }
@@ -67,6 +93,7 @@ function checkGiven(definition: unknown): void {
     'agentTool() takes { name, description, agent }, and `agent` is a config as for an Agent.',
     agent,
   )
+  checkOptions(definition, AGENT_TOOL)
 }
 
 async function callAgent(config: SubAgentConfig, message: string, context: ToolContext): Promise<string> {

@@ -3,12 +3,12 @@
  * journal, and everything that this object knows can be had again from there.
  */
 import {
-  type Auth,
   answering,
   askedFor,
   Conversation,
   checkLetIn,
   type Drive,
+  giveCause,
   inputOrigin,
   isBusy,
   isPaused,
@@ -19,8 +19,10 @@ import {
   type Nursery,
   principalOf,
   refuseInside,
+  type Thrown,
   type TurnView as Turn,
   type TurnError,
+  type TurnOutcome,
   type Wish,
 } from '../drive/index.ts'
 import {
@@ -37,13 +39,13 @@ import {
   HoldfastError,
   type Json,
   type JsonObject,
+  limitText,
   type Message,
   type NewInboxEntry,
   type Owner,
   type Principal,
   type RequestData,
   type Selection,
-  type UserContent,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
@@ -52,15 +54,15 @@ import {
   type Continuation,
   contextPercent,
   type IdsAbove,
-  type Limits,
+  type MessageInput,
   playTurn,
   runReadyHooks,
   type TurnDefinition,
   tokenBudget,
 } from '../turn/index.ts'
 import { type CompactOptions, compactNow } from './compact.ts'
-import { type AgentConfig, type AgentSetup, setUp, type WhileBusy } from './config.ts'
-import { limitsGiven, messageGiven, type Said, whileBusyGiven } from './given.ts'
+import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
+import { limitsGiven, messageGiven, type Said, type TurnOptions, turnOptions } from './given.ts'
 import { type MessageQuery, readMessages } from './messages.ts'
 import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type Choosing, select } from './selecting.ts'
@@ -79,18 +81,10 @@ export interface AgentState {
   readonly metadata: JsonObject
 }
 
-export interface TurnOptions {
-  readonly auth?: Auth
-  /** Aborting it cancels the turn. */
-  readonly signal?: AbortSignal
-  readonly limits?: Limits
-  /** Stored with the turn, and seen by tools. */
-  readonly metadata?: JsonObject
-  readonly whileBusy?: WhileBusy
-  /** The sender's own key for the message: sending the same twice is sending it once. */
-  readonly key?: string
-  /** Play it by hand, with `turn.step()`: it stands still before every effect. */
-  readonly manual?: boolean
+function textOf(outcome: TurnOutcome): string {
+  const said = outcome.text || outcome.requests.map(({ prompt }) => prompt).join('\n')
+  if (outcome.limit === undefined) return said
+  return `Task incomplete: maximum ${limitText(outcome)} reached.\n${said}`.trim()
 }
 
 export class Agent {
@@ -100,6 +94,7 @@ export class Agent {
   #conversation: Conversation
   #status: AgentState['status'] = 'created'
   #error: TurnError | undefined
+  #thrown: Thrown | undefined
   /** What it was told to become; turns are refused from that moment on. */
   #closing: 'paused' | 'shutdown' | undefined
   #changing: Promise<void> = Promise.resolve()
@@ -201,13 +196,14 @@ export class Agent {
    * returned is the stream of its events and its outcome. It never throws: a turn that cannot be begun has one event,
    * `turn.refused`, and the outcome `failed`.
    */
-  executeTurn(message: UserContent | null, options: TurnOptions = {}): Turn {
+  executeTurn(message: MessageInput | null, given: TurnOptions = {}): Turn {
     try {
+      const options = turnOptions('executeTurn()', given)
       const asked = this.#asked(options)
-      if ((options.whileBusy ?? this.#setup.whileBusy) !== 'steer') this.#refuseInside('executeTurn')
+      const { whileBusy = this.#setup.whileBusy } = options
+      if (whileBusy !== 'steer') this.#refuseInside('executeTurn')
       if (message === null) return this.#begin(options, { continuing: asked })
       const { key = this.#setup.ids.next('input') } = options
-      const whileBusy = whileBusyGiven(options.whileBusy ?? this.#setup.whileBusy)
       const said = { message: messageGiven(message), asked: { ...asked, ...inputOrigin() }, key, whileBusy }
       const repeats = options.key === undefined ? {} : { repeats: options.key }
       return this.#begin(options, { keys: [key], ...repeats, posts: (busy) => this.#input(said, busy) })
@@ -216,24 +212,25 @@ export class Agent {
     }
   }
 
-  /** Text in, text out: the last thing said in the turn, or the question that it ended with. Throws if the turn fails or was cancelled. */
+  /**
+   * Text in, text out: the last thing said in the turn, or the question that it ended with. After a limit, a first line says
+   * which one: `Task incomplete: maximum iterations (10) reached.` Throws if the turn fails or was cancelled.
+   */
   async input(text: string, options: TurnOptions = {}): Promise<string> {
     const outcome = await this.executeTurn(text, options).outcome
-    if (outcome.status !== 'failed' && outcome.status !== 'cancelled')
-      return outcome.text || outcome.requests.map(({ prompt }) => prompt).join('\n')
+    if (outcome.status !== 'failed' && outcome.status !== 'cancelled') return textOf(outcome)
     const { code = outcome.reason, message = `The turn was ${outcome.reason}.` } = outcome.error ?? {}
     throw new HoldfastError(outcome.status === 'cancelled' ? 'cancelled' : 'turn-failed', {
       message,
       details: { code, turn: outcome.turn },
+      cause: outcome.cause,
     })
   }
 
   /** Answers requests by their ids, all of them or some. What was answered goes on in a turn of its own. */
-  answer(
-    answers: Readonly<Record<string, Json>>,
-    options: Omit<TurnOptions, 'whileBusy' | 'key'> = {},
-  ): Turn {
+  answer(answers: Readonly<Record<string, Json>>, given: Omit<TurnOptions, 'whileBusy' | 'key'> = {}): Turn {
     try {
+      const options = turnOptions('answer()', given)
       this.#refuseInside('answer')
       return this.#begin(options, answering(answers, { ...this.#asked(options) }, this.#setup))
     } catch (error) {
@@ -443,11 +440,13 @@ export class Agent {
     const { maxMessages, maxTokens, metadata } = this.#setup
     const own = metadata === undefined ? {} : { metadata }
     const definition = this.#remembering(this.#setup.definition)
+    const thrown = (turn: number, error: unknown): void => void (this.#thrown = { turn, error })
     const extras = (ids: IdsAbove) => ({ [NURSERY]: { ...this.#nursery(), ids } })
     return new Conversation({
       ...this.#setup,
       store: this.store,
-      play: (scope, ledger) => playTurn(turnScope(scope, ledger, { ...own, definition, extras })),
+      play: (scope, ledger) =>
+        playTurn(turnScope({ ...scope, thrown }, ledger, { ...own, definition, extras })),
       window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
@@ -455,8 +454,11 @@ export class Agent {
         this.#readying ??= this.#getReady()
         return this.#readying
       },
-      onOutcome: ({ turn, error }) => {
-        if (turn > 0) this.#error = error
+      onOutcome: (outcome) => {
+        if (outcome.turn === 0) return
+        this.#error = outcome.error
+        if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
+          giveCause(outcome, this.#thrown.error)
       },
     })
   }

@@ -2,11 +2,9 @@
 import { type Clock, type Ids, processLiveness, type Timer } from '../base/index.ts'
 import type { Driver } from '../drive/index.ts'
 import type { Session } from '../journal/index.ts'
-import type { EntryData, NewEntry } from '../protocol/index.ts'
+import { atLeast, checkOptions, type EntryData, type NewEntry, type OptionSet } from '../protocol/index.ts'
 import { isOwned, owned } from '../store/index.ts'
-import { checkName } from '../tool/index.ts'
 import {
-  atLeast,
   type CompactionStrategy,
   checkSummary,
   compactEntry,
@@ -32,13 +30,11 @@ export interface CompactOptions {
   readonly signal?: AbortSignal
 }
 
-const OPTIONS: readonly string[] = [
-  'strategy',
-  'keep',
-  'instructions',
-  'model',
-  'signal',
-] satisfies (keyof CompactOptions)[]
+const COMPACT: OptionSet<CompactOptions> = {
+  place: 'compact()',
+  options: { strategy: null, keep: null, instructions: null, model: null, signal: 'an AbortSignal' },
+  foreign: { abortSignal: 'signal', maxMessages: 'keep' },
+}
 
 export interface CompactSetup {
   readonly definition: TurnDefinition
@@ -54,7 +50,7 @@ export async function compactNow(
   setup: CompactSetup,
   options: CompactOptions,
 ): Promise<boolean> {
-  for (const name of Object.keys(options)) checkName('compact()', name, OPTIONS)
+  checkOptions(options, COMPACT)
   checkSummary('', options)
   const { keep = Math.ceil(setup.maxMessages / 2), strategy = 'sliding', instructions } = options
   const { signal = new AbortController().signal } = options

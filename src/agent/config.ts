@@ -10,24 +10,28 @@ import {
 } from '../base/index.ts'
 import { jsonGiven } from '../drive/index.ts'
 import {
+  atLeast,
   type ContextKey,
+  checkMs,
+  checkOptions,
   checkOwner,
   contextKey,
+  invalidOption,
   type JsonObject,
   LOCAL_OWNER,
+  type OptionSet,
   type Owner,
   type Principal,
+  shown,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
-import { type Credentials, checkName } from '../tool/index.ts'
+import type { Credentials } from '../tool/index.ts'
 import {
   type AutoCompact,
-  atLeast,
-  checkMs,
   compactionPlan,
   defineTurn,
-  invalidOption,
-  shown,
+  FOREIGN_CONFIG,
+  TURN_CONFIG,
   type TurnConfig,
   type TurnDefinition,
 } from '../turn/index.ts'
@@ -98,7 +102,7 @@ const MAX_HEARTBEAT_MS = 1000
 const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 
 export function setUp(config: AgentConfig): AgentSetup {
-  checkConfig(config)
+  checkOptions(config, AGENT_CONFIG)
   const owner = checkOwner(config.owner ?? LOCAL_OWNER)
   const { name = 'agent', maxMessages = 100, maxTokens, leaseMs = 30_000, ids = systemIds } = config
   atLeast('maxMessages', maxMessages, 1)
@@ -127,61 +131,50 @@ export function setUp(config: AgentConfig): AgentSetup {
   }
 }
 
-const KINDS = {
-  'a text': (value: unknown) => typeof value === 'string' && value !== '',
-  'an object': (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'a function': (value: unknown) => typeof value === 'function',
-  'true or false': (value: unknown) => typeof value === 'boolean',
-  'queue, steer, interrupt or reject': isWhileBusy,
-}
+export const WHILE_BUSY: readonly WhileBusy[] = ['queue', 'steer', 'interrupt', 'reject']
 
-/** Every option, and what it must be; null for those that are looked at where they are used. */
-const OPTIONS: { readonly [Option in keyof Required<AgentConfig>]: keyof typeof KINDS | null } = {
-  contextId: null,
-  owner: 'an object',
-  name: 'a text',
-  store: 'an object',
-  autoSave: 'true or false',
-  autoCompact: null,
-  maxMessages: null,
-  maxTokens: null,
-  warnAtPercent: null,
-  whileBusy: 'queue, steer, interrupt or reject',
-  allow: 'a function',
-  credentials: 'a function',
-  metadata: 'an object',
-  parent: 'a text',
-  leaseMs: null,
-  clock: 'an object',
-  timer: 'an object',
-  ids: 'an object',
-  model: null,
-  settings: null,
-  tools: null,
-  systemPrompt: null,
-  limits: null,
-  entities: null,
-  grounding: 'an object',
-  toolResultTurns: null,
-  toolConcurrency: null,
-  on: null,
-  plugins: null,
-  requestTtlMs: null,
-  graceMs: null,
-  maxClaims: null,
-}
-
-export function isWhileBusy(value: unknown): value is WhileBusy {
-  return value === 'queue' || value === 'steer' || value === 'interrupt' || value === 'reject'
-}
-
-function checkConfig(config: unknown): void {
-  if (!KINDS['an object'](config))
-    throw invalidOption('The config of an agent', `must be an object, not ${shown(config)}`)
-  for (const [option, value] of Object.entries(config as object) as [keyof AgentConfig, unknown][]) {
-    checkName('The config of an agent', option, Object.keys(OPTIONS))
-    const kind = OPTIONS[option]
-    if (value !== undefined && kind !== null && !KINDS[kind](value))
-      throw invalidOption(option, `must be ${kind}, not ${shown(value)}`)
-  }
+const AGENT_CONFIG: OptionSet<AgentConfig> = {
+  place: 'The config of an agent',
+  options: {
+    ...TURN_CONFIG,
+    contextId: null,
+    owner: 'an object',
+    name: 'a text',
+    store: 'an object',
+    autoSave: 'true or false',
+    autoCompact: null,
+    maxMessages: null,
+    maxTokens: null,
+    whileBusy: WHILE_BUSY,
+    allow: 'a function',
+    credentials: 'a function',
+    metadata: 'an object',
+    parent: 'a text',
+    leaseMs: null,
+    clock: 'an object',
+    timer: 'an object',
+    ids: 'an object',
+  },
+  foreign: {
+    ...FOREIGN_CONFIG,
+    id: 'contextId',
+    threadId: 'contextId',
+    thread_id: 'contextId',
+    sessionId: 'contextId',
+    conversationId: 'contextId',
+    actorId: 'owner: { tenant, actor }',
+    userId: 'owner: { tenant, actor }',
+    actor: 'owner: { tenant, actor }',
+    tenant: 'owner: { tenant, actor }',
+    checkpointer: 'store',
+    session: 'store',
+    memory: 'store',
+    messageStore: 'store',
+    stateStore: 'store',
+    artifactStore: 'store',
+    authContext: '`auth` in executeTurn()',
+    auth: '`auth` in executeTurn()',
+    signal: '`signal` in executeTurn()',
+    abortSignal: '`signal` in executeTurn()',
+  },
 }

@@ -1,14 +1,40 @@
 /** What callers hand in, checked and copied: it is shared with the fold and must not change under it. */
-import { jsonGiven } from '../drive/index.ts'
+import type { Auth } from '../drive/index.ts'
 import {
-  filesProblem,
-  HoldfastError,
+  checkOptions,
+  invalidOption,
   type JsonObject,
-  shapeProblem,
+  type OptionRules,
   type UserContent,
 } from '../protocol/index.ts'
-import { type Continuation, checkLimits, invalidOption, shown } from '../turn/index.ts'
-import { isWhileBusy, type WhileBusy } from './config.ts'
+import type { Credentials } from '../tool/index.ts'
+import {
+  type Continuation,
+  checkLimits,
+  FOREIGN_LIMITS,
+  type Limits,
+  type MessageInput,
+  parseMessage,
+} from '../turn/index.ts'
+import { WHILE_BUSY, type WhileBusy } from './config.ts'
+
+export interface TurnOptions {
+  /** Who asks; the owner of the agent, `owner` of its config, unless said otherwise. */
+  readonly auth?: Auth
+  /** With `credentials`, the short form of `auth: { actor, credentials }`; not together with `auth`. */
+  readonly actorId?: string
+  readonly credentials?: Credentials
+  /** Aborting it cancels the turn. */
+  readonly signal?: AbortSignal
+  readonly limits?: Limits
+  /** Stored with the turn, and seen by tools. */
+  readonly metadata?: JsonObject
+  readonly whileBusy?: WhileBusy
+  /** The sender's own key for the message: sending the same twice is sending it once. */
+  readonly key?: string
+  /** Play it by hand, with `turn.step()`: it stands still before every effect. */
+  readonly manual?: boolean
+}
 
 /** Something to say, and how. */
 export interface Said {
@@ -23,18 +49,61 @@ export function limitsGiven(limits: unknown): JsonObject {
   return { ...checkLimits(limits) }
 }
 
-export function whileBusyGiven(whileBusy: unknown): WhileBusy {
-  if (isWhileBusy(whileBusy)) return whileBusy
-  throw invalidOption('whileBusy', `must be queue, steer, interrupt or reject, not ${shown(whileBusy)}`)
+export function messageGiven(message: MessageInput): UserContent {
+  return parseMessage(message, 'Nothing was stored.')
 }
 
-export function messageGiven(message: UserContent): UserContent {
-  const copy: unknown = typeof message === 'object' ? jsonGiven('A message', { message })['message'] : message
-  const isMessage =
-    copy !== undefined && shapeProblem('input', { message: copy as UserContent }) === undefined
-  const problem = isMessage
-    ? filesProblem(copy as UserContent)
-    : 'A message must be a text that is not blank, a list of text and file parts, or null to go on.'
-  if (problem === undefined) return copy as UserContent
-  throw new HoldfastError('invalid-option', { message: `${problem} Nothing was stored.` })
+const OPTIONS: OptionRules<TurnOptions> = {
+  auth: null,
+  actorId: null,
+  credentials: null,
+  signal: 'an AbortSignal',
+  limits: null,
+  metadata: null,
+  whileBusy: WHILE_BUSY,
+  key: 'a text',
+  manual: 'true or false',
+}
+
+const { whileBusy: _, key: __, ...ANSWER_OPTIONS } = OPTIONS
+
+const WHO = 'auth: { actor, credentials }'
+const IN_CONFIG = 'it into the config of the agent'
+
+const FOREIGN = {
+  ...FOREIGN_LIMITS,
+  abortSignal: 'signal',
+  authContext: WHO,
+  actor: WHO,
+  userId: WHO,
+  user: WHO,
+  principal: WHO,
+  tenant: 'auth: { tenant, actor }',
+  scopes: 'auth: { scopes }',
+  idempotencyKey: 'key',
+  context: 'metadata',
+  prompt: 'the message as the first argument',
+  messages: 'the message as the first argument',
+  ...Object.fromEntries(
+    ['contextId', 'model', 'settings', 'tools', 'systemPrompt', 'instructions', 'on', 'store'].map((name) => [
+      name,
+      IN_CONFIG,
+    ]),
+  ),
+}
+
+/** The options of one turn, with the short form of `auth` written out. */
+export function turnOptions(place: 'executeTurn()' | 'answer()', given: TurnOptions): TurnOptions {
+  const options = place === 'answer()' ? ANSWER_OPTIONS : OPTIONS
+  checkOptions(given, { place, options: options as OptionRules<TurnOptions>, foreign: FOREIGN })
+  const { actorId, credentials, ...rest } = given
+  const isShort = 'actorId' in given || credentials !== undefined
+  if (!isShort) return rest
+  if (rest.auth !== undefined)
+    throw invalidOption('auth', 'already says who asks; put actor and credentials into it')
+  const auth = {
+    ...('actorId' in given ? { actor: actorId } : {}),
+    ...(credentials === undefined ? {} : { credentials }),
+  }
+  return { ...rest, auth: auth }
 }

@@ -4,7 +4,9 @@ import type { Driver } from '../drive/index.ts'
 import { heldOver, loadSession, readNewest, readWindow, type Session, transcript } from '../journal/index.ts'
 import { tokenCounter } from '../model/index.ts'
 import {
+  atLeast,
   type ContextKey,
+  invalidOption,
   type JsonObject,
   type Message,
   NO_USAGE,
@@ -12,7 +14,7 @@ import {
   type UserMessage,
 } from '../protocol/index.ts'
 import { persist, type Store } from '../store/index.ts'
-import { atLeast, invalidOption, tokenBudget } from '../turn/index.ts'
+import { tokenBudget } from '../turn/index.ts'
 import type { AgentSetup } from './config.ts'
 import { messageGiven } from './given.ts'
 

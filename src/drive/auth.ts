@@ -1,11 +1,22 @@
 /** Who asks for a turn, and whether they may (R20). */
-import type { JsonObject, Owner, Principal } from '../protocol/index.ts'
+import {
+  checkOptions,
+  invalidOption,
+  type JsonObject,
+  type OptionSet,
+  type Owner,
+  type Principal,
+  shown,
+} from '../protocol/index.ts'
 import { type Credentials, redactorOf } from '../tool/index.ts'
 import type { Continuation } from '../turn/index.ts'
 import { jsonGiven } from './json-given.ts'
 import { notLetIn } from './refusal.ts'
 
-/** Who asks, and with which secrets. What is left out is the owner's. */
+/**
+ * Who asks, and with which secrets. Tenant and actor that are left out are the owner's: `owner` of the config says who
+ * that is, `local` of `local` if it does not. Only the owner may ask, and those whom `allow` of the config lets in.
+ */
 export interface Auth {
   readonly tenant?: string
   readonly actor?: string
@@ -22,6 +33,34 @@ export function principalOf(owner: Owner, { tenant, actor, scopes }: Auth = {}):
   }
 }
 
+const AUTH: OptionSet<Auth> = {
+  place: 'auth',
+  options: { tenant: null, actor: null, scopes: 'a list', credentials: null },
+  foreign: {
+    ...Object.fromEntries(['actorId', 'userId', 'user', 'id', 'sub'].map((name) => [name, 'actor'])),
+    tenantId: 'tenant',
+    organization: 'tenant',
+    roles: 'scopes',
+    permissions: 'scopes',
+    ...Object.fromEntries(
+      ['token', 'accessToken', 'refreshToken', 'apiKey'].map((name) => [name, `credentials: { ${name} }`]),
+    ),
+  },
+}
+
+/** An actor that is there and undefined comes from a lookup that failed: it must not ask as the owner. */
+function checkAuth(auth: Auth): void {
+  checkOptions(auth, AUTH)
+  for (const name of ['tenant', 'actor'] as const) {
+    const value: unknown = auth[name]
+    if (name in auth && (typeof value !== 'string' || value === ''))
+      throw invalidOption(
+        `auth.${name}`,
+        `must be a text, not ${shown(value)}; leave it out to ask as the owner`,
+      )
+  }
+}
+
 /**
  * What is stored of how a turn was asked for: that there are credentials, and not which. Throws `invalid-option` for a
  * credential that could not be found again in what tools and models say.
@@ -31,6 +70,7 @@ export function askedFor(
   asking: { readonly auth?: Auth; readonly limits?: JsonObject; readonly metadata?: JsonObject },
 ): Continuation {
   const { auth, limits, metadata } = asking
+  if (auth !== undefined) checkAuth(auth)
   if (auth?.credentials !== undefined) redactorOf(auth.credentials)
   return {
     principal: principalOf(owner, auth),

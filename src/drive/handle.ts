@@ -1,5 +1,6 @@
 /** Finds, among the entries of a conversation, those that a turn handle is about. It drives nothing. */
 import type { EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
+import { originOf } from '../turn/index.ts'
 import { problemOf } from './refusal.ts'
 import type { Turn } from './turn.ts'
 
@@ -48,7 +49,10 @@ export class Handle {
     const isStored = this.isStored && code !== 'key-reused'
     const isKept = isStored && code !== 'erased'
     if (!isStored) this.turn.push({ type: 'turn.refused', turn: 0, data: { code, message } })
-    this.turn.end('failed', { error: { code, message, ...(isKept ? { stored: true } : {}) } })
+    this.turn.end('failed', {
+      error: { code, message, ...(isKept ? { stored: true } : {}) },
+      cause: originOf(error),
+    })
   }
 
   /** What began it was in the inbox before: it may have been taken meanwhile. */

@@ -2,6 +2,8 @@
 export { answering } from './answers.ts'
 export type { Auth } from './auth.ts'
 export { askedFor, checkLetIn, principalOf } from './auth.ts'
+export type { Thrown } from './cause.ts'
+export { giveCause } from './cause.ts'
 export type { ConversationOptions, Drive, Wish } from './conversation.ts'
 export { Conversation } from './conversation.ts'
 export type { DriverOptions } from './driver.ts'

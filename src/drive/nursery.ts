@@ -107,7 +107,7 @@ export function refuseInside(store: Store, key: ContextKey, what: string): void 
   })
   if (!isInside) return
   throw new HoldfastError('busy', {
-    message: `${what} of ${key.contextId} was called inside of a tool or hook or node of its own turn, and would wait for that turn for ever. Return from there first, speak into the running turn with whileBusy: 'steer', or use another conversation or agentTool().`,
+    message: `${what} of ${key.contextId} was called inside of a tool or hook or node of its own turn, and would wait for that turn for ever. ${what === 'A run' ? 'Return from there first, or use another contextId or context.run().' : "Return from there first, speak into the running turn with whileBusy: 'steer', or use another conversation or agentTool()."}`,
     details: { contextId: key.contextId },
   })
 }

@@ -26,7 +26,7 @@ export function isBusy(contextId: string, turn: number): HoldfastError {
 
 export function notLetIn(contextId: string, { tenant, actor }: Principal): HoldfastError {
   return new HoldfastError('forbidden', {
-    message: `${quote(actor)} of ${quote(tenant)} is not the owner of ${contextId} and was not let in. \`allow\` decides.`,
+    message: `${quote(actor)} of ${quote(tenant)} is not the owner of ${contextId} and was not let in. Set \`owner: { tenant, actor }\` to whose conversation it is, or let others in with \`allow\`.`,
     details: { contextId, tenant, actor },
   })
 }
@@ -53,7 +53,7 @@ export function nothingToContinue(contextId: string, last: string | undefined): 
 
 export function waitsForAnswers(contextId: string, requests: readonly string[]): HoldfastError {
   return new HoldfastError('nothing-to-continue', {
-    message: `${contextId} waits for an answer to ${requests.join(', ')}. Call answer(), or send a message to go on without.`,
+    message: `${contextId} waits for an answer to ${requests.join(', ')}. Call answer(), or send something new to go on without.`,
     details: { contextId, requests: [...requests] },
   })
 }

@@ -6,6 +6,7 @@
 import type { Json, JsonObject, Principal, RequestData, Sighting, TurnEvent } from '../protocol/index.ts'
 import type { AskRequest, Credentials } from '../tool/index.ts'
 import type { Limits } from '../turn/index.ts'
+import { giveCause } from './cause.ts'
 import type { Nursery } from './nursery.ts'
 import type { TurnOutcome, TurnView } from './turn.ts'
 
@@ -66,7 +67,7 @@ export async function runChild(child: Child, below: Below): Promise<TurnOutcome>
       const outcome = await turn.outcome
       const requests = await child.requests()
       // What it waits for may have expired meanwhile: then there is nothing to ask, and it can go on.
-      if (!waits(outcome) || requests.length > 0) return { ...outcome, requests }
+      if (!waits(outcome) || requests.length > 0) return giveCause({ ...outcome, requests }, outcome.cause)
     }
   } finally {
     await child.shutdown()
@@ -74,8 +75,8 @@ export async function runChild(child: Child, below: Below): Promise<TurnOutcome>
 }
 
 /** A limit stops it before its end: what was reached is there, and it can go on. */
-export function isComplete({ status, reason }: TurnOutcome): boolean {
-  return status === 'completed' && reason !== 'limit'
+export function isComplete({ status, limit }: TurnOutcome): boolean {
+  return status === 'completed' && limit === undefined
 }
 
 function waits({ status }: TurnOutcome): boolean {

@@ -17,6 +17,7 @@ import {
   type TurnEvent,
   type Usage,
 } from '../protocol/index.ts'
+import { giveCause } from './cause.ts'
 
 export interface TurnOutcome {
   readonly reason: OutcomeReason
@@ -29,9 +30,14 @@ export interface TurnOutcome {
   readonly usage: Usage
   readonly durationMs: number
   readonly error?: TurnError
+  /** The limit that stopped it before it was finished, such as `iterations`; absent if none did. */
   readonly limit?: string
   /** The hook that ended the turn with `stop()`, and what it gave as the reason; `executeTurn(null)` goes on. */
   readonly stopped?: StopWish
+  /** The value of that limit. */
+  readonly maximum?: number
+  /** What user code threw, if it failed because of that in this process. Not enumerable, and not in the journal. */
+  readonly cause?: unknown
   /** What has to be answered before it can go on. */
   readonly requests: readonly RequestData[]
 }
@@ -225,7 +231,8 @@ class Tape {
     for (const reader of this.#readers) reader.end()
     this.#readers.clear()
     this.#hasFailed = reason === 'failed'
-    const outcome = { ...this.#summary.outcome(reason), ...more }
+    const { cause, ...rest } = more
+    const outcome = giveCause<TurnOutcome>({ ...this.#summary.outcome(reason), ...rest }, cause)
     this.control.ended?.(outcome)
     this.#settle(outcome)
   }
@@ -273,7 +280,7 @@ class Summary {
   }
 
   outcome(reason: OutcomeReason): TurnOutcome {
-    const { usage = this.#usage, durationMs = 0, error, limit, stopped } = this.#end ?? {}
+    const { usage = this.#usage, durationMs = 0, error, limit, maximum, stopped } = this.#end ?? {}
     return {
       reason,
       status: statusOf(reason),
@@ -284,6 +291,7 @@ class Summary {
       ...(error === undefined ? {} : { error: error as TurnError }),
       ...(limit === undefined ? {} : { limit }),
       ...(stopped === undefined ? {} : { stopped }),
+      ...(maximum === undefined ? {} : { maximum }),
       requests: [...this.#requests.values()],
     }
   }

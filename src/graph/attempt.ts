@@ -5,6 +5,7 @@ import {
   addUsage,
   HoldfastError,
   type Json,
+  limitText,
   moreUsage,
   NO_USAGE,
   quote,
@@ -230,9 +231,11 @@ export class Attempt implements Doer {
       }
       throw new Waiting(`${this.name} waits for what is below it.`)
     }
-    const why = limit === undefined ? `was ${reason}` : `was stopped by the limit on ${limit}`
+    const why = limit === undefined ? `was ${reason}` : `was stopped by the limit on ${limitText(outcome)}`
     const message = error?.message ?? `${this.name}${suffix} ${why}.`
-    throw Object.assign(new Error(message), { code: error?.code ?? reason })
+    const { cause } = outcome
+    const failure = cause === undefined ? new Error(message) : new Error(message, { cause })
+    throw Object.assign(failure, { code: error?.code ?? reason })
   }
 
   #below(suffix: string, prefix: string, signal: AbortSignal): Below {

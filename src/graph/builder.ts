@@ -1,8 +1,6 @@
 /** Writes a graph down, in the verbs that users of LangGraph know. It runs nothing. */
 import type { Runnable } from '../drive/index.ts'
-import { quote } from '../protocol/index.ts'
-import { checkName } from '../tool/index.ts'
-import { atLeast, checkMs } from '../turn/index.ts'
+import { atLeast, checkMs, checkOptions, quote } from '../protocol/index.ts'
 import type { Channels, StateOf, UpdateOf } from './channel.ts'
 import { checkGraph } from './check.ts'
 import {
@@ -17,30 +15,19 @@ import {
   type Routed,
   START,
 } from './definition.ts'
-import { Graph, type GraphOptions } from './graph.ts'
+import { Graph } from './graph.ts'
+import {
+  GRAPH_CONFIG,
+  type GraphConfig,
+  type GraphOptions,
+  NODE,
+  type NodeOptions,
+  RETRY,
+  RUNNABLE,
+  type RunnableOptions,
+} from './graph-options.ts'
 import { invalid } from './invalid.ts'
 import { nodeFrom } from './node-from.ts'
-
-export interface GraphConfig<C extends Channels> {
-  /** What it is called, in the journal and in pictures. */
-  readonly name?: string
-  /** The parts of the state: `{ question: value<string>(), notes: list<Note>() }`. */
-  readonly state: C
-}
-
-export interface NodeOptions {
-  /** Tries again when it fails: so often in all, waiting in between. */
-  readonly retry?: number | Partial<RetryPolicy>
-  /** When to stop waiting for it. What it does in steps is safe from being done twice. */
-  readonly timeoutMs?: number
-}
-
-export interface RunnableOptions<C extends Channels, I, O> extends NodeOptions {
-  /** What an agent is asked, or what a graph is given. A graph is given what has the same name, unless said otherwise. */
-  readonly input?: (state: StateOf<C>) => I
-  /** What it says, from what came out. Of a graph it is what has the same name, unless said otherwise. */
-  readonly output?: (output: O, state: StateOf<C>) => UpdateOf<C>
-}
 
 type Said<C extends Channels> = UpdateOf<C> | undefined | void
 
@@ -48,10 +35,6 @@ export type NodeFunction<C extends Channels> = (
   state: StateOf<C>,
   context: NodeContext,
 ) => Said<C> | Promise<Said<C>>
-
-const NODE_OPTIONS = ['retry', 'timeoutMs']
-const RUNNABLE_OPTIONS = [...NODE_OPTIONS, 'input', 'output']
-const RETRY_OPTIONS = ['attempts', 'waitMs', 'factor', 'maxWaitMs', 'when']
 
 /**
  * @example
@@ -82,6 +65,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
         'invalid-graph',
         'graph() takes { state }, an object of channels such as { question: value() }',
       )
+    checkOptions(config, GRAPH_CONFIG)
     for (const [channel, { kind }] of Object.entries(state)) {
       // Setting it on a plain object sets something else.
       if (channel === '__proto__') throw invalid('invalid-graph', 'a channel cannot be called __proto__')
@@ -103,8 +87,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
   ): GraphBuilder<C, Nodes | Name> {
     checkNodeName(name, this.#nodes)
     const isRunnable = typeof node === 'object' && node !== null && '~run' in node
-    const known = isRunnable ? RUNNABLE_OPTIONS : NODE_OPTIONS
-    for (const option of Object.keys(options)) checkName(`Node ${name}`, option, known)
+    checkOptions(options, { place: `Node ${name}`, ...(isRunnable ? RUNNABLE : NODE) })
     const { retry, timeoutMs } = options
     if (timeoutMs !== undefined) checkMs(`timeoutMs of ${name}`, timeoutMs, 1)
     if (!isRunnable && typeof node !== 'function')
@@ -199,7 +182,7 @@ function checkNodeName(name: unknown, nodes: ReadonlyMap<string, unknown>): void
 
 function retryPolicy(name: string, given: NodeOptions['retry'] = 1): RetryPolicy {
   const asked = typeof given === 'number' ? { attempts: given } : given
-  for (const option of Object.keys(asked)) checkName(`retry of ${name}`, option, RETRY_OPTIONS)
+  checkOptions(asked, { place: `retry of ${name}`, ...RETRY })
   const policy = { attempts: 1, waitMs: 500, factor: 2, maxWaitMs: 30_000, ...asked }
   atLeast(`retry of ${name}: attempts`, policy.attempts, 1)
   checkMs(`retry of ${name}: waitMs`, policy.waitMs, 0)

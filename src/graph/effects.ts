@@ -1,6 +1,6 @@
 /** Effects inside of nodes, under the rules of tools: intent first (R3), settled once (R4), never twice by accident. */
 import { type GraphTask, isStarted, type Effect as Known } from '../journal/index.ts'
-import { HoldfastError, type Json, quote } from '../protocol/index.ts'
+import { checkOptions, HoldfastError, type Json, quote } from '../protocol/index.ts'
 import {
   type CallRun,
   runCall,
@@ -12,6 +12,7 @@ import {
 import { dataOf, handedIn } from '../turn/index.ts'
 import type { Effect, EffectContext, NodeDefinition, StepOptions } from './definition.ts'
 import type { Desk } from './desk.ts'
+import { STEP } from './graph-options.ts'
 import { invalid } from './invalid.ts'
 import { plainTool } from './plain-tool.ts'
 import type { Run } from './run.ts'
@@ -54,11 +55,11 @@ export async function performStep<T>(
   const isNew = known === undefined || isAgain
   const idempotencyKey = isNew ? newIdempotencyKey(attempt.run, callId) : known.idempotencyKey
   const wanted = { attempt, callId, key, idempotencyKey, tool: effectTool(attempt, { key, ...given }) }
-  if (known === undefined || isAgain) return resultOf(key, await begin(wanted)) as T
-  if (known.status !== undefined) return resultOf(key, known as Settled) as T
+  if (known === undefined || isAgain) return resultOf(wanted, await begin(wanted)) as T
+  if (known.status !== undefined) return resultOf(wanted, known as Settled) as T
   const settled =
     attempt.run.underWay.get(known.callId) ?? recover({ ...wanted, callId: known.callId }, known)
-  return resultOf(key, await settled) as T
+  return resultOf(wanted, await settled) as T
 }
 
 /** What was not begun, and in another attempt what is known to have failed. */
@@ -132,6 +133,7 @@ function callRun(
     timer: run.scope.timer,
     secrets: run.secrets,
     graceMs: run.scope.definition.graceMs,
+    onThrown: (error) => void run.thrown.set(callId, error),
     ...(onLate === undefined ? {} : { onLate }),
   }
 }
@@ -147,6 +149,7 @@ function effectTool<T>(
   const { replay = 'never', timeoutMs, verify } = options
   const given = ({ signal, idempotencyKey }: ToolContext): EffectContext => ({ signal, idempotencyKey })
   return plainTool({
+    '~kind': 'step',
     name: `${key} of ${node.name}`,
     replay,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -162,7 +165,10 @@ function settledBy(end: Awaited<ReturnType<typeof runCall>>): Settled {
 }
 
 /** What was stored of it, so that a node that is run again sees the same. */
-function resultOf(key: string, { status, output, cut }: Pick<Settled, 'status' | 'output' | 'cut'>): Json {
+function resultOf(
+  { attempt, callId, key }: Wanted,
+  { status, output, cut }: Pick<Settled, 'status' | 'output' | 'cut'>,
+): Json {
   if (status === 'ok' && cut) throw cutOff(key, output)
   // What was stored is not for the node to change.
   if (status === 'ok') return structuredClone(output)
@@ -173,7 +179,9 @@ function resultOf(key: string, { status, output, cut }: Pick<Settled, 'status' |
   const message = typeof error === 'string' ? error : JSON.stringify(output)
   if (status === 'unknown')
     throw new HoldfastError('unknown-outcome', { message: `${key}: ${message}`, details: { key } })
-  throw Object.assign(new Error(message), typeof code === 'string' ? { code } : {})
+  const cause = attempt.run.thrown.get(callId)
+  const failure = cause === undefined ? new Error(message) : new Error(message, { cause })
+  throw Object.assign(failure, typeof code === 'string' ? { code } : {})
 }
 
 /** A part of a result is not the result, and a node must not take it for that. */
@@ -202,12 +210,7 @@ function checkStep<T>(
   checkPublic(attempt.run, 'key of a step', key)
   if (typeof effect !== 'function')
     throw invalid('invalid-option', `step ${quote(key)} has no function to run`)
-  const { replay = 'never' } = options
-  if (replay !== 'never' && replay !== 'safe')
-    throw invalid(
-      'invalid-option',
-      `\`replay\` of step ${quote(key)} is ${quote(replay)}; it must be 'never' or 'safe'`,
-    )
+  checkOptions(options, { place: `Step ${quote(key)}`, ...STEP })
   attempt.checkOpen()
   if (attempt.keys.has(key))
     throw invalid(

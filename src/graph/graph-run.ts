@@ -1,5 +1,5 @@
 /** One turn of a graph as seen from outside: a stream of events that say where they happened, and an outcome that always comes. */
-import { problemOf, type TurnOutcome, type TurnView } from '../drive/index.ts'
+import { giveCause, problemOf, type TurnOutcome, type TurnView } from '../drive/index.ts'
 import { isDelta, type RequestData, type TurnEvent } from '../protocol/index.ts'
 import type { Channels, StateOf } from './channel.ts'
 
@@ -44,11 +44,12 @@ export function graphRun<C extends Channels>(source: RunSource<C>): GraphRun<C> 
 
 async function outcomeOf<C extends Channels>(source: RunSource<C>): Promise<GraphOutcome<C>> {
   const { turn, stateAt, lastState, done } = source
-  const { text: _, ...outcome } = await turn.outcome
+  const ended = await turn.outcome
+  const { text: _, ...outcome } = ended
   let end: number | undefined
   for await (const event of turn) if (event.type === 'turn.end' && event.path === undefined) end = event.seq
   try {
-    return { ...outcome, state: await stateAt(end) }
+    return giveCause({ ...outcome, state: await stateAt(end) }, ended.cause)
   } catch (error) {
     const known = outcome.error ?? problemOf(error)
     return { ...outcome, reason: 'failed', status: 'failed', error: known, state: lastState() }

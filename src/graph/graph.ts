@@ -1,7 +1,8 @@
 /** A graph that can be run: by values, by answers, or from where it stopped. It keeps nothing between runs; the journal does. */
-import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
+import { systemClock, systemIds, systemTimer } from '../base/index.ts'
 import {
   type Below,
+  giveCause,
   leastLimits,
   metadataBelow,
   problemOf,
@@ -12,69 +13,47 @@ import {
 } from '../drive/index.ts'
 import { fold, forkContext, loadSession, type Session, withChanges } from '../journal/index.ts'
 import {
+  atLeast,
   type ContextKey,
+  checkMs,
+  checkOptions,
   checkOwner,
   childKey,
   contextKey,
   type EntryData,
   type ErrorCode,
   HoldfastError,
+  invalidOption,
   type Json,
   type JsonObject,
   keyText,
   LOCAL_OWNER,
-  type Owner,
-  type Principal,
+  limitText,
+  quote,
   type RequestData,
+  shown,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
-import { type Credentials, checkName } from '../tool/index.ts'
-import { atLeast, checkMs, invalidOption, shown } from '../turn/index.ts'
 import type { Channels, StateOf, UpdateOf } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
+import {
+  type Asking,
+  COMPILE,
+  GRAPH_LIMITS,
+  type GraphOptions,
+  type GraphRunOptions,
+  RUN,
+  WHERE,
+  type Where,
+} from './graph-options.ts'
 import { type GraphOutcome, type GraphRun, graphRun } from './graph-run.ts'
 import { toMermaid } from './picture/mermaid.ts'
 import { graphPicture, type PictureOptions, takenWays } from './picture/picture.ts'
 import type { GraphLimits } from './run.ts'
 import { plainState } from './state-view.ts'
-import { type Asking, Thread, type ThreadOptions } from './thread.ts'
+import { Thread, type ThreadOptions } from './thread.ts'
 import { checkedUpdate, initialChanges } from './update.ts'
-
-export interface GraphOptions {
-  /** Where the journals are. In memory unless said otherwise, and then gone with the process. */
-  readonly store?: Store
-  /** What every run may use at most; 50 steps unless said otherwise. */
-  readonly limits?: GraphLimits
-  /** How long somebody may take to answer a question that does not say; 7 days unless said otherwise. */
-  readonly requestTtlMs?: number
-  /** How long a node that is cancelled may take to come to an end; 5 seconds unless said otherwise. */
-  readonly graceMs?: number
-  /** Claims without progress before a run is given up (R7); 5 unless said otherwise. */
-  readonly maxClaims?: number
-  readonly leaseMs?: number
-  /** Whom besides the owner to let in (R20). */
-  readonly allow?: (principal: Principal) => boolean
-  /** Where a process finds the secrets of somebody whose run it did not begin (R19). */
-  readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
-  /** Time and ids, for tests. */
-  readonly clock?: Clock
-  readonly timer?: Timer
-  readonly ids?: Ids
-}
-
-const OPTIONS: readonly string[] = [
-  ...['store', 'limits', 'requestTtlMs', 'graceMs', 'maxClaims', 'leaseMs', 'allow', 'credentials'],
-  ...['clock', 'timer', 'ids'],
-]
-
-export interface Where {
-  /** Names the conversation: a run on the same one begins with the state that the last one left. A new one unless said otherwise. */
-  readonly contextId?: string
-  readonly owner?: Owner
-}
-
-export interface GraphRunOptions extends Where, Asking {}
 
 /** A conversation of a graph at some point. */
 export interface GraphSnapshot<C extends Channels> {
@@ -100,7 +79,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   readonly #live = new Map<string, Set<Thread>>()
 
   constructor(definition: GraphDefinition, options: GraphOptions) {
-    for (const option of Object.keys(options)) checkName('compile()', option, OPTIONS)
+    checkOptions(options, COMPILE)
     checkLimits(options.limits)
     for (const [name, least] of [
       ['requestTtlMs', 1],
@@ -124,16 +103,18 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
 
   /**
    * Runs it, and resolves when it ends or has to wait: `status` says which. Null goes on where it stopped. Rejects with
-   * `node-failed` or `cancelled` if it came to that: what was reached is in the journal, and null tries again. What could
-   * not be begun rejects with the reason.
+   * `limit-reached`, `node-failed` or `cancelled` if it came to that: what was reached is in the journal, and null goes
+   * on. What could not be begun rejects with the reason. `stream(…).outcome` has the same without rejecting.
    */
   async invoke(input: UpdateOf<C> | null, options: GraphRunOptions = {}): Promise<GraphOutcome<C>> {
-    return successOf(await this.stream(input, options).outcome, this.name)
+    const run = this.stream(input, options)
+    return successOf(await run.outcome, { name: this.name, contextId: run.contextId })
   }
 
   /** Runs it, and tells what happens. It starts at once, whether or not anybody listens; its outcome never rejects. */
   stream(input: UpdateOf<C> | null, options: GraphRunOptions = {}): GraphRun<C> {
     return this.#run(options, (thread) => {
+      checkOptions(options, RUN)
       checkLimits(options.limits)
       const values =
         input === null ? null : checkedUpdate(this['~graph'].channels, { who: 'the input' }, input)
@@ -147,6 +128,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     options: GraphRunOptions & { readonly contextId: string },
   ): GraphRun<C> {
     return this.#run(options, (thread) => {
+      checkOptions(options, RUN)
       checkLimits(options.limits)
       return thread.answer(answers, options)
     })
@@ -154,11 +136,13 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
 
   /** What waits for an answer, oldest first. */
   async requests(where: Where & { readonly contextId: string }): Promise<readonly RequestData[]> {
+    checkOptions(where, { place: 'requests()', ...WHERE })
     return this.#thread(this.#key(where)).requests()
   }
 
   /** Ends the run that is going on, whichever process drives it. */
   async cancel(where: Where & { readonly contextId: string; readonly reason?: string }): Promise<void> {
+    checkOptions(where, { place: 'cancel()', ...WHERE, options: { ...WHERE.options, reason: 'a text' } })
     const key = this.#key(where)
     const [first = this.#thread(key)] = this.#live.get(keyText(key)) ?? []
     await first.cancel(where.reason)
@@ -168,12 +152,14 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   async getState(
     where: Where & { readonly contextId: string; readonly at?: number },
   ): Promise<GraphSnapshot<C> | undefined> {
+    checkOptions(where, { place: 'getState()', ...WHERE, options: { ...WHERE.options, at: null } })
     const session = await loadSession(this.#store, this.#key(where), where.at)
     return session.graph === undefined ? undefined : this.#snapshot(session)
   }
 
   /** Where it stood after each step, oldest first. */
   async *history(where: Where & { readonly contextId: string }): AsyncGenerator<GraphSnapshot<C>> {
+    checkOptions(where, { place: 'history()', ...WHERE })
     const key = this.#key(where)
     // What was pruned cannot be told; what comes after it begins with what that left.
     const { upTo = 0 } = ((await this.#store.base(key))?.data ?? {}) as Partial<EntryData['base']>
@@ -192,6 +178,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   async fork(
     where: Where & { readonly contextId: string; readonly to: string; readonly at?: number },
   ): Promise<void> {
+    checkOptions(where, { place: 'fork()', ...WHERE, options: { ...WHERE.options, to: null, at: null } })
     const { to, at } = where
     await forkContext(this.#store, this.#key(where), { contextId: to, ...(at === undefined ? {} : { at }) })
   }
@@ -233,7 +220,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     const session = await loadSession(ports.store, key)
     const seen = session.graph?.seen
     return {
-      outcome: { ...outcome, usage: session.totals.usage },
+      outcome: giveCause({ ...outcome, usage: session.totals.usage }, outcome.cause),
       output: this.#stateOf(session),
       ...(seen === undefined ? {} : { seen }),
     }
@@ -314,26 +301,33 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   }
 }
 
-const LIMITS = ['steps', 'durationMs', 'tokens', 'costUsd']
-
 function checkLimits(limits: GraphLimits = {}): void {
   if (typeof limits !== 'object' || limits === null)
     throw invalidOption('limits', `must be an object such as { steps: 100 }, not ${shown(limits)}`)
+  checkOptions(limits, GRAPH_LIMITS)
   for (const [name, value] of Object.entries(limits) as [string, JsonObject[string]][]) {
-    checkName('limits', name, LIMITS)
     if (value !== undefined) atLeast(`limits.${name}`, value, name === 'steps' ? 1 : 0)
   }
 }
 
-function successOf<C extends Channels>(outcome: GraphOutcome<C>, name: string): GraphOutcome<C> {
-  const { status, reason, error, turn } = outcome
+function successOf<C extends Channels>(
+  outcome: GraphOutcome<C>,
+  { name, contextId }: { readonly name: string; readonly contextId: string },
+): GraphOutcome<C> {
+  const { status, reason, error, turn, limit, maximum } = outcome
+  if (limit !== undefined)
+    throw new HoldfastError('limit-reached', {
+      message: `${name} was stopped by its limit on ${limitText(outcome)} and is not finished. What it reached is stored: invoke(null, { contextId: ${quote(contextId)} }) goes on, \`limits: { ${limit} }\` allows more.`,
+      details: { limit, maximum: maximum ?? null, turn, contextId },
+    })
   if (status !== 'failed' && status !== 'cancelled') return outcome
   const { code, message } = error ?? problemOf(new Error(`The run of ${name} was ${reason}.`))
   const { node, task = null }: Partial<TurnError> = error ?? {}
   // A turn that was never begun has no number.
   const known = turn === 0 ? (code as ErrorCode) : 'node-failed'
   throw new HoldfastError(status === 'cancelled' ? 'cancelled' : known, {
-    message,
+    message: typeof node === 'string' ? `Node ${node} failed: ${message}` : message,
     details: { code, turn, ...(node === undefined ? {} : { node, task }) },
+    cause: outcome.cause,
   })
 }

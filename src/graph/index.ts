@@ -1,6 +1,6 @@
 /** Workflows on the journal: state, nodes, edges, branches, interrupts. Every step is an entry. */
 
-export type { GraphConfig, NodeFunction, NodeOptions, RunnableOptions } from './builder.ts'
+export type { NodeFunction } from './builder.ts'
 export { GraphBuilder, graph } from './builder.ts'
 export type {
   Channel,
@@ -21,8 +21,15 @@ export type {
   StepOptions,
 } from './definition.ts'
 export { END, START } from './definition.ts'
-export type { GraphOptions, GraphRunOptions, GraphSnapshot } from './graph.ts'
+export type { GraphSnapshot } from './graph.ts'
 export { Graph } from './graph.ts'
+export type {
+  GraphConfig,
+  GraphOptions,
+  GraphRunOptions,
+  NodeOptions,
+  RunnableOptions,
+} from './graph-options.ts'
 export type { GraphEvent, GraphOutcome, GraphRun } from './graph-run.ts'
 export type { PictureOptions, Taken } from './picture/picture.ts'
 export type { GraphLimits } from './run.ts'

@@ -4,6 +4,7 @@
  * and edges and branches say which tasks are next. It starts wherever the session stands; recovery is the same
  * generator from a later position.
  */
+import { debugThrown } from '../base/index.ts'
 import { NURSERY } from '../drive/index.ts'
 import { type GraphState, isStarted } from '../journal/index.ts'
 import {
@@ -25,7 +26,7 @@ import {
 import { begin } from './beginning.ts'
 import { endRun, settleEffects } from './ending.ts'
 import { type Ended, type Leading, leadingOn } from './routes.ts'
-import { DEFAULT_STEPS, type GraphScope, Run } from './run.ts'
+import { type GraphScope, Run } from './run.ts'
 import { stateView } from './state-view.ts'
 import { runTasks } from './tasks.ts'
 import { joinStep } from './update.ts'
@@ -109,6 +110,7 @@ function endStep(run: Run): void {
   const failed = run.position.tasks.find(({ state }) => state === 'failed')
   if (failed !== undefined) {
     const { code = 'node-failed', message = '' } = failed.error ?? {}
+    run.failedBy(run.thrown.get(failed.task))
     endRun(run, 'failed', { error: { code, message, node: failed.node, task: failed.task } })
     return
   }
@@ -124,7 +126,8 @@ async function* goOn(run: Run, used: Reached | undefined): AsyncGenerator<Batch,
   const { state, changes } = joinStep(run.graph, run.position)
   const leading = await leadingFrom(run, state)
   const isOver = leading.targets.length === 0
-  const limit = used ?? (isOver ? undefined : stepsTaken(run))
+  // A run that is over was stopped by nothing, whatever its last step has used.
+  const limit = isOver ? undefined : (used ?? stepsTaken(run))
   if (limit !== undefined) {
     // The next turn goes there: until then, who has arrived where is as it was.
     sayStep(run, { leading: { ...arrivedIn(run), targets: [] }, changes, leads: leading })
@@ -198,7 +201,7 @@ function usedUp(run: Run): Reached | undefined {
   return undefined
 }
 
-function stepsTaken({ limits: { steps = DEFAULT_STEPS }, position: { step } }: Run): Reached | undefined {
+function stepsTaken({ limits: { steps = 0 }, position: { step } }: Run): Reached | undefined {
   return step < steps ? undefined : { limit: 'steps', message: `The run has taken ${steps} steps.` }
 }
 
@@ -209,9 +212,11 @@ function endAtLimit(run: Run, { limit, message }: Reached): void {
 
 /** Whatever broke inside of the loop, the turn ends as failed and says why (R14); what was done stays done. */
 async function* giveUp(run: Run, error: unknown): AsyncGenerator<Batch, void> {
+  debugThrown(`The run of ${run.graph.name}`, error)
   for (let attempt = 1; ; attempt++) {
     try {
       if (run.session.open === undefined && !startBare(run)) throw error
+      run.failedBy(error)
       settleDropped(run, attempt)
       endRun(run, 'failed', { error: failureOf(run, error) })
       yield* run.commit('done')

@@ -3,7 +3,7 @@ import { jsonSchema, type Tool } from '../tool/index.ts'
 
 const ANYTHING = jsonSchema({ type: 'object' })
 
-type Plain = Pick<Tool, 'name' | 'replay' | 'timeoutMs' | 'verify' | 'run'> &
+type Plain = Pick<Tool, '~kind' | 'name' | 'replay' | 'timeoutMs' | 'verify' | 'run'> &
   Partial<Pick<Tool, 'maxResultBytes'>>
 
 export function plainTool(tool: Plain): Tool {

@@ -17,7 +17,7 @@ export interface GraphLimits {
   readonly costUsd?: number
 }
 
-export const DEFAULT_STEPS = 50
+const DEFAULT_STEPS = 50
 
 export interface GraphScope extends PlayScope {
   readonly graph: GraphDefinition
@@ -33,6 +33,8 @@ export class Run extends Stage<GraphScope> {
   /** Effects that this process has begun and whose ends have not been said, by their calls. */
   readonly underWay: Map<string, Promise<Settled>> = new Map()
   readonly desk: Desk = new Desk()
+  /** What effects and nodes threw in this process, by their calls and tasks. */
+  readonly thrown: Map<string, unknown> = new Map()
   #limits: GraphLimits | undefined
 
   get graph(): GraphDefinition {
@@ -46,7 +48,7 @@ export class Run extends Stage<GraphScope> {
 
   #findLimits(): GraphLimits {
     const asked = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
-    return { ...this.scope.limits, ...(Object.fromEntries(asked) as GraphLimits) }
+    return { steps: DEFAULT_STEPS, ...this.scope.limits, ...(Object.fromEntries(asked) as GraphLimits) }
   }
 
   protected get durationMs(): number | undefined {

@@ -1,4 +1,5 @@
 /** The tasks of a step: run side by side, each settled as soon as it ends. */
+import { debugThrown } from '../base/index.ts'
 import type { GraphTask } from '../journal/index.ts'
 import { HoldfastError, type Json, type JsonObject, MAX_OUTPUT_BYTES, type Usage } from '../protocol/index.ts'
 import { askedBy, type CallEnd, type Credentials, runCall, type Tool } from '../tool/index.ts'
@@ -65,6 +66,7 @@ function nodeTool(run: Run, attempt: Attempt): Tool {
   const { channels } = run.graph
   const state = stateView(run.position.state, channels)
   return plainTool({
+    '~kind': 'node',
     name: node.name,
     // What a node does to the world it does in steps.
     replay: 'safe',
@@ -96,6 +98,8 @@ function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
     const shown = seen.length === 0 ? {} : { seen }
     run.draft.say('node.end', { task: task.task, node: task.node, ...said, ...used, ...shown })
   } else if (!run.signal.aborted) {
+    if (attempt.thrown !== undefined) debugThrown(`Node ${task.node}`, attempt.thrown)
+    run.thrown.set(task.task, attempt.thrown)
     const error = { ...failureOf(attempt.node, end.output), ...whatNext(attempt.node, task, attempt.thrown) }
     sayFailure(run, task, { error, ...used, ...(isFree ? {} : { below }) })
   }

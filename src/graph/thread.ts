@@ -1,19 +1,20 @@
 /** One conversation of a graph in this process: who asks, and whose it is. What it knows can be had again from the journal. */
 import { type Clock, type Ids, processIdentity, type Timer } from '../base/index.ts'
 import {
-  type Auth,
   answering,
   askedFor,
   type Child,
   Conversation,
   callAround,
   checkLetIn,
+  giveCause,
   inputOrigin,
   type Ledger,
   limitsLeft,
   type Nursery,
   principalOf,
   refuseInside,
+  type Thrown,
   type TurnView,
 } from '../drive/index.ts'
 import {
@@ -32,17 +33,9 @@ import type { Credentials } from '../tool/index.ts'
 import type { Continuation, PlayTerms } from '../turn/index.ts'
 import { abandonBelow } from './abandon.ts'
 import type { GraphDefinition } from './definition.ts'
+import type { Asking } from './graph-options.ts'
 import { playGraph } from './loop.ts'
 import type { GraphLimits } from './run.ts'
-
-/** How one turn of it is asked for. */
-export interface Asking {
-  readonly auth?: Auth
-  readonly signal?: AbortSignal
-  readonly limits?: GraphLimits
-  readonly metadata?: JsonObject
-  readonly key?: string
-}
 
 export interface ThreadOptions {
   readonly definition: GraphDefinition
@@ -64,6 +57,7 @@ const MAX_HEARTBEAT_MS = 1000
 export class Thread {
   readonly #options: ThreadOptions
   readonly #conversation: Conversation
+  #thrown: Thrown | undefined
 
   constructor(options: ThreadOptions) {
     this.#options = options
@@ -79,10 +73,14 @@ export class Thread {
       abandoned: (task) => void abandonBelow(options.store, options.key, task).catch(() => {}),
       play: (scope) => {
         const { ids: above } = callAround() ?? {}
-        const own = { graph: definition, limits, nursery: this.#nursery(), entries: this.#entries }
+        const thrown = (turn: number, error: unknown): void => void (this.#thrown = { turn, error })
+        const own = { graph: definition, limits, nursery: this.#nursery(), entries: this.#entries, thrown }
         return playGraph({ ...scope, ...own, ...(above === undefined ? {} : { above }) })
       },
-      onOutcome: () => {},
+      onOutcome: (outcome) => {
+        if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
+          giveCause(outcome, this.#thrown.error)
+      },
     })
   }
 

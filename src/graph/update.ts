@@ -1,7 +1,7 @@
 /** What a node says, checked; and what reducers make of it. */
 import { type GraphPosition, type GraphState, joined, valueIn, withChanges } from '../journal/index.ts'
-import { HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
-import { checkName, toJson } from '../tool/index.ts'
+import { checkName, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
+import { toJson } from '../tool/index.ts'
 import type { Channels } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
 import { invalid } from './invalid.ts'

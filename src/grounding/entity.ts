@@ -4,10 +4,12 @@
  */
 import {
   type ChosenBy,
+  checkOptions as checkNames,
   ENTITY_MARK,
   type GroundSource,
   HoldfastError,
   type JsonObject,
+  type OptionRules,
   quote,
   type Selection,
   type Sighting,
@@ -191,7 +193,25 @@ const SOURCES: readonly GroundSource[] = ['state', 'seen', 'said', 'label', 'ord
 const POLICIES: readonly string[] = ['enforce', 'warn', 'off'] satisfies GroundingPolicy[]
 const NAME = /^[a-z][a-z0-9_-]{0,39}$/i
 
+const OPTIONS: OptionRules<EntityOptions> = {
+  ttl: null,
+  parent: 'an object',
+  pattern: null,
+  scope: null,
+  policy: null,
+  sources: 'a list',
+  normalize: null,
+  lookup: null,
+  key: null,
+  called: 'an object',
+}
+
 function checkOptions(name: string, options: EntityOptions): void {
+  checkNames(options, {
+    place: `The entity ${quote(name)}`,
+    options: OPTIONS,
+    foreign: { ttlMs: 'ttl', regex: 'pattern' },
+  })
   const { pattern, policy, sources, scope, normalize, lookup, key } = options
   if (typeof name !== 'string' || !NAME.test(name))
     throw invalid(name, 'its name must be a letter, then letters, digits, _ and -, at most 40 in all')

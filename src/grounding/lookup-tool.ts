@@ -2,7 +2,15 @@
  * Layer 3: a tool that finds a thing by its name. The host searches; which of the things found is meant, and what the
  * model is told, is decided here.
  */
-import { type Json, type JsonObject, normalLabel, type Selection, type Sighting } from '../protocol/index.ts'
+import {
+  checkOptions,
+  type Json,
+  type JsonObject,
+  normalLabel,
+  type OptionSet,
+  type Selection,
+  type Sighting,
+} from '../protocol/index.ts'
 import { defineTool, jsonSchema, type ToolContext, type ToolGrounding } from '../tool/index.ts'
 import { type Candidate, candidate, optionTexts } from './case.ts'
 import type { Entity } from './entity.ts'
@@ -29,6 +37,18 @@ export interface LookupOptions<Row> {
   readonly most?: number
 }
 
+const LOOKUP: OptionSet<LookupOptions<unknown>> = {
+  place: 'lookupTool()',
+  options: {
+    name: 'a text',
+    description: 'a text',
+    fields: 'an object',
+    select: 'true or false',
+    most: null,
+  },
+  foreign: { limit: 'most' },
+}
+
 /**
  * `exact` and `partial`: this one. `several`: one of these. `none`: none is called so, `near` are like it. `empty`: there
  * is nothing at all.
@@ -44,6 +64,7 @@ export function lookupTool<Row>(
   search: Search<Row>,
   options: LookupOptions<Row> = {},
 ): GroundedTool<{ readonly name: string }, LookupResult> {
+  checkOptions(options, LOOKUP)
   const noun = entity.called['en']?.one ?? entity.name
   const { fields = { id: 'id', label: 'label' }, most = 10 } = options
   const tool = defineTool({

@@ -1,6 +1,6 @@
 /** Plugins, and the order in which what they bring is used. */
-import { HoldfastError, quote } from '../protocol/index.ts'
-import { checkName, type Tool } from '../tool/index.ts'
+import { checkName, checkOptions, HoldfastError, type OptionRules, quote } from '../protocol/index.ts'
+import type { Tool } from '../tool/index.ts'
 import { CLOSING, HOOK_NAMES, type Hook, type HookName, type Hooks, type PointOf } from './points.ts'
 
 /** Hooks, tools and parts of the prompt that belong together. */
@@ -63,14 +63,14 @@ export function pluginParts(plugins: readonly Plugin[]): readonly PluginParts[] 
   return parts
 }
 
-const PARTS: readonly string[] = ['name', 'on', 'tools', 'prompt'] satisfies (keyof PluginParts)[]
+const PARTS: OptionRules<PluginParts> = { name: null, on: null, tools: null, prompt: null }
 
 function checkParts(parts: unknown): PluginParts {
   if (typeof parts !== 'object' || parts === null || Array.isArray(parts))
     throw invalid('a plugin must be an object { name, on, tools, prompt } or a function that gives one')
   const { name, on, tools, prompt } = parts as Record<string, unknown>
   if (typeof name !== 'string' || name === '') throw invalid('a plugin must have a name')
-  for (const part of Object.keys(parts)) checkName(`The plugin ${name}`, part, PARTS)
+  checkOptions(parts, { place: `The plugin ${name}`, options: PARTS, foreign: { hooks: 'on' } })
   if (on !== undefined) checkHooks(on, `The plugin ${name}`)
   if (tools !== undefined && !Array.isArray(tools))
     throw invalid(`the tools of the plugin ${name} must be a list`)

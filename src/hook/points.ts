@@ -176,6 +176,8 @@ export interface ErrorPoint extends TurnPoint, Stops {
 export interface CallError extends CallResult {
   readonly source: 'tool'
   readonly message: string
+  /** What the tool threw, if it did so in this process. */
+  readonly cause?: unknown
 }
 
 export interface ModelError {
@@ -185,6 +187,8 @@ export interface ModelError {
   readonly kind?: string
   /** `retry`, `fallback`, or `fail`: then the turn ends. */
   readonly next: string
+  /** What the provider threw. */
+  readonly cause?: unknown
 }
 
 export interface LimitPoint extends TurnPoint {

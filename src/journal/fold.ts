@@ -37,6 +37,7 @@ import {
   MAX_UNKNOWN,
   newSession,
   type OpenTurn,
+  OVER_MESSAGES,
   type Request,
   type Session,
 } from './session.ts'
@@ -167,6 +168,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   warning(draft, { data }) {
     if (data.code === 'toolCalls' && draft.open !== undefined) draft.open.overCalls = true
     if (data.code === 'context-near-full' && data.tokens !== undefined) draft.window.nearFull = data.tokens
+    if (data.code === OVER_MESSAGES) draft.window.overMessages = true
     spend(draft, data.usage)
   },
   'model.start'(draft, { data }) {

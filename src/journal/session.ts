@@ -18,6 +18,9 @@ import type {
 import { NO_USAGE } from '../protocol/index.ts'
 import type { GraphPosition } from './graph-position.ts'
 
+/** The code of the warning that prompts leave messages out. */
+export const OVER_MESSAGES = 'over-max-messages'
+
 /** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
 export const SESSION_FORMAT = 6
 
@@ -47,6 +50,8 @@ export type Session = {
     readonly trimmedUpTo?: number
     /** It was said that the context is nearly full: so many tokens are too many. */
     readonly nearFull?: number
+    /** A warning has said that prompts leave messages out. */
+    readonly overMessages?: true
   }
   readonly totals: Totals
   /** The newest calls of unknown outcome: repeating one of them needs a person (R4), unless that has been done. */

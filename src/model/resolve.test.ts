@@ -135,6 +135,12 @@ describe('what cannot be resolved', () => {
       message:
         'The model "google/gemini-2.5-pro" needs the package @ai-sdk/google, which is not installed: npm install @ai-sdk/google',
     })
+    expect(await refusal('openai/gpt-4.1', {}, { env: {}, load: ports.load })).toMatchObject({
+      code: 'missing-package',
+      message:
+        'The model "openai/gpt-4.1" needs the package @ai-sdk/openai, which is not installed, and a key: npm install @ai-sdk/openai, and set OPENAI_API_KEY in the environment, or pass apiKey.',
+      details: { package: '@ai-sdk/openai', variable: 'OPENAI_API_KEY' },
+    })
     const old = { env, load: () => Promise.resolve({}) }
     expect(await refusal('gpt-4.1', {}, old)).toMatchObject({
       code: 'missing-package',
@@ -156,7 +162,11 @@ describe('what cannot be resolved', () => {
     expect(await refusal(old)).toMatchObject({
       code: 'invalid-option',
       message:
-        'The model "m" of "acme" has interface version "v2"; v3 and v4 are understood. Install a newer version of its provider package.',
+        'The model "m" of "acme" has interface version "v2"; v3 and v4 are understood. Update the package it comes from: npm install @ai-sdk/acme@latest',
+    })
+    expect(await refusal({ ...old, provider: 'google.generative-ai' })).toMatchObject({
+      message: expect.stringContaining('npm install @ai-sdk/google@latest'),
+      details: { version: 'v2', package: '@ai-sdk/google' },
     })
     const messages: unknown[] = []
     for (const ref of [undefined, null, 7, {}, { model: 'x' }, () => {}]) {

@@ -33,8 +33,10 @@ export async function resolveModel(
   const entry = VENDORS[vendor]
   const env = ports.env ?? process.env
   const settings = settingsFor({ vendor, modelId }, options, env)
-  const factory = factoryOf(entry, await loadPackage(ref, entry, ports))
-  return checkModel(factory(settings)(modelId))
+  const loaded = await loadPackage(entry, ports)
+  const problem = missingOf({ vendor, modelId }, settings, loaded)
+  if (problem !== undefined) throw problem
+  return checkModel(factoryOf(entry, (loaded as Loaded).module)(settings)(modelId))
 }
 
 function meaningOf(name: string, { baseURL }: ResolveOptions): ParsedName {
@@ -51,18 +53,12 @@ function meaningOf(name: string, { baseURL }: ResolveOptions): ParsedName {
 }
 
 function settingsFor(
-  { vendor, modelId }: ParsedName,
+  { vendor }: ParsedName,
   { apiKey, baseURL, headers }: ResolveOptions,
   env: Readonly<Record<string, string | undefined>>,
 ): ProviderSettings {
   const { keyVariable } = VENDORS[vendor]
-  const key = apiKey ?? (keyVariable === undefined ? undefined : env[keyVariable])
-  if (keyVariable !== undefined && !key) {
-    throw new HoldfastError('missing-key', {
-      message: `The model ${quote(`${vendor}/${modelId}`)} needs a key: set ${keyVariable} in the environment, or pass apiKey.`,
-      details: { model: `${vendor}/${modelId}`, variable: keyVariable },
-    })
-  }
+  const key = (apiKey ?? (keyVariable === undefined ? undefined : env[keyVariable])) || undefined
   const place = vendor === 'ollama' ? (baseURL ?? ollamaURL(env['OLLAMA_HOST'])) : baseURL
   return {
     ...(keyVariable === undefined ? { name: vendor, includeUsage: true } : {}),
@@ -72,18 +68,47 @@ function settingsFor(
   }
 }
 
-async function loadPackage(name: string, entry: VendorEntry, { load }: ResolvePorts): Promise<unknown> {
+interface Loaded {
+  readonly module: unknown
+}
+
+interface NotLoaded {
+  readonly cause: unknown
+}
+
+async function loadPackage(entry: VendorEntry, { load }: ResolvePorts): Promise<Loaded | NotLoaded> {
   try {
-    return await (load ? load(entry.package) : entry.load())
+    return { module: await (load ? load(entry.package) : entry.load()) }
   } catch (cause) {
-    const missing = (cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_MODULE_NOT_FOUND'
-    const what = missing ? 'which is not installed' : 'which could not be loaded'
-    throw new HoldfastError('missing-package', {
-      message: `The model ${quote(name)} needs the package ${entry.package}, ${what}: npm install ${entry.package}`,
-      details: { model: name, package: entry.package },
-      cause,
+    return { cause }
+  }
+}
+
+/** The key, the package or both: whoever has neither should not have to find out twice. */
+function missingOf(
+  { vendor, modelId }: ParsedName,
+  { apiKey }: ProviderSettings,
+  loaded: Loaded | NotLoaded,
+): HoldfastError | undefined {
+  const { package: name, keyVariable } = VENDORS[vendor]
+  const model = `${vendor}/${modelId}`
+  const variable = apiKey === undefined ? keyVariable : undefined
+  const setKey = `set ${variable} in the environment, or pass apiKey`
+  if ('module' in loaded) {
+    if (variable === undefined) return undefined
+    return new HoldfastError('missing-key', {
+      message: `The model ${quote(model)} needs a key: ${setKey}.`,
+      details: { model, variable },
     })
   }
+  const isAbsent = (loaded.cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_MODULE_NOT_FOUND'
+  const what = isAbsent ? 'which is not installed' : 'which could not be loaded'
+  const [key, andSet] = variable === undefined ? ['', ''] : [', and a key', `, and ${setKey}.`]
+  return new HoldfastError('missing-package', {
+    message: `The model ${quote(model)} needs the package ${name}, ${what}${key}: npm install ${name}${andSet}`,
+    details: { model, package: name, ...(variable === undefined ? {} : { variable }) },
+    cause: loaded.cause,
+  })
 }
 
 function factoryOf(entry: VendorEntry, loaded: unknown): (settings: ProviderSettings) => Provider {
@@ -95,21 +120,29 @@ function factoryOf(entry: VendorEntry, loaded: unknown): (settings: ProviderSett
   })
 }
 
-/** Callers without a compiler pass anything. */
-function checkModel(model: unknown): LanguageModel {
+/** Throws `invalid-option` for what is no model, or one of an interface that is not understood. */
+export function checkModel(model: unknown): LanguageModel {
   const { specificationVersion, provider, modelId, doStream } = (model ?? {}) as Partial<LanguageModel>
   const version: unknown = specificationVersion
   const shaped = typeof doStream === 'function' && typeof provider === 'string' && typeof modelId === 'string'
   if (shaped && (version === 'v3' || version === 'v4')) return model as LanguageModel
   if (shaped) {
     throw new HoldfastError('invalid-option', {
-      message: `The model ${quote(modelId)} of ${quote(provider)} has interface version ${quote(version)}; v3 and v4 are understood. Install a newer version of its provider package.`,
-      details: { model: modelId },
+      message: `The model ${quote(modelId)} of ${quote(provider)} has interface version ${quote(version)}; v3 and v4 are understood. Update the package it comes from: npm install ${packageOf(provider)}@latest`,
+      details: { model: modelId, version: String(version), package: packageOf(provider) },
     })
   }
   throw new HoldfastError('invalid-option', {
     message: `This is not a model: ${describe(model)}. Pass a name such as "openai/gpt-4.1", or a model of an AI SDK provider, such as openai('gpt-4.1').`,
   })
+}
+
+/** Providers of the AI SDK are called after their packages, as in `openai.chat`. */
+function packageOf(provider: string): string {
+  const [vendor = ''] = provider.split('.')
+  return Object.hasOwn(VENDORS, vendor)
+    ? VENDORS[vendor as ParsedName['vendor']].package
+    : `@ai-sdk/${vendor}`
 }
 
 function describe(value: unknown): string {

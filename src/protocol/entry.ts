@@ -155,6 +155,8 @@ export interface EntryData {
     readonly error?: JsonObject
     /** Which limit, if one ended it. */
     readonly limit?: string
+    /** The value of that limit. */
+    readonly maximum?: number
     /** Which hook ended it, if one did. */
     readonly stopped?: StopWish
     readonly wakeAt?: number

@@ -48,6 +48,7 @@ export type ErrorCode =
   | 'invalid-answer'
   | 'cancelled'
   | 'turn-failed'
+  | 'limit-reached'
   | 'hook-failed'
   // graphs
   | 'invalid-graph'

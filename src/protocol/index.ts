@@ -54,7 +54,10 @@ export type {
   UserContent,
   UserMessage,
 } from './message.ts'
+export { nearestName } from './nearest-name.ts'
+export type { ForeignNames, OptionRule, OptionRules, OptionSet } from './options.ts'
+export { atLeast, checkMs, checkName, checkOptions, invalidOption, shown } from './options.ts'
 export type { OutcomeReason, Usage } from './outcome.ts'
-export { addUsage, isWaiting, moreUsage, NO_USAGE } from './outcome.ts'
+export { addUsage, isWaiting, limitText, moreUsage, NO_USAGE } from './outcome.ts'
 export { idTokens, isPersonsInput, personsWords, textOf } from './persons-words.ts'
 export { quote } from './quote.ts'

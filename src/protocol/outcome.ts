@@ -16,6 +16,17 @@ export function isOutcome(value: unknown): value is OutcomeReason {
   return (OUTCOMES as readonly unknown[]).includes(value)
 }
 
+/** A limit in words: `iterations (10)`. Journals of older versions have no value. */
+export function limitText({
+  limit,
+  maximum,
+}: {
+  readonly limit?: string
+  readonly maximum?: number
+}): string {
+  return maximum === undefined ? `${limit}` : `${limit} (${maximum})`
+}
+
 /** Did the turn end only to wait for somebody? */
 export function isWaiting(outcome: OutcomeReason): boolean {
   return outcome === 'input-required' || outcome === 'auth-required'

@@ -1,5 +1,5 @@
 /** Makes a tool of its definition, and refuses one that could not work. It runs nothing. */
-import { HoldfastError, type JsonObject, quote } from '../protocol/index.ts'
+import { checkOptions, HoldfastError, type JsonObject, type OptionSet, quote } from '../protocol/index.ts'
 import { markNames, markProblem } from './check-marks.ts'
 import { isStandardSchema, jsonSchemaOf, type SchemaOutput, type StandardSchema } from './standard-schema.ts'
 import type { Tool, ToolDefinition, ToolGrounding } from './tool.ts'
@@ -46,6 +46,41 @@ function groundingOf({ returns, selects, unmarkedIds }: Unchecked): { readonly g
 const DEFAULT_RESULT_BYTES = 256 * 1024
 const NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/
 
+const DEFINITION: Omit<OptionSet<ToolDefinition<StandardSchema, unknown>>, 'place'> = {
+  options: {
+    name: null,
+    description: null,
+    input: null,
+    parameters: null,
+    output: null,
+    replay: null,
+    exclusive: 'true or false',
+    timeoutMs: null,
+    maxResultBytes: null,
+    approve: null,
+    verify: null,
+    display: null,
+    returns: null,
+    selects: null,
+    unmarkedIds: null,
+    run: null,
+  },
+  foreign: {
+    ...Object.fromEntries(['execute', 'func', 'handler', 'invoke', 'call'].map((name) => [name, 'run'])),
+    inputSchema: 'input',
+    schema: 'input',
+    args: 'input',
+    outputSchema: 'output',
+    needsApproval: 'approve',
+    requiresApproval: 'approve',
+    requireApproval: 'approve',
+    confirm: 'approve',
+    idempotent: "replay: 'safe'",
+    timeout: 'timeoutMs',
+    toModelOutput: 'toolResult() in run',
+  },
+}
+
 /** As it may come from a program without types. */
 type Unchecked = { readonly [Field in keyof ToolDefinition<StandardSchema, unknown>]?: unknown }
 
@@ -56,6 +91,7 @@ function checkDefinition(definition: Unchecked | null | undefined): asserts defi
     })
   }
   const { name, description, input, output, replay, approve, run, parameters } = definition
+  checkOptions(definition, { place: `Tool ${quote(name)}`, ...DEFINITION })
   const refuse = (why: string): HoldfastError => invalid(name, why)
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw refuse('its name must be a letter, then letters, digits, _ and -, at most 64 in all')

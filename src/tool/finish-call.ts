@@ -39,12 +39,17 @@ export async function finished(finishing: Finishing, returned: unknown): Promise
 }
 
 /** What was thrown, as the result. */
-export function failed(error: unknown, signal: AbortSignal, secrets: Redactor): Settled {
-  const what = thrown(error, secrets)
+export function failed(
+  { tool, secrets = NO_SECRETS }: Finishing,
+  error: unknown,
+  signal: AbortSignal,
+): Settled {
+  const who = subjectOf(tool)
+  const what = thrown(error, secrets, who)
   if (!signal.aborted) return { status: 'error', output: { ...what } }
   const isLate = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
   const code: TroubleCode = isLate ? 'timeout' : 'cancelled'
-  const text = isLate ? 'The tool was stopped when its time was up' : 'The call was cancelled'
+  const text = isLate ? `${who} was stopped when its time was up` : 'The call was cancelled'
   return troubled({ status: 'error', code, error: `${text}: ${what.error}` })
 }
 
@@ -52,11 +57,12 @@ async function result({ tool, secrets = NO_SECRETS }: Finishing, returned: unkno
   const given: Partial<ToolResult<unknown>> = isToolResult(returned) ? returned : { data: returned }
   const valid = await validOutput(tool, given.data, secrets)
   if (!('value' in valid))
-    return unusable('invalid-output', secrets.text(`it does not fit: ${valid.issues.join('; ')}`))
+    return unusable(tool, 'invalid-output', secrets.text(`it does not fit: ${valid.issues.join('; ')}`))
   // Every value takes a byte at least.
   const json = toJson(valid.value, { values: Math.max(tool.maxResultBytes, FEWEST_VALUES) })
   if (json instanceof JsonProblem)
     return unusable(
+      tool,
       json.isTooMuch ? 'too-large' : 'not-json',
       secrets.cut(`it cannot be written as JSON: ${json.message}`, LONGEST_WHY),
     )
@@ -106,6 +112,11 @@ function displayOf(
   }
 }
 
+/** Nodes and steps of graphs are run under the rules of tools, and are none to whoever reads of them. */
+function subjectOf(tool: Tool): string {
+  return `The ${tool['~kind'] ?? 'tool'}`
+}
+
 const SHOWN = 2000
 const LONGEST_WHY = 4000
 const FEWEST_VALUES = 10_000
@@ -119,11 +130,11 @@ function tooLarge(output: Json, bytes: number, limit: number): Settled {
   })
 }
 
-function unusable(code: TroubleCode, why: string): Settled {
+function unusable(tool: Tool, code: TroubleCode, why: string): Settled {
   return troubled({
     status: 'error',
     code,
-    error: `The tool ran to its end, but its result cannot be used: ${why}.`,
+    error: `${subjectOf(tool)} ran to its end, but its result cannot be used: ${why}.`,
   })
 }
 
@@ -134,14 +145,14 @@ async function asked(
   const written: AskedRequest[] = []
   for (const request of requests) {
     const question = await writtenDown(tool, request)
-    if (typeof question === 'string') return badQuestion(question, secrets)
+    if (typeof question === 'string') return badQuestion(tool, question, secrets)
     // Its answer would not be found again under another name.
-    if (secrets.isIn(question.name)) return badQuestion('its name contains a credential', secrets)
+    if (secrets.isIn(question.name)) return badQuestion(tool, 'its name contains a credential', secrets)
     written.push(secrets.json(question))
   }
   const bytes = jsonBytes(written)
   const most = Math.min(tool.maxResultBytes, MAX_OUTPUT_BYTES)
-  if (bytes > most) return badQuestion(`it has ${bytes} bytes and at most ${most} are allowed`, secrets)
+  if (bytes > most) return badQuestion(tool, `it has ${bytes} bytes and at most ${most} are allowed`, secrets)
   return { requests: written }
 }
 
@@ -175,7 +186,7 @@ function describedBy(schema: AskRequest['schema']): JsonObject | string | undefi
   }
 }
 
-function badQuestion(why: string, secrets: Redactor): Settled {
-  const what = `The tool wanted to ask something, but the question cannot be used: ${why}.`
+function badQuestion(tool: Tool, why: string, secrets: Redactor): Settled {
+  const what = `${subjectOf(tool)} wanted to ask something, but the question cannot be used: ${why}.`
   return troubled({ status: 'error', code: 'invalid-question', error: secrets.cut(what, LONGEST_WHY) })
 }

@@ -1,6 +1,5 @@
 /** A call as the model asked for it: is there such a tool, and do the arguments fit? It runs nothing. */
-import { HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
-import { nearestName } from './nearest-name.ts'
+import { HoldfastError, type Json, type JsonObject, nearestName, quote } from '../protocol/index.ts'
 import { issueLines, type StandardResult } from './standard-schema.ts'
 import { thrown } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'

@@ -3,9 +3,11 @@
  * symbols, which no data from outside can carry. How a question travels is not known here.
  */
 import {
+  checkOptions,
   HoldfastError,
   type Json,
   type JsonObject,
+  type OptionSet,
   quote,
   type Sighting,
   type Usage,
@@ -111,7 +113,30 @@ const LONGEST_MS = 36_500 * 24 * 60 * 60 * 1000
 
 const KINDS: readonly string[] = ['confirmation', 'choice', 'data', 'text', 'auth'] satisfies AskKind[]
 
-function checkRequest({ kind, prompt, options, schema, expiresInMs }: AskRequest): void {
+const QUESTION: OptionSet<AskRequest> = {
+  place: 'A question',
+  options: {
+    kind: null,
+    prompt: null,
+    name: null,
+    options: null,
+    multiple: 'true or false',
+    schema: null,
+    expiresInMs: null,
+    about: 'an object',
+  },
+  foreign: {
+    question: 'prompt',
+    message: 'prompt',
+    type: 'kind',
+    choices: 'options',
+    timeoutMs: 'expiresInMs',
+  },
+}
+
+function checkRequest(request: AskRequest): void {
+  checkOptions(request, QUESTION)
+  const { kind, prompt, options, schema, expiresInMs } = request
   if (!KINDS.includes(kind)) throw invalid(`${quote(kind)} is no kind`, `Use ${KINDS.join(', ')}`)
   if (typeof prompt !== 'string' || prompt.trim() === '')
     throw invalid('the prompt is empty', 'Write a question')

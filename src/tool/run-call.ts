@@ -27,6 +27,8 @@ export interface CallRun {
   readonly graceMs?: number
   /** Called once if the tool comes to an end after its call was settled without it. */
   readonly onLate?: (settled: Settled) => void
+  /** Called with what the tool throws, as it is: its result has the message only. */
+  readonly onThrown?: (error: unknown) => void
 }
 
 /**
@@ -146,7 +148,8 @@ async function carriedOut(run: CallRun, attempt: Attempt): Promise<Settled | Que
     const returned = await run.tool.run(input, context)
     return await finished(run, isGenerator(returned) ? await drained(returned, attempt) : returned)
   } catch (error) {
-    return failed(error, context.signal, run.secrets ?? NO_SECRETS)
+    run.onThrown?.(error)
+    return failed(run, error, context.signal)
   }
 }
 

@@ -21,6 +21,7 @@ export function thrownText(value: unknown, secrets: Redactor = NO_SECRETS): stri
 export function thrown(
   value: unknown,
   secrets: Redactor = NO_SECRETS,
+  who = 'The tool',
 ): {
   readonly error: string
   readonly name?: string
@@ -32,12 +33,12 @@ export function thrown(
       unknown
     >
     return {
-      error: secrets.cut(messageOf(value, secrets, DEEPEST_CAUSE), LONGEST),
+      error: secrets.cut(messageOf(value, { secrets, who, depth: DEEPEST_CAUSE }), LONGEST),
       ...(typeof name === 'string' && name !== 'Error' ? { name: secrets.cut(name, LONGEST_NAME) } : {}),
       ...(typeof code === 'string' ? { code: secrets.cut(code, LONGEST_NAME) } : {}),
     }
   } catch {
-    return { error: 'The tool threw something that cannot be read.' }
+    return { error: `${who} threw something that cannot be read.` }
   }
 }
 
@@ -48,27 +49,37 @@ const LONGEST_NAME = 500
 /** So much of an object that has no message is shown. */
 const SHOWN = { values: 1000, bytes: 64 * 1024 }
 
-function messageOf(value: unknown, secrets: Redactor, depth: number): string {
-  if (typeof value !== 'object' || value === null) return `The tool threw ${plainText(value, secrets)}.`
+interface Reading {
+  readonly secrets: Redactor
+  /** Who threw it, as a sentence begins. */
+  readonly who: string
+  /** So many causes are read. */
+  readonly depth: number
+}
+
+function messageOf(value: unknown, reading: Reading): string {
+  const { secrets, who, depth } = reading
+  if (typeof value !== 'object' || value === null) return `${who} threw ${plainText(value, secrets)}.`
   const { message, cause, errors } = value as Record<string, unknown>
-  if (typeof message !== 'string') return `The tool threw ${shownJson(value)}.`
+  if (typeof message !== 'string') return `${who} threw ${shownJson(value)}.`
   const inner = Array.isArray(errors)
     ? (errors as unknown[]).slice(0, MOST_ERRORS)
     : cause === undefined
       ? []
       : [cause]
-  const below = depth === 0 ? [] : inner.map((each) => causeText(each, secrets, depth - 1))
+  const below = depth === 0 ? [] : inner.map((each) => causeText(each, { ...reading, depth: depth - 1 }))
   // Each by itself: hundreds of long ones must not be put together first.
   const own = secrets.cut(message, LONGEST)
-  const said = own.trim() === '' && below.length === 0 ? 'The tool threw an error without a message.' : own
-  return [said, ...below].filter((text) => text.trim() !== '').join(': ')
+  const said = own.trim() === '' && below.length === 0 ? `${who} threw an error without a message.` : own
+  // Who wraps an error often repeats its message.
+  return [said, ...below.filter((text) => !own.includes(text))]
+    .filter((text) => text.trim() !== '')
+    .join(': ')
 }
 
-function causeText(cause: unknown, secrets: Redactor, depth: number): string {
-  if (typeof cause === 'string') return secrets.cut(cause, LONGEST)
-  return typeof cause === 'object' && cause !== null && 'message' in cause
-    ? messageOf(cause, secrets, depth)
-    : ''
+function causeText(cause: unknown, reading: Reading): string {
+  if (typeof cause === 'string') return reading.secrets.cut(cause, LONGEST)
+  return typeof cause === 'object' && cause !== null && 'message' in cause ? messageOf(cause, reading) : ''
 }
 
 /** `String()` of a list writes every list that it names, as often as it is named. */

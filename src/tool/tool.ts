@@ -102,6 +102,8 @@ export interface Tool<In = unknown, Out = unknown> {
   readonly grounding?: ToolGrounding
   /** Takes what `input` made of the arguments, which only `prepareCall` knows to be right. */
   readonly run: (input: unknown, context: ToolContext) => unknown
+  /** For what is run under the rules of tools and is none. */
+  readonly '~kind'?: 'node' | 'step'
   /** Never there; it carries the types. */
   readonly '~types'?: { readonly input: In; readonly output: Out }
 }

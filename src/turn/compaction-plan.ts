@@ -1,7 +1,8 @@
 /** What an agent may say about compacting by itself, and what follows from leaving something out. */
-import { checkName } from '../tool/index.ts'
-import { atLeast, checkModels, invalidOption, type ModelChoice, modelSource, shown } from './define-turn.ts'
+import { atLeast, checkOptions, invalidOption, type OptionSet, shown } from '../protocol/index.ts'
+import { checkModels, modelSource } from './define-turn.ts'
 import type { CompactionPlan, CompactionStrategy } from './definition.ts'
+import type { ModelChoice } from './turn-config.ts'
 
 export interface AutoCompact {
   /** `sliding` unless said otherwise. */
@@ -18,14 +19,18 @@ export interface AutoCompact {
   readonly model?: ModelChoice
 }
 
-const OPTIONS: readonly string[] = [
-  'strategy',
-  'atPercent',
-  'overMessages',
-  'keep',
-  'instructions',
-  'model',
-] satisfies (keyof AutoCompact)[]
+const AUTO_COMPACT: OptionSet<AutoCompact> = {
+  place: 'autoCompact',
+  options: {
+    strategy: null,
+    atPercent: null,
+    overMessages: null,
+    keep: null,
+    instructions: null,
+    model: null,
+  },
+  foreign: { maxMessages: 'overMessages' },
+}
 
 /** Undefined if nothing is to be compacted. Throws `invalid-option`. */
 export function compactionPlan(given: unknown, maxMessages: number): CompactionPlan | undefined {
@@ -53,7 +58,7 @@ function checkedPlan(given: unknown): AutoCompact {
       'autoCompact',
       `must be true, false or an object such as { strategy: 'summary' }, not ${shown(given)}`,
     )
-  for (const name of Object.keys(given)) checkName('autoCompact', name, OPTIONS)
+  checkOptions(given, AUTO_COMPACT)
   const plan = given as AutoCompact
   checkSummary('autoCompact.', plan)
   for (const option of ['atPercent', 'overMessages', 'keep'] as const)

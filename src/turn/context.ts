@@ -1,5 +1,5 @@
 /** How full the context of the model is: by what the provider counted last, and an estimate of what came since. */
-import { isKnown, type Session, type TokenBudget, transcript } from '../journal/index.ts'
+import { isKnown, OVER_MESSAGES, type Session, type TokenBudget, transcript } from '../journal/index.ts'
 import { contextSizeOf, estimatedTokens, tokenCounter } from '../model/index.ts'
 import type { Entry } from '../protocol/index.ts'
 import type { ModelSource, TurnDefinition } from './definition.ts'
@@ -110,5 +110,16 @@ export function warnIfFull(play: Play, entries: readonly Entry[]): void {
     code: 'context-near-full',
     message: `The conversation takes ${percent} % of what ${model.name} can be sent: about ${tokens} of ${size} tokens. Compact it with agent.compact(), or let autoCompact do so.`,
     tokens: Math.round((size * warnAtPercent) / 100),
+  })
+}
+
+/** Says that prompts leave messages out and nothing makes room, once until the conversation is compacted or cleared. */
+export function warnIfOver(play: Play): void {
+  const { compact, maxMessages } = play.scope.definition
+  const { messages, overMessages } = play.session.window
+  if (compact !== undefined || overMessages || messages <= maxMessages) return
+  play.draft.say('warning', {
+    code: OVER_MESSAGES,
+    message: `The conversation has ${messages} messages, and prompts get about the newest ${maxMessages} of them. Compact it with agent.compact(), let autoCompact do so, or raise maxMessages.`,
   })
 }

@@ -1,71 +1,34 @@
 /** From what a person writes down to what a turn is played with. */
 import { readFile } from 'node:fs/promises'
-import { checkMarkedEntities, type Entity, entityMap, type GroundingWords } from '../grounding/index.ts'
+import { checkMarkedEntities, type Entity, entityMap } from '../grounding/index.ts'
+import { checkHooks, HookRegistry, type PluginParts, pluginParts } from '../hook/index.ts'
+import { checkModel, type ModelOptions, modelName, resolveModel } from '../model/index.ts'
 import {
-  checkHooks,
-  HookRegistry,
-  type Hooks,
-  type Plugin,
-  type PluginParts,
-  pluginParts,
-} from '../hook/index.ts'
-import { type ModelOptions, type ModelRef, modelName, resolveModel } from '../model/index.ts'
-import { HoldfastError, quote } from '../protocol/index.ts'
-import { checkName, checkTools, type Tool } from '../tool/index.ts'
+  atLeast,
+  checkMs,
+  checkOptions,
+  HoldfastError,
+  invalidOption,
+  quote,
+  shown,
+} from '../protocol/index.ts'
+import { checkTools, type Tool } from '../tool/index.ts'
 import { contextSize } from './context.ts'
-import type {
-  CompactionPlan,
-  GroundingSetup,
-  Limits,
-  ModelSource,
-  TurnDefinition,
-  TurnInfo,
-} from './definition.ts'
-
-/** A model, or a model with settings of its own on top of the shared ones. */
-export type ModelChoice = ModelRef | { readonly model: ModelRef; readonly settings: ModelOptions }
-
-export interface TurnConfig {
-  /** An AI SDK model, a name such as `openai/gpt-4.1-mini`, or several: the others are asked when the first fails. */
-  readonly model?: ModelChoice | readonly ModelChoice[]
-  /** Temperature, keys, timeouts, retries and what else models take. */
-  readonly settings?: ModelOptions
-  readonly tools?: readonly Tool[] | ((turn: TurnInfo) => readonly Tool[] | Promise<readonly Tool[]>)
-  /** The text, a path that ends in `.md` or `.txt`, or a function of the turn. */
-  readonly systemPrompt?: string | ((turn: TurnInfo) => string | undefined | Promise<string | undefined>)
-  readonly limits?: Limits
-  /**
-   * How many calls of one reply run at the same time, in groups of so many; all of them unless said otherwise. 1: one after
-   * the other, each with its hooks before and after it.
-   */
-  readonly toolConcurrency?: number
-  /** Looks at a turn and changes it, at thirteen places in its life. */
-  readonly on?: Hooks
-  /** Hooks, tools and parts of the prompt that belong together. The first one's hooks run first. */
-  readonly plugins?: readonly Plugin[]
-  /** Kinds of things whose ids must not be invented. */
-  readonly entities?: readonly Entity[]
-  readonly grounding?: GroundingOptions
-  /**
-   * Of how many turns that used tools prompts show the whole results; older ones are shown in a compact form. 3 where there
-   * are entities, else Infinity: all of them.
-   */
-  readonly toolResultTurns?: number
-  /** How long an input request waits; 7 days unless said otherwise. */
-  readonly requestTtlMs?: number
-  /** How long a cancelled tool may take to come to an end; 5 seconds unless said otherwise. */
-  readonly graceMs?: number
-  /** Claims without progress before a turn is given up (R7); 5 unless said otherwise. */
-  readonly maxClaims?: number
-  /** How full the context of the model may be, in percent, before a `warning` says so; 80 unless said otherwise. */
-  readonly warnAtPercent?: number
-}
+import type { CompactionPlan, GroundingSetup, Limits, ModelSource, TurnDefinition } from './definition.ts'
+import {
+  GROUNDING,
+  LIMITS,
+  MODEL_CHOICE,
+  type ModelChoice,
+  SETTINGS,
+  type TurnConfig,
+} from './turn-config.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Dates end somewhere, and positions in time are whole numbers. */
-const MOST_MS = 36_500 * DAY_MS
 
-export function defineTurn(config: TurnConfig & { readonly compact?: CompactionPlan }): TurnDefinition {
+export function defineTurn(
+  config: TurnConfig & { readonly compact?: CompactionPlan; readonly maxMessages?: number },
+): TurnDefinition {
   const { model = [], settings = {}, tools = [], systemPrompt, limits = {}, compact } = config
   const { requestTtlMs = 7 * DAY_MS, maxClaims = 5, graceMs = 5000, warnAtPercent = 80 } = config
   checkTurnConfig(config)
@@ -100,6 +63,7 @@ export function defineTurn(config: TurnConfig & { readonly compact?: CompactionP
     graceMs,
     ...(compact === undefined ? {} : { compact }),
     warnAtPercent,
+    maxMessages: config.maxMessages ?? 100,
   }
 }
 
@@ -108,15 +72,6 @@ function checkConcurrency(most: unknown): void {
   throw invalidOption('toolConcurrency', `must be a whole number from 1 on, or Infinity, not ${shown(most)}`)
 }
 
-const LIMITS: readonly string[] = [
-  'iterations',
-  'durationMs',
-  'tokens',
-  'costUsd',
-  'toolCalls',
-  'consecutiveFailures',
-] satisfies (keyof Limits)[]
-
 /** JSON knows no infinity. More than any turn can use is as good, and says that a limit of the config does not hold. */
 const NONE = Number.MAX_SAFE_INTEGER
 
@@ -124,9 +79,9 @@ const NONE = Number.MAX_SAFE_INTEGER
 export function checkLimits(limits: unknown): Limits {
   if (typeof limits !== 'object' || limits === null || Array.isArray(limits))
     throw invalidOption('limits', `must be an object such as { tokens: 50_000 }, not ${shown(limits)}`)
+  checkOptions(limits, LIMITS)
   const checked: Record<string, number> = {}
   for (const [limit, value] of Object.entries(limits) as [string, unknown][]) {
-    checkName('limits', limit, LIMITS)
     if (value === undefined) continue
     atLeast(`limits.${limit}`, value, 0)
     checked[limit] = Math.min(value as number, NONE)
@@ -139,32 +94,9 @@ export function isUnlimited(limit: number): boolean {
   return limit >= NONE
 }
 
-export function atLeast(option: string, value: unknown, least: number): void {
-  if (typeof value === 'number' && value >= least) return
-  throw invalidOption(option, `must be a number from ${least} on, not ${shown(value)}`)
-}
-
-/** For spans of time, which must come to an end. */
-export function checkMs(option: string, value: unknown, least: number): void {
-  atLeast(option, value, least)
-  if ((value as number) > MOST_MS)
-    throw invalidOption(option, `must be milliseconds, at most 100 years of them, not ${shown(value)}`)
-}
-
-export function invalidOption(option: string, why: string): HoldfastError {
-  return new HoldfastError('invalid-option', { message: `${option} ${why}.`, details: { option } })
-}
-
-export function shown(value: unknown): string {
-  if (typeof value === 'string') return quote(value)
-  if (Array.isArray(value)) return 'a list'
-  return typeof value === 'object' && value !== null ? 'an object' : String(value)
-}
-
 function checkTurnConfig({ model, settings, tools, systemPrompt }: TurnConfig): void {
   if (model !== undefined) checkModels(model)
-  if (settings !== undefined && !isObject(settings))
-    throw invalidOption('settings', `must be an object, not ${shown(settings)}`)
+  if (settings !== undefined) checkSettings(settings)
   if (tools !== undefined && typeof tools !== 'function') {
     if (!Array.isArray(tools))
       throw invalidOption(
@@ -175,6 +107,11 @@ function checkTurnConfig({ model, settings, tools, systemPrompt }: TurnConfig): 
   }
   if (systemPrompt !== undefined && typeof systemPrompt !== 'string' && typeof systemPrompt !== 'function')
     throw invalidOption('systemPrompt', `must be a text or a function, not ${shown(systemPrompt)}`)
+}
+
+function checkSettings(settings: unknown): void {
+  if (!isObject(settings)) throw invalidOption('settings', `must be an object, not ${shown(settings)}`)
+  checkOptions(settings, SETTINGS)
 }
 
 export function checkModels(model: unknown): void {
@@ -189,6 +126,9 @@ export function checkModels(model: unknown): void {
         'model',
         `must be a name such as 'openai/gpt-4.1-mini', a model of the AI SDK, { model, settings }, or a list of these, not ${shown(choice)}`,
       )
+    if (own) checkOptions(choice, MODEL_CHOICE)
+    if (typeof ref !== 'string') checkModel(ref)
+    checkSettings(settings)
   }
 }
 
@@ -237,20 +177,10 @@ function checkShared({ apiKey, baseURL }: ModelOptions): void {
   })
 }
 
-export interface GroundingOptions {
-  /** The language of headings and questions; English unless said otherwise. A turn's `metadata.language` comes first. */
-  readonly language?: string
-  readonly words?: Partial<GroundingWords>
-  /** How many turns that used tools a prompt is reminded of, at most 3; 3 unless said otherwise. */
-  readonly memoryTurns?: number
-  /** Prompts have short codes such as `p~k7m2` in place of ids, which cost less and are easier to copy; false unless said otherwise. */
-  readonly handles?: boolean
-  /** Keeps ids out of what the model says: of all entities, or of these. Labels stand in for them; false unless said otherwise. */
-  readonly hideIds?: boolean | readonly Entity[]
-}
-
 function groundingOf({ entities = [], grounding = {} }: TurnConfig): GroundingSetup {
   if (!Array.isArray(entities)) throw invalidOption('entities', `must be a list, not ${shown(entities)}`)
+  if (!isObject(grounding)) throw invalidOption('grounding', `must be an object, not ${shown(grounding)}`)
+  checkOptions(grounding, GROUNDING)
   const { language, words, memoryTurns = 3, handles = false, hideIds = false } = grounding
   atLeast('grounding.memoryTurns', memoryTurns, 0)
   if (typeof handles !== 'boolean')

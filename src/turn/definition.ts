@@ -24,6 +24,8 @@ export interface TurnDefinition extends PlayTerms {
   readonly compact?: CompactionPlan
   /** How full the context may be before a warning says so. */
   readonly warnAtPercent: number
+  /** The most messages that a prompt gets. */
+  readonly maxMessages: number
 }
 
 /**

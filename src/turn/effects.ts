@@ -1,4 +1,5 @@
 /** Running the calls of a group: together, each settled as soon as it ends. */
+import { debugThrown } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Json } from '../protocol/index.ts'
 import {
@@ -96,6 +97,10 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
     secrets,
     graceMs: scope.definition.graceMs,
     onLate: (settled) => scope.late(callId, settled),
+    onThrown: (error) => {
+      debugThrown(`The tool ${one.tool.name}`, error)
+      play.thrown.set(callId, error)
+    },
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type StopWish,
 } from '../protocol/index.ts'
 import { type Compaction, compactEntry, compaction, keepOf } from './compaction.ts'
-import { entriesSoFar, isDue, isWatched, warnIfFull } from './context.ts'
+import { entriesSoFar, isDue, isWatched, warnIfFull, warnIfOver } from './context.ts'
 import type { Play } from './play.ts'
 import { dataOf, type Stage } from './stage.ts'
 
@@ -28,6 +28,7 @@ export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending
   const cancel = play.cancelKey()
   accountFor(play, play.open.turn, cancel)
   const compact = waiting ? undefined : await compactionAtEnd(play)
+  if (!waiting) warnIfOver(play)
   if (compact !== undefined) draft.say('compact', compact)
   sayTurnEnd(play, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
 }
@@ -39,6 +40,7 @@ export function sayTurnEnd(
   { error, limit, stopped, cancel }: Ending & { readonly cancel?: string },
 ): void {
   const { usage, startedAt, requests } = play.open
+  const maximum = limit === undefined ? undefined : (play.limits as Record<string, number | undefined>)[limit]
   const expiries = requests.flatMap(({ expiresAt }) => expiresAt ?? [])
   play.draft.say(
     'turn.end',
@@ -48,6 +50,7 @@ export function sayTurnEnd(
       durationMs: Math.max(0, play.scope.clock.now() - startedAt),
       ...(error === undefined ? {} : { error }),
       ...(limit === undefined ? {} : { limit }),
+      ...(maximum === undefined ? {} : { maximum }),
       ...(stopped === undefined ? {} : { stopped }),
       ...(isWaiting(outcome) && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
     },

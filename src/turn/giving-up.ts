@@ -2,6 +2,7 @@
  * A turn that cannot be played to its end: whatever broke inside of the loop, it ends as failed and says why, so that it
  * is neither open for ever (R14) nor taken up again and again (R7).
  */
+import { debugThrown } from '../base/index.ts'
 import { type EntryData, HoldfastError, type JsonObject, NO_USAGE } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 import { startBare } from './beginning.ts'
@@ -23,12 +24,14 @@ export function endsTurn(error: unknown): boolean {
 
 /** From where the draft stands; if that cannot be stored either, from what is durable. Else the error is the driver's. */
 export async function* giveUp(play: Play, error: unknown): AsyncGenerator<Batch, void> {
+  debugThrown(`The turn of ${play.scope.key.contextId}`, error)
   const { open, parked } = play.scope.view.session
   // Nothing was said yet to what is parked: the question stays, and can be answered when this is repaired.
   if (open === undefined && parked !== undefined && play.session.open?.calls.length) throw error
   for (let attempt = 1; ; attempt++) {
     try {
       if (play.session.open === undefined && !startBare(play)) throw error
+      play.failedBy(error)
       await endFailed(play, error, attempt)
       yield* play.commit('done')
       return

@@ -14,6 +14,7 @@ import type {
 } from '../hook/index.ts'
 import { importMessages } from '../journal/index.ts'
 import {
+  checkName,
   HoldfastError,
   type Json,
   type JsonObject,
@@ -22,7 +23,7 @@ import {
   quote,
   type StopWish,
 } from '../protocol/index.ts'
-import { checkName, NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
+import { NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
 import { contextPercent, firstContextSize } from './context.ts'
 import { idsOfTurn } from './ids-above.ts'
 import type { Play } from './play.ts'

@@ -6,16 +6,11 @@ export { compactEntry, compaction } from './compaction.ts'
 export type { AutoCompact } from './compaction-plan.ts'
 export { checkSummary, compactionPlan } from './compaction-plan.ts'
 export { contextPercent, tokenBudget } from './context.ts'
-export type { GroundingOptions, ModelChoice, TurnConfig } from './define-turn.ts'
 export {
-  atLeast,
   checkLimits,
-  checkMs,
   defineTurn,
-  invalidOption,
   isUnlimited,
   modelSource,
-  shown,
 } from './define-turn.ts'
 export type {
   CompactionPlan,
@@ -33,6 +28,8 @@ export type { RunKnowledge } from './ids-above.ts'
 export { idsOfRun } from './ids-above.ts'
 export { playTurn } from './loop.ts'
 export { modelSecrets } from './model-secrets.ts'
+export type { FileInput, MessageInput } from './parse-message.ts'
+export { parseMessage } from './parse-message.ts'
 export type { Batch, Continuation, Next, PlayScope, PlayTerms, PlayView } from './play-scope.ts'
 export { redactEntry } from './redact-entry.ts'
 export { askForCredentials, hearAnswers, request } from './requests.ts'
@@ -40,5 +37,7 @@ export type { BlobPort, RunTurnOptions, RunTurnResult } from './run-turn.ts'
 export { runTurn } from './run-turn.ts'
 export type { ActorState, IdsAbove, TurnScope, View } from './scope.ts'
 export { cutResult, isLarge } from './shorten.ts'
-export { dataOf, Interrupted, Stage } from './stage.ts'
+export { dataOf, Interrupted, originOf, Stage } from './stage.ts'
 export { summarise, summaryWarning } from './summary.ts'
+export type { GroundingOptions, ModelChoice, TurnConfig } from './turn-config.ts'
+export { FOREIGN_CONFIG, FOREIGN_LIMITS, TURN_CONFIG } from './turn-config.ts'

@@ -114,7 +114,8 @@ export async function* tellEnded(play: Play, next: Next = 'hooks'): AsyncGenerat
     const phase = new Phase(play)
     if (result.status !== 'ok' && result.status !== 'not-run') {
       const message = typeof result.output === 'string' ? result.output : JSON.stringify(result.output)
-      const error = { source: 'tool', message, ...result } as const
+      const cause = play.thrown.get(result.callId)
+      const error = { source: 'tool', message, ...result, ...(cause === undefined ? {} : { cause }) } as const
       await phase.run('onError', ({ base, stop }) => ({ ...base, stop, error }))
     }
     await phase.run('afterEachTool', ({ base, stop }) => ({ ...base, stop, result }))

@@ -65,6 +65,8 @@ export interface PlayScope {
   readonly artifacts: (callId: string, secrets: Redactor) => Artifacts
   /** Of calls whose stored arguments lack a secret (R19). */
   readonly callArguments: CallArguments
+  /** User code threw this, and the turn fails because of it. */
+  readonly thrown?: (turn: number, error: unknown) => void
   /** A result that came after its call was settled. */
   readonly late: (callId: string, settled: Settled) => void
   /** A call that was run before is settled without being run again: whatever still works for it can stop. */

@@ -13,6 +13,8 @@ import { dataOf, Stage } from './stage.ts'
 export class Play extends Stage<TurnScope> {
   /** Ended calls that hooks have begun to be told of here; those still in `open.ended` were interrupted. */
   readonly told: Set<string> = new Set()
+  /** What tools threw in this process, by their calls. */
+  readonly thrown: Map<string, unknown> = new Map()
   #limits: Limits | undefined
   #info: Promise<TurnInfo> | undefined
   #tools: Promise<readonly Tool[]> | undefined

@@ -56,6 +56,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
     usage: true,
     durationMs: true,
     limit: true,
+    maximum: true,
     stopped: STOP,
     wakeAt: true,
     error: FAILURE,

@@ -3,21 +3,23 @@
  * your loop, and what follows is backed by what you stored. Give the same entries back to go on after a crash.
  */
 import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
-import { fold, HeldWindow, type Session } from '../journal/index.ts'
+import { fold, HeldWindow, importEntries, importMessages, type Session } from '../journal/index.ts'
 import {
   type ArtifactChange,
   artifactInfo,
   type ContextKey,
+  checkOptions,
   contextKey,
   type DeltaEvent,
   ENTRY_FORMAT,
   type Entry,
   type EntryType,
-  filesProblem,
   HoldfastError,
+  invalidOption,
   type JsonObject,
   LOCAL_OWNER,
   type NewEntry,
+  type OptionSet,
   type OutcomeReason,
   type Principal,
   type UserContent,
@@ -27,22 +29,30 @@ import {
   artifacts,
   type Credentials,
   NO_SECRETS,
+  type Redactor,
   redactorOf,
   type Settled,
 } from '../tool/index.ts'
 import { CallArguments } from './call-arguments.ts'
 import { tokenBudget } from './context.ts'
-import { defineTurn, type TurnConfig } from './define-turn.ts'
+import { defineTurn } from './define-turn.ts'
 import { heldSightings } from './held-sightings.ts'
 import { playTurn } from './loop.ts'
+import { type MessageInput, parseMessage } from './parse-message.ts'
 import { redactEntry } from './redact-entry.ts'
 import type { TurnScope } from './scope.ts'
+import { FOREIGN_CONFIG, TURN_CONFIG, type TurnConfig } from './turn-config.ts'
 
 export interface RunTurnOptions extends TurnConfig {
   /** What was yielded before, oldest first: the conversation so far. */
   readonly entries?: readonly Entry[]
   /** Null goes on with an open turn, or where the last one stopped. */
-  readonly message: UserContent | null
+  readonly message?: MessageInput | null
+  /**
+   * A history of your own instead of `entries`, in any format that `importMessages` reads. Without `message`, its last one
+   * is what the turn is asked. A system message at its start is the system prompt.
+   */
+  readonly messages?: readonly unknown[]
   readonly contextId?: string
   readonly principal?: Principal
   readonly credentials?: Credentials
@@ -73,9 +83,9 @@ export interface RunTurnResult {
  * for await (const entries of runTurn({ model, tools, message: 'Hello', entries: stored })) await save(entries)
  */
 export async function* runTurn(options: RunTurnOptions): AsyncGenerator<readonly Entry[], RunTurnResult> {
-  checkMessage(options.message)
-  const journal = await Journal.open(options)
-  const opening = journal.receive(options.message)
+  const { message, history, ...prompt } = asked(options)
+  const journal = await Journal.open({ ...options, ...prompt, message })
+  const opening = [...journal.bringIn(history), ...journal.receive(message)]
   if (opening.length > 0) yield opening
   const play = playTurn(journal.scope())
   try {
@@ -91,24 +101,70 @@ export async function* runTurn(options: RunTurnOptions): AsyncGenerator<readonly
   }
 }
 
-function checkMessage(message: UserContent | null): void {
-  if (message === null || (typeof message === 'string' && message.trim() !== '')) return
-  const isList = Array.isArray(message) && message.every(isPart) && message.some(speaks)
-  const problem = isList
-    ? filesProblem(message)
-    : 'The message must be a text that is not empty, a list of text and file parts, or null to go on.'
-  if (problem !== undefined) throw new HoldfastError('invalid-option', { message: problem })
+/** The message of the turn, and the history that comes before it. */
+function asked(options: RunTurnOptions): Asked {
+  checkOptions(options, RUN_TURN)
+  const { message, messages, entries = [], systemPrompt } = options
+  if (messages === undefined) return { message: message === null ? null : parseMessage(message), history: [] }
+  if (entries.length > 0)
+    throw invalidOption('messages', 'and entries cannot both be given: entries hold the conversation already')
+  const { system, ...imported } = importMessages(messages)
+  if (system !== undefined && systemPrompt !== undefined)
+    throw invalidOption(
+      'messages',
+      'begin with a system message, and systemPrompt is given too; leave one out',
+    )
+  const prompt = system === undefined ? {} : { systemPrompt: system }
+  if (message !== undefined)
+    return {
+      message: message === null ? null : parseMessage(message),
+      history: importEntries(imported),
+      ...prompt,
+    }
+  const last = imported.messages.at(-1)
+  if (last?.role !== 'user')
+    throw invalidOption('messages', 'must end with a message of the user; or give `message`, null to go on')
+  const history = importEntries({ ...imported, messages: imported.messages.slice(0, -1) })
+  return { message: last.content, history, ...prompt }
 }
 
-function isPart(part: unknown): boolean {
-  if (typeof part !== 'object' || part === null) return false
-  const { type, text, data, mediaType } = part as Record<string, unknown>
-  if (type === 'text') return typeof text === 'string'
-  return type === 'file' && typeof data === 'string' && typeof mediaType === 'string'
+interface Asked {
+  readonly message: UserContent | null
+  readonly history: readonly NewEntry[]
+  readonly systemPrompt?: string
 }
 
-function speaks(part: Exclude<UserContent, string>[number]): boolean {
-  return part.type === 'file' || part.text.trim() !== ''
+const RUN_TURN: OptionSet<RunTurnOptions> = {
+  place: 'runTurn()',
+  options: {
+    ...TURN_CONFIG,
+    entries: 'a list',
+    message: null,
+    messages: null,
+    contextId: null,
+    principal: 'an object',
+    credentials: null,
+    metadata: 'an object',
+    maxMessages: null,
+    maxTokens: null,
+    blobs: 'an object',
+    signal: 'an AbortSignal',
+    onDelta: 'a function',
+    clock: 'an object',
+    timer: 'an object',
+    ids: 'an object',
+  },
+  foreign: {
+    ...FOREIGN_CONFIG,
+    prompt: 'message',
+    input: 'message',
+    history: 'messages',
+    abortSignal: 'signal',
+    auth: 'principal: { tenant, actor } and credentials',
+    actorId: 'principal: { tenant, actor }',
+    owner: 'principal: { tenant, actor }',
+    onChunk: 'onDelta',
+  },
 }
 
 class Journal {
@@ -151,12 +207,23 @@ class Journal {
     return new Journal(options, { key, window, session })
   }
 
+  /** A history from elsewhere, as entries that are given back like all others. */
+  bringIn(history: readonly NewEntry[]): readonly Entry[] {
+    return history.map((entry) =>
+      this.#stamp({ ...entry, data: redactEntry(entry.type, entry.data, this.#secrets) }, {}),
+    )
+  }
+
+  get #secrets(): Redactor {
+    const { credentials } = this.#options
+    return credentials === undefined ? NO_SECRETS : redactorOf(credentials)
+  }
+
   /** What is said to the turn, as an inbox entry. */
   receive(message: UserContent | null): readonly Entry[] {
     if (message === null) return []
     if (this.session.open !== undefined) throw stillOpenTurn()
-    const { principal, metadata, credentials, ids = systemIds } = this.#options
-    const secrets = credentials === undefined ? NO_SECRETS : redactorOf(credentials)
+    const { principal, metadata, ids = systemIds } = this.#options
     const data = redactEntry(
       'input',
       {
@@ -164,7 +231,7 @@ class Journal {
         ...(principal === undefined ? {} : { principal }),
         ...(metadata === undefined ? {} : { metadata }),
       },
-      secrets,
+      this.#secrets,
     )
     const entry = this.#stamp({ type: 'input', turn: 0, data }, { key: ids.next('input') })
     this.#inbox.push(entry)

@@ -1,5 +1,6 @@
 /** What is in play between a driver and a loop, whatever the loop plays: what it has said, what has come in, how long it may last. */
 import type { OpenTurn, Session } from '../journal/index.ts'
+import { ModelFailure } from '../model/index.ts'
 import {
   type Entry,
   type EntryData,
@@ -37,6 +38,9 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
     this.scope = scope
     this.draft = new Draft(scope, (type, data) => this.#hide(type, data))
   }
+
+  /** What the turn may use at most, by name. */
+  abstract readonly limits: object
 
   /** How long the turn may take in all. */
   protected abstract readonly durationMs: number | undefined
@@ -160,6 +164,11 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
     this.#secrets = this.secrets.with(secrets)
   }
 
+  /** Hands on what the turn fails for, as user code threw it. */
+  failedBy(error: unknown): void {
+    if (error !== undefined) this.scope.thrown?.(this.open.turn, originOf(error))
+  }
+
   close(): void {
     this.#interruption?.leave()
     this.#over?.abort()
@@ -179,6 +188,12 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
       stop: AbortSignal.any([this.scope.stop, signal]),
     }
   }
+}
+
+/** What was thrown first: by a hook, a route or a provider, whose errors are wrapped here. */
+export function originOf(error: unknown): unknown {
+  const isWrapped = HoldfastError.is(error) || error instanceof ModelFailure
+  return isWrapped && error.cause !== undefined ? error.cause : error
 }
 
 /** The data of an entry that is known to be of this type. */

@@ -2,6 +2,7 @@
  * One model call, with its retries and fallbacks. Every attempt is in the journal: an attempt that fails ends with a
  * durable `model.end` that says why and what is tried next, before it is tried.
  */
+import { debugThrown } from '../base/index.ts'
 import type { ModelError } from '../hook/index.ts'
 import {
   filesIn,
@@ -49,7 +50,7 @@ import { changed } from './prompt-edit.ts'
 import { redactDeltas } from './redact-deltas.ts'
 import { goesOnWithout, refusedBy, sayRefused, warnIfBeyond } from './refused-files.ts'
 import { isLarge } from './shorten.ts'
-import { dataOf } from './stage.ts'
+import { dataOf, originOf } from './stage.ts'
 import { makeRoom } from './summary.ts'
 import { type WireIds, wireIds } from './wire-ids.ts'
 
@@ -93,8 +94,18 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
     sayFailed(play, source, { failure: reply, step: isLast ? { next } : step })
     if (goesOn) sayRefused(play, source, reply)
     const { kind, message } = reply
-    yield* tellFailed(play, { message: play.secrets.ended(message), model: source.name, kind, next })
-    if (isLast) await endTurn(play, 'failed', { error: errorOf(play, reply) })
+    yield* tellFailed(play, {
+      message: play.secrets.ended(message),
+      model: source.name,
+      kind,
+      next,
+      cause: originOf(reply),
+    })
+    if (isLast) {
+      debugThrown(`The model ${source.name}`, reply)
+      play.failedBy(reply)
+      await endTurn(play, 'failed', { error: errorOf(play, reply) })
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { agentTool } from '../../src/agent/agent-tool.ts'
 import { setUp } from '../../src/agent/config.ts'
-import { limitsGiven, messageGiven, whileBusyGiven } from '../../src/agent/given.ts'
+import { limitsGiven, messageGiven } from '../../src/agent/given.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { probe } from '../turn/kit.ts'
 
@@ -41,6 +41,17 @@ describe('the config of an agent', () => {
     [{ model: null }, "model must be a name such as 'openai/gpt-4.1-mini'"],
     [{ model: {} }, "model must be a name such as 'openai/gpt-4.1-mini'"],
     [{ model: [] }, 'model must name at least one model.'],
+    [
+      {
+        model: {
+          specificationVersion: 'v2',
+          provider: 'openai.chat',
+          modelId: 'gpt-4.1',
+          doStream: () => {},
+        },
+      },
+      'has interface version "v2"; v3 and v4 are understood. Update the package it comes from: npm install @ai-sdk/openai@latest',
+    ],
     [{ name: 5 }, 'name must be a text, not 5.'],
     [{ limits: null }, 'limits must be an object such as { tokens: 50_000 }, not null.'],
     [{ limits: { tokenz: 5 } }, 'limits has no "tokenz". Did you mean tokens?'],
@@ -81,10 +92,5 @@ describe('what one turn is given', () => {
     expect([messageGiven('x'), messageGiven([file])]).toEqual(['x', [file]])
     for (const wrong of ['', ' ', [], [{ type: 'text', text: ' ' }], undefined, 5, {}])
       expect(() => messageGiven(wrong as never)).toThrow(refused('A message must be a text'))
-  })
-
-  it('has one of four ways to come into a running turn', () => {
-    expect(whileBusyGiven('steer')).toBe('steer')
-    expect(() => whileBusyGiven('stear')).toThrow(refused('whileBusy must be'))
   })
 })

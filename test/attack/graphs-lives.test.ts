@@ -66,15 +66,14 @@ describe('a limit', () => {
   const speaker = () => agentNode({ model: new ScriptedModel(() => 'all of this was said') })
   const said = { input: () => 'Speak', output: (text: string) => ({ said: text }) }
 
-  it('that is reached by the last step takes nothing away from what was said', async () => {
+  it('that is reached by the last step stops nothing: the run is over', async () => {
     const flow = graph({ state: STATE })
       .addNode('work', speaker(), said)
       .addEdge(START, 'work')
       .addEdge('work', END)
       .compile({ limits: { tokens: 1 } })
-    const { limit, state } = await flow.invoke({}, WHERE)
-    expect([limit, state.said]).toEqual(['tokens', ['all of this was said']])
-    expect(await flow.invoke(null, WHERE)).toMatchObject({ reason: 'stop', state })
+    const { reason, limit, state } = await flow.invoke({}, WHERE)
+    expect([reason, limit, state.said]).toEqual(['stop', undefined, ['all of this was said']])
   })
 
   it('that is reached on the way leaves what was said, and null goes on after it', async () => {
@@ -85,7 +84,7 @@ describe('a limit', () => {
       .addEdge('work', 'rest')
       .addEdge('rest', END)
       .compile({ limits: { tokens: 1 } })
-    const { limit, state } = await flow.invoke({}, WHERE)
+    const { limit, state } = await flow.stream({}, WHERE).outcome
     expect([limit, state.said]).toEqual(['tokens', ['all of this was said']])
     expect((await flow.invoke(null, WHERE)).state.said).toEqual(['all of this was said', 'rest'])
   })
@@ -98,7 +97,7 @@ describe('a limit', () => {
       .addEdge('a', 'b')
       .addEdge('b', END)
       .compile({ limits: { steps: 1 } })
-    expect(await flow.invoke({}, WHERE)).toMatchObject({ limit: 'steps', state: { said: ['a'] } })
+    expect(await flow.stream({}, WHERE).outcome).toMatchObject({ limit: 'steps', state: { said: ['a'] } })
     expect(await flow.invoke(null, WHERE)).toMatchObject({ reason: 'stop', state: { said: ['a', 'b'] } })
     await expect(flow.invoke(null, WHERE)).rejects.toMatchObject({ code: 'nothing-to-continue' })
   })

@@ -183,7 +183,7 @@ describe('a step', () => {
     [
       'an unknown class',
       ({ step }: NodeContext) => step('a', () => 1, { replay: 'maybe' as never }),
-      "must be 'never' or 'safe'",
+      'replay must be never or safe, not "maybe".',
     ],
   ])('is refused with %s', async (_, work, message) => {
     const { error } = await single(async (context) => String(await work(context))).stream({}).outcome
@@ -418,9 +418,28 @@ describe('what is below and stopped by a limit', () => {
     const { status, error } = await flow.stream({}, { contextId }).outcome
     expect([status, error]).toMatchObject([
       'failed',
-      { code: 'limit', message: 'count.1 was stopped by the limit on steps.' },
+      { code: 'limit', message: 'count.1 was stopped by the limit on steps (3).' },
     ])
     expect((await flow.invoke(null, { contextId })).state.notes).toEqual(['1', '2', '3', '4', '5'])
+  })
+
+  it('by its iterations, an agent fails its node, and null goes on with it', async () => {
+    const model = new ScriptedModel([{ text: 'So far: 1.', calls: [{ tool: 'none' }] }, 'At last.'])
+    const flow = graph({ state })
+      .addNode('talk', agentNode({ model, limits: { iterations: 1 } }), {
+        input: () => 'Go.',
+        output: (text) => ({ notes: text }),
+      })
+      .addEdge(START, 'talk')
+      .addEdge('talk', END)
+      .compile()
+    const { status, error, state: reached } = await flow.stream({}, { contextId }).outcome
+    expect([status, error, reached.notes]).toMatchObject([
+      'failed',
+      { code: 'max-iterations', message: 'talk.1 was stopped by the limit on iterations (1).' },
+      [],
+    ])
+    expect((await flow.invoke(null, { contextId })).state.notes).toEqual(['At last.'])
   })
 
   it('by the limit of the whole ends the whole by that limit', async () => {

@@ -413,10 +413,10 @@ describe('the way that a run took', () => {
 
   test('does not lead to the end where only the steps were used up', async () => {
     const flow = counting(4, 2)
-    await flow.invoke({}, { contextId })
+    await flow.stream({}, { contextId }).outcome
     const first = { turn: 1, outcome: 'limit', nodes: ['count×2'], ways: ['START>count×1', 'count>count×1'] }
     expect(short(await takenWays(flow.store, key(contextId)))).toEqual(first)
-    await flow.invoke(null, { contextId })
+    await flow.stream(null, { contextId }).outcome
     expect(short(await takenWays(flow.store, key(contextId)))).toEqual({
       turn: 2,
       outcome: 'limit',

@@ -320,7 +320,7 @@ describe.each(PLACES)('on %s', (_, placed) => {
 
     it('is gone on from with null, and nothing is done twice', async () => {
       const flow = planned(STRAIGHT, { steps: 8 })
-      expect((await flow.invoke(TASK, JOB)).reason).toBe('limit')
+      expect((await flow.stream(TASK, JOB).outcome).reason).toBe('limit')
       const { state, reason, turn } = await flow.invoke(null, JOB)
       expect([reason, turn]).toEqual(['stop', 2])
       expect(await nodes()).toEqual(STRAIGHT_NODES)
@@ -331,15 +331,15 @@ describe.each(PLACES)('on %s', (_, placed) => {
     it('of one is the same work in many turns', async () => {
       const whole = await planned(SECOND_TRY).invoke(TASK, { contextId: 'whole' })
       const flow = planned(SECOND_TRY, { steps: 1 })
-      let outcome: GraphOutcome<WorkChannels> = await flow.invoke(TASK, JOB)
-      while (outcome.reason === 'limit') outcome = await flow.invoke(null, JOB)
+      let outcome: GraphOutcome<WorkChannels> = await flow.stream(TASK, JOB).outcome
+      while (outcome.reason === 'limit') outcome = await flow.stream(null, JOB).outcome
       expect(outcome.turn).toBe(SECOND_TRY_NODES.length)
       expect(await nodes()).toEqual(SECOND_TRY_NODES)
       expect(outcome.state).toEqual(whole.state)
     })
 
     it('may be gone on from by whoever has the journal', async () => {
-      await planned(STRAIGHT, { steps: 4 }).invoke(TASK, JOB)
+      await planned(STRAIGHT, { steps: 4 }).stream(TASK, JOB).outcome
       const elsewhere = plannedWork(castOf(STRAIGHT), { store: place.another() })
       expect((await elsewhere.invoke(null, JOB)).state.is_verified).toBe(true)
       expect(await nodes()).toEqual(STRAIGHT_NODES)
@@ -368,12 +368,12 @@ describe.each(PLACES)('on %s', (_, placed) => {
         .addEdge(['short', 'longer'], 'both')
         .addEdge('both', END)
         .compile({ store: place.store, limits: { steps: 2 } })
-      expect((await flow.invoke({}, JOB)).reason).toBe('limit')
+      expect((await flow.stream({}, JOB).outcome).reason).toBe('limit')
       expect((await flow.invoke(null, JOB)).state.ran).toEqual(['short', 'long', 'longer', 'both'])
     })
 
     it('ends plans that never lead to anything good', async () => {
-      const { state, reason } = await planned(NEVER_GOOD).invoke(TASK, JOB)
+      const { state, reason } = await planned(NEVER_GOOD).stream(TASK, JOB).outcome
       const round = ['agent', 'tools', 'verifier', 'replan']
       const rounds = Array.from({ length: 12 }, () => round).flat()
       expect(reason).toBe('limit')
@@ -382,7 +382,7 @@ describe.each(PLACES)('on %s', (_, placed) => {
     })
 
     it('ends thoughts that never lead to anything', async () => {
-      const { state, reason } = await unplanned({ agent: ['Let me think.'] }).invoke(TASK, JOB)
+      const { state, reason } = await unplanned({ agent: ['Let me think.'] }).stream(TASK, JOB).outcome
       expect(reason).toBe('limit')
       expect(state.messages).toHaveLength(50)
     })
@@ -399,7 +399,7 @@ describe.each(PLACES)('on %s', (_, placed) => {
       const flow = planned(failing)
       await expect(flow.invoke(TASK, JOB)).rejects.toMatchObject({
         code: 'node-failed',
-        message: 'overloaded',
+        message: 'Node agent failed: overloaded',
         details: { node: 'agent', task: 'agent.4', turn: 1 },
       })
       expect(await nodes()).toEqual(reached)

@@ -53,8 +53,8 @@ describe('a route', () => {
       const store = memoryStore()
       const world: World = { asked: 0, begun: [] }
       const flow = winding(store, world, { limits: { steps } })
-      let outcome = await flow.invoke({}, { contextId })
-      while (outcome.reason === 'limit') outcome = await flow.invoke(null, { contextId })
+      let outcome = await flow.stream({}, { contextId }).outcome
+      while (outcome.reason === 'limit') outcome = await flow.stream(null, { contextId }).outcome
       expect(outcome.state.seen).toHaveLength(4)
       expect(world.asked).toBe(4)
       expect(world.begun).toEqual(await tasksIn(store))

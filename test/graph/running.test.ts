@@ -307,7 +307,7 @@ describe('a node that fails', () => {
     const { flow } = failing(1, 9)
     await expect(flow.invoke({})).rejects.toMatchObject({
       code: 'node-failed',
-      message: 'attempt 1',
+      message: 'Node bad failed: attempt 1',
       details: { node: 'bad', task: 'bad.2' },
     })
   })
@@ -386,19 +386,31 @@ describe('limits', () => {
       .addConditionalEdges('again', (): 'again' | typeof END => 'again')
       .compile({ limits })
 
-  it('are 50 steps, and what was reached is returned', async () => {
-    const { status, reason, limit, state: reached } = await endless().invoke({})
-    expect([status, reason, limit, reached.count]).toEqual(['completed', 'limit', 'steps', 50])
+  it('are 50 steps, and the outcome has what was reached', async () => {
+    const { status, reason, limit, maximum, state: reached } = await endless().stream({}).outcome
+    expect([status, reason, limit, maximum, reached.count]).toEqual(['completed', 'limit', 'steps', 50, 50])
+  })
+
+  it('make invoke reject: a run that was stopped is no run that has ended', async () => {
+    const flow = endless({ steps: 3 })
+    const error: unknown = await flow.invoke({}, { contextId: 'endless' }).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      code: 'limit-reached',
+      message: `graph was stopped by its limit on steps (3) and is not finished. What it reached is stored: invoke(null, { contextId: "endless" }) goes on, \`limits: { steps }\` allows more.`,
+      details: { limit: 'steps', maximum: 3, turn: 1, contextId: 'endless' },
+    })
+    expect((await flow.getState({ contextId: 'endless' }))?.state.count).toBe(3)
   })
 
   it('can be said for all runs or for one; null goes on from there', async () => {
     const flow = endless({ steps: 3 })
-    expect((await flow.invoke({}, { contextId: 'c' })).state.count).toBe(3)
-    expect((await flow.invoke(null, { contextId: 'c', limits: { steps: 4 } })).state.count).toBe(7)
+    expect((await flow.stream({}, { contextId: 'c' }).outcome).state.count).toBe(3)
+    const more = flow.stream(null, { contextId: 'c', limits: { steps: 4 } })
+    expect((await more.outcome).state.count).toBe(7)
   })
 
   it('end a run whose time is up', async () => {
-    const { limit, state: reached } = await endless({ steps: 1e6, durationMs: 400 }).invoke({})
+    const { limit, state: reached } = await endless({ steps: 1e6, durationMs: 400 }).stream({}).outcome
     expect(limit).toBe('durationMs')
     expect(reached.count).toBeGreaterThan(0)
   })

@@ -5,6 +5,8 @@ import { bench, calls, entryLines, gate, journal, lines, probe, quiet, said, unt
 const THINKING = ['1 input "Hi"', '2 claim 1', '3 turn.start takes 1', '4 model.start 1']
 
 describe('a limit', () => {
+  const looking = { text: 'Looking', calls: [{ tool: 'a' }] }
+
   it('of iterations ends the turn with a warning and with what was said so far', async () => {
     const a = probe('a')
     const script = [{ text: 'Looking', calls: [{ tool: 'a' }] }]
@@ -23,8 +25,18 @@ describe('a limit', () => {
       status: 'completed',
       text: 'Looking',
       limit: 'iterations',
+      maximum: 1,
     })
     expect(await said(store)).toEqual(['user "Hi"', 'assistant "Looking" call_1:a', 'tool call_1:ok'])
+  })
+
+  it.each([
+    { limits: { iterations: 2 }, replies: [calls('a'), looking], text: 'iterations (2) reached.\nLooking' },
+    { limits: { iterations: 1 }, replies: [calls('a')], text: 'iterations (1) reached.' },
+    { limits: { toolCalls: 0 }, replies: [looking], text: 'toolCalls (0) reached.\nLooking' },
+  ])('$limits is what input() says first, before what was said so far', async ({ limits, replies, text }) => {
+    const { agent } = bench({ script: replies, tools: [probe('a')], limits })
+    expect(await agent.input('Hi')).toBe(`Task incomplete: maximum ${text}`)
   })
 
   it('of the turn goes before that of the agent', async () => {

@@ -193,3 +193,31 @@ describe('the state of an agent', () => {
     expect(agent.session.messages.map(messageLine).at(-1)).toBe('assistant "Done"')
   })
 })
+
+describe('more messages than maxMessages', () => {
+  const warnings = async (store: Parameters<typeof journal>[0]) =>
+    (await journal(store)).filter((text) => text.includes('over-max-messages')).length
+
+  it('are warned of once, and again only after there was room', async () => {
+    const { agent, store, another } = talk({ maxMessages: 9 })
+    const after: number[] = []
+    for (const text of ['1', '2', '3', '4']) {
+      await agent.executeTurn(text).outcome
+      after.push(await warnings(store))
+    }
+    expect(after).toEqual([0, 0, 1, 1])
+    await agent.shutdown()
+    const other = another({ maxMessages: 9 })
+    await other.executeTurn('5').outcome
+    expect(await warnings(store)).toBe(1)
+    await other.compact({ keep: 4 })
+    for (const text of ['6', '7']) await other.executeTurn(text).outcome
+    expect(await warnings(store)).toBe(2)
+  })
+
+  it('are not warned of where they are compacted', async () => {
+    const { agent, store } = talk({ maxMessages: 9, autoCompact: true })
+    for (const text of ['1', '2', '3', '4']) await agent.executeTurn(text).outcome
+    expect(await warnings(store)).toBe(0)
+  })
+})

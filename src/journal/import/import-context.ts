@@ -56,7 +56,7 @@ export async function importContext(
 ): Promise<ImportReceipt> {
   const imported = importMessages(history, options)
   const { repairs, format, system } = imported
-  const entries = entriesOf(imported)
+  const entries = importEntries(imported)
   const told = { repairs, format, ...(system === undefined ? {} : { system }) }
   for (let attempt = 1; ; attempt++) {
     const session = await loadSession(store, key)
@@ -90,9 +90,10 @@ function checkIdle(key: ContextKey, { open, parked, turn }: Session): void {
   })
 }
 
-type ImportEntry = NewEntry & { readonly data: ImportData }
+export type ImportEntry = NewEntry & { readonly data: ImportData }
 
-function entriesOf({ messages, repairs, format }: Imported): readonly ImportEntry[] {
+/** The entries of an import, one for each exchange. */
+export function importEntries({ messages, repairs, format }: Imported): readonly ImportEntry[] {
   const key = createHash('sha256').update(JSON.stringify(messages)).digest('hex').slice(0, 32)
   const repaired =
     repairs.length === 0 ? {} : { repaired: repairs.length, repairs: repairs.slice(0, MOST_REPAIRS) }

@@ -2,7 +2,14 @@
  * Histories of other frameworks, read as messages of this one. What is broken is repaired, always in the same way, and
  * every repair is told. Pure: it reads no clock and no store, and never changes what it is given.
  */
-import { boundedReplacer, type JsonObject, type Message, type Repair } from '../../protocol/index.ts'
+import {
+  boundedReplacer,
+  checkOptions,
+  type JsonObject,
+  type Message,
+  type OptionSet,
+  type Repair,
+} from '../../protocol/index.ts'
 import type { ImportFormat, Said } from './foreign.ts'
 import { isObject, joinedText, partsOf, textIn } from './pieces.ts'
 import { formatOf, misfit, misuse } from './recognise.ts'
@@ -33,6 +40,7 @@ export interface Imported {
  * `{ input, instructions }`). Throws `invalid-option` for what is no history, or is of several formats, with the place.
  */
 export function importMessages(history: unknown, options: ImportOptions = {}): Imported {
+  checkOptions(options, IMPORT)
   const { model } = options
   if (model !== undefined && textIn(model) === undefined)
     throw misuse('model must be a text, such as anthropic/claude-sonnet-4-5.')
@@ -56,6 +64,11 @@ export function importMessages(history: unknown, options: ImportOptions = {}): I
     format: format.name,
     ...(system === undefined ? {} : { system }),
   }
+}
+
+const IMPORT: OptionSet<ImportOptions> = {
+  place: 'importMessages()',
+  options: { format: null, model: null },
 }
 
 function unwrapped(history: unknown): { readonly list: readonly unknown[]; readonly prompt: string } {

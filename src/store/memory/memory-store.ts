@@ -5,10 +5,12 @@
 import { type Clock, type Liveness, processLiveness, systemClock } from '../../base/index.ts'
 import {
   type ContextKey,
+  checkOptions,
   checkOwner,
   type Entry,
   HoldfastError,
   keyText,
+  type OptionSet,
   type Owner,
 } from '../../protocol/index.ts'
 import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
@@ -48,6 +50,11 @@ export interface MemoryStoreOptions {
   readonly derivations?: readonly Derivation[]
 }
 
+const MEMORY_STORE: OptionSet<MemoryStoreOptions> = {
+  place: 'memoryStore()',
+  options: { clock: 'an object', liveness: 'a function', derivations: 'a list' },
+}
+
 export function memoryStore(options: MemoryStoreOptions = {}): Port.Store {
   return new MemoryStore(options)
 }
@@ -63,6 +70,7 @@ class MemoryStore implements Port.Store {
   #closed = false
 
   constructor(options: MemoryStoreOptions) {
+    checkOptions(options, MEMORY_STORE)
     this.#clock = options.clock ?? systemClock
     this.#liveness = options.liveness ?? processLiveness
     this.#derivations = [...STANDARD_DERIVATIONS, ...(options.derivations ?? [])]

@@ -8,10 +8,12 @@
 import { type Clock, type Liveness, processLiveness, systemClock } from '../../base/index.ts'
 import {
   type ContextKey,
+  checkOptions,
   checkOwner,
   type Entry,
   HoldfastError,
   keyText,
+  type OptionSet,
   type Owner,
 } from '../../protocol/index.ts'
 import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
@@ -85,9 +87,9 @@ class FileStore implements SqliteStore {
   #closed = false
 
   constructor(path: string, options: SqliteStoreOptions) {
+    checkGiven(options)
     const { synchronous = 'FULL', readOnly = false, busyMs = 10_000, maxBytes, pollMs = 100 } = options
     const { clock = systemClock, liveness = processLiveness } = options
-    checkOptions(options)
     this.path = path
     this.#pollMs = pollMs
     const derivations = [...STANDARD_DERIVATIONS, ...(options.derivations ?? [])]
@@ -324,7 +326,24 @@ class FileStore implements SqliteStore {
   }
 }
 
-function checkOptions({ synchronous, ...options }: SqliteStoreOptions): void {
+const SQLITE_STORE: OptionSet<SqliteStoreOptions> = {
+  place: 'sqliteStore()',
+  options: {
+    synchronous: null,
+    readOnly: 'true or false',
+    busyMs: null,
+    maxBytes: null,
+    pollMs: null,
+    clock: 'an object',
+    liveness: 'a function',
+    derivations: 'a list',
+  },
+  foreign: { timeout: 'busyMs', busyTimeout: 'busyMs', maxSize: 'maxBytes' },
+}
+
+function checkGiven(given: SqliteStoreOptions): void {
+  checkOptions(given, SQLITE_STORE)
+  const { synchronous, ...options } = given
   if (synchronous !== undefined && !['FULL', 'NORMAL'].includes(synchronous))
     throw new HoldfastError('invalid-option', { message: `synchronous must be 'FULL' or 'NORMAL'.` })
   for (const name of ['busyMs', 'maxBytes', 'pollMs'] as const) {

@@ -1,0 +1,104 @@
+/**
+ * Checks the objects of options that callers write. An unknown name is an error that names the right one: an option that
+ * is silently ignored does something else than what was asked for.
+ */
+import { HoldfastError } from './error.ts'
+import { nearestName } from './nearest-name.ts'
+import { quote } from './quote.ts'
+
+/** A kind of value, or the texts that are allowed; null where the value is checked by whoever uses it. */
+export type OptionRule = Kind | readonly string[] | null
+
+type Kind = 'a text' | 'an object' | 'a list' | 'a function' | 'an AbortSignal' | 'true or false'
+
+/** Every option of one place, and its rule: an option that is added to the type has to be added here. */
+export type OptionRules<T> = { readonly [Option in keyof Required<T>]: OptionRule }
+
+/** Names that other frameworks use, and what to write here. */
+export type ForeignNames = Readonly<Record<string, string>>
+
+export interface OptionSet<T> {
+  /** As messages name it: `The config of an agent`, `executeTurn()`. */
+  readonly place: string
+  readonly options: OptionRules<T>
+  readonly foreign?: ForeignNames
+}
+
+const KINDS: { readonly [K in Kind]: (value: unknown) => boolean } = {
+  'a text': (value) => typeof value === 'string' && value !== '',
+  'an object': isObject,
+  'a list': (value) => Array.isArray(value),
+  'a function': (value) => typeof value === 'function',
+  'an AbortSignal': (value) => isObject(value) && 'aborted' in value && 'addEventListener' in value,
+  'true or false': (value) => typeof value === 'boolean',
+}
+
+/** Throws `invalid-option` for what is no object, for a name that is not known, and for a value of the wrong kind. */
+export function checkOptions<T>(given: unknown, { place, options, foreign }: OptionSet<T>): void {
+  if (!isObject(given)) throw invalidOption(place, `takes options as an object, not ${shown(given)}`)
+  const names = Object.keys(options)
+  for (const [option, value] of Object.entries(given) as [string, unknown][]) {
+    if (!names.includes(option)) throw unknownName(place, option, adviceFor(option, names, foreign))
+    const rule = options[option as keyof T]
+    if (value !== undefined && !fits(value, rule))
+      throw invalidOption(option, `must be ${ruleText(rule)}, not ${shown(value)}`)
+  }
+}
+
+/** Throws `invalid-option` for a name that is not known, with the one that was probably meant. */
+export function checkName(place: string, name: string, known: readonly string[]): void {
+  if (!known.includes(name)) throw unknownName(place, name, adviceFor(name, known))
+}
+
+function unknownName(place: string, name: string, advice: string): HoldfastError {
+  return new HoldfastError('invalid-option', {
+    message: `${place} has no ${quote(name)}. ${advice}`,
+    details: { option: name },
+  })
+}
+
+function adviceFor(name: string, known: readonly string[], foreign: ForeignNames = {}): string {
+  if (Object.hasOwn(foreign, name)) return `Write ${foreign[name]} instead.`
+  const meant = nearestName(name, known)
+  return meant === undefined ? `Known are ${known.join(', ')}.` : `Did you mean ${meant}?`
+}
+
+export function atLeast(option: string, value: unknown, least: number): void {
+  if (typeof value === 'number' && value >= least) return
+  throw invalidOption(option, `must be a number from ${least} on, not ${shown(value)}`)
+}
+
+/** Dates end somewhere, and positions in time are whole numbers. */
+const MOST_MS = 36_500 * 24 * 60 * 60 * 1000
+
+/** For spans of time, which must come to an end. */
+export function checkMs(option: string, value: unknown, least: number): void {
+  atLeast(option, value, least)
+  if ((value as number) > MOST_MS)
+    throw invalidOption(option, `must be milliseconds, at most 100 years of them, not ${shown(value)}`)
+}
+
+export function invalidOption(option: string, why: string): HoldfastError {
+  return new HoldfastError('invalid-option', { message: `${option} ${why}.`, details: { option } })
+}
+
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return quote(value)
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function fits(value: unknown, rule: OptionRule): boolean {
+  if (rule === null) return true
+  return typeof rule === 'string' ? KINDS[rule](value) : rule.includes(value as string)
+}
+
+function ruleText(rule: OptionRule): string {
+  if (rule === null || typeof rule === 'string') return rule ?? ''
+  return [rule.slice(0, -1).join(', '), ...rule.slice(-1)].filter((part) => part !== '').join(' or ')
+}
