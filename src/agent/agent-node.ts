@@ -1,5 +1,14 @@
 /** An agent that others run: as a node of a graph, or as a tool of another agent (R17). It has no conversation of its own. */
-import { type Below, leastLimits, metadataBelow, type Ran, type Runnable, runChild } from '../drive/index.ts'
+import {
+  type AnswerOrigins,
+  type Below,
+  HANDED_DOWN,
+  leastLimits,
+  metadataBelow,
+  type Ran,
+  type Runnable,
+  runChild,
+} from '../drive/index.ts'
 import { loadSession } from '../journal/index.ts'
 import { childKey, HoldfastError } from '../protocol/index.ts'
 import { Agent, type TurnOptions } from './agent.ts'
@@ -54,7 +63,10 @@ export async function runAgent(config: SubAgentConfig, message: string, below: B
     requests: () => agent.requests(),
     turnNow: () => agent.turn,
     lastTurn: () => agent.lastTurn(),
-    answer: (answers: Parameters<Agent['answer']>[0]) => agent.answer(answers, options),
+    answer: (answers: Parameters<Agent['answer']>[0], origins: AnswerOrigins) => {
+      const handed = { ...options, [HANDED_DOWN]: origins }
+      return agent.answer(answers, handed)
+    },
     goOn: () => agent.executeTurn(null, options),
     begin: () => agent.executeTurn(message, { ...options, key: `call:${name}` }),
     shutdown: () => agent.shutdown(),

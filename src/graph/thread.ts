@@ -1,14 +1,14 @@
 /** One conversation of a graph in this process: who asks, and whose it is. What it knows can be had again from the journal. */
 import { type Clock, type Ids, processIdentity, type Timer } from '../base/index.ts'
 import {
+  type AnswerOrigins,
   type Auth,
   answering,
   askedFor,
   type Child,
   Conversation,
-  callAround,
   checkLetIn,
-  inputOrigin,
+  idsAround,
   type Ledger,
   limitsLeft,
   type Nursery,
@@ -28,7 +28,7 @@ import {
   type RequestData,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
-import type { Credentials } from '../tool/index.ts'
+import { type Credentials, inputOrigin } from '../tool/index.ts'
 import type { Continuation, PlayTerms } from '../turn/index.ts'
 import { abandonBelow } from './abandon.ts'
 import type { GraphDefinition } from './definition.ts'
@@ -78,9 +78,8 @@ export class Thread {
       autoSave: true,
       abandoned: (task) => void abandonBelow(options.store, options.key, task).catch(() => {}),
       play: (scope) => {
-        const { ids: above } = callAround() ?? {}
         const own = { graph: definition, limits, nursery: this.#nursery(), entries: this.#entries }
-        return playGraph({ ...scope, ...own, ...(above === undefined ? {} : { above }) })
+        return playGraph({ ...scope, ...own, ...idsAround() })
       },
       onOutcome: () => {},
     })
@@ -110,8 +109,10 @@ export class Thread {
     return this.#begin(asking, { keys: [key], ...repeats, posts: () => [input] })
   }
 
-  answer(answers: Readonly<Record<string, Json>>, asking: Asking = {}): TurnView {
-    return this.#begin(asking, answering(answers, { ...this.#asked(asking) }, this.#options))
+  /** `origins`: of answers that are handed down. */
+  answer(answers: Readonly<Record<string, Json>>, asking: Asking = {}, origins?: AnswerOrigins): TurnView {
+    const ports = { ...this.#options, ...(origins === undefined ? {} : { origins }) }
+    return this.#begin(asking, answering(answers, { ...this.#asked(asking) }, ports))
   }
 
   refused(error: unknown): TurnView {
@@ -148,7 +149,7 @@ export class Thread {
       start: () => this.start(),
       requests: () => this.requests(),
       lastTurn: () => this.lastTurn(),
-      answer: (answers) => this.answer(answers, going),
+      answer: (answers, origins) => this.answer(answers, going, origins),
       goOn: () => this.begin(null, going),
       begin: () => this.begin(values, asking),
       shutdown: () => this.close(),

@@ -36,6 +36,12 @@ export interface ShownList {
   readonly isThisTurn: boolean
 }
 
+/** An answer to a question of the guard. Only a person can say which thing is meant. */
+export interface AskedAnswer {
+  readonly value: Json
+  readonly isPersons: boolean
+}
+
 type Maybe<T> = T | Promise<T>
 
 /**
@@ -68,8 +74,8 @@ export interface Facts {
    * those of any age that may have it in them.
    */
   readonly saidBefore: (id?: string) => Maybe<readonly Said[]>
-  /** What the person answered when asked about a place of this call, such as `items[2].taskId`. */
-  readonly asked?: (path: string) => Maybe<Json | undefined>
+  /** What was answered to the question about a place of this call, such as `items[2].taskId`. */
+  readonly asked?: (path: string) => Maybe<AskedAnswer | undefined>
 }
 
 /** What all decisions about one call have in common. */

@@ -3,7 +3,7 @@
  * thing. What a person or a program chose wins: another thing passes only if it was spoken of since. Pure, but for asking
  * the facts.
  */
-import type { ActiveValue, Ground, GroundSource, Json } from '../protocol/index.ts'
+import type { ActiveValue, Ground, GroundSource } from '../protocol/index.ts'
 import {
   type Candidate,
   type Case,
@@ -15,7 +15,7 @@ import {
   readingOf,
 } from './case.ts'
 import { undeclared } from './entity.ts'
-import { activeIds, chosenAt, isExpired, type Judging } from './facts.ts'
+import { type AskedAnswer, activeIds, chosenAt, isExpired, type Judging } from './facts.ts'
 import { type FoundId, isNumeric, placeText } from './marks.ts'
 import { isOtherMeant, type OtherParent, otherParent } from './parents.ts'
 import { labelReadings, ordinalReadings } from './readings.ts'
@@ -77,9 +77,13 @@ export async function judgeId(found: FoundId, name: string, judging: Judging): P
   return answered(verdict, await judging.facts.asked?.(placeText(found.path)))
 }
 
-/** An answer decides, if it is one of the options. */
-export function answered(ask: Asking, answer: Json | undefined): Verdict {
-  const text = textOf(answer)
+/** An answer of the person decides, if it is one of the options. One of a program leaves it unclear for good. */
+export function answered(ask: Asking, answer: AskedAnswer | undefined): Verdict {
+  if (answer?.isPersons === false) {
+    const { entity, options: named } = ask
+    return { kind: 'refused', entity, reason: 'several', named, isUnclear: true }
+  }
+  const text = textOf(answer?.value)
   const chosen = ask.options.find((option) => option.id === text || optionText(option) === text)
   return chosen === undefined ? ask : { kind: 'ok', entity: ask.entity, id: chosen.id, source: 'asked' }
 }

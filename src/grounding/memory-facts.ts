@@ -1,6 +1,6 @@
 /** Facts in memory, from lists of sightings. What a store finds by keys, it finds in maps. */
 import { type ActiveValue, type Json, normalLabel, type Sighting } from '../protocol/index.ts'
-import type { Facts, Said, Seen, ShownList } from './facts.ts'
+import type { AskedAnswer, Facts, Said, Seen, ShownList } from './facts.ts'
 
 /** What one tool result showed, in its order. */
 export interface SightingBatch {
@@ -120,8 +120,9 @@ export class MemoryFacts implements Facts {
     return newest
   }
 
-  asked(path: string): Json | undefined {
-    return this.#options.answers?.[path]
+  asked(path: string): AskedAnswer | undefined {
+    const value = this.#options.answers?.[path]
+    return value === undefined ? undefined : { value, isPersons: true }
   }
 
   /** One row is a look at one thing; the list that the person has in mind is still the one before. */

@@ -243,7 +243,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(expiresAt === undefined ? {} : { expiresAt }),
     })
   },
-  'request.end'(draft, { seq, data: { requestId, how, value } }) {
+  'request.end'(draft, { seq, data: { requestId, how, value, origin } }) {
     const { open, graph } = draft
     const request = open?.requests.find((candidate) => candidate.requestId === requestId)
     if (open === undefined || request === undefined) return
@@ -256,6 +256,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(from === undefined ? {} : { from }),
       how,
       ...(value === undefined ? {} : { value }),
+      ...(origin === undefined ? {} : { origin }),
     }
     if (call !== undefined) call.answers = [...(call.answers ?? []), answer]
     else if (graph !== undefined) draft.graph = answerTask(graph, request.callId ?? '', { ...answer, seq })

@@ -5,6 +5,7 @@
 import type {
   ActiveValue,
   Ground,
+  InputOrigin,
   Json,
   JsonObject,
   OutcomeReason,
@@ -150,6 +151,8 @@ export type Answer = {
   readonly from?: string
   readonly how: 'answered' | 'expired' | 'cancelled'
   readonly value?: Json
+  /** Where it was posted, if no person gave it. */
+  readonly origin?: InputOrigin
 }
 
 export type Request = {

@@ -55,5 +55,5 @@ export type {
 } from './message.ts'
 export type { OutcomeReason, Usage } from './outcome.ts'
 export { addUsage, isWaiting, moreUsage, NO_USAGE } from './outcome.ts'
-export { idTokens, isPersonsInput, personsWords, textOf } from './persons-words.ts'
+export { idTokens, isPersonsInput, personsWords, programsContent, textOf } from './persons-words.ts'
 export { quote } from './quote.ts'

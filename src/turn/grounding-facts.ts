@@ -43,7 +43,8 @@ export async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts
     saidBefore: saidBefore(words),
     asked: (path) => {
       const answer = answers.findLast(({ from, name }) => from === GROUNDING && name === path)
-      return answer?.value
+      const { value, origin } = answer ?? {}
+      return value === undefined ? undefined : { value, isPersons: origin === undefined }
     },
   }
 }

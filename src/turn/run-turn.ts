@@ -26,6 +26,7 @@ import {
   type ArtifactPort,
   artifacts,
   type Credentials,
+  inputOrigin,
   NO_SECRETS,
   redactorOf,
   type Settled,
@@ -161,6 +162,7 @@ class Journal {
       'input',
       {
         message,
+        ...inputOrigin(),
         ...(principal === undefined ? {} : { principal }),
         ...(metadata === undefined ? {} : { metadata }),
       },
