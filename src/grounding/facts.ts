@@ -42,6 +42,9 @@ export interface AskedAnswer {
   readonly isPersons: boolean
 }
 
+/** What is chosen, with the entry that chose it if that is one of this conversation. */
+export type Chosen = ActiveValue & { readonly sinceSeq?: number }
+
 type Maybe<T> = T | Promise<T>
 
 /**
@@ -50,7 +53,7 @@ type Maybe<T> = T | Promise<T>
  */
 export interface Facts {
   /** What is chosen now. */
-  readonly active: (entity: string) => Maybe<ActiveValue | undefined>
+  readonly active: (entity: string) => Maybe<Chosen | undefined>
   readonly seen: (entity: string, id: string) => Maybe<Seen | undefined>
   /** Whether a tool result of this turn showed it. */
   readonly seenThisTurn: (entity: string, id: string) => Maybe<boolean>
@@ -99,9 +102,22 @@ export function isExpired(
   return now - at >= ttlMs
 }
 
-/** When a selection was made; being used does not count. */
-export function chosenAt({ since, at }: ActiveValue): number {
-  return since ?? at
+/** When a selection was made, being used does not count; and by which entry, if it was made in this conversation. */
+export interface ChosenAt {
+  readonly at: number
+  readonly seq?: number
+}
+
+export function chosenAt({ since, at, sinceSeq }: Chosen): ChosenAt {
+  return { at: since ?? at, ...(sinceSeq === undefined ? {} : { seq: sinceSeq }) }
+}
+
+/** Whether something was shown or said after a choice: by their order in the journal, by time where there is none. */
+export function isSince(
+  { at, seq }: { readonly at: number; readonly seq?: number },
+  chosen: ChosenAt,
+): boolean {
+  return seq === undefined || chosen.seq === undefined ? at > chosen.at : seq > chosen.seq
 }
 
 /** All ids of a selection. */

@@ -15,7 +15,15 @@ import {
   readingOf,
 } from './case.ts'
 import { undeclared } from './entity.ts'
-import { type AskedAnswer, activeIds, chosenAt, isExpired, type Judging } from './facts.ts'
+import {
+  type AskedAnswer,
+  activeIds,
+  type ChosenAt,
+  chosenAt,
+  isExpired,
+  isSince,
+  type Judging,
+} from './facts.ts'
 import { type FoundId, isNumeric, placeText } from './marks.ts'
 import { isOtherMeant, type OtherParent, otherParent } from './parents.ts'
 import { labelReadings, ordinalReadings } from './readings.ts'
@@ -207,7 +215,7 @@ class Judge {
     const isFree = reading.source === 'state' || (await this.#isShownSince(reading, other.since))
     if (isFree || (await isOtherMeant(reading.thing, other, this.#case))) return undefined
     const before = await writtenBefore(reading.thing.id, this.#case)
-    return before !== undefined && before.said.at > other.since ? undefined : other
+    return before !== undefined && isSince(before.said, other.since) ? undefined : other
   }
 
   /** What a person or a program chose wins, unless the person or a tool has spoken of the other one since. */
@@ -227,11 +235,11 @@ class Judge {
     return isSpoken ? undefined : this.#refuse('not-active')
   }
 
-  async #isShownSince({ thing }: Reading, since: number): Promise<boolean> {
+  async #isShownSince({ thing }: Reading, since: ChosenAt): Promise<boolean> {
     const { entity, judging } = this.#case
     if (await judging.facts.seenThisTurn(entity.name, thing.id)) return true
     const seen = await judging.facts.seen(entity.name, thing.id)
-    return seen !== undefined && seen.at > since
+    return seen !== undefined && isSince(seen, since)
   }
 
   #ask(why: Asking['why'], readings: readonly { readonly thing: Candidate }[]): Verdict {

@@ -4,7 +4,7 @@
  */
 import { normalLabel } from '../protocol/index.ts'
 import { type Candidate, type Case, isNounOf, isOtherNoun } from './case.ts'
-import { isExpired, type Said } from './facts.ts'
+import { type ChosenAt, isExpired, isSince, type Said } from './facts.ts'
 import { labelPlaces, type Stretch, typoPlaces, widerThan, writtenAs } from './mentions.ts'
 import { isTypoOf, wordsOf } from './normal.ts'
 import { atPlace, type Ordinal, ordinalsIn } from './ordinals.ts'
@@ -74,12 +74,12 @@ export async function saysNumber(text: string, about: Case): Promise<boolean> {
   return writtenNow(text, about) !== undefined || isPlace()
 }
 
-/** Whether the person has written the id or the name of a thing since some time, in an earlier turn. */
-export async function spokenSince(thing: Candidate, since: number, about: Case): Promise<boolean> {
+/** Whether the person has written the id or the name of a thing since a choice, in an earlier turn. */
+export async function spokenSince(thing: Candidate, since: ChosenAt, about: Case): Promise<boolean> {
   const before = await writtenBefore(thing.id, about)
-  if (before !== undefined && before.said.at > since) return true
-  for (const { text, at } of await about.judging.facts.saidBefore())
-    if (at > since && (await namedByLabel(thing, about, text)).verdict === 'yes') return true
+  if (before !== undefined && isSince(before.said, since)) return true
+  for (const said of await about.judging.facts.saidBefore())
+    if (isSince(said, since) && (await namedByLabel(thing, about, said.text)).verdict === 'yes') return true
   return false
 }
 

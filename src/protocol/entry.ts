@@ -218,8 +218,12 @@ export interface EntryData {
   }
 
   // the conversation
-  /** What is chosen from here on: all of it. */
-  active: { readonly values: readonly ActiveValue[]; readonly by?: string }
+  /** What is chosen from here on: all of it. `chosen`: the entities of which this very entry chooses something. */
+  active: {
+    readonly values: readonly ActiveValue[]
+    readonly by?: string
+    readonly chosen?: readonly string[]
+  }
   import: ImportData
   /** What the owner wants to be remembered of the conversation as a whole. */
   state: { readonly metadata: JsonObject }

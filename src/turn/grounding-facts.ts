@@ -34,7 +34,11 @@ export async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts
   const reading: Reading = { showings: showingsIn(entries, clock.now()).reverse(), turn, view, isWhole }
   const words = { entries, ...reading }
   return {
-    active: (entity) => active.find((value) => value.entity === entity),
+    active: (entity) => {
+      const value = active.find((one) => one.entity === entity)
+      const sinceSeq = play.session.activeSince?.[entity]
+      return value === undefined || sinceSeq === undefined ? value : { ...value, sinceSeq }
+    },
     ...thingFacts(reading, entities),
     ...listFacts(reading),
     get userText() {

@@ -77,7 +77,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
   'node.end': { task: true, node: true, update: NAMED, usage: true, below: true, error: FAILURE },
   'effect.start': true,
   'effect.end': SETTLED,
-  active: { values: { '*': { entity: true, at: true, origin: true } }, by: true },
+  active: { values: { '*': { entity: true, at: true, origin: true } }, by: true, chosen: true },
   import: { messages: MESSAGES, source: true, key: true, continues: true, origin: true },
   state: REDACTED_VALUE,
   compact: { upTo: true, kept: true, receipt: true },
