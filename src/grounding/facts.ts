@@ -66,11 +66,16 @@ export interface Facts {
    * came before this turn.
    */
   readonly lists: () => Maybe<readonly ShownList[]>
-  /** The newest result that showed several of them, in its order; without one, the newest that showed any. */
-  readonly listing: (entity: string) => Maybe<readonly Seen[]>
+  /**
+   * The newest result that showed several of them, in its order; without one, the newest that showed any. With words, the
+   * newest that came before these, as far as the messages at hand go back.
+   */
+  readonly listing: (entity: string, before?: Said) => Maybe<readonly Seen[]>
   /** The things that were seen last, newest first, each once; at most `most`. */
   readonly recent: (entity: string, most: number) => Maybe<readonly Seen[]>
-  /** All that the person said in this turn, steering included. */
+  /** The messages of the person in this turn, steering included, oldest first. */
+  readonly heard: readonly Said[]
+  /** The text of all of them. */
   readonly userText: string
   /**
    * What else the person said in this conversation, answers included, newest first: the messages at hand, and with an id

@@ -8,7 +8,7 @@ import { type ChosenAt, isExpired, isSince, type Said } from './facts.ts'
 import { labelPlaces, type Stretch, typoPlaces, widerThan, writtenAs } from './mentions.ts'
 import { isTypoOf, wordsOf } from './normal.ts'
 import { atPlace, type Ordinal, ordinalsIn } from './ordinals.ts'
-import { comparable, isListedLast, labelled, listed } from './readings.ts'
+import { comparable, isListedLast, labelled, listedForPerson } from './readings.ts'
 import { keyValues } from './rows.ts'
 
 export type Spoken =
@@ -143,7 +143,7 @@ async function namedByPlace(thing: Candidate, about: Case): Promise<Spoken> {
   const { entity, judging } = about
   const ordinals = await spokenPlaces(about)
   if (ordinals.length === 0) return NO
-  const rows = await listed(about)
+  const rows = await listedForPerson(about, ordinals)
   let doubt: Spoken = NO
   for (const ordinal of ordinals) {
     if (atPlace(rows, ordinal)?.id !== thing.id) continue
@@ -159,7 +159,7 @@ async function namedByPlace(thing: Candidate, about: Case): Promise<Spoken> {
 async function isOtherPlace(thing: Candidate, about: Case): Promise<boolean> {
   const place = (await spokenPlaces(about)).find((each) => each.isNumber && String(each.place) === thing.id)
   if (place === undefined) return false
-  const row = atPlace(await listed(about), place)
+  const row = atPlace(await listedForPerson(about, [place]), place)
   return row !== undefined && row.id !== thing.id
 }
 

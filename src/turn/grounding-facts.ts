@@ -41,6 +41,9 @@ export async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts
     },
     ...thingFacts(reading, entities),
     ...listFacts(reading),
+    get heard() {
+      return heardIn(words).map(saidIn)
+    },
     get userText() {
       return heardIn(words).map(personsWords).join('\n')
     },
@@ -180,13 +183,14 @@ function merged(seen: readonly Seen[]): Seen | undefined {
 
 function listFacts({ showings: held, turn, view, isWhole }: Reading): Pick<Facts, 'listing' | 'lists'> {
   return {
-    listing: async (entity) => {
-      const lists = held.map(({ kinds, at, seq }) =>
-        (kinds.get(entity)?.rows ?? []).map((one) => ({ ...one, at, seq })),
-      )
+    listing: async (entity, before) => {
+      const { seq: words = Number.POSITIVE_INFINITY } = before ?? {}
+      const lists = held
+        .filter(({ seq }) => seq < words)
+        .map(({ kinds, at, seq }) => (kinds.get(entity)?.rows ?? []).map((one) => ({ ...one, at, seq })))
       return (
         lists.find(({ length }) => length > 1) ??
-        (isWhole ? undefined : await view.listing(entity)) ??
+        (isWhole || before !== undefined ? undefined : await view.listing(entity)) ??
         lists.find(({ length }) => length === 1) ??
         []
       )
@@ -211,6 +215,10 @@ function heardIn({ entries, turn }: Pick<Hearing, 'entries' | 'turn'>): readonly
   return entries.filter(({ seq, type }) => type === 'input' && taken.has(seq))
 }
 
+function saidIn(entry: Entry): Said {
+  return { text: personsWords(entry), at: entry.at, seq: entry.seq }
+}
+
 function isHeard({ type, data }: Entry): boolean {
   return type === 'turn.start' || (type === 'take' && (data as EntryData['take']).as === 'message')
 }
@@ -226,7 +234,7 @@ function saidBefore(hearing: Hearing): Facts['saidBefore'] {
     const heard = heardIn(hearing)
     held ??= entries
       .filter((entry) => isPersonsInput(entry) && !heard.includes(entry))
-      .map((entry) => ({ text: personsWords(entry), at: entry.at, seq: entry.seq }))
+      .map(saidIn)
       .reverse()
     if (id === undefined || isWhole) return held
     const known = new Set([...held, ...heard].map(({ seq }) => seq))
