@@ -14,7 +14,7 @@ export type {
   SelectionDetails,
 } from './entity.ts'
 export { entity, entityMap } from './entity.ts'
-export type { Facts, Judging, Said, Seen, ShownList } from './facts.ts'
+export type { AskedAnswer, Chosen, Facts, Judging, Said, Seen, ShownList } from './facts.ts'
 export { activeIds, isExpired } from './facts.ts'
 export type { Converted, Guarded, GuardedCall } from './guard-call.ts'
 export { guardCall, isStillGrounded } from './guard-call.ts'

@@ -46,8 +46,7 @@ export function idsOfTurn(play: Play): IdsAbove {
       know: async () => {
         const { open } = play.session
         if (open === undefined) return undefined
-        const { asked: _, ...facts } = await factsOf(play, NO_CALL)
-        return { facts, seq: open.startSeq }
+        return { facts: await factsOf(play, NO_CALL), seq: open.startSeq }
       },
     }),
   }
