@@ -126,9 +126,17 @@ function isSameJson(args: Json, made: unknown): boolean {
   if (!isPlain || names.length !== Object.keys(args).length) return false
   return names.every(
     (name) =>
-      Object.hasOwn(args, name) &&
-      isSameJson((args as JsonObject)[name] as Json, (made as Record<string, unknown>)[name]),
+      Object.hasOwn(args, name) && isSameJson((args as JsonObject)[name] as Json, readOnce(made, name)),
   )
+}
+
+/** A field as the tool will find it: one that is computed may say something else the next time, so what it says now stays. */
+function readOnce(owner: object, name: string): unknown {
+  const field = Object.getOwnPropertyDescriptor(owner, name)
+  if (field?.get === undefined) return field?.value
+  const value: unknown = field.get.call(owner)
+  Object.defineProperty(owner, name, { value, enumerable: true, writable: true, configurable: true })
+  return value
 }
 
 /** Fields that are not declared are dropped if they would reach the tool; many schemas do so by themselves. */
@@ -304,7 +312,10 @@ function plain(value: unknown): Json {
     const inside = [...above, given]
     if (given instanceof Date || given instanceof URL) return JSON.parse(JSON.stringify(given)) as Json
     if (Array.isArray(given) || given instanceof Set) return [...given].map((item) => copy(item, inside))
-    const entries = given instanceof Map ? [...given] : Object.entries(given)
+    const entries =
+      given instanceof Map
+        ? [...given]
+        : Object.keys(given).map((name): [string, unknown] => [name, readOnce(given, name)])
     return Object.fromEntries(
       entries.flatMap(([name, inner]) => (inner === undefined ? [] : [[String(name), copy(inner, inside)]])),
     )
