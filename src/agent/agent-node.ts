@@ -1,7 +1,9 @@
 /** An agent that others run: as a node of a graph, or as a tool of another agent (R17). It has no conversation of its own. */
 import {
+  type AnswerOrigins,
   type Below,
   giveCause,
+  HANDED_DOWN,
   leastLimits,
   metadataBelow,
   type Ran,
@@ -63,7 +65,10 @@ export async function runAgent(config: SubAgentConfig, message: string, below: B
     requests: () => agent.requests(),
     turnNow: () => agent.turn,
     lastTurn: () => agent.lastTurn(),
-    answer: (answers: Parameters<Agent['answer']>[0]) => agent.answer(answers, options),
+    answer: (answers: Parameters<Agent['answer']>[0], origins: AnswerOrigins) => {
+      const handed = { ...options, [HANDED_DOWN]: origins }
+      return agent.answer(answers, handed)
+    },
     goOn: () => agent.executeTurn(null, options),
     begin: () => agent.executeTurn(message, { ...options, key: `call:${name}` }),
     shutdown: () => agent.shutdown(),

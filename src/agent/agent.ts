@@ -3,13 +3,14 @@
  * journal, and everything that this object knows can be had again from there.
  */
 import {
+  type AnswerOrigins,
   answering,
   askedFor,
   Conversation,
   checkLetIn,
   type Drive,
   giveCause,
-  inputOrigin,
+  HANDED_DOWN,
   isBusy,
   isPaused,
   isShutDown,
@@ -49,7 +50,7 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
-import type { Artifacts } from '../tool/index.ts'
+import { type Artifacts, inputOrigin } from '../tool/index.ts'
 import {
   type Continuation,
   contextPercent,
@@ -232,7 +233,9 @@ export class Agent {
     try {
       const options = turnOptions('answer()', given)
       this.#refuseInside('answer')
-      return this.#begin(options, answering(answers, { ...this.#asked(options) }, this.#setup))
+      const { [HANDED_DOWN]: origins } = options as { readonly [HANDED_DOWN]?: AnswerOrigins }
+      const ports = { ...this.#setup, ...(origins === undefined ? {} : { origins }) }
+      return this.#begin(options, answering(answers, { ...this.#asked(options) }, ports))
     } catch (error) {
       return this.#conversation.refused(error)
     }
@@ -337,7 +340,7 @@ export class Agent {
    */
   async importMessages(history: unknown, options: ImportOptions = {}): Promise<ImportReceipt> {
     const { key, parent } = this.#setup
-    const request = { ...options, history, ...(parent === undefined ? {} : { parent }) }
+    const request = { ...options, history, ...inputOrigin(), ...(parent === undefined ? {} : { parent }) }
     const done = Promise.withResolvers<ImportReceipt>()
     await this.#between('importMessages', async () =>
       done.resolve(await importContext(this.store, key, request)),
@@ -441,7 +444,9 @@ export class Agent {
     const own = metadata === undefined ? {} : { metadata }
     const definition = this.#remembering(this.#setup.definition)
     const thrown = (turn: number, error: unknown): void => void (this.#thrown = { turn, error })
-    const extras = (ids: IdsAbove) => ({ [NURSERY]: { ...this.#nursery(), ids } })
+    const extras = (ids: IdsAbove, answerOrigins: AnswerOrigins = {}) => ({
+      [NURSERY]: { ...this.#nursery(), ids, answerOrigins },
+    })
     return new Conversation({
       ...this.#setup,
       store: this.store,

@@ -1,19 +1,32 @@
 /** Reading what was said, by number of messages or by tokens, without splitting a round (R11). */
 import { processIdentity, systemIds } from '../base/index.ts'
 import type { Driver } from '../drive/index.ts'
-import { heldOver, loadSession, readNewest, readWindow, type Session, transcript } from '../journal/index.ts'
+import {
+  heldOver,
+  type ImportReceipt,
+  type ImportRequest,
+  importContext,
+  loadSession,
+  readNewest,
+  readWindow,
+  type Session,
+  transcript,
+} from '../journal/index.ts'
 import { tokenCounter } from '../model/index.ts'
 import {
   atLeast,
   type ContextKey,
+  type EntryData,
   invalidOption,
   type JsonObject,
   type Message,
   NO_USAGE,
+  programsContent,
   shapeProblem,
   type UserMessage,
 } from '../protocol/index.ts'
 import { persist, type Store } from '../store/index.ts'
+import { inputOrigin } from '../tool/index.ts'
 import { tokenBudget } from '../turn/index.ts'
 import type { AgentSetup } from './config.ts'
 import { messageGiven } from './given.ts'
@@ -95,11 +108,12 @@ export async function appendMessages(
     turn += 1
     const input = systemIds.next('input')
     const principal = { tenant: key.tenant, actor: key.actor }
+    const inbox = user === undefined ? [] : [{ type: 'input' as const, key: input, data: inputOf(user) }]
     const receipt = await persist(store, {
       key,
       id: systemIds.next('append'),
       since,
-      inbox: user === undefined ? [] : [{ type: 'input', key: input, data: { message: user.content } }],
+      inbox,
       claim: { driver: `${processIdentity()}#append`, leaseMs: 10_000 },
       entries: [
         { type: 'turn.start', turn, data: { principal }, ...(user === undefined ? {} : { takes: [input] }) },
@@ -130,6 +144,16 @@ function checkedMessage(
 
 const WRONG_MESSAGE =
   "must have the role 'user' or 'assistant' and a text or a list of parts, or the role 'tool' and a list of results"
+
+/** Words of a program stay those of a program, and no words are the person's if the code of a call appends them. */
+function inputOf({ content, by }: UserMessage): EntryData['input'] {
+  return { message: by === undefined ? content : programsContent(content), ...inputOrigin() }
+}
+
+/** `importContext` from wherever it is called: no message is the person's if the code of a call imports them. */
+export function importInto(store: Store, key: ContextKey, request: ImportRequest): Promise<ImportReceipt> {
+  return importContext(store, key, { ...request, ...inputOrigin() })
+}
 
 interface Exchange {
   readonly user?: UserMessage

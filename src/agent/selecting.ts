@@ -3,6 +3,7 @@ import type { Driver } from '../drive/index.ts'
 import {
   checkedThing,
   isPersonal,
+  newlyChosen,
   personal,
   unexpired,
   withPersonal,
@@ -37,7 +38,9 @@ export async function select(
     ? await actorState(store, principal).change('select', (values) => personal(change(values), entities))
     : personal(own, entities)
   const values = [...theirs, ...own.filter((value) => !isPersonal(value, entities))]
-  await driver.record([{ type: 'active', data: { values, by: 'select' } }])
+  const chosen = newlyChosen(active, checked, 'program')
+  const fresh = chosen.length === 0 ? {} : { chosen }
+  await driver.record([{ type: 'active', data: { values, by: 'select', ...fresh } }])
 }
 
 /** The active values of a conversation together with those of its person, as a turn that starts now would find them. */

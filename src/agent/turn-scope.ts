@@ -1,5 +1,5 @@
 /** What the driver of an agent adds to what every driver lends: the words of the conversation, and its person. */
-import { callAround, type Ledger } from '../drive/index.ts'
+import { idsAround, type Ledger } from '../drive/index.ts'
 import type { PlayScope, TurnScope } from '../turn/index.ts'
 import { actorState } from './actor-state.ts'
 import { journalSightings } from './sightings.ts'
@@ -10,11 +10,10 @@ export function turnScope(
   own: Pick<TurnScope, 'definition' | 'metadata'> & { readonly extras: NonNullable<TurnScope['extras']> },
 ): TurnScope {
   const { store } = ledger
-  const { ids: above } = callAround() ?? {}
   return {
     ...scope,
     ...own,
-    ...(above === undefined ? {} : { above }),
+    ...idsAround(),
     actor: (principal) => actorState(store, principal),
     view: {
       get session() {

@@ -3,12 +3,13 @@ import type { Clock, Ids } from '../base/index.ts'
 import { stillOpen } from '../journal/index.ts'
 import {
   HoldfastError,
+  type InputOrigin,
   type Json,
   type JsonObject,
   type NewInboxEntry,
   type RequestData,
 } from '../protocol/index.ts'
-import { checkAnswer } from '../tool/index.ts'
+import { checkAnswer, inputOrigin } from '../tool/index.ts'
 import { dataOf } from '../turn/index.ts'
 import { jsonGiven } from './json-given.ts'
 import type { Ledger } from './ledger.ts'
@@ -28,19 +29,24 @@ export interface Answering {
   readonly posts: () => readonly NewInboxEntry[]
 }
 
-/** What has to be wished for, for these answers to be heard. */
+/** Where answers were posted that no person gave, by the ids of their requests. */
+export type AnswerOrigins = Readonly<Record<string, InputOrigin>>
+
+/** Options of an answer that a caller hands down: the origins are those that it was given itself. */
+export const HANDED_DOWN: unique symbol = Symbol('holdfast.handed-down')
+
+/** What has to be wished for, for these answers to be heard. Without `origins`, they are those of the running code. */
 export function answering(
   answers: Readonly<Record<string, Json>>,
   asked: JsonObject,
-  { ids, clock }: { readonly ids: Ids; readonly clock: Clock },
+  { ids, clock, origins }: { readonly ids: Ids; readonly clock: Clock; readonly origins?: AnswerOrigins },
 ): Answering {
-  const posts = Object.entries(jsonGiven('answers', answers)).map(
-    ([requestId, value]): NewInboxEntry => ({
-      type: 'answer',
-      key: ids.next('answer'),
-      data: { requestId, value, ...asked },
-    }),
-  )
+  const { origin: here } = inputOrigin()
+  const posts = Object.entries(jsonGiven('answers', answers)).map(([requestId, value]): NewInboxEntry => {
+    const origin = origins === undefined ? here : origins[requestId]
+    const posted = origin === undefined ? {} : { origin }
+    return { type: 'answer', key: ids.next('answer'), data: { requestId, value, ...asked, ...posted } }
+  })
   return {
     check: (ledger) => checkAnswers(ledger, answers, clock.now()),
     keys: posts.map(({ key }) => key),

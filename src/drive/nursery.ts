@@ -31,6 +31,8 @@ export interface Nursery {
   readonly forward: (event: TurnEvent) => void
   /** What the caller knows of ids. */
   readonly ids?: IdsAbove
+  /** Of the answers that the caller has got and no person gave: where they were posted, by the ids of the questions. */
+  readonly answerOrigins?: Readonly<Record<string, InputOrigin>>
 }
 
 export const NURSERY: unique symbol = Symbol('holdfast.nursery')
@@ -71,29 +73,15 @@ export function leastLimits(own: Limits = {}, left: Limits): Limits {
 }
 
 /**
- * The innermost call that the running code is a part of. What it passes on are words of a model or a program, and ids in
- * them are good only if they are good there.
+ * What is known of ids by the innermost call that the running code is a part of and that is waited for: words that the
+ * call passes on are no person's, and ids in them are good only if they are good there.
  */
-export function callAround(): { readonly origin: InputOrigin; readonly ids?: IdsAbove } | undefined {
+export function idsAround(): { readonly above?: IdsAbove } {
   for (const context of callsAround()) {
-    const { [NURSERY]: nursery, callId } = context as {
-      readonly [NURSERY]?: Nursery
-      readonly callId?: string
-    }
-    if (nursery === undefined) continue
-    const { contextId } = nursery.config
-    return {
-      origin: { contextId, ...(callId === undefined ? {} : { callId }) },
-      ...(nursery.ids === undefined ? {} : { ids: nursery.ids }),
-    }
+    const { [NURSERY]: nursery } = context as { readonly [NURSERY]?: Nursery }
+    if (nursery !== undefined) return nursery.ids === undefined ? {} : { above: nursery.ids }
   }
-  return undefined
-}
-
-/** The same, as a field of an input. */
-export function inputOrigin(): { readonly origin?: InputOrigin } {
-  const around = callAround()
-  return around === undefined ? {} : { origin: around.origin }
+  return {}
 }
 
 /**

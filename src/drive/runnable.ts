@@ -6,6 +6,7 @@
 import type { Json, JsonObject, Principal, RequestData, Sighting, TurnEvent } from '../protocol/index.ts'
 import type { AskRequest, Credentials } from '../tool/index.ts'
 import type { Limits } from '../turn/index.ts'
+import type { AnswerOrigins } from './answers.ts'
 import { giveCause } from './cause.ts'
 import type { Nursery } from './nursery.ts'
 import type { TurnOutcome, TurnView } from './turn.ts'
@@ -50,7 +51,8 @@ export interface Child {
   /** The turn that runs, if one does. */
   turnNow(): TurnView | undefined
   lastTurn(): Promise<TurnView | undefined>
-  answer(answers: Readonly<Record<string, Json>>): TurnView
+  /** `origins`: of answers that no person gave. */
+  answer(answers: Readonly<Record<string, Json>>, origins: AnswerOrigins): TurnView
   /** Goes on where it stopped to wait, when what it waited for has expired. */
   goOn(): TurnView
   begin(): TurnView
@@ -83,9 +85,9 @@ function waits({ status }: TurnOutcome): boolean {
   return status === 'input-required' || status === 'auth-required'
 }
 
-async function takeUp(child: Child, { answers, signal, attempt = 1 }: Below): Promise<TurnView> {
+async function takeUp(child: Child, { answers, nursery, signal, attempt = 1 }: Below): Promise<TurnView> {
   const told = await answersFor(child, answers)
-  if (Object.keys(told).length > 0) return child.answer(told)
+  if (Object.keys(told).length > 0) return child.answer(told, nursery.answerOrigins ?? {})
   const running = child.turnNow()
   if (running !== undefined) {
     signal.addEventListener('abort', () => void running.cancel('cancelled by its caller').catch(() => {}))

@@ -4,6 +4,7 @@ import type { GraphTask, SeenInRun, TaskAnswer } from '../journal/index.ts'
 import {
   addUsage,
   HoldfastError,
+  type InputOrigin,
   type Json,
   limitText,
   moreUsage,
@@ -241,10 +242,13 @@ export class Attempt implements Doer {
   #below(suffix: string, prefix: string, signal: AbortSignal): Below {
     const { principal, credentials, metadata } = this.context
     const answers: Record<string, Json> = {}
-    for (const { name = '', how, value } of this.task.answers ?? [])
-      if (name.startsWith(prefix) && how === 'answered' && value !== undefined)
-        answers[name.slice(prefix.length)] = value
-    const nursery = this.#nursery()
+    const answerOrigins: Record<string, InputOrigin> = {}
+    for (const { name = '', how, value, origin } of this.task.answers ?? []) {
+      if (!name.startsWith(prefix) || how !== 'answered' || value === undefined) continue
+      answers[name.slice(prefix.length)] = value
+      if (origin !== undefined) answerOrigins[name.slice(prefix.length)] = origin
+    }
+    const nursery = { ...this.#nursery(), answerOrigins }
     return {
       nursery,
       name: `${this.name}${suffix}`,

@@ -150,7 +150,9 @@ async function leadingFrom(run: Run, state: GraphState): Promise<Leading> {
   }
   const { key, nursery } = run.scope
   const context = { contextId: key.contextId, turn: run.open.turn, signal: run.stop }
-  return run.within(runAround({ [NURSERY]: nursery }, () => leadingOn(run.graph, ended, context)))
+  return run.within(
+    runAround({ contextId: key.contextId, [NURSERY]: nursery }, () => leadingOn(run.graph, ended, context)),
+  )
 }
 
 function arrivedIn({ position: { waiting } }: Run): Pick<Leading, 'waiting'> {

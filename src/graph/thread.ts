@@ -1,14 +1,14 @@
 /** One conversation of a graph in this process: who asks, and whose it is. What it knows can be had again from the journal. */
 import { type Clock, type Ids, processIdentity, type Timer } from '../base/index.ts'
 import {
+  type AnswerOrigins,
   answering,
   askedFor,
   type Child,
   Conversation,
-  callAround,
   checkLetIn,
   giveCause,
-  inputOrigin,
+  idsAround,
   type Ledger,
   limitsLeft,
   type Nursery,
@@ -29,7 +29,7 @@ import {
   type RequestData,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
-import type { Credentials } from '../tool/index.ts'
+import { type Credentials, inputOrigin } from '../tool/index.ts'
 import type { Continuation, PlayTerms } from '../turn/index.ts'
 import { abandonBelow } from './abandon.ts'
 import type { GraphDefinition } from './definition.ts'
@@ -72,10 +72,9 @@ export class Thread {
       autoSave: true,
       abandoned: (task) => void abandonBelow(options.store, options.key, task).catch(() => {}),
       play: (scope) => {
-        const { ids: above } = callAround() ?? {}
         const thrown = (turn: number, error: unknown): void => void (this.#thrown = { turn, error })
         const own = { graph: definition, limits, nursery: this.#nursery(), entries: this.#entries, thrown }
-        return playGraph({ ...scope, ...own, ...(above === undefined ? {} : { above }) })
+        return playGraph({ ...scope, ...own, ...idsAround() })
       },
       onOutcome: (outcome) => {
         if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
@@ -108,8 +107,10 @@ export class Thread {
     return this.#begin(asking, { keys: [key], ...repeats, posts: () => [input] })
   }
 
-  answer(answers: Readonly<Record<string, Json>>, asking: Asking = {}): TurnView {
-    return this.#begin(asking, answering(answers, { ...this.#asked(asking) }, this.#options))
+  /** `origins`: of answers that are handed down. */
+  answer(answers: Readonly<Record<string, Json>>, asking: Asking = {}, origins?: AnswerOrigins): TurnView {
+    const ports = { ...this.#options, ...(origins === undefined ? {} : { origins }) }
+    return this.#begin(asking, answering(answers, { ...this.#asked(asking) }, ports))
   }
 
   refused(error: unknown): TurnView {
@@ -146,7 +147,7 @@ export class Thread {
       start: () => this.start(),
       requests: () => this.requests(),
       lastTurn: () => this.lastTurn(),
-      answer: (answers) => this.answer(answers, going),
+      answer: (answers, origins) => this.answer(answers, going, origins),
       goOn: () => this.begin(null, going),
       begin: () => this.begin(values, asking),
       shutdown: () => this.close(),

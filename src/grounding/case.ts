@@ -1,7 +1,7 @@
 /** What the parts of a decision about one id tell each other. */
-import type { ActiveValue, GroundSource } from '../protocol/index.ts'
+import type { GroundSource } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
-import type { Judging, Seen } from './facts.ts'
+import type { Chosen, Judging, Seen } from './facts.ts'
 
 /** A thing as a person or a model is shown it. */
 export interface Candidate {
@@ -15,9 +15,9 @@ export interface Candidate {
 export interface Case {
   readonly entity: Entity
   /** Unexpired. */
-  readonly active: ActiveValue | undefined
+  readonly active: Chosen | undefined
   /** What was chosen until it expired. */
-  readonly lapsed: ActiveValue | undefined
+  readonly lapsed: Chosen | undefined
   readonly judging: Judging
 }
 

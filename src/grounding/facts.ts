@@ -37,6 +37,15 @@ export interface ShownList {
   readonly isThisTurn: boolean
 }
 
+/** An answer to a question of the guard. Only a person can say which thing is meant. */
+export interface AskedAnswer {
+  readonly value: Json
+  readonly isPersons: boolean
+}
+
+/** What is chosen, with the entry that chose it if that is one of this conversation. */
+export type Chosen = ActiveValue & { readonly sinceSeq?: number }
+
 type Maybe<T> = T | Promise<T>
 
 /**
@@ -45,7 +54,7 @@ type Maybe<T> = T | Promise<T>
  */
 export interface Facts {
   /** What is chosen now. */
-  readonly active: (entity: string) => Maybe<ActiveValue | undefined>
+  readonly active: (entity: string) => Maybe<Chosen | undefined>
   readonly seen: (entity: string, id: string) => Maybe<Seen | undefined>
   /** Whether a tool result of this turn showed it. */
   readonly seenThisTurn: (entity: string, id: string) => Maybe<boolean>
@@ -58,19 +67,24 @@ export interface Facts {
    * came before this turn.
    */
   readonly lists: () => Maybe<readonly ShownList[]>
-  /** The newest result that showed several of them, in its order; without one, the newest that showed any. */
-  readonly listing: (entity: string) => Maybe<readonly Seen[]>
+  /**
+   * The newest result that showed several of them, in its order; without one, the newest that showed any. With words, the
+   * newest that came before these, as far as the messages at hand go back.
+   */
+  readonly listing: (entity: string, before?: Said) => Maybe<readonly Seen[]>
   /** The things that were seen last, newest first, each once; at most `most`. */
   readonly recent: (entity: string, most: number) => Maybe<readonly Seen[]>
-  /** All that the person said in this turn, steering included. */
+  /** The messages of the person in this turn, steering included, oldest first. */
+  readonly heard: readonly Said[]
+  /** The text of all of them. */
   readonly userText: string
   /**
    * What else the person said in this conversation, answers included, newest first: the messages at hand, and with an id
    * those of any age that may have it in them.
    */
   readonly saidBefore: (id?: string) => Maybe<readonly Said[]>
-  /** What the person answered when asked about a place of this call, such as `items[2].taskId`. */
-  readonly asked?: (path: string) => Maybe<Json | undefined>
+  /** What was answered to the question about a place of this call, such as `items[2].taskId`. */
+  readonly asked?: (path: string) => Maybe<AskedAnswer | undefined>
 }
 
 /** What all decisions about one call have in common. */
@@ -94,9 +108,22 @@ export function isExpired(
   return now - at >= ttlMs
 }
 
-/** When a selection was made; being used does not count. */
-export function chosenAt({ since, at }: ActiveValue): number {
-  return since ?? at
+/** When a selection was made, being used does not count; and by which entry, if it was made in this conversation. */
+export interface ChosenAt {
+  readonly at: number
+  readonly seq?: number
+}
+
+export function chosenAt({ since, at, sinceSeq }: Chosen): ChosenAt {
+  return { at: since ?? at, ...(sinceSeq === undefined ? {} : { seq: sinceSeq }) }
+}
+
+/** Whether something was shown or said after a choice: by their order in the journal, by time where there is none. */
+export function isSince(
+  { at, seq }: { readonly at: number; readonly seq?: number },
+  chosen: ChosenAt,
+): boolean {
+  return seq === undefined || chosen.seq === undefined ? at > chosen.at : seq > chosen.seq
 }
 
 /** All ids of a selection. */

@@ -3,22 +3,12 @@
  * because only there a label or a place is one; then the schema converts it, and every id of the converted form has to be
  * good again. It runs nothing and stores nothing.
  */
-import { isDeepStrictEqual } from 'node:util'
 import { foldedText, type Ground, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
 import type { Above } from './above.ts'
 import type { Entities, Entity } from './entity.ts'
 import type { Judging } from './facts.ts'
 import { composed, type Judgement, judgeCall } from './judge.ts'
-import {
-  type FoundId,
-  idsIn,
-  type Path,
-  type Patterns,
-  placeText,
-  surveyOf,
-  unmarkedIn,
-  withIds,
-} from './marks.ts'
+import { type FoundId, idsIn, type Path, type Patterns, placeText, surveyOf, withIds } from './marks.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
 import { textOf } from './rows.ts'
 
@@ -51,17 +41,18 @@ export async function guardCall<P extends Converted>(
 ): Promise<Guarded<P>> {
   const judge = (asked: JudgedIds): Promise<Judgement> => judgeCall(asked, judging, above)
   const { parameters } = call
-  const { ids, undeclared } = surveyOf(parameters, call.args)
-  const first = await judge({ parameters, args: call.args, found: ids })
+  const survey = surveyOf(parameters, call.args)
+  const first = await judge({ parameters, args: call.args, found: survey.ids })
   const written = await withoutNeedlessIds(call, first, { ...judging, judge })
-  const { converted, args, dropped } = await convertedArgs(call, written.args, undeclared)
+  const { converted, args, dropped } = await convertedArgs(call, written.args, survey.undeclared())
   const placed: Judgement = { ...written, args }
   if (!converted.ok) return { judgement: placed, converted, dropped }
-  const input = sameOr(args, plain(converted.input))
+  const input = isSameJson(args, converted.input) ? args : plain(converted.input)
   const { entities } = judging
+  const made = input === call.args ? survey : surveyOf(parameters, input)
   const found = [
-    ...changedIds(parameters, { input, written: placed, entities }),
-    ...unmarked(call, input, judging),
+    ...changedIds(made.ids, { input, written: placed, entities }),
+    ...(call.allowsUnmarked ? [] : made.unmarked(patternsOf(entities))),
   ]
   if (found.length === 0) return { judgement: placed, converted, dropped }
   const changed = await judge({ parameters, args: input, found })
@@ -116,18 +107,36 @@ export function isStillGrounded(
   const value = plain(input)
   const isEnforced = ({ entities: names }: FoundId): boolean =>
     names.every((name) => (entities.get(name)?.policy ?? 'enforce') === 'enforce')
+  const survey = surveyOf(parameters, value)
   const found = [
-    ...composed(idsIn(parameters, value), entities).flatMap((one) => leaves(one, grounds, entities)),
-    ...(allowsUnmarked ? [] : unmarkedIn(parameters, value, patternsOf(entities))),
+    ...composed(survey.ids, entities).flatMap((one) => leaves(one, grounds, entities)),
+    ...(allowsUnmarked ? [] : survey.unmarked(patternsOf(entities))),
   ]
   return found
     .filter(isEnforced)
     .every(({ given }) => grounds.some(({ id, entity }) => isSameId(entities.get(entity), id, given)))
 }
 
-/** The arguments themselves if the schema made the same of them, so that they are not looked through twice. */
-function sameOr(args: Json, input: Json): Json {
-  return isDeepStrictEqual(input, args) ? args : input
+/** Whether a schema made of JSON just that again: then it was looked through already. */
+function isSameJson(args: Json, made: unknown): boolean {
+  if (args === made) return true
+  if (typeof args !== 'object' || args === null || typeof made !== 'object' || made === null) return false
+  const isPlain = Object.getPrototypeOf(made) === Object.getPrototypeOf(args)
+  const names = Object.keys(made)
+  if (!isPlain || names.length !== Object.keys(args).length) return false
+  return names.every(
+    (name) =>
+      Object.hasOwn(args, name) && isSameJson((args as JsonObject)[name] as Json, readOnce(made, name)),
+  )
+}
+
+/** A field as the tool will find it: one that is computed may say something else the next time, so what it says now stays. */
+function readOnce(owner: object, name: string): unknown {
+  const field = Object.getOwnPropertyDescriptor(owner, name)
+  if (field?.get === undefined) return field?.value
+  const value: unknown = field.get.call(owner)
+  Object.defineProperty(owner, name, { value, enumerable: true, writable: true, configurable: true })
+  return value
 }
 
 /** Fields that are not declared are dropped if they would reach the tool; many schemas do so by themselves. */
@@ -147,12 +156,11 @@ async function convertedArgs<P extends Converted>(
 
 /** Ids at marked places that the conversion changed or made, and that are not just written in another way. */
 function changedIds(
-  parameters: JsonObject,
+  found: readonly FoundId[],
   { input, written, entities }: { input: Json; written: Judgement; entities: Entities },
 ): readonly FoundId[] {
   if (input === written.args) return []
   const asked = written.kind === 'ask' ? written.asks : []
-  const found = idsIn(parameters, input)
   const isChanged = (one: FoundId): boolean =>
     partsWith(one, found).some((part) => !isWritten(part, written.args))
   return found
@@ -197,14 +205,6 @@ function partsOf(value: Json, path: Path): readonly { readonly given: Json; read
   return Object.entries(value).flatMap(([name, inner]) =>
     inner === undefined ? [] : partsOf(inner, [...path, Array.isArray(value) ? Number(name) : name]),
   )
-}
-
-function unmarked(
-  { parameters, allowsUnmarked }: Pick<GuardedCall<Converted>, 'parameters' | 'allowsUnmarked'>,
-  input: Json,
-  { entities }: Judging,
-): readonly FoundId[] {
-  return allowsUnmarked ? [] : unmarkedIn(parameters, input, patternsOf(entities))
 }
 
 function patternsOf(entities: Entities): Patterns {
@@ -312,7 +312,10 @@ function plain(value: unknown): Json {
     const inside = [...above, given]
     if (given instanceof Date || given instanceof URL) return JSON.parse(JSON.stringify(given)) as Json
     if (Array.isArray(given) || given instanceof Set) return [...given].map((item) => copy(item, inside))
-    const entries = given instanceof Map ? [...given] : Object.entries(given)
+    const entries =
+      given instanceof Map
+        ? [...given]
+        : Object.keys(given).map((name): [string, unknown] => [name, readOnce(given, name)])
     return Object.fromEntries(
       entries.flatMap(([name, inner]) => (inner === undefined ? [] : [[String(name), copy(inner, inside)]])),
     )

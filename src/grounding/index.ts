@@ -14,7 +14,7 @@ export type {
   SelectionDetails,
 } from './entity.ts'
 export { entity, entityMap } from './entity.ts'
-export type { Facts, Judging, Said, Seen, ShownList } from './facts.ts'
+export type { AskedAnswer, Chosen, Facts, Judging, Said, Seen, ShownList } from './facts.ts'
 export { activeIds, isExpired } from './facts.ts'
 export type { Converted, Guarded, GuardedCall } from './guard-call.ts'
 export { guardCall, isStillGrounded } from './guard-call.ts'
@@ -42,7 +42,15 @@ export type { NextStep, Refusal } from './refusal.ts'
 export { refusalText } from './refusal.ts'
 export type { RowField, RowFields } from './rows.ts'
 export type { Selecting } from './selecting.ts'
-export { expiresAt, isPersonal, personal, unexpired, withPersonal, withSelections } from './selecting.ts'
+export {
+  expiresAt,
+  isPersonal,
+  newlyChosen,
+  personal,
+  unexpired,
+  withPersonal,
+  withSelections,
+} from './selecting.ts'
 export type { StateBlockOptions } from './state-block.ts'
 export { activeLabels, MOST_ACTIVE, stateBlock } from './state-block.ts'
 export { withTextIds } from './text-ids.ts'

@@ -3,7 +3,7 @@
  * thing. What a person or a program chose wins: another thing passes only if it was spoken of since. Pure, but for asking
  * the facts.
  */
-import type { ActiveValue, Ground, GroundSource, Json } from '../protocol/index.ts'
+import type { ActiveValue, Ground, GroundSource } from '../protocol/index.ts'
 import {
   type Candidate,
   type Case,
@@ -15,10 +15,18 @@ import {
   readingOf,
 } from './case.ts'
 import { undeclared } from './entity.ts'
-import { activeIds, chosenAt, isExpired, type Judging } from './facts.ts'
+import {
+  type AskedAnswer,
+  activeIds,
+  type ChosenAt,
+  chosenAt,
+  isExpired,
+  isSince,
+  type Judging,
+} from './facts.ts'
 import { type FoundId, isNumeric, placeText } from './marks.ts'
 import { isOtherMeant, type OtherParent, otherParent } from './parents.ts'
-import { labelReadings, ordinalReadings } from './readings.ts'
+import { labelReadings, ordinalReadings, type PlaceReading } from './readings.ts'
 import { namedByLabel, saysNumber, speaksOf, spokenSince, writtenBefore, writtenNow } from './references.ts'
 import { textOf } from './rows.ts'
 
@@ -41,7 +49,7 @@ export interface Passed {
 export interface Asking {
   readonly kind: 'ask'
   readonly entity: string
-  readonly why: 'same-label' | 'id-or-place'
+  readonly why: 'same-label' | 'id-or-place' | 'two-lists'
   readonly options: readonly Candidate[]
 }
 
@@ -72,15 +80,22 @@ export async function judgeId(found: FoundId, name: string, judging: Judging): P
     lapsed: isOld ? known : undefined,
     judging,
   })
+  const answer = await judging.facts.asked?.(placeText(found.path))
   const verdict = await judge.decide()
-  if (verdict.kind !== 'ask') return verdict
-  return answered(verdict, await judging.facts.asked?.(placeText(found.path)))
+  if (verdict.kind === 'ask') return answered(verdict, answer)
+  // What made it unclear may have been words of the turn that asked: what was answered then still holds.
+  return answer === undefined ? verdict : ((await judge.decideByAnswer(answer)) ?? verdict)
 }
 
-/** An answer decides, if it is one of the options. */
-export function answered(ask: Asking, answer: Json | undefined): Verdict {
-  const chosen = chosenOption(ask.options, textOf(answer))
+/** An answer of the person decides, if it is one of the options. One of a program leaves it unclear for good. */
+export function answered(ask: Asking, answer: AskedAnswer | undefined): Verdict {
+  if (answer?.isPersons === false) return unclear(ask.entity, ask.options)
+  const chosen = chosenOption(ask.options, textOf(answer?.value))
   return chosen === undefined ? ask : { kind: 'ok', entity: ask.entity, id: chosen.id, source: 'asked' }
+}
+
+function unclear(entity: string, named: readonly Candidate[]): Refused {
+  return { kind: 'refused', entity, reason: 'several', named, isUnclear: true }
 }
 
 class Judge {
@@ -99,16 +114,31 @@ class Judge {
     if (exact !== undefined && others.length > 0) return this.#ask('same-label', [exact, ...others])
     // `task-2` is an id and nothing else; `2` may be one, and may be the second.
     if (exact !== undefined && !/^#?\d+$/.test(text)) return this.#pass(exact)
-    const places = this.#isOpen('ordinal') ? await ordinalReadings(text, this.#case) : []
+    const places = this.#isOpen('ordinal') ? await this.#placed(text) : []
     if (exact === undefined) return this.#decideByName(text, places)
     const [place] = places
+    if (place?.rival !== undefined) return this.#ask('id-or-place', [exact, place, place.rival])
     const isBoth = place !== undefined && places.length === 1 && place.isNumber
     return isBoth && place.thing.id !== exact.thing.id
       ? this.#idOrPlace(exact, place, text)
       : this.#pass(exact)
   }
 
-  async #decideByName(text: string, places: Awaited<ReturnType<typeof ordinalReadings>>): Promise<Verdict> {
+  /** By what was answered to a question about this place, which had things that are known as its options. */
+  async decideByAnswer({ value, isPersons }: AskedAnswer): Promise<Verdict | undefined> {
+    const { entity, judging } = this.#case
+    if (!this.#isOpen('asked')) return undefined
+    if (!isPersons) return unclear(entity.name, [])
+    const text = textOf(value) ?? ''
+    for (const id of [text, text.slice(text.lastIndexOf('(') + 1, -1)]) {
+      const seen = await judging.facts.seen(entity.name, id)
+      if (seen !== undefined && !isExpired(seen, entity, judging.now))
+        return { kind: 'ok', entity: entity.name, id, source: 'asked' }
+    }
+    return undefined
+  }
+
+  async #decideByName(text: string, places: readonly PlaceReading[]): Promise<Verdict> {
     const isExact = places.length > 0
     const labelled = await this.#labelled(text, isExact)
     if (labelled.length === 0 && places.length > 1)
@@ -116,8 +146,9 @@ class Judge {
     const readings = distinct([...labelled, ...(places.length === 1 ? places : [])])
     const [first] = readings
     if (first === undefined) return this.#refuseUnread(text)
-    if (readings.length > 1) return this.#ask(labelled.length > 1 ? 'same-label' : 'id-or-place', readings)
     const [place] = places
+    if (place?.rival !== undefined) return this.#ask('two-lists', [...readings, place.rival])
+    if (readings.length > 1) return this.#ask(labelled.length > 1 ? 'same-label' : 'id-or-place', readings)
     if (first.source === 'ordinal' && place?.isNumber) {
       // "project 2", where there is a project with the id 2.
       const [other] = await this.#exact(String(place.place))
@@ -126,6 +157,20 @@ class Judge {
     }
     const isNoNumber = this.#found.wants === 'number' && !isNumeric(first.thing.id)
     return isNoNumber ? this.#refuse('unknown') : this.#pass(first)
+  }
+
+  /** Of a place in two lists, the thing that belongs where the call or the state says, if only one of them does. */
+  async #placed(text: string): Promise<readonly PlaceReading[]> {
+    const places = await ordinalReadings(text, this.#case)
+    return Promise.all(
+      places.map(async ({ rival, ...place }) => {
+        if (rival === undefined) return place
+        const isOther = (await otherParent(place.thing, this.#case)) !== undefined
+        const isRivalOther = (await otherParent(rival.thing, this.#case)) !== undefined
+        if (isOther === isRivalOther) return { ...place, rival }
+        return isOther ? { ...place, ...rival } : place
+      }),
+    )
   }
 
   /** Of several things with one label, those that belong where the call or the state says. */
@@ -202,7 +247,7 @@ class Judge {
     const isFree = reading.source === 'state' || (await this.#isShownSince(reading, other.since))
     if (isFree || (await isOtherMeant(reading.thing, other, this.#case))) return undefined
     const before = await writtenBefore(reading.thing.id, this.#case)
-    return before !== undefined && before.said.at > other.since ? undefined : other
+    return before !== undefined && isSince(before.said, other.since) ? undefined : other
   }
 
   /** What a person or a program chose wins, unless the person or a tool has spoken of the other one since. */
@@ -222,11 +267,11 @@ class Judge {
     return isSpoken ? undefined : this.#refuse('not-active')
   }
 
-  async #isShownSince({ thing }: Reading, since: number): Promise<boolean> {
+  async #isShownSince({ thing }: Reading, since: ChosenAt): Promise<boolean> {
     const { entity, judging } = this.#case
     if (await judging.facts.seenThisTurn(entity.name, thing.id)) return true
     const seen = await judging.facts.seen(entity.name, thing.id)
-    return seen !== undefined && seen.at > since
+    return seen !== undefined && isSince(seen, since)
   }
 
   #ask(why: Asking['why'], readings: readonly { readonly thing: Candidate }[]): Verdict {

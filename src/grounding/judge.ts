@@ -49,14 +49,16 @@ export async function judgeCall(
   const places = composed(call.found ?? idsIn(call.parameters, call.args), judging.entities)
   const depth = ({ entities }: FoundId): number => depthOf(judging.entities.get(entities[0] ?? ''))
   const judged: JudgedId[] = []
-  for (const found of places.toSorted((a, b) => depth(a) - depth(b))) {
+  const byDepth = places.length < 2 ? places : places.toSorted((a, b) => depth(a) - depth(b))
+  for (const found of byDepth) {
     const entities = found.entities.map((name) => judging.entities.get(name) ?? undeclared(name))
     const isOff = entities.some(({ policy }) => policy === 'off')
     const beside = (entity: string): readonly string[] => idsBeside(found, entity, judged)
     const verdict = isOff ? undefined : await judgeAny(found, { ...judging, beside }, above)
     judged.push({ found, entities, verdict })
   }
-  const inOrder = places.flatMap((place) => judged.filter(({ found }) => found === place))
+  const inOrder =
+    byDepth === places ? judged : places.flatMap((place) => judged.filter(({ found }) => found === place))
   return judgementOf({ ...call, judged: inOrder }, judging, above)
 }
 
@@ -100,6 +102,7 @@ interface PlacedId extends FoundId {
 
 /** Parts of one id, which stand in one object, as one id. */
 export function composed(found: readonly FoundId[], entities: Entities): readonly PlacedId[] {
+  if (found.every(({ part }) => part === undefined)) return found
   const places: PlacedId[] = []
   const done = new Set<string>()
   for (const one of found) {

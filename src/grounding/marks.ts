@@ -5,7 +5,7 @@
 import { ENTITY_MARK, type Json, type JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, type SchemaNode, schemaNode } from '../tool/index.ts'
 import { couldBe } from './could-be.ts'
-import { readMark } from './entity.ts'
+import { type MarkMeaning, readMark } from './entity.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -35,29 +35,42 @@ export function idsIn(schema: JsonObject, args: Json): readonly FoundId[] {
   return [...walked(schema, args).found.values()]
 }
 
-/** The ids in arguments, and fields of objects whose schema names its fields and does not name these. */
-export function surveyOf(
-  schema: JsonObject,
-  args: Json,
-): { readonly ids: readonly FoundId[]; readonly undeclared: readonly Path[] } {
-  const { found, objects } = walked(schema, args)
-  const closed = [...objects.values()].filter(({ hasNames }) => hasNames)
-  const undeclared = closed.flatMap(({ value, path, declared }) =>
-    Object.keys(value)
-      .filter((name) => value[name] !== undefined && !declared.has(name))
-      .map((name) => [...path, name]),
-  )
-  return { ids: [...found.values()], undeclared }
+/** What arguments have in them, looked through once. */
+export interface Survey {
+  readonly ids: readonly FoundId[]
+  /** Fields of objects whose schema names its fields and does not name these. */
+  readonly undeclared: () => readonly Path[]
+  /**
+   * Texts without a mark that look like ids of the entities given: values, and names in objects whose fields have no names
+   * in the schema. Numbers, words and fixed values of the schema are none.
+   */
+  readonly unmarked: (patterns: Patterns) => readonly FoundId[]
 }
 
-/**
- * Texts without a mark that look like ids of the entities given: values, and names in objects whose fields have no names
- * in the schema. Numbers, words and fixed values of the schema are none.
- */
-export function unmarkedIn(schema: JsonObject, args: Json, patterns: Patterns): readonly FoundId[] {
+export function surveyOf(schema: JsonObject, args: Json): Survey {
+  const walk = walked(schema, args)
+  return {
+    ids: [...walk.found.values()],
+    undeclared: () => undeclaredIn(walk),
+    unmarked: (patterns) => (patterns.length === 0 ? [] : unmarkedIn(walk, args, patterns)),
+  }
+}
+
+function undeclaredIn({ objects }: Walk): readonly Path[] {
+  return [...objects.values()].flatMap(({ value, path, declared, hasNames }) =>
+    Object.keys(value)
+      .filter((name) => hasNames && value[name] !== undefined && !declared.has(name))
+      .map((name) => [...path, name]),
+  )
+}
+
+function unmarkedIn({ found, fixed, objects }: Walk, args: Json, patterns: Patterns): readonly FoundId[] {
   const candidates: FoundId[] = []
   const add = (given: Json, path: Path, isKey: boolean): void => {
     if (typeof given !== 'string' || !looksLikeId(given)) return
+    const key = keyOf(path, isKey)
+    const isNamed = isKey && objects.get(keyOf(path.slice(0, -1)))?.hasNames === true
+    if (isNamed || found.has(key) || fixed.has(key)) return
     const entities = patterns.filter(([, pattern]) => pattern.test(given)).map(([name]) => name)
     if (entities.length > 0)
       candidates.push({ path, entities, given, isLiteral: true, ...(isKey ? { isKey } : {}) })
@@ -72,14 +85,8 @@ export function unmarkedIn(schema: JsonObject, args: Json, patterns: Patterns): 
       if (inner !== undefined) look(inner, at)
     }
   }
-  if (patterns.length > 0) look(args, [])
-  if (candidates.length === 0) return []
-  const { found, fixed, objects } = walked(schema, args)
-  return candidates.filter(({ path, isKey }) => {
-    const key = keyOf(path, isKey)
-    const isNamed = isKey === true && objects.get(keyOf(path.slice(0, -1)))?.hasNames === true
-    return !isNamed && !found.has(key) && !fixed.has(key)
-  })
+  look(args, [])
+  return candidates
 }
 
 /** Of each entity by its name. */
@@ -91,19 +98,16 @@ function looksLikeId(text: string): boolean {
 }
 
 function walked(schema: JsonObject, args: Json): Walk {
-  const known = typeof args === 'object' && args !== null ? WALKS.get(args) : undefined
-  if (known?.root === schema) return known
   const walk: Walk = { root: schema, found: new Map(), fixed: new Set(), objects: new Map() }
-  visit(walk, schema, { value: args, path: [], above: new Set() })
-  if (typeof args === 'object' && args !== null) WALKS.set(args, walk)
+  visit(walk, schema, { value: args, path: [], above: [] })
   return walk
 }
 
-/** Arguments are looked through for marked ids and again for unmarked ones, and never change. */
-const WALKS = new WeakMap<object, Walk>()
-
+/** No two places have the same. */
 function keyOf(path: Path, isKey = false): string {
-  return JSON.stringify([isKey, ...path])
+  let key = isKey ? 'name' : ''
+  for (const step of path) key += typeof step === 'number' ? `[${step}` : `.${step.length}:${step}`
+  return key
 }
 
 /** The names of all entities that a schema has marks of. */
@@ -218,19 +222,86 @@ interface Place {
   readonly value: Json
   readonly path: Path
   /** The schemas that already said something about this very value: schemas may refer to themselves. */
-  readonly above: Set<JsonObject>
+  readonly above: JsonObject[]
+}
+
+/** What one node of a schema says. Schemas are looked at with every call and never change, so each node is read once. */
+interface Node extends Marked {
+  readonly isFixed: boolean
+  readonly ref: Json | undefined
+  /** Schemas of the same value. */
+  readonly same: readonly Json[]
+  /** Lists of alternatives for the same value. */
+  readonly choices: readonly (readonly Json[])[]
+  readonly items: ReturnType<typeof itemSchemas>
+  readonly anyItem: readonly Json[]
+  /** Undefined if it names no fields. */
+  readonly properties: JsonObject | undefined
+  readonly patterns: readonly { readonly pattern: RegExp; readonly inner: Json }[]
+  readonly otherFields: Json | undefined
+  readonly anyField: Json | undefined
+  readonly names: Marked | undefined
+  /** It has a schema that says something for fields that it does not name. */
+  readonly declaresAll: boolean
+}
+
+/** An id of these entities belongs there. */
+interface Marked {
+  readonly marks: readonly MarkMeaning[]
+  readonly wants: Pick<FoundId, 'wants'>
+}
+
+const NODES = new WeakMap<SchemaNode, Node>()
+
+function nodeOf(schema: SchemaNode): Node {
+  const known = NODES.get(schema)
+  if (known !== undefined) return known
+  const node = readNode(schema)
+  NODES.set(schema, node)
+  return node
+}
+
+function readNode(schema: SchemaNode): Node {
+  const { allOf, anyOf, oneOf, contains, unevaluatedItems, additionalProperties } = schema
+  const { unevaluatedProperties: anyField, propertyNames, then, else: otherwise } = schema
+  const dependent = Object.values(schemaNode(schema['dependentSchemas']) ?? {})
+  const names = schemaNode(propertyNames)
+  return {
+    ...markedBy(schema),
+    isFixed: isFixed(schema),
+    ref: schema['$ref'],
+    same: [...listOf(allOf), then, otherwise, ...dependent].filter((inner) => inner !== undefined),
+    choices: [anyOf, oneOf].map(listOf).filter(({ length }) => length > 0),
+    items: itemSchemas(schema),
+    anyItem: [contains, unevaluatedItems].filter((inner) => inner !== undefined),
+    properties: schemaNode(schema['properties']),
+    patterns: Object.entries(schemaNode(schema['patternProperties']) ?? {}).flatMap(([source, inner]) => {
+      const pattern = patternOf(source)
+      return pattern === undefined || inner === undefined ? [] : [{ pattern, inner }]
+    }),
+    otherFields: additionalProperties,
+    anyField,
+    names: names === undefined || marksOf(names).length === 0 ? undefined : markedBy(names),
+    declaresAll: [additionalProperties, anyField, propertyNames].some(
+      (other) => Object.keys(schemaNode(other) ?? {}).length > 0,
+    ),
+  }
+}
+
+function markedBy(schema: SchemaNode): Marked {
+  return { marks: marksOf(schema).map(readMark), wants: wantedType(schema['type']) }
 }
 
 function visit(walk: Walk, given: Json | undefined, place: Place): void {
   const schema = schemaNode(given)
-  if (schema === undefined || place.above.has(schema) || place.path.length > DEEPEST) return
-  place.above.add(schema)
-  const marks = marksOf(schema)
-  if (marks.length > 0) note(walk, { marks, schema }, place)
-  if (isFixed(schema) && couldBe(schema, place.value, walk.root)) walk.fixed.add(keyOf(place.path))
-  sameValue(walk, schema, place)
-  if (Array.isArray(place.value)) inList(walk, schema, place)
-  else if (typeof place.value === 'object' && place.value !== null) inObject(walk, schema, place)
+  if (schema === undefined || place.above.includes(schema) || place.path.length > DEEPEST) return
+  place.above.push(schema)
+  const node = nodeOf(schema)
+  if (node.marks.length > 0) note(walk, node, place)
+  if (node.isFixed && couldBe(schema, place.value, walk.root)) walk.fixed.add(keyOf(place.path))
+  sameValue(walk, node, place)
+  if (Array.isArray(place.value)) inList(walk, node, place)
+  else if (typeof place.value === 'object' && place.value !== null) inObject(walk, node, place)
 }
 
 function marksOf(schema: JsonObject): readonly string[] {
@@ -245,31 +316,27 @@ function isMark(value: Json): boolean {
   )
 }
 
-interface Marked {
-  readonly marks: readonly string[]
-  readonly schema: SchemaNode
-  readonly isKey?: true
-}
-
-function note(walk: Walk, marked: Marked, { value, path }: Place): void {
+function note(
+  walk: Walk,
+  marked: Marked & { readonly isKey?: true },
+  { value, path }: Omit<Place, 'above'>,
+): void {
   if (value === null) return
   if (Array.isArray(value)) {
     for (const [at, item] of (value as readonly Json[]).entries())
-      note(walk, marked, { value: item, path: [...path, at], above: new Set() })
+      note(walk, marked, { value: item, path: [...path, at] })
     return
   }
-  const { schema, isKey } = marked
-  const marks = marked.marks.map(readMark)
+  const { marks, wants, isKey } = marked
   const part = marks.find((mark) => mark.part !== undefined)?.part
   const key = keyOf(path, isKey)
   const known = walk.found.get(key)
-  const { type } = schema
   walk.found.set(key, {
     path,
     entities: [...new Set([...(known?.entities ?? []), ...marks.map(({ entity }) => entity)])],
     given: value,
     ...(isKey ? { isKey } : {}),
-    ...wantedType(type),
+    ...wants,
     ...(part === undefined ? {} : { part }),
     ...(marks.some(({ isDestination }) => isDestination) ? { isDestination: true } : {}),
   })
@@ -284,13 +351,10 @@ function wantedType(type: Json | undefined): Pick<FoundId, 'wants'> {
 }
 
 /** What other schemas say about the same value. Of alternatives, those count that the value could be. */
-function sameValue(walk: Walk, schema: SchemaNode, place: Place): void {
-  if (typeof schema['$ref'] === 'string') visit(walk, refOf(walk.root, schema['$ref']), place)
-  const dependent = Object.values(schemaNode(schema['dependentSchemas']) ?? {})
-  for (const inner of [...listOf(schema['allOf']), schema['then'], schema['else'], ...dependent])
-    visit(walk, inner, place)
-  for (const word of ['anyOf', 'oneOf'] as const) {
-    const all = listOf(schema[word])
+function sameValue(walk: Walk, { ref, same, choices }: Node, place: Place): void {
+  if (typeof ref === 'string') visit(walk, refOf(walk.root, ref), place)
+  for (const inner of same) visit(walk, inner, place)
+  for (const all of choices) {
     const fitting = all.filter((inner) => couldBe(inner, place.value, walk.root))
     // One of a few fixed words, such as "all", is no id.
     if (fitting.some((inner) => isFixed(inner) && entitiesIn(inner as JsonObject).length === 0)) continue
@@ -307,57 +371,42 @@ function isFixed(given: Json): boolean {
   return schema !== undefined && ('const' in schema || 'enum' in schema)
 }
 
-function inList(walk: Walk, schema: SchemaNode, { value, path }: Place): void {
-  const { first, rest } = itemSchemas(schema)
+function inList(walk: Walk, { items: { first, rest }, anyItem }: Node, { value, path }: Place): void {
   for (const [at, item] of (value as readonly Json[]).entries()) {
-    const above = new Set<JsonObject>()
-    const place = { value: item, path: [...path, at], above }
+    const place: Place = { value: item, path: [...path, at], above: [] }
     visit(walk, at < first.length ? first[at] : rest, place)
-    for (const word of ['contains', 'unevaluatedItems'] as const) visit(walk, schema[word], place)
+    for (const inner of anyItem) visit(walk, inner, place)
   }
 }
 
-function inObject(walk: Walk, schema: SchemaNode, { value, path }: Place): void {
-  const properties = schemaNode(schema['properties']) ?? {}
-  const patterns = Object.entries(schemaNode(schema['patternProperties']) ?? {}).flatMap(
-    ([source, inner]) => {
-      const pattern = patternOf(source)
-      return pattern === undefined ? [] : [{ pattern, inner }]
-    },
-  )
-  const declared = declaredIn(walk, schema, { value: value as JsonObject, path })
+function inObject(walk: Walk, node: Node, { value, path }: Place): void {
+  const { properties = {}, patterns, otherFields, anyField, names } = node
+  const declared = declaredIn(walk, node, { value: value as JsonObject, path })
   for (const [name, inner] of Object.entries(value as JsonObject)) {
     if (inner === undefined) continue
-    const place: Place = { value: inner, path: [...path, name], above: new Set() }
+    const place: Place = { value: inner, path: [...path, name], above: [] }
     const matching = patterns.filter(({ pattern }) => pattern.test(name))
     const isNamed = Object.hasOwn(properties, name)
     if (isNamed || matching.length > 0) declared.add(name)
     if (isNamed) visit(walk, properties[name], place)
     for (const each of matching) visit(walk, each.inner, place)
-    if (!isNamed && matching.length === 0) visit(walk, schema['additionalProperties'], place)
-    visit(walk, schema['unevaluatedProperties'], place)
-    const names = schemaNode(schema['propertyNames'])
-    const marks = names === undefined ? [] : marksOf(names)
-    if (names !== undefined && marks.length > 0)
-      note(walk, { marks, schema: names, isKey: true }, { ...place, value: name })
+    if (!isNamed && matching.length === 0) visit(walk, otherFields, place)
+    visit(walk, anyField, place)
+    if (names !== undefined) note(walk, { ...names, isKey: true }, { ...place, value: name })
   }
 }
 
 /** The fields that schemas of an object declare, to be added to. One for all other fields declares them if it says anything. */
 function declaredIn(
   walk: Walk,
-  schema: SchemaNode,
+  { properties, declaresAll }: Node,
   { value, path }: { readonly value: JsonObject; readonly path: Path },
 ): Set<string> {
   const key = keyOf(path)
   const here = walk.objects.get(key) ?? { value, path, declared: new Set<string>(), hasNames: false }
   walk.objects.set(key, here)
-  here.hasNames ||= schemaNode(schema['properties']) !== undefined
-  const others = ['additionalProperties', 'unevaluatedProperties', 'propertyNames'].map(
-    (word) => schema[word],
-  )
-  if (others.some((other) => Object.keys(schemaNode(other) ?? {}).length > 0))
-    for (const name of Object.keys(value)) here.declared.add(name)
+  here.hasNames ||= properties !== undefined
+  if (declaresAll) for (const name of Object.keys(value)) here.declared.add(name)
   return here.declared
 }
 

@@ -1,6 +1,6 @@
 /** Facts in memory, from lists of sightings. What a store finds by keys, it finds in maps. */
 import { type ActiveValue, type Json, normalLabel, type Sighting } from '../protocol/index.ts'
-import type { Facts, Said, Seen, ShownList } from './facts.ts'
+import type { AskedAnswer, Facts, Said, Seen, ShownList } from './facts.ts'
 
 /** What one tool result showed, in its order. */
 export interface SightingBatch {
@@ -25,6 +25,7 @@ export interface MemoryFactsOptions {
 }
 
 export class MemoryFacts implements Facts {
+  readonly heard: readonly Said[]
   readonly userText: string
   readonly #active = new Map<string, ActiveValue>()
   readonly #seen = new Map<string, Map<string, Seen>>()
@@ -32,6 +33,8 @@ export class MemoryFacts implements Facts {
   readonly #order = new Map<string, Seen[]>()
   readonly #labels = new Map<string, Map<string, Seen>>()
   readonly #listings = new Map<string, readonly Seen[]>()
+  /** Those that came before this turn. */
+  readonly #earlier = new Map<string, readonly Seen[]>()
   readonly #thisTurn = new Set<string>()
   readonly #lists: ShownList[] = []
   readonly #options: MemoryFactsOptions
@@ -39,6 +42,7 @@ export class MemoryFacts implements Facts {
   constructor(options: MemoryFactsOptions = {}) {
     const { active = [], batches = [], userText = '' } = options
     this.userText = userText
+    this.heard = userText === '' ? [] : [{ text: userText, at: 0 }]
     this.#options = options
     for (const value of active) this.#active.set(value.entity, value)
     for (const batch of batches) this.add(batch)
@@ -72,7 +76,8 @@ export class MemoryFacts implements Facts {
     const isSeveral = (rows: readonly Seen[]): boolean => rows.some(({ id }) => id !== rows[0]?.id)
     const entities = [...listed].filter(([, rows]) => isSeveral(rows)).map(([entity]) => entity)
     if (entities.length > 0) this.#lists.unshift({ entities, at, isThisTurn: isThisTurn ?? false })
-    for (const [entity, rows] of listed) this.#list(entity, rows)
+    for (const listings of isThisTurn ? [this.#listings] : [this.#listings, this.#earlier])
+      for (const [entity, rows] of listed) replaceListing(listings, entity, rows)
   }
 
   active(entity: string): ActiveValue | undefined {
@@ -105,8 +110,8 @@ export class MemoryFacts implements Facts {
     return (this.#options.said ?? []).toReversed()
   }
 
-  listing(entity: string): readonly Seen[] {
-    return this.#listings.get(entity) ?? []
+  listing(entity: string, before?: Said): readonly Seen[] {
+    return (before === undefined ? this.#listings : this.#earlier).get(entity) ?? []
   }
 
   recent(entity: string, most: number): readonly Seen[] {
@@ -121,15 +126,16 @@ export class MemoryFacts implements Facts {
     return newest
   }
 
-  asked(path: string): Json | undefined {
-    return this.#options.answers?.[path]
+  asked(path: string): AskedAnswer | undefined {
+    const value = this.#options.answers?.[path]
+    return value === undefined ? undefined : { value, isPersons: true }
   }
+}
 
-  /** One row is a look at one thing; the list that the person has in mind is still the one before. */
-  #list(entity: string, rows: readonly Seen[]): void {
-    const before = this.#listings.get(entity) ?? []
-    if (rows.length > 1 || before.length < 2) this.#listings.set(entity, rows)
-  }
+/** One row is a look at one thing; the list that the person has in mind is still the one before. */
+function replaceListing(listings: Map<string, readonly Seen[]>, entity: string, rows: readonly Seen[]): void {
+  const before = listings.get(entity) ?? []
+  if (rows.length > 1 || before.length < 2) listings.set(entity, rows)
 }
 
 function keyOf(entity: string, name: string): string {

@@ -159,7 +159,7 @@ const NOUN_BEFORE = /(\p{L}+)[\s"'(:#]+(?:(?:no|nr|n|numero|number|id|uuid)[\s.:
 const LONGEST_NOUN = 40
 const SIGN_BEFORE = /(?:#|(?:^|[^\p{L}])(?:no|nr|n|numero|number|id|uuid))[\s.:#°"'(]*$/u
 
-const JOINED_BEFORE = /[\p{L}\p{N}_-]$|[\p{L}\p{N}][.@]$/u
+const JOINED_BEFORE = /[\p{L}\p{N}_@-]$|[\p{L}\p{N}]\.$/u
 const JOINED_AFTER = /^[\p{L}\p{N}_-]|^[.@][\p{L}\p{N}]/u
-const AMOUNT_BEFORE = /[$€£¥]\s?$|\d[.,:/]$/u
+const AMOUNT_BEFORE = /[$€£¥]\s?$|\d[.,:/]$|\+$/u
 const AMOUNT_AFTER = /^\s?[$€£¥%‰°]|^[.,:/]\d/u

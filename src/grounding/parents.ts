@@ -1,7 +1,7 @@
 /** Parts of things: whether one belongs to what the call or the state says it does. */
 import { type Candidate, type Case, candidate, isSameId, optionText } from './case.ts'
 import type { Entity } from './entity.ts'
-import { activeIds, chosenAt, isExpired } from './facts.ts'
+import { activeIds, type ChosenAt, chosenAt, isExpired } from './facts.ts'
 import { comparable } from './readings.ts'
 import { namedByLabel, writtenNow } from './references.ts'
 
@@ -12,7 +12,7 @@ export interface OtherParent {
   readonly own: Candidate
   readonly wanted: readonly Candidate[]
   /** When `wanted` was chosen; undefined if it stands in the same call. */
-  readonly since?: number
+  readonly since?: ChosenAt
 }
 
 /**

@@ -1,23 +1,33 @@
 /** What a value may mean that is no id: a label, or a place in the newest listing. */
 import { normalLabel } from '../protocol/index.ts'
 import { type Case, candidate, distinct, type Reading, readingOf } from './case.ts'
-import { isExpired, type Seen } from './facts.ts'
+import { isExpired, type Said, type Seen } from './facts.ts'
 import { isTypoOf } from './normal.ts'
 import { atPlace, type Ordinal, ordinalsIn, ordinalsOf } from './ordinals.ts'
 
 /** Only among so few can it be known that nothing else was meant. */
 export const MOST_FOR_TYPOS = 200
 
-/** All that the places named lead to, in the newest listing; nothing if one of them leads nowhere. */
-export async function ordinalReadings(text: string, about: Case): Promise<readonly (Reading & Ordinal)[]> {
+/** What a place leads to. */
+export interface PlaceReading extends Reading, Ordinal {
+  /** What the same place is in the newest list, if the person may have meant the one before. */
+  readonly rival?: Reading
+}
+
+/** All that the places named lead to, in the list that is meant; nothing if one of them leads nowhere. */
+export async function ordinalReadings(text: string, about: Case): Promise<readonly PlaceReading[]> {
   const ordinals = ordinalsOf(text, about.entity)
   if (ordinals.length === 0) return []
   const isMeant = (await isListedLast(about)) || ordinals.every((each) => isSaidOfKind(each, about))
   if (!isMeant) return []
-  const rows = await listed(about)
-  const readings = ordinals.flatMap((ordinal) => {
-    const row = atPlace(rows, ordinal)
-    return row === undefined ? [] : [{ ...readingOf(row, 'ordinal'), ...ordinal }]
+  const newest = await listed(about)
+  const earlier = await listedBeforeWords(about, ordinals)
+  const readings = ordinals.flatMap((ordinal): PlaceReading[] => {
+    const now = atPlace(newest, ordinal)
+    const row = atPlace(earlier, ordinal) ?? now
+    if (row === undefined) return []
+    const rival = now === undefined || now.id === row.id ? {} : { rival: readingOf(now, 'ordinal') }
+    return [{ ...readingOf(row, 'ordinal'), ...ordinal, ...rival }]
   })
   return readings.length === ordinals.length ? readings : []
 }
@@ -47,10 +57,27 @@ export async function isListedLast({ entity, judging }: Case): Promise<boolean> 
   return !isAny
 }
 
-/** The newest listing, if it is not too old. */
-export async function listed({ entity, judging }: Case): Promise<readonly Seen[]> {
-  const rows = await judging.facts.listing(entity.name)
+/** The newest list, if it is not too old. */
+async function listed({ entity, judging }: Case, before?: Said): Promise<readonly Seen[]> {
+  const rows = await judging.facts.listing(entity.name, before)
   return rows.filter((row) => !isExpired(row, entity, judging.now))
+}
+
+/** The newest list that the person had seen when saying one of these places in this turn; empty if nobody said them. */
+async function listedBeforeWords(about: Case, places: readonly Ordinal[]): Promise<readonly Seen[]> {
+  const { entity, judging } = about
+  const isSaid = ({ text }: Said): boolean =>
+    ordinalsIn(text, entity, judging.entities.values()).some((said) =>
+      places.some(({ place }) => place === said.place),
+    )
+  const words = judging.facts.heard.findLast(isSaid)
+  return words === undefined ? [] : listed(about, words)
+}
+
+/** The list in which the person says places: the newest that was there by then, or else the newest of all. */
+export async function listedForPerson(about: Case, places: readonly Ordinal[]): Promise<readonly Seen[]> {
+  const earlier = await listedBeforeWords(about, places)
+  return earlier.length > 0 ? earlier : listed(about)
 }
 
 interface LabelOptions {

@@ -4,11 +4,11 @@
  */
 import { normalLabel } from '../protocol/index.ts'
 import { type Candidate, type Case, isNounOf, isOtherNoun } from './case.ts'
-import { isExpired, type Said } from './facts.ts'
+import { type ChosenAt, isExpired, isSince, type Said } from './facts.ts'
 import { labelPlaces, type Stretch, typoPlaces, widerThan, writtenAs } from './mentions.ts'
 import { isTypoOf, wordsOf } from './normal.ts'
 import { atPlace, type Ordinal, ordinalsIn } from './ordinals.ts'
-import { comparable, isListedLast, labelled, listed } from './readings.ts'
+import { comparable, isListedLast, labelled, listedForPerson } from './readings.ts'
 import { keyValues } from './rows.ts'
 
 export type Spoken =
@@ -74,12 +74,12 @@ export async function saysNumber(text: string, about: Case): Promise<boolean> {
   return writtenNow(text, about) !== undefined || isPlace()
 }
 
-/** Whether the person has written the id or the name of a thing since some time, in an earlier turn. */
-export async function spokenSince(thing: Candidate, since: number, about: Case): Promise<boolean> {
+/** Whether the person has written the id or the name of a thing since a choice, in an earlier turn. */
+export async function spokenSince(thing: Candidate, since: ChosenAt, about: Case): Promise<boolean> {
   const before = await writtenBefore(thing.id, about)
-  if (before !== undefined && before.said.at > since) return true
-  for (const { text, at } of await about.judging.facts.saidBefore())
-    if (at > since && (await namedByLabel(thing, about, text)).verdict === 'yes') return true
+  if (before !== undefined && isSince(before.said, since)) return true
+  for (const said of await about.judging.facts.saidBefore())
+    if (isSince(said, since) && (await namedByLabel(thing, about, said.text)).verdict === 'yes') return true
   return false
 }
 
@@ -143,7 +143,7 @@ async function namedByPlace(thing: Candidate, about: Case): Promise<Spoken> {
   const { entity, judging } = about
   const ordinals = await spokenPlaces(about)
   if (ordinals.length === 0) return NO
-  const rows = await listed(about)
+  const rows = await listedForPerson(about, ordinals)
   let doubt: Spoken = NO
   for (const ordinal of ordinals) {
     if (atPlace(rows, ordinal)?.id !== thing.id) continue
@@ -159,7 +159,7 @@ async function namedByPlace(thing: Candidate, about: Case): Promise<Spoken> {
 async function isOtherPlace(thing: Candidate, about: Case): Promise<boolean> {
   const place = (await spokenPlaces(about)).find((each) => each.isNumber && String(each.place) === thing.id)
   if (place === undefined) return false
-  const row = atPlace(await listed(about), place)
+  const row = atPlace(await listedForPerson(about, [place]), place)
   return row !== undefined && row.id !== thing.id
 }
 

@@ -23,6 +23,26 @@ export function withSelections(
   return selections.reduce((values, selection) => selected(values, selection, selecting), active)
 }
 
+/** The entities of which these selections choose something anew. A choice that a tool leaves to its owner is not new. */
+export function newlyChosen(
+  active: readonly ActiveValue[],
+  selections: readonly Selection[],
+  who: ChosenBy,
+): readonly string[] {
+  return selections.flatMap(({ entity, id, ids, by = who }) => {
+    const first = id ?? ids?.[0]
+    if (first === undefined) return []
+    const before = active.find((value) => value.entity === entity)
+    const isSame = sameIds(activeIds(before), [...new Set([first, ...(ids ?? [])])])
+    return isSame && before !== undefined && isLeftTheirs(before, by) ? [] : [entity]
+  })
+}
+
+/** A tool that selects what a person or a program has chosen leaves the choice theirs. */
+function isLeftTheirs({ by: whose }: ActiveValue, by: ChosenBy): boolean {
+  return by === 'tool' && whose !== 'tool'
+}
+
 /** Those that have not expired. A clock that was set back makes nothing old. */
 export function unexpired(
   active: readonly ActiveValue[],
@@ -80,10 +100,7 @@ function selected(
   return chosen === undefined ? kept : [...kept, chosen]
 }
 
-/**
- * What is chosen again keeps what was known of it. A tool that selects what a person or a program has chosen leaves the
- * choice theirs.
- */
+/** What is chosen again keeps what was known of it. */
 function chosenValue(
   { entity, id, ids, by: whose, ...about }: Selection,
   before: ActiveValue | undefined,
@@ -96,7 +113,7 @@ function chosenValue(
     ? before
     : undefined
   const by = whose ?? who
-  const isTheirs = by === 'tool' && known !== undefined && known.by !== 'tool'
+  const isTheirs = known !== undefined && isLeftTheirs(known, by)
   const label = about.label ?? known?.label
   const labels = about.labels ?? known?.labels
   const parent = about.parent ?? known?.parent
@@ -109,7 +126,7 @@ function chosenValue(
     ...(parent === undefined ? {} : { parent }),
     at,
     by: isTheirs ? (known.by ?? 'program') : by,
-    since: isTheirs ? chosenAt(known) : at,
+    since: isTheirs ? chosenAt(known).at : at,
     ...(origin === undefined ? {} : { origin }),
   }
 }

@@ -5,6 +5,7 @@
  * Inbox entries are ignored here: they take effect through the entry that takes them (R2).
  */
 import {
+  type ActiveValue,
   addUsage,
   type Entry,
   type EntryOf,
@@ -248,7 +249,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(expiresAt === undefined ? {} : { expiresAt }),
     })
   },
-  'request.end'(draft, { seq, data: { requestId, how, value } }) {
+  'request.end'(draft, { seq, data: { requestId, how, value, origin } }) {
     const { open, graph } = draft
     const request = open?.requests.find((candidate) => candidate.requestId === requestId)
     if (open === undefined || request === undefined) return
@@ -261,6 +262,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(from === undefined ? {} : { from }),
       how,
       ...(value === undefined ? {} : { value }),
+      ...(origin === undefined ? {} : { origin }),
     }
     if (call !== undefined) call.answers = [...(call.answers ?? []), answer]
     else if (graph !== undefined) draft.graph = answerTask(graph, request.callId ?? '', { ...answer, seq })
@@ -315,8 +317,17 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (draft.graph !== undefined) draft.graph = endEffect(draft.graph, data)
     if (data.status === 'unknown') remember(draft, data.callId, data)
   },
-  active(draft, { data }) {
-    if (data.values.length > 0) draft.active = data.values
+  active(draft, { seq, data: { values, chosen = [] } }) {
+    const { active = [], activeSince = {} } = draft
+    const since = values.flatMap((value): [string, number][] => {
+      const { entity } = value
+      const isKept = active.some((before) => isSameChoice(before, value))
+      const position = chosen.includes(entity) ? seq : isKept ? activeSince[entity] : undefined
+      return position === undefined ? [] : [[entity, position]]
+    })
+    if (since.length > 0) draft.activeSince = Object.fromEntries(since)
+    else if (draft.activeSince !== undefined) delete draft.activeSince
+    if (values.length > 0) draft.active = values
     else delete draft.active
   },
   state(draft, { data }) {
@@ -335,6 +346,10 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.open.requests = []
     draft.open.thinking = false
   },
+}
+
+function isSameChoice(a: ActiveValue, b: ActiveValue): boolean {
+  return a.entity === b.entity && a.id === b.id && a.since === b.since
 }
 
 /** Does what is left to be gone on with need the credentials of whoever asked for it (R19)? */

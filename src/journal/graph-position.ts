@@ -90,6 +90,8 @@ export type TaskAnswer = {
   readonly name?: string
   readonly how: 'answered' | 'expired' | 'cancelled'
   readonly value?: Json
+  /** Where it was posted, if no person gave it. */
+  readonly origin?: InputOrigin
 }
 
 export function beginRun(
@@ -224,7 +226,8 @@ export function answerTask(
   task: string,
   { seq, ...answer }: TaskAnswer & { readonly seq: number },
 ): GraphPosition {
-  const said = answer.how === 'answered' ? { said: [...(before.said ?? []), seq].slice(-MAX_SAID) } : {}
+  const isPersons = answer.how === 'answered' && answer.origin === undefined
+  const said = isPersons ? { said: [...(before.said ?? []), seq].slice(-MAX_SAID) } : {}
   return withTask({ ...before, ...said }, task, (one) => ({
     ...one,
     answers: [...(one.answers ?? []), answer],

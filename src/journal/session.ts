@@ -5,6 +5,7 @@
 import type {
   ActiveValue,
   Ground,
+  InputOrigin,
   Json,
   JsonObject,
   OutcomeReason,
@@ -60,6 +61,8 @@ export type Session = {
   readonly imports?: readonly string[]
   /** Which things are chosen; when each stops to count is for whoever looks to say (R12). */
   readonly active?: readonly ActiveValue[]
+  /** The entries that chose them, by entity; none for what was chosen in another conversation. */
+  readonly activeSince?: { readonly [entity: string]: number }
   /** Where the run of a graph stands, and its state: as large as its author lets it become. */
   readonly graph?: GraphPosition
   /** Where the conversation was last cleared. */
@@ -159,6 +162,8 @@ export type Answer = {
   readonly from?: string
   readonly how: 'answered' | 'expired' | 'cancelled'
   readonly value?: Json
+  /** Where it was posted, if no person gave it. */
+  readonly origin?: InputOrigin
 }
 
 export type Request = {

@@ -34,6 +34,7 @@ const compacted = (upTo: Entry, summary?: string): Entry =>
   entry('compact', { upTo: upTo.seq, kept: 0, ...(summary === undefined ? {} : { summary }) })
 
 const user = (content: string): Message => ({ role: 'user', content })
+const program = (content: string): Message => ({ role: 'user', content, by: 'program' })
 const assistant = (...content: readonly AssistantPart[]): Message => ({ role: 'assistant', content })
 const results = (...parts: readonly [string, SettledStatus, string][]): Message => ({
   role: 'tool',
@@ -61,7 +62,7 @@ describe('what is said', () => {
   })
 
   it('holds notes of hooks as text of the user', () => {
-    expect(transcript([note('Mind the gap.')])).toEqual([user('Mind the gap.')])
+    expect(transcript([note('Mind the gap.')])).toEqual([program('Mind the gap.')])
   })
 
   it('keeps files, reasoning and provider ids as they are', () => {
@@ -155,14 +156,14 @@ describe('a round', () => {
     expect(transcript(said)).toEqual([
       assistant(call('a'), call('b')),
       results(['a', 'ok', 'a'], ['b', 'ok', 'b']),
-      user('1'),
+      program('1'),
       user('Hurry.'),
-      user('2'),
+      program('2'),
     ])
     expect(transcript(said.slice(0, 5))).toEqual([
       assistant(call('a'), call('b')),
       results(['a', 'ok', 'a']),
-      user('1'),
+      program('1'),
       user('Hurry.'),
     ])
   })
@@ -184,8 +185,8 @@ describe('a round', () => {
         ['b', 'unknown', 'Started; its outcome is unknown.'],
         ['c', 'not-run', 'Not run: the turn ended first.'],
       ),
-      user('1'),
-      user('2'),
+      program('1'),
+      program('2'),
     ])
   })
 
@@ -207,7 +208,7 @@ describe('a round', () => {
         ['b', 'not-run', 'Not run in this fork.'],
         ['c', 'not-run', 'Not run in this fork.'],
       ),
-      user('1'),
+      program('1'),
     ])
   })
 
@@ -232,7 +233,7 @@ describe('a late result', () => {
   const late = (callId: string, status: SettledStatus, output: Json): Entry =>
     entry('tool.late', { callId, status, output })
   const told = (callId: string, said: string): Message =>
-    user(`[The call ${callId}, whose outcome was unknown, has come to an end ${said}]`)
+    program(`[The call ${callId}, whose outcome was unknown, has come to an end ${said}]`)
 
   it('is told as text of the user, and does not change the result that was given', () => {
     expect(
@@ -253,15 +254,15 @@ describe('a late result', () => {
     ).toEqual([
       assistant(call('b')),
       results(['b', 'ok', 'b']),
-      user('1'),
+      program('1'),
       told('a', '(ok): Done.'),
-      user('2'),
+      program('2'),
     ])
   })
 
   it('is forgotten and kept by cuts like all that is said', () => {
     const [one, two] = [late('a', 'ok', '1'), late('b', 'ok', '2')]
-    expect(transcript([one, two, compacted(one, 'Sum.')])).toEqual([user('Sum.'), told('b', '(ok): 2')])
+    expect(transcript([one, two, compacted(one, 'Sum.')])).toEqual([program('Sum.'), told('b', '(ok): 2')])
     expect(transcript([one, two, entry('clear', {})])).toEqual([])
   })
 })
@@ -316,7 +317,7 @@ describe('a round that is parked', () => {
     expect(transcript([...parked.slice(0, -1), ended(outcome)])).toEqual([
       asked,
       results(['a', 'ok', 'a']),
-      user('1'),
+      program('1'),
     ])
   })
 
@@ -330,20 +331,20 @@ describe('a round that is parked', () => {
           ['b', 'unknown', 'Started; its outcome is unknown.'],
           ['c', 'not-run', 'Not run: the turn ended first.'],
         ),
-        user('1'),
+        program('1'),
       ])
     },
   )
 
   it('comes before what the next turn was asked, and is closed by its results', () => {
-    expect(transcript(next)).toEqual([asked, results(['a', 'ok', 'a']), user('1'), user('Well?')])
+    expect(transcript(next)).toEqual([asked, results(['a', 'ok', 'a']), program('1'), user('Well?')])
     expect(transcript([...next, settled('c'), note('2'), settled('b'), note('3')])).toEqual([
       asked,
       results(['a', 'ok', 'a'], ['b', 'ok', 'b'], ['c', 'ok', 'c']),
-      user('1'),
+      program('1'),
       user('Well?'),
-      user('2'),
-      user('3'),
+      program('2'),
+      program('3'),
     ])
   })
 
@@ -352,9 +353,9 @@ describe('a round that is parked', () => {
     expect(transcript(again)).toEqual([
       asked,
       results(['a', 'ok', 'a'], ['c', 'ok', 'c']),
-      user('1'),
+      program('1'),
       user('Well?'),
-      user('2'),
+      program('2'),
     ])
   })
 
@@ -366,7 +367,7 @@ describe('a round that is parked', () => {
         ['b', 'unknown', 'Started; its outcome is unknown.'],
         ['c', 'not-run', 'Not run.'],
       ),
-      user('1'),
+      program('1'),
       user('Well?'),
       assistant(text('Never mind.')),
     ])
@@ -380,9 +381,9 @@ describe('a round that is parked', () => {
         ['b', 'unknown', 'Started; its outcome is unknown.'],
         ['c', 'not-run', 'Not run: the turn ended first.'],
       ),
-      user('1'),
+      program('1'),
       user('Well?'),
-      user('2'),
+      program('2'),
     ])
   })
 
@@ -392,23 +393,28 @@ describe('a round that is parked', () => {
       ['b', 'not-run', 'Not run in this fork.'],
       ['c', 'not-run', 'Not run in this fork.'],
     )
-    expect(transcript([...parked, forked(), settled('b')])).toEqual([asked, closed, user('1')])
-    expect(transcript([...next, forked(), settled('b')])).toEqual([asked, closed, user('1'), user('Well?')])
+    expect(transcript([...parked, forked(), settled('b')])).toEqual([asked, closed, program('1')])
+    expect(transcript([...next, forked(), settled('b')])).toEqual([
+      asked,
+      closed,
+      program('1'),
+      user('Well?'),
+    ])
   })
 
   it('is forgotten with all else by a clear, and so are its results', () => {
-    expect(transcript([...parked, entry('clear', {}), note('2')])).toEqual([user('2')])
+    expect(transcript([...parked, entry('clear', {}), note('2')])).toEqual([program('2')])
     expect(transcript([...next, entry('clear', {}), settled('b'), settled('c'), note('2')])).toEqual([
-      user('2'),
+      program('2'),
     ])
   })
 
   it('outlives a cut before it', () => {
     expect(transcript([before, ...next, compacted(before, 'Zero.'), settled('b'), settled('c')])).toEqual([
-      user('Zero.'),
+      program('Zero.'),
       asked,
       results(['a', 'ok', 'a'], ['b', 'ok', 'b'], ['c', 'ok', 'c']),
-      user('1'),
+      program('1'),
       user('Well?'),
     ])
   })
@@ -418,36 +424,36 @@ describe('a cut', () => {
   it('forgets what was said up to its position and begins with the summary', () => {
     const [one, two, three] = [note('1'), note('2'), note('3')]
     expect(transcript([one, two, three, compacted(two, 'Counted to two.'), note('4')])).toEqual([
-      user('Counted to two.'),
-      user('3'),
-      user('4'),
+      program('Counted to two.'),
+      program('3'),
+      program('4'),
     ])
-    expect(transcript([one, two, three, compacted(two), note('4')])).toEqual([user('3'), user('4')])
+    expect(transcript([one, two, three, compacted(two), note('4')])).toEqual([program('3'), program('4')])
   })
 
   it('replaces the cut before it, summary and all', () => {
     const [one, two] = [note('1'), note('2')]
     const first = compacted(one, 'One.')
-    expect(transcript([one, two, first, compacted(two, 'Two.')])).toEqual([user('Two.')])
-    expect(transcript([one, two, first, compacted(one)])).toEqual([user('2')])
+    expect(transcript([one, two, first, compacted(two, 'Two.')])).toEqual([program('Two.')])
+    expect(transcript([one, two, first, compacted(one)])).toEqual([program('2')])
   })
 
   it('takes a round away with the reply that asked for it', () => {
     const asked = reply(call('a'))
-    expect(transcript([asked, settled('a'), compacted(asked), note('1')])).toEqual([user('1')])
+    expect(transcript([asked, settled('a'), compacted(asked), note('1')])).toEqual([program('1')])
   })
 
   it('takes an open round away in the same way, and leaves what was said after the cut', () => {
     const [asked, one, two] = [reply(call('a')), note('1'), note('2')]
     expect(transcript([asked, one, two, compacted(one), settled('a'), note('3')])).toEqual([
-      user('2'),
-      user('3'),
+      program('2'),
+      program('3'),
     ])
   })
 
   it('of a clear forgets everything', () => {
     expect(transcript([note('1'), compacted(note('2'), 'Sum.'), entry('clear', {}), note('3')])).toEqual([
-      user('3'),
+      program('3'),
     ])
   })
 

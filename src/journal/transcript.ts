@@ -16,6 +16,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
   type UserContent,
+  type UserMessage,
 } from '../protocol/index.ts'
 import { understand } from './format.ts'
 import { compactMessage, type SeenByCall } from './tool-results.ts'
@@ -54,7 +55,7 @@ export class Scribe {
   #roundSeq = 0
   /** Results up to here are compact. */
   #trimmedUpTo = 0
-  readonly #inputs = new Map<number, UserContent>()
+  readonly #inputs = new Map<number, UserMessage>()
 
   read(entry: Entry): void {
     const known = understand(entry)
@@ -71,13 +72,14 @@ export class Scribe {
   }
 
   remember(entry: EntryOf<'input'>): void {
-    this.#inputs.set(entry.seq, entry.data.message)
+    const { message, origin } = entry.data
+    this.#inputs.set(entry.seq, origin === undefined ? userMessage(message) : programMessage(message))
   }
 
   sayTaken({ seq, takes = [] }: Entry): void {
     for (const taken of takes) {
-      const content = this.#inputs.get(taken)
-      if (content !== undefined) this.say(seq, { role: 'user', content })
+      const message = this.#inputs.get(taken)
+      if (message !== undefined) this.say(seq, message)
     }
   }
 
@@ -175,8 +177,7 @@ export class Scribe {
   startOver(upTo: number, summary?: string): void {
     if (this.#round !== undefined && this.#roundSeq <= upTo) this.leaveRound()
     const kept = this.#messages.filter(({ seq }) => seq > upTo)
-    const opening =
-      summary === undefined ? [] : [{ seq: upTo, message: { role: 'user', content: summary } as const }]
+    const opening = summary === undefined ? [] : [{ seq: upTo, message: programMessage(summary) }]
     this.#messages = [...opening, ...kept]
   }
 }
@@ -188,19 +189,27 @@ const writers: { [T in EntryType]?: (scribe: Scribe, entry: EntryOf<T>) => void 
     scribe.sayTaken(entry)
   },
   take: (scribe, entry) => (entry.data.as === 'message' ? scribe.sayTaken(entry) : undefined),
-  note: (scribe, { seq, data }) => scribe.say(seq, { role: 'user', content: data.text }),
+  note: (scribe, { seq, data }) => scribe.say(seq, programMessage(data.text)),
   'model.end': (scribe, { seq, data: { content, model } }) =>
     scribe.reply(seq, { role: 'assistant', content, ...(model === undefined ? {} : { model }) }),
   'tool.start': (scribe, { data }) => scribe.start(data.callId),
   'tool.end': (scribe, { data: { callId, status, output, seen } }) =>
     scribe.settle({ callId, status, output }, seen),
-  'tool.late': (scribe, { seq, data }) => scribe.say(seq, { role: 'user', content: lateText(data) }),
+  'tool.late': (scribe, { seq, data }) => scribe.say(seq, programMessage(lateText(data))),
   'turn.end': (scribe, { data }) =>
     isWaiting(data.outcome) ? undefined : scribe.closeRound('not-run', 'Not run: the turn ended first.'),
   import: (scribe, { seq, data }) => scribe.quote(seq, data.messages),
   fork: (scribe) => scribe.forkHere(),
   compact: (scribe, { data }) => scribe.startOver(data.upTo, data.summary),
   clear: (scribe, { seq }) => scribe.startOver(seq),
+}
+
+function userMessage(content: UserContent): UserMessage {
+  return { role: 'user', content }
+}
+
+function programMessage(content: UserContent): UserMessage {
+  return { role: 'user', content, by: 'program' }
 }
 
 /** The result stands where nobody looks for a result any more, so it is told. */

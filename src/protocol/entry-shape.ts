@@ -22,6 +22,7 @@ const requestId: Field = ['requestId', 'a text', isText]
 const wakeAt: Field = ['wakeAt', 'whole milliseconds since 1970', maybe(isWhole)]
 
 const principal: Field = ['principal', 'an object with the texts tenant and actor', maybe(isPrincipal)]
+const origin: Field = ['origin', 'an object', maybe(isObject)]
 const asked: readonly Field[] = [
   ['limits', 'an object', maybe(isObject)],
   ['metadata', 'an object', maybe(isObject)],
@@ -33,10 +34,10 @@ const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
     ['message', 'a text that is not blank, or a list of text and file parts', maybe(isUserContent)],
     ['values', 'an object', maybe(isObject)],
     principal,
-    ['origin', 'an object', maybe(isObject)],
+    origin,
     ...asked,
   ],
-  answer: [['requestId', 'a text', maybe(isText)], principal],
+  answer: [['requestId', 'a text', maybe(isText)], principal, origin],
   cancel: [['turn', 'the number of a turn', maybe(isWhole)]],
   'late-result': [['callId', 'a text', maybe(isText)]],
   release: [wakeAt, ['pause', 'true or absent', (value) => value === undefined || value === true]],
@@ -49,12 +50,13 @@ const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
   'tool.end': [callId],
   'tool.late': [callId],
   'request.start': [requestId],
-  'request.end': [requestId],
+  'request.end': [requestId, origin],
   'turn.end': [['outcome', 'one of the outcomes of a turn', isOutcome], wakeAt],
   import: [
     ['messages', 'a list of messages', (value) => Array.isArray(value) && value.every(isMessage)],
     ['key', 'a text', isText],
     ['continues', 'a number of entries', maybe(isWhole)],
+    origin,
   ],
   'graph.start': [
     ['channels', 'an object', isObject],

@@ -66,6 +66,8 @@ export interface EntryData {
     readonly limits?: JsonObject
     readonly metadata?: JsonObject
     readonly credentials?: true
+    /** As of an input. An answer of a person that is handed down to a sub-agent has none. */
+    readonly origin?: InputOrigin
   }
   cancel: { readonly turn: number; readonly reason?: string }
   'late-result': {
@@ -140,6 +142,8 @@ export interface EntryData {
     readonly requestId: string
     readonly how: 'answered' | 'expired' | 'cancelled'
     readonly value?: Json
+    /** Of the answer, if no person gave it. */
+    readonly origin?: InputOrigin
   }
   /** `tokens`: of `context-near-full`, how many are too many. `usage`: what was used for nothing. */
   warning: {
@@ -216,8 +220,12 @@ export interface EntryData {
   }
 
   // the conversation
-  /** What is chosen from here on: all of it. */
-  active: { readonly values: readonly ActiveValue[]; readonly by?: string }
+  /** What is chosen from here on: all of it. `chosen`: the entities of which this very entry chooses something. */
+  active: {
+    readonly values: readonly ActiveValue[]
+    readonly by?: string
+    readonly chosen?: readonly string[]
+  }
   import: ImportData
   /** What the owner wants to be remembered of the conversation as a whole. */
   state: {
@@ -243,7 +251,7 @@ export interface EntryData {
   }
 }
 
-/** A call of a conversation, or a hook if it has no id. */
+/** The call that posted something, or the hook if there is no call id: its words are a model's or a program's. */
 export type InputOrigin = { readonly contextId: string; readonly callId?: string }
 
 /** How what a node says of a channel counts: it replaces, is added to a list, is merged, or is for a reducer to say. */
@@ -297,6 +305,8 @@ export type ImportData = {
   readonly key: string
   /** How many entries before this one the user spoke whom it goes on to answer. */
   readonly continues?: number
+  /** The import was made from inside of a call: no message is the person's. */
+  readonly origin?: InputOrigin
   /** First entry only: how much was repaired, and the first of it. */
   readonly repaired?: number
   readonly repairs?: readonly Repair[]

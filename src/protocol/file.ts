@@ -66,5 +66,5 @@ export function fileTitle({ mediaType, name }: Pick<FilePart, 'mediaType' | 'nam
 
 /** The text that stands in a prompt where a file was. */
 export function absentFile(file: FilePart, why: string = 'It could not be read.'): TextPart {
-  return { type: 'text', text: `[Here was ${fileTitle(file)}. ${why}]` }
+  return { type: 'text', text: `[Here was ${fileTitle(file)}. ${why}]`, by: 'program' }
 }

@@ -15,6 +15,8 @@ export type SystemMessage = {
 export type UserMessage = {
   readonly role: 'user'
   readonly content: UserContent
+  /** Who says it, if it is not the person: a model or a program, in the role of the user. */
+  readonly by?: 'program'
 }
 
 export type AssistantMessage = {
@@ -36,6 +38,8 @@ export type AssistantPart = TextPart | ReasoningPart | ToolCallPart
 export type TextPart = {
   readonly type: 'text'
   readonly text: string
+  /** Of a user's message: not the person's own words, such as the text of a document. */
+  readonly by?: 'program'
   readonly provider?: JsonObject
 }
 

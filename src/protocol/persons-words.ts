@@ -5,8 +5,8 @@ import type { Json } from './json.ts'
 import type { UserContent } from './message.ts'
 
 /**
- * Whether an entry holds words of the person: an input, an answer to a request, or an imported message. What a call of
- * another conversation posted are words of a model or a program.
+ * Whether an entry may hold words of the person: an input, an answer to a request, or an import. An entry with an `origin`
+ * was posted by the code of a call and holds words of a model or a program.
  */
 export function isPersonsInput({ type, data }: Entry): boolean {
   if (type !== 'input' && type !== 'answer' && type !== 'import') return false
@@ -17,9 +17,22 @@ export function isPersonsInput({ type, data }: Entry): boolean {
 export function personsWords(entry: Entry): string {
   if (!isPersonsInput(entry)) return ''
   if (entry.type === 'answer') return textsIn((entry.data as EntryData['answer']).value).join('\n')
-  if (entry.type === 'input') return textOf((entry.data as EntryData['input']).message)
+  if (entry.type === 'input') return personsText((entry.data as EntryData['input']).message)
   const { messages = [] } = entry.data as Partial<EntryData['import']>
-  return messages.flatMap(({ role, content }) => (role === 'user' ? [textOf(content)] : [])).join('\n')
+  return messages
+    .flatMap((one) => (one.role === 'user' && one.by === undefined ? [personsText(one.content)] : []))
+    .join('\n')
+}
+
+/** The text of a message without what somebody else says in it. */
+function personsText(content: UserContent): string {
+  return textOf(Array.isArray(content) ? content.filter((part) => !('by' in part)) : content)
+}
+
+/** Content whose texts are not the person's. */
+export function programsContent(content: UserContent): UserContent {
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+  return parts.map((part) => (part.type === 'text' ? { ...part, by: 'program' } : part))
 }
 
 /** The text of a message, without its files. Inboxes take more than messages: what is none has no text. */

@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Timer } from '../base/index.ts'
-import type { Json } from '../protocol/index.ts'
+import type { InputOrigin, Json } from '../protocol/index.ts'
 import { type CallEnd, failed, finished, type Questions } from './finish-call.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
 import { JsonProblem, toJson } from './to-json.ts'
@@ -78,6 +78,19 @@ export function callsAround(): readonly object[] {
   for (let call = around.getStore(); call !== undefined; call = call.outer)
     if (call.isOpen()) contexts.push(call.context)
   return contexts
+}
+
+/**
+ * The innermost call, hook or node that the running code was begun by, as a field of whatever that code posts: its words
+ * are a model's or a program's. A call that has ended counts, too: what it left running is still its code. The code is
+ * known by its async context, so a listener belongs to whoever registered its source, not to whoever speaks through it.
+ */
+export function inputOrigin(): { readonly origin?: InputOrigin } {
+  for (let call = around.getStore(); call !== undefined; call = call.outer) {
+    const { contextId, callId } = call.context as Partial<ToolContext>
+    if (contextId !== undefined) return { origin: { contextId, ...(callId === undefined ? {} : { callId }) } }
+  }
+  return {}
 }
 
 /** Runs something that a turn waits for and that is no call, such as a hook, as if it were one. */

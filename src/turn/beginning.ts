@@ -103,7 +103,8 @@ function startFrom(play: Play, entry: Entry, trim: Trim): void {
   if (request?.kind === 'text' && others.length === 0 && !hasExpired(play, [request])) {
     startTurn(play, asked, trim)
     const { requestId } = request
-    play.draft.say('request.end', { requestId, how: 'answered', value: textOf(message) }, takes)
+    const posted = asked.origin === undefined ? {} : { origin: asked.origin }
+    play.draft.say('request.end', { requestId, how: 'answered', value: textOf(message), ...posted }, takes)
     return
   }
   startTurn(play, asked, { takes, ...trim })

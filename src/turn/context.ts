@@ -1,7 +1,7 @@
 /** How full the context of the model is: by what the provider counted last, and an estimate of what came since. */
 import { isKnown, OVER_MESSAGES, type Session, type TokenBudget, transcript } from '../journal/index.ts'
 import { contextSizeOf, estimatedTokens, tokenCounter } from '../model/index.ts'
-import type { Entry } from '../protocol/index.ts'
+import type { Entry, EntryData } from '../protocol/index.ts'
 import type { ModelSource, TurnDefinition } from './definition.ts'
 import type { Play } from './play.ts'
 
@@ -67,23 +67,62 @@ export function contextPercent(
 
 /** The window with what was said and is not durable yet, which has no place in the journal so far. */
 export async function entriesSoFar(play: Play): Promise<readonly Entry[]> {
-  const durable = await play.scope.view.window()
-  const { entries: said } = play.draft.batch('on')
-  const { seq: newest } = play.scope.view.session
-  if (said.length === 0) return durable
-  const { inbox } = play.scope.view
-  const inputs = inbox.filter((entry) => !durable.includes(entry))
+  return withDraft(play, await play.scope.view.window())
+}
+
+function withDraft(play: Play, durable: readonly Entry[]): readonly Entry[] {
+  if (play.draft.isEmpty) return durable
+  const inputs = play.scope.view.inbox.filter((entry) => !durable.includes(entry))
+  return [...durable, ...inputs, ...draftedEntries(play)]
+}
+
+function draftedEntries(play: Play): readonly Entry[] {
+  const { session, inbox } = play.scope.view
   const places = new Map(inbox.map(({ key, seq }) => [key, seq]))
-  const drafted = said.map(
+  return play.draft.batch('on').entries.map(
     ({ takes = [], ...entry }, index): Entry => ({
       v: 1,
       at: 0,
       ...entry,
-      seq: newest + index + 1,
+      seq: session.seq + index + 1,
       takes: takes.flatMap((key) => places.get(key) ?? []),
     }),
   )
-  return [...durable, ...inputs, ...drafted]
+}
+
+/** The same window, with the results in it that showed things, oldest first, at the cost of what is new. */
+export async function sightingsSoFar(
+  play: Play,
+): Promise<{ readonly results: readonly Entry[]; readonly entries: () => readonly Entry[] }> {
+  const durable = await play.scope.view.window()
+  const shown = durableSightings(durable)
+  const isShowing = play.draft.batch('on').entries.some(showsThings)
+  return {
+    results: isShowing ? [...shown, ...draftedEntries(play).filter(showsThings)] : shown,
+    entries: () => withDraft(play, durable),
+  }
+}
+
+function durableSightings(entries: readonly Entry[]): readonly Entry[] {
+  const known = READ.get(entries)
+  const isLonger = known !== undefined && known.last === entries[known.count - 1]
+  const results = isLonger ? known.results : []
+  for (let at = isLonger ? known.count : 0; at < entries.length; at++) {
+    const entry = entries[at]
+    if (entry !== undefined && showsThings(entry)) results.push(entry)
+  }
+  READ.set(entries, { count: entries.length, last: entries.at(-1), results })
+  return results
+}
+
+/** Windows are kept and added to: how far one was read, and what was found. */
+const READ = new WeakMap<
+  readonly Entry[],
+  { readonly count: number; readonly last: Entry | undefined; readonly results: Entry[] }
+>()
+
+function showsThings({ type, data }: Pick<Entry, 'type' | 'data'>): boolean {
+  return type === 'tool.end' && ((data as EntryData['tool.end']).seen?.length ?? 0) > 0
 }
 
 /** Is the window to be compacted? */

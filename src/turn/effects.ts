@@ -17,7 +17,7 @@ import { idsOfTurn } from './ids-above.ts'
 import { tellEnded } from './phases.ts'
 import type { Play } from './play.ts'
 import type { Batch } from './play-scope.ts'
-import { answersOf, request } from './requests.ts'
+import { answerOriginsOf, answersOf, request } from './requests.ts'
 import { Interrupted } from './stage.ts'
 
 /** A call that nothing stands in the way of. */
@@ -72,7 +72,7 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
   const { contextId, task, principal, metadata } = await play.info()
   const { secrets } = play
   const context: ToolContext = {
-    ...scope.extras?.(idsOfTurn(play)),
+    ...scope.extras?.(idsOfTurn(play), answerOriginsOf(one.call)),
     contextId,
     callId,
     turn,

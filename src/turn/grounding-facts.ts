@@ -1,6 +1,8 @@
 /** What a turn knows of things and their ids when a call is judged: from its window, and from indexes of the journal. */
 import {
-  type Entities,
+  type AskedAnswer,
+  type Chosen,
+  type Entity,
   type Facts,
   type Said,
   type Seen,
@@ -16,7 +18,7 @@ import {
   personsWords,
   type Sighting,
 } from '../protocol/index.ts'
-import { entriesSoFar } from './context.ts'
+import { sightingsSoFar } from './context.ts'
 import type { Play } from './play.ts'
 import type { View } from './scope.ts'
 import { dataOf } from './stage.ts'
@@ -25,26 +27,159 @@ import { dataOf } from './stage.ts'
 export const GROUNDING = 'grounding'
 
 export async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts> {
-  const { view, definition, clock } = play.scope
-  const { entities } = definition.grounding
-  const entries = await entriesSoFar(play)
-  const active = unexpired(play.session.active ?? [], entities, clock.now())
-  const { turn } = play.open
-  const isWhole = hasEvery(entries, { from: play.session.cleared ?? 0, to: view.session.seq })
-  const reading: Reading = { showings: showingsIn(entries, clock.now()).reverse(), turn, view, isWhole }
-  const words = { entries, ...reading }
-  return {
-    active: (entity) => active.find((value) => value.entity === entity),
-    ...thingFacts(reading, entities),
-    ...listFacts(reading),
-    get userText() {
-      return heardIn(words).map(personsWords).join('\n')
-    },
-    saidBefore: saidBefore(words),
-    asked: (path) => {
-      const answer = answers.findLast(({ from, name }) => from === GROUNDING && name === path)
-      return answer?.value
-    },
+  const { results, entries } = await sightingsSoFar(play)
+  const now = play.scope.clock.now()
+  const showings = results.map((entry) => showingOf(entry, now)).reverse()
+  return new TurnFacts(play, { answers, showings, entries })
+}
+
+interface Sources {
+  readonly answers: NonNullable<Call['answers']>
+  /** Newest first. */
+  readonly showings: readonly Showing[]
+  readonly entries: () => readonly Entry[]
+}
+
+class TurnFacts implements Facts {
+  readonly #play: Play
+  readonly #sources: Sources
+  #entries: readonly Entry[] | undefined
+  #isWhole: boolean | undefined
+  #heard: readonly Entry[] | undefined
+  #before: readonly Said[] | undefined
+
+  constructor(play: Play, sources: Sources) {
+    this.#play = play
+    this.#sources = sources
+  }
+
+  active(entity: string): Chosen | undefined {
+    const { session, scope } = this.#play
+    const { entities } = scope.definition.grounding
+    const value = unexpired(session.active ?? [], entities, scope.clock.now()).find(
+      (one) => one.entity === entity,
+    )
+    const sinceSeq = session.activeSince?.[entity]
+    return value === undefined || sinceSeq === undefined ? value : { ...value, sinceSeq }
+  }
+
+  async seen(entity: string, id: string): Promise<Seen | undefined> {
+    const inWindow = merged(this.#sources.showings.flatMap((showing) => seenIn(showing, entity, id)))
+    const needsParent = this.#entityOf(entity)?.parent !== undefined
+    const hasAll = inWindow?.label !== undefined && (!needsParent || inWindow.parent !== undefined)
+    if (hasAll || this.#hasAll) return inWindow
+    return merged([...(inWindow === undefined ? [] : [inWindow]), ...(await this.#older(entity, { id }))])
+  }
+
+  seenThisTurn(entity: string, id: string): boolean {
+    const { turn } = this.#play.open
+    return this.#sources.showings.some(
+      (showing) => showing.turn === turn && showing.kinds.get(entity)?.byId.has(id),
+    )
+  }
+
+  async byLabel(entity: string, label: string): Promise<readonly Seen[]> {
+    const held = this.#sources.showings.flatMap(({ kinds, at, seq }) =>
+      (kinds.get(entity)?.byLabel().get(label) ?? []).map((one) => ({ ...one, at, seq })),
+    )
+    return [...held, ...(await this.#older(entity, { label }))]
+  }
+
+  async alike(entity: string, form: string): Promise<readonly Seen[]> {
+    const normal = this.#entityOf(entity)?.normal ?? ((id: string) => id)
+    const ids = this.#sources.showings.flatMap(({ kinds }) =>
+      [...(kinds.get(entity)?.byId.keys() ?? [])].filter((id) => normal(id) === form),
+    )
+    const known = (await this.#older(entity, { normal: form })).map(({ id }) => id)
+    const all = await Promise.all([...new Set([...ids, ...known])].map((id) => this.seen(entity, id)))
+    return all.filter((one) => one !== undefined)
+  }
+
+  recent(entity: string, most: number): readonly Seen[] {
+    const found = new Map<string, Seen>()
+    for (const { kinds, at, seq } of this.#sources.showings)
+      for (const [id, one] of kinds.get(entity)?.byId ?? []) {
+        const newer = found.get(id)
+        if (newer === undefined && found.size === most) break
+        found.set(id, { ...one, at, seq, ...newer })
+      }
+    return [...found.values()]
+  }
+
+  async listing(entity: string, before?: Said): Promise<readonly Seen[]> {
+    const { seq: words = Number.POSITIVE_INFINITY } = before ?? {}
+    const lists = this.#sources.showings
+      .filter(({ seq }) => seq < words)
+      .map(({ kinds, at, seq }) => (kinds.get(entity)?.rows ?? []).map((one) => ({ ...one, at, seq })))
+    const isHeld = before !== undefined || this.#hasAll
+    return (
+      lists.find(({ length }) => length > 1) ??
+      (isHeld ? undefined : await this.#play.scope.view.listing(entity)) ??
+      lists.find(({ length }) => length === 1) ??
+      []
+    )
+  }
+
+  async lists(): Promise<readonly ShownList[]> {
+    const { turn } = this.#play.open
+    const lists = this.#sources.showings.flatMap(({ kinds, at, turn: of }): ShownList[] => {
+      const several = [...kinds].filter(([, { byId }]) => byId.size > 1).map(([entity]) => entity)
+      return several.length === 0 ? [] : [{ entities: several, at, isThisTurn: of === turn }]
+    })
+    if (this.#hasAll || lists.some(({ isThisTurn }) => !isThisTurn)) return lists
+    const older = await this.#play.scope.view.lastList()
+    return older === undefined ? lists : [...lists, { ...older, isThisTurn: false }]
+  }
+
+  get heard(): readonly Said[] {
+    return this.#inputs.map(saidIn)
+  }
+
+  get userText(): string {
+    return this.#inputs.map(personsWords).join('\n')
+  }
+
+  async saidBefore(id?: string): Promise<readonly Said[]> {
+    const heard = this.#inputs
+    this.#before ??= this.#all
+      .filter((entry) => isPersonsInput(entry) && !heard.includes(entry))
+      .map(saidIn)
+      .reverse()
+    if (id === undefined || this.#hasAll) return this.#before
+    const known = new Set([...this.#before, ...heard].map(({ seq }) => seq))
+    const older = await this.#play.scope.view.said(id)
+    return [...this.#before, ...older.filter(({ seq }) => seq === undefined || !known.has(seq))]
+  }
+
+  asked(path: string): AskedAnswer | undefined {
+    const answer = this.#sources.answers.findLast(({ from, name }) => from === GROUNDING && name === path)
+    const { value, origin } = answer ?? {}
+    return value === undefined ? undefined : { value, isPersons: origin === undefined }
+  }
+
+  #entityOf(name: string): Entity | undefined {
+    return this.#play.scope.definition.grounding.entities.get(name)
+  }
+
+  get #all(): readonly Entry[] {
+    this.#entries ??= this.#sources.entries()
+    return this.#entries
+  }
+
+  get #inputs(): readonly Entry[] {
+    this.#heard ??= heardIn(this.#all, this.#play.open.turn)
+    return this.#heard
+  }
+
+  /** The window has all there is: no index knows more. */
+  get #hasAll(): boolean {
+    const { session, scope } = this.#play
+    this.#isWhole ??= hasEvery(this.#all, { from: session.cleared ?? 0, to: scope.view.session.seq })
+    return this.#isWhole
+  }
+
+  async #older(...[entity, by]: Parameters<View['seen']>): Promise<readonly Seen[]> {
+    return this.#hasAll ? [] : this.#play.scope.view.seen(entity, by)
   }
 }
 
@@ -53,15 +188,6 @@ function hasEvery(entries: readonly Entry[], { from, to }: { from: number; to: n
   let count = 0
   for (const { seq } of entries) if (seq > from && seq <= to) count += 1
   return count >= to - from
-}
-
-interface Reading {
-  /** Newest first. */
-  readonly showings: readonly Showing[]
-  readonly turn: number
-  readonly view: View
-  /** The window has all there is: no index knows more. */
-  readonly isWhole: boolean
 }
 
 /** A result that showed things. */
@@ -81,17 +207,10 @@ interface Shown {
   readonly byLabel: () => ReadonlyMap<string, readonly Sighting[]>
 }
 
-/** Results among entries that showed things, oldest first. */
-function showingsIn(entries: readonly Entry[], now: number): Showing[] {
-  const found: Showing[] = []
-  for (const entry of entries) {
-    if (entry.type !== 'tool.end') continue
-    const { seen = [] } = dataOf(entry, 'tool.end')
-    if (seen.length === 0) continue
-    const { turn, at, seq } = entry
-    found.push({ turn, at: at || now, seq, seen, kinds: kindsOf(entry, seen) })
-  }
-  return found
+function showingOf(entry: Entry, now: number): Showing {
+  const { seen = [] } = dataOf(entry, 'tool.end')
+  const { turn, at, seq } = entry
+  return { turn, at: at || now, seq, seen, kinds: kindsOf(entry, seen) }
 }
 
 /** A result is looked at again with every call, and never changes. */
@@ -118,51 +237,6 @@ function labelsOf(byId: ReadonlyMap<string, Sighting>): Shown['byLabel'] {
   }
 }
 
-function thingFacts(
-  reading: Reading,
-  entities: Entities,
-): Pick<Facts, 'seen' | 'seenThisTurn' | 'byLabel' | 'alike' | 'recent'> {
-  const { showings: held, turn, view, isWhole } = reading
-  const older: View['seen'] = (entity, by) => (isWhole ? Promise.resolve([]) : view.seen(entity, by))
-  const seenById = async (entity: string, id: string): Promise<Seen | undefined> => {
-    const inWindow = merged(held.flatMap((showing) => seenIn(showing, entity, id)))
-    const needsParent = entities.get(entity)?.parent !== undefined
-    const hasAll = inWindow?.label !== undefined && (!needsParent || inWindow.parent !== undefined)
-    if (isWhole || hasAll) return inWindow
-    return merged([...(inWindow === undefined ? [] : [inWindow]), ...(await older(entity, { id }))])
-  }
-  return {
-    seen: seenById,
-    seenThisTurn: (entity, id) =>
-      held.some((showing) => showing.turn === turn && showing.kinds.get(entity)?.byId.has(id)),
-    byLabel: async (entity, label) => [
-      ...held.flatMap(({ kinds, at, seq }) =>
-        (kinds.get(entity)?.byLabel().get(label) ?? []).map((one) => ({ ...one, at, seq })),
-      ),
-      ...(await older(entity, { label })),
-    ],
-    alike: async (entity, form) => {
-      const normal = entities.get(entity)?.normal ?? ((id: string) => id)
-      const ids = held.flatMap(({ kinds }) =>
-        [...(kinds.get(entity)?.byId.keys() ?? [])].filter((id) => normal(id) === form),
-      )
-      const known = (await older(entity, { normal: form })).map(({ id }) => id)
-      const all = await Promise.all([...new Set([...ids, ...known])].map((id) => seenById(entity, id)))
-      return all.filter((one) => one !== undefined)
-    },
-    recent: (entity, most) => {
-      const found = new Map<string, Seen>()
-      for (const { kinds, at, seq } of held)
-        for (const [id, one] of kinds.get(entity)?.byId ?? []) {
-          const newer = found.get(id)
-          if (newer === undefined && found.size === most) break
-          found.set(id, { ...one, at, seq, ...newer })
-        }
-      return [...found.values()]
-    },
-  }
-}
-
 function seenIn({ kinds, at, seq }: Showing, entity: string, id: string): Seen[] {
   const one = kinds.get(entity)?.byId.get(id)
   return one === undefined ? [] : [{ ...one, at, seq }]
@@ -173,33 +247,8 @@ function merged(seen: readonly Seen[]): Seen | undefined {
   return seen.length < 2 ? seen[0] : seen.reduceRight((older, newer) => ({ ...older, ...newer }))
 }
 
-function listFacts({ showings: held, turn, view, isWhole }: Reading): Pick<Facts, 'listing' | 'lists'> {
-  return {
-    listing: async (entity) => {
-      const lists = held.map(({ kinds, at, seq }) =>
-        (kinds.get(entity)?.rows ?? []).map((one) => ({ ...one, at, seq })),
-      )
-      return (
-        lists.find(({ length }) => length > 1) ??
-        (isWhole ? undefined : await view.listing(entity)) ??
-        lists.find(({ length }) => length === 1) ??
-        []
-      )
-    },
-    lists: async () => {
-      const lists = held.flatMap(({ kinds, at, turn: of }): ShownList[] => {
-        const several = [...kinds].filter(([, { byId }]) => byId.size > 1).map(([entity]) => entity)
-        return several.length === 0 ? [] : [{ entities: several, at, isThisTurn: of === turn }]
-      })
-      if (isWhole || lists.some(({ isThisTurn }) => !isThisTurn)) return lists
-      const older = await view.lastList()
-      return older === undefined ? lists : [...lists, { ...older, isThisTurn: false }]
-    },
-  }
-}
-
 /** The person's messages of a turn. */
-function heardIn({ entries, turn }: Pick<Hearing, 'entries' | 'turn'>): readonly Entry[] {
+function heardIn(entries: readonly Entry[], turn: number): readonly Entry[] {
   const taken = new Set<number>()
   for (const entry of entries)
     if (entry.turn === turn && isHeard(entry)) for (const seq of entry.takes ?? []) taken.add(seq)
@@ -210,21 +259,6 @@ function isHeard({ type, data }: Entry): boolean {
   return type === 'turn.start' || (type === 'take' && (data as EntryData['take']).as === 'message')
 }
 
-interface Hearing extends Reading {
-  readonly entries: readonly Entry[]
-}
-
-function saidBefore(hearing: Hearing): Facts['saidBefore'] {
-  const { entries, view, isWhole } = hearing
-  let held: readonly Said[] | undefined
-  return async (id) => {
-    const heard = heardIn(hearing)
-    held ??= entries
-      .filter((entry) => isPersonsInput(entry) && !heard.includes(entry))
-      .map((entry) => ({ text: personsWords(entry), at: entry.at, seq: entry.seq }))
-      .reverse()
-    if (id === undefined || isWhole) return held
-    const known = new Set([...held, ...heard].map(({ seq }) => seq))
-    return [...held, ...(await view.said(id)).filter(({ seq }) => seq === undefined || !known.has(seq))]
-  }
+function saidIn(entry: Entry): Said {
+  return { text: personsWords(entry), at: entry.at, seq: entry.seq }
 }

@@ -12,7 +12,7 @@ import {
   type WordsOptions,
 } from '../grounding/index.ts'
 import type { ActiveValue, Entry } from '../protocol/index.ts'
-import { entriesSoFar } from './context.ts'
+import { sightingsSoFar } from './context.ts'
 import type { Play } from './play.ts'
 import { dataOf } from './stage.ts'
 
@@ -25,13 +25,16 @@ export async function systemPrompt(
   const info = await play.info()
   const own = await play.within(Promise.resolve(system(info)))
   if (!hasRules || grounding.entities.size === 0) return own
-  const rules = RULES.get(play) ?? groundingRules(grounding.entities, wordsOptions(play))
-  RULES.set(play, rules)
-  return [own ?? '', rules].filter((part) => part.trim() !== '').join('\n\n')
+  const known = SYSTEM.get(play)
+  if (known !== undefined && known.own === own) return known.whole
+  const rules = groundingRules(grounding.entities, wordsOptions(play))
+  const whole = [own ?? '', rules].filter((part) => part.trim() !== '').join('\n\n')
+  SYSTEM.set(play, { own, whole })
+  return whole
 }
 
 /** A turn has one language and one set of entities. */
-const RULES = new WeakMap<Play, string>()
+const SYSTEM = new WeakMap<Play, { readonly own: string | undefined; readonly whole: string }>()
 
 /** The blocks at the end of a prompt: recent tool results in short, and the active things. `handle` stands for an id. */
 export async function groundingBlocks(
@@ -40,12 +43,12 @@ export async function groundingBlocks(
 ): Promise<string | undefined> {
   const { entities } = play.scope.definition.grounding
   if (entities.size === 0) return undefined
-  const options = { ...wordsOptions(play), ...wire, entities }
+  const { turns, memory } = await shownLately(play, wire.handle)
   const now = play.scope.clock.now()
-  const { turns, memory } = await shownLately(play, options)
   const active = unexpired(play.session.active ?? [], entities, now)
+  if (active.length === 0) return memory
   const named = await Promise.all(active.map((value) => withLabels(play, value, turns)))
-  const state = stateBlock(named, { ...options, now })
+  const state = stateBlock(named, { ...wordsOptions(play), ...wire, entities, now })
   const blocks = [memory, state].filter((block) => block !== undefined)
   return blocks.length === 0 ? undefined : blocks.join('\n\n')
 }
@@ -62,20 +65,18 @@ interface ShownLately {
   readonly memory: string | undefined
 }
 
-async function shownLately(play: Play, options: Omit<ToolMemoryOptions, 'turns'>): Promise<ShownLately> {
-  const results = (await entriesSoFar(play)).filter(
-    (entry) => entry.type === 'tool.end' && dataOf(entry, 'tool.end').seen !== undefined,
-  )
+async function shownLately(play: Play, handle: ToolMemoryOptions['handle']): Promise<ShownLately> {
+  const { results } = await sightingsSoFar(play)
   const known = LATELY.get(play)
-  const isKnown = known !== undefined && known.handle === options.handle
-  if (isKnown && isSameList(known.results, results)) return known
+  if (known !== undefined && known.handle === handle && isSameList(known.results, results)) return known
   const turns = [...Map.groupBy(results, ({ turn }) => turn)].map(([turn, group]) => ({
     turn,
     seen: group.flatMap((entry) => dataOf(entry, 'tool.end').seen ?? []),
   }))
-  const { memoryTurns } = play.scope.definition.grounding
-  const memory = toolMemoryBlock(turns, { ...options, turns: memoryTurns })
-  LATELY.set(play, { results, handle: options.handle, turns, memory })
+  const { memoryTurns, entities } = play.scope.definition.grounding
+  const options = { ...wordsOptions(play), entities, turns: memoryTurns }
+  const memory = toolMemoryBlock(turns, { ...options, ...(handle === undefined ? {} : { handle }) })
+  LATELY.set(play, { results: [...results], handle, turns, memory })
   return { turns, memory }
 }
 

@@ -10,6 +10,7 @@ import {
   isStillGrounded,
   type Judgement,
   lookupsOf,
+  newlyChosen,
   personal,
   questionOf,
   refusalText,
@@ -144,7 +145,7 @@ async function renew(play: Play, grounds: NonNullable<Call['grounds']>, now: num
     grounds.some(({ entity, id }) => entity === value.entity && activeIds(value).includes(id))
   const isOld = (value: ActiveValue): boolean => isUsed(value) && now - value.at > RENEW_AFTER_MS
   if (play.session.active?.some(isOld))
-    await choose(play, 'used', (values) =>
+    await choose(play, { by: 'used' }, (values) =>
       values.map((value) => (isUsed(value) ? { ...value, at: now } : value)),
     )
 }
@@ -155,13 +156,13 @@ const RENEW_AFTER_MS = 60_000
 /** Changes what is chosen, for the conversation and, where that is its scope, for the person. */
 async function choose(
   play: Play,
-  by: string,
+  said: { readonly by: string; readonly chosen?: readonly string[] },
   change: (values: readonly ActiveValue[]) => readonly ActiveValue[],
 ): Promise<void> {
   const own = change(play.session.active ?? [])
   const persons = personsState(play)
-  const values = persons === undefined ? own : await forPerson(play, { own, by, change })
-  play.draft.say('active', { values, by })
+  const values = persons === undefined ? own : await forPerson(play, { own, by: said.by, change })
+  play.draft.say('active', { values, ...said })
 }
 
 async function forPerson(
@@ -251,5 +252,7 @@ export async function select(
   const at = play.scope.clock.now()
   // What holds for a person is stored elsewhere, too.
   const safe = play.redacted(selects)
-  await choose(play, tool.name, (values) => withSelections(values, safe, { entities, at, by: 'tool' }))
+  const chosen = newlyChosen(play.session.active ?? [], safe, 'tool')
+  const said = { by: tool.name, ...(chosen.length === 0 ? {} : { chosen }) }
+  await choose(play, said, (values) => withSelections(values, safe, { entities, at, by: 'tool' }))
 }

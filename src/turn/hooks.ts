@@ -125,10 +125,9 @@ export class Phase {
     const point = make(await this.#hand(from, state), this)
     await tellContext(this.#play, point)
     try {
-      const { extras } = this.#play.scope
-      await patiently(this.#play, () =>
-        runAround({ ...extras?.(idsOfTurn(this.#play)) }, async () => run(point)),
-      )
+      const { extras, key } = this.#play.scope
+      const around = { contextId: key.contextId, ...extras?.(idsOfTurn(this.#play)) }
+      await patiently(this.#play, () => runAround(around, async () => run(point)))
     } catch (error) {
       if (error instanceof Interrupted) throw error
       throw hookFailed(from, error, this.#play.secrets)

@@ -23,7 +23,6 @@ import { entriesSoFar } from './context.ts'
 import { factsOf } from './grounding-facts.ts'
 import type { Play } from './play.ts'
 import type { IdsAbove } from './scope.ts'
-import { dataOf } from './stage.ts'
 
 /** Of a turn of an agent, while it waits for a call or a hook. */
 export function idsOfTurn(play: Play): IdsAbove {
@@ -47,8 +46,7 @@ export function idsOfTurn(play: Play): IdsAbove {
       know: async () => {
         const { open } = play.session
         if (open === undefined) return undefined
-        const { asked: _, ...facts } = await factsOf(play, NO_CALL)
-        return { facts, seq: open.startSeq }
+        return { facts: await factsOf(play, NO_CALL), seq: open.startSeq }
       },
     }),
   }
@@ -63,9 +61,9 @@ export async function idsAbove(play: Play): Promise<IdsAbove | undefined> {
   const { turn } = play.open
   const entries = await entriesSoFar(play)
   const taken = new Set(entries.filter((entry) => entry.turn === turn).flatMap(({ takes = [] }) => takes))
-  const inputs = entries.filter(({ seq, type }) => type === 'input' && taken.has(seq))
-  const isFromThere = (entry: Entry): boolean =>
-    dataOf(entry, 'input').origin?.contextId === above.key.contextId
+  const inputs = entries.filter(({ seq, type }) => (type === 'input' || type === 'answer') && taken.has(seq))
+  const isFromThere = ({ data }: Entry): boolean =>
+    (data as EntryData['input' | 'answer']).origin?.contextId === above.key.contextId
   return inputs.length > 0 && inputs.every(isFromThere) ? above : undefined
 }
 

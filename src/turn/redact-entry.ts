@@ -12,10 +12,18 @@ type Kept = true | { readonly [field: string]: Kept }
 const REDACTED_VALUE: Kept = {}
 /** Fields by names that the program has chosen, such as channels. */
 const NAMED: Kept = { '*': REDACTED_VALUE }
-const ASKING: Kept = { principal: true, limits: true }
-const PART: Kept = { type: true, callId: true, providerId: true, tool: true, status: true, mediaType: true }
+const ASKING: Kept = { principal: true, limits: true, origin: true }
+const PART: Kept = {
+  type: true,
+  by: true,
+  callId: true,
+  providerId: true,
+  tool: true,
+  status: true,
+  mediaType: true,
+}
 const CONTENT: Kept = { '*': PART }
-const MESSAGES: Kept = { '*': { role: true, model: true, content: CONTENT } }
+const MESSAGES: Kept = { '*': { role: true, model: true, by: true, content: CONTENT } }
 const STOP: Kept = { by: true }
 const FAILURE: Kept = { kind: true, next: true, waitMs: true, status: true }
 const SETTLED: Kept = { callId: true, status: true }
@@ -49,7 +57,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
   'tool.end': { ...SETTLED, usage: true, seen: { '*': { entity: true } } },
   'tool.late': SETTLED,
   'request.start': { requestId: true, kind: true, from: true, callId: true, name: true, expiresAt: true },
-  'request.end': { requestId: true, how: true },
+  'request.end': { requestId: true, how: true, origin: true },
   warning: { code: true, tokens: true, usage: true },
   'turn.end': {
     outcome: true,
@@ -65,13 +73,13 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
     ...{ artifactId: true, kind: true, op: true, version: true, chunk: true, blob: true, bytes: true },
     ...{ callId: true, chunks: true, totalBytes: true, complete: true },
   },
-  'graph.start': { graph: true, channels: true, update: NAMED, changes: NAMED },
+  'graph.start': { graph: true, channels: true, update: NAMED, changes: NAMED, origin: true },
   'graph.step': { tasks: { '*': { task: true, node: true } }, changes: NAMED, waiting: true },
   'node.end': { task: true, node: true, update: NAMED, usage: true, below: true, error: FAILURE },
   'effect.start': true,
   'effect.end': SETTLED,
-  active: { values: { '*': { entity: true, at: true, origin: true } }, by: true },
-  import: { messages: MESSAGES, source: true, key: true, continues: true },
+  active: { values: { '*': { entity: true, at: true, origin: true } }, by: true, chosen: true },
+  import: { messages: MESSAGES, source: true, key: true, continues: true, origin: true },
   state: REDACTED_VALUE,
   compact: { upTo: true, kept: true, receipt: true },
   clear: REDACTED_VALUE,

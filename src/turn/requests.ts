@@ -1,6 +1,6 @@
 /** What somebody has to say before the turn can go on: asking, and hearing the answers (R2). */
 import type { Call, Request } from '../journal/index.ts'
-import { type Entry, type Json, quote, type RequestData } from '../protocol/index.ts'
+import { type Entry, type InputOrigin, type Json, quote, type RequestData } from '../protocol/index.ts'
 import { checkAnswer } from '../tool/index.ts'
 import { dataOf, type Stage } from './stage.ts'
 
@@ -43,13 +43,14 @@ export function expire(play: Stage): void {
 }
 
 async function hear(play: Stage, entry: Entry): Promise<void> {
-  const { requestId, value } = dataOf(entry, 'answer')
+  const { requestId, value, origin } = dataOf(entry, 'answer')
   const takes = entry.key === undefined ? [] : [entry.key]
   const asked = play.open.requests.find((candidate) => candidate.requestId === requestId)
   const problem =
     asked === undefined ? `nothing is waiting for ${requestId}` : await wrongWith(play, asked, value)
   if (problem === undefined) {
-    play.draft.say('request.end', { requestId, how: 'answered', value }, takes)
+    const posted = origin === undefined ? {} : { origin }
+    play.draft.say('request.end', { requestId, how: 'answered', value, ...posted }, takes)
   } else {
     play.draft.say('take', { as: 'nothing', reason: problem }, takes)
     play.draft.say('warning', {
@@ -72,6 +73,14 @@ export function answersOf({ answers = [] }: Call): Record<string, Json> {
   for (const { name, how, value } of answers)
     if (name !== undefined && how === 'answered' && value !== undefined) told[name] = value
   return told
+}
+
+/** Of these answers, where those were posted that no person gave. */
+export function answerOriginsOf({ answers = [] }: Call): Record<string, InputOrigin> {
+  const origins = Object.create(null) as Record<string, InputOrigin>
+  for (const { name, origin } of answers)
+    if (name !== undefined && origin !== undefined) origins[name] = origin
+  return origins
 }
 
 /** Yes, no, or not asked yet; and what was said beside it. */

@@ -28,6 +28,7 @@ import {
   type ArtifactPort,
   artifacts,
   type Credentials,
+  inputOrigin,
   NO_SECRETS,
   type Redactor,
   redactorOf,
@@ -118,13 +119,14 @@ function asked(options: RunTurnOptions): Asked {
   if (message !== undefined)
     return {
       message: message === null ? null : parseMessage(message),
-      history: importEntries(imported),
+      history: importEntries(imported, inputOrigin().origin),
       ...prompt,
     }
   const last = imported.messages.at(-1)
   if (last?.role !== 'user')
     throw invalidOption('messages', 'must end with a message of the user; or give `message`, null to go on')
-  const history = importEntries({ ...imported, messages: imported.messages.slice(0, -1) })
+  const earlier = { ...imported, messages: imported.messages.slice(0, -1) }
+  const history = importEntries(earlier, inputOrigin().origin)
   return { message: last.content, history, ...prompt }
 }
 
@@ -228,6 +230,7 @@ class Journal {
       'input',
       {
         message,
+        ...inputOrigin(),
         ...(principal === undefined ? {} : { principal }),
         ...(metadata === undefined ? {} : { metadata }),
       },

@@ -1,6 +1,14 @@
 /** What the loop of an agent's turn is lent beyond what every play is: the words of the conversation, and its person. */
 import type { Above, Said, Seen, ShownList } from '../grounding/index.ts'
-import type { ActiveValue, ContextKey, Entry, JsonObject, Message, Principal } from '../protocol/index.ts'
+import type {
+  ActiveValue,
+  ContextKey,
+  Entry,
+  InputOrigin,
+  JsonObject,
+  Message,
+  Principal,
+} from '../protocol/index.ts'
 import type { TurnDefinition } from './definition.ts'
 import type { PlayScope, PlayView } from './play-scope.ts'
 
@@ -14,7 +22,7 @@ export interface TurnScope extends PlayScope {
   /** What is known of ids where this conversation is run from, if it is run inside of a call. */
   readonly above?: IdsAbove
   /** What else a tool's context carries, for tools that the driver knows; `ids` is what the turn knows of ids. */
-  readonly extras?: (ids: IdsAbove) => object
+  readonly extras?: (ids: IdsAbove, answerOrigins?: Readonly<Record<string, InputOrigin>>) => object
 }
 
 /** What a conversation knows of ids, for those that are run inside of its calls. */

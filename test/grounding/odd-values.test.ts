@@ -115,3 +115,25 @@ it('a key that contains a credential is refused, and nothing is stored', async (
   expect(error?.code).toBe('invalid-option')
   expect(await agent.getMessages()).toEqual([])
 })
+
+it('a field that a schema computes is read once: the tool gets what was judged', async () => {
+  const used: string[] = []
+  const computed = ({ projectId }: { projectId: string }): { projectId: string } => {
+    let reads = 0
+    return {
+      get projectId() {
+        reads += 1
+        return reads > 1 ? 'p-9' : projectId
+      },
+    }
+  }
+  const use = defineTool({
+    name: 'use',
+    description: 'u',
+    input: z.object({ projectId: z.string().meta(project.id()) }).transform(computed),
+    run: (input) => void used.push(input.projectId),
+  })
+  const model = new ScriptedModel([{ calls: [{ tool: 'use', args: { projectId: 'p-1' } }] }, 'Used.'])
+  await new Agent({ contextId: 'once', model, tools: [use], entities: [project] }).input('Use p-1')
+  expect(used).toEqual(['p-1'])
+})

@@ -110,6 +110,8 @@ describe('an id in a text', () => {
     ['abc-1-b', 'abc-1', false],
     ['abc-1.pdf', 'abc-1', false],
     ['me@abc-1', 'abc-1', false],
+    ['@12345', '12345', false],
+    ['+12345', '12345', false],
     ['me@abc-1', 'abc', false],
     ['open 12', '12', true],
     ['open #12.', '12', true],

@@ -66,12 +66,15 @@ const WAYS: Readonly<Record<string, Way>> = {
     const form = random.pick(kind.style === 'small' ? WORDS : [...WORDS, ...FIGURES])
     const given = form(at + 1, kind)
     const isClear = kind.isListedLast || given.includes(kind.entity.name) || saysPlace(kind, at + 1, text)
+    const before = kind.earlier[at]
+    const isSaid = saysPlace(kind, at + 1, text) || text.includes(`the ${PLACE_WORDS[at]} one.`)
+    if (isClear && isSaid && before !== undefined && before !== thing) return { given, fate: { do: 'ask' } }
     return { given, fate: isClear ? meantFate(kind, thing) : REFUSE }
   },
   'place that is not there': (kind, { random }) => {
     const place = kind.listing.length + random.between(1, 3)
     const given = random.pick(kind.style === 'small' ? WORDS : [...WORDS, ...FIGURES])(place, kind)
-    return place > 8 ? undefined : { given, fate: REFUSE }
+    return place > 8 || kind.earlier[place - 1] !== undefined ? undefined : { given, fate: REFUSE }
   },
   'several places': (kind, { random }) => {
     const [a, b] = [random.between(1, kind.listing.length), random.between(1, kind.listing.length + 3)]

@@ -36,6 +36,8 @@ export interface Kind {
   /** Its list is the newest, or was when the turn began: a place without a noun is one in it. */
   isListedLast: boolean
   readonly listing: readonly Thing[]
+  /** The list that the person had seen, if `listing` was shown after the words of this turn. */
+  earlier: readonly Thing[]
   /** All that was ever shown, typed or chosen, by anybody. */
   readonly foreign: readonly Thing[]
 }
@@ -76,6 +78,7 @@ export function makeWorld(seed: number): World {
   const kinds = NAMES.slice(0, random.between(2, 4)).map((name) => makeKind(name, random))
   const batches = kinds.flatMap((kind) => batchesOf(kind, now, random)).toSorted((a, b) => a.seq - b.seq)
   for (const kind of kinds) kind.isListedLast = isListedLast(kind, { kinds, batches, now })
+  for (const kind of kinds) kind.earlier = listedBefore(kind, { batches, now })
   return {
     random,
     now,
@@ -98,6 +101,18 @@ function isListedLast(
   })
   const candidates = [lists[0], lists.find(({ isThisTurn }) => !isThisTurn)]
   return lists.length === 0 || candidates.some((list) => list?.seen[0]?.entity === of.name)
+}
+
+/** Of a list of this turn, the newest one before it. */
+function listedBefore(
+  { entity: { name, ttlMs }, things, listing }: Kind,
+  { batches, now }: Pick<World, 'batches' | 'now'>,
+): readonly Thing[] {
+  if (!listing.every(({ isThisTurn }) => isThisTurn)) return []
+  const before = batches.filter(({ seen, isThisTurn }) => !isThisTurn && seen[0]?.entity === name)
+  const newest = before.findLast(({ seen }) => seen.length > 1) ?? before.at(-1)
+  if (newest === undefined || now - newest.at >= ttlMs) return []
+  return newest.seen.flatMap(({ id }) => things.find((thing) => thing.id === id) ?? [])
 }
 
 /** One message for each id, and some noise. */
@@ -199,6 +214,7 @@ function madeUp(
     chosen,
     isLapsed: random.chance(0.2),
     listing,
+    earlier: [],
     foreign: Array.from({ length: 3 }, () => stranger({ name, style, things }, random)),
   }
 }
@@ -255,7 +271,7 @@ const AMOUNTS = [
 
 function textOf(kinds: readonly Kind[], random: Random): string {
   const sentences = kinds.flatMap((kind) => {
-    const { entity: of, things, listing } = kind
+    const { things, listing } = kind
     return [
       ...things.flatMap((thing) =>
         thing.isTyped
@@ -263,7 +279,7 @@ function textOf(kinds: readonly Kind[], random: Random): string {
           : [],
       ),
       ...things.flatMap((thing) => (thing.isNamed ? [`Work on ${variant(thing.label, random)}.`] : [])),
-      ...listing.flatMap((thing, at) => (thing.isPlaced ? [placeText(of.name, at + 1, random)] : [])),
+      ...listing.flatMap((thing, at) => (thing.isPlaced ? [sayPlace(kind, at + 1, random)] : [])),
       // A part of something longer is not said.
       ...kind.foreign.flatMap(({ id }) =>
         kind.style !== 'small' && random.chance(0.3) ? [`See ${id}9 or x${id} or ${id}-b.`] : [],
@@ -278,8 +294,19 @@ function textOf(kinds: readonly Kind[], random: Random): string {
   const isSmall = kinds.some(({ isListedLast: isLast, style }) => isLast && style === 'small')
   const hasPlace = !isSmall && random.chance(0.15)
   if (hasPlace) for (const thing of listed) thing.isPlaced = true
+  if (hasPlace) for (const kind of kinds) if (kind.isListedLast) placeEarlier(kind, place)
   const bare = hasPlace ? [`Open the ${['first', 'second', 'third'][place - 1]} one.`] : []
   return random.shuffle([...sentences, ...bare, random.pick(AMOUNTS)]).join(' ')
+}
+
+function sayPlace(kind: Kind, place: number, random: Random): string {
+  placeEarlier(kind, place)
+  return placeText(kind.entity.name, place, random)
+}
+
+function placeEarlier({ earlier }: Kind, place: number): void {
+  const thing = earlier[place - 1]
+  if (thing !== undefined) thing.isPlaced = true
 }
 
 function placeText(name: string, place: number, random: Random): string {

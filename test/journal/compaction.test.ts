@@ -31,7 +31,7 @@ describe('a compaction of any journal', () => {
         const cut = compaction(await stage.store.read(key, { from: session.window.from }), session, { keep })
         if (cut === undefined) continue
         const [summary, ...rest] = await afterwards({ key, log }, cut)
-        expect(summary).toEqual({ role: 'user', content: 'What was.' })
+        expect(summary).toEqual({ role: 'user', content: 'What was.', by: 'program' })
         expect(violations(rest, roundIsOpen(ledger))).toEqual([])
         const all = transcript(await stage.store.read(key))
         expect(all.slice(all.length - rest.length)).toEqual(rest)
@@ -54,7 +54,7 @@ describe('a compaction of any journal', () => {
         const cut = compaction(window, session, { keep })
         if (cut === undefined) continue
         const [summary, ...rest] = await afterwards({ key, log }, cut)
-        expect(summary).toEqual({ role: 'user', content: 'What was.' })
+        expect(summary).toEqual({ role: 'user', content: 'What was.', by: 'program' })
         expect(violations(rest, roundIsOpen(ledger))).toEqual([])
         // What was said last stays; a round whose beginning was pruned away was not shown before, either.
         const shown = transcript(window.filter(({ type }) => type !== 'compact'))

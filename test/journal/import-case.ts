@@ -29,7 +29,11 @@ export const results = (...settled: (readonly [number, Json, SettledStatus?])[])
   })),
 })
 export const NO_RESULT = 'The imported history has no result of this call. It is not known whether it ran.'
-export const OPENING: Message = user('[This conversation was imported. What it began with is not known.]')
+export const OPENING: Message = {
+  role: 'user',
+  content: '[This conversation was imported. What it began with is not known.]',
+  by: 'program',
+}
 
 export interface Case {
   readonly name: string

@@ -113,7 +113,11 @@ describe("messages of OpenAI's chat completions", () => {
   check({
     name: 'in which the system speaks in between',
     history: [asked, { role: 'system', content: 'It is noon.' }, { role: 'assistant', content: 'Yes.' }],
-    messages: [user('Compare the weather.'), user('[System: It is noon.]'), reply('Yes.')],
+    messages: [
+      user('Compare the weather.'),
+      { role: 'user', content: '[System: It is noon.]', by: 'program' },
+      reply('Yes.'),
+    ],
     repairs: ['1 system-noted'],
   })
 

@@ -97,7 +97,7 @@ describe('messages of Anthropic', () => {
       user([
         { type: 'file', mediaType: 'image/png', data: 'AAAA' },
         { type: 'file', mediaType: 'application/pdf', name: 'a.pdf', data: 'https://example.com/a.pdf' },
-        { type: 'text', text: 'Notes\n\nRain.' },
+        { type: 'text', text: 'Notes\n\nRain.', by: 'program' },
       ]),
     ],
     repairs: ['0 part-dropped', '1 part-dropped', '1 empty-dropped'],

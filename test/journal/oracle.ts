@@ -84,7 +84,7 @@ function sketchEntry(sketch: Sketch, entry: Entry): void {
   if (entry.type === 'compact') {
     const { upTo, summary } = (entry as EntryOf<'compact'>).data
     const opening: Said[] =
-      summary === undefined ? [] : [{ seq: 0, message: { role: 'user', content: summary } }]
+      summary === undefined ? [] : [{ seq: 0, message: { role: 'user', content: summary, by: 'program' } }]
     if (sketch.round !== undefined && sketch.round.seq <= upTo) {
       sketch.round = undefined
       finish(sketch)
@@ -125,8 +125,9 @@ function userMessages(
   { type, data, takes = [] }: Entry,
   inputs: ReadonlyMap<number, UserContent>,
 ): Message[] {
-  if (type === 'tool.late') return [{ role: 'user', content: lateNews(data as EntryData['tool.late']) }]
-  if (type === 'note') return [{ role: 'user', content: data['text'] as string }]
+  if (type === 'tool.late')
+    return [{ role: 'user', content: lateNews(data as EntryData['tool.late']), by: 'program' }]
+  if (type === 'note') return [{ role: 'user', content: data['text'] as string, by: 'program' }]
   if (type !== 'turn.start' && !(type === 'take' && data['as'] === 'message')) return []
   return takes.map((seq) => ({ role: 'user', content: inputs.get(seq) ?? `no input ${seq}` }))
 }

@@ -118,7 +118,7 @@ describe.each(STORES)('pruning in the %s store', (name) => {
       session: await loadSession(stage.store, key),
       maxMessages: 5,
     })
-    expect(transcript(window)[0]).toEqual({ role: 'user', content: 'Ten turns.' })
+    expect(transcript(window)[0]).toEqual({ role: 'user', content: 'Ten turns.', by: 'program' })
   })
 
   it('does not cut through a round because the next input was posted during it', async () => {

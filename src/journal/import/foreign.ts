@@ -23,7 +23,7 @@ export type ImportFormat =
 /** `at`: which item of the history it was found in. */
 export type Said =
   | { readonly kind: 'system'; readonly at: number; readonly text: string }
-  | { readonly kind: 'user'; readonly at: number; readonly content: UserContent }
+  | { readonly kind: 'user'; readonly at: number; readonly content: UserContent; readonly by?: 'program' }
   | {
       readonly kind: 'assistant'
       readonly at: number

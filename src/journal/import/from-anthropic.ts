@@ -39,7 +39,8 @@ export function anthropicUserPart(part: JsonObject): UserPart | undefined {
   const { type: kind, media_type: mediaType, data, url } = source
   const body = textIn(data) ?? textIn(url)
   if (body === undefined) return undefined
-  if (kind === 'text') return { type: 'text', text: [textIn(title) ?? [], body].flat().join('\n\n') }
+  if (kind === 'text')
+    return { type: 'text', text: [textIn(title) ?? [], body].flat().join('\n\n'), by: 'program' }
   const guess = type === 'image' ? 'image/*' : 'application/pdf'
   return filePart(body, { mediaType, name: title, guess })
 }

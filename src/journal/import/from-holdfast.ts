@@ -14,7 +14,8 @@ export const holdfast: Format = {
   read(item, reading) {
     const { at } = reading
     const { role, content, model } = item
-    if (role === 'user') return [{ kind: 'user', at, content: userContentOf(content, reading) }]
+    if (role === 'user')
+      return [{ kind: 'user', at, content: userContentOf(content, reading), ...byOf(item) }]
     const said = role === 'assistant' ? replyPart : () => undefined
     return readReplies(partsOf(content, reading), { said, result: resultOf, model: textIn(model) }, reading)
   },
@@ -26,7 +27,7 @@ function userContentOf(content: Json | undefined, reading: Reading): UserContent
 
 function userPart(part: JsonObject): UserPart | undefined {
   const { type, text, data, mediaType, name } = part
-  if (type === 'text' && typeof text === 'string') return { type, text, ...providerOf(part) }
+  if (type === 'text' && typeof text === 'string') return { type, text, ...byOf(part), ...providerOf(part) }
   const body = type === 'file' ? textIn(data) : undefined
   return body === undefined
     ? undefined
@@ -46,6 +47,10 @@ function replyPart(part: JsonObject): ForeignPart | undefined {
     ...(typeof providerId === 'string' ? { providerId } : {}),
     ...(typeof malformed === 'string' ? { malformed } : {}),
   }
+}
+
+function byOf({ by }: JsonObject): { readonly by?: 'program' } {
+  return by === undefined ? {} : { by: 'program' }
 }
 
 function providerOf({ provider }: JsonObject): { readonly provider?: JsonObject } {

@@ -8,6 +8,7 @@ import {
   type ContextKey,
   HoldfastError,
   type ImportData,
+  type InputOrigin,
   keyText,
   type Message,
   type NewEntry,
@@ -24,6 +25,8 @@ export interface ImportRequest extends ImportOptions {
   readonly history: unknown
   /** If the conversation is new: the one that it belongs to (R17). */
   readonly parent?: string
+  /** The call that imports, if one does: then no message is the person's. */
+  readonly origin?: InputOrigin
 }
 
 export interface ImportReceipt {
@@ -52,11 +55,11 @@ const MOST_REPAIRS = 100
 export async function importContext(
   store: Store,
   key: ContextKey,
-  { history, parent, ...options }: ImportRequest,
+  { history, parent, origin, ...options }: ImportRequest,
 ): Promise<ImportReceipt> {
   const imported = importMessages(history, options)
   const { repairs, format, system } = imported
-  const entries = importEntries(imported)
+  const entries = importEntries(imported, origin)
   const told = { repairs, format, ...(system === undefined ? {} : { system }) }
   for (let attempt = 1; ; attempt++) {
     const session = await loadSession(store, key)
@@ -92,15 +95,19 @@ function checkIdle(key: ContextKey, { open, parked, turn }: Session): void {
 
 export type ImportEntry = NewEntry & { readonly data: ImportData }
 
-/** The entries of an import, one for each exchange. */
-export function importEntries({ messages, repairs, format }: Imported): readonly ImportEntry[] {
+/** The entries of an import, one for each exchange. `origin`: the call whose code imports them. */
+export function importEntries(
+  { messages, repairs, format }: Imported,
+  origin?: InputOrigin,
+): readonly ImportEntry[] {
   const key = createHash('sha256').update(JSON.stringify(messages)).digest('hex').slice(0, 32)
   const repaired =
     repairs.length === 0 ? {} : { repaired: repairs.length, repairs: repairs.slice(0, MOST_REPAIRS) }
   return exchangesIn(withIds(messages, key))
     .flatMap(piecesOf)
     .map((piece, index) => {
-      const data = { ...piece, source: format, key, ...(index === 0 ? repaired : {}) }
+      const posted = origin === undefined ? {} : { origin }
+      const data = { ...piece, source: format, key, ...posted, ...(index === 0 ? repaired : {}) }
       return { type: 'import', turn: 0, data }
     })
 }

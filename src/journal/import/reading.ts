@@ -69,5 +69,6 @@ export function readReplies(
 /** One text is said as it is, more than one as a list. */
 function userContent(parts: readonly UserPart[]): UserContent {
   const [only] = parts
-  return parts.length === 1 && only?.type === 'text' && only.provider === undefined ? only.text : parts
+  const isPlain = only?.type === 'text' && only.provider === undefined && only.by === undefined
+  return parts.length === 1 && isPlain ? only.text : parts
 }

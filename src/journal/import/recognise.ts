@@ -50,7 +50,8 @@ function namesOf(formats: readonly Format[]): string {
 }
 
 function mayBe(item: JsonObject, format: ImportFormat): boolean {
-  const { content, parts, tool_calls: calls, function_call: single, model } = item
+  const { content, parts, tool_calls: calls, function_call: single, model, by } = item
+  if (by === 'program' && format !== 'holdfast') return false
   if (single !== undefined && format !== 'openai') return false
   if (calls !== undefined && format !== 'openai' && format !== 'langchain') return false
   if (objectsIn(calls).some((call) => (format === 'openai') !== ('function' in call || 'custom' in call)))
@@ -68,7 +69,7 @@ function votes(part: JsonObject): readonly ImportFormat[] | undefined {
   const { type } = part
   if (typeof type !== 'string')
     return Object.keys(part).some((key) => GOOGLE.has(key)) ? ['google'] : undefined
-  if ('callId' in part || 'provider' in part) return ['holdfast']
+  if ('callId' in part || 'provider' in part || part['by'] === 'program') return ['holdfast']
   if ('providerOptions' in part || 'providerMetadata' in part || 'toolCallId' in part) return ['ai-sdk']
   if (type === 'image') return 'image' in part ? ['ai-sdk'] : 'source' in part ? BLOCKS : ['langchain']
   if (type === 'file') return fileVotes(part)

@@ -37,7 +37,7 @@ export function repair(said: readonly Said[], { note, model }: { note: Note; mod
     if (one.kind === 'user') {
       const content = worded(withFiles(one.content, (why) => note(one.at, 'file-unreadable', why)))
       if (content === undefined) note(one.at, 'empty-dropped', 'A message that says nothing was left out.')
-      else messages.push({ role: 'user', content })
+      else messages.push({ role: 'user', content, ...(one.by === undefined ? {} : { by: one.by }) })
     } else if (one.kind === 'assistant') {
       messages.push(...replyMessages(one, { calls: rounds.get(index) ?? [], ids, note, model }))
     } else if (one.kind === 'results' && one.results.length === 0)
@@ -46,7 +46,7 @@ export function repair(said: readonly Said[], { note, model }: { note: Note; mod
   const [first] = messages
   if (first !== undefined && first.role !== 'user') {
     note(0, 'opening-added', 'The history begins with a reply, so a line that says this was put before it.')
-    messages.unshift({ role: 'user', content: OPENING })
+    messages.unshift({ role: 'user', content: OPENING, by: 'program' })
   }
   return system === '' ? { messages } : { messages, system }
 }
@@ -62,7 +62,7 @@ function withoutSystem(said: readonly Said[], note: Note): { system: string; res
     if (one.kind !== 'system') return one
     if (one.text.trim() === '') return { kind: 'user', at: one.at, content: '' }
     note(one.at, 'system-noted', 'What the system said between messages was kept as a note in brackets.')
-    return { kind: 'user', at: one.at, content: `[System: ${one.text}]` }
+    return { kind: 'user', at: one.at, content: `[System: ${one.text}]`, by: 'program' }
   })
   return { system: system.join('\n\n'), rest }
 }
