@@ -9,7 +9,6 @@ import {
   Conversation,
   checkLetIn,
   type Drive,
-  giveCause,
   HANDED_DOWN,
   isBusy,
   isPaused,
@@ -20,7 +19,6 @@ import {
   type Nursery,
   principalOf,
   refuseInside,
-  type Thrown,
   type TurnView as Turn,
   type TurnError,
   type TurnOutcome,
@@ -61,6 +59,7 @@ import {
   type TurnDefinition,
   tokenBudget,
 } from '../turn/index.ts'
+import { abandonChild } from './abandon-child.ts'
 import { type CompactOptions, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { limitsGiven, messageGiven, type Said, type TurnOptions, turnOptions } from './given.ts'
@@ -95,7 +94,6 @@ export class Agent {
   #conversation: Conversation
   #status: AgentState['status'] = 'created'
   #error: TurnError | undefined
-  #thrown: Thrown | undefined
   /** What it was told to become; turns are refused from that moment on. */
   #closing: 'paused' | 'shutdown' | undefined
   #changing: Promise<void> = Promise.resolve()
@@ -267,8 +265,12 @@ export class Agent {
     await this.#change(async () => {
       if (this.#status === 'paused' || this.#status === 'shutdown') return
       await this.#conversation.stop('pause')
-      await this.#save('paused')
-      this.#status = 'paused'
+      try {
+        await this.#save('paused')
+      } finally {
+        // Stopped it is, even if somebody else drives and keeps the state from being saved.
+        this.#status = 'paused'
+      }
     })
   }
 
@@ -285,9 +287,12 @@ export class Agent {
     await this.#change(async () => {
       if (this.#status === 'shutdown') return
       await this.#conversation.stop('release')
-      await this.#save('shutdown')
-      this.#conversation.close(isShutDown(this.contextId))
-      this.#status = 'shutdown'
+      try {
+        await this.#save('shutdown')
+      } finally {
+        this.#conversation.close(isShutDown(this.contextId))
+        this.#status = 'shutdown'
+      }
     })
   }
 
@@ -350,7 +355,7 @@ export class Agent {
 
   /** A conversation of its own that begins with this one's history, up to its end or to entry `at`. */
   async fork(contextId: string, { at }: { at?: number } = {}): Promise<Agent> {
-    await this.#conversation.driver.ledger.flush()
+    await this.#conversation.driver.ownership.flush()
     await forkContext(this.store, this.#setup.key, { contextId, ...(at === undefined ? {} : { at }) })
     return new Agent({ ...this.#config, store: this.store, contextId })
   }
@@ -376,7 +381,7 @@ export class Agent {
 
   async #save(status?: 'paused' | 'shutdown'): Promise<void> {
     const { driver } = this.#conversation
-    await driver.ledger.flush()
+    await driver.ownership.flush()
     const { metadata: initial, parent } = this.#setup
     const saved = this.#metadata
     // A sub-agent comes and goes with the call that it serves.
@@ -396,10 +401,10 @@ export class Agent {
     await conversation.settled()
     await conversation.between(async () => {
       const { driver } = conversation
-      await driver.ledger.flush()
+      await driver.ownership.flush()
       await work()
       // Written past the ledger, which `session` and `state` are read from.
-      if (!driver.isPlaying) await driver.ledger.refresh()
+      await driver.ownership.refresh()
     })
   }
 
@@ -443,15 +448,13 @@ export class Agent {
     const { maxMessages, maxTokens, metadata } = this.#setup
     const own = metadata === undefined ? {} : { metadata }
     const definition = this.#remembering(this.#setup.definition)
-    const thrown = (turn: number, error: unknown): void => void (this.#thrown = { turn, error })
     const extras = (ids: IdsAbove, answerOrigins: AnswerOrigins = {}) => ({
       [NURSERY]: { ...this.#nursery(), ids, answerOrigins },
     })
     return new Conversation({
       ...this.#setup,
       store: this.store,
-      play: (scope, ledger) =>
-        playTurn(turnScope({ ...scope, thrown }, ledger, { ...own, definition, extras })),
+      play: (scope, ledger) => playTurn(turnScope(scope, ledger, { ...own, definition, extras })),
       window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
@@ -459,11 +462,8 @@ export class Agent {
         this.#readying ??= this.#getReady()
         return this.#readying
       },
-      onOutcome: (outcome) => {
-        if (outcome.turn === 0) return
-        this.#error = outcome.error
-        if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
-          giveCause(outcome, this.#thrown.error)
+      onOutcome: ({ turn, error }) => {
+        if (turn > 0) this.#error = error
       },
     })
   }
@@ -501,17 +501,9 @@ export class Agent {
     }
   }
 
-  /** The sub-agent that served this call has nothing to work for any more; nor have those that it called. */
-  async #abandon(callId: string): Promise<void> {
+  #abandon(callId: string): Promise<void> {
     const { config } = this.#nursery()
     const key = childKey(this.#setup.key, callId)
-    const head = await this.store.head(key)
-    if (head?.status === 'waiting') await clearContext(this.store, key, 'its caller went on')
-    if (head?.status !== 'running' && head?.status !== 'paused') return
-    const child = new Agent({ ...config, contextId: key.contextId })
-    await child.cancel('its caller went on')
-    await child.start()
-    await child.turn?.outcome
-    await child.shutdown()
+    return abandonChild(this.store, key, () => new Agent({ ...config, contextId: key.contextId }))
   }
 }

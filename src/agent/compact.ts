@@ -85,9 +85,10 @@ export async function compactNow(
 }
 
 /** A summary costs money, and could not be stored while somebody else drives. */
-async function checkFree({ ledger: { store, key, isOwned: isOurs } }: Driver, clock: Clock): Promise<void> {
+async function checkFree({ ledger, ownership }: Driver, clock: Clock): Promise<void> {
+  const { store, key } = ledger
   const head = await store.head(key)
-  if (head === undefined || isOurs) return
+  if (head === undefined || ownership.isOwner) return
   if (isOwned(head, { now: clock.now(), liveness: processLiveness })) throw owned(key, head)
 }
 

@@ -22,7 +22,7 @@ export function turnScope(
       get inbox() {
         return scope.view.inbox
       },
-      request: scope.view.request,
+      request: (seq) => scope.view.request(seq),
       messages: () => ledger.messages(),
       window: () => ledger.window(),
       ...journalSightings(store, scope.key, () => ledger.session.cleared ?? 0),

@@ -1,11 +1,5 @@
 /** The error behind a failed outcome, as it was thrown in this process. The journal keeps its message only. */
 
-/** An error, and the turn that it ended. */
-export interface Thrown {
-  readonly turn: number
-  readonly error: unknown
-}
-
 /** Not enumerable: an outcome that is written as JSON or compared stays what the journal says. The first cause stays. */
 export function giveCause<T extends { readonly cause?: unknown }>(outcome: T, cause: unknown): T {
   return cause === undefined || 'cause' in outcome

@@ -1,26 +1,25 @@
 /**
- * One conversation in one process: what is asked of it, who listens, and who drives it. It drives when it can, follows
- * the journal when another process does, and takes over when that one is gone. It does not know the life of an agent.
+ * One conversation in one process: its callers and its listeners. Callers enter one at a time, in the order of asking, and
+ * count as waiting from the moment they ask. It does not know the life of an agent, nor who drives (`pump.ts`).
  */
-import { type Clock, processLiveness } from '../base/index.ts'
 import {
-  type ContextKey,
   HoldfastError,
   type NewInboxEntry,
   type Principal,
   type RequestData,
   type TurnEvent,
 } from '../protocol/index.ts'
-import { isOwned, type Store } from '../store/index.ts'
 import type { Credentials } from '../tool/index.ts'
 import type { Continuation } from '../turn/index.ts'
 import { checkContinuation, openRequests } from './answers.ts'
 import { Audience } from './audience.ts'
-import { Driver, type DriverOptions, type Progress } from './driver.ts'
+import { giveCause } from './cause.ts'
+import { Driver, type DriverOptions, type Offers } from './driver.ts'
 import { sparingOwnTurn } from './find-taken.ts'
 import { Handle, type HandleOptions } from './handle.ts'
 import type { Ledger } from './ledger.ts'
 import { isOfTheCaller, Outbox } from './outbox.ts'
+import { type Callers, Pump } from './pump.ts'
 import { cancelledEarly, checkReason } from './refusal.ts'
 import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
 
@@ -48,7 +47,7 @@ export type Drive =
   | { readonly state: 'at'; readonly time: number }
   | { readonly state: 'done' }
 
-export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'emit'> {
+export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'emit' | 'offers' | 'thrown'> {
   /** A turn has ended, or could not go on; before anybody else hears of it. */
   readonly onOutcome: (outcome: TurnOutcome) => void
   /** The conversation is loaded. Nothing is played before it resolves. */
@@ -59,27 +58,69 @@ export class Conversation {
   readonly driver: Driver
   readonly #options: ConversationOptions
   readonly #audience: Audience
-  /** Aborts to leave off following another process. */
-  #halt = new AbortController()
   readonly #wishes = new Map<Handle, Wish>()
   readonly #outbox: Outbox
+  readonly #pump: Pump
   /** How many callers have asked and not yet posted. */
   #arriving = 0
   #entering: Promise<void> = Promise.resolve()
-  #pumping: Promise<void> | undefined
+  /** The error that ended the newest turn that failed here, as it was thrown. */
+  #thrown: { readonly turn: number; readonly error: unknown } | undefined
 
   constructor(options: ConversationOptions) {
     this.#options = options
     const audience = new Audience(options.store, options.key)
     this.#audience = audience
+    this.#outbox = new Outbox({
+      post: (posts) => this.driver.ownership.post(posts),
+      mayCarry: () => this.driver.mayCarry,
+      opening: () => this.driver.opening,
+      join: (handle, posted) => audience.join(handle, posted),
+    })
     this.driver = new Driver({
       ...options,
+      offers: this.#offers(),
       onEntry: (entry, unsaved) => audience.hear(entry, unsaved),
       onWanted: () => this.#serve(),
+      thrown: (turn, error) => void (this.#thrown = { turn, error }),
       emit: (type, data) =>
         audience.delta({ type, turn: this.driver.ledger.session.turn, data } as TurnEvent),
     })
-    this.#outbox = new Outbox(this.driver, audience)
+    this.#pump = new Pump({ ...options, driver: this.driver, audience, callers: this.#callers() })
+  }
+
+  #callers(): Callers {
+    return {
+      isWaiting: () => this.#isWaiting(),
+      arriving: () => (this.#arriving > 0 ? this.#entering : undefined),
+      hasOffers: () => this.#hasOffers(),
+      isByHand: () => this.#isByHand(),
+      turnToOwner: () => this.#turnToOwner(),
+      answerFor: (error) => this.#answerFor(error),
+    }
+  }
+
+  #offers(): Offers {
+    const outbox = this.#outbox
+    return {
+      isEmpty: () => !this.#hasOffers(),
+      continuing: () => this.#toContinue()?.continuing,
+      carry: () => outbox.carry(),
+      stored: () => outbox.stored(),
+      returned: () => outbox.returned(),
+      postNow: () => outbox.postOffered(),
+    }
+  }
+
+  #hasOffers(): boolean {
+    return this.#outbox.offered.length > 0 || this.#toContinue() !== undefined
+  }
+
+  /** The first caller who wants to go on without anything new, and for whom no turn has begun yet. */
+  #toContinue(): Wish | undefined {
+    for (const [handle, wish] of this.#wishes)
+      if (handle.isExpecting && !handle.isStored && !handle.turn.isEnded) return wish
+    return undefined
   }
 
   get isBusy(): boolean {
@@ -89,7 +130,8 @@ export class Conversation {
 
   /** The turn that runs or is about to, if somebody here listens to it. */
   get turn(): Turn | undefined {
-    return [...this.#audience.handles].find(({ turn }) => !turn.isEnded)?.turn
+    for (const { turn } of this.#audience.handles) if (!turn.isEnded) return turn
+    return undefined
   }
 
   /** Begins what is wished for, in the order of asking. */
@@ -108,6 +150,7 @@ export class Conversation {
       handle.refuse(error)
     }
     this.#arriving -= 1
+    if (!wish.manual && !handle.turn.isEnded) this.#pump.start()
   }
 
   /** A turn that never was. */
@@ -120,20 +163,21 @@ export class Conversation {
   /** Follows or takes up the turn that is open, if there is one. */
   async attach(): Promise<Turn | undefined> {
     await this.#entering
+    this.#pump.release()
     await this.#refresh()
     const { session, inbox } = this.driver.ledger
-    if (session.open === undefined && inbox.length === 0) return undefined
+    if (session.open === undefined && inbox.length === 0 && !this.#isWaiting()) return undefined
     const number = session.open?.turn
     const isKnown = [...this.#audience.handles].some((handle) => handle.number === number)
     if (number !== undefined && !isKnown) this.#listen({ number })
-    this.pump()
+    this.#pump.start()
     return this.turn
   }
 
   /** Resolves when everything that was asked for here has been done, or is done elsewhere. */
   async settled(): Promise<void> {
     await this.#entering
-    while (this.#pumping !== undefined) await this.#pumping
+    await this.#pump.ended()
   }
 
   /** Cancels the turn that runs, whoever drives it; if none does, ends what the last one waits for. */
@@ -144,13 +188,13 @@ export class Conversation {
       return this.#cancelTurn(first, reason)
     // What was asked for here may wait for a turn of another process, and that is the one which runs.
     await this.#refresh()
-    const { ledger } = this.driver
+    const { ledger, ownership } = this.driver
     const { open, parked, turn } = ledger.session
-    if (open !== undefined) await ledger.post([this.cancelPost(open.turn, reason)])
+    if (open !== undefined) await ownership.post([this.cancelPost(open.turn, reason)])
     else if (first !== undefined) await this.#cancelTurn(first, reason)
     else if (parked !== undefined) {
-      await ledger.post([this.cancelPost(turn, reason)])
-      this.pump()
+      await ownership.post([this.cancelPost(turn, reason)])
+      this.#pump.start()
       await this.settled()
     }
   }
@@ -162,31 +206,28 @@ export class Conversation {
     return { type: 'cancel', key: this.#options.ids.next('cancel'), data }
   }
 
-  /** Stops driving, after the effects under way. */
+  /** Stops driving, after the effects under way, until `attach`. */
   async stop(how: 'pause' | 'release'): Promise<void> {
     await this.#entering
     this.driver.stop(how)
-    this.#halt.abort()
-    await this.#pumping
+    await this.#pump.halt()
     if (this.driver.isPlaying) while ((await this.driver.step()).state === 'again');
-    await this.#aftermath()
+    await this.#settling(this.#options.definition.graceMs)
+    await this.#outbox.postOffered()
     this.driver.stop(undefined)
-    this.#halt = new AbortController()
     await this.driver.flush()
     await this.driver.handOver()
   }
 
-  /** Results of effects that were lost are handed in, if they come soon. */
-  async #aftermath(): Promise<void> {
-    const { timer, definition } = this.#options
-    const { aftermath } = this.driver
-    if (aftermath !== undefined) await Promise.race([aftermath, timer.wait(definition.graceMs)])
+  /** Results of effects that were lost are handed in, if they come soon (S6). */
+  async #settling(mostMs: number): Promise<void> {
+    const { settling } = this.driver
+    if (settling !== undefined) await Promise.race([settling, this.#options.timer.wait(mostMs)])
   }
 
   /** No more listening; those who still wait are told. */
   close(error: HoldfastError): void {
-    this.#halt.abort()
-    this.#outbox.settle()
+    void this.#pump.halt()
     this.#refuseAll(error)
   }
 
@@ -209,11 +250,7 @@ export class Conversation {
   /** Goes on by one model call or one round of tools, and says whether there is more. */
   async drive(): Promise<Drive> {
     await this.settled()
-    await this.#load()
-    const { ledger, isPlaying } = this.driver
-    // Others may have written since.
-    if (!isPlaying && !ledger.hasUnsaved) ledger.forget(false)
-    await this.#outbox.postOffered()
+    await this.#refresh()
     for (;;) {
       const isEffect = this.driver.next === 'model' || this.driver.next === 'tools'
       const progress = await this.driver.step()
@@ -244,11 +281,6 @@ export class Conversation {
     await done
   }
 
-  /** Drives and follows until nobody wants anything any more. */
-  pump(): void {
-    if (!this.#isByHand()) this.#pumping ??= this.#run()
-  }
-
   /** Somebody steps a turn by hand: nobody else does. */
   #isByHand(): boolean {
     for (const [handle, { manual }] of this.#wishes) if (manual && !handle.turn.isEnded) return true
@@ -256,7 +288,7 @@ export class Conversation {
   }
 
   async #refresh(): Promise<void> {
-    if (!this.driver.isPlaying) await this.driver.ledger.refresh()
+    await this.driver.ownership.refresh()
     await this.#load()
   }
 
@@ -265,22 +297,24 @@ export class Conversation {
       cancel: (reason) => this.#cancelTurn(handle, reason),
       step: () => this.#stepByHand(turn),
       completing: (tell) => this.#audience.complete(tell),
-      ended: (outcome) => this.#options.onOutcome(outcome),
+      ended: (outcome) => {
+        this.#audience.handles.delete(handle)
+        this.#wishes.delete(handle)
+        if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
+          giveCause(outcome, this.#thrown.error)
+        this.#options.onOutcome(outcome)
+      },
     })
     const handle = new Handle({ turn, ...about })
     this.#audience.handles.add(handle)
-    void turn.outcome.finally(() => {
-      this.#audience.handles.delete(handle)
-      this.#wishes.delete(handle)
-    })
     return handle
   }
 
   /** Others wait for a conversation that is held here because something is not saved yet. */
   #serve(): void {
-    this.driver.ledger
+    this.driver.ownership
       .flush()
-      .then(() => this.pump())
+      .then(() => this.#pump.start())
       .catch(() => {})
   }
 
@@ -290,16 +324,17 @@ export class Conversation {
     await wish.check?.(this.driver.ledger)
     const { signal, credentials, keys = [] } = wish
     if (signal?.aborted) throw cancelledEarly()
-    const stop = () => void handle.turn.cancel('aborted').catch(() => {})
-    signal?.addEventListener('abort', stop)
-    void handle.turn.outcome.finally(() => signal?.removeEventListener('abort', stop))
+    if (signal !== undefined) this.#cancelWith(signal, handle)
     const secrets = credentials === undefined ? undefined : { principal: wish.principal, credentials }
     if (secrets !== undefined) for (const key of keys) this.driver.vault.entrust(key, secrets)
-    // A claim on its way may carry what was asked for before (P4).
-    await this.driver.opening
     if (wish.continuing === undefined) await this.#post(wish, handle)
     else this.#continue(wish, handle)
-    if (!wish.manual) this.pump()
+  }
+
+  #cancelWith(signal: AbortSignal, handle: Handle): void {
+    const stop = () => void handle.turn.cancel('aborted').catch(() => {})
+    signal.addEventListener('abort', stop)
+    void handle.turn.outcome.finally(() => signal.removeEventListener('abort', stop))
   }
 
   async #post({ posts: postsFor, repeats, credentials }: Wish, handle: Handle): Promise<void> {
@@ -312,156 +347,73 @@ export class Conversation {
     try {
       await this.#outbox.send(caller, { isAlone: this.#arriving === 1 })
     } catch (error) {
-      if (HoldfastError.is(error, 'inbox-full')) this.pump() // P6
+      if (HoldfastError.is(error, 'inbox-full')) this.#pump.start() // P6
       throw error
     }
   }
 
   #continue({ continuing, credentials, principal }: Wish, handle: Handle): void {
-    const { ledger } = this.driver
+    const { ledger, vault } = this.driver
     const { open } = ledger.session
     if (continuing === undefined) return
     const now = this.#options.clock.now()
     if (open === undefined) checkContinuation(ledger, { now, isAuthorised: credentials !== undefined })
     const secrets = credentials === undefined ? undefined : { principal, credentials }
     if (open !== undefined) {
-      if (secrets !== undefined) this.driver.vault.refresh(open.turn, secrets, open.principal)
+      if (secrets !== undefined) vault.refresh(open.turn, secrets, open.principal)
       handle.follow(open.turn, this.#audience.since)
       return
     }
-    if (secrets !== undefined) this.driver.vault.entrust(undefined, secrets)
+    if (secrets !== undefined) vault.entrust(undefined, secrets)
     handle.expect(ledger.session.turn + 1)
-    this.driver.offers.continue(continuing)
-  }
-
-  /** It is over in the same moment in which nobody waits any more, so that whoever comes next finds it running or not. */
-  async #run(): Promise<void> {
-    try {
-      for (let [idle, isHasty] = [0, false]; ; ) {
-        if (!this.driver.isPlaying && this.#isByHand()) return
-        const progress = await this.#step()
-        if (progress === undefined || progress.state === 'paused') return
-        if (progress.state === 'owned') {
-          await this.#continueElsewhere()
-          await this.#audience.catchUp()
-          // What was followed may have ended meanwhile: then nothing comes that would end the wait. Clocks may differ, so once.
-          isHasty = !isHasty && (await isFree(this.#options))
-          if (isHasty) this.driver.ledger.forget(true)
-          else await this.#follow()
-        } else if (progress.state === 'idle') {
-          // What somebody wishes may be on its way.
-          await this.#entering
-          await this.#audience.catchUp()
-          if (!this.#isWaiting()) return
-          // Looked at twice, there was nothing to do: then it is done elsewhere.
-          idle = this.driver.offers.isEmpty ? idle + 1 : 0
-          if (idle > 1) {
-            await this.driver.ledger.flush()
-            await this.#follow()
-          }
-        }
-        if (this.#halt.signal.aborted) return
-      }
-    } catch (error) {
-      this.#refuseAll(error)
-    } finally {
-      this.#pumping = undefined
-    }
-  }
-
-  async #step(): Promise<Progress | undefined> {
-    try {
-      const progress = await this.driver.step()
-      this.#outbox.settle()
-      if (this.driver.offers.isLeftBehind || progress.state === 'owned') await this.#outbox.postOffered()
-      return progress
-    } catch (error) {
-      this.#outbox.settle()
-      return this.#answerFor(error)
-    }
   }
 
   /** One caller answers for what it asked for (P3); all who wait hear of what keeps the conversation from being driven. */
-  async #answerFor(error: unknown): Promise<Progress | undefined> {
-    const again: Progress = { state: 'again', next: 'on' }
-    if (isOfTheCaller(error) && this.#outbox.hasOffered) {
-      await this.#outbox.postOffered()
-      return again
+  async #answerFor(error: unknown): Promise<boolean> {
+    const refused = this.#toContinue()
+    if (isOfTheCaller(error) && refused !== undefined) {
+      for (const [handle, wish] of this.#wishes) if (wish === refused) handle.refuse(error)
+      return true
     }
     this.#outbox.drop()
-    const refused = this.driver.offers.withdrawContinuing()
-    if (isOfTheCaller(error) && refused !== undefined) {
-      for (const [handle, { continuing }] of this.#wishes)
-        if (continuing === refused) handle.refuse(error)
-        else if (continuing !== undefined && !handle.isStored) this.driver.offers.continue(continuing)
-      return again
-    }
     this.#refuseAll(error)
-    return undefined
+    return false
+  }
+
+  /** Callers post to the owner; those who want to go on without anything new go on with its turn. */
+  async #turnToOwner(): Promise<void> {
+    await this.#outbox.postOffered()
+    await this.#load()
+    const { open } = this.driver.ledger.session
+    if (open === undefined) return
+    for (const handle of this.#wishes.keys())
+      if (handle.isExpecting && !handle.isStored) handle.follow(open.turn, this.#audience.since)
   }
 
   #refuseAll(error: unknown): void {
-    for (const handle of this.#audience.handles) handle.refuse(error)
+    for (const handle of [...this.#audience.handles]) handle.refuse(error)
   }
 
-  /** Another process drives: what was to go on here goes on there, or when that one is done. */
-  async #continueElsewhere(): Promise<void> {
-    this.driver.offers.withdrawContinuing()
-    await this.#load()
-    const { open } = this.driver.ledger.session
-    for (const [handle, { continuing }] of this.#wishes) {
-      if (continuing === undefined || handle.isStored) continue
-      if (open !== undefined) handle.follow(open.turn, this.#audience.since)
-      else this.driver.offers.continue(continuing)
-    }
-  }
-
-  /** Tells what the other process does, until it is done or gone, or some time has passed. */
-  async #follow(): Promise<void> {
-    const { store, key, timer, clock, heartbeatMs } = this.#options
-    const over = new AbortController()
-    const signal = AbortSignal.any([over.signal, this.#halt.signal])
-    const look = async () => {
-      while (!signal.aborted) {
-        await timer.wait(heartbeatMs, { signal })
-        if (await isFree({ store, key, clock })) over.abort()
-      }
-    }
-    const looking = look().catch(() => over.abort())
-    for await (const entry of store.watch(key, { since: this.#audience.told, signal })) {
-      this.#audience.hear(entry)
-      if (entry.type === 'release') break
-      // With more in its inbox the other goes on by itself, or releases when it stops. If it dies, `look` notices.
-      if (entry.type === 'turn.end' && !this.#audience.hasWaiting) break
-    }
-    over.abort()
-    await looking
-    this.driver.ledger.forget(true)
-  }
-
-  /** Is there somebody left whose turn has not ended, although nothing is to be done here? Then it is done elsewhere. */
+  /** Does anybody wait for a turn that has not ended? */
   #isWaiting(): boolean {
-    const waiting = [...this.#audience.handles].some(
-      (handle) => !handle.turn.isEnded && !this.#wishes.get(handle)?.manual,
-    )
-    const { ledger } = this.driver
-    // Whoever holds something back owns the conversation: nobody else has written.
-    if (waiting && !ledger.hasUnsaved) ledger.forget(true)
-    return waiting
+    for (const handle of this.#audience.handles)
+      if (!handle.turn.isEnded && !this.#wishes.get(handle)?.manual) return true
+    return false
   }
 
   async #load(): Promise<void> {
-    const { ledger, isPlaying } = this.driver
-    if (!ledger.isLoaded && !isPlaying) await ledger.load()
-    if (!isPlaying) await this.#options.onLoaded?.()
+    const { driver } = this
+    await driver.ownership.read()
+    if (!driver.isPlaying) await this.#options.onLoaded?.()
     if (this.#audience.isSeated) return
+    const { ledger } = driver
     this.#audience.seat(ledger.session.seq, await openRequests(ledger, this.#options.clock.now()))
   }
 
   async #cancelTurn(handle: Handle, reason?: string): Promise<void> {
     await this.#entering
     if (handle.turn.isEnded) return
-    const post = (turn: number) => this.driver.ledger.post([this.cancelPost(turn, reason)])
+    const post = (turn: number) => this.driver.ownership.post([this.cancelPost(turn, reason)])
     // A turn that waits for another to end is cancelled as soon as it begins.
     if (handle.number === undefined) handle.whenKnown((turn) => void post(turn).catch(() => {}))
     else await post(handle.number)
@@ -470,14 +422,9 @@ export class Conversation {
   async #stepByHand(turn: Turn): Promise<TurnStep> {
     await this.#entering
     if (turn.isEnded) return { done: true, next: 'done' }
-    const progress = await this.#step()
+    const progress = await this.#pump.step()
     const next = progress?.state === 'again' ? progress.next : 'done'
-    if (turn.isEnded && this.#isWaiting()) this.pump()
+    if (turn.isEnded && this.#isWaiting()) this.#pump.start()
     return { done: turn.isEnded, next }
   }
-}
-
-async function isFree(at: { store: Store; key: ContextKey; clock: Clock }): Promise<boolean> {
-  const head = await at.store.head(at.key)
-  return head === undefined || !isOwned(head, { now: at.clock.now(), liveness: processLiveness })
 }

@@ -19,7 +19,7 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { cutResult } from '../turn/index.ts'
-import type { Ledger } from './ledger.ts'
+import type { Ownership } from './ownership.ts'
 
 interface LateResult extends NewInboxEntry {
   readonly data: EntryData['late-result']
@@ -59,7 +59,7 @@ export class DeferredWrites {
   readonly #forget: () => void
   readonly #results = new Map<string, LateResult>()
   /** Of drivers that own the conversation and do not drive it. */
-  readonly #releases = new Set<Ledger>()
+  readonly #releases = new Set<Ownership>()
   /** The attempt that is under way. */
   #trying: Promise<void> | undefined
   #isWaiting = false
@@ -74,16 +74,16 @@ export class DeferredWrites {
   }
 
   /** Hands in the result of an effect, now or as soon as the store takes it. */
-  handIn(result: EntryData['late-result'], driver: string, ledger: Ledger): void {
+  handIn(result: EntryData['late-result'], driver: string, ownership: Ownership): void {
     const key = `late:${result.callId}:${driver}`
     this.#results.set(key, { type: 'late-result', key, data: result })
-    this.#try(ledger)
+    this.#try(ownership)
   }
 
-  /** Lets others drive the conversation that `ledger` owns, now or as soon as the store takes it. */
-  release(ledger: Ledger): void {
-    this.#releases.add(ledger)
-    this.#try(ledger)
+  /** Lets others drive the conversation that `ownership` has, now or as soon as the store takes it. */
+  release(ownership: Ownership): void {
+    this.#releases.add(ownership)
+    this.#try(ownership)
   }
 
   /** Resolves when everything was tried once. */
@@ -92,58 +92,58 @@ export class DeferredWrites {
   }
 
   /** Writes everything that is owed; rejects if the store cannot take it now. */
-  async flush(ledger: Ledger): Promise<void> {
+  async flush(ownership: Ownership): Promise<void> {
     await this.tried()
-    await this.#writeAll(ledger)
+    await this.#writeAll(ownership)
     this.#forget()
   }
 
-  #try(ledger: Ledger): void {
-    this.#trying ??= this.#attempt(ledger)
+  #try(ownership: Ownership): void {
+    this.#trying ??= this.#attempt(ownership)
   }
 
-  async #attempt(ledger: Ledger): Promise<void> {
+  async #attempt(ownership: Ownership): Promise<void> {
     try {
-      await this.#writeAll(ledger)
+      await this.#writeAll(ownership)
     } catch {
-      if (!this.#isWaiting) void this.#tryLater(ledger)
+      if (!this.#isWaiting) void this.#tryLater(ownership)
     } finally {
       this.#trying = undefined
     }
   }
 
   /** Also what comes meanwhile. */
-  async #writeAll(ledger: Ledger): Promise<void> {
+  async #writeAll(ownership: Ownership): Promise<void> {
     while (!this.isEmpty) {
-      for (const result of this.#results.values()) await this.#post(result, ledger)
+      for (const result of this.#results.values()) await this.#post(result, ownership)
       for (const owner of this.#releases) await this.#release(owner)
     }
   }
 
-  async #tryLater(ledger: Ledger): Promise<void> {
+  async #tryLater(ownership: Ownership): Promise<void> {
     this.#isWaiting = true
     await this.#timer.wait(RETRY_MS, { background: true })
     this.#isWaiting = false
     if (this.isEmpty) this.#forget()
-    else this.#try(ledger)
+    else this.#try(ownership)
   }
 
-  async #post(result: LateResult, ledger: Ledger): Promise<void> {
+  async #post(result: LateResult, ownership: Ownership): Promise<void> {
     const { key, data } = result
     try {
-      await ledger.post([result])
+      await ownership.post([result])
     } catch (error) {
       const smaller = HoldfastError.is(error, 'too-large') ? cutResult(data) : undefined
       if (smaller !== undefined) {
         this.#results.set(key, { ...result, data: smaller })
-        return this.#post({ ...result, data: smaller }, ledger)
+        return this.#post({ ...result, data: smaller }, ownership)
       }
       if (!isFinal(error)) throw error
     }
     this.#results.delete(key)
   }
 
-  async #release(owner: Ledger): Promise<void> {
+  async #release(owner: Ownership): Promise<void> {
     try {
       await owner.release('trouble')
     } catch (error) {

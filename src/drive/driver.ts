@@ -1,7 +1,6 @@
 /**
- * Drives one conversation: claims it, plays its turns, makes each batch durable before the loop goes on, holds the lease
- * meanwhile, and lets go. `step` does one of these at a time, so an engine, an agent and a test that steps by hand all do
- * the same thing.
+ * Drives one conversation: opens or takes over a turn, makes each batch of its loop durable before the loop goes on, and
+ * lets go. `step` does one of these at a time, so an engine, an agent and a test that steps by hand all do the same.
  */
 import { isStarted, type Session } from '../journal/index.ts'
 import {
@@ -14,25 +13,51 @@ import {
   type Principal,
 } from '../protocol/index.ts'
 import type { Credentials, Settled } from '../tool/index.ts'
-import { type Batch, dataOf, isLarge, type Next, type PlayScope, type PlayTerms } from '../turn/index.ts'
+import {
+  type Batch,
+  type Continuation,
+  dataOf,
+  type Next,
+  type PlayScope,
+  type PlayTerms,
+} from '../turn/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { type DeferredWrites, deferredWrites } from './deferred-writes.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { Ledger, type LedgerOptions } from './ledger.ts'
-import { Offers } from './offers.ts'
+import { mayWait } from './holding-back.ts'
+import type { Ledger } from './ledger.ts'
+import { LoopView } from './loop-view.ts'
+import { isOfTheCaller } from './outbox.ts'
+import { Ownership, type OwnershipOptions } from './ownership.ts'
+import { Serial } from './serial.ts'
+import type { Loop, State } from './state.ts'
 import { Vault } from './vault.ts'
 
-export interface DriverOptions extends LedgerOptions {
+/** What callers want the next turn to begin with (`outbox.ts`). */
+export interface Offers {
+  readonly isEmpty: () => boolean
+  readonly continuing: () => Continuation | undefined
+  /** The posts of one caller, for the claim to carry (P2). It says what has become of them: `stored` or `returned`. */
+  readonly carry: () => readonly NewInboxEntry[]
+  readonly stored: () => void
+  readonly returned: () => void
+  /** The next claim carries nothing: what was left to it is posted now (P3). */
+  readonly postNow: () => Promise<void>
+}
+
+export interface DriverOptions extends OwnershipOptions {
   readonly definition: PlayTerms
   /** What is driven: one turn, from wherever the ledger stands. */
   readonly play: (scope: PlayScope, ledger: Ledger) => AsyncGenerator<Batch, boolean>
-  /** False: what no effect depends on is held back until something must be durable, or until it is asked for. */
+  readonly offers?: Offers
+  /** False: entries that no effect depends on are held back until something must be durable, or until asked for. */
   readonly autoSave: boolean
   readonly heartbeatMs: number
   readonly emit: PlayScope['emit']
-  /** Something has come in for a conversation that is held and not driven. */
+  /** An inbox entry has come for a conversation that is held and not driven. */
   readonly onWanted?: () => void
   readonly abandoned?: PlayScope['abandoned']
+  readonly thrown?: PlayScope['thrown']
   /** For turns whose credentials nobody in this process has brought (R19). */
   readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
 }
@@ -47,278 +72,295 @@ export type Progress =
   | { readonly state: 'owned' }
   | { readonly state: 'paused' }
 
-type Said = readonly Omit<NewEntry, 'turn'>[]
-
-/** What says that somebody else has the conversation now. */
-const LOSSES: readonly ErrorCode[] = ['fenced', 'owned', 'moved', 'erased']
+const ON: Progress = { state: 'again', next: 'on' }
+const OWNED: Progress = { state: 'owned' }
 
 /** What an entry is refused for, whoever writes it. */
 const UNFIT: readonly ErrorCode[] = ['invalid-entry', 'too-large']
 
-/** How often to try again to say something when others say things too. */
+/** How often to append between turns again when others write too. */
 const MOST_ATTEMPTS = 10
 
+const NO_OFFERS: Offers = {
+  isEmpty: () => true,
+  continuing: () => undefined,
+  carry: () => [],
+  stored: () => {},
+  returned: () => {},
+  postNow: async () => {},
+}
+
 export class Driver {
-  readonly ledger: Ledger
-  readonly #options: DriverOptions
-  readonly #artifacts: ConversationArtifacts
+  readonly ownership: Ownership
   readonly vault: Vault = new Vault()
-  /** For the next turn, if this process is the one that begins it. */
-  readonly offers: Offers = new Offers()
-  #play: AsyncGenerator<Batch, boolean> | undefined
-  #opening: PromiseWithResolvers<void> | undefined
-  #signals: { readonly cancel: AbortController; readonly stop: AbortController } | undefined
-  /** The posts that the claim of this turn brings along (P2). */
-  #carried: readonly NewInboxEntry[] = []
-  #lost: HoldfastError | undefined
+  readonly artifacts: ConversationArtifacts
+  readonly #options: DriverOptions
+  readonly #offers: Offers
   readonly #heartbeat: Heartbeat
-  #stepping: Promise<void> | undefined
-  #aftermath: Promise<void> | undefined
-  /** Effects of the last batch have not been looked at: it cannot be left here. */
-  #acting: Next = 'done'
-  #pausing: 'pause' | 'release' | undefined
+  readonly #steps = new Serial()
+  #stopping: 'pause' | 'release' | undefined
   #leave = new AbortController()
 
   constructor(options: DriverOptions) {
     this.#options = options
-    this.ledger = new Ledger({ ...options, onEntry: (entry, unsaved) => this.#heard(entry, unsaved) })
+    this.#offers = options.offers ?? NO_OFFERS
+    this.ownership = new Ownership({ ...options, onEntry: (entry, unsaved) => this.#heard(entry, unsaved) })
     this.#heartbeat = new Heartbeat({
-      ledger: this.ledger,
+      ownership: this.ownership,
       timer: options.timer,
       everyMs: options.heartbeatMs,
-      isHeld: () => this.isPlaying || this.ledger.hasUnsaved,
       onBeat: () => {
-        if (!this.isPlaying && !this.ledger.isInboxEmpty) options.onWanted?.()
+        if (this.ownership.state.is === 'holding' && !this.ledger.isInboxEmpty) options.onWanted?.()
       },
-      onLost: (error) => {
-        this.#lost = error
-        this.#signals?.stop.abort()
-      },
+      onLost: (error) => this.#lose(error),
     })
-    this.#artifacts = journalArtifacts(options, {
+    this.artifacts = journalArtifacts(options, {
       clearedAt: async () => {
-        if (!this.isPlaying) await this.ledger.refresh()
+        await this.ownership.refresh()
         return this.ledger.session.cleared ?? 0
       },
       record: (entry) => this.record([entry]),
     })
   }
 
+  get ledger(): Ledger {
+    return this.ownership.ledger
+  }
+
   get isPlaying(): boolean {
-    return this.#play !== undefined
+    const { is } = this.ownership.state
+    return is === 'opening' || is === 'driving'
   }
 
   /** While a turn is being begun: resolves when it is known whether it is this process that begins it. */
   get opening(): Promise<void> | undefined {
-    return this.#opening?.promise
+    return decisionOf(this.ownership.state, 'opening')
+  }
+
+  /** While effects of a turn that was lost are under way here: resolves when their results were handed in. */
+  get settling(): Promise<void> | undefined {
+    return decisionOf(this.ownership.state, 'settling')
   }
 
   /** What the next step will do. */
   get next(): Next {
-    return this.#acting
-  }
-
-  get artifacts(): ConversationArtifacts {
-    return this.#artifacts
+    const { state } = this.ownership
+    return state.is === 'driving' ? state.next : 'done'
   }
 
   /** May a claim bring posts along now (P2)? */
   get mayCarry(): boolean {
-    return !this.isPlaying && this.ledger.session.open === undefined && this.ledger.isInboxEmpty
+    return !this.isPlaying && this.#isUntouched
+  }
+
+  get #isUntouched(): boolean {
+    return this.ledger.session.open === undefined && this.ledger.isInboxEmpty
   }
 
   /** Stop after the effects that are under way: `pause` until somebody says so, `release` for anybody to go on. */
   stop(how: 'pause' | 'release' | undefined): void {
-    this.#pausing = how
+    this.#stopping = how
     if (how === undefined) this.#leave = new AbortController()
     else this.#leave.abort()
   }
 
   /** One at a time, whoever asks. */
   step(): Promise<Progress> {
-    const step = this.#stepping === undefined ? this.#step() : this.#stepping.then(() => this.#step())
-    const settled = settle(step)
-    this.#stepping = settled
-    void settled.finally(() => {
-      if (this.#stepping === settled) this.#stepping = undefined
-    })
-    return step
-  }
-
-  /** Effects of a turn that was lost are still under way here. Resolves when their results were handed in. */
-  get aftermath(): Promise<void> | undefined {
-    return this.#aftermath
+    return this.#steps.run(() => this.#step())
   }
 
   async #step(): Promise<Progress> {
-    if (this.#aftermath !== undefined) return { state: 'owned' }
-    if (this.#pausing !== undefined && this.#acting !== 'tools' && this.#acting !== 'on') return this.#letGo()
+    const { state } = this.ownership
+    if (state.is === 'settling') return OWNED
+    if (this.#stopping !== undefined && !isActing(state)) return this.#letGo(state)
     try {
-      if (this.#play === undefined) {
-        const opened = await this.#open()
-        if (opened !== undefined) return opened
-      }
-      return await this.#advance()
+      return state.is === 'driving' ? await this.#advance(state.loop) : await this.#open()
     } catch (error) {
       await this.#abandon(error)
-      if (HoldfastError.is(error, 'owned')) return { state: 'owned' }
-      if (HoldfastError.is(error, 'moved') || HoldfastError.is(error, 'fenced'))
-        return { state: 'again', next: 'on' }
+      if (HoldfastError.is(error, 'owned')) return OWNED
+      if (HoldfastError.is(error, 'moved') || HoldfastError.is(error, 'fenced')) return ON
       throw error
     }
   }
 
-  /**
-   * Says something outside of what a turn says: in the running turn if there is one, else under a claim of its own.
-   * Rejects with `owned` while another driver has the conversation. What depends on where the conversation stands is a
-   * function, which is asked again if others have written meanwhile.
-   */
-  async record(what: Said | ((session: Session) => Said)): Promise<void> {
-    const release = { type: 'release', turn: 0, data: { reason: 'said' } }
-    for (let attempt = 1; ; attempt++) {
-      await this.opening
-      const ledger = await this.#loaded()
-      const { open } = ledger.session
-      const entries = typeof what === 'function' ? what(ledger.session) : what
-      if (entries.length === 0) return
-      const said = entries.map(
-        (entry): NewEntry => ({
-          turn: open?.turn ?? 0,
-          ...entry,
-          data: this.vault.hide(entry.type, entry.data),
-        }),
-      )
-      if (ledger.isOwned) return ledger.append(said)
+  /** Opens a turn or takes over the open one, up to its first batch. */
+  async #open(): Promise<Progress> {
+    if (!this.#deferred.isEmpty) await this.#deferred.flush(this.ownership)
+    const { ownership } = this
+    if (ownership.isOwner && this.#hasWork()) await ownership.letGo()
+    if (ownership.isOwner || !(await ownership.open(() => this.#hasWork()))) return this.#idle()
+    if (!this.#isUntouched) await this.#offers.postNow()
+    const posts = this.#offers.carry()
+    const loop = this.#loop(posts)
+    try {
+      return await (this.ledger.session.open === undefined ? this.#begin(loop, posts) : this.#takeOver(loop))
+    } catch (error) {
+      this.#offers.returned()
+      if (ownership.state.is === 'opening') await this.#putDown(loop, error)
+      if (posts.length === 0 || !isOfTheCaller(error)) throw error
+      ownership.refused()
+      await this.#offers.postNow()
+      return ON
+    }
+  }
+
+  /** A new turn: its first batch goes into the journal with the claim. */
+  async #begin(loop: Loop, posts: readonly NewInboxEntry[]): Promise<Progress> {
+    const from = this.ledger.session
+    const { value: batch, done } = await loop.batches.next()
+    if (done) {
+      this.#offers.returned()
+      this.ownership.refused()
+      return ON
+    }
+    await this.ownership.claim({ loop, posts, first: { entries: batch.entries, from } })
+    this.#offers.stored()
+    this.#heartbeat.start()
+    return this.#advanced(loop, batch)
+  }
+
+  async #takeOver(loop: Loop): Promise<Progress> {
+    await this.ownership.claim({ loop })
+    this.#heartbeat.start()
+    return this.#advance(loop)
+  }
+
+  /** The next batch, durable. The loop answers for a batch that the store cannot keep: it makes another one. */
+  async #advance(loop: Loop): Promise<Progress> {
+    let result = await loop.batches.next()
+    while (!result.done) {
       try {
-        return await ledger.claim([], [...said, release])
-      } catch (error) {
-        const isOurs = this.isPlaying && HoldfastError.is(error, 'owned')
-        if (!(isOurs || HoldfastError.is(error, 'moved')) || attempt >= MOST_ATTEMPTS) throw error
-        if (!this.isPlaying) ledger.forget(true)
+        await this.#commit(loop, result.value)
+        return await this.#advanced(loop, result.value)
+      } catch (refusal) {
+        if (!isUnfit(refusal) || !this.#isDriving(loop)) throw refusal
+        result = await loop.batches.throw(refusal)
       }
     }
+    if (this.#isDriving(loop)) this.ownership.close()
+    return ON
   }
 
-  async #loaded(): Promise<Ledger> {
-    const { ledger } = this
-    if (!ledger.isLoaded) await ledger.load()
-    else if (ledger.isBehind) await ledger.catchUp()
-    return ledger
-  }
-
-  async #open(): Promise<Progress | undefined> {
-    const ledger = await this.#loaded()
-    const { open } = ledger.session
-    if (open === undefined && !this.#hasWork() && this.#deferred.isEmpty) return this.#idle()
-    this.#opening = Promise.withResolvers()
-    if (!this.#deferred.isEmpty) await this.#deferred.flush(ledger)
-    await ledger.flush()
-    this.#carried = this.mayCarry ? this.offers.posts : []
-    this.offers.markTried()
-    if (open !== undefined && !ledger.isOwned) await ledger.claim([], [])
-    this.#lost = undefined
-    this.#signals = { cancel: new AbortController(), stop: new AbortController() }
-    this.#play = this.#options.play(this.#scope(this.#signals), ledger)
-    this.#heartbeat.start()
-    return undefined
-  }
-
-  async #advance(): Promise<Progress> {
-    const { value, done } = await this.#nextDurable()
-    if (done) {
-      this.#close()
-      return { state: 'again', next: 'on' }
+  async #commit(loop: Loop, { entries }: Batch): Promise<void> {
+    if (entries.length === 0) return
+    if (!this.#options.autoSave && mayWait(entries) && this.#isDriving(loop)) {
+      this.ownership.hold(entries)
+      return
     }
-    const { next } = value
-    this.#opened()
-    this.#acting = next
-    if (next === 'done') await this.#finish()
-    else if (this.ledger.isWorthSaving) await this.ledger.snapshot()
+    try {
+      await this.ownership.append(entries)
+    } catch (error) {
+      if (!isUnfit(error)) this.#handIn(entries)
+      throw error
+    }
+  }
+
+  async #advanced(loop: Loop, { next }: Batch): Promise<Progress> {
+    if (next === 'done') {
+      // Held back, the end of a turn leaves the conversation owned (S5).
+      if (this.#isDriving(loop)) this.ownership.close()
+      await this.ledger.snapshot()
+      await loop.batches.return(true)
+    } else if (this.#isDriving(loop)) {
+      this.ownership.advanced(next)
+      if (this.ledger.isWorthSaving) await this.ledger.snapshot()
+    }
     return { state: 'again', next }
   }
 
-  /** The next batch, durable. What the store cannot keep is for the loop to answer for: it says something else instead. */
-  async #nextDurable(): Promise<IteratorResult<Batch, boolean>> {
-    const over = { value: true, done: true as const }
-    let result = (await this.#play?.next()) ?? over
-    while (!result.done) {
-      try {
-        await this.#commit(result.value)
-        return result
-      } catch (refusal) {
-        if (!UNFIT.some((code) => HoldfastError.is(refusal, code)) || !this.ledger.isOwned) throw refusal
-        result = (await this.#play?.throw(refusal)) ?? over
-      }
-    }
-    return result
+  #isDriving(loop: Loop): boolean {
+    const { state } = this.ownership
+    return state.is === 'driving' && state.loop === loop
   }
 
-  /** Whoever heard the end may ask for the next turn already, and must not find this one still playing. */
-  async #finish(): Promise<void> {
-    const play = this.#play
-    this.#close()
-    if (!this.ledger.hasUnsaved) await this.ledger.snapshot()
-    await play?.return(true)
-  }
-
-  async #commit({ entries }: Batch): Promise<void> {
-    const { ledger } = this
-    if (!ledger.isOwned) {
-      await ledger.claim(this.#carried, entries)
-      this.offers.withdrawContinuing()
-      if (this.#carried.length > 0) this.offers.withdrawPosts()
-    } else if (entries.length > 0 && !this.#options.autoSave && mayWait(entries)) {
-      ledger.hold(entries)
-    } else if (entries.length > 0) {
-      try {
-        await ledger.append(entries)
-      } catch (error) {
-        if (!UNFIT.some((code) => HoldfastError.is(error, code))) this.#handIn(entries)
-        throw error
-      }
-    }
-  }
-
-  /** Puts down what it was doing. After a fence, effects under way are waited for and handed in by the loop (R4). */
+  /** Leaves the state that an error has ended (S4, S5). */
   async #abandon(why: unknown): Promise<void> {
-    const play = this.#play
-    const lost = LOSSES.some((code) => HoldfastError.is(why, code))
-    if (HoldfastError.is(why, 'fenced')) this.#lost ??= why
-    this.#signals?.stop.abort()
-    this.#close()
-    this.ledger.forget(lost)
-    const rest = this.#settleRest(play, why)
-    // A tool that never ends must not keep this process from hearing what becomes of its turn.
-    if (HoldfastError.is(why, 'fenced')) this.#aftermath = rest
-    else await rest
+    const { state } = this.ownership
+    if (state.is === 'opening') this.ownership.refused()
+    const isLost = HoldfastError.is(why, 'fenced') || HoldfastError.is(why, 'erased')
+    if (isLost && this.ownership.isOwner) this.#lose(why)
+    if (isLost || state.is !== 'driving') return
+    this.ownership.broke()
+    await this.#putDown(state.loop, why)
+    this.#deferred.release(this.ownership)
+    await this.#deferred.tried()
   }
 
-  async #settleRest(play: AsyncGenerator<Batch, boolean> | undefined, why: unknown): Promise<void> {
-    await play?.throw(why).catch(() => {})
-    if (this.ledger.isOwned) this.#deferred.release(this.ledger)
+  /** Another driver was let in: effects under way are waited for, and the loop hands in their results (R4, S6). */
+  #lose(why: HoldfastError): void {
+    const { state } = this.ownership
+    this.ownership.passedOver(why)
+    // Not awaited: a tool that never ends must not keep this process from following its turn.
+    if (state.is === 'driving') void this.#settle(state.loop, why)
+  }
+
+  async #settle(loop: Loop, why: HoldfastError): Promise<void> {
+    await this.#putDown(loop, why)
     await this.#deferred.tried()
-    this.#aftermath = undefined
+    this.ownership.settled()
+  }
+
+  async #putDown({ batches, stop }: Loop, why: unknown): Promise<void> {
+    stop.abort()
+    await settle(batches.throw(why))
+  }
+
+  async #letGo(state: State): Promise<Progress> {
+    if (state.is === 'driving') {
+      this.ownership.close()
+      await state.loop.batches.return(true)
+      const { turn, open } = this.ledger.session
+      const pause = this.#stopping === 'pause' ? ({ pause: true } as const) : {}
+      const data = { reason: this.#stopping ?? '', ...pause }
+      if (open !== undefined) await this.ownership.append([{ type: 'release', turn, data }])
+    }
+    return { state: 'paused' }
+  }
+
+  /**
+   * Appends entries that no turn made: in the running turn if there is one, else under a claim of its own. Rejects with
+   * `owned` while another driver has the conversation. Entries that depend on where the conversation stands are a
+   * function, which is asked again if others have written meanwhile.
+   */
+  async record(what: Said | ((session: Session) => Said)): Promise<void> {
+    const entriesFor = (session: Session): readonly NewEntry[] =>
+      (typeof what === 'function' ? what(session) : what).map((entry) => ({
+        turn: session.open?.turn ?? 0,
+        ...entry,
+        data: this.vault.hide(entry.type, entry.data),
+      }))
+    for (let attempt = 1; ; attempt++) {
+      await this.opening
+      try {
+        if (await this.ownership.appendBetween(entriesFor)) return
+      } catch (error) {
+        if (!HoldfastError.is(error, 'moved') || attempt >= MOST_ATTEMPTS) throw error
+        await this.ownership.refresh()
+      }
+    }
   }
 
   /** Writes what is held back. What the store could not take before is tried once more, and for as long as the process lives. */
   async flush(): Promise<void> {
-    await this.ledger.flush()
-    if (!this.#deferred.isEmpty) await settle(this.#deferred.flush(this.ledger))
+    await this.ownership.flush()
+    if (!this.#deferred.isEmpty) await settle(this.#deferred.flush(this.ownership))
   }
 
-  /** A driver that stops with messages in its inbox says so: followers wait for it to go on. */
+  /** A driver that stops between turns, with messages in its inbox, says so: followers wait for it to go on. */
   async handOver(): Promise<void> {
-    const { ledger } = this
-    const isNewest = ledger.epoch > 0 && ledger.session.epoch === ledger.epoch
-    if (ledger.isOwned || !isNewest || ledger.isInboxEmpty) return
-    await settle(ledger.claim([], [{ type: 'release', turn: 0, data: { reason: 'stopped' } }]))
+    const { ledger, ownership } = this
+    const isOwed = ({ epoch, open }: Session) =>
+      open === undefined && epoch > 0 && epoch === ownership.epoch && !ledger.isInboxEmpty
+    if (ownership.state.is !== 'free' || !isOwed(ledger.session)) return
+    const release = { type: 'release', data: { reason: 'stopped' } }
+    await settle(this.record((session) => (isOwed(session) ? [release] : [])))
   }
 
   get #deferred(): DeferredWrites {
     return deferredWrites(this.#options)
   }
 
-  /** Results that are in nobody's journal. They are for the one who has the turn now. */
+  /** Results that are in nobody's journal are for the one who has the turn now. */
   #handIn(entries: readonly NewEntry[]): void {
     const { session } = this.ledger
     for (const { type, data } of entries) {
@@ -330,42 +372,17 @@ export class Driver {
   }
 
   #late(callId: string, settled: Settled): void {
-    this.#deferred.handIn({ ...settled, callId }, this.#options.driver, this.ledger)
-  }
-
-  async #letGo(): Promise<Progress> {
-    const pausing = this.#pausing
-    const { ledger } = this
-    const play = this.#play
-    this.#close()
-    await play?.return(true)
-    if (ledger.isOwned && ledger.session.open !== undefined) {
-      const pause = pausing === 'pause' ? ({ pause: true } as const) : {}
-      await ledger.append([
-        { type: 'release', turn: ledger.session.turn, data: { reason: pausing ?? '', ...pause } },
-      ])
-    }
-    return { state: 'paused' }
-  }
-
-  #opened(): void {
-    this.#opening?.resolve()
-    this.#opening = undefined
-  }
-
-  #close(): void {
-    this.#opened()
-    this.#play = undefined
-    this.#acting = 'done'
+    this.#deferred.handIn({ ...settled, callId }, this.#options.driver, this.ownership)
   }
 
   #hasWork(): boolean {
-    return !this.offers.isEmpty || !this.ledger.isInboxEmpty || this.#expiry() <= this.#options.clock.now()
+    if (!this.#offers.isEmpty() || !this.ledger.isInboxEmpty) return true
+    return this.ledger.session.open !== undefined || this.#expiry() <= this.#options.clock.now()
   }
 
   #idle(): Progress {
     const at = this.#expiry()
-    return { state: 'idle', ...(Number.isFinite(at) ? { at } : {}) }
+    return Number.isFinite(at) ? { state: 'idle', at } : { state: 'idle' }
   }
 
   #expiry(): number {
@@ -373,21 +390,14 @@ export class Driver {
     return Math.min(...requests.map(({ expiresAt }) => expiresAt ?? Number.POSITIVE_INFINITY))
   }
 
-  #scope({ cancel, stop }: { cancel: AbortController; stop: AbortController }): PlayScope {
-    const { ledger } = this
-    const { key, definition, clock, timer, ids, emit, abandoned, store } = this.#options
-    const { continuing } = this.offers
-    const offered = this.#carried.map(({ type, data, key: inboxKey }, index): Entry => {
-      return {
-        seq: ledger.session.seq + index + 1,
-        turn: 0,
-        at: clock.now(),
-        v: 1,
-        type,
-        data,
-        key: inboxKey,
-      }
-    })
+  #loop(posts: readonly NewInboxEntry[]): Loop {
+    const [cancel, stop] = [new AbortController(), new AbortController()]
+    return { batches: this.#options.play(this.#scope(posts, { cancel, stop }), this.ledger), cancel, stop }
+  }
+
+  #scope(posts: readonly NewInboxEntry[], { cancel, stop }: Omit<Loop, 'batches'>): PlayScope {
+    const { key, definition, clock, timer, ids, emit, abandoned, thrown } = this.#options
+    const continuing = this.#offers.continuing()
     return {
       key,
       definition,
@@ -396,25 +406,15 @@ export class Driver {
       ids,
       emit,
       ...(abandoned === undefined ? {} : { abandoned }),
+      ...(thrown === undefined ? {} : { thrown }),
       ...(continuing === undefined ? {} : { continuing }),
-      view: {
-        get session() {
-          return ledger.session
-        },
-        get inbox() {
-          return ledger.isOwned ? ledger.inbox : [...ledger.inbox, ...offered]
-        },
-        request: async (seq) => {
-          const [entry] = await store.read(key, { from: seq, to: seq })
-          return entry?.type === 'request.start' ? dataOf(entry, 'request.start') : undefined
-        },
-      },
+      view: new LoopView(this.ownership, posts, clock.now()),
       signal: cancel.signal,
       stop: stop.signal,
       leave: this.#leave.signal,
-      mayAct: () => this.#mayAct(),
+      mayAct: () => this.#mayAct(stop),
       credentials: (principal) => this.#credentials(principal),
-      artifacts: (callId, secrets) => this.#artifacts.by({ callId, secrets }),
+      artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets }),
       callArguments: this.vault.callArguments,
       late: (callId, settled) => this.#late(callId, settled),
     }
@@ -429,10 +429,15 @@ export class Driver {
     return found
   }
 
-  /** No effect starts on a grant older than half the lease (R4). */
-  async #mayAct(): Promise<void> {
-    while (this.#lost === undefined && this.ledger.age > this.#options.leaseMs / 2) await this.ledger.renew()
-    if (this.#lost !== undefined) throw this.#lost
+  /** No effect starts on a grant older than half the lease, nor for a loop that drives no longer (R4, S3). */
+  async #mayAct(stop: AbortController): Promise<void> {
+    const { ownership } = this
+    for (;;) {
+      const { state } = ownership
+      if (state.is !== 'driving' || state.loop.stop !== stop) throw ownership.lost()
+      if (ownership.age <= this.#options.leaseMs / 2) return
+      await ownership.renew()
+    }
   }
 
   #heard(entry: Entry, unsaved?: true): void {
@@ -443,26 +448,26 @@ export class Driver {
   }
 
   #cancel(): void {
-    this.#signals?.cancel.abort()
-    this.#signals?.stop.abort()
+    const { state } = this.ownership
+    if (state.is !== 'driving') return
+    state.loop.cancel.abort()
+    state.loop.stop.abort()
   }
 }
 
-const BEFORE_EFFECTS: ReadonlySet<string> = new Set([
-  'turn.start',
-  'tool.start',
-  'request.start',
-  'request.end',
-  'release',
-  'graph.start',
-  'effect.start',
-])
+type Said = readonly Omit<NewEntry, 'turn'>[]
 
-/** May these be held back? Not the intent of an effect (R3), nothing that others wait for or the store may refuse. */
-function mayWait(entries: readonly NewEntry[]): boolean {
-  return !entries.some(
-    ({ type, takes = [], data }) => BEFORE_EFFECTS.has(type) || takes.length > 0 || isLarge(data),
-  )
+/** The effects of the last batch have not been looked at: the turn cannot be left here. */
+function isActing(state: State): boolean {
+  return state.is === 'driving' && (state.next === 'tools' || state.next === 'on')
+}
+
+function decisionOf(state: State, is: 'opening' | 'settling'): Promise<void> | undefined {
+  return state.is === is ? state.decided.promise : undefined
+}
+
+function isUnfit(error: unknown): boolean {
+  return UNFIT.some((code) => HoldfastError.is(error, code))
 }
 
 async function settle(work: Promise<unknown>): Promise<void> {

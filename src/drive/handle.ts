@@ -68,6 +68,11 @@ export class Handle {
     this.#expected = number
   }
 
+  /** Does it begin with nothing that could be recognised? */
+  get isExpecting(): boolean {
+    return this.#expected !== undefined
+  }
+
   /** Called when it is known which turn it is about. */
   whenKnown(heard: (number: number) => void): void {
     this.#heard = heard

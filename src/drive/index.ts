@@ -2,7 +2,6 @@
 export { type AnswerOrigins, answering, HANDED_DOWN } from './answers.ts'
 export type { Auth } from './auth.ts'
 export { askedFor, checkLetIn, principalOf } from './auth.ts'
-export type { Thrown } from './cause.ts'
 export { giveCause } from './cause.ts'
 export type { ConversationOptions, Drive, Wish } from './conversation.ts'
 export { Conversation } from './conversation.ts'

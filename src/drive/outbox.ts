@@ -9,9 +9,7 @@
  * P5  A caller is refused only if nothing of it is stored. Once stored, it is told of a turn, or that it waits.
  * P6  A full inbox refuses callers, never the driver. Whoever finds it full drives.
  */
-import { type ErrorCode, HoldfastError, type NewInboxEntry } from '../protocol/index.ts'
-import type { Audience } from './audience.ts'
-import type { Driver } from './driver.ts'
+import { type Entry, type ErrorCode, HoldfastError, type NewInboxEntry } from '../protocol/index.ts'
 import type { Handle } from './handle.ts'
 import { heardAndPruned } from './refusal.ts'
 
@@ -20,6 +18,17 @@ export interface Caller {
   readonly posts: readonly NewInboxEntry[]
   /** The key that the sender chose: it may have been posted before. */
   readonly repeats?: string
+}
+
+export interface OutboxOptions {
+  /** Returns the entries that were not in the inbox before. */
+  readonly post: (posts: readonly NewInboxEntry[]) => Promise<readonly Entry[]>
+  /** May the next claim carry the posts of a caller (P2)? */
+  readonly mayCarry: () => boolean
+  /** While a claim is on its way: resolves when it is decided (P4). */
+  readonly opening: () => Promise<void> | undefined
+  /** Tells a caller of the turn that took its message; false if the journal does not reach back to it. */
+  readonly join: (handle: Handle, posted: string) => Promise<boolean>
 }
 
 /** What an append is refused for because of what one caller wants to post. */
@@ -35,43 +44,61 @@ export function isOfTheCaller(error: unknown): boolean {
   return HoldfastError.is(error) && OF_THE_CALLER.has(error.code)
 }
 
-export class Outbox {
-  readonly #driver: Driver
-  readonly #audience: Audience
-  /** Whose posts the next claim is to carry (P2). */
-  #offered: Caller | undefined
+const NONE: readonly NewInboxEntry[] = []
 
-  constructor(driver: Driver, audience: Audience) {
-    this.#driver = driver
-    this.#audience = audience
+export class Outbox {
+  readonly #options: OutboxOptions
+  /** The caller whose posts the next claim is to carry (P2). */
+  #offered: Caller | undefined
+  /** The caller whose posts are on their way with a claim. */
+  #carried: Caller | undefined
+
+  constructor(options: OutboxOptions) {
+    this.#options = options
   }
 
-  get hasOffered(): boolean {
-    return this.#offered !== undefined
+  /** The posts that the next claim is to carry. */
+  get offered(): readonly NewInboxEntry[] {
+    return this.#offered?.posts ?? NONE
   }
 
   /** Posts, or leaves it to the next claim. Throws if this caller is refused. */
   async send(caller: Caller, { isAlone }: { readonly isAlone: boolean }): Promise<void> {
-    if (isAlone && this.#offered === undefined && this.#driver.mayCarry) {
+    for (let opening = this.#options.opening(); opening !== undefined; opening = this.#options.opening())
+      await opening
+    if (isAlone && this.#offered === undefined && this.#options.mayCarry()) {
       this.#offered = caller
-      this.#driver.offers.post(caller.posts)
       return
     }
     await this.postOffered()
     await this.#post(caller)
   }
 
-  /** To be called after every step of the driver: a claim that was granted has stored what it carried. */
-  settle(): void {
-    if (this.#offered === undefined || this.#driver.offers.posts.length > 0) return
-    this.#offered.handle.markStored()
+  /** A claim takes the posts along. */
+  carry(): readonly NewInboxEntry[] {
+    const { offered } = this
+    this.#carried = this.#offered
     this.#offered = undefined
+    return offered
+  }
+
+  /** The claim was granted: the posts that it carried are stored. */
+  stored(): void {
+    this.#carried?.handle.markStored()
+    this.#carried = undefined
+  }
+
+  /** The claim was not granted: the posts are left to the next one, unless somebody posts them before. */
+  returned(): void {
+    this.#offered ??= this.#carried
+    this.#carried = undefined
   }
 
   /** The posts that were left to a claim are posted without one (P3, P4). */
   async postOffered(): Promise<void> {
-    const caller = this.drop()
+    const caller = this.#offered
     if (caller === undefined) return
+    this.#offered = undefined
     try {
       await this.#post(caller)
     } catch (error) {
@@ -79,20 +106,16 @@ export class Outbox {
     }
   }
 
-  /** The posts that were left to a claim are not posted at all. */
-  drop(): Caller | undefined {
-    const caller = this.#offered
-    if (caller === undefined) return undefined
+  /** The posts that were left to a claim are not posted at all: their caller is refused by whoever drops them. */
+  drop(): void {
     this.#offered = undefined
-    this.#driver.offers.withdrawPosts()
-    return caller
   }
 
   async #post({ handle, posts, repeats }: Caller): Promise<void> {
-    const added = await this.#driver.ledger.post(posts)
+    const added = await this.#options.post(posts)
     handle.markStored()
     if (repeats === undefined || added.some(({ key }) => key === repeats)) return
     // Sent before: this caller listens to what has become of it.
-    if (!(await this.#audience.join(handle, repeats))) throw heardAndPruned(repeats)
+    if (!(await this.#options.join(handle, repeats))) throw heardAndPruned(repeats)
   }
 }

@@ -7,14 +7,12 @@ import {
   type Child,
   Conversation,
   checkLetIn,
-  giveCause,
   idsAround,
   type Ledger,
   limitsLeft,
   type Nursery,
   principalOf,
   refuseInside,
-  type Thrown,
   type TurnView,
 } from '../drive/index.ts'
 import {
@@ -57,7 +55,6 @@ const MAX_HEARTBEAT_MS = 1000
 export class Thread {
   readonly #options: ThreadOptions
   readonly #conversation: Conversation
-  #thrown: Thrown | undefined
 
   constructor(options: ThreadOptions) {
     this.#options = options
@@ -72,14 +69,10 @@ export class Thread {
       autoSave: true,
       abandoned: (task) => void abandonBelow(options.store, options.key, task).catch(() => {}),
       play: (scope) => {
-        const thrown = (turn: number, error: unknown): void => void (this.#thrown = { turn, error })
-        const own = { graph: definition, limits, nursery: this.#nursery(), entries: this.#entries, thrown }
+        const own = { graph: definition, limits, nursery: this.#nursery(), entries: this.#entries }
         return playGraph({ ...scope, ...own, ...idsAround() })
       },
-      onOutcome: (outcome) => {
-        if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
-          giveCause(outcome, this.#thrown.error)
-      },
+      onOutcome: () => {},
     })
   }
 

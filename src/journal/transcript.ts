@@ -72,7 +72,9 @@ export class Scribe {
   }
 
   remember(entry: EntryOf<'input'>): void {
-    const { message, origin } = entry.data
+    const { message, origin } = entry.data as Partial<EntryData['input']>
+    // Values for a graph are no message.
+    if (message === undefined) return
     this.#inputs.set(entry.seq, origin === undefined ? userMessage(message) : programMessage(message))
   }
 

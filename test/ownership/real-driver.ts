@@ -28,8 +28,8 @@ export async function driveReal(
     for (let steps = 0; steps < MOST_STEPS; steps++) {
       const { state } = await driver.step()
       if (state !== 'idle' && state !== 'owned') continue
-      if (driver.aftermath !== undefined) {
-        await driver.aftermath
+      if (driver.settling !== undefined) {
+        await driver.settling
         continue
       }
       await Promise.allSettled(asked)

@@ -1,0 +1,25 @@
+/**
+ * `npm run shuffle`: conversations of two agents on one store, while every await of the rooms that drive takes a random
+ * time. No message may be lost or taken twice, and every turn must come to its end. `-- --seeds 100 --first 7` is another
+ * run.
+ */
+import { parseArgs } from 'node:util'
+import { playShuffled } from '../test/drive/shuffled.ts'
+import { Progress } from './progress.ts'
+
+const { values } = parseArgs({
+  options: { seeds: { type: 'string', default: '3000' }, first: { type: 'string', default: '1' } },
+})
+const [first, count] = [Number(values.first), Number(values.seeds)]
+const progress = new Progress(count, 'conversations')
+let bad = 0
+for (let seed = first; seed < first + count; seed++) {
+  const problems = await playShuffled(seed)
+  if (problems.length > 0) bad += 1
+  if (problems.length > 0) progress.clear()
+  for (const problem of problems) console.log(`seed ${seed}: ${problem}`)
+  progress.add(1, `with problems: ${bad}`)
+}
+progress.end()
+console.log(`${count} conversations, ${bad} with problems`)
+process.exit(bad === 0 ? 0 : 1)

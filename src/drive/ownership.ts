@@ -1,0 +1,333 @@
+/**
+ * The one way to the journal of a conversation: every read, post, claim, append, renewal and release of this process goes
+ * through here, and moves it from one state to the next (`state.ts`, S1 to S7).
+ *
+ * W1  Reads, claims, appends and the posts of a process that is not the owner run one after the other, so receipts are
+ *     absorbed in the order of the journal. An owner's posts and renewals run beside them: they move nothing.
+ * W2  An answer of the store counts only under the epoch that it was asked under. A late one changes nothing.
+ * W3  The first batch of a turn is claimed only from the session that it was computed from; otherwise `moved`.
+ * W4  The state changes before the entries that changed it are published: a caller that hears of the end of a turn
+ *     finds the conversation free.
+ */
+import type { Ids, Timer } from '../base/index.ts'
+import type { Session } from '../journal/index.ts'
+import { type Entry, HoldfastError, keyText, type NewEntry, type NewInboxEntry } from '../protocol/index.ts'
+import { type AppendRequest, persist, type Receipt } from '../store/index.ts'
+import type { Next } from '../turn/index.ts'
+import { cancelBell } from './cancel-bell.ts'
+import { Ledger, type LedgerOptions } from './ledger.ts'
+import { Serial } from './serial.ts'
+import {
+  after,
+  type Event,
+  FREE,
+  grantOf,
+  type Loop,
+  type State,
+  TRANSITIONS,
+  type Transitions,
+} from './state.ts'
+
+export interface OwnershipOptions extends LedgerOptions {
+  readonly timer: Timer
+  readonly ids: Ids
+  /** Who claims. */
+  readonly driver: string
+  readonly leaseMs: number
+  /** The conversation that this one belongs to (R17). */
+  readonly parent?: string
+  /** Another table, for a test that has to see a broken one caught. */
+  readonly transitions?: Transitions
+}
+
+/** A claim: with the posts of a caller and the first batch of a turn, or bare, to take over the turn that is open. */
+export interface Claim {
+  readonly loop: Loop
+  readonly posts?: readonly NewInboxEntry[]
+  readonly first?: { readonly entries: readonly NewEntry[]; readonly from: Session }
+}
+
+/** How often a claim is made again while others post. */
+const MOST_CLAIMS = 5
+
+export class Ownership {
+  readonly ledger: Ledger
+  readonly #options: OwnershipOptions
+  /** W1 */
+  readonly #inOrder = new Serial()
+  #state: State = FREE
+  /** The newest epoch that was granted here. */
+  #epoch = 0
+
+  constructor(options: OwnershipOptions) {
+    this.#options = options
+    this.ledger = new Ledger(options)
+  }
+
+  get state(): State {
+    return this.#state
+  }
+
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  get isOwner(): boolean {
+    return grantOf(this.#state) !== undefined
+  }
+
+  /** Milliseconds since the lease is known to have been good. */
+  get age(): number {
+    const { at = Number.NEGATIVE_INFINITY } = grantOf(this.#state) ?? {}
+    return this.#options.clock.elapsed() - at
+  }
+
+  /** Makes the ledger current if it is known to be stale. */
+  read(): Promise<void> {
+    return this.#inOrder.run(async () => {
+      if (!this.#isKeptCurrent) await this.ledger.bringUpToDate()
+    })
+  }
+
+  /** Looks whether others have written, and makes the ledger current. */
+  refresh(): Promise<void> {
+    return this.#inOrder.run(async () => {
+      if (!this.#isKeptCurrent && !(await this.ledger.isCurrent())) await this.ledger.load()
+    })
+  }
+
+  /** The ledger may be stale: others may have written. */
+  forget(): void {
+    if (!this.#isKeptCurrent) this.ledger.forget()
+  }
+
+  /** Receipts keep the ledger of an owner current. One that is about to open a turn relies on it as it is. */
+  get #isKeptCurrent(): boolean {
+    const { is } = this.#state
+    return is === 'opening' || is === 'driving' || is === 'holding'
+  }
+
+  /** To `opening`, if `isWanted` says so of the current ledger (S2). */
+  open(isWanted: () => boolean): Promise<boolean> {
+    return this.#inOrder.run(async () => {
+      await this.ledger.bringUpToDate()
+      if (this.#state.is !== 'free' || !isWanted()) return false
+      this.#on({ type: 'opens' })
+      return true
+    })
+  }
+
+  /** The claim that opens or takes over a turn. Rejects with `owned`, `moved`, or what the store refuses in it. */
+  claim(claim: Claim): Promise<void> {
+    return this.#inOrder.run(async () => {
+      if (claim.first !== undefined && claim.first.from !== this.ledger.session) throw moved(this.ledger)
+      await this.#claim({ posts: claim.posts ?? [], entries: claim.first?.entries ?? [], loop: claim.loop })
+    })
+  }
+
+  append(entries: readonly NewEntry[]): Promise<void> {
+    return this.#inOrder.run(() => this.#append(entries))
+  }
+
+  /**
+   * Appends between turns and inside of one, whoever drives here: as the owner, or with a claim and a release of its own.
+   * `entriesFor` is asked for the current session. False if a turn is about to begin: ask again when that is decided.
+   */
+  appendBetween(entriesFor: (session: Session) => readonly NewEntry[]): Promise<boolean> {
+    return this.#inOrder.run(async () => {
+      const state = this.#state
+      if (state.is === 'opening') return false
+      if (state.is === 'settling') throw state.why
+      if (!this.#isKeptCurrent) await this.ledger.bringUpToDate()
+      const entries = entriesFor(this.ledger.session)
+      if (entries.length === 0) return true
+      if (this.isOwner) await this.#append(entries)
+      else await this.#claim({ posts: [], entries: released(entries) })
+      return true
+    })
+  }
+
+  /** Appends what is held back. */
+  async flush(): Promise<void> {
+    if (this.ledger.hasUnsaved) await this.append([])
+  }
+
+  /** Holds entries back, as the owner, until the next append. */
+  hold(entries: readonly NewEntry[]): void {
+    this.ledger.hold(entries)
+  }
+
+  /** Lets anybody drive it, wherever it stands: also when the ledger is stale. */
+  release(reason: string): Promise<void> {
+    return this.#inOrder.run(async () => {
+      const grant = grantOf(this.#state)
+      if (grant === undefined) return
+      const { ledger } = this
+      const release: NewEntry = { type: 'release', turn: ledger.session.turn, data: { reason } }
+      try {
+        await this.#write({ since: ledger.seen, epoch: grant.epoch, entries: [release] })
+        if (this.#holds(grant.epoch)) this.#on({ type: 'ended' })
+        ledger.forget()
+      } catch (error) {
+        if (HoldfastError.is(error, 'fenced') && this.#holds(grant.epoch)) this.passedOver(error)
+        throw error
+      }
+    })
+  }
+
+  /** Ends an ownership without a loop: with the end of the turn that is held back, or a release. */
+  letGo(): Promise<void> {
+    return this.ledger.hasUnsaved ? this.append([]) : this.release('idle')
+  }
+
+  /** Into the inbox, as anybody may. Returns the entries that were not there before (W1). */
+  post(posts: readonly NewInboxEntry[]): Promise<readonly Entry[]> {
+    return this.isOwner ? this.#post(posts) : this.#inOrder.run(() => this.#post(posts))
+  }
+
+  async renew(): Promise<void> {
+    const grant = grantOf(this.#state)
+    if (grant === undefined) return
+    const { store, key, clock } = this.#options
+    const at = clock.elapsed()
+    const { inbox } = await store.renew({ key, epoch: grant.epoch, since: this.ledger.seen })
+    if (!this.#holds(grant.epoch)) return // W2
+    this.#on({ type: 'granted', at })
+    this.ledger.receive(inbox, { isOwner: true })
+  }
+
+  /** Once the writes under way are answered: one of them may have ended the ownership that a renewal was refused for. */
+  afterWrites(act: () => void): Promise<void> {
+    return this.#inOrder.run(async () => act())
+  }
+
+  advanced(next: Next): void {
+    this.#on({ type: 'advanced', next })
+  }
+
+  /** The loop is over, and the conversation is still held. */
+  close(): void {
+    this.#on({ type: 'closed' })
+  }
+
+  /** The claim of an opening was refused, or never made. */
+  refused(): void {
+    this.ledger.forget()
+    this.#on({ type: 'refused' })
+  }
+
+  /** Another driver was let in, or the conversation was erased. */
+  passedOver(why: HoldfastError): void {
+    this.ledger.forget()
+    this.#on({ type: 'passed over', why })
+  }
+
+  /** The turn cannot go on here, and the epoch is still held: a release is owed (S5). */
+  broke(): void {
+    this.ledger.forget()
+    this.#on({ type: 'broke' })
+  }
+
+  settled(): void {
+    this.#on({ type: 'settled' })
+  }
+
+  #on(event: Event): void {
+    const before = this.#state
+    this.#state = after(this.#options.transitions ?? TRANSITIONS, before, event)
+    if (before.is === 'opening' || before.is === 'settling') before.decided.resolve()
+  }
+
+  #holds(epoch: number): boolean {
+    return grantOf(this.#state)?.epoch === epoch
+  }
+
+  /** An inbox entry changes nothing that a claim was decided from (R2): a claim that it made fail is made again. */
+  async #claim(claim: Asked): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#claimOnce(claim)
+      } catch (error) {
+        const isLast = attempt >= MOST_CLAIMS || claim.posts.length > 0 || !HoldfastError.is(error, 'moved')
+        if (isLast || !(await this.ledger.readInbox())) throw error
+      }
+    }
+  }
+
+  async #claimOnce({ posts, entries, loop }: Asked): Promise<void> {
+    const { driver, leaseMs, clock } = this.#options
+    const [since, sentAt] = [this.ledger.seen, clock.elapsed()]
+    const receipt = await this.#write({ since, claim: { driver, leaseMs }, inbox: posts, entries })
+    this.#epoch = receipt.epoch
+    // A repetition renews nothing: its grant is as old as can be, and is renewed before any effect.
+    const at = receipt.repeated ? Number.NEGATIVE_INFINITY : sentAt
+    const grant = { epoch: receipt.epoch, at }
+    this.#on({ type: 'claimed', grant, ...(loop === undefined ? {} : { loop }) })
+    // A bare claim is granted wherever the journal stands.
+    if (receipt.first !== since + 1) await this.ledger.load()
+    else this.#absorb(receipt)
+  }
+
+  async #append(entries: readonly NewEntry[]): Promise<void> {
+    const grant = grantOf(this.#state)
+    if (grant === undefined) throw this.lost()
+    const at = this.#options.clock.elapsed()
+    const { ledger } = this
+    const all = ledger.hasUnsaved ? [...ledger.unsaved, ...entries] : entries
+    const receipt = await this.#write({ since: ledger.seen, epoch: grant.epoch, entries: all })
+    if (!this.#holds(grant.epoch)) throw this.lost() // W2
+    if (!receipt.repeated) this.#on({ type: 'granted', at })
+    this.#absorb(receipt)
+  }
+
+  /** Keeps W4. */
+  #absorb(receipt: Receipt): void {
+    if (receipt.entries.some(({ type }) => type === 'turn.end' || type === 'release'))
+      this.#on({ type: 'ended' })
+    this.ledger.absorb(receipt)
+  }
+
+  async #post(posts: readonly NewInboxEntry[]): Promise<readonly Entry[]> {
+    const receipt = await this.#write({ since: this.ledger.newest, inbox: posts })
+    const { isOwner } = this
+    this.ledger.receive(receipt.inbox, { isOwner })
+    const { store, key } = this.#options
+    if (!isOwner && posts.some(({ type }) => type === 'cancel')) cancelBell(store).ring(keyText(key))
+    return receipt.entries
+  }
+
+  #write(request: Pick<AppendRequest, 'claim' | 'epoch' | 'inbox' | 'entries' | 'since'>): Promise<Receipt> {
+    const { store, key, ids, timer, parent } = this.#options
+    const birth = parent === undefined ? {} : { parent }
+    const whole = { key, id: ids.next('append'), ...request, ...birth }
+    return persist(store, whole, { wait: (ms) => timer.wait(ms) })
+  }
+
+  /** What a loop is told that drives no longer. */
+  lost(): HoldfastError {
+    if (this.#state.is === 'settling') return this.#state.why
+    const { contextId } = this.ledger.key
+    return new HoldfastError('fenced', {
+      message: `${contextId} is not driven from here any more.`,
+      details: { contextId },
+    })
+  }
+}
+
+interface Asked {
+  readonly posts: readonly NewInboxEntry[]
+  readonly entries: readonly NewEntry[]
+  readonly loop?: Loop
+}
+
+function released(entries: readonly NewEntry[]): readonly NewEntry[] {
+  const isReleased = entries.at(-1)?.type === 'release'
+  return isReleased ? entries : [...entries, { type: 'release', turn: 0, data: { reason: 'said' } }]
+}
+
+function moved({ key: { contextId } }: Ledger): HoldfastError {
+  return new HoldfastError('moved', {
+    message: `Entries were appended to ${contextId} after the turn was prepared. It is prepared again.`,
+    details: { contextId },
+  })
+}

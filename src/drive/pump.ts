@@ -1,0 +1,169 @@
+/**
+ * The pump of a conversation: it drives when it can, follows the journal while another process does, and takes over when
+ * that one is gone. It knows no callers, only whether somebody waits.
+ *
+ * C1  There is one pump. It ends in the same tick in which it finds that nobody waits, so a later caller starts another.
+ *     A caller that finds it asleep, with something that only the pump can begin, wakes it.
+ * C2  It sleeps only when no step can be taken here: another process owns the conversation, or somebody waits for a turn
+ *     that the journal, read to its end, does not ask of this process.
+ * C3  Its sleep ends when the journal goes on, the owner is gone, or a heartbeat has passed, and that decides nothing: the
+ *     next step does, from the journal as it stands then. So a wake-up too many costs a read, and one too few a heartbeat.
+ */
+import { type Clock, processLiveness, type Timer } from '../base/index.ts'
+import type { ContextKey } from '../protocol/index.ts'
+import { isOwned, type Store } from '../store/index.ts'
+import type { Audience } from './audience.ts'
+import type { Driver, Progress } from './driver.ts'
+
+/** Those who ask something of the conversation. */
+export interface Callers {
+  /** Does anybody wait for a turn that has not ended? */
+  readonly isWaiting: () => boolean
+  /** While callers are on their way: resolves when they have posted. */
+  readonly arriving: () => Promise<void> | undefined
+  /** Does somebody want what only a step can begin? */
+  readonly hasOffers: () => boolean
+  /** Does somebody step a turn by hand? Then nobody else does. */
+  readonly isByHand: () => boolean
+  /** Another process owns the conversation: callers turn to it. */
+  readonly turnToOwner: () => Promise<void>
+  /** A step has failed. False if nobody can go on. */
+  readonly answerFor: (error: unknown) => Promise<boolean>
+}
+
+export interface PumpOptions {
+  readonly driver: Driver
+  readonly audience: Audience
+  readonly callers: Callers
+  readonly key: ContextKey
+  readonly store: Store
+  readonly clock: Clock
+  readonly timer: Timer
+  readonly heartbeatMs: number
+}
+
+const AGAIN: Progress = { state: 'again', next: 'on' }
+
+export class Pump {
+  readonly #options: PumpOptions
+  #running: Promise<void> | undefined
+  #isHalted = false
+  /** While it sleeps; `isOwned`: because another process owns the conversation. */
+  #sleep: { readonly wake: AbortController; readonly isOwned: boolean } | undefined
+
+  constructor(options: PumpOptions) {
+    this.#options = options
+  }
+
+  /** Drives and follows until nobody waits any more. */
+  start(): void {
+    const { callers } = this.#options
+    if (this.#isHalted || callers.isByHand()) return
+    // An owner hears of what was posted to it by itself.
+    if (callers.hasOffers() || this.#sleep?.isOwned === false) this.#sleep?.wake.abort()
+    this.#running ??= this.#run()
+  }
+
+  /** Resolves when it has ended. */
+  async ended(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
+  /** It ends after the step that it is in, and does not start before `release`. */
+  async halt(): Promise<void> {
+    this.#isHalted = true
+    this.#sleep?.wake.abort()
+    await this.ended()
+  }
+
+  release(): void {
+    this.#isHalted = false
+  }
+
+  /** One step. Undefined if it failed and nobody can go on. */
+  async step(): Promise<Progress | undefined> {
+    const { driver, callers } = this.#options
+    try {
+      return await driver.step()
+    } catch (error) {
+      return (await callers.answerFor(error)) ? AGAIN : undefined
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { driver, callers } = this.#options
+    try {
+      while (!this.#isHalted && (driver.isPlaying || !callers.isByHand())) {
+        const progress = await this.step()
+        const state = progress?.state
+        if (state === 'paused') return
+        // In the same tick as the end (C1): whoever asks later finds no pump, and starts one.
+        if ((state === 'idle' || state === undefined) && !callers.isWaiting()) return
+        if (state === 'owned') await this.#followOwner()
+        if (state === 'idle') await this.#awaitOthers()
+      }
+    } catch (error) {
+      await callers.answerFor(error)
+    } finally {
+      this.#running = undefined // C1
+    }
+  }
+
+  async #followOwner(): Promise<void> {
+    const { driver, audience, callers, store, key, timer, heartbeatMs } = this.#options
+    await callers.turnToOwner()
+    await audience.catchUp()
+    const head = await store.head(key)
+    if (head?.lease !== undefined) return this.#follow({ isOwned: true })
+    // Released since the claim was refused: that is behind what was told, and would never be heard (C3).
+    driver.ownership.forget()
+    const { settling } = driver
+    if (settling !== undefined) await Promise.race([settling, timer.wait(heartbeatMs)])
+  }
+
+  /** Somebody waits, and nothing is to be done here: sleeps until there may be something (C2). */
+  async #awaitOthers(): Promise<void> {
+    const { driver, audience, callers } = this.#options
+    const arriving = callers.arriving()
+    if (arriving !== undefined) return arriving
+    await audience.catchUp()
+    const { ownership, ledger } = driver
+    if (ownership.isOwner) await ownership.flush()
+    const isCurrent = await ledger.isCurrent()
+    if (!callers.isWaiting()) return
+    if (isCurrent) await this.#follow({ isOwned: false })
+    else ownership.forget()
+  }
+
+  /** Publishes the entries of other processes, until one of them is done or gone, or a heartbeat has passed (C3). */
+  async #follow({ isOwned: isOwnedElsewhere }: { readonly isOwned: boolean }): Promise<void> {
+    const { driver, audience, callers, store, key, timer, heartbeatMs } = this.#options
+    if (callers.hasOffers() || this.#isHalted) return
+    const wake = new AbortController()
+    this.#sleep = { wake, isOwned: isOwnedElsewhere }
+    const { signal } = wake
+    const look = async () => {
+      while (!signal.aborted) {
+        await timer.wait(heartbeatMs, { signal })
+        if (await this.#isFree()) wake.abort()
+      }
+    }
+    const looking = look().catch(() => wake.abort())
+    for await (const entry of store.watch(key, { since: audience.told, signal })) {
+      audience.hear(entry)
+      if (entry.type === 'release') break
+      // With more in its inbox the other goes on by itself, or releases when it stops. If it dies, `look` notices.
+      if (entry.type === 'turn.end' && !audience.hasWaiting) break
+    }
+    wake.abort()
+    this.#sleep = undefined
+    await looking
+    driver.ownership.forget()
+  }
+
+  async #isFree(): Promise<boolean> {
+    const { store, key, clock } = this.#options
+    const head = await store.head(key)
+    return head === undefined || !isOwned(head, { now: clock.now(), liveness: processLiveness })
+  }
+}

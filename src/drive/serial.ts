@@ -1,0 +1,20 @@
+/** Runs work one after the other, in the order of asking. Work that finds nothing under way starts in the same tick. */
+export class Serial {
+  #last: Promise<unknown> | undefined
+
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const running = this.#last === undefined ? work() : this.#last.then(work, work)
+    this.#last = running
+    void this.#forget(running)
+    return running
+  }
+
+  async #forget(running: Promise<unknown>): Promise<void> {
+    try {
+      await running
+    } catch {
+      // Whoever asked for it is told.
+    }
+    if (this.#last === running) this.#last = undefined
+  }
+}

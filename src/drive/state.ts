@@ -1,0 +1,162 @@
+/**
+ * Where this process stands with one conversation: the states, and the table of transitions between them. Pure: nothing
+ * here reads, writes or waits. `ownership.ts` is the only one that applies an event.
+ *
+ *              opens            claimed               ended
+ *      free ──────────▶ opening ───────▶ driving ──────────────▶ free
+ *       ▲ ▲                │                │ ├── closed ──────▶ holding ── ended ──▶ free
+ *       │ └── refused ─────┘                │ ├── broke ───────▶ leaving ── released ▶ free
+ *       └───── settled ──── settling ◀──────┘ passed over
+ *
+ * S1  Only the owner appends, under the epoch of its state: `driving`, `holding`, `leaving` (R1).
+ * S2  Only `free` and `opening` claim. A second claim from here cannot be on its way.
+ * S3  Effects start in `driving` and nowhere else, for the loop that the state names (R3, R4).
+ * S4  A loop belongs to one `opening` or `driving`. Whatever leaves that state closes the loop.
+ * S5  An owner lets go: by the end of its turn or a release (`ended`), a release that is owed and tried until the store
+ *     takes it (`leaving`), or because another driver was let in (`settling`, `free`).
+ * S6  `settling` begins nothing: effects of a turn that was lost are under way here, and their results are handed in
+ *     before this process claims again (R4).
+ * S7  Events that a state does not list cannot happen there. One that does is a broken invariant and throws.
+ */
+import type { HoldfastError } from '../protocol/index.ts'
+import type { Batch, Next } from '../turn/index.ts'
+
+/** A loop in play, and how it is told to stop. */
+export interface Loop {
+  readonly batches: AsyncGenerator<Batch, boolean>
+  /** Aborts when the turn is cancelled. */
+  readonly cancel: AbortController
+  /** Aborts then too, and when the turn was lost. */
+  readonly stop: AbortController
+}
+
+/** What the store granted: `at` is when it was asked, so the lease has run since then at the latest. */
+export interface Grant {
+  readonly epoch: number
+  readonly at: number
+}
+
+/** Not the owner, and no loop. Another process may be. */
+export interface Free {
+  readonly is: 'free'
+}
+
+/**
+ * A turn is about to begin here: from the decision to open one until a claim was granted or refused. `decided` resolves
+ * when this state is left.
+ */
+export interface Opening {
+  readonly is: 'opening'
+  readonly decided: PromiseWithResolvers<void>
+}
+
+/** The owner, with a loop. `next`: what the loop does once its last batch is durable. */
+export interface Driving {
+  readonly is: 'driving'
+  readonly grant: Grant
+  readonly loop: Loop
+  readonly next: Next
+}
+
+/** The owner, without a loop: entries are held back, or a release comes next. */
+export interface Holding {
+  readonly is: 'holding'
+  readonly grant: Grant
+}
+
+/** The owner of a turn that cannot go on here. A release is owed. */
+export interface Leaving {
+  readonly is: 'leaving'
+  readonly grant: Grant
+}
+
+/** No longer the owner. `why` is the error that a loop of the lost turn gets. */
+export interface Settling {
+  readonly is: 'settling'
+  readonly why: HoldfastError
+  readonly decided: PromiseWithResolvers<void>
+}
+
+export type State = Free | Opening | Driving | Holding | Leaving | Settling
+
+export type Event =
+  | { readonly type: 'opens' }
+  | { readonly type: 'refused' }
+  /** With a loop, the claim opened or took over a turn; without one, entries are to be appended and no turn is played. */
+  | { readonly type: 'claimed'; readonly grant: Grant; readonly loop?: Loop }
+  /** An append or a renewal was acknowledged. */
+  | { readonly type: 'granted'; readonly at: number }
+  | { readonly type: 'advanced'; readonly next: Next }
+  /** The loop is over and the epoch is still held. */
+  | { readonly type: 'closed' }
+  /** An entry that ends ownership is durable: `turn.end` or `release`. */
+  | { readonly type: 'ended' }
+  | { readonly type: 'passed over'; readonly why: HoldfastError }
+  | { readonly type: 'broke' }
+  | { readonly type: 'settled' }
+
+type On<S extends State> = {
+  readonly [T in Event['type']]?: (state: S, event: Extract<Event, { readonly type: T }>) => State
+}
+
+export type Transitions = { readonly [N in State['is']]: On<Extract<State, { readonly is: N }>> }
+
+export const FREE: Free = { is: 'free' }
+
+const free = (): State => FREE
+const settling = (_: State, { why }: { readonly why: HoldfastError }): State => ({
+  is: 'settling',
+  why,
+  decided: Promise.withResolvers(),
+})
+const renewed = <S extends Driving | Holding | Leaving>(state: S, { at }: { readonly at: number }): S => ({
+  ...state,
+  grant: { epoch: state.grant.epoch, at },
+})
+const taken = ({ grant, loop }: Extract<Event, { readonly type: 'claimed' }>): State =>
+  loop === undefined ? { is: 'holding', grant } : { is: 'driving', grant, loop, next: 'on' }
+
+export const TRANSITIONS: Transitions = {
+  free: {
+    opens: () => ({ is: 'opening', decided: Promise.withResolvers() }),
+    claimed: (_, event) => taken(event),
+  },
+  opening: {
+    refused: free,
+    claimed: (_, event) => taken(event),
+  },
+  driving: {
+    granted: renewed,
+    advanced: (state, { next }) => ({ ...state, next }),
+    closed: ({ grant }) => ({ is: 'holding', grant }),
+    ended: free,
+    'passed over': settling,
+    broke: ({ grant }) => ({ is: 'leaving', grant }),
+  },
+  holding: {
+    granted: renewed,
+    ended: free,
+    'passed over': free,
+  },
+  leaving: {
+    granted: renewed,
+    ended: free,
+    'passed over': free,
+  },
+  settling: {
+    settled: free,
+  },
+}
+
+/** The state after an event. Throws for an event that the state does not list (S7). */
+export function after(transitions: Transitions, state: State, event: Event): State {
+  const on = transitions[state.is] as On<State>
+  const transition = on[event.type] as ((state: State, event: Event) => State) | undefined
+  if (transition !== undefined) return transition(state, event)
+  throw new Error(`A driver that is ${state.is} met "${event.type}" (S7). This is a defect of holdfast.`)
+}
+
+/** The grant of an owner (S1). */
+export function grantOf(state: State): Grant | undefined {
+  return state.is === 'driving' || state.is === 'holding' || state.is === 'leaving' ? state.grant : undefined
+}

@@ -1,0 +1,75 @@
+/**
+ * `node --import test/drive/delayed-awaits.ts FILE`: after every `await` of the rooms that drive, and before every element
+ * of a `for await`, a random time passes: nothing, some microtasks, or a round of the event loop. `shuffle` says by which
+ * random numbers. Code whose correctness depends on how many ticks something takes does not survive this for long.
+ */
+import { registerHooks } from 'node:module'
+import { parseSync, Visitor } from 'oxc-parser'
+import { Random } from '../reflex/random.ts'
+
+const ROOMS = /\/src\/(drive|turn|graph|agent)\/(?!.*\.test\.ts$)/
+
+let random = new Random(1)
+
+/** From here on, by these random numbers. */
+export function shuffle(seed: number): void {
+  random = new Random(seed)
+}
+
+async function pass(): Promise<void> {
+  const chance = random.next()
+  if (chance < 0.4) return
+  if (chance > 0.75) await new Promise((resolve) => setImmediate(resolve))
+  else for (let ticks = Math.ceil(chance * 20); ticks > 0; ticks--) await Promise.resolve()
+}
+
+async function delayed<T>(work: T): Promise<Awaited<T>> {
+  try {
+    return await work
+  } finally {
+    await pass()
+  }
+}
+
+async function* delayedEach<T>(source: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
+  for await (const element of source) {
+    await pass()
+    yield element
+  }
+}
+
+Object.assign(globalThis, { delayed, delayedEach })
+
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** The source with every awaited expression handed to a function. */
+export function withDelays(name: string, text: string): string {
+  const inserts: { readonly at: number; readonly text: string }[] = []
+  const wrap = ({ start, end }: Span, by: string): void => {
+    inserts.push({ at: start, text: `globalThis.${by}(` }, { at: end, text: ')' })
+  }
+  const visitor = new Visitor({
+    AwaitExpression: ({ argument }) => wrap(argument, 'delayed'),
+    ForOfStatement: (node) => {
+      if (node.await) wrap(node.right, 'delayedEach')
+    },
+  })
+  visitor.visit(parseSync(name, text).program)
+  // From the end, so that positions stay true. Of two at one place, the one that was found last is the inner one.
+  let done = text
+  for (const { at, text: insert } of inserts.toSorted((a, b) => b.at - a.at))
+    done = `${done.slice(0, at)}${insert}${done.slice(at)}`
+  return done
+}
+
+registerHooks({
+  load: (url, context, next) => {
+    const loaded = next(url, context)
+    if (!ROOMS.test(url) || loaded.source === undefined || loaded.source === null) return loaded
+    const text = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source)
+    return { ...loaded, source: withDelays(url, text) }
+  },
+})
