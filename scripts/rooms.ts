@@ -21,8 +21,9 @@ export interface Room {
 
 const ground = ['protocol', 'base']
 const parts = [...ground, 'journal', 'model', 'tool', 'grounding', 'hook']
-const drive = [...ground, 'store', 'journal', 'tool', 'turn']
-const agent = [...parts, 'turn', 'drive', 'store', 'store/memory']
+const loop = [...ground, 'journal', 'tool', 'grounding']
+const drive = [...ground, 'store', 'journal', 'tool', 'loop']
+const agent = [...parts, 'loop', 'turn', 'drive', 'store', 'store/memory']
 const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai-compatible']
 const graph = [...drive, 'drive', 'store/memory']
 const front = [
@@ -34,6 +35,7 @@ const front = [
   'tool',
   'grounding',
   'hook',
+  'loop',
   'turn',
   'agent',
 ]
@@ -49,7 +51,8 @@ export const rooms: readonly Room[] = [
   { name: 'tool', rooms: ground, latePackages: ['@cfworker/json-schema'] },
   { name: 'grounding', rooms: [...ground, 'tool'] },
   { name: 'hook', rooms: [...ground, 'tool'] },
-  { name: 'turn', rooms: parts },
+  { name: 'loop', rooms: loop },
+  { name: 'turn', rooms: [...parts, 'loop'] },
   { name: 'drive', rooms: drive },
   { name: 'agent', rooms: agent },
   { name: 'graph', rooms: graph },

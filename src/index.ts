@@ -92,6 +92,7 @@ export {
   saveSession,
   transcript,
 } from './journal/index.ts'
+export type { Limits } from './loop/index.ts'
 export type {
   LanguageModel,
   ModelOptions,
@@ -168,7 +169,6 @@ export type {
   BlobPort,
   CompactionReceipt,
   FileInput,
-  Limits,
   MessageInput,
   ModelChoice,
   RunTurnOptions,

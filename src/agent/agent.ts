@@ -31,6 +31,7 @@ import {
   type ImportReceipt,
   importContext,
 } from '../journal/index.ts'
+import { type Continuation, type IdsAbove } from '../loop/index.ts'
 import {
   type ActiveValue,
   type ArtifactInfo,
@@ -50,9 +51,7 @@ import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
 import { type Artifacts, inputOrigin } from '../tool/index.ts'
 import {
-  type Continuation,
   contextPercent,
-  type IdsAbove,
   type MessageInput,
   playTurn,
   runReadyHooks,

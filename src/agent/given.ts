@@ -1,5 +1,6 @@
 /** What callers hand in, checked and copied: it is shared with the fold and must not change under it. */
 import type { Auth } from '../drive/index.ts'
+import { type Continuation, type Limits } from '../loop/index.ts'
 import {
   checkOptions,
   invalidOption,
@@ -8,14 +9,7 @@ import {
   type UserContent,
 } from '../protocol/index.ts'
 import type { Credentials } from '../tool/index.ts'
-import {
-  type Continuation,
-  checkLimits,
-  FOREIGN_LIMITS,
-  type Limits,
-  type MessageInput,
-  parseMessage,
-} from '../turn/index.ts'
+import { checkLimits, FOREIGN_LIMITS, type MessageInput, parseMessage } from '../turn/index.ts'
 import { WHILE_BUSY, type WhileBusy } from './config.ts'
 
 export interface TurnOptions {

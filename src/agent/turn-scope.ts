@@ -1,6 +1,7 @@
 /** What the driver of an agent adds to what every driver lends: the words of the conversation, and its person. */
 import { idsAround, type Ledger } from '../drive/index.ts'
-import type { PlayScope, TurnScope } from '../turn/index.ts'
+import type { PlayScope } from '../loop/index.ts'
+import type { TurnScope } from '../turn/index.ts'
 import { actorState } from './actor-state.ts'
 import { journalSightings } from './sightings.ts'
 

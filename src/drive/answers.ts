@@ -1,6 +1,7 @@
 /** Answers are checked before they are sent: who gives a wrong one is told at once, and the request stays open. */
 import type { Clock, Ids } from '../base/index.ts'
 import { stillOpen } from '../journal/index.ts'
+import { dataOf } from '../loop/index.ts'
 import {
   HoldfastError,
   type InputOrigin,
@@ -10,7 +11,6 @@ import {
   type RequestData,
 } from '../protocol/index.ts'
 import { checkAnswer, inputOrigin } from '../tool/index.ts'
-import { dataOf } from '../turn/index.ts'
 import { jsonGiven } from './json-given.ts'
 import type { Ledger } from './ledger.ts'
 import { nothingToContinue, waitsForAnswers } from './refusal.ts'

@@ -1,8 +1,9 @@
 /** Artifacts on the journal: changes are entries, and a derived index finds them (R13). A clear leaves none of them. */
+
+import { dataOf } from '../loop/index.ts'
 import type { ArtifactInfo, Entry, NewEntry } from '../protocol/index.ts'
 import { artifactKey, changesPrefix, type IndexRow, type Store } from '../store/index.ts'
 import { type ArtifactPort, artifacts, type ConversationArtifacts } from '../tool/index.ts'
-import { dataOf } from '../turn/index.ts'
 import type { LedgerOptions } from './ledger.ts'
 
 export type { ConversationArtifacts } from '../tool/index.ts'

@@ -1,4 +1,6 @@
 /** Who asks for a turn, and whether they may (R20). */
+
+import type { Continuation } from '../loop/index.ts'
 import {
   checkOptions,
   invalidOption,
@@ -9,7 +11,6 @@ import {
   shown,
 } from '../protocol/index.ts'
 import { type Credentials, redactorOf } from '../tool/index.ts'
-import type { Continuation } from '../turn/index.ts'
 import { jsonGiven } from './json-given.ts'
 import { notLetIn } from './refusal.ts'
 

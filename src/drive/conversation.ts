@@ -2,6 +2,8 @@
  * One conversation in one process: its callers and its listeners. Callers enter one at a time, in the order of asking, and
  * count as waiting from the moment they ask. It does not know the life of an agent, nor who drives (`pump.ts`).
  */
+
+import type { Continuation } from '../loop/index.ts'
 import {
   HoldfastError,
   type NewInboxEntry,
@@ -10,7 +12,6 @@ import {
   type TurnEvent,
 } from '../protocol/index.ts'
 import type { Credentials } from '../tool/index.ts'
-import type { Continuation } from '../turn/index.ts'
 import { checkContinuation, openRequests } from './answers.ts'
 import { Audience } from './audience.ts'
 import { giveCause } from './cause.ts'

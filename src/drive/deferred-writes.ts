@@ -9,6 +9,7 @@
  * D3. What is owed is tried again now and then, for drivers in other processes. Waiting keeps no process alive.
  */
 import type { Timer } from '../base/index.ts'
+import { cutResult } from '../loop/index.ts'
 import {
   type ContextKey,
   type EntryData,
@@ -18,7 +19,6 @@ import {
   type NewInboxEntry,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
-import { cutResult } from '../turn/index.ts'
 import type { Ownership } from './ownership.ts'
 
 interface LateResult extends NewInboxEntry {

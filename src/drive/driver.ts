@@ -4,6 +4,14 @@
  */
 import { isStarted, type Session } from '../journal/index.ts'
 import {
+  type Batch,
+  type Continuation,
+  dataOf,
+  type Next,
+  type PlayScope,
+  type PlayTerms,
+} from '../loop/index.ts'
+import {
   type Entry,
   type EntryData,
   type ErrorCode,
@@ -13,14 +21,6 @@ import {
   type Principal,
 } from '../protocol/index.ts'
 import type { Credentials, Settled } from '../tool/index.ts'
-import {
-  type Batch,
-  type Continuation,
-  dataOf,
-  type Next,
-  type PlayScope,
-  type PlayTerms,
-} from '../turn/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { type DeferredWrites, deferredWrites } from './deferred-writes.ts'
 import { Heartbeat } from './heartbeat.ts'

@@ -1,6 +1,7 @@
 /** Finds, among the entries of a conversation, those that a turn handle is about. It drives nothing. */
+
+import { originOf } from '../loop/index.ts'
 import type { EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
-import { originOf } from '../turn/index.ts'
 import { problemOf } from './refusal.ts'
 import type { Turn } from './turn.ts'
 

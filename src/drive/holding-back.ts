@@ -1,6 +1,7 @@
 /** Which entries a driver without `autoSave` may hold back until the next append. */
+
+import { isLarge } from '../loop/index.ts'
 import type { NewEntry } from '../protocol/index.ts'
-import { isLarge } from '../turn/index.ts'
 
 const BEFORE_EFFECTS: ReadonlySet<string> = new Set([
   'turn.start',

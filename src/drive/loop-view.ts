@@ -1,7 +1,7 @@
 /** The journal as a loop sees it: as of its last durable batch, with the inbox entries that have come since. */
 import type { Session } from '../journal/index.ts'
+import { dataOf, type PlayView } from '../loop/index.ts'
 import type { Entry, NewInboxEntry, RequestData } from '../protocol/index.ts'
-import { dataOf, type PlayView } from '../turn/index.ts'
 import type { Ownership } from './ownership.ts'
 
 export class LoopView implements PlayView {

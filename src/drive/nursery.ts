@@ -4,6 +4,7 @@
  */
 import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
+import { DEFAULT_LIMITS, type IdsAbove, isUnlimited, type Limits } from '../loop/index.ts'
 import {
   type ContextKey,
   HoldfastError,
@@ -14,7 +15,6 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { callsAround } from '../tool/index.ts'
-import { DEFAULT_LIMITS, type IdsAbove, isUnlimited, type Limits } from '../turn/index.ts'
 
 export interface Nursery {
   readonly config: {

@@ -11,9 +11,9 @@
  */
 import type { Ids, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
+import type { Next } from '../loop/index.ts'
 import { type Entry, HoldfastError, keyText, type NewEntry, type NewInboxEntry } from '../protocol/index.ts'
 import { type AppendRequest, persist, type Receipt } from '../store/index.ts'
-import type { Next } from '../turn/index.ts'
 import { cancelBell } from './cancel-bell.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
 import { Serial } from './serial.ts'

@@ -3,9 +3,10 @@
  * is run again finds what was done before. Its events come out under the caller's, its questions are asked by the caller,
  * and what it uses counts for the caller.
  */
+
+import type { Limits } from '../loop/index.ts'
 import type { Json, JsonObject, Principal, RequestData, Sighting, TurnEvent } from '../protocol/index.ts'
 import type { AskRequest, Credentials } from '../tool/index.ts'
-import type { Limits } from '../turn/index.ts'
 import type { AnswerOrigins } from './answers.ts'
 import { giveCause } from './cause.ts'
 import type { Nursery } from './nursery.ts'

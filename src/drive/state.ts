@@ -18,8 +18,9 @@
  *     before this process claims again (R4).
  * S7  Events that a state does not list cannot happen there. One that does is a broken invariant and throws.
  */
+
+import type { Batch, Next } from '../loop/index.ts'
 import type { HoldfastError } from '../protocol/index.ts'
-import type { Batch, Next } from '../turn/index.ts'
 
 /** A loop in play, and how it is told to stop. */
 export interface Loop {

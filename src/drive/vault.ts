@@ -2,6 +2,8 @@
  * The secrets of those who ask, in memory and nowhere else (R19). They come with an inbox entry, or with the wish to go
  * on, and are for the turn which that begins, and for the one who asked: nobody else's turn ever sees them.
  */
+
+import { CallArguments, redactEntry } from '../loop/index.ts'
 import {
   type Entry,
   HoldfastError,
@@ -11,7 +13,6 @@ import {
   type UserContent,
 } from '../protocol/index.ts'
 import { type Credentials, type Redactor, redactorOf } from '../tool/index.ts'
-import { CallArguments, redactEntry } from '../turn/index.ts'
 
 interface Entrusted {
   readonly principal: Principal

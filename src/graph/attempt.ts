@@ -1,6 +1,7 @@
 /** One attempt to run a node: its context, and what it may still do while somebody waits for it. */
 import { type Below, isComplete, NURSERY, type Nursery, questionFrom, type Runnable } from '../drive/index.ts'
 import type { GraphTask, SeenInRun, TaskAnswer } from '../journal/index.ts'
+import { idsOfRun } from '../loop/index.ts'
 import {
   addUsage,
   HoldfastError,
@@ -22,7 +23,6 @@ import {
   issueLines,
   type ToolContext,
 } from '../tool/index.ts'
-import { idsOfRun } from '../turn/index.ts'
 import type { NodeContext, NodeDefinition, Question } from './definition.ts'
 import type { Desk } from './desk.ts'
 import { checkPublic, type Doer, performStep } from './effects.ts'

@@ -1,7 +1,7 @@
 /** How a run comes to be: from new values, from answers, from expired requests, or because somebody asks it to go on. */
 import { withChanges } from '../journal/index.ts'
+import { dataOf, noProgress, openTurn, startTurn, wrongKind } from '../loop/index.ts'
 import { type Entry, HoldfastError, type InputOrigin, type JsonObject } from '../protocol/index.ts'
-import { dataOf, openTurn, startTurn } from '../turn/index.ts'
 import { endRun, settleRest } from './ending.ts'
 import type { Run } from './run.ts'
 import { checkedUpdate, initialChanges, reducedChanges } from './update.ts'
@@ -10,7 +10,8 @@ import { checkedUpdate, initialChanges, reducedChanges } from './update.ts'
 export async function begin(run: Run): Promise<boolean> {
   checkKind(run)
   if (run.session.open !== undefined) {
-    takeUp(run)
+    const error = noProgress(run)
+    if (error !== undefined) endRun(run, 'failed', { error })
     return true
   }
   return (await openTurn(run, (entry) => startFrom(run, entry))) !== 'none'
@@ -19,18 +20,10 @@ export async function begin(run: Run): Promise<boolean> {
 /** What an agent has begun is for an agent to go on with: a graph declines and leaves it untouched. */
 function checkKind({ session, scope }: Run): void {
   if (session.graph !== undefined || session.totals.modelCalls === 0) return
-  throw new HoldfastError('wrong-kind', {
-    message: `${scope.key.contextId} is a conversation of an agent, not of a graph. Use another contextId.`,
-    details: { contextId: scope.key.contextId },
-  })
-}
-
-/** A run that was claimed again and again without coming any further would take every process down with it (R7). */
-function takeUp(run: Run): void {
-  const { claims } = run.session
-  if (claims <= run.scope.definition.maxClaims) return
-  const message = `The run was taken up ${claims} times without coming any further, and was given up.`
-  endRun(run, 'failed', { error: { code: 'no-progress', message } })
+  throw wrongKind(
+    scope.key.contextId,
+    `${scope.key.contextId} is a conversation of an agent, not of a graph. Use another contextId.`,
+  )
 }
 
 function startFrom(run: Run, entry: Entry): void {

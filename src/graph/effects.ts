@@ -1,5 +1,6 @@
 /** Effects inside of nodes, under the rules of tools: intent first (R3), settled once (R4), never twice by accident. */
 import { type GraphTask, isStarted, type Effect as Known } from '../journal/index.ts'
+import { dataOf, handedIn } from '../loop/index.ts'
 import { checkOptions, HoldfastError, type Json, quote } from '../protocol/index.ts'
 import {
   type CallRun,
@@ -9,7 +10,6 @@ import {
   type ToolContext,
   verifyCall,
 } from '../tool/index.ts'
-import { dataOf, handedIn } from '../turn/index.ts'
 import type { Effect, EffectContext, NodeDefinition, StepOptions } from './definition.ts'
 import type { Desk } from './desk.ts'
 import { STEP } from './graph-options.ts'

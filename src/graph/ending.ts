@@ -1,6 +1,7 @@
 /** How a turn of a graph ends: everything open is settled or stays to be gone on with, and what came too late is accounted for. */
+
+import { accountFor, dataOf, handedIn, sayTurnEnd } from '../loop/index.ts'
 import { type EntryData, isWaiting, type OutcomeReason } from '../protocol/index.ts'
-import { accountFor, dataOf, handedIn, sayTurnEnd } from '../turn/index.ts'
 import { UNKNOWN } from './effects.ts'
 import type { Run } from './run.ts'
 
@@ -9,7 +10,7 @@ export interface Ending {
   readonly limit?: string
 }
 
-export function endRun(run: Run, outcome: OutcomeReason, ending: Ending = {}): void {
+export function endRun(run: Run, outcome: OutcomeReason, ending: Ending = {}): undefined {
   run.desk.drain()
   if (!isWaiting(outcome)) settleRest(run)
   const cancel = run.cancelKey()

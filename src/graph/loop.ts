@@ -4,25 +4,11 @@
  * and edges and branches say which tasks are next. It starts wherever the session stands; recovery is the same
  * generator from a later position.
  */
-import { debugThrown } from '../base/index.ts'
 import { NURSERY } from '../drive/index.ts'
-import { type GraphState, isStarted } from '../journal/index.ts'
-import {
-  type EntryData,
-  HoldfastError,
-  type JsonObject,
-  type OutcomeReason,
-  type TaskData,
-} from '../protocol/index.ts'
-import { runAround, thrownText } from '../tool/index.ts'
-import {
-  askForCredentials,
-  type Batch,
-  endsTurn,
-  hearAnswers,
-  Interrupted,
-  startBare,
-} from '../turn/index.ts'
+import type { GraphState } from '../journal/index.ts'
+import { type Batch, findCredentials, type LoopSteps, runLoop } from '../loop/index.ts'
+import { type EntryData, type JsonObject, type OutcomeReason, type TaskData } from '../protocol/index.ts'
+import { runAround } from '../tool/index.ts'
 import { begin } from './beginning.ts'
 import { endRun, settleEffects } from './ending.ts'
 import { type Ended, type Leading, leadingOn } from './routes.ts'
@@ -31,50 +17,36 @@ import { stateView } from './state-view.ts'
 import { runTasks } from './tasks.ts'
 import { joinStep } from './update.ts'
 
-/** One turn of a graph, new or open; as `playTurn` does it for agents. */
-export async function* playGraph(scope: GraphScope): AsyncGenerator<Batch, boolean> {
-  const run = new Run(scope)
-  try {
-    const began = await begin(run)
-    while (run.session.open !== undefined) yield* playOn(run)
-    if (!run.draft.isEmpty) yield* run.commit('done')
-    return began
-  } catch (error) {
-    if (!endsTurn(error)) throw error
-    yield* giveUp(run, error)
-    return true
-  } finally {
-    run.close()
+/** One turn of a graph, new or open. */
+export function playGraph(scope: GraphScope): AsyncGenerator<Batch, boolean> {
+  return runLoop(() => stepsOf(new Run(scope)))
+}
+
+function stepsOf(run: Run): LoopSteps {
+  return {
+    run,
+    begin: () => begin(run),
+    next: () => nextPart(run),
+    cancel: () => endRun(run, 'cancelled'),
+    fail: (error) => endRun(run, 'failed', { error }),
   }
 }
 
-async function* playOn(run: Run): AsyncGenerator<Batch, void> {
-  try {
-    run.desk.drain()
-    const { tasks } = run.session.graph ?? { tasks: [] }
-    const limit = usedUp(run)
-    if (run.cancelKey() !== undefined || run.scope.signal.aborted) endRun(run, 'cancelled')
-    else if (run.signal.aborted)
-      endAtLimit(run, { limit: 'durationMs', message: 'The time of the turn is up.' })
-    else if (tasks.every(({ state }) => state === 'ended')) yield* goOn(run, limit)
-    else if (limit !== undefined) endAtLimit(run, limit)
-    else yield* playStep(run)
-  } catch (error) {
-    if (!(error instanceof Interrupted)) throw error
-    if (run.signal.aborted) return
-    await run.scope.mayAct()
-    throw error
-  }
+/** What the run does next, from where it stands. */
+function nextPart(run: Run): AsyncIterable<Batch> | undefined {
+  run.desk.drain()
+  const { tasks } = run.session.graph ?? { tasks: [] }
+  const limit = usedUp(run)
+  if (run.signal.aborted)
+    return endAtLimit(run, { limit: 'durationMs', message: 'The time of the turn is up.' })
+  if (tasks.every(({ state }) => state === 'ended')) return goOn(run, limit)
+  return limit === undefined ? playStep(run) : endAtLimit(run, limit)
 }
 
 /** The tasks of the open step, as far as they can be brought. */
 async function* playStep(run: Run): AsyncGenerator<Batch, void> {
-  // Secrets come with what was taken, and only what is durable is taken.
-  if (run.open.credentials && !run.draft.isEmpty) yield* run.commit('on')
-  const credentials = await run.credentials()
-  await hearAnswers(run)
-  if (run.open.credentials && credentials === undefined) {
-    askForCredentials(run)
+  const credentials = yield* findCredentials(run)
+  if (credentials === undefined) {
     endRun(run, 'auth-required')
     return
   }
@@ -94,7 +66,7 @@ async function* playStep(run: Run): AsyncGenerator<Batch, void> {
   if (run.scope.leave?.aborted) yield* run.commit('wait')
   if (!run.draft.isEmpty) yield* run.commit('tools')
   await run.scope.mayAct()
-  yield* runTasks(run, ready, credentials ?? {})
+  yield* runTasks(run, ready, credentials)
 }
 
 async function* wait(run: Run, ms: number): AsyncGenerator<Batch, void> {
@@ -207,42 +179,7 @@ function stepsTaken({ limits: { steps = 0 }, position: { step } }: Run): Reached
   return step < steps ? undefined : { limit: 'steps', message: `The run has taken ${steps} steps.` }
 }
 
-function endAtLimit(run: Run, { limit, message }: Reached): void {
+function endAtLimit(run: Run, { limit, message }: Reached): undefined {
   run.draft.say('warning', { code: limit, message: `${message} Go on with null as the input.` })
-  endRun(run, 'limit', { limit })
-}
-
-/** Whatever broke inside of the loop, the turn ends as failed and says why (R14); what was done stays done. */
-async function* giveUp(run: Run, error: unknown): AsyncGenerator<Batch, void> {
-  debugThrown(`The run of ${run.graph.name}`, error)
-  for (let attempt = 1; ; attempt++) {
-    try {
-      if (run.session.open === undefined && !startBare(run)) throw error
-      run.failedBy(error)
-      settleDropped(run, attempt)
-      endRun(run, 'failed', { error: failureOf(run, error) })
-      yield* run.commit('done')
-      return
-    } catch (again) {
-      if (again === error || attempt > 1 || !endsTurn(again)) throw again
-      run.drop()
-    }
-  }
-}
-
-const UNSTORED = 'It came to an end, and its result could not be stored.'
-
-/** Results are not lost with what could not be stored beside them; of one that cannot be stored itself, its status is kept. */
-function settleDropped(run: Run, attempt: number): void {
-  for (const { type, data } of run.dropped) {
-    if (type !== 'effect.end') continue
-    const { callId, status, ...end } = data as EntryData['effect.end']
-    const rest = attempt === 1 ? end : ({ output: UNSTORED, cut: true } as const)
-    if (isStarted(run.session, callId)) run.draft.say('effect.end', { callId, status, ...rest })
-  }
-}
-
-function failureOf(run: Run, error: unknown): JsonObject {
-  const code = HoldfastError.is(error) ? error.code : 'unexpected'
-  return { code, message: thrownText(error, run.secrets) }
+  return endRun(run, 'limit', { limit })
 }

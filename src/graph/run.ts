@@ -1,9 +1,9 @@
 /** A run of a graph in play: what it is given, what it has said, and what is under way. */
 import type { Nursery } from '../drive/index.ts'
 import type { GraphPosition } from '../journal/index.ts'
+import { type IdsAbove, type PlayScope, RunBase } from '../loop/index.ts'
 import { type Entry, HoldfastError } from '../protocol/index.ts'
 import type { Settled } from '../tool/index.ts'
-import { type IdsAbove, type PlayScope, Stage } from '../turn/index.ts'
 import type { GraphDefinition } from './definition.ts'
 import { Desk } from './desk.ts'
 
@@ -29,7 +29,7 @@ export interface GraphScope extends PlayScope {
   readonly entries: (seqs: readonly number[]) => Promise<readonly Entry[]>
 }
 
-export class Run extends Stage<GraphScope> {
+export class Run extends RunBase<GraphScope> {
   /** Effects that this process has begun and whose ends have not been said, by their calls. */
   readonly underWay: Map<string, Promise<Settled>> = new Map()
   readonly desk: Desk = new Desk()

@@ -1,9 +1,9 @@
 /** The tasks of a step: run side by side, each settled as soon as it ends. */
 import { debugThrown } from '../base/index.ts'
 import type { GraphTask } from '../journal/index.ts'
+import { type Batch, request } from '../loop/index.ts'
 import { HoldfastError, type Json, type JsonObject, MAX_OUTPUT_BYTES, type Usage } from '../protocol/index.ts'
 import { askedBy, type CallEnd, type Credentials, runCall, type Tool } from '../tool/index.ts'
-import { type Batch, request } from '../turn/index.ts'
 import { Attempt } from './attempt.ts'
 import type { NodeDefinition, RetryPolicy } from './definition.ts'
 import type { Desk } from './desk.ts'

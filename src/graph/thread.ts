@@ -15,6 +15,7 @@ import {
   refuseInside,
   type TurnView,
 } from '../drive/index.ts'
+import type { Continuation, PlayTerms } from '../loop/index.ts'
 import {
   type ContextKey,
   type Entry,
@@ -28,7 +29,6 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { type Credentials, inputOrigin } from '../tool/index.ts'
-import type { Continuation, PlayTerms } from '../turn/index.ts'
 import { abandonBelow } from './abandon.ts'
 import type { GraphDefinition } from './definition.ts'
 import type { Asking } from './graph-options.ts'

@@ -1,8 +1,9 @@
 /** What is the same whoever asks a model: a turn, or somebody who needs a summary. */
+
+import { Interrupted } from '../loop/index.ts'
 import { afterFailure, ModelFailure, type ModelRequest, type NextStep } from '../model/index.ts'
 import { NO_SECRETS, type Redactor, thrownText } from '../tool/index.ts'
 import type { ModelSource } from './definition.ts'
-import { Interrupted } from './stage.ts'
 
 const RETRIES = 2
 const MAX_RETRY_WAIT_MS = 60_000

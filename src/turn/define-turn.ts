@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { checkMarkedEntities, type Entity, entityMap } from '../grounding/index.ts'
 import { checkHooks, HookRegistry, type PluginParts, pluginParts } from '../hook/index.ts'
+import { type Limits, UNLIMITED } from '../loop/index.ts'
 import { checkModel, type ModelOptions, modelName, resolveModel } from '../model/index.ts'
 import {
   atLeast,
@@ -14,7 +15,7 @@ import {
 } from '../protocol/index.ts'
 import { checkTools, type Tool } from '../tool/index.ts'
 import { contextSize } from './context.ts'
-import type { CompactionPlan, GroundingSetup, Limits, ModelSource, TurnDefinition } from './definition.ts'
+import type { CompactionPlan, GroundingSetup, ModelSource, TurnDefinition } from './definition.ts'
 import {
   GROUNDING,
   LIMITS,
@@ -72,9 +73,6 @@ function checkConcurrency(most: unknown): void {
   throw invalidOption('toolConcurrency', `must be a whole number from 1 on, or Infinity, not ${shown(most)}`)
 }
 
-/** JSON knows no infinity. More than any turn can use is as good, and says that a limit of the config does not hold. */
-const NONE = Number.MAX_SAFE_INTEGER
-
 /** Limits as they can be stored. An infinite one is none, whatever else would hold. */
 export function checkLimits(limits: unknown): Limits {
   if (typeof limits !== 'object' || limits === null || Array.isArray(limits))
@@ -84,14 +82,9 @@ export function checkLimits(limits: unknown): Limits {
   for (const [limit, value] of Object.entries(limits) as [string, unknown][]) {
     if (value === undefined) continue
     atLeast(`limits.${limit}`, value, 0)
-    checked[limit] = Math.min(value as number, NONE)
+    checked[limit] = Math.min(value as number, UNLIMITED)
   }
   return checked
-}
-
-/** Is this a limit that nothing reaches? */
-export function isUnlimited(limit: number): boolean {
-  return limit >= NONE
 }
 
 function checkTurnConfig({ model, settings, tools, systemPrompt }: TurnConfig): void {

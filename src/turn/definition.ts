@@ -1,10 +1,10 @@
 /** What a turn is played with: models, tools, prompt and limits. Plain values and functions; nothing here is stored. */
 import type { Entities, WordsOptions } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
+import type { Limits, PlayTerms } from '../loop/index.ts'
 import type { LanguageModel, ModelOptions } from '../model/index.ts'
 import type { JsonObject, Principal } from '../protocol/index.ts'
 import type { Credentials, Tool } from '../tool/index.ts'
-import type { PlayTerms } from './play-scope.ts'
 
 export interface TurnDefinition extends PlayTerms {
   /** The model to ask first, then those to fall back to. */
@@ -77,22 +77,3 @@ export interface TurnInfo {
   /** The text that the turn was asked. */
   readonly task: string
 }
-
-/** Reaching one ends the turn with what was achieved (R14). */
-export interface Limits {
-  /** Model calls that may ask for tools. 10 if not given. */
-  readonly iterations?: number
-  readonly durationMs?: number
-  /** Input and output tokens together. */
-  readonly tokens?: number
-  readonly costUsd?: number
-  readonly toolCalls?: number
-  /** Calls in a row that do not end well, and of which the model has heard and still wants more. 3 if not given. */
-  readonly consecutiveFailures?: number
-}
-
-export const DEFAULT_LIMITS: Limits & { readonly iterations: number; readonly consecutiveFailures: number } =
-  {
-    iterations: 10,
-    consecutiveFailures: 3,
-  }

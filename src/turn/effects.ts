@@ -1,6 +1,8 @@
 /** Running the calls of a group: together, each settled as soon as it ends. */
 import { debugThrown } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
+import type { Batch } from '../loop/index.ts'
+import { answerOriginsOf, answersOf, endsTurn, Interrupted, request } from '../loop/index.ts'
 import type { Json } from '../protocol/index.ts'
 import {
   type CallEnd,
@@ -11,14 +13,10 @@ import {
   type Tool,
   type ToolContext,
 } from '../tool/index.ts'
-import { endsTurn } from './giving-up.ts'
 import { select, shown } from './grounding.ts'
 import { idsOfTurn } from './ids-above.ts'
 import { tellEnded } from './phases.ts'
 import type { Play } from './play.ts'
-import type { Batch } from './play-scope.ts'
-import { answerOriginsOf, answersOf, request } from './requests.ts'
-import { Interrupted } from './stage.ts'
 
 /** A call that nothing stands in the way of. */
 export interface Ready {

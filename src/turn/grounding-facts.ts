@@ -10,6 +10,7 @@ import {
   unexpired,
 } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
+import { dataOf } from '../loop/index.ts'
 import {
   type Entry,
   type EntryData,
@@ -21,7 +22,6 @@ import {
 import { sightingsSoFar } from './context.ts'
 import type { Play } from './play.ts'
 import type { View } from './scope.ts'
-import { dataOf } from './stage.ts'
 
 /** Who asks when the person has to say which thing is meant. */
 export const GROUNDING = 'grounding'

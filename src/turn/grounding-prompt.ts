@@ -11,10 +11,10 @@ import {
   unexpired,
   type WordsOptions,
 } from '../grounding/index.ts'
+import { dataOf } from '../loop/index.ts'
 import type { ActiveValue, Entry } from '../protocol/index.ts'
 import { sightingsSoFar } from './context.ts'
 import type { Play } from './play.ts'
-import { dataOf } from './stage.ts'
 
 /** The host's system prompt, then the rules of grounding where there are entities. */
 export async function systemPrompt(

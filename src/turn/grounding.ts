@@ -18,14 +18,13 @@ import {
   withSelections,
 } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
+import { Interrupted, request } from '../loop/index.ts'
 import type { ActiveValue, Ground, Json, Sighting } from '../protocol/index.ts'
 import { markNames, type Prepared, prepareCall, type Tool, thrownText } from '../tool/index.ts'
 import { factsOf, GROUNDING } from './grounding-facts.ts'
 import { idsAbove } from './ids-above.ts'
 import type { Play } from './play.ts'
-import { request } from './requests.ts'
 import type { ActorState } from './scope.ts'
-import { Interrupted } from './stage.ts'
 
 /** A call with ids that are good, and what the schema of its tool makes of it. */
 export interface GroundedCall {

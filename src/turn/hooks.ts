@@ -13,6 +13,8 @@ import type {
   TurnPoint,
 } from '../hook/index.ts'
 import { importMessages } from '../journal/index.ts'
+import type { Batch } from '../loop/index.ts'
+import { Interrupted } from '../loop/index.ts'
 import {
   checkName,
   HoldfastError,
@@ -27,8 +29,6 @@ import { NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../too
 import { contextPercent, firstContextSize } from './context.ts'
 import { idsOfTurn } from './ids-above.ts'
 import type { Play } from './play.ts'
-import type { Batch } from './play-scope.ts'
-import { Interrupted } from './stage.ts'
 
 /** What a hook is handed; each point takes from it what it may do. */
 export interface Hand {

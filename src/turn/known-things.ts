@@ -1,11 +1,11 @@
 /** What the journal tells of things that have ids, for a model that reads data instead of blocks of text. */
 import { lookupsOf, unexpired } from '../grounding/index.ts'
+import { dataOf } from '../loop/index.ts'
 import type { ActiveSince, KnownThings } from '../model/index.ts'
 import type { Entry, Sighting } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import { entriesSoFar } from './context.ts'
 import type { Play } from './play.ts'
-import { dataOf } from './stage.ts'
 
 /** As a part of a request to a model; nothing where no entity is declared. */
 export async function knownThings(

@@ -1,5 +1,5 @@
 /** Which limit a turn has reached, if any (R14). */
-import type { Limits } from './definition.ts'
+import type { Limits } from '../loop/index.ts'
 import type { Play } from './play.ts'
 
 /** Those that end a turn between its steps. Tool calls over the limit are refused one by one. */

@@ -1,58 +1,27 @@
-/**
- * The life of a turn: an async generator that yields before it acts. Whoever drives it makes each batch durable before
- * asking for the next, so every effect comes after its intent (R3), and nobody is told of what might be lost. It starts
- * wherever the session stands; recovery is the same generator from a later position.
- */
-import type { StopWish } from '../protocol/index.ts'
+/** A turn of an agent: model calls and rounds of tool calls, until the model has nothing more to ask for. */
+import { type Batch, type Ending, type Failure, type LoopSteps, runLoop } from '../loop/index.ts'
+import { NO_USAGE, type StopWish } from '../protocol/index.ts'
 import { begin } from './beginning.ts'
-import type { Ending } from './ending.ts'
-import { endsTurn, giveUp } from './giving-up.ts'
+import { endTurn } from './ending.ts'
 import { limitReached, type ReachedLimit } from './limits.ts'
 import { closeIteration, finish, finishAtLimit, finishCancelled, isClosing } from './phases.ts'
 import { Play } from './play.ts'
-import type { Batch } from './play-scope.ts'
 import { playRound } from './round.ts'
 import type { TurnScope } from './scope.ts'
-import { Interrupted } from './stage.ts'
 import { goOnAfterFailure, hasSteering, think } from './thinking.ts'
 
-/**
- * One turn, new or open. What it returns says whether there was one; without one, what had come in was accounted for.
- * A driver that cannot store a batch because of what is in it throws that error into the generator, and gets a batch
- * that ends the turn instead.
- */
-export async function* playTurn(scope: TurnScope): AsyncGenerator<Batch, boolean> {
-  const play = new Play(scope)
-  try {
-    const began = await begin(play)
-    while (play.session.open !== undefined) {
-      try {
-        yield* isCancelled(play) ? finishCancelled(play) : nextPart(play)
-      } catch (error) {
-        await goOnIfTimeIsUp(play, error)
-      }
-    }
-    if (!play.draft.isEmpty) yield* play.commit('done')
-    return began
-  } catch (error) {
-    if (!endsTurn(error)) throw error
-    yield* giveUp(play, error)
-    return true
-  } finally {
-    play.close()
+export function playTurn(scope: TurnScope): AsyncGenerator<Batch, boolean> {
+  return runLoop(() => stepsOf(new Play(scope)))
+}
+
+function stepsOf(play: Play): LoopSteps {
+  return {
+    run: play,
+    begin: () => begin(play),
+    next: () => nextPart(play),
+    cancel: () => finishCancelled(play),
+    fail: (error) => endFailed(play, error),
   }
-}
-
-function isCancelled(play: Play): boolean {
-  return play.cancelKey() !== undefined || play.scope.signal.aborted
-}
-
-/** A turn whose time is up waits for nothing more and goes on to its end; any other that was interrupted is lost. */
-async function goOnIfTimeIsUp(play: Play, error: unknown): Promise<void> {
-  if (!(error instanceof Interrupted)) throw error
-  if (play.signal.aborted) return
-  await play.scope.mayAct()
-  throw error
 }
 
 /** What the turn does next, from where it stands. No generator of its own: each one makes every batch take longer. */
@@ -87,4 +56,16 @@ function stopped(stop: StopWish): Ending {
 
 function timeIsUp(play: Play): ReachedLimit {
   return limitReached(play) ?? { limit: 'durationMs', message: 'The time of the turn is up.' }
+}
+
+/** A model call that is open ends with the turn. */
+async function endFailed(play: Play, error: Failure): Promise<void> {
+  if (play.open.thinking)
+    play.draft.say('model.end', {
+      content: [],
+      finish: 'error',
+      usage: NO_USAGE,
+      error: { kind: 'unknown', ...error, next: 'fail' },
+    })
+  await endTurn(play, 'failed', { error })
 }

@@ -3,15 +3,15 @@
  * that is known to be complete, so a turn that is taken up again goes on after it (R8).
  */
 import { type HookName, ITERATION, type Prompt } from '../hook/index.ts'
+import type { Batch, Next } from '../loop/index.ts'
+import { type Ending, Interrupted } from '../loop/index.ts'
 import { HoldfastError, type OutcomeReason, type PromptChanges } from '../protocol/index.ts'
-import { type Ending, endTurn } from './ending.ts'
+import { endTurn } from './ending.ts'
 import { systemPrompt } from './grounding-prompt.ts'
 import { type Hand, Phase, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
 import type { Play } from './play.ts'
-import type { Batch, Next } from './play-scope.ts'
 import { changed, difference } from './prompt-edit.ts'
-import { Interrupted } from './stage.ts'
 import { callResults, lastReply, lastWords, pendingCalls } from './told.ts'
 
 /** Is this phase of the iteration still to come? */

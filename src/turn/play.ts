@@ -2,15 +2,15 @@
 import { checkMarkedEntities } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { Call } from '../journal/index.ts'
+import { DEFAULT_LIMITS, dataOf, type Limits, RunBase } from '../loop/index.ts'
 import { type EntryData, type Json, type JsonObject, type Message, textOf } from '../protocol/index.ts'
 import { checkTools, type PreviousTool, type Redactor, type Tool } from '../tool/index.ts'
-import { DEFAULT_LIMITS, type Limits, type TurnInfo } from './definition.ts'
+import { type TurnInfo } from './definition.ts'
 import { lastOf } from './last-of.ts'
 import { modelSecrets } from './model-secrets.ts'
 import type { TurnScope } from './scope.ts'
-import { dataOf, Stage } from './stage.ts'
 
-export class Play extends Stage<TurnScope> {
+export class Play extends RunBase<TurnScope> {
   /** Ended calls that hooks have begun to be told of here; those still in `open.ended` were interrupted. */
   readonly told: Set<string> = new Set()
   /** What tools threw in this process, by their calls. */

@@ -1,11 +1,11 @@
 /** Calls that an earlier driver started and did not settle (R4, R21): they run again, are looked up, or stay unknown. */
 import type { Call } from '../journal/index.ts'
+import { dataOf, handedIn } from '../loop/index.ts'
 import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
 import { callRun, type Ready, saySettled } from './effects.ts'
-import { handedIn, settleUnknown } from './ending.ts'
+import { settleUnknown } from './ending.ts'
 import { isGroundedBefore } from './grounding.ts'
 import type { Play } from './play.ts'
-import { dataOf } from './stage.ts'
 
 /** Settles what can be settled, and returns what is to run again. */
 export async function recoverStarted(play: Play, credentials: Credentials): Promise<readonly Ready[]> {

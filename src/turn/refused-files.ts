@@ -3,11 +3,11 @@
  * It stands after the message that brought them, so a window that shows the message shows the refusal, too.
  */
 import { isKnown } from '../journal/index.ts'
+import { dataOf } from '../loop/index.ts'
 import { fileDigest, filesIn, type ModelFailure, type NamedFile, type ShownFiles } from '../model/index.ts'
 import { type Entry, fileTitle, type Message } from '../protocol/index.ts'
 import type { ModelSource } from './definition.ts'
 import type { Play } from './play.ts'
-import { dataOf } from './stage.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 

@@ -4,6 +4,8 @@
  * as it would have gone on without one.
  */
 import type { Call } from '../journal/index.ts'
+import type { Batch } from '../loop/index.ts'
+import { approvalOf, findCredentials, hearAnswers, request } from '../loop/index.ts'
 import { HoldfastError, type OutcomeReason } from '../protocol/index.ts'
 import { approvalOf as approvalQuestion, argumentsKey, thrownText } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
@@ -13,9 +15,7 @@ import { Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
 import { beforeRound, finishAtLimit, tellEnded } from './phases.ts'
 import type { Play } from './play.ts'
-import type { Batch } from './play-scope.ts'
 import { recoverStarted } from './recovery.ts'
-import { approvalOf, askForCredentials, hearAnswers, request } from './requests.ts'
 import { pendingCall } from './told.ts'
 
 export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
@@ -26,16 +26,12 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
   }
   if (!play.hooks.isEmpty) yield* beforeRound(play)
   if (play.open.stop !== undefined || play.open.calls.length === 0) return
-  // Secrets come with what was taken, and only what is durable is taken.
-  if (play.open.credentials && !play.draft.isEmpty) yield* play.commit('on')
-  const credentials = await play.credentials()
-  await hearAnswers(play)
-  if (play.open.credentials && credentials === undefined) {
-    askForCredentials(play)
+  const credentials = yield* findCredentials(play)
+  if (credentials === undefined) {
     await endToWait(play)
     return
   }
-  const again = await recoverStarted(play, credentials ?? {})
+  const again = await recoverStarted(play, credentials)
   yield* commitForHooks(play)
   let ready: readonly Ready[] = [...again, ...(await findReady(play))]
   while (ready.length > 0 && !play.signal.aborted && play.open.stop === undefined) {
@@ -46,7 +42,7 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     const rest = ready.slice(group.length).filter(({ call }) => call.state === 'started')
     for (const one of group) if (one.call.state === 'requested') sayStart(play, one)
     yield* play.commit('tools')
-    yield* runGroup(play, group, credentials ?? {})
+    yield* runGroup(play, group, credentials)
     await hearAnswers(play)
     ready = play.signal.aborted ? [] : rest
     if (ready.length > 0 || play.signal.aborted) continue

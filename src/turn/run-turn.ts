@@ -4,6 +4,7 @@
  */
 import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
 import { fold, HeldWindow, importEntries, importMessages, type Session } from '../journal/index.ts'
+import { CallArguments, redactEntry } from '../loop/index.ts'
 import {
   type ArtifactChange,
   artifactInfo,
@@ -34,13 +35,11 @@ import {
   redactorOf,
   type Settled,
 } from '../tool/index.ts'
-import { CallArguments } from './call-arguments.ts'
 import { tokenBudget } from './context.ts'
 import { defineTurn } from './define-turn.ts'
 import { heldSightings } from './held-sightings.ts'
 import { playTurn } from './loop.ts'
 import { type MessageInput, parseMessage } from './parse-message.ts'
-import { redactEntry } from './redact-entry.ts'
 import type { TurnScope } from './scope.ts'
 import { FOREIGN_CONFIG, TURN_CONFIG, type TurnConfig } from './turn-config.ts'
 

@@ -1,16 +1,8 @@
 /** What the loop of an agent's turn is lent beyond what every play is: the words of the conversation, and its person. */
-import type { Above, Said, Seen, ShownList } from '../grounding/index.ts'
-import type {
-  ActiveValue,
-  ContextKey,
-  Entry,
-  InputOrigin,
-  JsonObject,
-  Message,
-  Principal,
-} from '../protocol/index.ts'
+import type { Said, Seen, ShownList } from '../grounding/index.ts'
+import type { IdsAbove, PlayScope, PlayView } from '../loop/index.ts'
+import type { ActiveValue, Entry, InputOrigin, JsonObject, Message, Principal } from '../protocol/index.ts'
 import type { TurnDefinition } from './definition.ts'
-import type { PlayScope, PlayView } from './play-scope.ts'
 
 export interface TurnScope extends PlayScope {
   readonly definition: TurnDefinition
@@ -23,13 +15,6 @@ export interface TurnScope extends PlayScope {
   readonly above?: IdsAbove
   /** What else a tool's context carries, for tools that the driver knows; `ids` is what the turn knows of ids. */
   readonly extras?: (ids: IdsAbove, answerOrigins?: Readonly<Record<string, InputOrigin>>) => object
-}
-
-/** What a conversation knows of ids, for those that are run inside of its calls. */
-export interface IdsAbove extends Above {
-  readonly key: ContextKey
-  /** What is chosen there, with the entry that says so. */
-  readonly active: () => Promise<readonly ActiveValue[]>
 }
 
 export interface ActorState {

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { messageCount, type Session } from '../journal/index.ts'
+import type { Batch } from '../loop/index.ts'
 import type { ModelFailure } from '../model/index.ts'
 import type { Entry, EntryData, Usage } from '../protocol/index.ts'
 import { type Compaction, type Cut, compactEntry, compaction, cutMessages, keepOf } from './compaction.ts'
@@ -11,7 +12,6 @@ import { entriesSoFar, isDue, warnIfFull } from './context.ts'
 import type { CompactionPlan } from './definition.ts'
 import { wantsRoom } from './overflow.ts'
 import type { Play } from './play.ts'
-import type { Batch } from './play-scope.ts'
 import { type SummaryRequest, writeSummary } from './write-summary.ts'
 
 /** The entry of a compaction, or why there is none. `usage` is what was used for nothing. */

@@ -4,6 +4,8 @@
  */
 import { debugThrown } from '../base/index.ts'
 import type { ModelError } from '../hook/index.ts'
+import type { Batch } from '../loop/index.ts'
+import { dataOf, isLarge } from '../loop/index.ts'
 import {
   filesIn,
   hasNoWords,
@@ -45,12 +47,9 @@ import {
 } from './overflow.ts'
 import { beforeModel, finish, finishAtLimit } from './phases.ts'
 import type { Play } from './play.ts'
-import type { Batch } from './play-scope.ts'
 import { changed } from './prompt-edit.ts'
 import { redactDeltas } from './redact-deltas.ts'
 import { goesOnWithout, refusedBy, sayRefused, warnIfBeyond } from './refused-files.ts'
-import { isLarge } from './shorten.ts'
-import { dataOf, originOf } from './stage.ts'
 import { makeRoom } from './summary.ts'
 import { type WireIds, wireIds } from './wire-ids.ts'
 
@@ -99,11 +98,11 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
       model: source.name,
       kind,
       next,
-      cause: originOf(reply),
+      cause: reply.cause ?? reply,
     })
     if (isLast) {
       debugThrown(`The model ${source.name}`, reply)
-      play.failedBy(reply)
+      play.failedBy(reply.cause ?? reply)
       await endTurn(play, 'failed', { error: errorOf(play, reply) })
     }
   }

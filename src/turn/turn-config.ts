@@ -1,10 +1,11 @@
 /** What a turn is configured with: its options, the rules that check them, and what other frameworks call them. */
 import type { Entity, GroundingWords } from '../grounding/index.ts'
 import type { Hooks, Plugin } from '../hook/index.ts'
+import type { Limits } from '../loop/index.ts'
 import type { ModelOptions, ModelRef } from '../model/index.ts'
 import type { ForeignNames, OptionRules, OptionSet } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
-import type { Limits, TurnInfo } from './definition.ts'
+import type { TurnInfo } from './definition.ts'
 
 /** A model, or a model with settings of its own on top of the shared ones. */
 export type ModelChoice = ModelRef | { readonly model: ModelRef; readonly settings: ModelOptions }

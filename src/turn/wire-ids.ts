@@ -12,6 +12,7 @@ import {
   withoutMarks,
   withTextIds,
 } from '../grounding/index.ts'
+import { dataOf } from '../loop/index.ts'
 import { type ModelDelta, ModelFailure, type ModelReply } from '../model/index.ts'
 import type {
   ActiveValue,
@@ -26,7 +27,6 @@ import type {
 import type { Tool } from '../tool/index.ts'
 import { entriesSoFar } from './context.ts'
 import type { Play } from './play.ts'
-import { dataOf } from './stage.ts'
 
 /** For one call of a model. One that reads ids as data needs no codes. */
 export async function wireIds(play: Play, { readsData }: { readonly readsData: boolean }): Promise<WireIds> {

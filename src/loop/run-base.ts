@@ -1,6 +1,5 @@
-/** What is in play between a driver and a loop, whatever the loop plays: what it has said, what has come in, how long it may last. */
+/** State shared by a driver and the loop that it runs: the draft, the inbox, secrets and time. Every kind of run extends it. */
 import type { OpenTurn, Session } from '../journal/index.ts'
-import { ModelFailure } from '../model/index.ts'
 import {
   type Entry,
   type EntryData,
@@ -12,7 +11,7 @@ import {
 } from '../protocol/index.ts'
 import { type Credentials, NO_SECRETS, type Redactor, redactorOf } from '../tool/index.ts'
 import { Draft } from './draft.ts'
-import type { Batch, Next, PlayScope } from './play-scope.ts'
+import type { Batch, Next, PlayScope } from './driver-port.ts'
 import { redactEntry } from './redact-entry.ts'
 import { shortened } from './shorten.ts'
 
@@ -21,7 +20,7 @@ type Signals = Pick<PlayScope, 'signal' | 'stop'>
 /** What was waited for did not come before the turn was cancelled, out of time, or with somebody else. */
 export class Interrupted extends Error {}
 
-export abstract class Stage<S extends PlayScope = PlayScope> {
+export abstract class RunBase<S extends PlayScope = PlayScope> {
   readonly scope: S
   readonly draft: Draft
   /** What was said last and could not be stored. */
@@ -146,6 +145,10 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
     return cancel?.key
   }
 
+  get isCancelled(): boolean {
+    return this.cancelKey() !== undefined || this.scope.signal.aborted
+  }
+
   credentials(): Promise<Credentials | undefined> {
     return this.within(this.findCredentials())
   }
@@ -190,10 +193,9 @@ export abstract class Stage<S extends PlayScope = PlayScope> {
   }
 }
 
-/** What was thrown first: by a hook, a route or a provider, whose errors are wrapped here. */
+/** What was thrown first, by a hook or a route: their errors are wrapped. */
 export function originOf(error: unknown): unknown {
-  const isWrapped = HoldfastError.is(error) || error instanceof ModelFailure
-  return isWrapped && error.cause !== undefined ? error.cause : error
+  return HoldfastError.is(error) && error.cause !== undefined ? error.cause : error
 }
 
 /** The data of an entry that is known to be of this type. */

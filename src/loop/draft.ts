@@ -12,7 +12,7 @@ import {
   type JsonObject,
   type NewEntry,
 } from '../protocol/index.ts'
-import type { Batch, Next, PlayScope } from './play-scope.ts'
+import type { Batch, Next, PlayScope } from './driver-port.ts'
 
 /** The data of an entry as it may be stored. */
 export type Hide = <T extends JsonObject>(type: string, data: T) => T

@@ -1,8 +1,9 @@
 /** What somebody has to say before the turn can go on: asking, and hearing the answers (R2). */
 import type { Call, Request } from '../journal/index.ts'
 import { type Entry, type InputOrigin, type Json, quote, type RequestData } from '../protocol/index.ts'
-import { checkAnswer } from '../tool/index.ts'
-import { dataOf, type Stage } from './stage.ts'
+import { type Credentials, checkAnswer } from '../tool/index.ts'
+import type { Batch } from './driver-port.ts'
+import { dataOf, type RunBase } from './run-base.ts'
 
 /** What is asked, without what the turn adds. */
 export type Question = Omit<RequestData, 'requestId' | 'expiresAt' | 'callId'> & {
@@ -11,7 +12,7 @@ export type Question = Omit<RequestData, 'requestId' | 'expiresAt' | 'callId'> &
   readonly expiresInMs?: number
 }
 
-export function request(play: Stage, { id, expiresInMs, ...question }: Question, callId?: string): void {
+export function request(play: RunBase, { id, expiresInMs, ...question }: Question, callId?: string): void {
   const { definition, clock } = play.scope
   play.draft.say('request.start', {
     ...question,
@@ -21,8 +22,22 @@ export function request(play: Stage, { id, expiresInMs, ...question }: Question,
   })
 }
 
+/**
+ * The secrets of whoever asked; none is an empty set. Undefined if they are needed and this process does not have them:
+ * then they are asked for, and the turn has to wait. Answers that have come are taken on the way.
+ */
+export async function* findCredentials(run: RunBase): AsyncGenerator<Batch, Credentials | undefined> {
+  // Secrets come with what was taken, and only what is durable is taken.
+  if (run.open.credentials && !run.draft.isEmpty) yield* run.commit('on')
+  const credentials = await run.credentials()
+  await hearAnswers(run)
+  if (!run.open.credentials || credentials !== undefined) return credentials ?? {}
+  askForCredentials(run)
+  return undefined
+}
+
 /** Whoever asked had secrets that this process does not have (R19). */
-export function askForCredentials(play: Stage): void {
+function askForCredentials(play: RunBase): void {
   const { turn, principal, requests } = play.open
   if (requests.some(({ from }) => from === 'credentials')) return
   const prompt = `The credentials of ${quote(principal.actor)} are needed to go on, and this process does not have them. Continue with \`auth\`.`
@@ -30,19 +45,19 @@ export function askForCredentials(play: Stage): void {
 }
 
 /** Takes the answers that have come, each checked, and ends what has expired. */
-export async function hearAnswers(play: Stage): Promise<void> {
+export async function hearAnswers(play: RunBase): Promise<void> {
   for (const entry of play.inbox) if (entry.type === 'answer') await hear(play, entry)
   expire(play)
 }
 
-export function expire(play: Stage): void {
+export function expire(play: RunBase): void {
   const now = play.scope.clock.now()
   for (const { requestId, expiresAt } of play.open.requests)
     if (expiresAt !== undefined && expiresAt <= now)
       play.draft.say('request.end', { requestId, how: 'expired' })
 }
 
-async function hear(play: Stage, entry: Entry): Promise<void> {
+async function hear(play: RunBase, entry: Entry): Promise<void> {
   const { requestId, value, origin } = dataOf(entry, 'answer')
   const takes = entry.key === undefined ? [] : [entry.key]
   const asked = play.open.requests.find((candidate) => candidate.requestId === requestId)
@@ -60,7 +75,11 @@ async function hear(play: Stage, entry: Entry): Promise<void> {
   }
 }
 
-async function wrongWith(play: Stage, { seq, expiresAt }: Request, value: Json): Promise<string | undefined> {
+async function wrongWith(
+  play: RunBase,
+  { seq, expiresAt }: Request,
+  value: Json,
+): Promise<string | undefined> {
   if (expiresAt !== undefined && expiresAt <= play.scope.clock.now()) return 'it came too late'
   const asked = await play.scope.view.request(seq)
   return asked === undefined ? undefined : checkAnswer(asked, value)

@@ -1,0 +1,73 @@
+/** How a turn ends, whatever ran in it: everything that came in too late is accounted for, and there is one outcome (R2, R14). */
+import { stillOpen } from '../journal/index.ts'
+import {
+  type Entry,
+  type EntryData,
+  isWaiting,
+  type OutcomeReason,
+  type StopWish,
+} from '../protocol/index.ts'
+import { dataOf, type RunBase } from './run-base.ts'
+
+export interface Ending {
+  readonly error?: EntryData['turn.end']['error']
+  readonly limit?: string
+  readonly stopped?: StopWish
+  /** Why calls that were asked for are not run. */
+  readonly why?: string
+}
+
+/** The last words of a turn: how it ended, what it used, and when to look again if it waits. */
+export function sayTurnEnd(
+  play: RunBase,
+  outcome: OutcomeReason,
+  { error, limit, stopped, cancel }: Ending & { readonly cancel?: string },
+): void {
+  const { usage, startedAt, requests } = play.open
+  const maximum = limit === undefined ? undefined : (play.limits as Record<string, number | undefined>)[limit]
+  const expiries = requests.flatMap(({ expiresAt }) => expiresAt ?? [])
+  play.draft.say(
+    'turn.end',
+    {
+      outcome,
+      usage,
+      durationMs: Math.max(0, play.scope.clock.now() - startedAt),
+      ...(error === undefined ? {} : { error }),
+      ...(limit === undefined ? {} : { limit }),
+      ...(maximum === undefined ? {} : { maximum }),
+      ...(stopped === undefined ? {} : { stopped }),
+      ...(isWaiting(outcome) && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
+    },
+    cancel === undefined ? [] : [cancel],
+  )
+}
+
+/** What whoever ran a call has handed in since. */
+export function handedIn(play: RunBase, callId: string): Entry | undefined {
+  return play.inbox.find(
+    (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
+  )
+}
+
+/**
+ * Late results for calls that were settled as unknown are put on record; cancels of other turns, and late results of
+ * calls that were settled otherwise, have come to nothing. A cancel of turn `ending`, and the one with the key `ends`, is
+ * left for whoever ends that turn, and one of a turn to come is left alone.
+ */
+export function accountFor(play: RunBase, ending: number, ends?: string): void {
+  const open = new Set(stillOpen(play.session).calls.map(({ callId }) => callId))
+  for (const entry of play.inbox) {
+    const takes = entry.key === undefined ? [] : [entry.key]
+    if (entry.type === 'late-result') {
+      const { callId, status, output } = dataOf(entry, 'late-result')
+      if (open.has(callId)) continue
+      if (play.session.unknown?.some((call) => call.callId === callId))
+        play.draft.say('tool.late', { callId, status, output }, takes)
+      else play.draft.say('take', { as: 'nothing', reason: `${callId} was settled before` }, takes)
+    } else if (entry.type === 'cancel' && entry.key !== ends) {
+      const { turn } = dataOf(entry, 'cancel')
+      if (turn < play.session.turn || (turn === play.session.turn && turn !== ending))
+        play.draft.say('take', { as: 'nothing', reason: `turn ${turn} is over` }, takes)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/** The contract between a driver and the loops that it runs, and the life of a turn that all of them share. */
+export { CallArguments } from './call-arguments.ts'
+export {
+  type Batch,
+  type Continuation,
+  type Next,
+  type PlayScope,
+  type PlayTerms,
+  type PlayView,
+} from './driver-port.ts'
+export { accountFor, type Ending, handedIn, sayTurnEnd } from './end-turn.ts'
+export { type EndFailed, endsTurn, type Failure } from './fail-turn.ts'
+export { aboveOf, type IdsAbove, idsOfRun, type RunKnowledge } from './ids-above.ts'
+export { DEFAULT_LIMITS, isUnlimited, type Limits, UNLIMITED } from './limits.ts'
+export {
+  type Asked,
+  hasExpired,
+  noProgress,
+  openTurn,
+  type Reason,
+  startTurn,
+  type Trim,
+  wrongKind,
+} from './open-turn.ts'
+export { redactEntry } from './redact-entry.ts'
+export {
+  answerOriginsOf,
+  answersOf,
+  approvalOf,
+  expire,
+  findCredentials,
+  hearAnswers,
+  type Question,
+  request,
+} from './requests.ts'
+export { dataOf, Interrupted, originOf, RunBase } from './run-base.ts'
+export { type LoopSteps, runLoop } from './run-loop.ts'
+export { cutResult, isLarge } from './shorten.ts'
