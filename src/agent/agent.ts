@@ -7,22 +7,17 @@ import {
   answering,
   askedFor,
   Conversation,
-  checkLetIn,
   type Drive,
   HANDED_DOWN,
   isBusy,
   isPaused,
   isShutDown,
   jsonGiven,
-  limitsLeft,
   NURSERY,
-  type Nursery,
-  principalOf,
   refuseInside,
   type TurnView as Turn,
   type TurnError,
   type TurnOutcome,
-  type Wish,
 } from '../drive/index.ts'
 import {
   clearContext,
@@ -43,7 +38,6 @@ import {
   type Message,
   type NewInboxEntry,
   type Owner,
-  type Principal,
   type RequestData,
   type Selection,
 } from '../protocol/index.ts'
@@ -407,24 +401,13 @@ export class Agent {
     })
   }
 
-  #begin({ auth = {}, signal, manual }: TurnOptions, wish: Omit<Wish, 'principal'>): Turn {
-    const principal = principalOf(this.owner, auth)
-    this.#check(principal)
-    if (this.#status === 'created') this.#status = 'ready'
-    return this.#conversation.begin({
-      ...wish,
-      principal,
-      ...(auth.credentials === undefined ? {} : { credentials: auth.credentials }),
-      ...(signal === undefined ? {} : { signal }),
-      ...(manual === undefined ? {} : { manual }),
-    })
-  }
-
-  #check(principal: Principal): void {
+  #begin(asking: TurnOptions, wish: Parameters<Conversation['ask']>[1]): Turn {
     const closed = this.#closing ?? this.#status
     if (closed === 'shutdown') throw isShutDown(this.contextId)
     if (closed === 'paused') throw isPaused(this.contextId)
-    checkLetIn(this.#setup.key, principal, this.#config.allow)
+    const turn = this.#conversation.ask(asking, wish)
+    if (this.#status === 'created') this.#status = 'ready'
+    return turn
   }
 
   #asked({ limits, ...asking }: TurnOptions): Continuation {
@@ -448,11 +431,12 @@ export class Agent {
     const own = metadata === undefined ? {} : { metadata }
     const definition = this.#remembering(this.#setup.definition)
     const extras = (ids: IdsAbove, answerOrigins: AnswerOrigins = {}) => ({
-      [NURSERY]: { ...this.#nursery(), ids, answerOrigins },
+      [NURSERY]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, answerOrigins },
     })
     return new Conversation({
       ...this.#setup,
       store: this.store,
+      allow: this.#config.allow,
       play: (scope, ledger) => playTurn(turnScope(scope, ledger, { ...own, definition, extras })),
       window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
@@ -491,17 +475,8 @@ export class Agent {
     }
   }
 
-  #nursery(): Nursery {
-    const { clock, timer, ids, leaseMs, owner, definition } = this.#setup
-    return {
-      config: { contextId: this.contextId, owner, store: this.store, clock, timer, ids, leaseMs },
-      limits: () => limitsLeft(this.#conversation.driver.ledger.session, definition.limits, clock.now()),
-      forward: (event) => this.#conversation.forward(event),
-    }
-  }
-
   #abandon(callId: string): Promise<void> {
-    const { config } = this.#nursery()
+    const { config } = this.#conversation.childScope(this.#setup.definition.limits)
     const key = childKey(this.#setup.key, callId)
     return abandonChild(this.store, key, () => new Agent({ ...config, contextId: key.contextId }))
   }

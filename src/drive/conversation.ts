@@ -3,7 +3,7 @@
  * count as waiting from the moment they ask. It does not know the life of an agent, nor who drives (`pump.ts`).
  */
 
-import type { Continuation } from '../loop/index.ts'
+import type { Continuation, Limits } from '../loop/index.ts'
 import {
   HoldfastError,
   type NewInboxEntry,
@@ -14,11 +14,13 @@ import {
 import type { Credentials } from '../tool/index.ts'
 import { checkContinuation, openRequests } from './answers.ts'
 import { Audience } from './audience.ts'
+import { type Auth, checkLetIn, principalOf } from './auth.ts'
 import { giveCause } from './cause.ts'
 import { Driver, type DriverOptions, type Offers } from './driver.ts'
 import { sparingOwnTurn } from './find-taken.ts'
 import { Handle, type HandleOptions } from './handle.ts'
 import type { Ledger } from './ledger.ts'
+import { limitsLeft, type Nursery } from './nursery.ts'
 import { isOfTheCaller, Outbox } from './outbox.ts'
 import { type Callers, Pump } from './pump.ts'
 import { cancelledEarly, checkReason } from './refusal.ts'
@@ -42,6 +44,13 @@ export interface Wish {
   readonly check?: (ledger: Ledger) => Promise<void>
 }
 
+/** How a turn is asked for. What is left out is the owner's. */
+export interface Asking {
+  readonly auth?: Auth
+  readonly signal?: AbortSignal
+  readonly manual?: boolean
+}
+
 /** `again`: there is more to do now. `at`: there may be then. `done`: not before somebody says something. */
 export type Drive =
   | { readonly state: 'again' }
@@ -51,6 +60,8 @@ export type Drive =
 export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'emit' | 'offers' | 'thrown'> {
   /** A turn has ended, or could not go on; before anybody else hears of it. */
   readonly onOutcome: (outcome: TurnOutcome) => void
+  /** Whom besides the owner to let in (R20). */
+  readonly allow?: ((principal: Principal) => boolean) | undefined
   /** The conversation is loaded. Nothing is played before it resolves. */
   readonly onLoaded?: () => Promise<void>
 }
@@ -135,8 +146,32 @@ export class Conversation {
     return undefined
   }
 
-  /** Begins what is wished for, in the order of asking. */
-  begin(wish: Wish): Turn {
+  /** Begins what is wished for, in the order of asking. Throws `forbidden` for somebody who is not let in. */
+  ask({ auth = {}, signal, manual }: Asking, wish: Omit<Wish, keyof Asking | 'principal'>): Turn {
+    const { key, allow } = this.#options
+    const principal = principalOf(key, auth)
+    checkLetIn(key, principal, allow)
+    return this.#begin({
+      ...wish,
+      principal,
+      ...(auth.credentials === undefined ? {} : { credentials: auth.credentials }),
+      ...(signal === undefined ? {} : { signal }),
+      ...(manual === undefined ? {} : { manual }),
+    })
+  }
+
+  /** What the turn that runs lends to conversations below it. `limits`: of the turn, as they were declared. */
+  childScope(limits: Limits): Nursery {
+    const { key, store, clock, timer, ids, leaseMs } = this.#options
+    const { contextId, ...owner } = key
+    return {
+      config: { contextId, owner, store, clock, timer, ids, leaseMs },
+      limits: () => limitsLeft(this.driver.ledger.session, limits, clock.now()),
+      forward: (event) => this.#audience.forward(this.driver.ledger.session.turn, event),
+    }
+  }
+
+  #begin(wish: Wish): Turn {
     const handle = this.#listen({ keys: wish.keys ?? [] })
     this.#wishes.set(handle, wish)
     this.#arriving += 1
@@ -241,11 +276,6 @@ export class Conversation {
     const handle = this.#listen({})
     await this.#audience.retell(handle, number)
     return handle.turn
-  }
-
-  /** An event of a sub-agent that the running turn called. */
-  forward(event: TurnEvent): void {
-    this.#audience.forward(this.driver.ledger.session.turn, event)
   }
 
   /** Goes on by one model call or one round of tools, and says whether there is more. */

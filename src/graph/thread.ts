@@ -6,12 +6,8 @@ import {
   askedFor,
   type Child,
   Conversation,
-  checkLetIn,
   idsAround,
   type Ledger,
-  limitsLeft,
-  type Nursery,
-  principalOf,
   refuseInside,
   type TurnView,
 } from '../drive/index.ts'
@@ -23,7 +19,6 @@ import {
   type Json,
   type JsonObject,
   type NewInboxEntry,
-  type Owner,
   type Principal,
   type RequestData,
 } from '../protocol/index.ts'
@@ -69,7 +64,9 @@ export class Thread {
       autoSave: true,
       abandoned: (task) => void abandonBelow(options.store, options.key, task).catch(() => {}),
       play: (scope) => {
-        const own = { graph: definition, limits, nursery: this.#nursery(), entries: this.#entries }
+        const { steps: _, ...rest } = limits
+        const nursery = this.#conversation.childScope(rest)
+        const own = { graph: definition, limits, nursery, entries: this.#entries }
         return playGraph({ ...scope, ...own, ...idsAround() })
       },
       onOutcome: () => {},
@@ -148,20 +145,10 @@ export class Thread {
     }
   }
 
-  #begin(
-    { auth = {}, signal }: Asking,
-    wish: Omit<Parameters<Conversation['begin']>[0], 'principal'>,
-  ): TurnView {
-    const { store, key, allow } = this.#options
+  #begin(asking: Asking, wish: Parameters<Conversation['ask']>[1]): TurnView {
+    const { store, key } = this.#options
     refuseInside(store, key, 'A run')
-    const principal = principalOf(key, auth)
-    checkLetIn(key, principal, allow)
-    return this.#conversation.begin({
-      ...wish,
-      principal,
-      ...(auth.credentials === undefined ? {} : { credentials: auth.credentials }),
-      ...(signal === undefined ? {} : { signal }),
-    })
+    return this.#conversation.ask(asking, wish)
   }
 
   #asked({ limits, ...asking }: Asking): Continuation {
@@ -174,18 +161,5 @@ export class Thread {
   readonly #entries = async (seqs: readonly number[]): Promise<readonly Entry[]> => {
     const { store, key } = this.#options
     return (await Promise.all(seqs.map((seq) => store.read(key, { from: seq, to: seq })))).flat()
-  }
-
-  #nursery(): Nursery {
-    const { key, store, clock, timer, ids, leaseMs, limits } = this.#options
-    const owner: Owner = { tenant: key.tenant, actor: key.actor }
-    return {
-      config: { contextId: key.contextId, owner, store, clock, timer, ids, leaseMs },
-      limits: () => {
-        const { steps: _, ...rest } = limits
-        return limitsLeft(this.ledger.session, rest, clock.now())
-      },
-      forward: (event) => this.#conversation.forward(event),
-    }
   }
 }
