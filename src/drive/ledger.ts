@@ -18,14 +18,7 @@ import {
   saveSession,
   type WindowOptions,
 } from '../journal/index.ts'
-import {
-  type ContextKey,
-  ENTRY_FORMAT,
-  type Entry,
-  type EntryType,
-  type Message,
-  type NewEntry,
-} from '../protocol/index.ts'
+import { type ContextKey, type Entry, formatOf, type Message, type NewEntry } from '../protocol/index.ts'
 import type { Receipt, Store } from '../store/index.ts'
 
 export interface LedgerOptions {
@@ -218,7 +211,7 @@ export class Ledger {
       const entry: Entry = {
         seq: this.#session.seq + 1,
         at: this.#options.clock.now(),
-        v: ENTRY_FORMAT[held.type as EntryType],
+        v: formatOf(held.type),
         type: held.type,
         turn: held.turn,
         data: held.data,

@@ -12,7 +12,14 @@
 import type { Ids, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
 import type { Next } from '../loop/index.ts'
-import { type Entry, HoldfastError, keyText, type NewEntry, type NewInboxEntry } from '../protocol/index.ts'
+import {
+  type Entry,
+  HoldfastError,
+  keyText,
+  kindOf,
+  type NewEntry,
+  type NewInboxEntry,
+} from '../protocol/index.ts'
 import { type AppendRequest, persist, type Receipt } from '../store/index.ts'
 import { cancelBell } from './cancel-bell.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
@@ -282,8 +289,7 @@ export class Ownership {
 
   /** Keeps W4. */
   #absorb(receipt: Receipt): void {
-    if (receipt.entries.some(({ type }) => type === 'turn.end' || type === 'release'))
-      this.#on({ type: 'ended' })
+    if (receipt.entries.some(({ type }) => kindOf(type)?.ends)) this.#on({ type: 'ended' })
     this.ledger.absorb(receipt)
   }
 

@@ -2,16 +2,10 @@
  * What this version understands (R21). An entry of a newer type or format is either marked as one that may be skipped,
  * or the reader must decline: acting on half a history is worse than not acting.
  */
-import {
-  ENTRY_FORMAT,
-  type Entry,
-  type EntryType,
-  HoldfastError,
-  type KnownEntry,
-} from '../protocol/index.ts'
+import { type Entry, HoldfastError, type KnownEntry, kindOf } from '../protocol/index.ts'
 
 export function isKnown(entry: Entry): entry is KnownEntry {
-  return Object.hasOwn(ENTRY_FORMAT, entry.type) && entry.v <= ENTRY_FORMAT[entry.type as EntryType]
+  return entry.v <= (kindOf(entry.type)?.v ?? 0)
 }
 
 /** The entry with its type, undefined if it may be skipped, or a thrown `entry-not-understood`. */

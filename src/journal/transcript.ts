@@ -7,14 +7,15 @@ import {
   type Entry,
   type EntryData,
   type EntryOf,
-  type EntryType,
   isWaiting,
   type KnownEntry,
+  kindOf,
   type Message,
   type SettledStatus,
   type Sighting,
   type ToolCallPart,
   type ToolResultPart,
+  type TypesThat,
   type UserContent,
   type UserMessage,
 } from '../protocol/index.ts'
@@ -60,8 +61,9 @@ export class Scribe {
   read(entry: Entry): void {
     const known = understand(entry)
     if (known === undefined) return
-    const apply = writers[known.type] as ((scribe: Scribe, entry: KnownEntry) => void) | undefined
-    apply?.(this, known)
+    if (!kindOf(known.type)?.speaks) return
+    const apply = writers[known.type as TypesThat<'speaks'>] as (scribe: Scribe, entry: KnownEntry) => void
+    apply(this, known)
   }
 
   messages(): Message[] {
@@ -184,7 +186,7 @@ export class Scribe {
   }
 }
 
-const writers: { [T in EntryType]?: (scribe: Scribe, entry: EntryOf<T>) => void } = {
+const writers: { readonly [T in TypesThat<'speaks'>]: (scribe: Scribe, entry: EntryOf<T>) => void } = {
   input: (scribe, entry) => scribe.remember(entry),
   'turn.start': (scribe, entry) => {
     scribe.trimResults(entry.data.trimmedUpTo ?? 0)

@@ -5,9 +5,9 @@
 import type { Clock } from '../base/index.ts'
 import { fold, type OpenTurn, type Session } from '../journal/index.ts'
 import {
-  ENTRY_FORMAT,
   type EntryData,
   type EntryType,
+  formatOf,
   HoldfastError,
   type JsonObject,
   type NewEntry,
@@ -65,7 +65,7 @@ export class Draft {
     // How many of them speak is all that the fold asks of what is taken.
     const positions = takes.map(() => seq)
     const at = this.#clock.now()
-    const entry = { seq: seq + 1, at, v: ENTRY_FORMAT[type], type, turn, data, takes: positions }
+    const entry = { seq: seq + 1, at, v: formatOf(type), type, turn, data, takes: positions }
     this.#session = fold([entry], this.#session)
   }
 

@@ -2,7 +2,7 @@
  * The few fields of an entry that every reader relies on. A writer that gets one of them wrong is refused: once such an
  * entry is stored, nobody could read past it. What else is in `data` is the business of those who write and read it.
  */
-import type { EntryType } from './entry.ts'
+import { kindOf } from './entry-table.ts'
 import type { JsonObject } from './json.ts'
 import { isOutcome } from './outcome.ts'
 
@@ -11,73 +11,51 @@ import { isOutcome } from './outcome.ts'
  * object at all is for the caller to know.
  */
 export function shapeProblem(type: string, data: JsonObject): string | undefined {
-  const wrong = (SHAPES[type as EntryType] ?? []).find(([field, , holds]) => !holds(data[field]))
-  return wrong && `${wrong[0]} must be ${wrong[1]}`
+  const shape = kindOf(type)?.shape
+  if (shape === undefined) return undefined
+  for (const field in shape) {
+    const [name = '', isOptional] = CHECK_OF.get(shape[field] as string) ?? []
+    const value = data[field]
+    const check = CHECKS[name]
+    if (check === undefined || (value === undefined && isOptional) || check.holds(value)) continue
+    return `${field} must be ${check.what}`
+  }
+  return undefined
 }
 
-type Field = readonly [field: string, what: string, holds: (value: unknown) => boolean]
+interface Check {
+  readonly what: string
+  readonly holds: (value: unknown) => boolean
+}
 
-const callId: Field = ['callId', 'a text', isText]
-const requestId: Field = ['requestId', 'a text', isText]
-const wakeAt: Field = ['wakeAt', 'whole milliseconds since 1970', maybe(isWhole)]
+const CHECKS: { readonly [name: string]: Check } = {
+  text: { what: 'a text', holds: isText },
+  true: { what: 'true or absent', holds: (value) => value === true },
+  turn: { what: 'the number of a turn', holds: isWhole },
+  position: { what: 'a position', holds: isWhole },
+  time: { what: 'whole milliseconds since 1970', holds: isWhole },
+  count: { what: 'a number of messages', holds: isWhole },
+  entries: { what: 'a number of entries', holds: isWhole },
+  object: { what: 'an object', holds: isObject },
+  objects: { what: 'a list of what is chosen', holds: (value) => isList(value, isObject) },
+  principal: { what: 'an object with the texts tenant and actor', holds: isPrincipal },
+  content: { what: 'a text that is not blank, or a list of text and file parts', holds: isUserContent },
+  parts: { what: 'a list of parts', holds: (value) => isList(value, isPart) },
+  messages: { what: 'a list of messages', holds: (value) => isList(value, isMessage) },
+  tasks: { what: 'a list of tasks', holds: (value) => isList(value, isTask) },
+  outcome: { what: 'one of the outcomes of a turn', holds: isOutcome },
+}
 
-const principal: Field = ['principal', 'an object with the texts tenant and actor', maybe(isPrincipal)]
-const origin: Field = ['origin', 'an object', maybe(isObject)]
-const asked: readonly Field[] = [
-  ['limits', 'an object', maybe(isObject)],
-  ['metadata', 'an object', maybe(isObject)],
-]
+/** Each check as the table names it: with its name, and whether the field may be absent. */
+const CHECK_OF: ReadonlyMap<string, readonly [name: string, isOptional: boolean]> = new Map(
+  Object.keys(CHECKS).flatMap((name): [string, [string, boolean]][] => [
+    [name, [name, false]],
+    [`${name}?`, [name, true]],
+  ]),
+)
 
-/** Of what comes into the inbox, a field that is missing is left to whoever takes it: that one can say so to the sender. */
-const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
-  input: [
-    ['message', 'a text that is not blank, or a list of text and file parts', maybe(isUserContent)],
-    ['values', 'an object', maybe(isObject)],
-    principal,
-    origin,
-    ...asked,
-  ],
-  answer: [['requestId', 'a text', maybe(isText)], principal, origin],
-  cancel: [['turn', 'the number of a turn', maybe(isWhole)]],
-  'late-result': [['callId', 'a text', maybe(isText)]],
-  release: [wakeAt, ['pause', 'true or absent', (value) => value === undefined || value === true]],
-  'turn.start': [
-    ['principal', 'an object', isObject],
-    ['trimmedUpTo', 'a position', maybe(isWhole)],
-  ],
-  'model.end': [['content', 'a list of parts', (value) => Array.isArray(value) && value.every(isPart)]],
-  'tool.start': [callId],
-  'tool.end': [callId],
-  'tool.late': [callId],
-  'request.start': [requestId],
-  'request.end': [requestId, origin],
-  'turn.end': [['outcome', 'one of the outcomes of a turn', isOutcome], wakeAt],
-  import: [
-    ['messages', 'a list of messages', (value) => Array.isArray(value) && value.every(isMessage)],
-    ['key', 'a text', isText],
-    ['continues', 'a number of entries', maybe(isWhole)],
-    origin,
-  ],
-  'graph.start': [
-    ['channels', 'an object', isObject],
-    ['update', 'an object', isObject],
-    ['changes', 'an object', maybe(isObject)],
-  ],
-  'graph.step': [
-    ['tasks', 'a list of tasks', (value) => Array.isArray(value) && value.every(isTask)],
-    ['changes', 'an object', maybe(isObject)],
-  ],
-  'node.end': [
-    ['task', 'a text', isText],
-    ['update', 'an object', maybe(isObject)],
-  ],
-  'effect.start': [callId, ['task', 'a text', isText], ['key', 'a text', isText]],
-  'effect.end': [callId],
-  active: [['values', 'a list of what is chosen', (value) => Array.isArray(value) && value.every(isObject)]],
-  compact: [
-    ['upTo', 'a position', isWhole],
-    ['kept', 'a number of messages', isWhole],
-  ],
+function isList(value: unknown, holds: (element: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(holds)
 }
 
 function isMessage(value: unknown): boolean {
@@ -118,10 +96,6 @@ function isPrincipal(value: unknown): boolean {
   if (!isObject(value)) return false
   const { tenant, actor } = value as Record<string, unknown>
   return isText(tenant) && isText(actor)
-}
-
-function maybe(holds: (value: unknown) => boolean): (value: unknown) => boolean {
-  return (value) => value === undefined || holds(value)
 }
 
 function isPart(value: unknown): boolean {

@@ -1,5 +1,6 @@
 /**
- * Entries: the durable lines of a journal, and the nouns of the whole runtime.
+ * Entries: the durable lines of a journal, and the nouns of the whole runtime. What else is to know of each type is in
+ * `entry-table.ts`.
  *
  * `Entry` is what a store keeps and hands out; it may have been written by a newer version, so its type is only a
  * string. `KnownEntry` is an entry that this version understands; `journal/format.ts` turns the one into the other.
@@ -359,89 +360,4 @@ export type Position = {
   /** Added by the store to a base: what the head row rests on and the entries after the base may not say again. */
   readonly lease?: { readonly driver: string; readonly leaseMs: number }
   readonly wakeAt?: number
-}
-
-/** What a writer hands to the store; the store adds `seq` and `at`, and turns the keys in `takes` into positions. */
-export interface NewEntry {
-  readonly type: string
-  readonly turn: number
-  readonly data: JsonObject
-  readonly v?: number
-  readonly takes?: readonly string[]
-  readonly refs?: readonly string[]
-  readonly optional?: true
-}
-
-/** What anyone authorised may put into the inbox. Posting the same key twice is posting once. */
-export interface NewInboxEntry {
-  readonly type: InboxType
-  readonly key: string
-  readonly data: JsonObject
-}
-
-export type InboxType = 'input' | 'answer' | 'cancel' | 'late-result'
-
-const INBOX_TYPES: ReadonlySet<string> = new Set<InboxType>(['input', 'answer', 'cancel', 'late-result'])
-
-export function isInboxType(type: string): type is InboxType {
-  return INBOX_TYPES.has(type)
-}
-
-const PROGRESS: ReadonlySet<string> = new Set<EntryType>([
-  'turn.start',
-  'model.end',
-  'tool.end',
-  'node.end',
-  'effect.end',
-  'request.start',
-  'request.end',
-  'turn.end',
-  'import',
-  'compact',
-  'clear',
-  'fork',
-])
-
-/**
- * Does this entry show that a claim led somewhere (R7)? Saying what is about to be tried does not: the attempt may be
- * what kills the process. Nor do hook phases and what they add, which an attempt may repeat.
- */
-export function isProgress(type: string): boolean {
-  return PROGRESS.has(type)
-}
-
-/** The current format version of every type; an entry with a higher one was written by a newer version. */
-export const ENTRY_FORMAT: Readonly<Record<EntryType, number>> = {
-  input: 1,
-  answer: 1,
-  cancel: 1,
-  'late-result': 1,
-  claim: 1,
-  release: 1,
-  'turn.start': 1,
-  take: 1,
-  note: 1,
-  phase: 1,
-  'model.start': 1,
-  'model.end': 1,
-  'tool.start': 1,
-  'tool.end': 1,
-  'tool.late': 1,
-  'request.start': 1,
-  'request.end': 1,
-  warning: 1,
-  'turn.end': 1,
-  artifact: 1,
-  'graph.start': 1,
-  'graph.step': 1,
-  'node.end': 1,
-  'effect.start': 1,
-  'effect.end': 1,
-  active: 1,
-  import: 1,
-  state: 1,
-  compact: 1,
-  clear: 1,
-  fork: 1,
-  base: 1,
 }

@@ -13,12 +13,9 @@ export type {
   EntryOf,
   EntryType,
   ImportData,
-  InboxType,
   InputOrigin,
   KnownEntry,
   MessageChanges,
-  NewEntry,
-  NewInboxEntry,
   PhaseChanges,
   Position,
   PromptChanges,
@@ -29,9 +26,10 @@ export type {
   StopWish,
   TaskData,
 } from './entry.ts'
-export { ENTRY_FORMAT, isInboxType, isProgress } from './entry.ts'
 export { shapeProblem } from './entry-shape.ts'
 export { MAX_ENTRY_BYTES, MAX_OUTPUT_BYTES } from './entry-size.ts'
+export type { EntryKind, InboxType, TypesThat } from './entry-table.ts'
+export { ENTRY_TABLE, formatOf, isInboxType, isProgress, kindOf } from './entry-table.ts'
 export type { ErrorCode, ErrorOptions } from './error.ts'
 export { HoldfastError } from './error.ts'
 export type { DeltaData, DeltaEvent, DeltaType, EntryEvent, EntryEventOf, TurnEvent } from './event.ts'
@@ -55,6 +53,7 @@ export type {
   UserMessage,
 } from './message.ts'
 export { nearestName } from './nearest-name.ts'
+export type { NewEntry, NewInboxEntry } from './new-entry.ts'
 export type { ForeignNames, OptionRule, OptionRules, OptionSet } from './options.ts'
 export { atLeast, checkMs, checkName, checkOptions, invalidOption, shown } from './options.ts'
 export type { OutcomeReason, Usage } from './outcome.ts'

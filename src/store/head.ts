@@ -9,8 +9,10 @@ import {
   isInboxType,
   isProgress,
   isWaiting,
+  kindOf,
   type OutcomeReason,
   type Position,
+  type TypesThat,
 } from '../protocol/index.ts'
 import type { Head } from './port.ts'
 
@@ -72,10 +74,10 @@ export function moveHead(head: HeadDraft, entry: Entry): void {
   }
   if (isProgress(entry.type)) head.claims = 0
   if (head.lease !== undefined) head.lease = { ...head.lease, renewedAt: entry.at }
-  reducers[entry.type]?.(head, entry)
+  if (kindOf(entry.type)?.head) reducers[entry.type as TypesThat<'head'>](head, entry)
 }
 
-const reducers: Record<string, (head: HeadDraft, entry: Entry) => void> = {
+const reducers: { readonly [T in TypesThat<'head'>]: (head: HeadDraft, entry: Entry) => void } = {
   claim(head, entry) {
     const { epoch, driver, leaseMs, attempt } = entry.data as EntryData['claim']
     head.epoch = epoch

@@ -1,9 +1,9 @@
 /** Fork, prune, erase and rebuild (R6, R15), and how many snapshots to keep: the decisions that all stores share. */
 import {
   type ContextKey,
-  ENTRY_FORMAT,
   type Entry,
   type EntryData,
+  formatOf,
   HoldfastError,
   type JsonObject,
   keyText,
@@ -35,7 +35,7 @@ export function forkEntry(request: ForkRequest, heads: ForkFacts, now: number): 
   }
   if (at < heads.parentBase) throw pruned(parent, at, heads.parentBase)
   const data = { parent: parent.contextId, at, position: { ...position } }
-  return { seq: at + 1, turn: 0, at: Math.max(position.at, now), type: 'fork', v: ENTRY_FORMAT.fork, data }
+  return { seq: at + 1, turn: 0, at: Math.max(position.at, now), type: 'fork', v: formatOf('fork'), data }
 }
 
 export interface ForkFacts {
@@ -76,7 +76,7 @@ export function baseEntry(request: PruneRequest, facts: PruneFacts, now: number)
   }
   if (facts.needed !== undefined && facts.needed <= upTo) throw inUse(key, upTo, facts.needed)
   const data = { upTo, kept: facts.kept, position: { ...position, ...ownershipOf(head) }, session }
-  return { seq: head.seq + 1, turn: 0, at: Math.max(head.at, now), type: 'base', v: ENTRY_FORMAT.base, data }
+  return { seq: head.seq + 1, turn: 0, at: Math.max(head.at, now), type: 'base', v: formatOf('base'), data }
 }
 
 export interface PruneFacts {

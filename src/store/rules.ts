@@ -4,13 +4,14 @@
  */
 import {
   type ContextKey,
-  ENTRY_FORMAT,
   type Entry,
   type EntryType,
+  formatOf,
   HoldfastError,
   isInboxType,
   type JsonObject,
   keyText,
+  kindOf,
   type NewEntry,
   quote,
   shapeProblem,
@@ -169,7 +170,7 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
       const limit = type === 'input' ? MAX_PENDING : 2 * MAX_PENDING
       if (head.pending >= limit) throw inboxFull(request.key, limit)
       posted.set(key, head.seq + 1)
-      push({ seq: head.seq + 1, at, turn: 0, type, v: ENTRY_FORMAT[type], data, key })
+      push({ seq: head.seq + 1, at, turn: 0, type, v: formatOf(type), data, key })
     } else if (known.digest !== options.digestOf(type, data)) {
       throw keyReused(request.key, key)
     }
@@ -178,7 +179,7 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
     const { driver, leaseMs } = request.claim
     const turn = head.status === 'running' || head.status === 'paused' ? head.turn : 0
     const data = { epoch: head.epoch + 1, driver, leaseMs, attempt: head.claims + 1 }
-    push({ seq: head.seq + 1, at, turn, type: 'claim', v: ENTRY_FORMAT.claim, data })
+    push({ seq: head.seq + 1, at, turn, type: 'claim', v: formatOf('claim'), data })
   }
   const taken = new Set<number>()
   for (const entry of request.entries ?? [])
@@ -204,7 +205,7 @@ interface Stamping extends Taking {
 function stampDriverEntry(entry: NewEntry, stamping: Stamping): Entry {
   const { seq, at } = stamping
   const { turn, type, data, refs, optional } = entry
-  const v = entry.v ?? (Object.hasOwn(ENTRY_FORMAT, type) ? ENTRY_FORMAT[type as EntryType] : 1)
+  const v = entry.v ?? formatOf(type)
   // Not with spreads: this is done for every entry, and nearly none has any of the rest.
   const stamped: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
   const takes = entry.takes?.map((key) => take(key, stamping))
@@ -236,7 +237,7 @@ function checkDriverEntry(entry: NewEntry): void {
   if (isInboxType(entry.type))
     throw misuse(`${quote(entry.type)} belongs into the inbox, not among driver entries`)
   if (STORES_OWN.has(entry.type)) throw misuse(`${quote(entry.type)} is written by the store alone`)
-  if (!Object.hasOwn(ENTRY_FORMAT, entry.type) && !ENTRY_TYPE.test(entry.type))
+  if (kindOf(entry.type) === undefined && !ENTRY_TYPE.test(entry.type))
     throw misuse(`${quote(entry.type)} is not an entry type`)
   if (!Number.isSafeInteger(entry.turn) || entry.turn < 0)
     throw misuse(`${entry.type}: turn must be 0 or a turn number`)
@@ -249,7 +250,7 @@ function checkDriverEntry(entry: NewEntry): void {
   for (const hash of entry.refs ?? []) {
     if (!/^[0-9a-f]{64}$/.test(hash)) throw misuse(`${entry.type}: ${quote(hash)} is not the hash of a blob`)
   }
-  const current = ENTRY_FORMAT[entry.type as EntryType]
+  const current = formatOf(entry.type)
   const problem =
     entry.v === undefined || entry.v === current ? shapeProblem(entry.type, entry.data) : undefined
   if (problem !== undefined) throw misuse(`${entry.type}: ${problem}`)

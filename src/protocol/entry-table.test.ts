@@ -1,6 +1,6 @@
 /** The table of entry types. A type that is missing here is one that nobody decided about. */
 import { describe, expect, it } from 'vitest'
-import { ENTRY_FORMAT, isInboxType, isProgress } from './entry.ts'
+import { ENTRY_TABLE, isInboxType, isProgress } from './entry-table.ts'
 
 const inbox = ['input', 'answer', 'cancel', 'late-result']
 const noProgress = [
@@ -15,8 +15,8 @@ const progress = [
 
 describe('entry types', () => {
   it('are these, all of format 1', () => {
-    expect(Object.keys(ENTRY_FORMAT).sort()).toEqual([...inbox, ...noProgress, ...progress].sort())
-    expect(new Set(Object.values(ENTRY_FORMAT))).toEqual(new Set([1]))
+    expect(Object.keys(ENTRY_TABLE).sort()).toEqual([...inbox, ...noProgress, ...progress].sort())
+    expect(new Set(Object.values(ENTRY_TABLE).map(({ v }) => v))).toEqual(new Set([1]))
   })
 
   it.each(inbox)('%s is for the inbox, and no progress', (type) => {

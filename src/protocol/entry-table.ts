@@ -1,0 +1,133 @@
+/**
+ * The table of entry types: what stores and readers need to know of a type, apart from its data (`entry.ts`). A new type
+ * is a row here, its data there, and its step in the fold. The compiler asks for the rest: a type that speaks needs its
+ * line in the transcript, one that moves the head row its reducer in the store.
+ */
+import type { EntryType } from './entry.ts'
+
+/** One row. A mark that is absent does not hold. */
+export interface EntryKind {
+  /** The current format version; an entry with a higher one was written by a newer version. */
+  readonly v: number
+  /** Appended to the inbox by anyone authorised; no effect until a driver takes it (R2). */
+  readonly inbox?: true
+  /**
+   * Shows that a claim led somewhere (R7). Saying what is about to be tried does not: the attempt may be what kills the
+   * process. Nor do hook phases and what they add, which an attempt may repeat.
+   */
+  readonly progress?: true
+  /** Durable before the driver goes on, even if it may hold entries back: an effect or a person depends on it (R3). */
+  readonly prompt?: true
+  /** Changes how the conversation reads as messages. */
+  readonly speaks?: true
+  /** Changes more of the head row than its position, its lease and its claims (R6). */
+  readonly head?: true
+  /** Ends the ownership under which it was appended. */
+  readonly ends?: true
+  /** The fields that every reader relies on, each with a check of `entry-shape.ts`; `?` if it may be absent. */
+  readonly shape?: { readonly [field: string]: string }
+}
+
+/** Of inbox entries, a missing field is left to whoever takes it: that one can tell the sender. */
+export const ENTRY_TABLE = {
+  input: {
+    v: 1,
+    inbox: true,
+    speaks: true,
+    shape: {
+      message: 'content?',
+      values: 'object?',
+      principal: 'principal?',
+      origin: 'object?',
+      limits: 'object?',
+      metadata: 'object?',
+    },
+  },
+  answer: { v: 1, inbox: true, shape: { requestId: 'text?', principal: 'principal?', origin: 'object?' } },
+  cancel: { v: 1, inbox: true, shape: { turn: 'turn?' } },
+  'late-result': { v: 1, inbox: true, shape: { callId: 'text?' } },
+
+  claim: { v: 1, head: true },
+  release: { v: 1, prompt: true, head: true, ends: true, shape: { wakeAt: 'time?', pause: 'true?' } },
+
+  'turn.start': {
+    v: 1,
+    progress: true,
+    prompt: true,
+    speaks: true,
+    head: true,
+    shape: { principal: 'object', trimmedUpTo: 'position?' },
+  },
+  take: { v: 1, speaks: true },
+  note: { v: 1, speaks: true },
+  phase: { v: 1 },
+  'model.start': { v: 1 },
+  'model.end': { v: 1, progress: true, speaks: true, shape: { content: 'parts' } },
+  'tool.start': { v: 1, prompt: true, speaks: true, shape: { callId: 'text' } },
+  'tool.end': { v: 1, progress: true, speaks: true, shape: { callId: 'text' } },
+  'tool.late': { v: 1, speaks: true, shape: { callId: 'text' } },
+  'request.start': { v: 1, progress: true, prompt: true, shape: { requestId: 'text' } },
+  'request.end': { v: 1, progress: true, prompt: true, shape: { requestId: 'text', origin: 'object?' } },
+  warning: { v: 1 },
+  'turn.end': {
+    v: 1,
+    progress: true,
+    speaks: true,
+    head: true,
+    ends: true,
+    shape: { outcome: 'outcome', wakeAt: 'time?' },
+  },
+  artifact: { v: 1 },
+
+  'graph.start': {
+    v: 1,
+    prompt: true,
+    shape: { channels: 'object', update: 'object', changes: 'object?' },
+  },
+  'graph.step': { v: 1, shape: { tasks: 'tasks', changes: 'object?' } },
+  'node.end': { v: 1, progress: true, shape: { task: 'text', update: 'object?' } },
+  'effect.start': { v: 1, prompt: true, shape: { callId: 'text', task: 'text', key: 'text' } },
+  'effect.end': { v: 1, progress: true, shape: { callId: 'text' } },
+
+  active: { v: 1, shape: { values: 'objects' } },
+  import: {
+    v: 1,
+    progress: true,
+    speaks: true,
+    shape: { messages: 'messages', key: 'text', continues: 'entries?', origin: 'object?' },
+  },
+  state: { v: 1 },
+  compact: { v: 1, progress: true, speaks: true, shape: { upTo: 'position', kept: 'count' } },
+  clear: { v: 1, progress: true, speaks: true },
+  fork: { v: 1, progress: true, speaks: true, head: true },
+  base: { v: 1 },
+} as const
+
+const rows: { readonly [T in EntryType]: EntryKind } = ENTRY_TABLE
+/** The same, for a type that may be of a newer version. */
+const KINDS: ReadonlyMap<string, EntryKind> = new Map(Object.entries(rows))
+
+/** The types that have a mark. */
+export type TypesThat<Mark extends keyof EntryKind> = {
+  [T in EntryType]: (typeof ENTRY_TABLE)[T] extends { readonly [M in Mark]: true } ? T : never
+}[EntryType]
+
+export type InboxType = TypesThat<'inbox'>
+
+/** Undefined for a type that this version does not know. */
+export function kindOf(type: string): EntryKind | undefined {
+  return KINDS.get(type)
+}
+
+export function isInboxType(type: string): type is InboxType {
+  return KINDS.get(type)?.inbox === true
+}
+
+export function isProgress(type: string): boolean {
+  return KINDS.get(type)?.progress === true
+}
+
+/** The current format version of a known type. */
+export function formatOf(type: string): number {
+  return KINDS.get(type)?.v ?? 1
+}
