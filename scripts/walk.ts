@@ -8,6 +8,8 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { parseSync, Visitor } from 'oxc-parser'
+import type * as Library from '../src/index.ts'
+import type * as Testing from '../src/testing/index.ts'
 
 const { values } = parseArgs({
   options: { root: { type: 'string', default: '.' }, list: { type: 'boolean', default: false } },
@@ -53,10 +55,8 @@ registerHooks({
   },
 })
 
-const { Agent } = (await import(`${source}/index.ts`)) as typeof import('../src/index.ts')
-const { ScriptedModel } = (await import(
-  `${source}/testing/index.ts`
-)) as typeof import('../src/testing/index.ts')
+const { Agent } = (await import(`${source}/index.ts`)) as typeof Library
+const { ScriptedModel } = (await import(`${source}/testing/index.ts`)) as typeof Testing
 const agent = new Agent({ contextId: 'walk', model: new ScriptedModel(['One.', 'Two.', 'Three.']) })
 for (const message of ['first', 'second']) await agent.executeTurn(message).outcome
 entered.length = 0
