@@ -196,7 +196,8 @@ export class Driver {
       return await (this.ledger.session.open === undefined ? this.#begin(loop, posts) : this.#takeOver(loop))
     } catch (error) {
       this.#offers.returned()
-      if (ownership.state.is === 'opening') await this.#putDown(loop, error)
+      if (ownership.state.is !== 'opening') throw error
+      await this.#putDown(loop, error)
       if (posts.length === 0 || !isOfTheCaller(error)) throw error
       ownership.refused()
       await this.#offers.postNow()
