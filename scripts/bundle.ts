@@ -3,14 +3,13 @@
  * share, so that a module exists once however it was imported. Packages, the package itself included, are not bundled.
  */
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
 import { readEntries } from './entries.ts'
 
 const LAUNCHER = 'cli/bin'
 
 export async function bundle(): Promise<void> {
-  const paths = [...readEntries(pathToFileURL('./')).map(({ path }) => path), LAUNCHER]
+  const paths = [...readEntries(new URL('../', import.meta.url)).map(({ path }) => path), LAUNCHER]
   const build = await rolldown({
     input: Object.fromEntries(paths.map((path) => [path, `src/${path}.ts`])),
     platform: 'node',
