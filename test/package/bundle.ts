@@ -39,8 +39,8 @@ export function checkSources(folder: string): void {
   const chunkOf = new Map<string, string>()
   for (const chunk of globSync('dist/**/*.js', { cwd: home })) {
     const text = readFileSync(join(home, chunk), 'utf8')
-    const renamed = /\bclass \w+\$\d|\b\w+\$\d+ = class\b/.exec(text)
-    assert.equal(renamed, null, `${chunk} renames a class: ${renamed?.[0]}`)
+    const renamed = /\bclass \w+\$\d|\b\w+\$\d+ = class\b/.exec(text)?.[0]
+    assert.equal(renamed, undefined, `${chunk} renames a class: ${renamed}`)
     if (/^(?:(?:import|export) .*\s*)+$/.test(text)) continue
     const { sources, sourcesContent } = JSON.parse(readFileSync(join(home, `${chunk}.map`), 'utf8')) as {
       readonly sources: readonly string[]
