@@ -35,7 +35,7 @@ const CASES: readonly Case[] = [
   grounding,
   importing,
 ]
-const GUARDED: readonly Case[] = [turn, group, length, start, bytes, agent, agentLength, grounding]
+const GUARDED: readonly Case[] = [turn, group, length, start, bytes, agent, agentLength, grounding, importing]
 
 const HELP = `Usage: npm run bench -- [options]
 

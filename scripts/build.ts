@@ -1,7 +1,12 @@
-/** `npm run build`: compiles src to a fresh dist, so that nothing deleted from src stays published. */
+/** `npm run build`: bundles src and its declarations to a fresh dist, so that nothing deleted from src stays published. */
 import { rmSync } from 'node:fs'
+import { bundle } from './bundle.ts'
 import { runStep } from './step.ts'
 
 rmSync('dist', { recursive: true, force: true })
-const result = await runStep({ name: 'build', command: ['tsc', '-p', 'tsconfig.build.json'] }, 'loud')
-if (!result.ok) process.exitCode = 1
+const declarations = await runStep(
+  { name: 'declarations', command: ['tsc', '-p', 'tsconfig.build.json'] },
+  'loud',
+)
+if (declarations.ok) await bundle()
+else process.exitCode = 1

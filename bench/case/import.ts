@@ -5,6 +5,12 @@ import { join } from 'node:path'
 import { interleave } from '../kit/measure.ts'
 import { type Case, compare } from '../kit/result.ts'
 
+/** What the import may add to the start of a process. */
+const MOST_MS = 60
+
+/** The same for slower machines: bare Node took 24 to 30 ms where the milliseconds were chosen. */
+const MOST_STARTS = 2.5
+
 export const importing: Case = {
   name: 'import',
   title: 'importing the package in a fresh process',
@@ -13,19 +19,36 @@ export const importing: Case = {
   notMeasured:
     'the first use; a bundled program; reading from a cold disk. The row against `ai` is there once `npm ci --prefix bench/peers` was run.',
   run: async (lab) => {
-    const peers = existsSync(join(PEERS, 'node_modules/ai'))
+    const peers = !lab.short && existsSync(join(PEERS, 'node_modules/ai'))
     const { nothing, root, sqlite, ai } = await interleave(
-      { rounds: 15, seconds: lab.seconds },
+      { rounds: lab.short ? 9 : 30, seconds: lab.seconds },
       {
         nothing: () => processMillis(''),
         root: () => processMillis(`import 'holdfast'`),
-        sqlite: () => processMillis(`import 'holdfast'; import 'holdfast/sqlite'`),
+        sqlite: () => (lab.short ? 0 : processMillis(`import 'holdfast'; import 'holdfast/sqlite'`)),
         ai: () => (peers ? processMillis(`import 'ai'`, PEERS) : 0),
       },
     )
     const baseline = ['bare node', nothing] as const
     const subject = ['holdfast', root] as const
+    const added = root.map((figure, round) => figure - (nothing[round] ?? Number.NaN))
+    const inStarts = compare({
+      what: 'added, in starts of bare node',
+      unit: 'ms',
+      baseline,
+      subject: ['added', added],
+      budget: { atMost: MOST_STARTS },
+    })
+    if (lab.short) return [inStarts]
     return [
+      compare({
+        what: `added by import 'holdfast'`,
+        unit: 'ms',
+        baseline: ['allowed', nothing.map(() => MOST_MS)],
+        subject: ['added', added],
+        budget: { atMost: 1 },
+      }),
+      inStarts,
       compare({ what: `import 'holdfast'`, unit: 'ms', baseline, subject: ['with it', root] }),
       compare({ what: 'and holdfast/sqlite', unit: 'ms', baseline, subject: ['with both', sqlite] }),
       ...(peers

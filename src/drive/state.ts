@@ -42,13 +42,19 @@ export interface Free {
   readonly is: 'free'
 }
 
+/** What `Promise.withResolvers` makes; its own type is newer than the oldest `lib` that the declarations compile with. */
+export interface Decision {
+  readonly promise: Promise<void>
+  readonly resolve: (value: void) => void
+}
+
 /**
  * A turn is about to begin here: from the decision to open one until a claim was granted or refused. `decided` resolves
  * when this state is left.
  */
 export interface Opening {
   readonly is: 'opening'
-  readonly decided: PromiseWithResolvers<void>
+  readonly decided: Decision
 }
 
 /** The owner, with a loop. `next`: what the loop does once its last batch is durable. */
@@ -75,7 +81,7 @@ export interface Leaving {
 export interface Settling {
   readonly is: 'settling'
   readonly why: HoldfastError
-  readonly decided: PromiseWithResolvers<void>
+  readonly decided: Decision
 }
 
 export type State = Free | Opening | Driving | Holding | Leaving | Settling

@@ -20,6 +20,8 @@ export interface Probe {
   readonly names: readonly string[]
   /** The address of every module loaded by the import. */
   readonly loaded: readonly string[]
+  /** What the import has changed around it, and the warnings that it caused. */
+  readonly effects: readonly string[]
 }
 
 export function makeFolder(): string {
@@ -36,7 +38,7 @@ export function pack(folder: string): Packed {
 export function install(folder: string, tarball: string): void {
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', tarball], folder)
-  for (const file of ['probe.ts', 'contract.ts', 'agent.ts'])
+  for (const file of ['probe.ts', 'contract.ts', 'agent.ts', 'entries.ts'])
     cpSync(join('test/package/consumer', file), join(folder, file))
   // Under its own name only there: here it would hide the project's, and with it where `holdfast` is found.
   cpSync('test/package/consumer/tsconfig.consumer.json', join(folder, 'tsconfig.json'))

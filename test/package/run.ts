@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { checkLoads, checkSources, checkStacks } from './bundle.ts'
 import { install, makeFolder, nameAll, oldestNode, pack, play, probe, run } from './project.ts'
 import { compareWithList, declaredNames, entriesOf, type Names, type Surface, writeList } from './surface.ts'
 import { checkMistakes, compile, newestCompiler, oldestCompiler } from './typescript.ts'
@@ -78,16 +79,6 @@ function checkCommand(): void {
     assert.equal(run(node, ['--no-warnings', command, '--version'], folder).trim(), manifest.version)
 }
 
-/** Importing the front door must cost a user nothing but the package itself: no driver, no dependency. */
-function checkRootLoads(): void {
-  const { loaded } = probe(folder, process.execPath, manifest.name)
-  const own = `/node_modules/${manifest.name}/dist/`
-  const foreign = loaded.filter(
-    (url) => url === 'node:sqlite' || (url.startsWith('file:') && !url.includes(own)),
-  )
-  assert.deepEqual(foreign, [], 'the root entry loads no driver and no other package')
-}
-
 try {
   timed('build', () => run('npm', ['run', 'build'], '.'))
   const { tarball, files } = timed('pack', () => pack(folder))
@@ -96,10 +87,12 @@ try {
   timed('install without network', () => install(folder, tarball))
   const surface = timed('import every entry', readSurface)
   timed(options.update ? 'exports.json written' : 'exports as listed', () => checkSurface(surface))
-  timed('root loads nothing else', checkRootLoads)
+  timed('sources are in one chunk', () => checkSources(folder))
   timed('oldest Node', () => checkOldestNode(surface))
   timed('command', checkCommand)
   for (const node of [process.execPath, oldestNode()]) {
+    timed('imports are small and late', () => checkLoads(folder, node, entries.keys()))
+    timed('stack traces', () => checkStacks(folder, node))
     console.log(`     ${timed('an agent', () => play(folder, node, 'agent.ts'))}`)
     console.log(`     ${timed('store contract', () => play(folder, node, 'contract.ts'))}`)
   }

@@ -81,8 +81,7 @@ export class Child {
 
 /** A child has no file of its own: it takes the job from this package and the store from the harness's module. */
 function scriptFor(module: string): string {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const worker = new URL(`./worker.${extension}`, import.meta.url).href
+  const worker = new URL('./worker.ts', import.meta.url).href
   return `import { open } from ${JSON.stringify(module)}
 import { work } from ${JSON.stringify(worker)}
 await work(open)`

@@ -1,0 +1,59 @@
+/**
+ * Bundles src into dist: one file for each entry of the package and for the terminal's launcher, and chunks for what they
+ * share, so that a module exists once however it was imported. Packages, the package itself included, are not bundled.
+ */
+import { dirname, isAbsolute, relative, resolve } from 'node:path'
+import { type Plugin, rolldown } from 'rolldown'
+import { readEntries } from './entries.ts'
+
+const LAUNCHER = 'cli/bin'
+
+export async function bundle(): Promise<void> {
+  const paths = [...readEntries(new URL('../', import.meta.url)).map(({ path }) => path), LAUNCHER]
+  const build = await rolldown({
+    input: Object.fromEntries(paths.map((path) => [path, `src/${path}.ts`])),
+    platform: 'node',
+    external: (id) => !id.startsWith('.') && !isAbsolute(id),
+    transform: { target: 'es2024' },
+    plugins: [filesByPath],
+    onLog: (_level, log) => {
+      throw new Error(log.message)
+    },
+  })
+  await build.write({
+    dir: 'dist',
+    sourcemap: true,
+    // Their text is in the maps, and contracts are in the declarations.
+    comments: { jsdoc: false },
+    minifyInternalExports: false,
+    entryFileNames: '[name].js',
+    // A module that is loaded late keeps its path: cli/main finds package.json from there.
+    chunkFileNames: ({ facadeModuleId }) =>
+      facadeModuleId ? `${pathOf(facadeModuleId)}.js` : 'chunks/[hash].js',
+  })
+  await build.close()
+}
+
+/** Not where a comment shows one. */
+const FILE_BY_PATH = /(?<!^ *\*.*)new URL\('(\.\/[\w-]+\.ts)', import\.meta\.url\)/gm
+
+/** `new URL('./worker.ts', import.meta.url)` names a module for another process: it is an entry of its own. */
+const filesByPath: Plugin = {
+  name: 'files-by-path',
+  transform: {
+    filter: { code: 'import.meta.url' },
+    handler(code, id) {
+      const changed = code.replace(FILE_BY_PATH, (_, file: string) => {
+        const path = resolve(dirname(id), file)
+        const reference = this.emitFile({ type: 'chunk', id: path, name: pathOf(path) })
+        return `new URL(import.meta.ROLLUP_FILE_URL_${reference})`
+      })
+      // Lines stay where they are.
+      return { code: changed, map: null }
+    },
+  },
+}
+
+function pathOf(module: string): string {
+  return relative('src', module).replace(/\.ts$/, '')
+}
