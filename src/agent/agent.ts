@@ -494,9 +494,11 @@ export class Agent {
 
   #nursery(): Nursery {
     const { clock, timer, ids, leaseMs, owner, definition } = this.#setup
+    const { ledger } = this.#conversation.driver
+    const ports = { owner, store: this.store, clock, timer, ids, leaseMs }
     return {
-      config: { contextId: this.contextId, owner, store: this.store, clock, timer, ids, leaseMs },
-      limits: () => limitsLeft(this.#conversation.driver.ledger.session, definition.limits, clock.now()),
+      config: { contextId: this.contextId, parentSince: ledger.seen, ...ports },
+      limits: () => limitsLeft(ledger.session, definition.limits, clock.now()),
       forward: (event) => this.#conversation.forward(event),
     }
   }

@@ -46,6 +46,7 @@ export interface ThreadOptions {
   readonly ids: Ids
   readonly leaseMs: number
   readonly parent?: string
+  readonly parentSince?: number
   readonly allow?: (principal: Principal) => boolean
   readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
 }
@@ -179,8 +180,9 @@ export class Thread {
   #nursery(): Nursery {
     const { key, store, clock, timer, ids, leaseMs, limits } = this.#options
     const owner: Owner = { tenant: key.tenant, actor: key.actor }
+    const parentSince = this.ledger.seen
     return {
-      config: { contextId: key.contextId, owner, store, clock, timer, ids, leaseMs },
+      config: { contextId: key.contextId, parentSince, owner, store, clock, timer, ids, leaseMs },
       limits: () => {
         const { steps: _, ...rest } = limits
         return limitsLeft(this.ledger.session, rest, clock.now())

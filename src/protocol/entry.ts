@@ -359,6 +359,7 @@ export type Position = {
   /** Added by the store to a base: what the head row rests on and the entries after the base may not say again. */
   readonly lease?: { readonly driver: string; readonly leaseMs: number }
   readonly wakeAt?: number
+  readonly erasedUpTo?: number
 }
 
 /** What a writer hands to the store; the store adds `seq` and `at`, and turns the keys in `takes` into positions. */
