@@ -301,7 +301,8 @@ export class Ownership {
     request: Pick<AppendRequest, 'claim' | 'epoch' | 'inbox' | 'entries' | 'since'>,
   ): Promise<Receipt> {
     const { store, key, ids, timer, parent, parentSince } = this.#options
-    const birth = parent === undefined ? {} : { parent, ...(parentSince === undefined ? {} : { parentSince }) }
+    const birth =
+      parent === undefined ? {} : { parent, ...(parentSince === undefined ? {} : { parentSince }) }
     const whole = { key, id: ids.next('append'), ...request, ...birth }
     try {
       return await persist(store, whole, { wait: (ms) => timer.wait(ms) })

@@ -1,6 +1,7 @@
 /** A conversation that begins anew under an erased contextId, for agents and graphs: new ones, and those of before (R15). */
 import { describe, expect, it } from 'vitest'
 import { Agent, type AgentConfig, agentNode, agentTool } from '../../src/agent/index.ts'
+import { Audience } from '../../src/drive/audience.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 import { recreateContext } from '../../src/journal/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'
@@ -124,6 +125,15 @@ describe('a conversation that begins anew', () => {
     expect((await waiting.outcome).error?.code).toBe('erased')
     expect((await turn.outcome).error?.code).toBe('erased')
     expect(seen.join()).not.toContain('New.')
+  })
+
+  it('is not told to those who were told of the old one, however late they read on', async () => {
+    const store = memoryStore()
+    await agentOf(store, ['Hello.']).agent.executeTurn('One').outcome
+    const audience = new Audience(store, KEY)
+    audience.seat((await store.head(KEY))?.seq ?? 0, [])
+    await beginAnew(store)
+    await expect(audience.catchUp()).rejects.toMatchObject({ code: 'erased' })
   })
 
   it('has names of its own for what its graph runs below it', async () => {
