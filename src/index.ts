@@ -89,6 +89,7 @@ export {
   loadSession,
   pruneContext,
   readWindow,
+  recreateContext,
   saveSession,
   transcript,
 } from './journal/index.ts'

@@ -1,126 +1,140 @@
 /**
  * Plants mistakes in a copy of the project and sees `npm run check` find them, so that the check cannot
- * pass because it looks at nothing. The copy shares node_modules with the project.
+ * pass because it looks at nothing. The copy shares node_modules with the project, and is checked twice: as it is, and
+ * with everything planted at once, because a check reads all of the sources.
  */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { chosenSteps } from '../scripts/check-steps.ts'
 import { findCycles } from '../scripts/cycles.ts'
 import { usesIn } from '../scripts/output.ts'
 import { rooms } from '../scripts/rooms.ts'
 
-let copy = ''
+const PLANTED: Readonly<Record<string, string>> = {
+  'src/protocol/planted.ts': "export { target } from '../store/planted.ts'\n",
+  'src/store/planted.ts': 'export const target = 1\n',
+  'src/base/planted.ts': "\nimport type { T } from '../protocol/planted.ts'\nexport type U = T\n",
+  'src/journal/planted.ts': "export type V = import('../store/memory/planted.ts').T\n",
+  'src/journal/planted-late.ts': "export const late = () => import('../store/sqlite/index.ts')\n",
+  'src/base/planted-a.ts': "export { b } from './planted-b.ts'\nexport type A = 1\n",
+  'src/base/planted-b.ts': "import type { A } from './planted-a.ts'\nexport const b: A = 1\n",
+  'src/store/planted-driver.ts': "export { DatabaseSync } from 'node:sqlite'\n",
+  'src/testing/planted.ts': "export { it } from 'vitest'\n",
+  'src/model/planted.ts': [
+    "export const late = (): Promise<unknown> => import('@ai-sdk/openai')",
+    "export { openai } from '@ai-sdk/openai'",
+    "export type { OpenAIProvider } from '@ai-sdk/openai'",
+    "export type P = import('@ai-sdk/openai').OpenAIProvider",
+    "export const other = (): Promise<unknown> => import('@ai-sdk/openai-like')",
+    "export const inside = (): Promise<unknown> => import('@ai-sdk/openai/internal')\n",
+  ].join('\n'),
+  'src/tool/planted.ts': "export const late = (): Promise<unknown> => import('@ai-sdk/openai')\n",
+  'examples/planted.ts': "import '../src/index.ts'\nimport 'holdfast'\n",
+  'src/cli/planted.ts': "import '../base/index.ts'\nimport 'holdfast/sqlite'\n",
+  'src/utils/planted.ts': 'export const a = 1\n',
+  'src/cli/printing.ts': "\nprocess.stdout.write('x')\n",
+  'src/tool/printing.ts': "console.warn('x')\nprocess.stderr.write('y')\n",
+  'src/turn/printing.ts': "const { stdout } = process\nprocess.emitWarning('x')\n",
+}
 
-beforeAll(() => {
-  copy = mkdtempSync(join(tmpdir(), 'holdfast-check-'))
-  const files = readdirSync('.').filter((name) => /\.(json|ts)$/.test(name))
-  for (const name of [...files, '.oxlintrc.json', '.gitignore', 'scripts', 'src']) {
-    cpSync(name, join(copy, name), { recursive: true })
+interface Checked {
+  readonly code: number
+  readonly output: string
+}
+
+let clean: Checked
+let planted: Checked
+
+beforeAll(async () => {
+  const copy = mkdtempSync(join(tmpdir(), 'holdfast-check-'))
+  try {
+    const files = readdirSync('.').filter((name) => /\.(json|ts)$/.test(name))
+    for (const name of [...files, '.oxlintrc.json', '.gitignore', 'scripts', 'src'])
+      cpSync(name, join(copy, name), { recursive: true })
+    symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))
+    clean = await check(copy, ['imports', 'output'])
+    for (const [file, text] of Object.entries(PLANTED)) {
+      mkdirSync(dirname(join(copy, file)), { recursive: true })
+      writeFileSync(join(copy, file), text)
+    }
+    planted = await check(copy, ['imports', 'output', 'lint'])
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
   }
-  symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))
 })
 
-afterAll(() => {
-  rmSync(copy, { recursive: true, force: true })
-})
-
-/** Runs the check with some files added to the copy, and takes them away again. */
-async function check(planted: Record<string, string>, steps: readonly string[] = []) {
-  for (const [file, text] of Object.entries(planted)) {
-    mkdirSync(dirname(join(copy, file)), { recursive: true })
-    writeFileSync(join(copy, file), text)
-  }
-  const result = await new Promise<{ code: number; output: string }>((settle) => {
-    execFile(process.execPath, ['scripts/check.ts', ...steps], { cwd: copy }, (error, stdout, stderr) => {
+function check(cwd: string, steps: readonly string[]): Promise<Checked> {
+  return new Promise((settle) => {
+    execFile(process.execPath, ['scripts/check.ts', ...steps], { cwd }, (error, stdout, stderr) => {
       settle({ code: error ? 1 : 0, output: stdout + stderr })
     })
   })
-  for (const file of Object.keys(planted)) rmSync(join(copy, file))
-  return result
 }
 
-describe('the import check', () => {
-  it('passes on the project as it is', async () => {
-    expect(await check({}, ['imports'])).toEqual({ code: 0, output: expect.stringMatching(/^ok {3}imports/) })
+/** What the check of imports and that of output say of these files, each in the order of its lines. */
+function said(...files: readonly string[]): string[] {
+  return planted.output
+    .split('\n')
+    .filter((line) => files.some((file) => line.startsWith(`${file}:`)))
+    .toSorted()
+}
+
+describe('the check', () => {
+  it('runs every step unless some are named, and refuses a name that is none', () => {
+    const all = ['format', 'lint', 'types', 'imports', 'output', 'dead code']
+    expect(chosenSteps([]).map(({ name }) => name)).toEqual(all)
+    expect(chosenSteps(['types', 'lint']).map(({ name }) => name)).toEqual(['lint', 'types'])
+    expect(() => chosenSteps(['lint', 'spelling'])).toThrow('No such step: spelling')
   })
 
-  it('refuses an import against the direction of rooms', async () => {
-    const { code, output } = await check({
-      'src/protocol/planted.ts': "export { target } from '../store/planted.ts'\n",
-      'src/store/planted.ts': 'export const target = 1\n',
-    })
-    expect(code).toBe(1)
-    expect(output).toContain('FAIL imports')
-    expect(output).toContain(
+  it('passes on the project as it is, and fails for what is planted', () => {
+    expect(clean.code).toBe(0)
+    expect(clean.output).toMatch(/^ok {3}imports/m)
+    expect(clean.output).toMatch(/^ok {3}output/m)
+    expect(planted.code).toBe(1)
+    for (const step of ['imports', 'output', 'lint']) expect(planted.output).toContain(`FAIL ${step}`)
+  })
+})
+
+describe('the import check', () => {
+  it('refuses an import against the direction of rooms', () => {
+    expect(said('src/protocol/planted.ts', 'src/store/planted.ts')).toEqual([
       'src/protocol/planted.ts:1 room protocol may not import room store: src/store/planted.ts (allowed: nothing)',
+    ])
+  })
+
+  it('counts type-only imports', () => {
+    const [base, journal] = said('src/base/planted.ts', 'src/journal/planted.ts')
+    expect(base).toContain('src/base/planted.ts:2 room base may not import room protocol')
+    expect(journal).toContain('src/journal/planted.ts:1 room journal may not import room store/memory')
+  })
+
+  it('counts dynamic imports', () => {
+    expect(said('src/journal/planted-late.ts')[0]).toContain(
+      'src/journal/planted-late.ts:1 room journal may not import room store/sqlite',
     )
   })
 
-  it('counts type-only imports', async () => {
-    const planted = {
-      'src/base/planted.ts': "\nimport type { T } from '../protocol/planted.ts'\nexport type U = T\n",
-      'src/journal/planted.ts': "export type V = import('../store/memory/planted.ts').T\n",
-    }
-    const { code, output } = await check(planted, ['imports'])
-    expect(code).toBe(1)
-    expect(output).toContain('src/base/planted.ts:2 room base may not import room protocol')
-    expect(output).toContain('src/journal/planted.ts:1 room journal may not import room store/memory')
-  })
-
-  it('counts dynamic imports', async () => {
-    const planted = {
-      'src/journal/planted.ts': "export const late = () => import('../store/sqlite/index.ts')\n",
-    }
-    const { code, output } = await check(planted, ['imports'])
-    expect(code).toBe(1)
-    expect(output).toContain('src/journal/planted.ts:1 room journal may not import room store/sqlite')
-  })
-
-  it('refuses a cycle, also one of types, and names its files', async () => {
-    const planted = {
-      'src/base/planted-a.ts': "export { b } from './planted-b.ts'\nexport type A = 1\n",
-      'src/base/planted-b.ts': "import type { A } from './planted-a.ts'\nexport const b: A = 1\n",
-    }
-    const { code, output } = await check(planted, ['imports', 'lint'])
-    expect(code).toBe(1)
-    expect(output).toContain('FAIL imports')
-    expect(output).toContain(
+  it('refuses a cycle, also one of types, and names its files', () => {
+    expect(said('src/base/planted-a.ts', 'src/base/planted-b.ts')).toContain(
       'src/base/planted-a.ts:1 is in an import cycle: src/base/planted-a.ts → src/base/planted-b.ts → src/base/planted-a.ts',
     )
-    expect(output).toContain('import(no-cycle)')
+    expect(planted.output).toContain('import(no-cycle)')
   })
 
-  it('keeps the driver and other packages out of the rooms', async () => {
-    const planted = {
-      'src/store/planted.ts': "export { DatabaseSync } from 'node:sqlite'\n",
-      'src/testing/planted.ts': "export { it } from 'vitest'\n",
-    }
-    const { code, output } = await check(planted, ['imports'])
-    expect(code).toBe(1)
-    expect(output).toContain('src/store/planted.ts:1 room store may not import node:sqlite')
-    expect(output).toContain('src/testing/planted.ts:1 room testing may not import the package vitest')
+  it('keeps the driver and other packages out of the rooms', () => {
+    const [driver, runner] = said('src/store/planted-driver.ts', 'src/testing/planted.ts')
+    expect(driver).toContain('src/store/planted-driver.ts:1 room store may not import node:sqlite')
+    expect(runner).toContain('src/testing/planted.ts:1 room testing may not import the package vitest')
   })
 
-  it('lets a room import its optional packages when they are needed, and not before', async () => {
-    const planted = {
-      'src/model/planted.ts': [
-        "export const late = (): Promise<unknown> => import('@ai-sdk/openai')",
-        "export { openai } from '@ai-sdk/openai'",
-        "export type { OpenAIProvider } from '@ai-sdk/openai'",
-        "export type P = import('@ai-sdk/openai').OpenAIProvider",
-        "export const other = (): Promise<unknown> => import('@ai-sdk/openai-like')",
-        "export const inside = (): Promise<unknown> => import('@ai-sdk/openai/internal')\n",
-      ].join('\n'),
-      'src/tool/planted.ts': "export const late = (): Promise<unknown> => import('@ai-sdk/openai')\n",
-    }
-    const { code, output } = await check(planted, ['imports'])
-    expect(code).toBe(1)
-    const found = output.split('\n').filter((line) => line.includes('planted.ts'))
+  it('lets a room import its optional packages when they are needed, and not before', () => {
     const early =
       "room model may not import the package @ai-sdk/openai (allowed: only when it is needed, by import('…'))"
-    expect(found).toEqual([
+    expect(said('src/model/planted.ts', 'src/tool/planted.ts')).toEqual([
       `src/model/planted.ts:2 ${early}`,
       `src/model/planted.ts:3 ${early}`,
       `src/model/planted.ts:4 ${early}`,
@@ -129,30 +143,19 @@ describe('the import check', () => {
     ])
   })
 
-  it('lets examples and the command line see public entries only', async () => {
-    const planted = {
-      'examples/planted.ts': "import '../src/index.ts'\nimport 'holdfast'\n",
-      'src/cli/planted.ts': "import '../base/index.ts'\nimport 'holdfast/sqlite'\n",
-    }
-    const { code, output } = await check(planted, ['imports'])
-    expect(code).toBe(1)
-    expect(output).toContain('examples/planted.ts:1 examples may not import src/index.ts')
-    expect(output).toContain('src/cli/planted.ts:1 src/cli may not import src/base/index.ts')
-    expect(output).not.toContain('planted.ts:2')
+  it('lets examples and the command line see public entries only', () => {
+    const [example, terminal, ...more] = said('examples/planted.ts', 'src/cli/planted.ts')
+    expect(example).toContain('examples/planted.ts:1 examples may not import src/index.ts')
+    expect(terminal).toContain('src/cli/planted.ts:1 src/cli may not import src/base/index.ts')
+    expect(more).toEqual([])
   })
 
-  it('refuses a file that lies in no room', async () => {
-    const { code, output } = await check({ 'src/utils/planted.ts': 'export const a = 1\n' }, ['imports'])
-    expect(code).toBe(1)
-    expect(output).toContain('src/utils/planted.ts:1 is in no room')
+  it('refuses a file that lies in no room', () => {
+    expect(said('src/utils/planted.ts')[0]).toContain('src/utils/planted.ts:1 is in no room')
   })
 })
 
 describe('the output check', () => {
-  it('passes on the project as it is', async () => {
-    expect(await check({}, ['output'])).toEqual({ code: 0, output: expect.stringMatching(/^ok {3}output/) })
-  })
-
   it.each([
     ['stream', "process.stdout.write('x')"],
     ['stream', "process['stderr'].write('x')"],
@@ -190,16 +193,10 @@ describe('the output check', () => {
     ).toEqual([])
   })
 
-  it('looks at all of src, and says file and line', async () => {
-    const planted = {
-      'src/cli/planted.ts': "\nprocess.stdout.write('x')\n",
-      'src/tool/planted.ts': "console.warn('x')\nprocess.stderr.write('y')\n",
-      'src/turn/planted.ts': "const { stdout } = process\nprocess.emitWarning('x')\n",
-    }
-    const { code, output } = await check(planted, ['output'])
-    expect(code).toBe(1)
-    expect(output).toContain('src/cli/planted.ts:2 prints past the gate (stream): process.stdout.')
-    expect(output.split('\n').filter((line) => line.includes('planted.ts'))).toHaveLength(5)
+  it('looks at all of src, and says file and line', () => {
+    const found = said('src/cli/printing.ts', 'src/tool/printing.ts', 'src/turn/printing.ts')
+    expect(found).toHaveLength(5)
+    expect(found[0]).toContain('src/cli/printing.ts:2 prints past the gate (stream): process.stdout.')
   })
 })
 

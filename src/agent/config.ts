@@ -63,6 +63,8 @@ export interface AgentConfig extends TurnConfig {
   readonly metadata?: JsonObject
   /** The conversation that this one belongs to and is erased with (R17). */
   readonly parent?: string
+  /** The last known position of `parent`: if that was erased since, this one is not begun below what has its name now. */
+  readonly parentSince?: number
   /** How long ownership holds without renewal; 30 seconds unless said otherwise. */
   readonly leaseMs?: number
   /** Time and ids, for tests. */
@@ -93,6 +95,7 @@ export interface AgentSetup {
   readonly ids: Ids
   readonly driver: string
   readonly parent?: string
+  readonly parentSince?: number
   readonly leaseMs: number
   readonly heartbeatMs: number
 }
@@ -126,6 +129,7 @@ export function setUp(config: AgentConfig): AgentSetup {
     ids,
     driver: `${processIdentity()}#${ids.next(name.replaceAll(/[^\w.-]/g, '_'))}`,
     ...(config.parent === undefined ? {} : { parent: config.parent }),
+    ...(config.parentSince === undefined ? {} : { parentSince: config.parentSince }),
     leaseMs,
     heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
   }
@@ -150,6 +154,7 @@ const AGENT_CONFIG: OptionSet<AgentConfig> = {
     credentials: 'a function',
     metadata: 'an object',
     parent: 'a text',
+    parentSince: null,
     leaseMs: null,
     clock: 'an object',
     timer: 'an object',

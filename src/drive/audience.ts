@@ -2,8 +2,9 @@
  * Those who listen to a conversation, and how far they have been told. Everybody hears of every entry, in order, whoever
  * wrote it: what this process did not see is read before what comes after it is told (R18).
  */
+import { beginsAnew } from '../journal/index.ts'
 import type { ContextKey, Entry, EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
-import type { Store } from '../store/index.ts'
+import { begunAnew, type Store } from '../store/index.ts'
 import { findPosted } from './find-taken.ts'
 import type { Handle } from './handle.ts'
 
@@ -106,6 +107,8 @@ export class Audience {
     for (;;) {
       await this.#filling
       const entries = await this.#store.read(this.#key, { from: this.told + 1 })
+      const anew = this.told > 0 ? entries.find(beginsAnew) : undefined
+      if (anew !== undefined) throw begunAnew(this.#key, anew.data.position)
       for (const entry of entries) this.hear(entry)
       if (entries.length === 0) return
     }

@@ -165,7 +165,7 @@ export class Conversation {
     const { key, store, clock, timer, ids, leaseMs } = this.#options
     const { contextId, ...owner } = key
     return {
-      config: { contextId, owner, store, clock, timer, ids, leaseMs },
+      config: { contextId, parentSince: this.driver.ledger.seen, owner, store, clock, timer, ids, leaseMs },
       limits: () => limitsLeft(this.driver.ledger.session, limits, clock.now()),
       forward: (event) => this.#audience.forward(this.driver.ledger.session.turn, event),
     }

@@ -6,6 +6,7 @@
  * L2  Others' inbox entries extend what is known, as long as no other entry lies between. Anything else that others wrote
  *     makes it stale: `isLoaded` is false, and it is read again before it is used.
  * L3  Every entry is published once, in order, whether it was read, received or held back.
+ * L4  It is of one conversation. If that was erased and another has begun under its name, reading it rejects with `erased`.
  */
 import type { Clock } from '../base/index.ts'
 import {
@@ -19,7 +20,7 @@ import {
   type WindowOptions,
 } from '../journal/index.ts'
 import { type ContextKey, type Entry, formatOf, type Message, type NewEntry } from '../protocol/index.ts'
-import type { Receipt, Store } from '../store/index.ts'
+import { begunAnew, isOfErased, type Receipt, type Store } from '../store/index.ts'
 
 export interface LedgerOptions {
   readonly key: ContextKey
@@ -132,6 +133,7 @@ export class Ledger {
     const inbox = await store.inbox(key)
     const held =
       window === undefined ? undefined : await HeldWindow.read(store, key, { session, ...(await window()) })
+    if (this.newest > 0 && isOfErased(session, this.newest)) throw begunAnew(key, session) // L4
     this.#session = session
     this.#window = held
     this.#snapshotAt = since

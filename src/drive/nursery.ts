@@ -19,6 +19,8 @@ import { callsAround } from '../tool/index.ts'
 export interface Nursery {
   readonly config: {
     readonly contextId: string
+    /** The position of the conversation that is known. */
+    readonly parentSince: number
     readonly owner: Owner
     readonly store: Store
     readonly clock: Clock

@@ -41,8 +41,9 @@ export interface OwnershipOptions extends LedgerOptions {
   /** Who claims. */
   readonly driver: string
   readonly leaseMs: number
-  /** The conversation that this one belongs to (R17). */
+  /** The conversation that this one belongs to, and the position of it that is known (R17). */
   readonly parent?: string
+  readonly parentSince?: number
   /** Another table, for a test that has to see a broken one caught. */
   readonly transitions?: Transitions
 }
@@ -302,11 +303,20 @@ export class Ownership {
     return receipt.entries
   }
 
-  #write(request: Pick<AppendRequest, 'claim' | 'epoch' | 'inbox' | 'entries' | 'since'>): Promise<Receipt> {
-    const { store, key, ids, timer, parent } = this.#options
-    const birth = parent === undefined ? {} : { parent }
+  async #write(
+    request: Pick<AppendRequest, 'claim' | 'epoch' | 'inbox' | 'entries' | 'since'>,
+  ): Promise<Receipt> {
+    const { store, key, ids, timer, parent, parentSince } = this.#options
+    const birth =
+      parent === undefined ? {} : { parent, ...(parentSince === undefined ? {} : { parentSince }) }
     const whole = { key, id: ids.next('append'), ...request, ...birth }
-    return persist(store, whole, { wait: (ms) => timer.wait(ms) })
+    try {
+      return await persist(store, whole, { wait: (ms) => timer.wait(ms) })
+    } catch (error) {
+      // The next caller reads first, and finds what has begun anew under the name, if anything has (L4).
+      if (HoldfastError.is(error, 'erased')) this.ledger.forget()
+      throw error
+    }
   }
 
   /** What a loop is told that drives no longer. */

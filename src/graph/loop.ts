@@ -138,9 +138,12 @@ interface Step {
 }
 
 function sayStep(run: Run, { leading, changes, leads }: Step): void {
-  const { count } = run.position
+  const { erasedUpTo } = run.session
+  // Names of what an erased conversation ran below itself stay erased with it.
+  const apart = erasedUpTo === undefined ? '' : `${erasedUpTo}-`
+  const next = run.position.count + 1
   const tasks = leading.targets.map(
-    (target, index): TaskData => ({ task: `${target.node}.${count + index + 1}`, ...target }),
+    (target, index): TaskData => ({ task: `${target.node}.${apart}${next + index}`, ...target }),
   )
   const data: EntryData['graph.step'] = {
     tasks,

@@ -41,6 +41,7 @@ export interface ThreadOptions {
   readonly ids: Ids
   readonly leaseMs: number
   readonly parent?: string
+  readonly parentSince?: number
   readonly allow?: (principal: Principal) => boolean
   readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
 }

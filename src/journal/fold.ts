@@ -33,6 +33,7 @@ import {
 } from './graph-position.ts'
 import {
   type Answer,
+  beginsAnew,
   type Call,
   MAX_IMPORTS,
   MAX_UNKNOWN,
@@ -59,9 +60,10 @@ type Draft = Omit<Writable<Session>, 'open' | 'window' | 'totals'> & {
  * `entry-not-understood` (R21).
  */
 export function fold(entries: Iterable<Entry>, from: Session = newSession()): Session {
-  const draft = draftOf(from)
+  let draft = draftOf(from)
   let hasEnded = false
   for (const entry of entries) {
+    if (beginsAnew(entry)) draft = draftOf(entry.data.session as Session)
     step(draft, entry)
     hasEnded ||= entry.type === 'turn.end'
   }

@@ -1,10 +1,10 @@
-/** Fork, clear and prune (R15). With the fold's help: a store needs to be told where the conversation stood. */
+/** Fork, clear, prune and recreate (R15). With the fold's help: a store needs to be told where the conversation stood. */
 import { processIdentity, systemIds } from '../base/index.ts'
 import { type ContextKey, HoldfastError, keyText } from '../protocol/index.ts'
-import { type PruneReceipt, persist, type Receipt, type Store } from '../store/index.ts'
+import { type Head, type PruneReceipt, persist, type Receipt, type Store } from '../store/index.ts'
 import { isKnown } from './format.ts'
 import { loadSession } from './load.ts'
-import { positionOf, type Session, stillOpen } from './session.ts'
+import { newSession, positionOf, type Session, stillOpen } from './session.ts'
 
 const PAGE = 200
 
@@ -78,6 +78,19 @@ export async function pruneContext(
     }
   }
   return { deleted: 0, base: head?.base ?? 0 }
+}
+
+/**
+ * Begins an erased conversation anew: its contextId is that of a new and empty one. Nothing of the old one comes back, its
+ * forks and sub-conversations stay erased, and processes that still have it open are refused with `erased`. Rejects with
+ * `exists` if the conversation is not erased, and with `not-found` if there never was one.
+ */
+export async function recreateContext(store: Store, key: ContextKey): Promise<Head> {
+  const head = await store.head(key)
+  const { seq: upTo = 0, epoch = 0 } = head ?? {}
+  const window = { from: upTo + 1, messages: 0 }
+  const session: Session = { ...newSession(), seq: upTo, epoch, window, erasedUpTo: upTo }
+  return store.recreate({ key, upTo, session })
 }
 
 /** Where the oldest of what is open at this point was asked for; after it if nothing is, or if that is gone already. */

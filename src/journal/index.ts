@@ -8,7 +8,7 @@ export { joined } from './graph-position.ts'
 export type { GraphState } from './graph-state.ts'
 export { valueIn, withChanges } from './graph-state.ts'
 export { HeldWindow, heldOver } from './held-window.ts'
-export { clearContext, forkContext, pruneContext } from './history.ts'
+export { clearContext, forkContext, pruneContext, recreateContext } from './history.ts'
 export type { ImportFormat } from './import/foreign.ts'
 export type { ImportReceipt, ImportRequest } from './import/import-context.ts'
 export { importContext, importEntries } from './import/import-context.ts'
@@ -16,7 +16,15 @@ export type { Imported, ImportOptions } from './import/import-messages.ts'
 export { importMessages } from './import/import-messages.ts'
 export { isWorthSaving, loadSession, loadSince, saveSession } from './load.ts'
 export type { Answer, Call, OpenTurn, Request, Session, Totals } from './session.ts'
-export { isStarted, newSession, OVER_MESSAGES, positionOf, SESSION_FORMAT, stillOpen } from './session.ts'
+export {
+  beginsAnew,
+  isStarted,
+  newSession,
+  OVER_MESSAGES,
+  positionOf,
+  SESSION_FORMAT,
+  stillOpen,
+} from './session.ts'
 export { trimPoint } from './tool-results.ts'
 export { transcript } from './transcript.ts'
 export type { WindowOptions } from './window.ts'

@@ -4,6 +4,7 @@ import type { JsonObject } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
 import { fold } from './fold.ts'
+import { recreateContext } from './history.ts'
 import { loadSession, saveSession } from './load.ts'
 import { newSession, positionOf, SESSION_FORMAT } from './session.ts'
 
@@ -57,6 +58,39 @@ describe('loading', () => {
   })
 })
 
+describe('loading while the conversation is erased and begins anew', () => {
+  it.each([
+    ['after its snapshot was read', 'loadSnapshot'],
+    ['after a page was read', 'read'],
+  ] as const)('gives the new one: %s', async (_, call) => {
+    // Exactly what was read follows the last position of the old one.
+    const upTo = call === 'read' ? 1000 : 1300
+    if (call === 'loadSnapshot') await snapshot(upTo, SESSION_FORMAT, { marked: upTo })
+    else await shorterConversation(upTo)
+    let isOver = false
+    const meanwhile = {
+      base: (of: typeof key) => store.base(of),
+      loadSnapshot: (...given: Parameters<Store['loadSnapshot']>) => store.loadSnapshot(...given),
+      read: (...given: Parameters<Store['read']>) => store.read(...given),
+    }
+    const read = meanwhile[call] as (...given: unknown[]) => Promise<unknown>
+    const interrupted = async (...given: unknown[]) => {
+      const found = await read(...given)
+      const isLast = call === 'loadSnapshot' || (given[1] as { from: number }).from === 501
+      if (isLast && !isOver) {
+        isOver = true
+        await store.erase(key)
+        await recreateContext(store, key)
+      }
+      return found
+    }
+    const session = await loadSession({ ...meanwhile, [call]: interrupted }, key)
+    expect(session).toEqual(await loadSession(store, key))
+    expect(session).toMatchObject({ seq: upTo + 1, erasedUpTo: upTo, totals: newSession().totals })
+    expect(session).not.toHaveProperty('marked')
+  })
+})
+
 describe('saving', () => {
   it('writes a snapshot when it spares enough, and says so', async () => {
     const session = await loadSession(store, key)
@@ -70,6 +104,16 @@ describe('saving', () => {
     })
   })
 })
+
+async function shorterConversation(entries: number): Promise<void> {
+  store = memoryStore()
+  const notes = Array.from({ length: entries - 1 }, () => ({
+    type: 'note',
+    turn: 0,
+    data: { text: 'x', from: 'f' },
+  }))
+  await store.append({ key, id: 'a', since: 0, claim: { driver: 'd', leaseMs: 1000 }, entries: notes })
+}
 
 async function snapshot(seq: number, format: number, more: JsonObject): Promise<void> {
   const state = { ...(await loadSession(store, key, seq)), ...more }

@@ -4,6 +4,8 @@
  */
 import type {
   ActiveValue,
+  Entry,
+  EntryOf,
   Ground,
   InputOrigin,
   Json,
@@ -65,6 +67,8 @@ export type Session = {
   readonly activeSince?: { readonly [entity: string]: number }
   /** Where the run of a graph stands, and its state: as large as its author lets it become. */
   readonly graph?: GraphPosition
+  /** Positions up to here were those of an earlier conversation of this name, which was erased. */
+  readonly erasedUpTo?: number
   /** Where the conversation was last cleared. */
   readonly cleared?: number
   readonly metadata?: JsonObject
@@ -201,6 +205,13 @@ export function newSession(): Session {
     window: { from: 1, messages: 0 },
     totals: { turns: 0, messages: 0, modelCalls: 0, toolCalls: 0, usage: NO_USAGE },
   }
+}
+
+/** Does a new conversation begin here under the name of one that was erased (R15)? Then nothing before it counts. */
+export function beginsAnew(entry: Entry): entry is EntryOf<'base'> {
+  if (entry.type !== 'base') return false
+  const { upTo, position } = entry.data as EntryOf<'base'>['data']
+  return position.erasedUpTo === upTo
 }
 
 /** What waits to be settled, in the open turn or parked by one that ended to wait. No prompt is made while a round is. */

@@ -360,4 +360,5 @@ export type Position = {
   /** Added by the store to a base: what the head row rests on and the entries after the base may not say again. */
   readonly lease?: { readonly driver: string; readonly leaseMs: number }
   readonly wakeAt?: number
+  readonly erasedUpTo?: number
 }

@@ -34,7 +34,7 @@ export function newHead(key: ContextKey, now: number): Head {
 
 /** Where a fork begins, or what is left of a head when the entries before a base are gone. */
 export function headAt(key: ContextKey, seq: number, position: Position): Head {
-  const { outcome, lease, wakeAt } = position
+  const { outcome, lease, wakeAt, erasedUpTo } = position
   return {
     ...newHead(key, position.createdAt),
     seq,
@@ -47,6 +47,7 @@ export function headAt(key: ContextKey, seq: number, position: Position): Head {
     ...(outcome === undefined ? {} : { outcome }),
     ...(lease === undefined ? {} : { lease: { ...lease, renewedAt: position.at } }),
     ...(wakeAt === undefined ? {} : { wakeAt }),
+    ...(erasedUpTo === undefined ? {} : { erasedUpTo }),
   }
 }
 

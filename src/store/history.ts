@@ -1,4 +1,4 @@
-/** Fork, prune, erase and rebuild (R6, R15), and how many snapshots to keep: the decisions that all stores share. */
+/** Fork, prune, erase, recreate and rebuild (R6, R15), and how many snapshots to keep: the decisions that all stores share. */
 import {
   type ContextKey,
   type Entry,
@@ -10,8 +10,8 @@ import {
   type Position,
 } from '../protocol/index.ts'
 import { advanceHead, headAt, newHead } from './head.ts'
-import type { ForkRequest, Head, PruneRequest, Receipt } from './port.ts'
-import { erased } from './rules.ts'
+import type { ForkRequest, Head, PruneRequest, Receipt, RecreateRequest } from './port.ts'
+import { begunAnew, erased, isOfErased, orphan } from './rules.ts'
 
 /** A fork at a recent point finds one that is not newer than that. */
 export const KEPT_SNAPSHOTS = 4
@@ -33,6 +33,7 @@ export function forkEntry(request: ForkRequest, heads: ForkFacts, now: number): 
       details: { at, seq: heads.parent.seq },
     })
   }
+  if (isOfErased(heads.parent, at)) throw begunAnew(parent, heads.parent)
   if (at < heads.parentBase) throw pruned(parent, at, heads.parentBase)
   const data = { parent: parent.contextId, at, position: { ...position } }
   return { seq: at + 1, turn: 0, at: Math.max(position.at, now), type: 'fork', v: formatOf('fork'), data }
@@ -59,6 +60,46 @@ export function tombstone(head: Head, now: number): Head {
   const { key, seq, turn, epoch, createdAt, parent } = head
   const last = { seq, turn, epoch, createdAt, base: seq, at: Math.max(now, head.at), activeAt: now }
   return { ...newHead(key, now), ...last, status: 'erased', ...(parent && { parent }) }
+}
+
+/**
+ * The first entry of a context that begins anew: a base without a past. Undefined if that was done already, or a refusal
+ * thrown. Its data hold nothing of the erased context but its last position and epoch.
+ */
+export function recreateEntry(
+  request: RecreateRequest,
+  facts: RecreateFacts,
+  now: number,
+): Entry | undefined {
+  const { key, upTo, session } = request
+  const { head, parent } = facts
+  if (head === undefined) throw notFound(key)
+  if (head.status !== 'erased') {
+    if (head.erasedUpTo === upTo) return undefined
+    throw notErased(key)
+  }
+  if (head.seq !== upTo) throw endsElsewhere(key, head, upTo)
+  const isChild = head.parent?.kind === 'child'
+  if (isChild && (parent === undefined || parent.status === 'erased'))
+    throw orphan(key, head.parent?.contextId ?? '')
+  const at = Math.max(head.at, now)
+  const { epoch } = head
+  const times = { at, createdAt: at, activeAt: at }
+  const position: Position = { ...times, turn: 0, epoch, claims: 0, running: false, erasedUpTo: upTo }
+  const data = { upTo, kept: 0, position, session }
+  return { seq: upTo + 1, turn: 0, at, type: 'base', v: formatOf('base'), data }
+}
+
+export interface RecreateFacts {
+  readonly head: Head | undefined
+  /** Of the conversation that it belongs to. */
+  readonly parent: Head | undefined
+}
+
+/** The head after `recreateEntry`: it belongs to its parent still, and is a fork of nothing. */
+export function recreatedHead({ key, parent }: Head, entry: Entry): Head {
+  const head = advanceHead(startAt(key, entry), entry)
+  return parent?.kind === 'child' ? { ...head, parent } : head
 }
 
 /** The base entry, undefined if that much is pruned already, or a refusal thrown. */
@@ -116,10 +157,11 @@ export function sameHead(a: Head, b: Head): boolean {
 
 /**
  * Lease and wake time of now, for a base that lies in the past: either nothing touched them since, or what touched
- * them last comes after the base and is read again.
+ * them last comes after the base and is read again. What was erased before is said by every base.
  */
-function ownershipOf({ lease, wakeAt }: Head): Pick<Position, 'lease' | 'wakeAt'> {
+function ownershipOf({ lease, wakeAt, erasedUpTo }: Head): Pick<Position, 'lease' | 'wakeAt' | 'erasedUpTo'> {
   return {
+    ...(erasedUpTo === undefined ? {} : { erasedUpTo }),
     ...(lease === undefined ? {} : { lease: { driver: lease.driver, leaseMs: lease.leaseMs } }),
     ...(wakeAt === undefined ? {} : { wakeAt }),
   }
@@ -146,6 +188,21 @@ function exists(key: ContextKey, head: Head): HoldfastError {
   return new HoldfastError('exists', {
     message: `${keyText(key)} exists already. Fork into a new contextId.`,
     details: { ...key },
+  })
+}
+
+function notErased(key: ContextKey): HoldfastError {
+  return new HoldfastError('exists', {
+    message: `${keyText(key)} is not erased, and goes on as it is. To begin it anew, erase it first.`,
+    details: { ...key },
+  })
+}
+
+function endsElsewhere(key: ContextKey, { seq }: Head, upTo: number): HoldfastError {
+  return new HoldfastError('moved', {
+    message: `The erased conversation ${keyText(key)} ended at ${seq}, not at ${upTo}: read its head again.`,
+    retry: 'later',
+    details: { seq, upTo },
   })
 }
 

@@ -28,6 +28,8 @@ export {
   forkReceipt,
   headFrom,
   KEPT_SNAPSHOTS,
+  recreatedHead,
+  recreateEntry,
   sameHead,
   tombstone,
 } from './history.ts'
@@ -51,6 +53,7 @@ export type {
   PruneRequest,
   ReadRange,
   Receipt,
+  RecreateRequest,
   Renewal,
   RenewRequest,
   Snapshot,
@@ -61,13 +64,16 @@ export type {
 export { boundsOf, byCodePoint, fromCursor, limitOf, toCursor } from './query.ts'
 export type { Decision, Facts, InboxFact } from './rules.ts'
 export {
+  begunAnew,
+  checkParent,
   checkRequest,
   decideAppend,
   epochOf,
   erased,
+  isOfErased,
   missingBlob,
   orphan,
   owned,
   refuseRenewal,
 } from './rules.ts'
-export { Bell, watchEntries } from './watch.ts'
+export { Bell, isOver, watchEntries } from './watch.ts'

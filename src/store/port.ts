@@ -109,6 +109,16 @@ export interface Store {
    */
   erase(key: ContextKey): Promise<number>
 
+  /**
+   * Begins an erased context anew, as a new and empty one under its old name, and returns its head. Positions and epochs
+   * go on where the erased one ended (`Head.erasedUpTo`), so writers, watchers and snapshots that go back to it are told
+   * apart: an append or renewal whose `since` is not past it is refused with `erased`, `since: 0` included; a fork there
+   * too. What was erased with it stays erased. A sub-conversation still belongs to its parent, a fork becomes a
+   * conversation of its own. Repeating it does nothing. Rejects with `not-found`, `exists` (it is not erased), `moved`
+   * (`upTo` is not where it ended) or, for a sub-conversation of an erased one, `not-found`.
+   */
+  recreate(request: RecreateRequest): Promise<Head>
+
   /** Recomputes head row and derived indexes from the journal. Returns the head as it is then, and whether it was wrong. */
   rebuild(key: ContextKey): Promise<{ readonly repaired: boolean; readonly head: Head | undefined }>
 
@@ -134,6 +144,8 @@ export interface AppendRequest {
   readonly entries?: readonly NewEntry[]
   /** Only for a context that this request creates: the conversation that it belongs to and is erased with (R17). */
   readonly parent?: string
+  /** The last position of `parent` that the writer has seen. If given, a parent that was erased since, and begun anew, is refused. */
+  readonly parentSince?: number
 }
 
 export interface Receipt {
@@ -182,6 +194,8 @@ export interface Head {
   readonly pending: number
   /** Entries up to here were pruned. */
   readonly base: number
+  /** Positions up to here were those of an earlier conversation of this name, which was erased (`recreate`). */
+  readonly erasedUpTo?: number
   readonly parent?: { readonly contextId: string; readonly kind: 'fork' | 'child'; readonly at: number }
   readonly createdAt: number
   /** Start of the last turn, or creation; what `list` sorts by. */
@@ -274,6 +288,14 @@ export interface PruneRequest {
   readonly upTo: number
   readonly position: Position
   /** The fold of everything up to `upTo`. */
+  readonly session: JsonObject
+}
+
+export interface RecreateRequest {
+  readonly key: ContextKey
+  /** Where the erased context ended: the `seq` of its head. */
+  readonly upTo: number
+  /** The fold of a conversation without entries that begins after `upTo`. */
   readonly session: JsonObject
 }
 

@@ -61,6 +61,7 @@ export interface DecideOptions extends LeaseJudge {
 export function decideAppend(request: AppendRequest, facts: Facts, options: DecideOptions): Decision {
   const head = facts.head ?? newHead(request.key, options.now)
   if (head.status === 'erased') return refuse(erased(request.key))
+  if (isOfErased(head, request.since)) return refuse(begunAnew(request.key, head))
   if (facts.earlier) return { kind: 'repeated' }
   const refusal = fence(request, head, options)
   if (refusal !== undefined) return refuse(refusal)
@@ -77,6 +78,7 @@ export function decideAppend(request: AppendRequest, facts: Facts, options: Deci
 /** Undefined if the epoch still owns the context, else why not. */
 export function refuseRenewal(request: RenewRequest, head: Head | undefined): HoldfastError | undefined {
   if (head?.status === 'erased') return erased(request.key)
+  if (head !== undefined && isOfErased(head, request.since)) return begunAnew(request.key, head)
   if (head?.lease !== undefined && head.epoch === request.epoch) return undefined
   return fenced(request.key, request.epoch, head?.epoch ?? 0)
 }
@@ -124,9 +126,28 @@ export function checkRequest(request: AppendRequest): void {
   for (const entry of entries) checkDriverEntry(entry)
 }
 
+/** Does a position belong to the erased conversation that had the name before (R15)? */
+export function isOfErased({ erasedUpTo }: Pick<Head, 'erasedUpTo'>, seq: number): boolean {
+  return erasedUpTo !== undefined && seq <= erasedUpTo
+}
+
+/** Refuses a parent that is not there, or is not any more the one that the writer has seen (R17). */
+export function checkParent(request: AppendRequest, parent: Head | undefined): void {
+  const { key, parent: name = '', parentSince } = request
+  const isGone = parent === undefined || parent.status === 'erased'
+  if (isGone || (parentSince !== undefined && isOfErased(parent, parentSince))) throw orphan(key, name)
+}
+
+export function begunAnew(key: ContextKey, { erasedUpTo = 0 }: Pick<Head, 'erasedUpTo'>): HoldfastError {
+  return new HoldfastError('erased', {
+    message: `The conversation ${keyText(key)} was erased, and another one has begun under its name. Nothing was written. To write to the new one, open it anew: with another Agent, or from its head, which begins after position ${erasedUpTo}.`,
+    details: { contextId: key.contextId, erasedUpTo },
+  })
+}
+
 export function erased(key: ContextKey): HoldfastError {
   return new HoldfastError('erased', {
-    message: `The conversation ${keyText(key)} was erased and cannot be written to again. Use a new contextId.`,
+    message: `The conversation ${keyText(key)} was erased and cannot be written to again. Use a new contextId, or begin it anew with recreateContext().`,
     details: { contextId: key.contextId },
   })
 }

@@ -1,6 +1,7 @@
 /** Watching by position: a bell says that something may have changed, reading says what (R18). */
 import type { Entry } from '../protocol/index.ts'
-import type { WatchOptions } from './port.ts'
+import type { Head, WatchOptions } from './port.ts'
+import { isOfErased } from './rules.ts'
 
 const PAGE = 256
 
@@ -30,6 +31,11 @@ export class Bell {
   ringAll(): void {
     for (const key of this.#listeners.keys()) this.ring(key)
   }
+}
+
+/** Is there nothing more for a watcher that has seen what is before `from`: was the conversation that it watches erased? */
+export function isOver(head: Head, from: number): boolean {
+  return head.status === 'erased' || (from > 1 && isOfErased(head, from - 1))
 }
 
 export interface Watched {

@@ -215,6 +215,25 @@ export const brokenStores: readonly BrokenStore[] = [
   { name: 'pruning goes under fork points', subject: 'prune', spoil: prunedUnderForks },
   { name: 'an erased conversation comes back with the next write', subject: 'erase', spoil: revivable },
   {
+    name: 'a writer of an erased conversation gets into the one that has begun anew',
+    subject: 'recreate',
+    spoil: (store) =>
+      decorate(store, {
+        append: async (request) => {
+          const { erasedUpTo = -1 } = (await store.head(request.key)) ?? {}
+          return store.append({ ...request, since: Math.max(request.since, erasedUpTo + 1) })
+        },
+      }),
+  },
+  {
+    name: 'a watch goes on into the conversation that has begun anew',
+    subject: 'recreate',
+    spoil: (store) =>
+      decorate(store, {
+        watch: (key, options) => store.watch(key, { ...options, since: 0 }),
+      }),
+  },
+  {
     name: 'erasing leaves forks and children',
     subject: 'erase',
     spoil: (store) => {

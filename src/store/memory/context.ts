@@ -4,7 +4,7 @@ import { type Derivation, type TurnRange, turnKey, turnRange } from '../derive.t
 import { type Cut, decode, type Encoded, inboxDigest } from '../encode.ts'
 import { tombstone } from '../history.ts'
 import { type BaseMark, type Link, lineageOf } from '../lineage.ts'
-import type { Head, IndexRow, LookupQuery, Snapshot } from '../port.ts'
+import type { Head, IndexRow, ListQuery, LookupQuery, Snapshot } from '../port.ts'
 import { byCodePoint, limitOf } from '../query.ts'
 import type { InboxFact } from '../rules.ts'
 
@@ -30,7 +30,7 @@ interface DerivedRow {
 
 export class Context {
   readonly id: number
-  readonly parent: Context | undefined
+  parent: Context | undefined
   head: Head
   readonly rows: Map<number, Row> = new Map()
   readonly inbox: Map<string, InboxFact> = new Map()
@@ -156,6 +156,12 @@ export class Context {
     return [...inbox, ...(open === undefined ? [] : [open])].sort((a, b) => a - b)[0]
   }
 
+  /** What it belongs to and is read from, when it begins anew after an erase. */
+  beginAnew(base: BaseMark, { parent }: Head): void {
+    this.bases = [base]
+    if (parent === undefined) this.parent = undefined
+  }
+
   wipe(now: number): void {
     this.rows.clear()
     this.inbox.clear()
@@ -177,6 +183,13 @@ export function derive(entry: Entry, derivations: readonly Derivation[]): Derive
 
 export function hashesOf({ cuts, envelope }: Row): string[] {
   return [...cuts.map(({ hash }) => hash), ...(envelope.refs ?? [])]
+}
+
+/** Is it among those that a query lists? */
+export function matches(head: Head, { status, prefix, parent, activeSince }: ListQuery): boolean {
+  if (head.status === 'erased' || (status !== undefined && head.status !== status)) return false
+  if (parent === undefined ? head.parent?.kind === 'child' : head.parent?.contextId !== parent) return false
+  return head.key.contextId.startsWith(prefix ?? '') && head.activeAt >= (activeSince ?? 0)
 }
 
 function wanted(key: string, query: LookupQuery): boolean {

@@ -32,6 +32,8 @@ import {
   forkReceipt,
   headFrom,
   KEPT_SNAPSHOTS,
+  recreatedHead,
+  recreateEntry,
   sameHead,
 } from '../history.ts'
 import { KeyCheck } from '../key-check.ts'
@@ -39,9 +41,17 @@ import { isDue, type LeaseJudge } from '../lease.ts'
 import { clip, lineageOf } from '../lineage.ts'
 import type * as Port from '../port.ts'
 import { boundsOf, fromCursor, limitOf, toCursor } from '../query.ts'
-import { checkRequest, decideAppend, epochOf, missingBlob, orphan, refuseRenewal } from '../rules.ts'
-import { Bell, watchEntries } from '../watch.ts'
-import { Context, type Draft, derive, hashesOf } from './context.ts'
+import {
+  checkParent,
+  checkRequest,
+  decideAppend,
+  epochOf,
+  isOfErased,
+  missingBlob,
+  refuseRenewal,
+} from '../rules.ts'
+import { Bell, isOver, watchEntries } from '../watch.ts'
+import { Context, type Draft, derive, hashesOf, matches } from './context.ts'
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock
@@ -101,7 +111,7 @@ class MemoryStore implements Port.Store {
     }
     this.#checkRefs(request.key, decision.entries)
     const drafts = decision.entries.map((entry) => this.#draft(entry, request.id, encoded))
-    const written = context ?? this.#create(decision.head)
+    const written = context ?? this.#create(decision.head, this.#parentFor(request))
     this.#write(written, drafts, decision.head)
     const shared = isShared(encoded, request)
     const entries = drafts.map((draft) => ({ ...draft.entry, data: handedOut(draft.encoded, shared) }))
@@ -169,7 +179,8 @@ class MemoryStore implements Port.Store {
   watch(key: ContextKey, options?: Port.WatchOptions): AsyncIterable<Entry> {
     this.#open(key)
     const read = async (from: number, limit: number) => {
-      if (this.#closed || this.#find(key)?.head.status === 'erased') return { entries: [], ended: true }
+      const head = this.#find(key)?.head
+      if (this.#closed || (head !== undefined && isOver(head, from))) return { entries: [], ended: true }
       return { entries: await this.read(key, { from, limit }), ended: false }
     }
     return watchEntries({ bell: this.#bell, key: keyText(key), read }, options)
@@ -217,6 +228,7 @@ class MemoryStore implements Port.Store {
     this.#open(key)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased' || snapshot.seq > context.head.seq) return
+    if (isOfErased(context.head, snapshot.seq)) return
     const others = context.snapshots.filter(({ seq }) => seq !== snapshot.seq)
     context.snapshots = [...others, structuredClone(snapshot)]
       .sort((a, b) => b.seq - a.seq)
@@ -291,6 +303,20 @@ class MemoryStore implements Port.Store {
     return count
   }
 
+  async recreate(request: Port.RecreateRequest): Promise<Port.Head> {
+    this.#open(request.key)
+    const context = this.#find(request.key)
+    const facts = { head: context?.head, parent: context?.parent?.head }
+    const entry = recreateEntry(request, facts, this.#clock.now())
+    const target = context as Context
+    if (entry === undefined) return target.head
+    const draft = this.#draft(entry)
+    const head = recreatedHead(target.head, entry)
+    target.beginAnew({ upTo: request.upTo, seq: entry.seq, kept: 0 }, head)
+    this.#write(target, [draft], head)
+    return head
+  }
+
   async rebuild(key: ContextKey): Promise<{ repaired: boolean; head: Port.Head | undefined }> {
     this.#open(key)
     const context = this.#find(key)
@@ -338,11 +364,14 @@ class MemoryStore implements Port.Store {
     return { now: this.#clock.now(), liveness: this.#liveness }
   }
 
-  #create(head: Port.Head, forkedFrom?: Context): Context {
-    const parent =
-      forkedFrom ?? (head.parent && this.#find({ ...head.key, contextId: head.parent.contextId }))
-    if (head.parent !== undefined && (parent === undefined || parent.head.status === 'erased'))
-      throw orphan(head.key, head.parent.contextId)
+  #parentFor(request: Port.AppendRequest): Context | undefined {
+    if (request.parent === undefined) return undefined
+    const parent = this.#find({ ...request.key, contextId: request.parent })
+    checkParent(request, parent?.head)
+    return parent
+  }
+
+  #create(head: Port.Head, parent: Context | undefined): Context {
     const context = new Context(this.#contexts.size + 1, head, parent)
     this.#contexts.set(keyText(head.key), context)
     return context
@@ -412,10 +441,4 @@ class MemoryStore implements Port.Store {
     const used = new Set(owned.flatMap(({ rows }) => [...rows.values()].flatMap(hashesOf)))
     for (const hash of hashes) if (!used.has(hash)) this.#blobsOf({ tenant, actor }).delete(hash)
   }
-}
-
-function matches(head: Port.Head, { status, prefix, parent, activeSince }: Port.ListQuery): boolean {
-  if (head.status === 'erased' || (status !== undefined && head.status !== status)) return false
-  if (parent === undefined ? head.parent?.kind === 'child' : head.parent?.contextId !== parent) return false
-  return head.key.contextId.startsWith(prefix ?? '') && head.activeAt >= (activeSince ?? 0)
 }

@@ -92,7 +92,9 @@ function refuseHidden(db: Database, key: ContextKey): undefined {
   throw new Damage(`The index entry of ${keyText(key)}`, key)
 }
 
+/** `forked_at`: own entries come after it; where a fork branched off, or where what was erased of this name ended. */
 function parseContextRow(row: readonly Cell[]): ContextRow {
+  const [isFork, start] = [row[18] === 'fork', row[19] as number]
   const head: { -readonly [K in keyof Head]: Head[K] } = {
     key: { tenant: row[1] as string, actor: row[2] as string, contextId: row[3] as string },
     seq: row[4] as number,
@@ -114,14 +116,15 @@ function parseContextRow(row: readonly Cell[]): ContextRow {
     head.parent = {
       contextId: row[STORED] as string,
       kind: row[18] as 'fork' | 'child',
-      at: row[19] as number,
+      at: isFork ? start : 0,
     }
   }
+  if (!isFork && start > 0) head.erasedUpTo = start
   return {
     id: row[0] as number,
     head,
     parentId: row[17] === null ? undefined : (row[17] as number),
-    forkedAt: row[18] === 'fork' ? (row[19] as number) : 0,
+    forkedAt: isFork ? start : 0,
     derivedSeq: row[22] as number,
     derivedBy: row[23] as string,
   }
@@ -151,7 +154,7 @@ function cellsOf({ id, head, parentId, forkedAt, derivedSeq, derivedBy }: Contex
     head.base,
     parentId ?? null,
     kind,
-    forkedAt,
+    kind === 'fork' ? forkedAt : (head.erasedUpTo ?? 0),
     head.createdAt,
     head.activeAt,
     derivedSeq,

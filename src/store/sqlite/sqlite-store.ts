@@ -22,7 +22,7 @@ import { KeyCheck } from '../key-check.ts'
 import type * as Port from '../port.ts'
 import { limitOf } from '../query.ts'
 import { checkRequest, refuseRenewal } from '../rules.ts'
-import { Bell, watchEntries } from '../watch.ts'
+import { Bell, isOver, watchEntries } from '../watch.ts'
 import { Backlogs } from './backlog.ts'
 import { backupFile } from './copy.ts'
 import { Database } from './database.ts'
@@ -164,8 +164,8 @@ class FileStore implements SqliteStore {
   watch(key: ContextKey, options?: Port.WatchOptions): AsyncIterable<Entry> {
     const read = async (from: number, limit: number) => {
       try {
-        if ((await this.head(key))?.status === 'erased') return { entries: [], ended: true }
-        return { entries: await this.read(key, { from, limit }), ended: false }
+        this.#check(key)
+        return await this.#db.read(() => this.#page(key, from, limit))
       } catch (error) {
         if (this.#closed) return { entries: [], ended: true }
         throw error
@@ -178,6 +178,14 @@ class FileStore implements SqliteStore {
     }
     const close = () => this.#stopPolling()
     return watchEntries({ bell: this.#bell, key: keyText(key), read, open, close }, options)
+  }
+
+  /** Head and entries of one moment: a page never mixes an erased conversation with one that has begun anew. */
+  #page(key: ContextKey, from: number, limit: number): { entries: readonly Entry[]; ended: boolean } {
+    const view = this.#view(key, false)
+    if (view === undefined) return { entries: [], ended: false }
+    if (isOver(view.context.head, from)) return { entries: [], ended: true }
+    return { entries: reader.readEntries(this.#db, view, { from, limit }), ended: false }
   }
 
   async list(query: Port.ListQuery): Promise<Port.ListPage> {
@@ -254,6 +262,13 @@ class FileStore implements SqliteStore {
       throw HoldfastError.is(error) ? tracesLeft(key, error) : error
     }
     return erased.length
+  }
+
+  async recreate(request: Port.RecreateRequest): Promise<Port.Head> {
+    this.#check(request.key)
+    const head = await this.#db.write(() => writer.recreate(this.#desk, request))
+    this.#bell.ring(keyText(request.key))
+    return head
   }
 
   async scrub(): Promise<void> {

@@ -9,10 +9,18 @@ import {
   inboxDigest,
   isShared,
 } from '../encode.ts'
-import { forkEntry, forkHead, forkReceipt, KEPT_SNAPSHOTS, tombstone } from '../history.ts'
+import {
+  forkEntry,
+  forkHead,
+  forkReceipt,
+  KEPT_SNAPSHOTS,
+  recreatedHead,
+  recreateEntry,
+  tombstone,
+} from '../history.ts'
 import type { LeaseJudge } from '../lease.ts'
 import type * as Port from '../port.ts'
-import { decideAppend, epochOf, missingBlob, orphan, refuseRenewal } from '../rules.ts'
+import { checkParent, decideAppend, epochOf, isOfErased, missingBlob, refuseRenewal } from '../rules.ts'
 import type { Database } from './database.ts'
 import { derive, deriveNext, forgetProgress, type Indexes } from './derived.ts'
 import { type Filing, fileEntry, inboxFacts, pendingInbox } from './inbox.ts'
@@ -20,7 +28,9 @@ import type { LastRow } from './last-row.ts'
 import { entryAt, lineage } from './reader.ts'
 import {
   type ContextRow,
+  contextById,
   findContext,
+  insertBase,
   insertContext,
   insertEntry,
   putContext,
@@ -60,7 +70,7 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
   }))
   let target = context
   if (entries.length > 0) {
-    target ??= insertContext(db, head, { parentId: parentOf(db, head), derivedBy: desk.derivedBy })
+    target ??= insertContext(db, head, { parentId: parentOf(db, request), derivedBy: desk.derivedBy })
     for (const [i, entry] of entries.entries()) {
       const appendId = i === 0 || i === entries.length - 1 ? request.id : null
       const together =
@@ -113,9 +123,27 @@ export function erase(desk: Desk, key: ContextKey): ContextKey[] {
   return context === undefined || context.head.status === 'erased' ? [] : eraseTree(desk, context)
 }
 
+export function recreate(desk: Desk, request: Port.RecreateRequest): Port.Head {
+  const { db } = desk
+  const context = findContext(db, request.key)
+  const parent = context?.parentId === undefined ? undefined : contextById(db, context.parentId)
+  const entry = recreateEntry(request, { head: context?.head, parent: parent?.head }, desk.judge().now)
+  const { id, head: before, ...row } = context as ContextRow
+  if (entry === undefined) return before
+  const head = recreatedHead(before, entry)
+  const parentId = head.parent === undefined ? undefined : row.parentId
+  const next = { id, head, parentId, forkedAt: 0, derivedSeq: entry.seq, derivedBy: desk.derivedBy }
+  writeEntry(desk, next, { entry, encoded: encode(entry.type, entry.data), append: null })
+  insertBase(db, id, { upTo: request.upTo, seq: entry.seq, kept: 0 })
+  derive(desk, id, entry)
+  putContext(db, next)
+  return head
+}
+
 export function saveSnapshot({ db }: Desk, key: ContextKey, snapshot: Port.Snapshot): void {
   const context = findContext(db, key)
   if (context === undefined || context.head.status === 'erased' || snapshot.seq > context.head.seq) return
+  if (isOfErased(context.head, snapshot.seq)) return
   const { seq, format } = snapshot
   const state = JSON.stringify(snapshot.state)
   const put = 'INSERT OR REPLACE INTO snapshot (context, seq, format, state, crc) VALUES (?, ?, ?, ?, ?)'
@@ -214,11 +242,11 @@ function repeatedReceipt(
   return { first, last, at: entries[0]?.at ?? 0, epoch, entries, inbox, repeated: true }
 }
 
-function parentOf(db: Database, { key, parent }: Port.Head): number | null {
-  if (parent === undefined) return null
-  const found = findContext(db, { ...key, contextId: parent.contextId })
-  if (found === undefined || found.head.status === 'erased') throw orphan(key, parent.contextId)
-  return found.id
+function parentOf(db: Database, request: Port.AppendRequest): number | null {
+  if (request.parent === undefined) return null
+  const found = findContext(db, { ...request.key, contextId: request.parent })
+  checkParent(request, found?.head)
+  return found?.id ?? null
 }
 
 function eraseTree(desk: Desk, context: ContextRow): ContextKey[] {

@@ -52,6 +52,7 @@ export function storePort(port: Port, store: Store, options: StorePortOptions = 
     fork: (request) => write('fork', () => store.fork(request)),
     prune: (request) => write('prune', () => store.prune(request)),
     erase: (key) => write('erase', () => store.erase(key)),
+    recreate: (request) => write('recreate', () => store.recreate(request)),
     rebuild: (key) => write('rebuild', () => store.rebuild(key)),
     watch: () => {
       throw new Error(

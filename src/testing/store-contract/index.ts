@@ -23,6 +23,7 @@ import { ownershipCases } from './ownership.ts'
 import { processCases } from './processes.ts'
 import { pruneCases } from './prune.ts'
 import { readingCases } from './reading.ts'
+import { recreateCases } from './recreate.ts'
 import { snapshotCases } from './snapshots.ts'
 import { watchCases } from './watching.ts'
 
@@ -43,6 +44,7 @@ export const storeContract: readonly ContractCase[] = [
   ...forkCases,
   ...pruneCases,
   ...eraseCases,
+  ...recreateCases,
   ...isolationCases,
   ...closingCases,
   ...headCases,

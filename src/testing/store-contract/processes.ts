@@ -1,6 +1,7 @@
 /** Several processes on one database: they share, pass each other over, see each other, and die (R1, R5, R18). */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { recreateContext } from '../../journal/index.ts'
 import { type ContextKey, type Entry, HoldfastError } from '../../protocol/index.ts'
 import type { Store } from '../../store/index.ts'
 import { headIsRebuilt, lines, positions, refused, take } from './assertions.ts'
@@ -74,6 +75,29 @@ export const processCases: readonly ContractCase[] = subject(
         assert.deepEqual(await child.expect('result'), { result: 'fenced' })
         await talk.write(epoch, note('by the new owner'))
         assert.deepEqual(lines(await talk.read()), ['1 claim', '2 claim', '3 note'])
+      },
+
+    'a process that stands still while its conversation is erased and begins anew gets nothing in (R1, R15)':
+      async (trial) => {
+        const store = await trial.openReal()
+        const talk = new Talk(store, keyOf())
+        const child = start(trial, store, { do: 'late', key: talk.key })
+        await child.expect('epoch')
+        child.signal('SIGSTOP')
+        await store.erase(talk.key)
+        const { seq } = await recreateContext(store, talk.key)
+        const claim = { driver: 'd1', leaseMs: 60_000 }
+        await talk.append({ since: seq, claim, entries: [note('new')] })
+        child.tell('go on as if nothing had happened')
+        child.signal('SIGCONT')
+        const results = ['erased', 'erased', 'erased', 'erased', 'erased', 'not-found', 'watched to the end']
+        for (const result of results) assert.deepEqual(await child.expect('result'), { result })
+        assert.deepEqual(lines(await talk.read()), ['2 base', '3 claim', '4 note'])
+        assert.deepEqual(await store.inbox(talk.key), [])
+        assert.equal(await store.loadSnapshot(talk.key, { format: 1 }), undefined)
+        assert.equal(await store.head(keyOf('talk/late')), undefined)
+        await headIsRebuilt(store, talk.key)
+        await trial.verify(store)
       },
 
     'what another process writes is seen within a quarter of a second (R18)': async (trial) => {

@@ -33,6 +33,8 @@ export type Job =
   | { readonly do: 'write'; readonly keys: readonly ContextKey[] }
   /** Claims, then dies with its next append. */
   | { readonly do: 'die'; readonly key: ContextKey; readonly when: 'before' | 'after' }
+  /** Claims and watches; for a line that it hears, does everything that a driver does, from what it knew when it claimed. */
+  | { readonly do: 'late'; readonly key: ContextKey }
   /** Watches, looks away, closes the store, and has nothing left to do. */
   | { readonly do: 'leave'; readonly key: ContextKey }
 
@@ -73,6 +75,7 @@ const jobs: { readonly [K in Job['do']]: (store: Store, job: JobOf<K>) => Promis
   post,
   write,
   die,
+  late,
   leave,
 }
 
@@ -139,6 +142,40 @@ async function die(store: Store, { key, when }: JobOf<'die'>): Promise<void> {
   const { epoch } = await pen.claim(60_000)
   say({ epoch, driver: pen.driver })
   await faultyStore(store, [{ at: 1, how: 'kill', when }]).append(lastWords(key, epoch))
+}
+
+async function late(store: Store, { key }: JobOf<'late'>): Promise<void> {
+  const pen = new Pen(store, key, 'late')
+  const { epoch, last: since } = await pen.claim(60_000)
+  const watch = store.watch(key, { since })[Symbol.asyncIterator]()
+  const seen = watch.next()
+  const said = { epoch, driver: pen.driver }
+  say(said)
+  for await (const _ of createInterface({ input: process.stdin })) {
+    const claim = { driver: pen.driver, leaseMs: 1000 }
+    const input: NewInboxEntry = { type: 'input', key: 'late', data: { message: 'late' } }
+    const child = { ...key, contextId: `${key.contextId}/late` }
+    const refs = [await store.putBlob(key, Buffer.from('late'))]
+    const tries = [
+      () => store.append({ key, id: 'late-1', since, epoch, entries: [{ ...pen.note('late'), refs }] }),
+      () => store.append({ key, id: 'late-2', since, inbox: [input] }),
+      () => store.append({ key, id: 'late-3', since, claim, entries: [pen.note('late')] }),
+      () => store.append({ key, id: 'late-4', since: 0, claim, inbox: [input] }),
+      () => store.renew({ key, epoch, since }),
+      () =>
+        store.append({
+          key: child,
+          id: 'late-5',
+          since: 0,
+          parent: key.contextId,
+          parentSince: since,
+          inbox: [input],
+        }),
+    ]
+    await store.saveSnapshot(key, { seq: since, format: 1, state: { late: true } })
+    for (const attempt of tries) say({ result: await attempt().then(() => 'written', codeOf) })
+    say({ result: (await seen).done ? 'watched to the end' : 'saw more' })
+  }
 }
 
 async function leave(store: Store, { key }: JobOf<'leave'>): Promise<void> {

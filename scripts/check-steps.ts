@@ -1,0 +1,18 @@
+/** The steps of `npm run check`, and which of them are run. */
+import type { Step } from './step.ts'
+
+const steps: readonly Step[] = [
+  { name: 'format', command: ['biome', 'ci', '--colors=off'] },
+  { name: 'lint', command: ['oxlint'] },
+  { name: 'types', command: ['tsc', '--noEmit'] },
+  { name: 'imports', command: ['node', 'scripts/imports.ts'] },
+  { name: 'output', command: ['node', 'scripts/output.ts'] },
+  { name: 'dead code', command: ['knip', '--no-progress'] },
+]
+
+/** Those with these names, all if there are none. Throws for a name that no step has. */
+export function chosenSteps(wanted: readonly string[]): readonly Step[] {
+  const unknown = wanted.filter((name) => !steps.some((step) => step.name === name))
+  if (unknown.length > 0) throw new Error(`No such step: ${unknown.join(', ')}`)
+  return steps.filter((step) => wanted.length === 0 || wanted.includes(step.name))
+}
