@@ -211,13 +211,11 @@ const FAST_STATES: readonly Setting[] = named({
   },
   'one driver, a pause, a refused release': { drivers: 1, asks: 'pause', refuses: ['release'] },
   'one driver, a pause, second input': { drivers: 1, asks: 'pause', traffic: ['input'] },
-  'one driver, a release, second input': { drivers: 1, asks: 'release', traffic: ['input'] },
   'one driver, a note, a refused result and release': {
     drivers: 1,
     asks: 'note',
     refuses: ['tool.end', 'release'],
   },
-  'two drivers, a note': { drivers: 2, asks: 'note' },
   'two drivers, a refused reply and release, 1 lapse': {
     drivers: 2,
     tools: [],
@@ -245,6 +243,8 @@ const FULL_STATES: readonly Setting[] = named({
     asks: 'pause',
     faults: { crash: 1 },
   },
+  'one driver, a release, second input': { drivers: 1, asks: 'release', traffic: ['input'] },
+  'two drivers, a note': { drivers: 2, asks: 'note' },
   'two drivers, a pause, 1 lapse': { drivers: 2, asks: 'pause', ticks: lapse },
   'two drivers, a release, a refused release, 1 lapse': {
     drivers: 2,
@@ -279,7 +279,6 @@ export const FAST_REAL: readonly Setting[] = [
   ...FAST.map(joined).filter(({ name }) => !LONG_REAL.includes(name)),
   ...named({
     'two drivers, 1 ambiguity': { drivers: 2, faults: { ambiguous: 1 }, reads: 'joined' },
-    'two drivers, 1 crash': { drivers: 2, faults: { crash: 1 }, reads: 'joined' },
     'two drivers with heartbeats, 1 part lapse': {
       drivers: 2,
       heartbeats: 1,
@@ -357,9 +356,10 @@ const BROKEN_STORES_REAL: readonly Variant[] = BROKEN.filter(
 
 export const BROKEN_REAL: readonly Variant[] = [...BROKEN_STORES_REAL, ...BROKEN_TABLES]
 
-/** These two take a search of thousands of states. */
+/** The others are found after hundreds of states. */
 export const FAST_BROKEN_STORES_REAL: readonly Variant[] = BROKEN_STORES_REAL.filter(
-  ({ setting: { spoil } }) => spoil !== takenTwice && spoil?.() !== newestEpochTold,
+  ({ setting: { spoil } }) =>
+    spoil !== takenTwice && spoil?.() !== newestEpochTold && spoil?.() !== fenceStripped,
 )
 
 /** With one driver every search takes milliseconds. */
