@@ -1,8 +1,9 @@
 /**
  * `npm run explore`: ownership (R1 to R7) under every schedule of the full scope, on the memory store and on SQLite, and
- * the broken variants with the rule that catches each; once with the reference driver and once with the real one. Two
- * searches run side by side. `--reference` and `--real` leave out the other driver; words as arguments keep only the
- * scenarios whose names contain them all.
+ * the broken variants with the rule that catches each; once with the reference driver and once with the real one, for
+ * which the states hold, too (S1 to S7), and every transition between them has to be taken. Two searches run side by side.
+ * `--reference` and `--real` leave out the other driver; words as arguments keep only the scenarios whose names contain
+ * them all.
  */
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -17,6 +18,7 @@ import {
   FULL_SQLITE_REAL,
   type Variant,
 } from '../test/ownership/scopes.ts'
+import { ALL_TRANSITIONS } from '../test/ownership/state-rules.ts'
 import { type Bench, memoryBench, type Setting, scenarioOf, sqliteBench } from '../test/ownership/world.ts'
 import { interruptible, Progress } from './progress.ts'
 
@@ -31,6 +33,8 @@ interface Result {
   /** The first violation as it happened. */
   readonly lines: readonly string[]
   readonly coverage: ReadonlyMap<string, number>
+  /** Transitions of the driver's table. */
+  readonly taken: ReadonlyMap<string, number>
 }
 
 interface Scope {
@@ -54,13 +58,19 @@ async function work({ driver, kind, index }: Job): Promise<Result> {
   Error.stackTraceLimit = 0
   const bench: Bench = kind === 'sqlite' ? sqliteBench() : memoryBench()
   const coverage = new Map<string, number>()
+  const taken = new Map<string, number>()
   const drive = driver === 'real' ? { drive: driveReal } : {}
-  const scenario = scenarioOf(settingsOf(driver, kind)[index] as Setting, { bench, coverage, ...drive })
+  const scenario = scenarioOf(settingsOf(driver, kind)[index] as Setting, {
+    bench,
+    coverage,
+    taken,
+    ...drive,
+  })
   const report = await explore(scenario, { order: kind === 'broken' ? 'breadth' : 'depth' })
   const schedule = report.violations[0]?.schedule
   const lines = schedule === undefined ? [] : (await replay(scenario, schedule)).lines
   await bench.close()
-  return { report, lines, coverage }
+  return { report, lines, coverage, taken }
 }
 
 async function main(given: readonly string[]): Promise<void> {
@@ -93,15 +103,31 @@ async function main(given: readonly string[]): Promise<void> {
     () => console.log(`${printed} of ${chosen.length} searches, trouble: ${trouble}`),
   )
   progress.end()
-  const seen = new Map<string, number>()
-  for (const [index, { coverage }] of results.entries())
-    if (chosen[index]?.kind !== 'broken')
-      for (const [what, count] of coverage) seen.set(what, (seen.get(what) ?? 0) + count)
+  const sound = results.filter((_, index) => chosen[index]?.kind !== 'broken')
+  const seen = sum(sound.map(({ coverage }) => coverage))
   const counts = [...seen].map(([what, count]) => `${what} ${count}`)
   console.log(`\nseen: ${counts.sort().join(' · ')}`)
+  if (other !== 'real') {
+    const missed = printTransitions(sum(sound.map(({ taken }) => taken)))
+    if (words.length === 0) trouble += missed
+  }
   const seconds = ((performance.now() - started) / 1000).toFixed(0)
   console.log(`${chosen.length} searches, ${seconds} s, trouble: ${trouble}`)
   if (trouble > 0) process.exitCode = 1
+}
+
+function sum(counts: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
+  const all = new Map<string, number>()
+  for (const [what, count] of counts.flatMap((map) => [...map])) all.set(what, (all.get(what) ?? 0) + count)
+  return all
+}
+
+/** Returns how many were never taken. */
+function printTransitions(taken: ReadonlyMap<string, number>): number {
+  console.log('\ntransitions of the real driver')
+  for (const transition of ALL_TRANSITIONS)
+    console.log(`  ${transition.padEnd(24)}${`${taken.get(transition) ?? 'NEVER'}`.padStart(10)}`)
+  return ALL_TRANSITIONS.filter((transition) => !taken.has(transition)).length
 }
 
 /** Each worker takes the next job when it is done with one. */
@@ -141,11 +167,14 @@ function printScenario({ driver, kind }: Job, { report, lines }: Result): number
 }
 
 function printVariant({ driver, index }: Job, { report, lines }: Result): number {
-  const { rule, setting } = scopes[driver].broken[index] as Variant
+  const { rule, sign = rule, setting } = scopes[driver].broken[index] as Variant
   const found = report.violations[0]
-  const caught = found?.rule === rule
+  const caught = found?.rule === sign
+  const named = sign === rule ? rule : `${rule}, as ${sign},`
   const how =
-    found === undefined ? 'not caught' : `${found.rule} after ${lines.length} steps: ${found.message}`
+    found === undefined
+      ? 'not caught'
+      : `${caught ? named : found.rule} after ${lines.length} steps: ${found.message}`
   console.log(`${driver.padEnd(10)}broken  ${setting.name.padEnd(64)} ${caught ? '' : 'WRONG: '}${how}`)
   return caught ? 0 : 1
 }

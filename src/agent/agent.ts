@@ -257,11 +257,11 @@ export class Agent {
     this.#closing ??= 'paused'
     await this.#change(async () => {
       if (this.#status === 'paused' || this.#status === 'shutdown') return
-      await this.#conversation.stop('pause')
       try {
+        await this.#conversation.stop('pause')
         await this.#save('paused')
       } finally {
-        // Stopped it is, even if somebody else drives and keeps the state from being saved.
+        // Stopped it is, even if somebody else drives or the store is full and the state is not saved.
         this.#status = 'paused'
       }
     })
@@ -279,8 +279,8 @@ export class Agent {
     this.#closing = 'shutdown'
     await this.#change(async () => {
       if (this.#status === 'shutdown') return
-      await this.#conversation.stop('release')
       try {
+        await this.#conversation.stop('release')
         await this.#save('shutdown')
       } finally {
         this.#conversation.close(isShutDown(this.contextId))

@@ -246,11 +246,14 @@ export class Conversation {
   async stop(how: 'pause' | 'release'): Promise<void> {
     await this.#entering
     this.driver.stop(how)
-    await this.#pump.halt()
-    if (this.driver.isPlaying) while ((await this.driver.step()).state === 'again');
-    await this.#settling(this.#options.definition.graceMs)
-    await this.#outbox.postOffered()
-    this.driver.stop(undefined)
+    try {
+      await this.#pump.halt()
+      if (this.driver.isPlaying) while ((await this.driver.step()).state === 'again');
+      await this.#settling(this.#options.definition.graceMs)
+      await this.#outbox.postOffered()
+    } finally {
+      this.driver.stop(undefined)
+    }
     await this.driver.flush()
     await this.driver.handOver()
   }

@@ -28,7 +28,7 @@ import { mayWait } from './holding-back.ts'
 import type { Ledger } from './ledger.ts'
 import { LoopView } from './loop-view.ts'
 import { isOfTheCaller } from './outbox.ts'
-import { Ownership, type OwnershipOptions } from './ownership.ts'
+import { isLoss, Ownership, type OwnershipOptions } from './ownership.ts'
 import { Serial } from './serial.ts'
 import type { Loop, State } from './state.ts'
 import { Vault } from './vault.ts'
@@ -104,7 +104,8 @@ export class Driver {
   constructor(options: DriverOptions) {
     this.#options = options
     this.#offers = options.offers ?? NO_OFFERS
-    this.ownership = new Ownership({ ...options, onEntry: (entry, unsaved) => this.#heard(entry, unsaved) })
+    const onEntry: DriverOptions['onEntry'] = (entry, unsaved) => this.#heard(entry, unsaved)
+    this.ownership = new Ownership({ ...options, onEntry }, (why) => this.#lose(why))
     this.#heartbeat = new Heartbeat({
       ownership: this.ownership,
       timer: options.timer,
@@ -172,8 +173,8 @@ export class Driver {
   async #step(): Promise<Progress> {
     const { state } = this.ownership
     if (state.is === 'settling') return OWNED
-    if (this.#stopping !== undefined && !isActing(state)) return this.#letGo(state)
     try {
+      if (this.#stopping !== undefined && !isActing(state)) return await this.#letGo(state)
       return state.is === 'driving' ? await this.#advance(state.loop) : await this.#open()
     } catch (error) {
       await this.#abandon(error)
@@ -278,11 +279,16 @@ export class Driver {
   async #abandon(why: unknown): Promise<void> {
     const { state } = this.ownership
     if (state.is === 'opening') this.ownership.refused()
-    const isLost = HoldfastError.is(why, 'fenced') || HoldfastError.is(why, 'erased')
-    if (isLost && this.ownership.isOwner) this.#lose(why)
-    if (isLost || state.is !== 'driving') return
-    this.ownership.broke()
-    await this.#putDown(state.loop, why)
+    if (isLoss(why)) {
+      if (this.ownership.isOwner) this.#lose(why)
+      return
+    }
+    if (state.is === 'driving') {
+      this.#handInHeld()
+      this.ownership.broke()
+      await this.#putDown(state.loop, why)
+    }
+    if (!this.ownership.isOwner || this.ledger.hasUnsaved) return
     this.#deferred.release(this.ownership)
     await this.#deferred.tried()
   }
@@ -290,6 +296,7 @@ export class Driver {
   /** Another driver was let in: effects under way are waited for, and the loop hands in their results (R4, S6). */
   #lose(why: HoldfastError): void {
     const { state } = this.ownership
+    this.#handInHeld()
     this.ownership.passedOver(why)
     // Not awaited: a tool that never ends must not keep this process from following its turn.
     if (state.is === 'driving') void this.#settle(state.loop, why)
@@ -361,9 +368,13 @@ export class Driver {
     return deferredWrites(this.#options)
   }
 
+  /** Results that were held back are not lost with the ownership (R4). */
+  #handInHeld(): void {
+    this.#handIn(this.ledger.unsaved, this.ledger.saved)
+  }
+
   /** Results that are in nobody's journal are for the one who has the turn now. */
-  #handIn(entries: readonly NewEntry[]): void {
-    const { session } = this.ledger
+  #handIn(entries: readonly NewEntry[], session: Session = this.ledger.session): void {
     for (const { type, data } of entries) {
       if (type !== 'tool.end' && type !== 'effect.end') continue
       const { callId, seen: _, ...settled } = data as EntryData['tool.end']

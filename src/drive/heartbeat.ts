@@ -1,8 +1,8 @@
 /** Renews the lease of a conversation while this process needs it, and notices when it is lost (R1, R2). */
 import type { Timer } from '../base/index.ts'
-import { HoldfastError, keyText } from '../protocol/index.ts'
+import { type HoldfastError, keyText } from '../protocol/index.ts'
 import { cancelBell } from './cancel-bell.ts'
-import type { Ownership } from './ownership.ts'
+import { isLoss, type Ownership } from './ownership.ts'
 import { grantOf } from './state.ts'
 
 export interface HeartbeatOptions {
@@ -51,8 +51,7 @@ export class Heartbeat {
       await ownership.renew()
       onBeat()
     } catch (problem) {
-      if (HoldfastError.is(problem, 'fenced') || HoldfastError.is(problem, 'erased'))
-        await ownership.afterWrites(() => this.#lose(problem, epoch))
+      if (isLoss(problem)) await ownership.afterWrites(() => this.#lose(problem, epoch))
     }
   }
 

@@ -91,6 +91,11 @@ export class Ledger {
     return this.#unsaved !== undefined
   }
 
+  /** The session without the entries that are held back. */
+  get saved(): Session {
+    return this.#unsaved?.before ?? this.#session
+  }
+
   get session(): Session {
     return this.#session
   }

@@ -28,6 +28,7 @@ import {
   after,
   type Event,
   FREE,
+  type Grant,
   grantOf,
   type Loop,
   type State,
@@ -61,14 +62,17 @@ const MOST_CLAIMS = 5
 export class Ownership {
   readonly ledger: Ledger
   readonly #options: OwnershipOptions
+  readonly #onLost: (why: HoldfastError) => void
   /** W1 */
   readonly #inOrder = new Serial()
   #state: State = FREE
   /** The newest epoch that was granted here. */
   #epoch = 0
 
-  constructor(options: OwnershipOptions) {
+  /** `onLost`: the store has refused an owner without a loop because another driver was let in. */
+  constructor(options: OwnershipOptions, onLost: (why: HoldfastError) => void) {
     this.#options = options
+    this.#onLost = onLost
     this.ledger = new Ledger(options)
   }
 
@@ -170,16 +174,10 @@ export class Ownership {
     return this.#inOrder.run(async () => {
       const grant = grantOf(this.#state)
       if (grant === undefined) return
-      const { ledger } = this
-      const release: NewEntry = { type: 'release', turn: ledger.session.turn, data: { reason } }
-      try {
-        await this.#write({ since: ledger.seen, epoch: grant.epoch, entries: [release] })
-        if (this.#holds(grant.epoch)) this.#on({ type: 'ended' })
-        ledger.forget()
-      } catch (error) {
-        if (HoldfastError.is(error, 'fenced') && this.#holds(grant.epoch)) this.passedOver(error)
-        throw error
-      }
+      const release: NewEntry = { type: 'release', turn: this.ledger.session.turn, data: { reason } }
+      await this.#writeAs(grant, [release])
+      if (this.#holds(grant.epoch)) this.#on({ type: 'ended' })
+      this.ledger.forget()
     })
   }
 
@@ -282,10 +280,20 @@ export class Ownership {
     const at = this.#options.clock.elapsed()
     const { ledger } = this
     const all = ledger.hasUnsaved ? [...ledger.unsaved, ...entries] : entries
-    const receipt = await this.#write({ since: ledger.seen, epoch: grant.epoch, entries: all })
+    const receipt = await this.#writeAs(grant, all)
     if (!this.#holds(grant.epoch)) throw this.lost() // W2
     if (!receipt.repeated) this.#on({ type: 'granted', at })
     this.#absorb(receipt)
+  }
+
+  /** A loop hears of its loss by itself, and hands in what it has. An owner without one is told here (S5). */
+  async #writeAs({ epoch }: Grant, entries: readonly NewEntry[]): Promise<Receipt> {
+    try {
+      return await this.#write({ since: this.ledger.seen, epoch, entries })
+    } catch (error) {
+      if (isLoss(error) && this.#holds(epoch) && this.#state.is !== 'driving') this.#onLost(error)
+      throw error
+    }
   }
 
   /** Keeps W4. */
@@ -328,6 +336,11 @@ export class Ownership {
       details: { contextId },
     })
   }
+}
+
+/** Does a store refuse an owner because it is none any more? */
+export function isLoss(error: unknown): error is HoldfastError {
+  return HoldfastError.is(error, 'fenced') || HoldfastError.is(error, 'erased')
 }
 
 interface Asked {

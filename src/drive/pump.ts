@@ -11,7 +11,7 @@
  */
 import { type Clock, processLiveness, type Timer } from '../base/index.ts'
 import type { ContextKey } from '../protocol/index.ts'
-import { isOwned, type Store } from '../store/index.ts'
+import { erased, isOwned, type Store } from '../store/index.ts'
 import type { Audience } from './audience.ts'
 import type { Driver, Progress } from './driver.ts'
 
@@ -123,14 +123,17 @@ export class Pump {
 
   /** Somebody waits, and nothing is to be done here: sleeps until there may be something (C2). */
   async #awaitOthers(): Promise<void> {
-    const { driver, audience, callers } = this.#options
+    const { driver, audience, callers, store, key } = this.#options
     const arriving = callers.arriving()
     if (arriving !== undefined) return arriving
     await audience.catchUp()
     const { ownership, ledger } = driver
     if (ownership.isOwner) await ownership.flush()
-    const isCurrent = await ledger.isCurrent()
+    const head = await store.head(key)
     if (!callers.isWaiting()) return
+    // Nobody will ever answer them.
+    if (head?.status === 'erased') throw erased(key)
+    const isCurrent = ledger.isLoaded && (head?.seq ?? 0) === ledger.seen
     if (isCurrent) await this.#follow({ isOwned: false })
     else ownership.forget()
   }

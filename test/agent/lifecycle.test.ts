@@ -1,8 +1,10 @@
 /** The life of an agent as its stores and its observers see it. */
 import { describe, expect, it } from 'vitest'
 import { viewsOf } from '../../src/agent/index.ts'
-import type { Message } from '../../src/protocol/index.ts'
+import { HoldfastError, type Message } from '../../src/protocol/index.ts'
+import type { AppendRequest } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
+import { decorate } from '../ownership/decorate.ts'
 import { asking, bench, calls, gate, journal, probe, until } from '../turn/kit.ts'
 
 describe('the metadata of the config', () => {
@@ -185,5 +187,53 @@ describe('an agent', () => {
     await until('both are told', () => seen.length === 2)
     expect(seen).toEqual(['ready', 'ready'])
     expect(agent.state.error).toBeDefined()
+  })
+})
+
+describe('a pause in the middle of a turn', () => {
+  /** Asks for a pause while a tool runs; `atRelease` is called with the release that this leads to. */
+  async function pausing(atRelease: (request: AppendRequest) => Promise<void>) {
+    const memory = memoryStore()
+    let isFirst = true
+    const append = async (request: AppendRequest) => {
+      const isRelease = request.entries?.some(({ type }) => type === 'release') ?? false
+      if (isRelease && isFirst) {
+        isFirst = false
+        await atRelease(request)
+      }
+      return memory.append(request)
+    }
+    const store = decorate(memory, { append })
+    const held = gate()
+    const pay = probe('pay', () => held.promise.then(() => 'paid'))
+    const { agent } = bench({ store, tools: [pay], script: [calls('pay'), 'Done.'] })
+    const turn = agent.executeTurn('Pay')
+    await until('the tool runs', () => pay.ran.length > 0)
+    const paused = agent.pause()
+    held.resolve()
+    return { agent, memory, turn, paused }
+  }
+
+  it('is not refused because another process was let in, and resume() goes on', async () => {
+    const { agent, turn, memory, paused } = await pausing(async ({ key, epoch = 0, since }) => {
+      const release = { type: 'release', turn: 1, data: { reason: 'operator' } }
+      await memory.append({ key, id: 'other', since, epoch, entries: [release] })
+    })
+    await paused
+    await agent.resume()
+    expect(await turn.outcome).toMatchObject({ reason: 'stop', text: 'Done.' })
+  })
+
+  it('that the store has no room for rejects, and resume() goes on', async () => {
+    const { agent, turn, memory, paused } = await pausing(async () => {
+      throw new HoldfastError('store-full', { message: 'There is no room.' })
+    })
+    await expect(paused).rejects.toMatchObject({ code: 'store-full' })
+    await agent.resume()
+    expect(await turn.outcome).toMatchObject({ reason: 'stop', text: 'Done.' })
+    expect((await journal(memory)).map((line) => line.split(' ')[1]).slice(5)).toEqual([
+      ...['tool.start', 'tool.end', 'model.start', 'release'],
+      ...['claim', 'model.start', 'model.end', 'turn.end'],
+    ])
   })
 })

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fold } from '../../src/journal/index.ts'
 import { type Entry, type EntryData, isInboxType } from '../../src/protocol/index.ts'
-import { headFrom, sameHead } from '../../src/store/index.ts'
+import { type Head, headFrom, sameHead } from '../../src/store/index.ts'
 import { outputOf, type View, type Witness } from './witness.ts'
 
 export async function checkState(witness: Witness): Promise<void> {
@@ -26,7 +26,8 @@ export async function checkState(witness: Witness): Promise<void> {
 async function checkDue({ head }: View, witness: Witness): Promise<void> {
   const { alone, store, stage } = witness.scene
   if (!alone || head === undefined) return
-  const wanted = witness.ownerOf(head) === undefined && (head.status === 'running' || head.pending > 0)
+  const isDue = head.status === 'running' || (head.status !== 'paused' && head.pending > 0)
+  const wanted = witness.ownerOf(head) === undefined && isDue
   const found = (await store.due()).length > 0
   if (wanted !== found) stage.violate('R6', `a sweep ${found ? 'finds' : 'misses'} the context`)
 }
@@ -144,7 +145,7 @@ function* headRow({ head, entries }: View): Generator<Finding> {
     yield ['R6', `the head row at ${head.seq} is not what the journal says at ${rebuilt?.seq}`]
   const { seq, turn, epoch, claims, open, outcome } = fold(entries)
   const folded = [seq, turn, epoch, claims, open !== undefined, outcome]
-  const kept = [head.seq, head.turn, head.epoch, head.claims, head.status === 'running', head.outcome]
+  const kept = [head.seq, head.turn, head.epoch, head.claims, isOpen(head), head.outcome]
   if (!isDeepStrictEqual(folded, kept))
     yield ['R6', `the head row says ${JSON.stringify(kept)}, the fold ${JSON.stringify(folded)}`]
   const last = (test: (entry: Entry) => boolean) => entries.findLastIndex(test)
@@ -160,9 +161,14 @@ function* headRow({ head, entries }: View): Generator<Finding> {
     claimed > released,
     running,
   ]
-  const said = [head.seq, head.pending, head.epoch, head.lease !== undefined, head.status === 'running']
+  const said = [head.seq, head.pending, head.epoch, head.lease !== undefined, isOpen(head)]
   if (JSON.stringify(counted) !== JSON.stringify(said))
     yield ['R6', `the head row says ${JSON.stringify(said)}, counting says ${JSON.stringify(counted)}`]
+}
+
+/** A paused turn is open, and no sweep finds it. */
+function isOpen({ status }: Head): boolean {
+  return status === 'running' || status === 'paused'
 }
 
 /** R7: a claim after too many that led nowhere ends the turn and does nothing else. */

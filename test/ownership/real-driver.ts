@@ -6,44 +6,135 @@
 import { turnScope } from '../../src/agent/turn-scope.ts'
 import type { Timer } from '../../src/base/index.ts'
 import { Driver } from '../../src/drive/index.ts'
+import type { Transitions } from '../../src/drive/state.ts'
 import type { LanguageModel, ModelStreamPart, PromptMessage } from '../../src/model/index.ts'
+import { HoldfastError } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { defineTool, type StandardSchema, type Tool } from '../../src/tool/index.ts'
 import { defineTurn, playTurn } from '../../src/turn/index.ts'
 import { decorate } from './decorate.ts'
 import { type DriverOptions, type DriverPorts, replayOf } from './reference-driver.ts'
+import { type StateReport, StateRules } from './state-rules.ts'
 
-/** Whoever takes more steps than this goes round in circles. */
-const MOST_STEPS = 200
+/** A driver that takes more steps than this goes round in circles. */
+const MOST_STEPS = 50
+
+/** A lease that was renewed this often while no time passed is renewed in circles, and so is a write that was fenced. */
+const MOST_TIMES = 5
+
+/** The ports of the reference driver, and those that only a driver with a table of states has. */
+export interface RealPorts extends DriverPorts {
+  readonly timer: Timer
+  readonly report: StateReport
+  /** Another table than the one that ships. */
+  readonly table?: Transitions | undefined
+  /** False: entries that no effect depends on are held back, and saved when nothing is left to do. */
+  readonly autoSave: boolean
+  /** Gets the verbs of a second caller in the same process. */
+  readonly meet: (caller: Caller) => void
+}
+
+export interface Caller {
+  readonly stop: (how: 'pause' | 'release') => void
+  /** Appends a note, in the turn or between turns. */
+  readonly note: () => void
+}
 
 /** Drives until there is nothing to do or somebody else does it. A driver that was passed over comes back by itself. */
-export async function driveReal(
-  ports: DriverPorts & { readonly timer: Timer },
-  options: DriverOptions,
-): Promise<'idle' | 'owned'> {
+export async function driveReal(ports: RealPorts, options: DriverOptions): Promise<string> {
   const died = Promise.withResolvers<never>()
   const asked = new Set<Promise<unknown>>()
-  const driver = driverOf({ ...ports, store: counted(ports.store, asked) }, options, died.reject)
+  const rules = new StateRules(options.driver, ports.report)
+  const store = rules.store(counted(ports, options, asked))
+  const driver = driverOf({ ...ports, store, rules, die: died.reject }, options)
+  ports.meet({
+    stop: (how) => driver.stop(how),
+    note: () => asked.add(record(driver, ports.report)),
+  })
   const run = async () => {
-    for (let steps = 0; steps < MOST_STEPS; steps++) {
-      const { state } = await driver.step()
-      if (state !== 'idle' && state !== 'owned') continue
-      if (driver.settling !== undefined) {
-        await driver.settling
-        continue
-      }
-      await Promise.allSettled(asked)
-      return state
-    }
-    throw new Error(`${options.driver} took ${MOST_STEPS} steps and came to no end`)
+    const ended = await stepToEnd(driver, ports.report)
+    // A heartbeat or a note may still be on its way when there is nothing left to do.
+    await Promise.allSettled(asked)
+    rules.end()
+    return ended
   }
   return Promise.race([run(), died.promise])
 }
 
-/** A heartbeat may still be on its way when there is nothing left to do. */
-function counted(store: Store, asked: Set<Promise<unknown>>): Store {
+async function stepToEnd(driver: Driver, { violate }: StateReport): Promise<string> {
+  for (let steps = 0; steps < MOST_STEPS; steps++) {
+    const state = await stepOf(driver)
+    if (state === 'again') continue
+    if (driver.settling !== undefined) {
+      await driver.settling
+      continue
+    }
+    driver.stop(undefined)
+    const isSaved = await save(driver)
+    if (state === 'paused') await driver.handOver()
+    if (isSaved) return state
+  }
+  violate('circles', `the driver took ${MOST_STEPS} steps and came to no end`)
+  return 'in circles'
+}
+
+/** A turn that broke because the store refused an append is taken up again. */
+async function stepOf(driver: Driver): Promise<string> {
+  try {
+    const { state } = await driver.step()
+    return state
+  } catch (error) {
+    if (!HoldfastError.is(error, 'store-full')) throw error
+    return 'again'
+  }
+}
+
+/** False if entries that were held back could not be saved: another driver was let in, or the store was full. */
+async function save(driver: Driver): Promise<boolean> {
+  try {
+    await driver.flush()
+    return true
+  } catch (error) {
+    if (!HoldfastError.is(error, 'fenced') && !HoldfastError.is(error, 'store-full')) throw error
+    return false
+  }
+}
+
+async function record(driver: Driver, { violate }: StateReport): Promise<void> {
+  try {
+    await driver.record([{ type: 'note', data: { text: 'by the way', from: 'caller' } }])
+  } catch (error) {
+    // Another process has the conversation, and was not asked.
+    if (!HoldfastError.is(error, 'owned') && !HoldfastError.is(error, 'fenced'))
+      violate('uncaught', `a note failed: ${String(error)}`)
+  }
+}
+
+/** The store, for a driver that may go in circles without taking a step. Renewals that are under way are `asked`. */
+function counted(
+  { store, clock, report }: RealPorts,
+  { driver }: DriverOptions,
+  asked: Set<Promise<unknown>>,
+): Store {
+  const times = new Map<string, number>()
+  const isCircle = (what: string): boolean => {
+    const count = (times.get(what) ?? 0) + 1
+    times.set(what, count)
+    if (count > MOST_TIMES) report.violate('circles', `${driver}, again and again: ${what}`)
+    return count > MOST_TIMES
+  }
   return decorate(store, {
+    append: async (request) => {
+      try {
+        return await store.append(request)
+      } catch (error) {
+        if (HoldfastError.is(error, 'fenced') && isCircle(`epoch ${request.epoch} is fenced`))
+          return new Promise(() => {})
+        throw error
+      }
+    },
     renew: (request) => {
+      if (isCircle(`renew epoch ${request.epoch} at ${clock.elapsed()}`)) return new Promise(() => {})
       const asking = store.renew(request)
       asked.add(asking)
       return asking
@@ -51,13 +142,15 @@ function counted(store: Store, asked: Set<Promise<unknown>>): Store {
   })
 }
 
-function driverOf(
-  ports: DriverPorts & { readonly timer: Timer },
-  options: DriverOptions,
-  die: (reason: unknown) => void,
-): Driver {
-  const { store, clock, timer, ids, model, effect } = ports
+interface Parts extends RealPorts {
+  readonly rules: StateRules
+  readonly die: (reason: unknown) => void
+}
+
+function driverOf(ports: Parts, options: DriverOptions): Driver {
+  const { store, clock, timer, ids, model, rules, die, autoSave } = ports
   const { key, driver, leaseMs, maxClaims, heartbeats = 0 } = options
+  const effect: DriverPorts['effect'] = (call) => rules.effect(() => ports.effect(call))
   const tools = ['pay', 'look'].map((name) => toolOf(name, effect))
   const definition = defineTurn({
     model: modelOf(model, die),
@@ -67,9 +160,11 @@ function driverOf(
   })
   return new Driver({
     ...{ key, store, clock, timer, ids, driver, leaseMs, definition },
-    play: (scope, ledger) => playTurn(turnScope(scope, ledger, { definition, extras: () => ({}) })),
+    transitions: rules.table(ports.table),
+    play: (scope, ledger) =>
+      rules.loop(playTurn(turnScope(scope, ledger, { definition, extras: () => ({}) }))),
     window: async () => ({ maxMessages: 100 }),
-    autoSave: true,
+    autoSave,
     heartbeatMs: heartbeats > 0 ? leaseMs / 2 : Number.POSITIVE_INFINITY,
     onEntry: () => {},
     emit: () => {},

@@ -12,6 +12,7 @@ import {
   postsDropped,
   takenTwice,
 } from './broken-stores.ts'
+import { BROKEN_TABLES } from './broken-tables.ts'
 import type { Flaw } from './reference-driver.ts'
 import type { Setting } from './world.ts'
 
@@ -193,8 +194,86 @@ const HELD: readonly Setting[] = named({
   },
 })
 
-/** The real driver takes more steps, so what is fast with the reference takes long with it. */
-const LONG_REAL = ['two drivers, 1 ambiguity, 1 lapse', 'two drivers with heartbeats, 2 part lapses']
+/** States and transitions of the real driver that the settings of the reference driver do not lead to. */
+const FAST_STATES: readonly Setting[] = named({
+  'one driver that holds back, heartbeats, 1 part lapse': {
+    drivers: 1,
+    autoSave: false,
+    heartbeats: 1,
+    ticks: { part: 0.6, times: 1 },
+  },
+  'two drivers that hold back, 1 lapse': { drivers: 2, autoSave: false, ticks: lapse },
+  'one driver that holds back, cancel, 2 refused appends': {
+    drivers: 1,
+    autoSave: false,
+    traffic: ['cancel'],
+    refuses: ['model.end', 'turn.end'],
+  },
+  'one driver, a pause, a refused release': { drivers: 1, asks: 'pause', refuses: ['release'] },
+  'one driver, a pause, second input': { drivers: 1, asks: 'pause', traffic: ['input'] },
+  'one driver, a note, a refused result and release': {
+    drivers: 1,
+    asks: 'note',
+    refuses: ['tool.end', 'release'],
+  },
+  'two drivers, a refused reply and release, 1 lapse': {
+    drivers: 2,
+    tools: [],
+    refuses: ['model.end', 'release'],
+    ticks: lapse,
+  },
+}).map(joined)
+
+const FULL_STATES: readonly Setting[] = named({
+  'two drivers that hold back, heartbeats, 1 lapse': {
+    drivers: 2,
+    autoSave: false,
+    heartbeats: 1,
+    ticks: lapse,
+  },
+  'two drivers that hold back, second input, 1 lapse': {
+    drivers: 2,
+    autoSave: false,
+    traffic: ['input'],
+    ticks: lapse,
+  },
+  'two drivers that hold back, a pause, 1 crash': {
+    drivers: 2,
+    autoSave: false,
+    asks: 'pause',
+    faults: { crash: 1 },
+  },
+  'one driver, a release, second input': { drivers: 1, asks: 'release', traffic: ['input'] },
+  'two drivers, a note': { drivers: 2, asks: 'note' },
+  'two drivers, a pause, 1 lapse': { drivers: 2, asks: 'pause', ticks: lapse },
+  'two drivers, a release, a refused release, 1 lapse': {
+    drivers: 2,
+    asks: 'release',
+    refuses: ['release'],
+    ticks: lapse,
+  },
+  'two drivers, a note, 1 lapse': { drivers: 2, asks: 'note', ticks: lapse },
+  'two drivers, a note, 1 ambiguity': { drivers: 2, asks: 'note', faults: { ambiguous: 1 } },
+  'two drivers, a refused result and release, 1 lapse': {
+    drivers: 2,
+    refuses: ['tool.end', 'release'],
+    ticks: lapse,
+  },
+  'two drivers, a refused result and release, heartbeats, 1 lapse': {
+    drivers: 2,
+    heartbeats: 1,
+    refuses: ['tool.end', 'release'],
+    ticks: lapse,
+  },
+  'two drivers with heartbeats, an effect under way, 1 lapse': { drivers: 2, heartbeats: 1, ticks: lapse },
+}).map(joined)
+
+/** The real driver takes more steps, so a search that is fast with the reference takes long with it. */
+const LONG_REAL = [
+  'two drivers, 1 crash, 1 lapse',
+  'two drivers, 1 ambiguity, 1 lapse',
+  'two drivers with heartbeats, 2 part lapses',
+]
 
 export const FAST_REAL: readonly Setting[] = [
   ...FAST.map(joined).filter(({ name }) => !LONG_REAL.includes(name)),
@@ -211,22 +290,28 @@ export const FAST_REAL: readonly Setting[] = [
       heartbeats: 1,
       traffic: ['input'],
       ticks: { part: 0.6, times: 1 },
+      reads: 'joined',
     },
     'two drivers': { drivers: 2 },
   }),
+  ...FAST_STATES,
 ]
 
 export const FAST_SQLITE_REAL: readonly Setting[] = FAST_SQLITE.map(joined)
-export const TINY_REAL: readonly Setting[] = TINY.map(joined)
+export const TINY_REAL: readonly Setting[] = TINY.map(joined).filter(({ drivers }) => drivers === 1)
 export const FULL_REAL: readonly Setting[] = [
   ...FULL.map(joined),
   ...HELD,
   ...FAST.map(joined).filter(({ name }) => LONG_REAL.includes(name)),
+  ...FAST_STATES,
+  ...FULL_STATES,
 ]
 export const FULL_SQLITE_REAL: readonly Setting[] = FULL_SQLITE.map(joined)
 
+/** `rule` is broken. The search reports it under that name or, of a driver that hangs or goes in circles, as `sign`. */
 export interface Variant {
   readonly rule: string
+  readonly sign?: string
   readonly setting: Setting
 }
 
@@ -265,9 +350,22 @@ export const BROKEN: readonly Variant[] = [
 ]
 
 /** Only a driver that acts on an old read can take something twice, and only the real one reads more than once. */
-export const BROKEN_REAL: readonly Variant[] = BROKEN.filter(
+const BROKEN_STORES_REAL: readonly Variant[] = BROKEN.filter(
   ({ setting }) => setting.flaws === undefined,
 ).map(({ rule, setting }) => ({ rule, setting: setting.spoil === takenTwice ? setting : joined(setting) }))
+
+export const BROKEN_REAL: readonly Variant[] = [...BROKEN_STORES_REAL, ...BROKEN_TABLES]
+
+/** The others are found after hundreds of states. */
+export const FAST_BROKEN_STORES_REAL: readonly Variant[] = BROKEN_STORES_REAL.filter(
+  ({ setting: { spoil } }) =>
+    spoil !== takenTwice && spoil?.() !== newestEpochTold && spoil?.() !== fenceStripped,
+)
+
+/** With one driver every search takes milliseconds. */
+export const FAST_BROKEN_TABLES: readonly Variant[] = BROKEN_TABLES.filter(
+  ({ setting }) => setting.drivers === 1,
+)
 
 /** It loads with several reads in a row, and claims on the condition that nothing has moved since the first. */
 function joined(setting: Setting): Setting {

@@ -257,7 +257,8 @@ export class Witness {
     const kept = after.entries.slice(0, before.entries.length)
     if (!isDeepStrictEqual(kept, before.entries))
       this.#violate('R5', 'an append changed what was already in the journal')
-    if (outcome.ok && !outcome.value.repeated) this.#judgeLease(process, after, 0)
+    const byDriver = request.claim !== undefined || request.epoch !== undefined
+    if (outcome.ok && !outcome.value.repeated && byDriver) this.#judgeLease(process, after, 0)
     if (outcome.ok) this.#judgeInbox(process, request.since, { shown: outcome.value.inbox, view: after })
     else if (after.entries.length > before.entries.length)
       this.#violate('R5', `${process} was refused, and something was appended`)

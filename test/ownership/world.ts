@@ -6,8 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock, Liveness, Timer } from '../../src/base/index.ts'
+import type { Transitions } from '../../src/drive/state.ts'
 import type { Call } from '../../src/journal/index.ts'
-import { type ContextKey, LOCAL_OWNER, type NewInboxEntry } from '../../src/protocol/index.ts'
+import { type ContextKey, HoldfastError, LOCAL_OWNER, type NewInboxEntry } from '../../src/protocol/index.ts'
 import { persist, type Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
@@ -24,13 +25,10 @@ import {
   type World,
 } from '../../src/testing/index.ts'
 import type { Spoil } from './broken-stores.ts'
+import { decorate } from './decorate.ts'
 import { checkEnd, checkState, checkSurvivors } from './properties.ts'
-import {
-  type DriverOptions,
-  type DriverPorts,
-  drive as driveReference,
-  type Flaw,
-} from './reference-driver.ts'
+import type { Caller, RealPorts } from './real-driver.ts'
+import { type DriverOptions, drive as driveReference, type Flaw } from './reference-driver.ts'
 import { Witness } from './witness.ts'
 
 export interface Setting {
@@ -56,6 +54,14 @@ export interface Setting {
   readonly poison?: true
   readonly flaws?: readonly Flaw[]
   readonly spoil?: () => Spoil
+  /** False: the driver holds back what it may, and saves at the end. This and what follows is for the real driver. */
+  readonly autoSave?: false
+  /** To driver A the store refuses one append for good for each of these types of entries: the first that has it. */
+  readonly refuses?: readonly string[]
+  /** What a second caller in the process of driver A asks of it, once, at any time. */
+  readonly asks?: 'pause' | 'release' | 'note'
+  /** Another table of transitions. */
+  readonly table?: Transitions
 }
 
 /** Where the stores of a run come from: `open` gives each process its own. */
@@ -110,11 +116,8 @@ export function sqliteBench(): Bench {
   }
 }
 
-/** Who drives: the reference, or the real thing. */
-export type Drive = (
-  ports: DriverPorts & { readonly timer: Timer },
-  options: DriverOptions,
-) => Promise<'idle' | 'owned' | 'lost'>
+/** Who drives: the reference, or the real thing. Resolves to how it ended: `idle`, `owned`, `lost`, `paused`. */
+export type Drive = (ports: RealPorts, options: DriverOptions) => Promise<string>
 
 export interface Surroundings {
   readonly bench?: Bench
@@ -122,14 +125,21 @@ export interface Surroundings {
   readonly drive?: Drive
   /** Filled with what happened, and how often. */
   readonly coverage?: Map<string, number>
+  /** Filled with the transitions that the real driver took, and how often. */
+  readonly taken?: Map<string, number>
 }
 
 export function scenarioOf(setting: Setting, surroundings: Surroundings = {}): Scenario {
-  const { bench = memoryBench(), drive = driveReference, coverage = new Map() } = surroundings
+  const {
+    bench = memoryBench(),
+    drive = driveReference,
+    coverage = new Map(),
+    taken = new Map(),
+  } = surroundings
   return {
     name: setting.name,
     ...(setting.faults === undefined ? {} : { faults: setting.faults }),
-    setup: (stage) => new OwnershipWorld(setting, stage, { bench, drive, coverage }).begin(),
+    setup: (stage) => new OwnershipWorld(setting, stage, { bench, drive, coverage, taken }).begin(),
   }
 }
 
@@ -142,11 +152,14 @@ class OwnershipWorld {
   readonly #witness: Witness
   /** Those that the poison killed after the end of the schedule. */
   readonly #killed = new Set<string>()
+  readonly #callers = new Map<string, Caller>()
+  readonly #taken: Map<string, number>
   #clockSet = false
 
-  constructor(setting: Setting, stage: Stage, { bench, drive, coverage }: Required<Surroundings>) {
+  constructor(setting: Setting, stage: Stage, { bench, drive, coverage, taken }: Required<Surroundings>) {
     this.#setting = setting
     this.#driver = drive
+    this.#taken = taken
     this.#stage = stage
     const isDead = (driver: string) => stage.status(driver) === 'dead' || this.#killed.has(driver)
     const isSeenDead = (driver: string) => !setting.blind && isDead(driver)
@@ -196,14 +209,19 @@ class OwnershipWorld {
       port.process,
       storePort(port, applying, { reads: this.#setting.reads ?? 'each' }),
     )
-    const { poison, heartbeats = 0, returns, flaws = [] } = this.#setting
+    const { poison, heartbeats = 0, returns, flaws = [], refuses = [] } = this.#setting
     const think = async () => {
       if (poison) await port.point({ label: 'model', perform: () => {}, deadly: true })
     }
     const effect = (call: Call) => this.#witness.effect(port, call)
     const { key } = this.#witness.scene
     return this.#driver(
-      { store, clock: this.#clock, ...this.#parts(port.process, think), effect },
+      {
+        store: port.process === 'A' ? refusing(store, refuses) : store,
+        clock: this.#clock,
+        ...this.#parts(port.process, think),
+        effect,
+      },
       { key, driver: port.process, leaseMs: LEASE_MS, maxClaims: MAX_CLAIMS, heartbeats, returns, flaws },
     )
   }
@@ -216,8 +234,9 @@ class OwnershipWorld {
   }
 
   #moves(): Move[] {
-    const { ticks, setBack } = this.#setting
+    const { ticks, setBack, asks } = this.#setting
     const moves: Move[] = []
+    if (asks !== undefined) moves.push({ label: `A is asked: ${asks}`, times: 1, run: () => this.#ask(asks) })
     if (ticks !== undefined)
       moves.push({
         label: ticks.part === 1 ? 'the lease passes' : `${ticks.part} of the lease passes`,
@@ -234,6 +253,13 @@ class OwnershipWorld {
         },
       })
     return moves
+  }
+
+  #ask(what: 'pause' | 'release' | 'note'): void {
+    if (this.#stage.status('A') !== 'running') return
+    const caller = this.#callers.get('A')
+    if (what === 'note') caller?.note()
+    else caller?.stop(what)
   }
 
   async #state(): Promise<string> {
@@ -253,10 +279,17 @@ class OwnershipWorld {
     // Only where a lease may have been left behind by someone whom nobody sees, or a claim by nobody at all.
     if (blind || setBack !== undefined || faults?.stray) this.#clock.advance(LEASE_MS)
     if (this.#setting.poison) await this.#poisonMore()
-    const ended = await this.#driveAlone('last', async () => {})
+    const ended = await this.#endOf(this.#driveAlone('last', async () => {}))
     if (ended !== 'idle') this.#stage.violate('R1', `the last driver could not finish: ${ended}`)
     await checkState(this.#witness)
     await checkEnd(this.#witness)
+  }
+
+  /** In memory nothing takes time, so a driver that has not ended now never will. */
+  async #endOf(driving: Promise<string>): Promise<string> {
+    if (!this.#witness.scene.alone) return driving
+    const quiet = new Promise<string>((resolve) => setImmediate(() => resolve('it waits for ever')))
+    return Promise.race([driving, quiet])
   }
 
   /** As many victims as it takes, and a few more. */
@@ -301,13 +334,18 @@ class OwnershipWorld {
     }
   }
 
-  #parts(
-    name: string,
-    think: () => Promise<void>,
-  ): Pick<DriverPorts, 'ids' | 'model'> & { readonly timer: Timer } {
+  #parts(name: string, think: () => Promise<void>): Omit<RealPorts, 'store' | 'clock' | 'effect'> {
     const counting = new CountingIds()
-    const tools = this.#setting.tools ?? ['pay']
+    const { tools = ['pay'], autoSave = true, table } = this.#setting
     return {
+      ...{ autoSave, table },
+      report: {
+        violate: (rule, message) => this.#stage.violate(rule, message),
+        taken: (transition) => {
+          if (!this.#stage.replaying) this.#taken.set(transition, (this.#taken.get(transition) ?? 0) + 1)
+        },
+      },
+      meet: (caller) => this.#callers.set(name, caller),
       ids: { next: (prefix) => `${name}.${counting.next(prefix)}` },
       timer: this.#timer(name),
       // A second turn is there for what it takes, not for what it does.
@@ -317,6 +355,19 @@ class OwnershipWorld {
       },
     }
   }
+}
+
+/** The store takes no entry of these types the first time. It is asked nothing then, so nobody else notices. */
+function refusing(store: Store, types: readonly string[]): Store {
+  const left = new Set(types)
+  return decorate(store, {
+    append: async (request) => {
+      const type = request.entries?.find((entry) => left.has(entry.type))?.type
+      if (type === undefined) return store.append(request)
+      left.delete(type)
+      throw new HoldfastError('store-full', { message: `There is no room for ${type}.` })
+    },
+  })
 }
 
 function post(type: 'input' | 'cancel', key: string): NewInboxEntry {

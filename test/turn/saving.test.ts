@@ -1,6 +1,6 @@
 /** What is durable when: without autoSave, and in a turn that is played by hand (R3). */
 import { describe, expect, it } from 'vitest'
-import { asking, bench, calls, entryLines, journal, probe, STORES, said } from './kit.ts'
+import { asking, bench, calls, entryLines, journal, KEY, probe, STORES, said, until } from './kit.ts'
 
 describe.each(STORES)('without autoSave, on %s', (_, open) => {
   it('a reply is told before it is stored, and stored by saveState', async () => {
@@ -34,6 +34,19 @@ describe.each(STORES)('without autoSave, on %s', (_, open) => {
     expect((await journal(store)).slice(4, 6)).toEqual(['5 model.end "One"', '6 turn.end stop'])
     await agent.saveState()
     expect(await said(store)).toEqual(['user "1"', 'assistant "One"', 'user "2"', 'assistant "Two"'])
+  })
+
+  it('a result that was held back is handed in when another process was let in meanwhile', async () => {
+    const store = open()
+    const { agent } = bench({ store, script: [calls('pay'), 'Done'], tools: [probe('pay')], autoSave: false })
+    await agent.executeTurn('Pay').outcome
+    const release = { type: 'release', turn: 1, data: { reason: 'operator' } }
+    await store.append({ key: KEY, id: 'other', since: 6, epoch: 1, entries: [release] })
+    await expect(agent.saveState()).rejects.toMatchObject({ code: 'fenced' })
+    await until('it was handed in', async () => (await store.inbox(KEY)).length > 0)
+    expect((await store.inbox(KEY)).map(({ type, data }) => [type, data['status']])).toEqual([
+      ['late-result', 'ok'],
+    ])
   })
 
   it('the intent of a tool is durable before its effect', async () => {
