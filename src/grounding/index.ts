@@ -15,7 +15,7 @@ export type {
 } from './entity.ts'
 export { entity, entityMap } from './entity.ts'
 export type { AskedAnswer, Chosen, Facts, Judging, Said, Seen, ShownList } from './facts.ts'
-export { activeIds, isExpired } from './facts.ts'
+export { activeIds, isExpired, saidIn } from './facts.ts'
 export type { Converted, Guarded, GuardedCall } from './guard-call.ts'
 export { guardCall, isStillGrounded } from './guard-call.ts'
 export type { Handles } from './handles.ts'
