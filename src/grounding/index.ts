@@ -1,7 +1,7 @@
 /** Grounding: no invented id reaches a tool. Entities, where their ids are, whether they are good, and what prompts say of them. */
 
 export type { Above } from './above.ts'
-export { judgeBelow } from './above.ts'
+export { judgeBelow, stricter, strictest } from './above.ts'
 export type { Candidate } from './case.ts'
 export { durationMs } from './duration.ts'
 export type {

@@ -14,6 +14,7 @@ import {
   MemoryFacts,
   type NearMatches,
   nearMatches,
+  stricter,
   type Verdict,
 } from '../grounding/index.ts'
 import type { SeenInRun } from '../journal/index.ts'
@@ -86,6 +87,11 @@ interface Knowing {
 /** Entities count as they are declared here; those that are not, as they are declared below. */
 export function aboveOf({ key, entities, now, above, know }: Knowing): Above {
   return {
+    declared: async (name: string): Promise<Entity | undefined> => {
+      const own = entities.get(name)
+      const upper = await (await above())?.declared(name)
+      return own === undefined ? upper : stricter(own, upper)
+    },
     judge: async (found: FoundId, entity: Entity, beside?: Judging['beside']): Promise<Verdict> => {
       const known = await know(entity)
       if (known === undefined) return { kind: 'refused', entity: entity.name, reason: 'unknown' }
