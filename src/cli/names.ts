@@ -32,7 +32,8 @@ export async function agentWith(
   id: string,
   agents: readonly string[],
 ): Promise<NamedContext | undefined> {
-  const heads = await Promise.all(agents.map((agent) => store?.head(keyOf({ agent, id }))))
+  if (store === undefined) return undefined
+  const heads = await Promise.all(agents.map((agent) => store.head(keyOf({ agent, id }))))
   const [agent, ...others] = agents.filter(
     (_, at) => heads[at] !== undefined && heads[at].status !== 'erased',
   )

@@ -250,7 +250,7 @@ describe('fields that rows do not have', () => {
     description: 'Lists orders.',
     input: z.object({}),
     run: () => [{ id: 'ord_1' }],
-    returns: (rows) => order.rows(rows, { id: 'uid' }),
+    returns: (shown) => order.rows(shown, { id: 'uid' }),
   })
 
   it('are told, because a result with rows shows nothing', () => {

@@ -60,8 +60,7 @@ describe('defineTool refuses', () => {
   })
 
   it.each(['part', 'rows', 'select'] as const)('a function of an entity that makes no mark: %s', (name) => {
-    const order = entity('order') as never
-    const input = z.object({ orderId: z.string().meta(order[name]) })
+    const input = z.object({ orderId: z.string().meta(order[name] as never) })
     expect(() => defineTool({ name: 'refund', description: 'd', input, run: () => null })).toThrow(/x-entity/)
   })
 
@@ -102,7 +101,6 @@ describe('defineTool refuses', () => {
 
 describe('defineTool takes', () => {
   it('a mark whose call was forgotten', () => {
-    const order = entity('order')
     for (const { id } of [order, order.destination]) {
       const input = z.object({ orderId: z.string().meta(id as never) })
       const { parameters } = defineTool({ name: 'refund', description: 'd', input, run: () => null })
