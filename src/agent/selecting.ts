@@ -1,18 +1,31 @@
 /** What a program chooses for a conversation or its person, outside of any tool. */
-import type { Driver } from '../drive/index.ts'
+import { type Driver, idsAround } from '../drive/index.ts'
 import {
   checkedThing,
+  type Entities,
   isPersonal,
+  judgeBelow,
+  MemoryFacts,
   newlyChosen,
   personal,
+  strictest,
   unexpired,
   withPersonal,
   withSelections,
 } from '../grounding/index.ts'
-import type { ActiveValue, Principal, Selection } from '../protocol/index.ts'
+import {
+  type ActiveValue,
+  type ChosenBy,
+  HoldfastError,
+  type Principal,
+  quote,
+  type Selection,
+} from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
+import { inputOrigin } from '../tool/index.ts'
 import { actorState } from './actor-state.ts'
 import type { AgentSetup } from './config.ts'
+import { journalSightings } from './sightings.ts'
 
 export interface Choosing {
   readonly driver: Driver
@@ -21,6 +34,11 @@ export interface Choosing {
   readonly principal: Principal
 }
 
+/**
+ * Makes something the chosen one. Inside of the code of a call the choice is a tool's, whatever it says: the id may be the
+ * model's, so it has to be good in this conversation or in the one of the call. Throws `invalid-option` if it is not, and
+ * for an entity or an id that could never be used.
+ */
 export async function select(
   { driver, store, setup, principal }: Choosing,
   selections: readonly Selection[],
@@ -28,9 +46,14 @@ export async function select(
   const { entities } = setup.definition.grounding
   const { active = [], origin } = driver.ledger.session
   const at = setup.clock.now()
-  const checked = selections.map(checkedThing)
-  const change = (values: readonly ActiveValue[]) =>
-    withSelections(values, checked, { entities, at, by: 'program' })
+  const isCalls = inputOrigin().origin !== undefined
+  const by: ChosenBy = isCalls ? 'tool' : 'program'
+  const checked = selections.map((given): Selection => {
+    const selection = checkedSelection(given, entities)
+    return isCalls ? { ...selection, by } : selection
+  })
+  if (isCalls) for (const selection of checked) await checkGood({ driver, store, setup }, selection)
+  const change = (values: readonly ActiveValue[]) => withSelections(values, checked, { entities, at, by })
   const own = change(active)
   const isTheirs =
     origin === undefined && selections.some((one) => entities.get(one.entity)?.scope === 'actor')
@@ -38,9 +61,61 @@ export async function select(
     ? await actorState(store, principal).change('select', (values) => personal(change(values), entities))
     : personal(own, entities)
   const values = [...theirs, ...own.filter((value) => !isPersonal(value, entities))]
-  const chosen = newlyChosen(active, checked, 'program')
+  const chosen = newlyChosen(active, checked, by)
   const fresh = chosen.length === 0 ? {} : { chosen }
   await driver.record([{ type: 'active', data: { values, by: 'select', ...fresh } }])
+}
+
+function checkedSelection(given: Selection, entities: Entities): Selection {
+  const selection = checkedThing(given)
+  const entity = entities.get(selection.entity)
+  if (entity === undefined) {
+    const names = [...entities.keys()].map(quote).join(', ')
+    throw notSelected(
+      `${quote(selection.entity)} is none of the agent's entities${names === '' ? ', which has none' : `: ${names}`}. Add it to \`entities\``,
+    )
+  }
+  const { pattern, normal = (id: string) => id } = entity
+  const strange = idsOf(selection).find((id) => pattern?.test(id) === false && !pattern.test(normal(id)))
+  if (strange !== undefined)
+    throw notSelected(
+      `${quote(strange)} does not fit the \`pattern\` of ${quote(entity.name)}, ${String(pattern)}`,
+    )
+  return selection
+}
+
+async function checkGood(
+  { driver, store, setup }: Omit<Choosing, 'principal'>,
+  { entity, ...selection }: Selection,
+): Promise<void> {
+  const { above } = idsAround()
+  const entities = await strictest(setup.definition.grounding.entities, above)
+  if (entities.get(entity)?.policy !== 'enforce') return
+  const { active = [], cleared = 0 } = driver.ledger.session
+  const sightings = journalSightings(store, setup.key, () => cleared)
+  for (const id of idsOf({ entity, ...selection })) {
+    const seen = await sightings.seen(entity, { id })
+    const facts = new MemoryFacts({
+      active,
+      batches: seen.map(({ at, ...one }) => ({ at, seen: [{ ...one, entity }] })),
+      said: await sightings.said(id),
+    })
+    const found = { path: [], entities: [entity], given: id, isLiteral: true } as const
+    const judging = { entities, facts, now: setup.clock.now() }
+    const { kind } = await judgeBelow(found, entity, { judging, above })
+    if (kind === 'ok') continue
+    throw notSelected(
+      `it was asked for inside of a call, and ${quote(id)} is not good there or here: no tool has shown it and no person has written it`,
+    )
+  }
+}
+
+function idsOf({ id, ids = [] }: Selection): readonly string[] {
+  return [...new Set([...(id === undefined ? [] : [id]), ...ids])]
+}
+
+function notSelected(why: string): HoldfastError {
+  return new HoldfastError('invalid-option', { message: `Nothing was selected: ${why}.` })
 }
 
 /** The active values of a conversation together with those of its person, as a turn that starts now would find them. */

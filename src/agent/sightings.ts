@@ -1,6 +1,12 @@
 /** Things that the tools of a conversation have shown and words of the person, found in indexes of the store (R13). */
-import type { Said, Seen } from '../grounding/index.ts'
-import { type ContextKey, type EntryData, idTokens, personsWords, type Sighting } from '../protocol/index.ts'
+import { type Said, type Seen, saidIn } from '../grounding/index.ts'
+import {
+  type ContextKey,
+  type EntryData,
+  idTokens,
+  personsEntries,
+  type Sighting,
+} from '../protocol/index.ts'
 import {
   type IndexRow,
   labelPrefix,
@@ -14,7 +20,7 @@ import {
 import type { View } from '../turn/index.ts'
 
 const THINGS = 'thing'
-const MENTIONS = 'mention'
+const MENTIONS = 'mentioned'
 /** How many messages with the same token are looked at. */
 const MOST_MENTIONS = 8
 
@@ -93,8 +99,14 @@ async function saidWith(
     limit: MOST_MENTIONS,
   })
   const newest = rows.filter(({ seq }) => seq > cleared)
-  const entries = await Promise.all(newest.map(({ seq }) => store.read(key, { from: seq, to: seq })))
-  return entries.flat().map((entry) => ({ text: personsWords(entry), at: entry.at, seq: entry.seq }))
+  const read = async (seqs: readonly number[]) =>
+    (await Promise.all(seqs.map((seq) => store.read(key, { from: seq, to: seq })))).flat()
+  const entries = await read(newest.map(({ seq }) => seq))
+  const taken = await read(entries.flatMap(({ type, takes = [] }) => (type === 'request.end' ? takes : [])))
+  const found = new Set(entries)
+  return personsEntries([...entries, ...taken.filter(({ type }) => type === 'input')])
+    .filter((entry) => found.has(entry))
+    .flatMap(saidIn)
 }
 
 /** Ids may have the sign in them that ends a prefix. */

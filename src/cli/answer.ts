@@ -64,7 +64,7 @@ function wordsOf(text: string): readonly string[] {
 /** What cannot be an answer; the agent looks at the rest. */
 export function problemWith({ kind, options = [] }: RequestData, answer: Json): string | undefined {
   if (kind === 'confirmation' && typeof answer !== 'boolean' && !isVerdict(answer))
-    return 'Yes or no? Enter alone answers later.'
+    return 'Yes or no? "no, too many" also says why. Enter alone answers later.'
   if (kind !== 'choice') return undefined
   const offered = options.map(optionText)
   const chosen = Array.isArray(answer) ? (answer as readonly Json[]) : [answer]

@@ -26,6 +26,24 @@ export function idFrom(said: string | undefined, agent: string): string | undefi
   return id
 }
 
+/** The conversation with this id, of whichever agent has one; undefined if none has. Throws if several have. */
+export async function agentWith(
+  store: Store | undefined,
+  id: string,
+  agents: readonly string[],
+): Promise<NamedContext | undefined> {
+  if (store === undefined) return undefined
+  const heads = await Promise.all(agents.map((agent) => store.head(keyOf({ agent, id }))))
+  const [agent, ...others] = agents.filter(
+    (_, at) => heads[at] !== undefined && heads[at].status !== 'erased',
+  )
+  if (others.length > 0) {
+    const names = [agent, ...others].map((each) => `${each}:${id}`).join(' or ')
+    throw wrongUsage(`${JSON.stringify(id)} may be ${names}. Say which.`)
+  }
+  return agent === undefined ? undefined : { agent, id }
+}
+
 /** Whose it is, if it is that of an agent that we know. */
 export function namedContext(contextId: string, agents: readonly string[]): NamedContext | undefined {
   const colon = contextId.indexOf(':')

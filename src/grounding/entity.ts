@@ -135,14 +135,14 @@ export function entity(name: string, options: EntityOptions = {}): Entity {
     sources: new Set(sources),
     called,
     nouns: nounsOf(called),
-    id: (more = {}) => ({ ...more, [ENTITY_MARK]: name }),
-    part: (part) => {
+    id: marking(name),
+    part: noMark((part) => {
       if (!key?.includes(part)) throw invalid(name, `its \`key\` has no ${quote(part)}`)
       return markOf(`${name}${PART}${part}`)
-    },
+    }),
     destination: markOf(`${name}${DESTINATION}`),
-    rows: (rows, fields, input) => sightingsIn({ name, ...looks }, rows, { ...fields, input }),
-    select: (id, about = {}) => selectionOf(name, id, about),
+    rows: noMark((rows, fields, input) => sightingsIn({ name, ...looks }, rows, { ...fields, input })),
+    select: noMark((id, about = {}) => selectionOf(name, id, about)),
   }
   return Object.freeze(made)
 }
@@ -163,7 +163,17 @@ export function readMark(mark: string): MarkMeaning {
 }
 
 function markOf(mark: string): EntityMark {
-  return Object.freeze({ name: mark, id: (more: JsonObject = {}) => ({ ...more, [ENTITY_MARK]: mark }) })
+  return Object.freeze({ name: mark, id: marking(mark) })
+}
+
+/** Carries the mark itself, too: schema libraries copy its fields where it is passed without being called. */
+function marking(mark: string): EntityMark['id'] {
+  return Object.assign((more: JsonObject = {}) => ({ ...more, [ENTITY_MARK]: mark }), { [ENTITY_MARK]: mark })
+}
+
+/** A function that makes no mark; where it is passed as one, `defineTool` refuses it for its empty list of names. */
+function noMark<F extends (...given: never[]) => unknown>(make: F): F {
+  return Object.assign(make, { [ENTITY_MARK]: [] })
 }
 
 /** No name of an entity has these signs. */
@@ -174,6 +184,10 @@ const DESTINATION = ':destination'
 export function entityMap(entities: readonly Entity[]): Entities {
   const map = new Map<string, Entity>()
   for (const each of entities) {
+    if (!isEntity(each))
+      throw new HoldfastError('invalid-option', {
+        message: `\`entities\` has ${quote(each)}, which is no entity. Make one with entity('order').`,
+      })
     for (let one: Entity | undefined = each; one !== undefined; one = one.parent) {
       const known = map.get(one.name)
       if (known !== undefined && known !== one) throw invalid(one.name, 'there is another one of that name')
@@ -181,6 +195,11 @@ export function entityMap(entities: readonly Entity[]): Entities {
     }
   }
   return map
+}
+
+/** Programs without types may give anything. */
+export function isEntity(given: unknown): given is Entity {
+  return typeof given === 'object' && given !== null && (given as Partial<Entity>).sources instanceof Set
 }
 
 /** For marks of entities that nobody declared: the strictest. */
@@ -191,6 +210,8 @@ export function undeclared(name: string): Entity {
 const DEFAULT_TTL = '7h'
 const SOURCES: readonly GroundSource[] = ['state', 'seen', 'said', 'label', 'ordinal', 'asked']
 const POLICIES: readonly string[] = ['enforce', 'warn', 'off'] satisfies GroundingPolicy[]
+/** Words, numbers, signs and sentences: no kind of id looks like all of them. */
+const ANY_TEXT = ['a', '7', 'please', 'Refund it, thanks!', '12.50 €', 'x-1', '#']
 const NAME = /^[a-z][a-z0-9_-]{0,39}$/i
 
 const OPTIONS: OptionRules<EntityOptions> = {
@@ -217,6 +238,12 @@ function checkOptions(name: string, options: EntityOptions): void {
     throw invalid(name, 'its name must be a letter, then letters, digits, _ and -, at most 40 in all')
   if (pattern !== undefined && (!(pattern instanceof RegExp) || /[gy]/.test(pattern.flags)))
     throw invalid(name, '`pattern` must be a regular expression without the flags g and y')
+  if (pattern !== undefined && ANY_TEXT.every((text) => anchored(pattern).test(text)))
+    throw invalid(name, `\`pattern\` fits any text, so any word would be an id; say what ids look like`)
+  if (options.parent !== undefined && !isEntity(options.parent))
+    throw invalid(name, '`parent` must be an entity; make it with entity()')
+  if (sources?.length === 0)
+    throw invalid(name, '`sources` is empty, so no id could ever be used; leave it out for all of them')
   if (policy !== undefined && !POLICIES.includes(policy))
     throw invalid(name, `\`policy\` must be one of ${POLICIES.join(', ')}`)
   if (scope !== undefined && scope !== 'actor' && scope !== 'conversation')

@@ -2,7 +2,7 @@
  * What is known when a call is judged: what is chosen, what tools have shown, what the person says. Whoever judges asks
  * by key only, so a ledger of any length answers as fast as a short one.
  */
-import type { ActiveValue, Json } from '../protocol/index.ts'
+import { type ActiveValue, type Entry, type Json, personsWords, pickedWords } from '../protocol/index.ts'
 import type { Entities, Entity } from './entity.ts'
 
 /** The newest sighting of a thing in this conversation. */
@@ -26,6 +26,18 @@ export interface Said {
   readonly at: number
   /** The entry that holds them. */
   readonly seq?: number
+  /** Options of a question that the person picked: they speak of things, but make no id good, because the asker wrote them. */
+  readonly isPicked?: true
+}
+
+/** The words of the person in one entry of a journal. */
+export function saidIn(entry: Entry): readonly Said[] {
+  const { at, seq } = entry
+  const picked = pickedWords(entry)
+  return [
+    { text: personsWords(entry), at, seq },
+    ...(picked === '' ? [] : [{ text: picked, at, seq, isPicked: true } as const]),
+  ]
 }
 
 /** A result that showed several things of a kind. */

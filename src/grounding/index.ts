@@ -1,7 +1,7 @@
 /** Grounding: no invented id reaches a tool. Entities, where their ids are, whether they are good, and what prompts say of them. */
 
 export type { Above } from './above.ts'
-export { judgeBelow } from './above.ts'
+export { judgeBelow, stricter, strictest } from './above.ts'
 export type { Candidate } from './case.ts'
 export { durationMs } from './duration.ts'
 export type {
@@ -15,7 +15,7 @@ export type {
 } from './entity.ts'
 export { entity, entityMap } from './entity.ts'
 export type { AskedAnswer, Chosen, Facts, Judging, Said, Seen, ShownList } from './facts.ts'
-export { activeIds, isExpired } from './facts.ts'
+export { activeIds, isExpired, saidIn } from './facts.ts'
 export type { Converted, Guarded, GuardedCall } from './guard-call.ts'
 export { guardCall, isStillGrounded } from './guard-call.ts'
 export type { Handles } from './handles.ts'

@@ -209,7 +209,7 @@ class Judge {
     }
     const now = writtenNow(text, this.#case)
     if (now !== undefined) return readingAs(now, { isSaidNow: true })
-    const before = await writtenBefore(text, this.#case)
+    const before = await writtenBefore(text, this.#case, { isOwn: true })
     if (before === undefined) return []
     const { at, seq } = before.said
     return readingAs(before.written, { at, ...(seq === undefined ? {} : { seq }) })

@@ -4,16 +4,19 @@
  */
 import {
   checkOptions,
+  invalidOption,
   type Json,
   type JsonObject,
   normalLabel,
   type OptionSet,
+  quote,
   type Selection,
   type Sighting,
+  shown,
 } from '../protocol/index.ts'
 import { defineTool, jsonSchema, type ToolContext, type ToolGrounding } from '../tool/index.ts'
 import { type Candidate, candidate, optionTexts } from './case.ts'
-import type { Entity } from './entity.ts'
+import { type Entity, isEntity } from './entity.ts'
 import { nearest } from './near.ts'
 import { isTypoOf } from './normal.ts'
 import { type RowFields, sightingsIn } from './rows.ts'
@@ -65,6 +68,12 @@ export function lookupTool<Row>(
   options: LookupOptions<Row> = {},
 ): GroundedTool<{ readonly name: string }, LookupResult> {
   checkOptions(options, LOOKUP)
+  if (!isEntity(entity)) throw invalidOption('lookupTool()', `needs an entity first, not ${shown(entity)}`)
+  if (typeof search !== 'function')
+    throw invalidOption(
+      'lookupTool()',
+      `needs a function that searches second, such as \`(text) => rows\`, not ${shown(search)}`,
+    )
   const noun = entity.called['en']?.one ?? entity.name
   const { fields = { id: 'id', label: 'label' }, most = 10 } = options
   const tool = defineTool({
@@ -80,7 +89,7 @@ export function lookupTool<Row>(
       const found = matching(name, await read(name))
       if (found.rows.length > 0) return foundResult(found, most)
       const all = await read('')
-      if (all.length === 0) return { outcome: 'empty' }
+      if (all.length === 0) return nothing(name, await search('', context), fields)
       const again = matching(name, all)
       if (again.rows.length > 0) return foundResult(again, most)
       const near = nearest(name, all.map(candidate))
@@ -94,6 +103,17 @@ export function lookupTool<Row>(
     selects: (output) => (options.select ? selectedBy(entity, output) : []),
   }
   return Object.freeze({ ...tool, grounding })
+}
+
+/** Rows of which none has an id are a mistake in `fields`: that there is nothing would be wrong. */
+function nothing<Row>(name: string, rows: Iterable<Row>, { id }: RowFields<Row>): LookupResult {
+  const [row] = rows
+  if (row === undefined) return { outcome: 'empty' }
+  const names = typeof row === 'object' && row !== null ? Object.keys(row).join(', ') : typeof row
+  throw invalidOption(
+    'lookupTool()',
+    `found rows for ${quote(name)} and none has an id${typeof id === 'string' ? ` in the field ${quote(id)}` : ''}; they have: ${names}. Set \`fields\``,
+  )
 }
 
 /** The result for people: names instead of ids where these are clear. */

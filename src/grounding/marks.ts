@@ -66,8 +66,10 @@ function undeclaredIn({ objects }: Walk): readonly Path[] {
 
 function unmarkedIn({ found, fixed, objects }: Walk, args: Json, patterns: Patterns): readonly FoundId[] {
   const candidates: FoundId[] = []
-  const add = (given: Json, path: Path, isKey: boolean): void => {
-    if (typeof given !== 'string' || !looksLikeId(given)) return
+  const add = (value: Json, path: Path, isKey: boolean): void => {
+    // Blanks around an id do not hide it: many tools trim.
+    const given = typeof value === 'string' ? value.trim() : ''
+    if (!looksLikeId(given)) return
     const key = keyOf(path, isKey)
     const isNamed = isKey && objects.get(keyOf(path.slice(0, -1)))?.hasNames === true
     if (isNamed || found.has(key) || fixed.has(key)) return

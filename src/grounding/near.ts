@@ -45,13 +45,19 @@ const MOST_SAID = 50
 /** Ids that would be good because the person wrote them. */
 async function saidIds(entity: Entity, judging: Judging): Promise<readonly Candidate[]> {
   const { facts } = judging
-  const texts = [facts.userText, ...(await facts.saidBefore()).map(({ text }) => text)]
+  const texts = [
+    facts.userText,
+    ...(await facts.saidBefore()).flatMap(({ text, isPicked }) => (isPicked ? [] : [text])),
+  ]
   const ids = new Set(texts.flatMap((text) => matchesIn(text, entity.pattern)))
   const about: Case = { entity, active: undefined, lapsed: undefined, judging }
   const good = await Promise.all(
     [...ids]
       .slice(0, MOST_SAID)
-      .map(async (id) => (writtenNow(id, about) ?? (await writtenBefore(id, about))) !== undefined),
+      .map(
+        async (id) =>
+          (writtenNow(id, about) ?? (await writtenBefore(id, about, { isOwn: true }))) !== undefined,
+      ),
   )
   return [...ids].filter((_, at) => good[at]).map((id) => ({ id }))
 }

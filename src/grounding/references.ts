@@ -32,16 +32,20 @@ export function writtenNow(id: string, about: Case): string | undefined {
   return writtenIn({ text: about.judging.facts.userText }, id, about)
 }
 
-/** The newest message before that has this id in it and is not too old, and how the id is written there. */
+/**
+ * The newest message before that has this id in it and is not too old, and how the id is written there. `isOwn`: picked
+ * options do not count.
+ */
 export async function writtenBefore(
   id: string,
   about: Case,
+  { isOwn = false }: { readonly isOwn?: boolean } = {},
 ): Promise<{ readonly written: string; readonly said: Said } | undefined> {
   const { facts, now } = about.judging
   const form = about.entity.normal?.(id) ?? id
   const inForm = form === id ? [] : await facts.saidBefore(form)
   for (const said of [...(await facts.saidBefore(id)), ...inForm]) {
-    if (isExpired(said, about.entity, now)) continue
+    if (isExpired(said, about.entity, now) || (isOwn && said.isPicked)) continue
     const written = writtenIn({ text: said.text, isLongAgo: true }, id, about)
     if (written !== undefined) return { written, said }
   }

@@ -22,14 +22,23 @@ export function shownBy(
 ): Shown {
   const { grounding } = tool
   try {
-    return {
-      seen: (grounding?.seen?.(output, input) ?? []).map(checkedThing),
-      selects: (grounding?.selects?.(output, input) ?? []).map(checkedThing),
-    }
+    const seen = (grounding?.seen?.(output, input) ?? []).map(checkedThing)
+    const selects = (grounding?.selects?.(output, input) ?? []).map(checkedThing)
+    const isMissed = grounding?.seen !== undefined && seen.length === 0 && isRows(output)
+    const problem = `${tool.name} returned rows and none of them showed an id. Check the names of the fields that it reads ids from.`
+    return { seen, selects, ...(isMissed ? { problem } : {}) }
   } catch (error) {
     const why = thrownText(error)
     return { seen: [], selects: [], problem: `What ${tool.name} returned could not be read: ${why}` }
   }
+}
+
+function isRows(output: Json): boolean {
+  return (
+    Array.isArray(output) &&
+    output.length > 0 &&
+    output.every((row) => typeof row === 'object' && row !== null)
+  )
 }
 
 /** A sighting or a selection whose ids and labels are texts. Programs without types may give anything, and it is stored. */

@@ -14,10 +14,18 @@ import {
   MemoryFacts,
   type NearMatches,
   nearMatches,
+  stricter,
   type Verdict,
 } from '../grounding/index.ts'
 import type { SeenInRun } from '../journal/index.ts'
-import type { ActiveValue, ContextKey, Entry, EntryData, Json } from '../protocol/index.ts'
+import {
+  type ActiveValue,
+  type ContextKey,
+  type Entry,
+  type EntryData,
+  ownTexts,
+  textsIn,
+} from '../protocol/index.ts'
 
 /** What a conversation knows of ids, for those that are run inside of its calls. */
 export interface IdsAbove extends Above {
@@ -61,16 +69,10 @@ export function idsOfRun({ key, now, seen, said, above }: RunKnowledge): IdsAbov
   }
 }
 
-/** Every text that a person gave to a run, whatever it stands in. */
+/** Every text that a person gave to a run, whatever it stands in. Picked options are the asker's words. */
 function wordsOf({ type, data }: Entry): readonly string[] {
   if (type === 'graph.start') return textsIn((data as EntryData['graph.start']).update)
-  return type === 'request.end' ? textsIn((data as EntryData['request.end']).value ?? null) : []
-}
-
-function textsIn(value: Json): readonly string[] {
-  if (typeof value === 'string' || typeof value === 'number') return [String(value)]
-  if (typeof value !== 'object' || value === null) return []
-  return Object.values(value).flatMap((inner) => (inner === undefined ? [] : textsIn(inner)))
+  return type === 'request.end' ? ownTexts(data) : []
 }
 
 interface Knowing {
@@ -85,6 +87,11 @@ interface Knowing {
 /** Entities count as they are declared here; those that are not, as they are declared below. */
 export function aboveOf({ key, entities, now, above, know }: Knowing): Above {
   return {
+    declared: async (name: string): Promise<Entity | undefined> => {
+      const own = entities.get(name)
+      const upper = await (await above())?.declared(name)
+      return own === undefined ? upper : stricter(own, upper)
+    },
     judge: async (found: FoundId, entity: Entity, beside?: Judging['beside']): Promise<Verdict> => {
       const known = await know(entity)
       if (known === undefined) return { kind: 'refused', entity: entity.name, reason: 'unknown' }

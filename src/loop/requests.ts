@@ -1,6 +1,13 @@
 /** What somebody has to say before the turn can go on: asking, and hearing the answers (R2). */
 import type { Call, Request } from '../journal/index.ts'
-import { type Entry, type InputOrigin, type Json, quote, type RequestData } from '../protocol/index.ts'
+import {
+  type Entry,
+  type InputOrigin,
+  type Json,
+  pickedTexts,
+  quote,
+  type RequestData,
+} from '../protocol/index.ts'
 import { type Credentials, checkAnswer } from '../tool/index.ts'
 import type { Batch } from './driver-port.ts'
 import { dataOf, type RunBase } from './run-base.ts'
@@ -61,11 +68,16 @@ async function hear(play: RunBase, entry: Entry): Promise<void> {
   const { requestId, value, origin } = dataOf(entry, 'answer')
   const takes = entry.key === undefined ? [] : [entry.key]
   const asked = play.open.requests.find((candidate) => candidate.requestId === requestId)
+  const question = asked && (await play.scope.view.request(asked.seq))
   const problem =
-    asked === undefined ? `nothing is waiting for ${requestId}` : await wrongWith(play, asked, value)
+    asked === undefined
+      ? `nothing is waiting for ${requestId}`
+      : await wrongWith(play, { asked, question }, value)
   if (problem === undefined) {
     const posted = origin === undefined ? {} : { origin }
-    play.draft.say('request.end', { requestId, how: 'answered', value, ...posted }, takes)
+    const picked = pickedTexts(question ?? {}, value)
+    const offered = picked.length === 0 ? {} : { picked }
+    play.draft.say('request.end', { requestId, how: 'answered', value, ...posted, ...offered }, takes)
   } else {
     play.draft.say('take', { as: 'nothing', reason: problem }, takes)
     play.draft.say('warning', {
@@ -77,12 +89,11 @@ async function hear(play: RunBase, entry: Entry): Promise<void> {
 
 async function wrongWith(
   play: RunBase,
-  { seq, expiresAt }: Request,
+  { asked: { expiresAt }, question }: { readonly asked: Request; readonly question: RequestData | undefined },
   value: Json,
 ): Promise<string | undefined> {
   if (expiresAt !== undefined && expiresAt <= play.scope.clock.now()) return 'it came too late'
-  const asked = await play.scope.view.request(seq)
-  return asked === undefined ? undefined : checkAnswer(asked, value)
+  return question === undefined ? undefined : checkAnswer(question, value)
 }
 
 /** What the call was told, by name. */

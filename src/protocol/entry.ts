@@ -145,6 +145,8 @@ export interface EntryData {
     readonly value?: Json
     /** Of the answer, if no person gave it. */
     readonly origin?: InputOrigin
+    /** Texts of the answer that only repeat what the question offered: they are the asker's words. */
+    readonly picked?: readonly string[]
   }
   /** `tokens`: of `context-near-full`, how many are too many. `usage`: what was used for nothing. */
   warning: {

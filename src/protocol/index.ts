@@ -58,5 +58,15 @@ export type { ForeignNames, OptionRule, OptionRules, OptionSet } from './options
 export { atLeast, checkMs, checkName, checkOptions, invalidOption, shown } from './options.ts'
 export type { OutcomeReason, Usage } from './outcome.ts'
 export { addUsage, isWaiting, limitText, moreUsage, NO_USAGE } from './outcome.ts'
-export { idTokens, isPersonsInput, personsWords, programsContent, textOf } from './persons-words.ts'
+export {
+  idTokens,
+  ownTexts,
+  personsEntries,
+  personsWords,
+  pickedTexts,
+  pickedWords,
+  programsContent,
+  textOf,
+  textsIn,
+} from './persons-words.ts'
 export { quote } from './quote.ts'

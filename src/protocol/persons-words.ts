@@ -1,27 +1,72 @@
 /** Words of the person in a journal: which entries hold them, and which of their tokens may be ids. */
 import { foldedText } from './entity.ts'
-import type { Entry, EntryData } from './entry.ts'
+import type { Entry, EntryData, RequestData } from './entry.ts'
 import type { Json } from './json.ts'
 import type { UserContent } from './message.ts'
 
 /**
- * Whether an entry may hold words of the person: an input, an answer to a request, or an import. An entry with an `origin`
+ * Whether an entry may hold words of the person: an input, the end of a request, or an import. An entry with an `origin`
  * was posted by the code of a call and holds words of a model or a program.
  */
-export function isPersonsInput({ type, data }: Entry): boolean {
-  if (type !== 'input' && type !== 'answer' && type !== 'import') return false
+function isPersonsInput({ type, data }: Entry): boolean {
+  if (type !== 'input' && type !== 'request.end' && type !== 'import') return false
   return (data as { readonly origin?: unknown }).origin === undefined
 }
 
-/** The person's words in an entry; empty if there are none. */
+/**
+ * The entries of a journal that hold words of the person. The end of a request that an input answered is not one of them:
+ * the words are in the input, which may mark parts of its text as a program's.
+ */
+export function personsEntries(entries: readonly Entry[]): readonly Entry[] {
+  const inputs = new Set(entries.flatMap(({ type, seq }) => (type === 'input' ? [seq] : [])))
+  return entries.filter(
+    (entry) =>
+      isPersonsInput(entry) &&
+      !(entry.type === 'request.end' && (entry.takes ?? []).some((seq) => inputs.has(seq))),
+  )
+}
+
+/** The person's own words in an entry; empty if there are none. Picked options are not among them. */
 export function personsWords(entry: Entry): string {
   if (!isPersonsInput(entry)) return ''
-  if (entry.type === 'answer') return textsIn((entry.data as EntryData['answer']).value).join('\n')
+  if (entry.type === 'request.end') return ownTexts(entry.data).join('\n')
   if (entry.type === 'input') return personsText((entry.data as EntryData['input']).message)
   const { messages = [] } = entry.data as Partial<EntryData['import']>
   return messages
     .flatMap((one) => (one.role === 'user' && one.by === undefined ? [personsText(one.content)] : []))
     .join('\n')
+}
+
+/** Options of a question that the person picked in an entry: the asker wrote them. */
+export function pickedWords(entry: Entry): string {
+  if (entry.type !== 'request.end' || !isPersonsInput(entry)) return ''
+  return ((entry.data as EntryData['request.end']).picked ?? []).join('\n')
+}
+
+/** The texts of an answer that the person wrote. */
+export function ownTexts({
+  value,
+  picked = [],
+}: Pick<EntryData['request.end'], 'value' | 'picked'>): string[] {
+  return textsIn(value).filter((text) => !picked.includes(text))
+}
+
+/** The texts of an answer that only repeat what its question offered: an option, or a value that its schema lists. */
+export function pickedTexts(
+  { options = [], schema }: Pick<RequestData, 'options' | 'schema'>,
+  value: Json,
+): readonly string[] {
+  const offered = new Set([...textsIn(options), ...listedTexts(schema)].map((text) => text.trim()))
+  return [...new Set(textsIn(value).filter((text) => offered.has(text.trim())))]
+}
+
+/** Every value that a schema lists, at any depth. */
+function listedTexts(schema: Json | undefined): readonly string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  return Object.entries(schema).flatMap(([word, inner]) => {
+    const isList = ['enum', 'const', 'default', 'examples'].includes(word)
+    return isList ? textsIn(inner) : listedTexts(inner)
+  })
 }
 
 /** The text of a message without what somebody else says in it. */
@@ -66,7 +111,8 @@ const LONGEST_TOKEN = 64
 /** Of one message. A longer list of ids is data, not a mention. */
 const MOST_TOKENS = 256
 
-function textsIn(value: Json | undefined): readonly string[] {
+/** Every text and number in a value. */
+export function textsIn(value: Json | undefined): readonly string[] {
   if (typeof value === 'string' || typeof value === 'number') return [String(value)]
   if (typeof value !== 'object' || value === null) return []
   return Object.values(value).flatMap((inner) => (inner === undefined ? [] : textsIn(inner)))

@@ -48,14 +48,14 @@ describe('the range of a turn', () => {
 
 describe('the index of what the person wrote', () => {
   const keys = (type: string, data: Entry['data']): readonly string[] =>
-    STANDARD_DERIVATIONS.filter(({ index }) => index === 'mention').flatMap(({ rows }) =>
+    STANDARD_DERIVATIONS.filter(({ index }) => index === 'mentioned').flatMap(({ rows }) =>
       rows(entry(type, { data })).map(({ key }) => key.split('\n')[0] ?? ''),
     )
 
   it('has the tokens that may be ids, in one form', () => {
     const message = 'I am ANN_42, my order is (#W-123) from Saint-Étienne, for 12 €.'
     expect(keys('input', { message })).toEqual(['ann42', 'w123', 'saintetienne', '12'])
-    expect(keys('answer', { value: ['w-1', { of: 7 }] })).toEqual(['w1', '7'])
+    expect(keys('request.end', { value: ['w-1', { of: 7 }], picked: ['w-1'] })).toEqual(['7', 'w1'])
     expect(
       keys('import', {
         messages: [

@@ -13,6 +13,7 @@ import {
   type JsonObject,
   normalLabel,
   personsWords,
+  pickedWords,
   type Sighting,
 } from '../protocol/index.ts'
 import type { IndexRow } from './port.ts'
@@ -99,11 +100,11 @@ function sightingRows(
   ]
 }
 
-/** Where the person wrote a token that may be an id: one row for each message, by token and position. */
+/** Where the person wrote or picked a token that may be an id: one row for each message, by token and position. */
 const mentions: Derivation = {
-  index: 'mention',
+  index: 'mentioned',
   rows: (entry) =>
-    idTokens(personsWords(entry)).map((token) => ({
+    idTokens(`${personsWords(entry)}\n${pickedWords(entry)}`).map((token) => ({
       key: `${mentionPrefix(token)}${turnKey(entry.seq)}`,
       value: {},
     })),

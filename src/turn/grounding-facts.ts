@@ -7,6 +7,7 @@ import {
   type Said,
   type Seen,
   type ShownList,
+  saidIn,
   unexpired,
 } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
@@ -14,8 +15,8 @@ import { dataOf } from '../loop/index.ts'
 import {
   type Entry,
   type EntryData,
-  isPersonsInput,
   normalLabel,
+  personsEntries,
   personsWords,
   type Sighting,
 } from '../protocol/index.ts'
@@ -132,7 +133,7 @@ class TurnFacts implements Facts {
   }
 
   get heard(): readonly Said[] {
-    return this.#inputs.map(saidIn)
+    return this.#inputs.flatMap(saidIn)
   }
 
   get userText(): string {
@@ -141,9 +142,11 @@ class TurnFacts implements Facts {
 
   async saidBefore(id?: string): Promise<readonly Said[]> {
     const heard = this.#inputs
-    this.#before ??= this.#all
-      .filter((entry) => isPersonsInput(entry) && !heard.includes(entry))
-      .map(saidIn)
+    const now = this.#play.scope.clock.now()
+    this.#before ??= personsEntries(this.#all)
+      .filter((entry) => !heard.includes(entry))
+      // An answer that is taken but not durable yet has no time of its own.
+      .flatMap((entry) => saidIn(entry.at === 0 ? { ...entry, at: now } : entry))
       .reverse()
     if (id === undefined || this.#hasAll) return this.#before
     const known = new Set([...this.#before, ...heard].map(({ seq }) => seq))
@@ -257,8 +260,4 @@ function heardIn(entries: readonly Entry[], turn: number): readonly Entry[] {
 
 function isHeard({ type, data }: Entry): boolean {
   return type === 'turn.start' || (type === 'take' && (data as EntryData['take']).as === 'message')
-}
-
-function saidIn(entry: Entry): Said {
-  return { text: personsWords(entry), at: entry.at, seq: entry.seq }
 }

@@ -15,6 +15,7 @@ import {
   questionOf,
   refusalText,
   shownBy,
+  strictest,
   withSelections,
 } from '../grounding/index.ts'
 import type { Call } from '../journal/index.ts'
@@ -41,16 +42,17 @@ export async function ground(play: Play, call: Call): Promise<GroundedCall | und
     return { call, prepared: await convert(call.args) }
   if (call.grounds !== undefined) {
     const prepared = await convert(call.args)
-    if (!prepared.ok || isGroundedBefore(play, call, prepared)) return { call, prepared }
+    if (!prepared.ok || (await isGroundedBefore(play, call, prepared))) return { call, prepared }
   }
-  const { entities } = play.scope.definition.grounding
+  const above = await idsAbove(play)
+  const entities = await strictest(play.scope.definition.grounding.entities, above)
   const now = play.scope.clock.now()
   const facts = await factsOf(play, call)
   const { parameters } = tool
   const guarded = await guardCall(
     { parameters, args: call.args, allowsUnmarked: allowsUnmarked(tool), convert },
     { entities, facts, now, lookups: lookupsOf(tools, entities) },
-    await idsAbove(play),
+    above,
   ).catch((error: unknown) => unreadable(play, call, error))
   if (guarded === undefined) return undefined
   const { judgement, converted, dropped } = guarded
@@ -76,14 +78,14 @@ function unreadable(play: Play, { callId }: Call, error: unknown): undefined {
 }
 
 /** A schema may convert the same arguments in another way the next time: then they have to be judged anew. */
-export function isGroundedBefore(
+export async function isGroundedBefore(
   play: Play,
   { grounds = [] }: Call,
   { tool, input }: Extract<Prepared, { ok: true }>,
-): boolean {
+): Promise<boolean> {
   const { parameters } = tool
   if (markNames(parameters).length === 0) return true
-  const { entities } = play.scope.definition.grounding
+  const entities = await strictest(play.scope.definition.grounding.entities, await idsAbove(play))
   return isStillGrounded({ parameters, input, allowsUnmarked: allowsUnmarked(tool) }, grounds, entities)
 }
 

@@ -1,6 +1,6 @@
 /** Things that tools have shown and words of the person, found in entries that are all in memory. */
-import type { Seen } from '../grounding/index.ts'
-import { type Entry, type EntryData, isPersonsInput, normalLabel, personsWords } from '../protocol/index.ts'
+import { type Seen, saidIn } from '../grounding/index.ts'
+import { type Entry, type EntryData, normalLabel, personsEntries } from '../protocol/index.ts'
 import type { View } from './scope.ts'
 
 /** What comes up to position `cleared` does not count. */
@@ -34,7 +34,6 @@ export function heldSightings(
       }
       return undefined
     },
-    said: async () =>
-      newest(isPersonsInput).map((entry) => ({ text: personsWords(entry), at: entry.at, seq: entry.seq })),
+    said: async () => personsEntries(newest(() => true)).flatMap(saidIn),
   }
 }

@@ -32,7 +32,7 @@ async function judge(play: Play, call: Call, credentials: Credentials): Promise<
     await saySettled(play, callId, { ...dataOf(late, 'late-result'), ...known, takes: [late.key] })
     return undefined
   }
-  if (!prepared?.ok || !isGroundedBefore(play, call, prepared)) {
+  if (!prepared?.ok || !(await isGroundedBefore(play, call, prepared))) {
     settleUnknown(play, call, isKnown ? undefined : FORGOTTEN)
     return undefined
   }

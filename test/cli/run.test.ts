@@ -1,7 +1,10 @@
 /** `holdfast run` as scripts use it: what is printed where, and with which code it ends. */
 import type { ChildProcess } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Folders, holdfast, site } from './kit.ts'
+import { FIXTURE, Folders, holdfast, site } from './kit.ts'
 
 const folders = new Folders()
 afterAll(() => folders.remove())
@@ -90,6 +93,27 @@ describe.concurrent('exit codes', () => {
     const { code, stderr } = await site(['run', '--agent', 'tired', 'go'], { cwd: folders.make() })
     expect(code).toBe(4)
     expect(stderr).toMatch(/! stopped by the limit on iterations\n {2}to go on: holdfast run .*--continue\n$/)
+  })
+
+  it('a conversation of another agent than the default one is found by its full name, or by its id where that is clear', async () => {
+    const cwd = folders.make()
+    writeFileSync(
+      join(cwd, 'holdfast.config.ts'),
+      `import config from '${pathToFileURL(FIXTURE).href}'\nconst { site } = config.agents\nexport default { default: 'site', agents: { site, payer: site } }\n`,
+    )
+    await holdfast(['run', '--context', 'payer:j1', 'order'], { cwd })
+    await holdfast(['run', '--agent', 'payer', '--context', 'j2', 'order'], { cwd })
+    const byName = await holdfast(['run', '--context', 'payer:j2', '--answer', 'yes'], { cwd })
+    const byId = await holdfast(['run', '--context', 'j1', '--answer', 'yes'], { cwd })
+    expect([byName, byId].map(({ code, stdout }) => ({ code, stdout }))).toEqual([
+      { code: 0, stdout: 'Done.\n' },
+      { code: 0, stdout: 'Done.\n' },
+    ])
+    const again = await holdfast(['run', '--context', 'j1', '--answer', 'yes'], { cwd })
+    expect({ code: again.code, stderr: again.stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Nothing waits for an answer in this conversation.'),
+    })
   })
 
   it('5 for a question, and 0 when it is answered by another process', async () => {

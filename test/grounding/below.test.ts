@@ -174,6 +174,35 @@ describe('a sub-agent', () => {
     expect(cancelled).toEqual([])
   })
 
+  it.each(['off', 'warn'] as const)(
+    'that declares an entity with the policy %s obeys a caller that enforces it, at any depth',
+    async (policy) => {
+      const { cancelled, cancel } = shop()
+      const lax = { entities: [entity('order', { policy })] }
+      const direct = below(cancel, [cancelOf('ord_9'), 'Sorry.'], lax)
+      await talk([passDown('Cancel ord_9'), 'Sorry.'], [direct]).agent.input('Cancel my last order')
+      const deep = below(
+        below(cancel, [cancelOf('ord_9'), 'Sorry.'], lax),
+        [passDown('ord_9'), 'Sorry.'],
+        lax,
+      )
+      await talk([passDown('Cancel ord_9'), 'Sorry.'], [deep]).agent.input('Cancel my last order')
+      expect(cancelled).toEqual([])
+      await talk([passDown('Cancel ord_9'), 'Done.'], [below(cancel, [cancelOf('ord_9'), 'Done.'], lax)], {
+        entities: [],
+      }).agent.input('Cancel my last order')
+      expect(cancelled).toEqual(['ord_9'])
+    },
+  )
+
+  it('that declares an entity more strictly than its caller keeps to that', async () => {
+    const { cancelled, cancel } = shop()
+    const sub = below(cancel, [cancelOf('ord_9'), 'Sorry.'])
+    const lax = { entities: [entity('order', { policy: 'off' })] }
+    await talk([passDown('Cancel ord_9'), 'Sorry.'], [sub], lax).agent.input('Cancel my last order')
+    expect(cancelled).toEqual([])
+  })
+
   it('shows its caller what its tools have shown', async () => {
     const { cancelled, cancel, list } = shop()
     const sub = below(list, [calls('list'), 'Chairs (ord_1) and tables (ord_2).'])

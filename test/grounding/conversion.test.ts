@@ -268,6 +268,7 @@ describe('a text without a mark that looks like an id', () => {
   })
   const wrong: readonly (readonly [what: string, Json, path: string])[] = [
     ['in a field', { id: 'ord_1', note: 'ord_9' }, 'note'],
+    ['with blanks around it', { id: 'ord_1', note: ' ord_9\n' }, 'note'],
     ['deep inside of a field', { id: 'ord_1', deep: { a: [{ b: 'ord_9' }] } }, 'deep.a[0].b'],
     ['as a name', { id: 'ord_1', deep: { ord_9: 2 } }, 'deep.ord_9'],
   ]
@@ -280,6 +281,7 @@ describe('a text without a mark that looks like an id', () => {
 
   const right: readonly (readonly [what: string, Json])[] = [
     ['that was shown', { id: 'ord_1', note: 'ord_2', deep: { ord_1: 1 } }],
+    ['that was shown, with blanks around it', { id: 'ord_1', note: ' ord_2 ' }],
     ['that is one of the words of the schema', { id: 'ord_1', state: 'ord_9' }],
     ['that is a longer text', { id: 'ord_1', note: 'as ord_9 was' }],
     ['that fits no pattern', { id: 'ord_1', note: '2026-01-14', count: 12000 }],

@@ -47,6 +47,15 @@ describe('an entity', () => {
     expect(() => entity(name, options)).toThrow(why)
   })
 
+  it.each([
+    ['a pattern that fits any text', { pattern: /.*/ }, /`pattern` fits any text/],
+    ['the same in other words', { pattern: /[^]+/ }, /`pattern` fits any text/],
+    ['no source at all', { sources: [] }, /`sources` is empty/],
+    ['a parent that is no entity', { parent: { name: 'site' } as never }, /`parent` must be an entity/],
+  ])('refuses %s', (_, options, message) => {
+    expect(() => entity('order', options)).toThrow(message)
+  })
+
   it('brings its parents with it, and is the only one of its name', () => {
     expect([...entityMap([task]).keys()]).toEqual(['task', 'project'])
     expect(() => entityMap([project, entity('project')])).toThrow('another one of that name')

@@ -105,6 +105,7 @@ function aboveOf(levels: readonly Parameters<typeof judgeBelow>[2]['judging'][])
   const above = aboveOf(rest)
   return {
     judge: (found, entity) => judgeBelow(found, entity.name, { judging, above }),
+    declared: async () => undefined,
     near: async () => ({ near: [] }),
   }
 }

@@ -1,7 +1,15 @@
 /** Tools that find things, and tools that knew nothing of entities. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { grounded, idsIn, lookupsOf, lookupTool, placeText, shownBy } from '../../src/grounding/index.ts'
+import {
+  entity,
+  grounded,
+  idsIn,
+  lookupsOf,
+  lookupTool,
+  placeText,
+  shownBy,
+} from '../../src/grounding/index.ts'
 import type { Json } from '../../src/protocol/index.ts'
 import { standInContext } from '../../src/testing/index.ts'
 import { defineTool, jsonSchema, prepareCall } from '../../src/tool/index.ts'
@@ -232,5 +240,32 @@ it('a tool of its own says what its output shows and chooses, with the types tha
   expect(shownBy(choose, { output, input: { projectId: 'b' } })).toEqual({
     seen: [{ entity: 'project', id: 'b', label: 'Bureau' }],
     selects: [{ entity: 'project', id: 'b', label: 'Bureau' }],
+  })
+})
+
+describe('fields that rows do not have', () => {
+  const order = entity('order')
+  const list = defineTool({
+    name: 'list',
+    description: 'Lists orders.',
+    input: z.object({}),
+    run: () => [{ id: 'ord_1' }],
+    returns: (shown) => order.rows(shown, { id: 'uid' }),
+  })
+
+  it('are told, because a result with rows shows nothing', () => {
+    expect(shownBy(list, { output: [{ id: 'ord_1' }] }).problem).toMatch(/none of them showed an id/)
+    expect(shownBy(list, { output: [] }).problem).toBe(undefined)
+  })
+
+  it('make a lookup fail instead of telling that there is nothing', async () => {
+    const find = lookupTool(order, () => [{ uid: 'ord_1', title: 'Lamp' }])
+    await expect(find.run({ name: 'Lamp' }, {} as never)).rejects.toThrow(
+      'none has an id in the field "id"; they have: uid, title. Set `fields`',
+    )
+    expect(() => lookupTool(order, undefined as never)).toThrow('lookupTool() needs a function that searches')
+    expect(() => lookupTool('order' as never, () => [])).toThrow(
+      'lookupTool() needs an entity first, not "order"',
+    )
   })
 })

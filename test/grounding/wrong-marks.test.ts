@@ -59,6 +59,11 @@ describe('defineTool refuses', () => {
     expect(() => tool(properties, more)).toThrow(/x-entity/)
   })
 
+  it.each(['part', 'rows', 'select'] as const)('a function of an entity that makes no mark: %s', (name) => {
+    const input = z.object({ orderId: z.string().meta(order[name] as never) })
+    expect(() => defineTool({ name: 'refund', description: 'd', input, run: () => null })).toThrow(/x-entity/)
+  })
+
   it('a mark in the schema of the output, which says nothing about what is shown', () => {
     const output = z.object({ id: z.string().meta(mark) })
     const definition = {
@@ -95,6 +100,14 @@ describe('defineTool refuses', () => {
 })
 
 describe('defineTool takes', () => {
+  it('a mark whose call was forgotten', () => {
+    for (const { id } of [order, order.destination]) {
+      const input = z.object({ orderId: z.string().meta(id as never) })
+      const { parameters } = defineTool({ name: 'refund', description: 'd', input, run: () => null })
+      expect(parameters).toMatchObject({ properties: { orderId: id() } })
+    }
+  })
+
   const right: readonly Case[] = [
     ['a number', { id: { type: 'integer', ...mark } }],
     ['a text or null', { id: { type: ['string', 'null'], ...mark } }],
@@ -151,6 +164,11 @@ describe('an agent refuses marks of entities that it does not have', () => {
       /"order"/,
     )
     expect(() => new Agent({ ...config, entities: [order, entity('itme')] })).not.toThrow()
+  })
+
+  it.each([['order'], [null], [{ name: 'order' }]])('and entities that are none: %j', (given) => {
+    const config = { contextId: 'c', model: ScriptedModel.forever('Hi.'), entities: [given] as never }
+    expect(() => new Agent(config)).toThrow(/`entities` has .* which is no entity/)
   })
 
   it('when its tools are made for a turn', async () => {

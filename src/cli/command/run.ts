@@ -6,7 +6,7 @@ import { type AskedBy, askedBy } from '../asked-by.ts'
 import { EXIT, exitCodeOf } from '../exit-code.ts'
 import { dim, joinLines, red, type Styled, styled, yellow } from '../gate/styled.ts'
 import { messageFrom } from '../message.ts'
-import { findContext, idFrom, keyOf } from '../names.ts'
+import { agentWith, findContext, idFrom, keyOf, type NamedContext, namedContext } from '../names.ts'
 import { agentFor, type ReadyAgent, readyAgent } from '../open-agent.ts'
 import { outcomeLine } from '../outcome-line.ts'
 import { waitingCalls } from '../read-exchanges.ts'
@@ -14,6 +14,7 @@ import { exitCodeFor, wrongUsage } from '../refusal.ts'
 import { optionLines, questionOf } from '../terminal/question-lines.ts'
 import { oneLine } from '../terminal/text.ts'
 import type { KnownCall } from '../terminal/turn-printer.ts'
+import type { Workspace } from '../workspace.ts'
 import { type CommandContext, workspaceOf } from './context.ts'
 import { type Interrupted, watchSignals } from './interruption.ts'
 import { type RunPrinter, runPrinter } from './run-printer.ts'
@@ -23,8 +24,9 @@ export async function run(context: CommandContext): Promise<number> {
   const wish = wishOf(context)
   const message = wish === 'message' ? await messageFrom(given.words, stdin) : undefined
   const workspace = await workspaceOf(context)
-  const ready = await readyAgent(workspace, { agent: given.value('agent'), model: given.value('model'), env })
-  const id = idFrom(given.value('context'), ready.name) ?? newId()
+  const found = await contextSaid(context, { workspace, isNew: wish === 'message' })
+  const ready = await readyAgent(workspace, { agent: found.agent, model: given.value('model'), env })
+  const id = found.id ?? idFrom(given.value('context'), ready.name) ?? newId()
   const key = keyOf({ agent: ready.name, id })
   if (wish !== 'message') await mustExist(workspace.openStore('read'), key.contextId)
   const store = workspace.openStore('create')
@@ -36,6 +38,24 @@ export async function run(context: CommandContext): Promise<number> {
     return await teller.tell(agent, turn)
   } finally {
     await store.close()
+  }
+}
+
+/** Whose conversation `--context` names: an id alone names an existing one of any agent, and a new one of the default agent. */
+async function contextSaid(
+  { given }: CommandContext,
+  { workspace, isNew }: { readonly workspace: Workspace; readonly isNew: boolean },
+): Promise<Partial<NamedContext>> {
+  const [said, agent] = [given.value('context'), given.value('agent')]
+  if (said === undefined || agent !== undefined) return agent === undefined ? {} : { agent }
+  const agents = Object.keys(workspace.agents)
+  const named = namedContext(said, agents)
+  if (named !== undefined || isNew || said.includes('/')) return named ?? {}
+  const store = workspace.openStore('read')
+  try {
+    return (await agentWith(store, said, agents)) ?? {}
+  } finally {
+    await store?.close()
   }
 }
 
@@ -80,8 +100,9 @@ async function turnFor(agent: Agent, { message, answers }: Asked): Promise<Turn>
 
 async function answersFrom(agent: Agent, given: readonly string[]): Promise<Record<string, Json>> {
   const requests = await agent.requests()
+  if (requests.length === 0) throw wrongUsage('Nothing waits for an answer in this conversation.')
   const open = requests.map(({ requestId, prompt }) => `\n  ${requestId}  ${oneLine(prompt)}`).join('')
-  const waiting = open === '' ? 'Nothing waits for an answer.' : `Waiting:${open}`
+  const waiting = `Waiting:${open}`
   const pairs = given.map((text): [string, Json] => {
     const only = requests.length === 1 ? (requests[0]?.requestId ?? '') : ''
     const [, id = only, value = text] = /^([^=]+)=(.*)$/s.exec(text) ?? []
@@ -204,7 +225,8 @@ class Teller {
       const value = given.value(option)
       return value === undefined ? [] : [`--${option} ${shellWord(value)}`]
     })
-    return ['holdfast run', ...options, `--context ${shellWord(this.#of.id)}`, rest].join(' ')
+    const name = given.value('context') ?? this.#of.id
+    return ['holdfast run', ...options, `--context ${shellWord(name)}`, rest].join(' ')
   }
 }
 
