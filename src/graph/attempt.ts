@@ -1,7 +1,7 @@
 /** One attempt to run a node: its context, and what it may still do while somebody waits for it. */
 import { type Below, isComplete, NURSERY, type Nursery, questionFrom, type Runnable } from '../drive/index.ts'
 import type { GraphTask, SeenInRun, TaskAnswer } from '../journal/index.ts'
-import { idsOfRun } from '../loop/index.ts'
+import { idsOfRun, reasonsOf } from '../loop/index.ts'
 import {
   addUsage,
   HoldfastError,
@@ -16,6 +16,7 @@ import {
 } from '../protocol/index.ts'
 import {
   type AskRequest,
+  answerTo,
   ask,
   type Credentials,
   callsAround,
@@ -158,6 +159,7 @@ export class Attempt implements Doer {
       attempt: this.number,
       // The session has the same object.
       input: structuredClone(this.task.input),
+      reasons: reasonsOf(this.task),
       step: (key, effect, options = {}) => this.#track(performStep(this, key, { effect, options })),
       // A node may ask several things before it waits for the first answer.
       interrupt: <T>(question: Question<T>) => this.#track(this.#interrupt(question)),
@@ -314,6 +316,7 @@ export class Attempt implements Doer {
       previousTools: [],
       metadata,
       answers: {},
+      reasons: {},
       progress: (progress) => run.scope.emit('node.progress', { task: this.name, node: node.name, progress }),
     }
     return { ...context, ...{ [NURSERY]: this.#nursery() } }
@@ -326,8 +329,8 @@ interface ReadAnswer {
 }
 
 /** An answer was checked by the JSON Schema that is stored with the question; a library may want more, or make more of it. */
-async function readAnswer({ schema }: AskRequest, value: Json | undefined): Promise<ReadAnswer> {
-  if (!isStandardSchema(schema)) return { value }
+async function readAnswer({ kind, schema }: AskRequest, value: Json = null): Promise<ReadAnswer> {
+  if (!isStandardSchema(schema)) return { value: answerTo(kind, value) }
   const { issues, ...made } = await schema['~standard'].validate(value)
   return issues === undefined ? made : { problem: issueLines(issues).join('; ') }
 }

@@ -90,6 +90,8 @@ export interface NodeContext extends RouteContext {
   readonly step: <T>(key: string, effect: Effect<T>, options?: StepOptions<T>) => Promise<T>
   /** Asks a person, and waits: the node is run again from its start when there is an answer, and gets it here. */
   readonly interrupt: Interrupt
+  /** The reasons that were given with confirmations, by the names of the questions. */
+  readonly reasons: Readonly<Record<string, string>>
   /**
    * Runs an agent or a graph below this task, in a journal of its own. Run again, it finds what was done before: each key
    * stands for one of them.
