@@ -115,6 +115,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   stream(input: UpdateOf<C> | null, options: GraphRunOptions = {}): GraphRun<C> {
     return this.#run(options, (thread) => {
       checkOptions(options, RUN)
+      checkKey(options)
       checkLimits(options.limits)
       const values =
         input === null ? null : checkedUpdate(this['~graph'].channels, { who: 'the input' }, input)
@@ -299,6 +300,15 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
       next: open.map(({ task, node }) => ({ task, node })),
     }
   }
+}
+
+/** A key is looked up in one conversation: in a new one it would never be found again. */
+function checkKey({ key, contextId }: GraphRunOptions): void {
+  if (key === undefined || contextId !== undefined) return
+  throw invalidOption(
+    'key',
+    `needs a contextId: a key is known in one conversation, and without a contextId each run has one of its own. Write { contextId: "order-7", key: ${quote(key)} }`,
+  )
 }
 
 function checkLimits(limits: GraphLimits = {}): void {
