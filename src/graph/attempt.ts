@@ -24,7 +24,7 @@ import {
   issueLines,
   type ToolContext,
 } from '../tool/index.ts'
-import type { NodeContext, NodeDefinition, Question } from './definition.ts'
+import type { AnswerTo, NodeContext, NodeDefinition, Question } from './definition.ts'
 import type { Desk } from './desk.ts'
 import { checkPublic, type Doer, performStep } from './effects.ts'
 import { invalid } from './invalid.ts'
@@ -162,13 +162,14 @@ export class Attempt implements Doer {
       reasons: reasonsOf(this.task),
       step: (key, effect, options = {}) => this.#track(performStep(this, key, { effect, options })),
       // A node may ask several things before it waits for the first answer.
-      interrupt: <T>(question: Question<T>) => this.#track(this.#interrupt(question)),
+      interrupt: <Q extends Question>(question: Q) =>
+        this.#track(this.#interrupt(question) as Promise<AnswerTo<Q>>),
       vouch: (things) => this.#vouch(things),
       run: (key, runnable, input) => this.#track(this.#runBelow({ key, runnable, input, signal })),
     }
   }
 
-  async #interrupt<T>(question: Question<T>): Promise<T> {
+  async #interrupt(question: Question): Promise<unknown> {
     this.checkOpen()
     const { otherwise, ...rest } = question
     this.#asked += 1
@@ -182,11 +183,11 @@ export class Attempt implements Doer {
     this.#only(this.#names, name, 'asks two questions with the name')
     if (told.how === 'answered') {
       const read = await readAnswer(question, structuredClone(told.value))
-      if (read.problem === undefined) return read.value as T
+      if (read.problem === undefined) return read.value
       this.#questions.push({ ...rest, name, prompt: `${question.prompt} (${read.problem})` })
       throw new Waiting(`${this.name} waits for another answer to ${quote(question.prompt)}.`)
     }
-    if ('otherwise' in question) return otherwise as T
+    if ('otherwise' in question) return otherwise
     throw new HoldfastError('expired', { message: `Nobody answered ${quote(question.prompt)} in time.` })
   }
 

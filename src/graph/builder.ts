@@ -10,6 +10,7 @@ import {
   type GraphDefinition,
   type NodeContext,
   type NodeDefinition,
+  type NoOther,
   type RetryPolicy,
   type RouteContext,
   type Routed,
@@ -35,6 +36,12 @@ export type NodeFunction<C extends Channels> = (
   state: StateOf<C>,
   context: NodeContext,
 ) => Said<C> | Promise<Said<C>>
+
+/** A node whose updates name no other channels than those of the state. */
+type ExactNode<C extends Channels, U> = (
+  state: StateOf<C>,
+  context: NodeContext,
+) => (U & NoOther<U, C>) | Promise<U & NoOther<U, C>>
 
 /**
  * @example
@@ -80,9 +87,9 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
   }
 
   /** One signature, not overloads: a compiler that reports only the last overload would hide what a node returns wrongly. */
-  addNode<Name extends string, I = never, O = never>(
+  addNode<Name extends string, U extends Said<C>, I = never, O = never>(
     name: Name,
-    node: NodeFunction<C> | Runnable<I, O>,
+    node: ExactNode<C, U> | Runnable<I, O>,
     options: RunnableOptions<C, I, O> = {},
   ): GraphBuilder<C, Nodes | Name> {
     checkNodeName(name, this.#nodes)
