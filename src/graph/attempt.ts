@@ -203,7 +203,10 @@ export class Attempt implements Doer {
   /** What was said to one would be taken for what was said to the other. */
   #only(taken: Set<string>, key: string, what: string): void {
     if (taken.has(key))
-      throw invalid('invalid-option', `${this.node.name} ${what} ${quote(key)}; each needs one of its own`)
+      throw invalid(
+        'invalid-option',
+        `node ${this.node.name} ${what} ${quote(key)}; each needs one of its own`,
+      )
     taken.add(key)
   }
 

@@ -70,7 +70,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     if (typeof state !== 'object' || state === null)
       throw invalid(
         'invalid-graph',
-        'graph() takes { state }, an object of channels such as { question: value() }',
+        'a graph takes { state }, an object of channels such as { question: value() }',
       )
     checkOptions(config, GRAPH_CONFIG)
     for (const [channel, { kind }] of Object.entries(state)) {
@@ -79,7 +79,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
       if (kind === undefined)
         throw invalid(
           'invalid-graph',
-          `${channel} of the state is no channel; use value(), list(), merge() or reduce()`,
+          `the state's ${channel} is no channel; use value(), list(), merge() or reduce()`,
         )
     }
     this.#name = name
@@ -183,7 +183,7 @@ function checkNodeName(name: unknown, nodes: ReadonlyMap<string, unknown>): void
       `${quote(name)} is no name for a node: use letters, digits, _ and -, at most 64`,
     )
   if (name === START || name === END)
-    throw invalid('invalid-graph', `${name} is there already, and cannot be a node`)
+    throw invalid('invalid-graph', `the name ${name} is taken, and cannot be a node`)
   if (nodes.has(name)) throw invalid('invalid-graph', `there are two nodes ${name}`)
 }
 

@@ -60,7 +60,7 @@ describe('a node', () => {
     const { error } = await flow.answer({ 'work.1/n': 'a' }, WHERE).outcome
     expect([error?.code, error?.message]).toEqual([
       'invalid-option',
-      'Work asks two questions with the name "n"; each needs one of its own.',
+      'Node work asks two questions with the name "n"; each needs one of its own.',
     ])
   })
 
