@@ -171,6 +171,11 @@ export class Attempt implements Doer {
 
   async #interrupt(question: Question): Promise<unknown> {
     this.checkOpen()
+    if (typeof question !== 'object' || question === null)
+      throw invalid(
+        'invalid-option',
+        `a question is an object: write interrupt({ kind: "text", prompt: ${quote(question)} })`,
+      )
     const { otherwise, ...rest } = question
     this.#asked += 1
     const { name = this.#asked === 1 ? 'answer' : `answer-${this.#asked}` } = question
