@@ -17,7 +17,7 @@ const flow = graph({
   })
   .addNode('far', ({ item }) => ({ offers: `${item} by mail, 9 euros` }))
   .addNode('choose', async ({ offers }, { interrupt }) => ({
-    order: await interrupt<string>({ kind: 'choice', prompt: 'Which one?', options: [...offers] }),
+    order: await interrupt({ kind: 'choice', prompt: 'Which one?', options: [...offers] }),
   }))
   .addNode('buy', async ({ order }, { step }) => {
     const number = await step('order', ({ idempotencyKey }) => {

@@ -101,7 +101,7 @@ async function callAgent(config: SubAgentConfig, message: string, context: ToolC
   if (nursery === undefined) {
     throw new HoldfastError('invalid-option', { message: 'A sub-agent can only be called by an Agent.' })
   }
-  const { callId, principal, credentials, metadata, signal, answers } = context
+  const { callId, principal, credentials, metadata, signal } = context
   const { outcome, seen } = await runAgent(config, message, {
     nursery,
     name: callId,
@@ -109,7 +109,7 @@ async function callAgent(config: SubAgentConfig, message: string, context: ToolC
     credentials,
     metadata,
     signal,
-    answers,
+    answers: nursery.answers ?? {},
     limits: nursery.limits(),
   })
   return resultOf(

@@ -46,6 +46,7 @@ import { memoryStore } from '../store/memory/index.ts'
 import { type Artifacts, inputOrigin } from '../tool/index.ts'
 import {
   contextPercent,
+  type GivenAnswers,
   type MessageInput,
   playTurn,
   runReadyHooks,
@@ -430,8 +431,8 @@ export class Agent {
     const { maxMessages, maxTokens, metadata } = this.#setup
     const own = metadata === undefined ? {} : { metadata }
     const definition = this.#remembering(this.#setup.definition)
-    const extras = (ids: IdsAbove, answerOrigins: AnswerOrigins = {}) => ({
-      [NURSERY]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, answerOrigins },
+    const extras = (ids: IdsAbove, told?: GivenAnswers) => ({
+      [NURSERY]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, ...told },
     })
     return new Conversation({
       ...this.#setup,

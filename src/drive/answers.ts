@@ -68,7 +68,8 @@ async function checkAnswers(
   if (Object.keys(given).length === 0) throw wrong(ledger.key.contextId, 'no answer was given', ids)
   for (const [requestId, value] of Object.entries(given) as [string, Json][]) {
     const request = requests.find((candidate) => candidate.requestId === requestId)
-    if (request === undefined) throw wrong(ledger.key.contextId, `nothing waits for ${requestId}`, ids)
+    if (request === undefined)
+      throw wrong(ledger.key.contextId, `nothing waits for ${requestId === '' ? '""' : requestId}`, ids)
     const problem = await checkAnswer(request, value)
     if (problem !== undefined) throw wrong(ledger.key.contextId, `${requestId}: ${problem}`, ids)
   }
@@ -94,7 +95,7 @@ export function checkContinuation(
 function wrong(contextId: string, why: string, ids: readonly string[]): HoldfastError {
   const open = ids.length === 0 ? 'Nothing is waiting.' : `Waiting: ${ids.join(', ')}.`
   return new HoldfastError('invalid-answer', {
-    message: `The answer was not sent: ${why}. ${open}`,
+    message: `The answer was not sent: ${why.replace(/\.$/, '')}. ${open}`,
     details: { contextId, requests: [...ids] },
   })
 }

@@ -86,8 +86,9 @@ export class Audience {
   }
 
   /**
-   * A listener whose message was posted before, under this key, is told of the turn that took it; while it waits, of the
-   * turn that will. False if the journal does not reach back to it.
+   * A listener whose message was posted before, under this key, is told of the turn that took it or, if others went on
+   * with that one, of the newest of these; while it waits, of the turn that will take it. False if the journal does not
+   * reach back to it.
    */
   async join(handle: Handle, posted: string): Promise<boolean> {
     for (;;) {
@@ -96,7 +97,7 @@ export class Audience {
       const found = await findPosted(this.#store, this.#key, posted)
       // A turn that ended meanwhile may have taken it, and is not told again.
       if (before !== this.#ended) continue
-      if (found?.turn !== undefined) await this.retell(handle, found.turn)
+      if (found?.turn !== undefined) await this.retell(handle, found.turn, found.isOver)
       else if (found !== undefined) handle.recognise(eventOf(found.entry), this.#since)
       return found !== undefined
     }
@@ -114,17 +115,18 @@ export class Audience {
     }
   }
 
-  /** Tells one listener of a turn of the past, as far as it has come; what comes after is told as it happens. */
-  async retell(handle: Handle, number: number): Promise<void> {
+  /**
+   * Tells one listener of a turn of the past, as far as it has come; what comes after is told as it happens. `isOver`:
+   * the conversation has turned to something else since, and nothing that the turn asked waits any more.
+   */
+  async retell(handle: Handle, number: number, isOver = false): Promise<void> {
     for (;;) {
       const before = this.#told
       const entries = await this.#store.read(this.#key, { turn: number, limit: MOST_ENTRIES })
-      const isOver = entries.some(({ type, turn }) => type === 'turn.end' && turn === number)
-      if (before !== this.#told && !isOver) continue
-      handle.follow(
-        number,
-        entries.filter(({ turn }) => turn === number).map((entry) => eventOf(entry)),
-      )
+      const hasEnded = entries.some(({ type, turn }) => type === 'turn.end' && turn === number)
+      if (before !== this.#told && !hasEnded) continue
+      const events = entries.filter(({ turn }) => turn === number).map((entry) => eventOf(entry))
+      handle.follow(number, events, isOver ? [] : [...this.#asked.values()])
       return
     }
   }

@@ -1,4 +1,4 @@
-/** Looks for an inbox entry of the past, and for the turn that took it. Newest first: what is repeated is seldom old. */
+/** Finds an inbox entry of the past, and the turns that it led to. Newest first: what is repeated is seldom old. */
 import type { ContextKey, Entry, NewInboxEntry } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 
@@ -6,38 +6,60 @@ const PAGE = 500
 
 interface Posted {
   readonly entry: Entry
-  /** The turn that took it; undefined while it waits. */
+  /** The turn that took it, or the newest that went on with that one; undefined while it waits. */
   readonly turn: number | undefined
+  /** Has another input begun a turn since? */
+  readonly isOver: boolean
 }
 
 /** The inbox entry that was posted under this key; undefined if there is none, or it was pruned. */
 export async function findPosted(store: Store, key: ContextKey, posted: string): Promise<Posted | undefined> {
   const takers = new Map<number, Entry>()
+  const begun: number[] = []
+  let newest = 0
   for (let to = Number.MAX_SAFE_INTEGER; to > 0; ) {
     const page = await store.read(key, { to, limit: PAGE, order: 'newest' })
     for (const entry of page) {
       for (const taken of entry.takes ?? []) takers.set(taken, entry)
-      if (entry.key === posted) return { entry, turn: takers.get(entry.seq)?.turn }
+      newest = Math.max(newest, entry.turn)
+      if (beginsAnew(entry)) begun.push(entry.turn)
+      if (entry.key !== posted) continue
+      const taker = takers.get(entry.seq)
+      if (taker === undefined || isUnused(taker)) return { entry, turn: taker?.turn, isOver: false }
+      const next = begun.findLast((turn) => turn > taker.turn)
+      return { entry, turn: next === undefined ? newest : next - 1, isOver: next !== undefined }
     }
     to = (page.at(-1)?.seq ?? 1) - 1
   }
   return undefined
 }
 
+/** A turn that takes an input as its beginning. Others go on with the turn before: after an answer, an expiry, or null. */
+function beginsAnew({ type, takes = [] }: Entry): boolean {
+  return type === 'turn.start' && takes.length > 0
+}
+
+function isUnused({ type, data }: Entry): boolean {
+  return type === 'take' && data['as'] === 'nothing'
+}
+
 const MOST_ENTRIES = 100_000
 
 /**
- * What is said again to interrupt must not cancel the turn that it began: without the cancel, if `turn` is that turn.
- * Reads that turn and no more.
+ * A re-sent interrupt must not cancel the turn it started, nor one that goes on with it: without the cancel, if `turn` is
+ * such a turn. Reads no turn before the one that the input began.
  */
 export async function sparingOwnTurn(
   posts: readonly NewInboxEntry[],
   { store, key, turn, posted }: { store: Store; key: ContextKey; turn: number; posted: string },
 ): Promise<readonly NewInboxEntry[]> {
-  const entries = await store.read(key, { turn, limit: MOST_ENTRIES })
-  for (const seq of entries.flatMap(({ takes = [] }) => takes)) {
-    const [taken] = await store.read(key, { from: seq, to: seq })
-    if (taken?.key === posted) return posts.filter(({ type }) => type !== 'cancel')
+  for (let at = turn; at > 0; at--) {
+    const entries = await store.read(key, { turn: at, limit: MOST_ENTRIES })
+    for (const seq of entries.flatMap(({ takes = [] }) => takes)) {
+      const [taken] = await store.read(key, { from: seq, to: seq })
+      if (taken?.key === posted) return posts.filter(({ type }) => type !== 'cancel')
+    }
+    if (entries.length === 0 || entries.some(beginsAnew)) return posts
   }
   return posts
 }

@@ -79,14 +79,15 @@ export class Handle {
     this.#heard = heard
   }
 
-  /** From now on it is about this turn. */
-  follow(number: number, since: readonly EntryEvent[]): void {
+  /** From now on it is about this turn. `asked`: what waits for an answer after it, if it has ended. */
+  follow(number: number, since: readonly EntryEvent[], asked?: readonly RequestData[]): void {
     if (this.#number === number) return
     this.#number = number
     for (const event of since) {
       if (!OPENING.has(event.type) && event.turn !== number) continue
       this.turn.push(event)
-      if (event.type === 'turn.end') this.turn.end(event.data.outcome)
+      if (event.type === 'turn.end')
+        this.turn.end(event.data.outcome, asked === undefined ? {} : { requests: asked })
     }
     this.#heard?.(number)
   }

@@ -9,6 +9,7 @@ import {
   type ContextKey,
   HoldfastError,
   type InputOrigin,
+  type Json,
   type Owner,
   sameKey,
   type TurnEvent,
@@ -33,7 +34,9 @@ export interface Nursery {
   readonly forward: (event: TurnEvent) => void
   /** What the caller knows of ids. */
   readonly ids?: IdsAbove
-  /** Of the answers that the caller has got and no person gave: where they were posted, by the ids of the questions. */
+  /** The answers that the caller has got, as they were given, by the ids of the questions. */
+  readonly answers?: Readonly<Record<string, Json>>
+  /** Of those that no person gave: where they were posted, by the ids of the questions. */
   readonly answerOrigins?: Readonly<Record<string, InputOrigin>>
 }
 

@@ -1,7 +1,7 @@
 /** One attempt to run a node: its context, and what it may still do while somebody waits for it. */
 import { type Below, isComplete, NURSERY, type Nursery, questionFrom, type Runnable } from '../drive/index.ts'
 import type { GraphTask, SeenInRun, TaskAnswer } from '../journal/index.ts'
-import { idsOfRun } from '../loop/index.ts'
+import { idsOfRun, reasonsOf } from '../loop/index.ts'
 import {
   addUsage,
   HoldfastError,
@@ -16,6 +16,7 @@ import {
 } from '../protocol/index.ts'
 import {
   type AskRequest,
+  answerTo,
   ask,
   type Credentials,
   callsAround,
@@ -23,7 +24,7 @@ import {
   issueLines,
   type ToolContext,
 } from '../tool/index.ts'
-import type { NodeContext, NodeDefinition, Question } from './definition.ts'
+import type { AnswerTo, NodeContext, NodeDefinition, Question } from './definition.ts'
 import type { Desk } from './desk.ts'
 import { checkPublic, type Doer, performStep } from './effects.ts'
 import { invalid } from './invalid.ts'
@@ -158,16 +159,23 @@ export class Attempt implements Doer {
       attempt: this.number,
       // The session has the same object.
       input: structuredClone(this.task.input),
+      reasons: reasonsOf(this.task),
       step: (key, effect, options = {}) => this.#track(performStep(this, key, { effect, options })),
       // A node may ask several things before it waits for the first answer.
-      interrupt: <T>(question: Question<T>) => this.#track(this.#interrupt(question)),
+      interrupt: <Q extends Question>(question: Q) =>
+        this.#track(this.#interrupt(question) as Promise<AnswerTo<Q>>),
       vouch: (things) => this.#vouch(things),
       run: (key, runnable, input) => this.#track(this.#runBelow({ key, runnable, input, signal })),
     }
   }
 
-  async #interrupt<T>(question: Question<T>): Promise<T> {
+  async #interrupt(question: Question): Promise<unknown> {
     this.checkOpen()
+    if (typeof question !== 'object' || question === null)
+      throw invalid(
+        'invalid-option',
+        `a question is an object: write interrupt({ kind: "text", prompt: ${quote(question)} })`,
+      )
     const { otherwise, ...rest } = question
     this.#asked += 1
     const { name = this.#asked === 1 ? 'answer' : `answer-${this.#asked}` } = question
@@ -180,11 +188,11 @@ export class Attempt implements Doer {
     this.#only(this.#names, name, 'asks two questions with the name')
     if (told.how === 'answered') {
       const read = await readAnswer(question, structuredClone(told.value))
-      if (read.problem === undefined) return read.value as T
+      if (read.problem === undefined) return read.value
       this.#questions.push({ ...rest, name, prompt: `${question.prompt} (${read.problem})` })
       throw new Waiting(`${this.name} waits for another answer to ${quote(question.prompt)}.`)
     }
-    if ('otherwise' in question) return otherwise as T
+    if ('otherwise' in question) return otherwise
     throw new HoldfastError('expired', { message: `Nobody answered ${quote(question.prompt)} in time.` })
   }
 
@@ -200,7 +208,10 @@ export class Attempt implements Doer {
   /** What was said to one would be taken for what was said to the other. */
   #only(taken: Set<string>, key: string, what: string): void {
     if (taken.has(key))
-      throw invalid('invalid-option', `${this.node.name} ${what} ${quote(key)}; each needs one of its own`)
+      throw invalid(
+        'invalid-option',
+        `node ${this.node.name} ${what} ${quote(key)}; each needs one of its own`,
+      )
     taken.add(key)
   }
 
@@ -314,6 +325,7 @@ export class Attempt implements Doer {
       previousTools: [],
       metadata,
       answers: {},
+      reasons: {},
       progress: (progress) => run.scope.emit('node.progress', { task: this.name, node: node.name, progress }),
     }
     return { ...context, ...{ [NURSERY]: this.#nursery() } }
@@ -326,8 +338,8 @@ interface ReadAnswer {
 }
 
 /** An answer was checked by the JSON Schema that is stored with the question; a library may want more, or make more of it. */
-async function readAnswer({ schema }: AskRequest, value: Json | undefined): Promise<ReadAnswer> {
-  if (!isStandardSchema(schema)) return { value }
+async function readAnswer({ kind, schema }: AskRequest, value: Json = null): Promise<ReadAnswer> {
+  if (!isStandardSchema(schema)) return { value: answerTo(kind, value) }
   const { issues, ...made } = await schema['~standard'].validate(value)
   return issues === undefined ? made : { problem: issueLines(issues).join('; ') }
 }

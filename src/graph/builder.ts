@@ -10,6 +10,7 @@ import {
   type GraphDefinition,
   type NodeContext,
   type NodeDefinition,
+  type NoOther,
   type RetryPolicy,
   type RouteContext,
   type Routed,
@@ -35,6 +36,12 @@ export type NodeFunction<C extends Channels> = (
   state: StateOf<C>,
   context: NodeContext,
 ) => Said<C> | Promise<Said<C>>
+
+/** A node whose updates name no other channels than those of the state. */
+type ExactNode<C extends Channels, U> = (
+  state: StateOf<C>,
+  context: NodeContext,
+) => (U & NoOther<U, C>) | Promise<U & NoOther<U, C>>
 
 /**
  * @example
@@ -63,7 +70,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     if (typeof state !== 'object' || state === null)
       throw invalid(
         'invalid-graph',
-        'graph() takes { state }, an object of channels such as { question: value() }',
+        'a graph takes { state }, an object of channels such as { question: value() }',
       )
     checkOptions(config, GRAPH_CONFIG)
     for (const [channel, { kind }] of Object.entries(state)) {
@@ -72,7 +79,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
       if (kind === undefined)
         throw invalid(
           'invalid-graph',
-          `${channel} of the state is no channel; use value(), list(), merge() or reduce()`,
+          `the state's ${channel} is no channel; use value(), list(), merge() or reduce()`,
         )
     }
     this.#name = name
@@ -80,9 +87,9 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
   }
 
   /** One signature, not overloads: a compiler that reports only the last overload would hide what a node returns wrongly. */
-  addNode<Name extends string, I = never, O = never>(
+  addNode<Name extends string, U extends Said<C>, I = never, O = never>(
     name: Name,
-    node: NodeFunction<C> | Runnable<I, O>,
+    node: ExactNode<C, U> | Runnable<I, O>,
     options: RunnableOptions<C, I, O> = {},
   ): GraphBuilder<C, Nodes | Name> {
     checkNodeName(name, this.#nodes)
@@ -176,7 +183,7 @@ function checkNodeName(name: unknown, nodes: ReadonlyMap<string, unknown>): void
       `${quote(name)} is no name for a node: use letters, digits, _ and -, at most 64`,
     )
   if (name === START || name === END)
-    throw invalid('invalid-graph', `${name} is there already, and cannot be a node`)
+    throw invalid('invalid-graph', `the name ${name} is taken, and cannot be a node`)
   if (nodes.has(name)) throw invalid('invalid-graph', `there are two nodes ${name}`)
 }
 

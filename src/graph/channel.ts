@@ -1,5 +1,6 @@
 /** The parts of a graph's state: what each holds, and how what nodes say of it counts. */
 import type { ChannelKind } from '../protocol/index.ts'
+import { invalid } from './invalid.ts'
 
 declare const TYPES: unique symbol
 
@@ -44,10 +45,16 @@ export function list<T>(initial: readonly T[] = []): ListChannel<T> {
 
 /** Fields that are said replace those of the same name, and the others stay. */
 export function merge<T extends object>(initial: T): MergeChannel<T> {
+  if (initial === undefined) throw withoutInitial('merge(initial)')
   return { kind: 'merge', initial }
 }
 
 /** What is held is what `reducer` makes of it and of what is said; a pure function. All of it is written at each change. */
 export function reduce<T, U = T>(reducer: (current: T, said: U) => T, initial: T): Channel<T, U> {
+  if (initial === undefined) throw withoutInitial('reduce(fn, initial)')
   return { kind: 'reduced', initial, reduce: reducer }
+}
+
+function withoutInitial(call: string): Error {
+  return invalid('invalid-graph', `a channel has no value to begin with: write ${call}`)
 }

@@ -3,6 +3,7 @@ import type { Runnable } from '../drive/index.ts'
 import type { ChannelKinds, Json, Principal, Sighting } from '../protocol/index.ts'
 import type {
   Artifacts,
+  AskKind,
   AskRequest,
   Credentials,
   SchemaOutput,
@@ -90,6 +91,8 @@ export interface NodeContext extends RouteContext {
   readonly step: <T>(key: string, effect: Effect<T>, options?: StepOptions<T>) => Promise<T>
   /** Asks a person, and waits: the node is run again from its start when there is an answer, and gets it here. */
   readonly interrupt: Interrupt
+  /** The reasons that were given with confirmations, by the names of the questions. */
+  readonly reasons: Readonly<Record<string, string>>
   /**
    * Runs an agent or a graph below this task, in a journal of its own. Run again, it finds what was done before: each key
    * stands for one of them.
@@ -106,15 +109,45 @@ export interface NodeContext extends RouteContext {
 }
 
 /**
- * With a schema of a library, the answer is what that schema makes of it, and has its type. An answer that the schema does
- * not take is asked for again, and the prompt says why.
+ * The answer has the type of its question: true or false for a confirmation, one of the options (a list of some with
+ * `multiple`) for a choice, a text for a text, and for data what its schema makes of it. An answer that the schema does not
+ * take is asked for again, and the prompt says why. `otherwise` counts if nobody answers in time; without it, `interrupt`
+ * throws `expired` then.
  */
-export interface Interrupt {
-  <S extends StandardSchema>(
-    question: Question<SchemaOutput<S>> & { readonly schema: S },
-  ): Promise<SchemaOutput<S>>
-  <T = Json>(question: Question<T>): Promise<T>
+export type Interrupt = <const Q extends Question>(question: Q & NoOther<Q, Question>) => Promise<AnswerTo<Q>>
+
+export interface Question extends AskRequest {
+  readonly otherwise?: unknown
 }
+
+/** What comes back from `interrupt(question)`. */
+export type AnswerTo<Q extends Question> =
+  | (Q extends { readonly kind: infer Kind extends AskKind } ? AnswerOfKind<Q, Kind> : never)
+  | (Q extends { readonly otherwise: infer Otherwise } ? Otherwise : never)
+
+type AnswerOfKind<Q extends Question, Kind extends AskKind> = {
+  readonly confirmation: boolean
+  readonly text: string
+  readonly choice: Q extends { readonly options: readonly (infer Option)[] }
+    ? Q extends { readonly multiple: true }
+      ? readonly Option[]
+      : Option
+    : Json
+  readonly data: Q extends { readonly schema: infer S extends StandardSchema } ? SchemaOutput<S> : Json
+  readonly auth: Json
+}[Kind]
+
+declare const NO_SUCH_NAME: unique symbol
+
+/** What a property would have to be that there is no place for: nothing is. */
+interface NoSuchName {
+  readonly [NO_SUCH_NAME]: never
+}
+
+/** Refuses properties that `Known` does not have: where a type is inferred, TypeScript does not look for them. */
+export type NoOther<Given, Known> = Given extends object
+  ? { readonly [Name in Exclude<keyof Given, keyof Known>]?: NoSuchName | undefined }
+  : unknown
 
 export type Effect<T> = (context: EffectContext) => T | Promise<T>
 
@@ -130,11 +163,6 @@ export interface StepOptions<T> {
   readonly timeoutMs?: number
   /** After a crash: did it happen? Asked instead of running a `never` effect again. */
   readonly verify?: (context: EffectContext) => Verdict<T> | Promise<Verdict<T>>
-}
-
-export interface Question<T> extends AskRequest {
-  /** What counts if nobody answers in time. Without it, `interrupt` throws `expired` then. */
-  readonly otherwise?: T
 }
 
 /** What a route may answer: where to go on, with which input if not with the state, at one place or at several. */

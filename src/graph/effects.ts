@@ -56,15 +56,21 @@ export async function performStep<T>(
   const idempotencyKey = isNew ? newIdempotencyKey(attempt.run, callId) : known.idempotencyKey
   const wanted = { attempt, callId, key, idempotencyKey, tool: effectTool(attempt, { key, ...given }) }
   if (known === undefined || isAgain) return resultOf(wanted, await begin(wanted)) as T
-  if (known.status !== undefined) return resultOf(wanted, known as Settled) as T
-  const settled =
-    attempt.run.underWay.get(known.callId) ?? recover({ ...wanted, callId: known.callId }, known)
-  return resultOf(wanted, await settled) as T
+  const earlier = { ...wanted, callId: known.callId }
+  if (known.status !== undefined) return resultOf(earlier, known as Settled) as T
+  const settled = attempt.run.underWay.get(known.callId) ?? recover(earlier, known)
+  return resultOf(earlier, await settled) as T
 }
 
 /** What was not begun, and in another attempt what is known to have failed. */
-function mayTryAgain({ status, attempt }: Known, now: number): boolean {
-  return status === 'not-run' || (status === 'error' && attempt < now)
+function mayTryAgain({ status, output, attempt }: Known, now: number): boolean {
+  return status === 'not-run' || (status === 'error' && attempt < now && !wasDone(output))
+}
+
+/** An effect that ran to its end and gave a result that cannot be stored. */
+function wasDone(output: Json | undefined): boolean {
+  const { code } = (output ?? {}) as { readonly code?: Json }
+  return code === 'not-json' || code === 'too-large'
 }
 
 async function begin(wanted: Wanted): Promise<Settled> {
@@ -178,7 +184,10 @@ function resultOf(
   }
   const message = typeof error === 'string' ? error : JSON.stringify(output)
   if (status === 'unknown')
-    throw new HoldfastError('unknown-outcome', { message: `${key}: ${message}`, details: { key } })
+    throw new HoldfastError('unknown-outcome', {
+      message: `${key}: ${message} settleCall() takes its callId, ${quote(callId)}.`,
+      details: { key, callId },
+    })
   const cause = attempt.run.thrown.get(callId)
   const failure = cause === undefined ? new Error(message) : new Error(message, { cause })
   throw Object.assign(failure, typeof code === 'string' ? { code } : {})
@@ -215,7 +224,7 @@ function checkStep<T>(
   if (attempt.keys.has(key))
     throw invalid(
       'invalid-option',
-      `${attempt.node.name} has two steps with the key ${quote(key)}; each needs one of its own`,
+      `node ${attempt.node.name} has two steps with the key ${quote(key)}; each needs one of its own`,
     )
   attempt.keys.add(key)
 }

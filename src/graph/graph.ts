@@ -80,6 +80,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
 
   constructor(definition: GraphDefinition, options: GraphOptions) {
     checkOptions(options, COMPILE)
+    if (options.store !== undefined) checkStore(options.store)
     checkLimits(options.limits)
     for (const [name, least] of [
       ['requestTtlMs', 1],
@@ -115,6 +116,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   stream(input: UpdateOf<C> | null, options: GraphRunOptions = {}): GraphRun<C> {
     return this.#run(options, (thread) => {
       checkOptions(options, RUN)
+      checkKey(options)
       checkLimits(options.limits)
       const values =
         input === null ? null : checkedUpdate(this['~graph'].channels, { who: 'the input' }, input)
@@ -128,6 +130,8 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     options: GraphRunOptions & { readonly contextId: string },
   ): GraphRun<C> {
     return this.#run(options, (thread) => {
+      if (options?.contextId === undefined)
+        throw invalidOption('contextId', 'is missing: write answer(answers, { contextId })')
       checkOptions(options, RUN)
       checkLimits(options.limits)
       return thread.answer(answers, options)
@@ -226,8 +230,11 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     }
   }
 
-  #run(options: GraphRunOptions, begin: (thread: Thread) => ReturnType<Thread['begin']>): GraphRun<C> {
-    const contextId = options.contextId ?? (this.#options.ids ?? systemIds).next('run')
+  #run(
+    options: GraphRunOptions | undefined,
+    begin: (thread: Thread) => ReturnType<Thread['begin']>,
+  ): GraphRun<C> {
+    const contextId = options?.contextId ?? (this.#options.ids ?? systemIds).next('run')
     const key = this.#key({ ...options, contextId })
     const thread = this.#thread(key)
     const live = this.#live.get(keyText(key)) ?? new Set()
@@ -300,6 +307,25 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     }
   }
 }
+
+/** A key is looked up in one conversation: in a new one it would never be found again. */
+function checkKey({ key, contextId }: GraphRunOptions): void {
+  if (key === undefined || contextId !== undefined) return
+  throw invalidOption(
+    'key',
+    `needs a contextId: a key is known in one conversation, and without a contextId each run has one of its own. Write { contextId: "order-7", key: ${quote(key)} }`,
+  )
+}
+
+function checkStore(store: object): void {
+  if (STORE_METHODS.every((name) => typeof Reflect.get(store, name) === 'function')) return
+  throw invalidOption(
+    'store',
+    'must be a store such as memoryStore() or sqliteStore(path); await one that is a promise',
+  )
+}
+
+const STORE_METHODS = ['append', 'read', 'inbox', 'loadSnapshot'] satisfies readonly (keyof Store)[]
 
 function checkLimits(limits: GraphLimits = {}): void {
   if (typeof limits !== 'object' || limits === null)

@@ -13,6 +13,7 @@ export type {
 } from './channel.ts'
 export { list, merge, reduce, value } from './channel.ts'
 export type {
+  AnswerTo,
   EffectContext,
   NodeContext,
   Question,

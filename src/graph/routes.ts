@@ -82,7 +82,7 @@ function placeOf({ nodes }: GraphDefinition, paths: Branch['paths'], answer: unk
 
 function inputOf(who: string, input: unknown): { readonly input?: Json } {
   if (input === undefined) return {}
-  const json = toJson(input)
+  const json = toJson(input, { isExact: true })
   if (!(json instanceof Error)) return { input: json }
   throw new HoldfastError('route-failed', {
     message: `What the route after ${who} sends cannot be written as JSON: ${json.message}.`,

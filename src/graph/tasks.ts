@@ -75,7 +75,7 @@ function nodeTool(run: Run, attempt: Attempt): Tool {
     run: async (_, context) => {
       const said = await attempt.perform(state, context)
       return askedBy(said) === undefined
-        ? checkedUpdate(channels, { who: node.name, shown: state }, said)
+        ? checkedUpdate(channels, { who: `node ${node.name}`, shown: state }, said)
         : said
     },
   })

@@ -1,10 +1,13 @@
 /** What a node says, checked; and what reducers make of it. */
 import { type GraphPosition, type GraphState, joined, valueIn, withChanges } from '../journal/index.ts'
 import { checkName, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
-import { toJson } from '../tool/index.ts'
+import { thrownText, toJson } from '../tool/index.ts'
 import type { Channels } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
 import { invalid } from './invalid.ts'
+
+/** What is stored must be what was said: nodes and callers read it as the type that they gave. */
+const EXACT = { isExact: true }
 
 /**
  * As it is stored: known channels only, JSON only, what is added to a list as a list. A list that comes back as it was
@@ -26,7 +29,7 @@ export function checkedUpdate(
     if (value === undefined) continue
     if (isAsShown(value, channel, { channels, shown })) continue
     checkName(`The state, of which ${who} says something,`, channel, Object.keys(channels))
-    const json = toJson(value)
+    const json = toJson(value, EXACT)
     if (json instanceof Error)
       throw invalid(
         'invalid-update',
@@ -58,7 +61,7 @@ export function initialChanges({ channels }: GraphDefinition, state: GraphState)
   const changes: Record<string, Json> = {}
   for (const [channel, { initial }] of Object.entries(channels)) {
     if (initial === undefined || Object.hasOwn(state, channel)) continue
-    const json = toJson(initial)
+    const json = toJson(initial, EXACT)
     if (json instanceof Error)
       throw invalid(
         'invalid-update',
@@ -80,8 +83,8 @@ export function reducedChanges(
     if (kind !== 'reduced' || reduce === undefined) continue
     const said = updates.flatMap((update) => (Object.hasOwn(update, channel) ? [update[channel]] : []))
     if (said.length === 0) continue
-    const made = said.reduce<unknown>((sum, one) => reduce(sum, one), valueIn(state, channel))
-    const json = toJson(made)
+    const made = reducedBy({ channel, reduce }, valueIn(state, channel), said)
+    const json = toJson(made, EXACT)
     if (json instanceof Error)
       throw invalid(
         'invalid-update',
@@ -90,6 +93,22 @@ export function reducedChanges(
     changes[channel] = json
   }
   return changes
+}
+
+function reducedBy(
+  { channel, reduce }: { readonly channel: string; readonly reduce: NonNullable<Channels[string]['reduce']> },
+  current: unknown,
+  said: readonly unknown[],
+): unknown {
+  try {
+    return said.reduce<unknown>((sum, one) => reduce(sum, one), current)
+  } catch (error) {
+    throw new HoldfastError('invalid-update', {
+      message: `The reducer of channel ${channel} threw: ${thrownText(error)}`,
+      details: { channel },
+      cause: error,
+    })
+  }
 }
 
 export interface Joined {

@@ -257,9 +257,10 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (open === undefined || request === undefined) return
     open.requests = open.requests.filter((candidate) => candidate !== request)
     const call = open.calls.find(({ callId }) => callId === request.callId)
-    const { name, from } = request
+    const { kind, name, from } = request
     const answer: Answer = {
       requestId,
+      ...(kind === 'confirmation' && from !== 'approval' ? { kind } : {}),
       ...(name === undefined ? {} : { name }),
       ...(from === undefined ? {} : { from }),
       how,

@@ -87,6 +87,8 @@ export type Effect = {
 
 export type TaskAnswer = {
   readonly requestId: string
+  /** Of a question that can be answered in two ways. */
+  readonly kind?: 'confirmation'
   readonly name?: string
   readonly how: 'answered' | 'expired' | 'cancelled'
   readonly value?: Json

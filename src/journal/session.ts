@@ -25,7 +25,7 @@ import type { GraphPosition } from './graph-position.ts'
 export const OVER_MESSAGES = 'over-max-messages'
 
 /** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
-export const SESSION_FORMAT = 6
+export const SESSION_FORMAT = 7
 
 export type Session = {
   readonly seq: number
@@ -162,6 +162,8 @@ export type Call = {
 
 export type Answer = {
   readonly requestId: string
+  /** Of a question that can be answered in two ways. */
+  readonly kind?: 'confirmation'
   readonly name?: string
   readonly from?: string
   readonly how: 'answered' | 'expired' | 'cancelled'

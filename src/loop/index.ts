@@ -29,8 +29,10 @@ export {
   approvalOf,
   expire,
   findCredentials,
+  givenAnswersOf,
   hearAnswers,
   type Question,
+  reasonsOf,
   request,
 } from './requests.ts'
 export { dataOf, Interrupted, originOf, RunBase } from './run-base.ts'

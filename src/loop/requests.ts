@@ -1,5 +1,5 @@
 /** What somebody has to say before the turn can go on: asking, and hearing the answers (R2). */
-import type { Call, Request } from '../journal/index.ts'
+import type { Answer, Call, Request } from '../journal/index.ts'
 import {
   type Entry,
   type InputOrigin,
@@ -8,7 +8,7 @@ import {
   quote,
   type RequestData,
 } from '../protocol/index.ts'
-import { type Credentials, checkAnswer } from '../tool/index.ts'
+import { answerTo, type Confirmation, type Credentials, checkAnswer, confirmationIn } from '../tool/index.ts'
 import type { Batch } from './driver-port.ts'
 import { dataOf, type RunBase } from './run-base.ts'
 
@@ -96,32 +96,46 @@ async function wrongWith(
   return question === undefined ? undefined : checkAnswer(question, value)
 }
 
-/** What the call was told, by name. */
-export function answersOf({ answers = [] }: Call): Record<string, Json> {
-  // A name may be one that every plain object has.
-  const told = Object.create(null) as Record<string, Json>
-  for (const { name, how, value } of answers)
-    if (name !== undefined && how === 'answered' && value !== undefined) told[name] = value
-  return told
+type Told = Pick<Call, 'answers'>
+
+/** The answers that a call or a task has got, by name, as whoever asked gets them. */
+export function answersOf(asker: Told): Record<string, Json> {
+  return byName(asker, ({ kind, value }) => (value === undefined ? undefined : answerTo(kind, value)))
 }
 
-/** Of these answers, where those were posted that no person gave. */
-export function answerOriginsOf({ answers = [] }: Call): Record<string, InputOrigin> {
-  const origins = Object.create(null) as Record<string, InputOrigin>
-  for (const { name, origin } of answers)
-    if (name !== undefined && origin !== undefined) origins[name] = origin
-  return origins
+/** The same as they were given: for those below, whose questions they answer. */
+export function givenAnswersOf(asker: Told): Record<string, Json> {
+  return byName(asker, ({ value }) => value)
+}
+
+/** The reasons that came with confirmations, by name. */
+export function reasonsOf(asker: Told): Record<string, string> {
+  return byName(asker, ({ kind, value }) =>
+    kind === 'confirmation' ? confirmationIn(value).reason : undefined,
+  )
+}
+
+/** Where those answers were posted that no person gave, by name. */
+export function answerOriginsOf(asker: Told): Record<string, InputOrigin> {
+  return byName(asker, ({ origin }) => origin)
+}
+
+function byName<T>({ answers = [] }: Told, part: (answer: Answer) => T | undefined): Record<string, T> {
+  // A name may be one that every plain object has.
+  const parts = Object.create(null) as Record<string, T>
+  for (const answer of answers) {
+    const { name, how } = answer
+    if (name === undefined || how !== 'answered') continue
+    const one = part(answer)
+    if (one === undefined) delete parts[name]
+    else parts[name] = one
+  }
+  return parts
 }
 
 /** Yes, no, or not asked yet; and what was said beside it. */
-export function approvalOf({
-  answers = [],
-}: Call): { readonly approved: boolean; readonly reason?: string } | undefined {
+export function approvalOf({ answers = [] }: Call): Confirmation | undefined {
   const said = answers.findLast(({ from }) => from === 'approval')
   if (said === undefined) return undefined
-  if (said.how !== 'answered') return { approved: false, reason: said.how }
-  const { value } = said
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { approved: value === true }
-  const { approved, reason } = value as { approved?: Json; reason?: Json }
-  return { approved: approved === true, ...(typeof reason === 'string' ? { reason } : {}) }
+  return said.how === 'answered' ? confirmationIn(said.value) : { approved: false, reason: said.how }
 }

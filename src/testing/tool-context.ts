@@ -21,6 +21,7 @@ export function standInContext(different: Partial<ToolContext> = {}): ToolContex
     previousTools: [],
     metadata: {},
     answers: {},
+    reasons: {},
     progress: () => {},
     ...different,
   }

@@ -6,6 +6,11 @@ import { issueLines } from './standard-schema.ts'
 import { thrownText } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 
+export interface Confirmation {
+  readonly approved: boolean
+  readonly reason?: string
+}
+
 export type AnsweredRequest = Pick<RequestData, 'kind' | 'options' | 'multiple' | 'schema'>
 
 /**
@@ -29,6 +34,18 @@ export async function checkAnswer(request: AnsweredRequest, value: Json): Promis
     default:
       return undefined
   }
+}
+
+/** A checked answer to a question as whoever asked gets it: a confirmation is true or false. */
+export function answerTo(kind: string | undefined, value: Json): Json {
+  return kind === 'confirmation' ? confirmationIn(value).approved : value
+}
+
+/** A checked answer to a confirmation, which may be true, false, or `{ approved, reason? }`. */
+export function confirmationIn(value: Json | undefined): Confirmation {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { approved: value === true }
+  const { approved, reason } = value as { readonly approved?: Json; readonly reason?: Json }
+  return { approved: approved === true, ...(typeof reason === 'string' ? { reason } : {}) }
 }
 
 function isConfirmation(value: Json): boolean {

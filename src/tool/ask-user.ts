@@ -5,7 +5,7 @@ import { jsonSchema } from './json-schema.ts'
 import { ask, DEFAULT_NAME } from './result.ts'
 import type { Tool } from './tool.ts'
 
-/** What the model gives, and what it gets: the answer in a field of that name. */
+/** What the model gives. */
 export interface AskUserInput {
   readonly question: string
   readonly kind?: 'text' | 'confirmation' | 'choice'
@@ -13,16 +13,26 @@ export interface AskUserInput {
   readonly multiple?: boolean
 }
 
-export function askUser(): Tool<AskUserInput, { readonly answer: Json }> {
+/** What the model gets; `reason` is what a person said beside a yes or no. */
+export interface AskUserOutput {
+  readonly answer: Json
+  readonly reason?: string
+}
+
+export function askUser(): Tool<AskUserInput, AskUserOutput> {
   return defineTool({
     name: 'ask_user',
     description:
       'Ask the person a question and wait for the answer. Use it only for what you cannot find out yourself.',
     input: jsonSchema<AskUserInput>(PARAMETERS),
     replay: 'safe',
-    run: ({ question, options, multiple, kind = options === undefined ? 'text' : 'choice' }, { answers }) => {
+    run: (
+      { question, options, multiple, kind = options === undefined ? 'text' : 'choice' },
+      { answers, reasons },
+    ) => {
       const answer = answers[DEFAULT_NAME]
-      if (answer !== undefined) return { answer }
+      const reason = reasons[DEFAULT_NAME]
+      if (answer !== undefined) return { answer, ...(reason === undefined ? {} : { reason }) }
       const choice = { options: options ?? [], ...(multiple === true ? { multiple } : {}) }
       return ask({ kind, prompt: question, ...(kind === 'choice' ? choice : {}) })
     },

@@ -199,6 +199,15 @@ describe('the types of a tool', () => {
     expect(tools.map(({ name }) => name)).toEqual(['weather', 'add', 'add'])
   })
 
+  it('refuse a run that gives something else than `output` takes', () => {
+    const output = z.object({ ok: z.boolean() })
+    defineTool({ ...base, output, run: () => ({ ok: true, more: 1 }) })
+    defineTool({ ...base, output, run: () => ask({ kind: 'text', prompt: '?' }) })
+    // @ts-expect-error ok is a boolean
+    defineTool({ ...base, output, run: () => ({ ok: 'yes' }) })
+    expect.assertions(0)
+  })
+
   it('refuse a verify that gives another output', () => {
     defineTool({
       ...base,

@@ -1,16 +1,24 @@
 /** Makes a tool of its definition, and refuses one that could not work. It runs nothing. */
 import { checkOptions, HoldfastError, type JsonObject, type OptionSet, quote } from '../protocol/index.ts'
 import { markNames, markProblem } from './check-marks.ts'
-import { isStandardSchema, jsonSchemaOf, type SchemaOutput, type StandardSchema } from './standard-schema.ts'
+import {
+  isStandardSchema,
+  jsonSchemaOf,
+  type SchemaInput,
+  type SchemaOutput,
+  type StandardSchema,
+} from './standard-schema.ts'
 import type { Tool, ToolDefinition, ToolGrounding } from './tool.ts'
 
 /**
  * Checks a definition once and for all. `run` knows the type of its input from the schema, and the tool the type of
- * its output from `run`.
+ * its output from `run`, which must fit the schema in `output` if there is one.
  */
-export function defineTool<S extends StandardSchema, Out>(
-  definition: ToolDefinition<S, Out>,
-): Tool<SchemaOutput<S>, Out> {
+export function defineTool<
+  S extends StandardSchema,
+  Out extends SchemaInput<R>,
+  R extends StandardSchema = StandardSchema,
+>(definition: ToolDefinition<S, Out> & { readonly output?: R }): Tool<SchemaOutput<S>, Out> {
   checkDefinition(definition)
   const { name, description, input, output, timeoutMs, verify, display, run } = definition
   checkOutput(name, output)

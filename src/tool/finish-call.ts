@@ -59,7 +59,8 @@ async function result({ tool, secrets = NO_SECRETS }: Finishing, returned: unkno
   if (!('value' in valid))
     return unusable(tool, 'invalid-output', secrets.text(`it does not fit: ${valid.issues.join('; ')}`))
   // Every value takes a byte at least.
-  const json = toJson(valid.value, { values: Math.max(tool.maxResultBytes, FEWEST_VALUES) })
+  const bounds = { values: Math.max(tool.maxResultBytes, FEWEST_VALUES), isExact: tool['~kind'] === 'step' }
+  const json = toJson(valid.value, bounds)
   if (json instanceof JsonProblem)
     return unusable(
       tool,
@@ -131,10 +132,11 @@ function tooLarge(output: Json, bytes: number, limit: number): Settled {
 }
 
 function unusable(tool: Tool, code: TroubleCode, why: string): Settled {
+  const isStep = tool['~kind'] === 'step'
   return troubled({
     status: 'error',
     code,
-    error: `${subjectOf(tool)} ran to its end, but its result cannot be used: ${why}.`,
+    error: `${isStep ? `Step ${tool.name}` : subjectOf(tool)} ran to its end, but its result cannot be used: ${why}.${isStep ? ' It is not done again.' : ''}`,
   })
 }
 

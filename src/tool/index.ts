@@ -1,7 +1,7 @@
 /** Tools: what they are, how one call of one is checked, run and brought to rest, and the artifacts that they make. */
 
-export type { AnsweredRequest } from './answer.ts'
-export { checkAnswer } from './answer.ts'
+export type { AnsweredRequest, Confirmation } from './answer.ts'
+export { answerTo, checkAnswer, confirmationIn } from './answer.ts'
 export { approvalOf } from './approval.ts'
 export { argumentsKey, canonical } from './arguments-key.ts'
 export type {
@@ -13,7 +13,7 @@ export type {
   FileOptions,
 } from './artifact.ts'
 export { artifacts } from './artifact.ts'
-export type { AskUserInput } from './ask-user.ts'
+export type { AskUserInput, AskUserOutput } from './ask-user.ts'
 export { askUser } from './ask-user.ts'
 export { markNames, markProblem } from './check-marks.ts'
 export type { Credentials } from './credentials.ts'

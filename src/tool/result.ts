@@ -134,6 +134,13 @@ const QUESTION: OptionSet<AskRequest> = {
   },
 }
 
+/** Options that some kinds of questions have alone. */
+const OWNED: readonly (readonly [name: keyof AskRequest, owners: readonly AskKind[], rest: string])[] = [
+  ['options', ['choice'], 'belong to a choice'],
+  ['multiple', ['choice'], 'belongs to a choice'],
+  ['schema', ['data', 'auth'], 'belongs to data'],
+]
+
 function checkRequest(request: AskRequest): void {
   checkOptions(request, QUESTION)
   const { kind, prompt, options, schema, expiresInMs } = request
@@ -143,6 +150,9 @@ function checkRequest(request: AskRequest): void {
   if (kind === 'choice' && (!Array.isArray(options) || options.length === 0)) {
     throw invalid('a choice without options was asked for', 'Give `options`')
   }
+  for (const [name, owners, rest] of OWNED)
+    if (request[name] !== undefined && request[name] !== false && !owners.includes(kind))
+      throw invalid(`\`${name}\` ${rest}, not to a question of kind ${kind}`, 'Leave it out')
   if (schema !== undefined && !isStandardSchema(schema) && (typeof schema !== 'object' || schema === null)) {
     throw invalid('the schema is no schema', 'Give a Standard Schema or JSON Schema')
   }

@@ -530,7 +530,7 @@ describe('a tool that asks', () => {
   it.each([
     [{ schema: { $ref: '#/nowhere' } }, /its schema cannot be used: Unresolved \$ref/],
     [{ schema: z.date() }, /The schema cannot be written as JSON Schema/],
-    [{ options: [new Map() as unknown as Json] }, /`options\[0\]` is a value of type Map/],
+    [{ about: { on: [new Map() as unknown as Json] } }, /`about\.on\[0\]` is a value of type Map/],
     [{ about: { text: 'x'.repeat(300_000) } }, /it has 3000\d\d bytes and at most 262144 are allowed/],
   ])('fails with a question that cannot be stored: %o', async (wrong, message) => {
     expect(await ends(() => ask({ kind: 'data', prompt, ...wrong }))).toMatchObject({
@@ -552,7 +552,7 @@ describe('a tool that asks', () => {
       'Invalid question: a choice without options was asked for. Give `options`.',
     ],
     [
-      { kind: 'text', prompt, schema: 7 },
+      { kind: 'data', prompt, schema: 7 },
       'Invalid question: the schema is no schema. Give a Standard Schema or JSON Schema.',
     ],
     [

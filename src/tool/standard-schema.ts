@@ -29,6 +29,8 @@ export interface StandardIssue {
 }
 
 /** What a schema makes of its input: what a tool's `run` gets. */
+export type SchemaInput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['input']
+
 export type SchemaOutput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output']
 
 export function isStandardSchema(value: unknown): value is StandardSchema {

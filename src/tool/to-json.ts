@@ -22,6 +22,8 @@ export interface JsonBounds {
   /** Texts, numbers, lists and objects, each as often as it is named: a few shared lists can unfold to billions. Fewer than usual. */
   readonly values?: number
   readonly bytes?: number
+  /** Refuses values without a form in JSON: NaN, infinities, bigints, invalid dates. A date has one, by its `toJSON`. */
+  readonly isExact?: boolean
 }
 
 /**
@@ -31,11 +33,11 @@ export interface JsonBounds {
  */
 export function toJson(
   value: unknown,
-  { values = MOST_VALUES, bytes = LARGEST }: JsonBounds = {},
+  { values = MOST_VALUES, bytes = LARGEST, isExact = false }: JsonBounds = {},
 ): Json | JsonProblem {
   const most = { values: Math.min(values, MOST_VALUES), bytes: Math.min(bytes, LARGEST) }
   const left = { bytesLeft: most.bytes, valuesLeft: most.values }
-  const place = { path: [], above: new Set<object>(), ...left, most, until: 0 }
+  const place = { path: [], above: new Set<object>(), ...left, most, isExact, until: 0 }
   try {
     return copy(value, place) ?? null
   } catch (error) {
@@ -69,7 +71,8 @@ const CLOCK_EVERY = 1024
 interface Place {
   readonly path: PropertyKey[]
   readonly above: Set<object>
-  readonly most: Required<JsonBounds>
+  readonly most: Required<Omit<JsonBounds, 'isExact'>>
+  readonly isExact: boolean
   bytesLeft: number
   valuesLeft: number
   /** When it has taken too long; 0 until the clock was read. */
@@ -88,9 +91,10 @@ function copy(value: unknown, place: Place): Json | undefined {
     case 'boolean':
       return value
     case 'number':
-      return Number.isFinite(value) ? value + 0 : null
+      if (Number.isFinite(value)) return value + 0
+      return changed(null, `${value}; use null, or leave it out`, place)
     case 'bigint':
-      return String(value)
+      return changed(String(value), 'a bigint; use a number or String() for it', place)
     case 'object':
       return value === null ? null : copyObject(value, place)
     case 'function':
@@ -119,12 +123,19 @@ function copyNew(value: object, place: Place): Json | undefined {
     return copyFields(value, place)
   const remedy = REMEDIES.find(([matches]) => matches(value))?.[1]
   if (remedy !== undefined) throw problem(`${article(value)}; ${remedy}`, place)
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString()
+  if (value instanceof Date)
+    return Number.isNaN(value.getTime()) ? changed(null, 'an invalid Date', place) : value.toISOString()
   const { toJSON } = value as { toJSON?: unknown }
   if (typeof toJSON === 'function') return copy((toJSON as () => unknown).call(value), place)
   if (value instanceof Error) return { name: value.name, message: value.message.toWellFormed() }
   if (types.isBoxedPrimitive(value)) return copy(value.valueOf(), place)
   return copyFields(value, place)
+}
+
+/** A value that would be read back as something else: fine for a model, a mistake in what a program reads. */
+function changed(copied: Json, what: string, place: Place): Json {
+  if (place.isExact) throw problem(what, place)
+  return copied
 }
 
 function copyItems(items: readonly unknown[], place: Place): Json {

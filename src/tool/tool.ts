@@ -144,8 +144,10 @@ export interface ToolContext {
   /** The calls of this turn that came to rest before, oldest first. */
   readonly previousTools: readonly PreviousTool[]
   readonly metadata: JsonObject
-  /** Answers to what this call asked before, by name. */
+  /** Answers to what this call asked before, by name: of a confirmation true or false, else as they were given. */
   readonly answers: Readonly<Record<string, Json>>
+  /** The reasons that were given with confirmations, by the same names. */
+  readonly reasons: Readonly<Record<string, string>>
   /** Tells those who watch how far it is. Not stored. */
   readonly progress: (value: Json) => void
 }

@@ -81,7 +81,9 @@ export function checkLimits(limits: unknown): Limits {
   const checked: Record<string, number> = {}
   for (const [limit, value] of Object.entries(limits) as [string, unknown][]) {
     if (value === undefined) continue
-    atLeast(`limits.${limit}`, value, 0)
+    atLeast(`limits.${limit}`, value, limit === 'iterations' ? 1 : 0)
+    if (limit === 'iterations' && value !== Number.POSITIVE_INFINITY && !Number.isInteger(value))
+      throw invalidOption('limits.iterations', `must be a whole number, not ${shown(value)}`)
     checked[limit] = Math.min(value as number, UNLIMITED)
   }
   return checked

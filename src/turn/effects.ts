@@ -2,7 +2,15 @@
 import { debugThrown } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
-import { answerOriginsOf, answersOf, endsTurn, Interrupted, request } from '../loop/index.ts'
+import {
+  answerOriginsOf,
+  answersOf,
+  endsTurn,
+  givenAnswersOf,
+  Interrupted,
+  reasonsOf,
+  request,
+} from '../loop/index.ts'
 import type { Json } from '../protocol/index.ts'
 import {
   type CallEnd,
@@ -70,7 +78,10 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
   const { contextId, task, principal, metadata } = await play.info()
   const { secrets } = play
   const context: ToolContext = {
-    ...scope.extras?.(idsOfTurn(play), answerOriginsOf(one.call)),
+    ...scope.extras?.(idsOfTurn(play), {
+      answers: givenAnswersOf(one.call),
+      answerOrigins: answerOriginsOf(one.call),
+    }),
     contextId,
     callId,
     turn,
@@ -85,6 +96,7 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
     previousTools: await play.previousTools(),
     metadata,
     answers: answersOf(one.call),
+    reasons: reasonsOf(one.call),
     progress: (progress: Json) => scope.emit('tool.progress', { callId, tool: one.tool.name, progress }),
   }
   return {

@@ -1,7 +1,15 @@
 /** What the loop of an agent's turn is lent beyond what every play is: the words of the conversation, and its person. */
 import type { Said, Seen, ShownList } from '../grounding/index.ts'
 import type { IdsAbove, PlayScope, PlayView } from '../loop/index.ts'
-import type { ActiveValue, Entry, InputOrigin, JsonObject, Message, Principal } from '../protocol/index.ts'
+import type {
+  ActiveValue,
+  Entry,
+  InputOrigin,
+  Json,
+  JsonObject,
+  Message,
+  Principal,
+} from '../protocol/index.ts'
 import type { TurnDefinition } from './definition.ts'
 
 export interface TurnScope extends PlayScope {
@@ -14,7 +22,13 @@ export interface TurnScope extends PlayScope {
   /** What is known of ids where this conversation is run from, if it is run inside of a call. */
   readonly above?: IdsAbove
   /** What else a tool's context carries, for tools that the driver knows; `ids` is what the turn knows of ids. */
-  readonly extras?: (ids: IdsAbove, answerOrigins?: Readonly<Record<string, InputOrigin>>) => object
+  readonly extras?: (ids: IdsAbove, told?: GivenAnswers) => object
+}
+
+/** The answers that a call has got, as they were given, and where those were posted that no person gave. */
+export interface GivenAnswers {
+  readonly answers: Readonly<Record<string, Json>>
+  readonly answerOrigins: Readonly<Record<string, InputOrigin>>
 }
 
 export interface ActorState {

@@ -25,7 +25,7 @@ function flowOf(node: Node | Graph<typeof STATE>, store: Store = memoryStore()):
 }
 
 const asking: Node = async (_, { interrupt }) => ({
-  said: await interrupt<string>({ kind: 'text', prompt: '?' }),
+  said: await interrupt({ kind: 'text', prompt: '?' }),
 })
 
 const counting: Node = ({ said }) => ({ said: `${said.length}` })
@@ -209,7 +209,7 @@ describe('a conversation', () => {
 
 describe('credentials', () => {
   const spending: Node = async (_, { interrupt, credentials }) => {
-    const said = await interrupt<string>({ kind: 'text', prompt: '?' })
+    const said = await interrupt({ kind: 'text', prompt: '?' })
     return { said: `${said} ${String(credentials['token']).length}` }
   }
 

@@ -34,7 +34,7 @@ const idsOf = (requests: readonly { readonly requestId: string }[]) =>
 describe('a node', () => {
   it('may ask several things before it waits for the first', async () => {
     const flow = flowOf(async (_, { interrupt }) => {
-      const [first, second] = [interrupt<string>(text()), interrupt<string>(text())]
+      const [first, second] = [interrupt(text()), interrupt(text())]
       return { said: [await first, await second] }
     })
     const { requests } = await flow.invoke({}, WHERE)
@@ -46,7 +46,7 @@ describe('a node', () => {
 
   it('that swallows its question asks nevertheless', async () => {
     const flow = flowOf(async (_, { interrupt }) => ({
-      said: await interrupt<string>(text()).catch(() => 'swallowed'),
+      said: await interrupt(text()).catch(() => 'swallowed'),
     }))
     expect((await flow.invoke({}, WHERE)).status).toBe('input-required')
     expect((await flow.answer({ 'work.1/answer': 'a' }, WHERE).outcome).state.said).toEqual(['a'])
@@ -54,24 +54,24 @@ describe('a node', () => {
 
   it('cannot take one answer for two questions', async () => {
     const flow = flowOf(async (_, { interrupt }) => ({
-      said: [await interrupt<string>(text({ name: 'n' })), await interrupt<string>(text({ name: 'n' }))],
+      said: [await interrupt(text({ name: 'n' })), await interrupt(text({ name: 'n' }))],
     }))
     await flow.invoke({}, WHERE)
     const { error } = await flow.answer({ 'work.1/n': 'a' }, WHERE).outcome
     expect([error?.code, error?.message]).toEqual([
       'invalid-option',
-      'Work asks two questions with the name "n"; each needs one of its own.',
+      'Node work asks two questions with the name "n"; each needs one of its own.',
     ])
   })
 
   it.each(['', 'a/b'])('cannot name a question %j, which would be a path', async (name) => {
-    const flow = flowOf(async (_, { interrupt }) => ({ said: await interrupt<string>(text({ name })) }))
+    const flow = flowOf(async (_, { interrupt }) => ({ said: await interrupt(text({ name })) }))
     expect((await flow.stream({}, WHERE).outcome).error?.code).toBe('invalid-option')
   })
 
   it('cannot ask inside of an effect, and is told so at once', async () => {
     const flow = flowOf(async (_, { step, interrupt }) => ({
-      said: await step('pay', () => interrupt<string>(text())),
+      said: await step('pay', () => interrupt(text())),
     }))
     const { status, error } = await flow.stream({}, WHERE).outcome
     expect([status, error?.message]).toEqual([
@@ -86,7 +86,7 @@ describe('a node', () => {
       .addNode(
         'work',
         async (_, { interrupt, attempt }) => {
-          const said = await interrupt<string>(text())
+          const said = await interrupt(text())
           attempts.push(attempt)
           if (attempt < 3) throw new Error('not yet')
           return { said }
@@ -108,10 +108,10 @@ describe('a node', () => {
         'work',
         async (_, { step, interrupt, input }) => {
           const stored = await step('look', () => ({ found: [1] }))
-          const told = await interrupt<number[]>({ kind: 'data', prompt: '?' })
+          const told = await interrupt({ kind: 'data', prompt: '?' })
           seen.push(JSON.stringify([stored, told, input]))
           stored.found.push(2)
-          told.push(2)
+          ;(told as number[]).push(2)
           ;(input as number[]).push(2)
           if (seen.length < 3) throw new Error('again')
         },
@@ -128,7 +128,7 @@ describe('a node', () => {
 
 describe('a question that nobody answered in time', () => {
   const asking: Node = async (_, { interrupt }) => ({
-    said: await interrupt<string>(text({ expiresInMs: 1000 })),
+    said: await interrupt(text({ expiresInMs: 1000 })),
   })
 
   it.each([
@@ -148,7 +148,7 @@ describe('a question that nobody answered in time', () => {
   it('counts as undefined, if that is what it says', async () => {
     const clock = new ManualClock(1_000_000)
     const flow = flowOf(async (_, { interrupt }) => {
-      const told = await interrupt<string | undefined>({
+      const told = await interrupt({
         ...text({ expiresInMs: 1000 }),
         otherwise: undefined,
       })
@@ -161,7 +161,7 @@ describe('a question that nobody answered in time', () => {
 })
 
 describe('answers', () => {
-  const asking: Node = async (_, { interrupt }) => ({ said: await interrupt<string>(text()) })
+  const asking: Node = async (_, { interrupt }) => ({ said: await interrupt(text()) })
 
   it('to what is over, or to nothing, are refused and change nothing', async () => {
     const flow = flowOf(asking)
@@ -225,8 +225,8 @@ describe('answers', () => {
     const flow = flowOf(
       flowOf(
         flowOf(async (_, { interrupt }) => {
-          const both = await Promise.all([interrupt<string>(text()), interrupt<string>(text())])
-          return { said: [...both, await interrupt<string>(text())] }
+          const both = await Promise.all([interrupt(text()), interrupt(text())])
+          return { said: [...both, await interrupt(text())] }
         }),
       ),
     )

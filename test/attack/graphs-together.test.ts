@@ -22,7 +22,7 @@ function flowOn(store: Store, node: Node): Flow {
 }
 
 const asking: Node = async (_, { interrupt }) => ({
-  said: await interrupt<string>({ kind: 'text', prompt: '?' }),
+  said: await interrupt({ kind: 'text', prompt: '?' }),
 })
 
 /** Until it is cancelled, in the first turn; at once in the others. */

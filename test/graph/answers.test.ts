@@ -15,7 +15,7 @@ describe('an answer', () => {
       .addNode('ask', async (_, { interrupt }) => {
         const answer = await interrupt({ kind: 'data', prompt: 'What to order?', schema: order })
         expectTypeOf(answer).toEqualTypeOf<{ bags: number; colour: string }>()
-        const sure = await interrupt<boolean>({ kind: 'confirmation', prompt: 'Sure?', name: 'sure' })
+        const sure = await interrupt({ kind: 'confirmation', prompt: 'Sure?', name: 'sure' })
         expectTypeOf(sure).toEqualTypeOf<boolean>()
         return { said: `${answer.bags} ${answer.colour} ${String(sure)}` }
       })

@@ -1,8 +1,9 @@
 /** What a graph may look like: mistakes are found while it is written or compiled, not on the way. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { z } from 'zod'
 import { agentNode } from '../../src/agent/index.ts'
-import { END, graph, list, merge, reduce, START, value } from '../../src/graph/index.ts'
-import { HoldfastError } from '../../src/protocol/index.ts'
+import { END, graph, list, merge, type NodeContext, reduce, START, value } from '../../src/graph/index.ts'
+import { HoldfastError, type Json } from '../../src/protocol/index.ts'
 
 const state = { text: value<string>(), notes: list<string>() }
 const nothing = (): void => {}
@@ -160,6 +161,12 @@ describe('types', () => {
       })
       // @ts-expect-error: a channel that is not part of the state
       .addNode('b', () => ({ texts: 'x' }))
+      // @ts-expect-error: a channel that is not part of the state, beside one that is
+      .addNode('b2', () => ({ sum: 1, texts: 'x' }))
+      // @ts-expect-error: the same, later
+      .addNode('b3', async () => Promise.resolve({ sum: 1, texts: 'x' }))
+      // @ts-expect-error: the same, on one of two ways
+      .addNode('b4', ({ sum }) => (sum > 1 ? { sum: 1 } : { texts: ['x'] }))
       // @ts-expect-error: a value of another type
       .addNode('c', () => ({ sum: 'x' }))
     // @ts-expect-error: a node that was not added
@@ -170,5 +177,29 @@ describe('types', () => {
     const open = () => typed.addConditionalEdges('a', ({ text = '' }) => text, { x: 'b' })
     expect([typeof wider, typeof open]).toEqual(['function', 'function'])
     expect([typeof edge, typeof branch]).toEqual(['function', 'function'])
+  })
+
+  it('know what comes back for each kind of question', () => {
+    const asked = async ({ interrupt }: NodeContext): Promise<void> => {
+      const prompt = '?'
+      const yes = await interrupt({ kind: 'confirmation', prompt })
+      const words = await interrupt({ kind: 'text', prompt, name: 'words', expiresInMs: 5, otherwise: null })
+      const one = await interrupt({ kind: 'choice', prompt, options: ['a', 2] })
+      const some = await interrupt({ kind: 'choice', prompt, options: ['a', 'b'], multiple: true })
+      const data = await interrupt({ kind: 'data', prompt, schema: z.object({ ok: z.boolean() }) })
+      const open = await interrupt({ kind: 'data', prompt, schema: { type: 'object' } })
+      expectTypeOf(yes).toEqualTypeOf<boolean>()
+      expectTypeOf(words).toEqualTypeOf<string | null>()
+      expectTypeOf(one).toEqualTypeOf<'a' | 2>()
+      expectTypeOf(some).toEqualTypeOf<readonly ('a' | 'b')[]>()
+      expectTypeOf(data).toEqualTypeOf<{ ok: boolean }>()
+      expectTypeOf(open).toEqualTypeOf<Json>()
+      // @ts-expect-error: what is wanted does not decide what comes back
+      const wanted: boolean = await interrupt({ kind: 'choice', prompt, options: ['a'] })
+      // @ts-expect-error: no option of a question
+      await interrupt({ kind: 'text', prompt, expireInMs: 5 })
+      expect(wanted).toBe(true)
+    }
+    expect(typeof asked).toBe('function')
   })
 })

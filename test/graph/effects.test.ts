@@ -90,7 +90,7 @@ describe('a step', () => {
           paid += 1
           return { number: 7 }
         })
-        const tip = await interrupt<string>({ kind: 'text', prompt: 'How much more?' })
+        const tip = await interrupt({ kind: 'text', prompt: 'How much more?' })
         return `${receipt.number} and ${tip}`
       },
       { store },
@@ -241,7 +241,7 @@ describe('a step that was cut off', () => {
         tried += 1
         throw new Error('nothing there')
       }).catch((error: unknown) => (error as Error).message)
-      return `${said}, ${await interrupt<string>({ kind: 'text', prompt: 'And now?' })}`
+      return `${said}, ${await interrupt({ kind: 'text', prompt: 'And now?' })}`
     })
     const { requests } = await flow.invoke({}, { contextId })
     const { state: reached } = await flow.answer({ [requests[0]?.requestId ?? '']: 'go' }, { contextId })
@@ -321,7 +321,7 @@ describe('an agent inside of a node', () => {
     const decide = agentNode({ model })
     const flow = single(async ({ run, interrupt }) => {
       const said = await run('decide', decide, 'Is it clear?')
-      return `${said} ${await interrupt<string>({ kind: 'text', prompt: 'Sure?' })}`
+      return `${said} ${await interrupt({ kind: 'text', prompt: 'Sure?' })}`
     })
     const { requests } = await flow.invoke({}, { contextId })
     const { state: reached } = await flow.answer({ [requests[0]?.requestId ?? '']: 'Sure.' }, { contextId })

@@ -117,7 +117,7 @@ async function behave(
   const { attempt, input } = context
   const told: string[] = []
   const ask = async (name: string) => {
-    told.push(await context.interrupt<string>({ kind: 'text', prompt: name, name }))
+    told.push(await context.interrupt({ kind: 'text', prompt: name, name }))
   }
   for (const name of questionsOf(asks, 0)) await ask(name)
   if (!failsLate && attempt <= fails) throw new Error(`${spec.name} fails early at ${attempt}`)

@@ -31,7 +31,7 @@ it('a question from below that has expired before anybody saw it is gone on with
       await step('pay', () => {
         done += 1
       })
-      return { log: await interrupt<string>(silent) }
+      return { log: await interrupt(silent) }
     })
     .addEdge(START, 'asks')
     .addEdge('asks', END)

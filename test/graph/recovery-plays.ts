@@ -123,12 +123,12 @@ function asking(process: GraphProcess): Graph<Channels> {
     graph({ state: log })
       .addNode('one', async (_, context) => {
         const before = await process.tryStep(context, 'before asking')
-        const said = await context.interrupt<string>({ kind: 'text', prompt: 'May I?' })
-        const more = await context.interrupt<string>({ kind: 'text', prompt: 'Really?', name: 'really' })
+        const said = await context.interrupt({ kind: 'text', prompt: 'May I?' })
+        const more = await context.interrupt({ kind: 'text', prompt: 'Really?', name: 'really' })
         return { log: [before, said, more, await process.tryStep(context, 'after asking')] }
       })
       .addNode('other', async (_, context) => ({
-        log: await context.interrupt<string>({ kind: 'text', prompt: 'Which?' }),
+        log: await context.interrupt({ kind: 'text', prompt: 'Which?' }),
       }))
       .addNode('third', async (_, context) => ({
         log: await process.tryStep(context, 'third', { length: 2 }),
@@ -147,9 +147,7 @@ function inner(process: GraphProcess, asks: boolean): Graph<Channels> {
     graph({ name: 'inner', state: log })
       .addNode('deep', async (_, context) => {
         const paid = await process.tryStep(context, 'deep')
-        const said = asks
-          ? await context.interrupt<string>({ kind: 'text', prompt: 'Deep down?' })
-          : 'unasked'
+        const said = asks ? await context.interrupt({ kind: 'text', prompt: 'Deep down?' }) : 'unasked'
         return { log: [paid, said, await process.step(context, 'deep look', safe)] }
       })
       .addNode('deeper', async (_, context) => ({ log: await process.tryStep(context, 'deeper') }))
@@ -166,7 +164,7 @@ function unanswered(process: GraphProcess): Graph<Channels> {
     graph({ name: 'inner', state: log })
       .addNode('deep', async (_, context) => {
         const paid = await process.tryStep(context, 'deep')
-        return { log: [paid, await context.interrupt<string>(silent)] }
+        return { log: [paid, await context.interrupt(silent)] }
       })
       .addEdge(START, 'deep')
       .addEdge('deep', END),
@@ -174,7 +172,7 @@ function unanswered(process: GraphProcess): Graph<Channels> {
   return process.compile(
     graph({ state: log })
       .addNode('asks', async (_, context) => {
-        const said = await context.interrupt<string>(silent)
+        const said = await context.interrupt(silent)
         return { log: [said, await process.tryStep(context, 'pay')] }
       })
       .addNode('below', below)

@@ -467,7 +467,7 @@ describe('cancelling', () => {
     const flow = graph({ state })
       .addNode(
         'a',
-        (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', reject)),
+        (_, { signal }) => new Promise<void>((_resolve, reject) => signal.addEventListener('abort', reject)),
       )
       .addEdge(START, 'a')
       .addEdge('a', END)

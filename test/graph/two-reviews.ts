@@ -28,7 +28,7 @@ export function twoReviews(
         await step('note', () => prepared(`${name} prepares ${text}`))
       })
       .addNode('ask', async ({ text }, { interrupt }) => {
-        const said = await interrupt<string>({
+        const said = await interrupt({
           kind: 'text',
           prompt: `${name}: is "${text}" good?`,
           expiresInMs,

@@ -368,7 +368,7 @@ describe('a graph', () => {
     const { cancelled, cancel } = shop()
     const graph = desk()
       .addNode('ask', async (_, { interrupt }) => ({
-        question: `Cancel ${await interrupt<string>({ kind: 'text', prompt: 'Which order?' })}`,
+        question: `Cancel ${await interrupt({ kind: 'text', prompt: 'Which order?' })}`,
       }))
       .addNode('act', cancelling(cancel), mapping)
       .addEdge(START, 'ask')

@@ -30,7 +30,7 @@ describe.each(STORES)('a cancel of a conversation that waits, on %s', (_, open) 
   it('ends the questions of a graph, which asks again with null', async () => {
     const store = open()
     const flow = graph({ state: { colour: value<string>() } })
-      .addNode('ask', async (_state, { interrupt }) => ({ colour: await interrupt<string>(question) }))
+      .addNode('ask', async (_state, { interrupt }) => ({ colour: await interrupt(question) }))
       .addEdge(START, 'ask')
       .addEdge('ask', END)
       .compile({ store })

@@ -1,0 +1,82 @@
+/** Mistakes in calls of a graph and in questions are refused with what to write. */
+import { expect, it } from 'vitest'
+import { Agent } from '../../src/agent/index.ts'
+import { END, graph, merge, type NodeContext, reduce, START, value } from '../../src/graph/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
+import { ask } from '../../src/tool/index.ts'
+
+const where = { contextId: 'c' }
+
+function asking(question: unknown) {
+  return graph({ state: { said: value<unknown>() } })
+    .addNode('work', async (_, { interrupt }: NodeContext) => ({ said: await interrupt(question as never) }))
+    .addEdge(START, 'work')
+    .addEdge('work', END)
+    .compile()
+}
+
+it('answer() without options says what is missing', async () => {
+  const flow = asking({ kind: 'text', prompt: '?' })
+  const { error } = await flow.answer({}, undefined as never).outcome
+  expect(error).toEqual({
+    code: 'invalid-option',
+    message: 'contextId is missing: write answer(answers, { contextId }).',
+  })
+})
+
+it('a question that is a text says how to write it', async () => {
+  await expect(asking('Ok?').invoke({}, where)).rejects.toThrow(
+    'Node work failed: A question is an object: write interrupt({ kind: "text", prompt: "Ok?" }).',
+  )
+})
+
+it.each([
+  [
+    { kind: 'text', prompt: '?', options: ['a'] },
+    '`options` belong to a choice, not to a question of kind text',
+  ],
+  [
+    { kind: 'confirmation', prompt: '?', multiple: true },
+    '`multiple` belongs to a choice, not to a question of kind confirmation',
+  ],
+  [
+    { kind: 'confirmation', prompt: '?', schema: {} },
+    '`schema` belongs to data, not to a question of kind confirmation',
+  ],
+])('what a question of its kind does not have is refused: %j', (question, why) => {
+  expect(() => ask(question as never)).toThrow(why)
+})
+
+it('channels that need a first value say so', () => {
+  expect(() => merge(undefined as never)).toThrow('merge(initial)')
+  expect(() => reduce((a: number) => a, undefined as never)).toThrow('reduce(fn, initial)')
+})
+
+it('what is no store is refused where it is given', () => {
+  const nodes = graph({ state: {} })
+    .addNode('a', () => {})
+    .addEdge(START, 'a')
+    .addEdge('a', END)
+  for (const store of [{}, Promise.resolve()])
+    expect(() => nodes.compile({ store } as never)).toThrow('store must be a store')
+})
+
+it('a wrong answer is refused in whole sentences', async () => {
+  const flow = asking({ kind: 'text', prompt: '?' })
+  await flow.invoke({}, where)
+  const problem = async (answers: Record<string, string>) =>
+    (await flow.answer(answers, where).outcome).error?.message
+  expect(await problem({ 'work.1/answer': '' })).toBe(
+    'The answer was not sent: work.1/answer: The answer must be a text that is not empty; this is "". Waiting: work.1/answer.',
+  )
+  expect(await problem({ '': 'x' })).toBe(
+    'The answer was not sent: nothing waits for "". Waiting: work.1/answer.',
+  )
+})
+
+it.each([0, 1.5])('iterations: %s is no limit for an agent', (iterations) => {
+  const model = new ScriptedModel([])
+  expect(() => new Agent({ contextId: 'c', model, limits: { iterations } })).toThrow(
+    'limits.iterations must be',
+  )
+})

@@ -1,0 +1,91 @@
+/** A yes or no is a boolean to the node or tool that asked, however it was answered; the reason is beside it. */
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { END, graph, START, value } from '../../src/graph/index.ts'
+import { Agent, agentTool, ask, askUser, defineTool, type Json, memoryStore } from '../../src/index.ts'
+import { LOCAL_OWNER } from '../../src/protocol/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
+
+const NO = { approved: false, reason: 'do NOT mail' }
+const contextId = 'c'
+
+it('a node that was told no with a reason does not go on', async () => {
+  const store = memoryStore()
+  const mails: string[] = []
+  const reasons: unknown[] = []
+  const flow = graph({ state: { to: value('') } })
+    .addNode('ask', async ({ to }, context) => {
+      const may = await context.interrupt({ kind: 'confirmation', prompt: `Mail ${to}?` })
+      reasons.push({ ...context.reasons })
+      if (!may) throw new Error('Nobody wants that mail.')
+    })
+    .addNode('mail', ({ to }) => void mails.push(to))
+    .addEdge(START, 'ask')
+    .addEdge('ask', 'mail')
+    .addEdge('mail', END)
+    .compile({ store })
+  await flow.invoke({ to: 'ann@example.com' }, { contextId })
+  const { status } = await flow.answer({ 'ask.1/answer': NO }, { contextId }).outcome
+  expect({ status, mails, reasons }).toEqual({
+    status: 'failed',
+    mails: [],
+    reasons: [{ answer: 'do NOT mail' }],
+  })
+  const entries = await store.read({ ...LOCAL_OWNER, contextId })
+  expect(entries.find(({ type }) => type === 'request.end')?.data).toMatchObject({ value: NO })
+})
+
+const told: unknown[] = []
+const remove = defineTool({
+  name: 'remove',
+  description: 'Removes everything.',
+  input: z.object({}),
+  run: (_, { answers, reasons }) => {
+    if (answers['sure'] === undefined) return ask({ kind: 'confirmation', name: 'sure', prompt: 'Sure?' })
+    told.push([answers['sure'], reasons['sure']])
+    return answers['sure'] ? 'removed' : 'kept'
+  },
+})
+
+it.each([
+  [NO, [false, 'do NOT mail']],
+  [{ approved: true }, [true, undefined]],
+  [false, [false, undefined]],
+] as [Json, unknown[]][])('a tool that is told %j gets %j', async (answer, expected) => {
+  told.length = 0
+  const model = new ScriptedModel([{ calls: [{ tool: 'remove', args: {} }] }, 'Done.'])
+  const agent = new Agent({ contextId, model, tools: [remove] })
+  const { requests } = await agent.executeTurn('Remove it').outcome
+  await agent.answer({ [requests[0]?.requestId ?? '']: answer }).outcome
+  expect(told).toEqual([expected])
+})
+
+it('the model that asked reads the reason beside the answer', async () => {
+  const question = { question: 'Sure?', kind: 'confirmation' }
+  const model = new ScriptedModel([{ calls: [{ tool: 'ask_user', args: question }] }, 'Done.'])
+  const store = memoryStore()
+  const agent = new Agent({ contextId, model, store, tools: [askUser()] })
+  const { requests } = await agent.executeTurn('Do it').outcome
+  await agent.answer({ [requests[0]?.requestId ?? '']: NO }).outcome
+  const entries = await store.read({ ...LOCAL_OWNER, contextId })
+  expect(entries.find(({ type }) => type === 'tool.end')?.data).toMatchObject({
+    output: { answer: false, reason: 'do NOT mail' },
+  })
+})
+
+it('an answer that is handed down to a sub-agent keeps its reason', async () => {
+  const order = defineTool({
+    name: 'order',
+    description: 'Orders.',
+    input: z.object({}),
+    approve: 'always',
+    run: () => 'ordered',
+  })
+  const inner = new ScriptedModel([{ calls: [{ tool: 'order', args: {} }] }, 'No order.'])
+  const buyer = agentTool({ name: 'buyer', description: 'Buys.', agent: { model: inner, tools: [order] } })
+  const model = new ScriptedModel([{ calls: [{ tool: 'buyer', args: { message: 'Buy' } }] }, 'Done.'])
+  const agent = new Agent({ contextId, model, tools: [buyer] })
+  const { requests } = await agent.executeTurn('Buy it').outcome
+  await agent.answer({ [requests[0]?.requestId ?? '']: NO }).outcome
+  expect(JSON.stringify(inner.calls.at(-1))).toContain('do NOT mail')
+})
