@@ -15,11 +15,10 @@ import {
   isWaiting,
   type Json,
   type KnownEntry,
-  type Message,
   NO_USAGE,
   type Usage,
 } from '../protocol/index.ts'
-import { isKnown, understand } from './format.ts'
+import { understand } from './format.ts'
 import {
   answerTask,
   beginRun,
@@ -28,9 +27,11 @@ import {
   endEffect,
   endNode,
   forkRun,
+  queueRun,
   resumeRun,
   startEffect,
 } from './graph-position.ts'
+import { messageCount } from './message-count.ts'
 import {
   type Answer,
   type Call,
@@ -67,21 +68,6 @@ export function fold(entries: Iterable<Entry>, from: Session = newSession()): Se
   }
   // What something was deleted from is slow for as long as it lives; a copy is not.
   return hasEnded ? { ...draft } : draft
-}
-
-/** What an entry counts for in windows: one for each thing said, and one for each result of a call. */
-export function messageCount(entry: Entry): number {
-  if (!isKnown(entry)) return 0
-  if (entry.type === 'turn.start') return entry.takes?.length ?? 0
-  if (entry.type === 'take') return entry.data.as === 'message' ? (entry.takes?.length ?? 0) : 0
-  if (entry.type === 'model.end') return entry.data.content.length > 0 ? 1 : 0
-  if (entry.type === 'import') return saidIn(entry.data.messages)
-  return entry.type === 'note' || entry.type === 'tool.end' || entry.type === 'tool.late' ? 1 : 0
-}
-
-/** The same for messages. */
-export function saidIn(messages: readonly Message[]): number {
-  return messages.reduce((sum, message) => sum + (message.role === 'tool' ? message.content.length : 1), 0)
 }
 
 function step(draft: Draft, entry: Entry): void {
@@ -135,7 +121,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(credentials || (leftCredentials(draft) && !entry.takes?.length) ? { credentials: true } : {}),
       iteration: 0,
       thinking: false,
-      ...(entry.takes?.length ? { fresh: true as const } : {}),
+      ...(entry.takes?.length || draft.parked?.fresh ? { fresh: true as const } : {}),
       ...(draft.parked?.calls.length ? { phase: 'beforeTools' } : {}),
       calls: draft.parked?.calls ?? [],
       requests: draft.parked?.requests ?? [],
@@ -268,14 +254,19 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     else if (graph !== undefined) draft.graph = answerTask(graph, request.callId ?? '', { ...answer, seq })
   },
   'turn.end'(draft, { data }) {
-    const { calls = [], requests = [], credentials } = draft.open ?? draft.parked ?? {}
+    const { calls = [], requests = [], credentials, fresh } = draft.open ?? draft.parked ?? {}
     draft.outcome = data.outcome
     if (data.stopped !== undefined) draft.stopped = data.stopped
     else if (draft.stopped !== undefined) delete draft.stopped
     if (draft.open !== undefined) delete draft.open
     if (draft.parked !== undefined) delete draft.parked
     if (isWaiting(data.outcome) && calls.length + requests.length > 0)
-      draft.parked = { calls, requests, ...(credentials === undefined ? {} : { credentials }) }
+      draft.parked = {
+        calls,
+        requests,
+        ...(credentials === undefined ? {} : { credentials }),
+        ...(fresh && calls.length > 0 ? { fresh } : {}),
+      }
   },
   import(draft, { data: { key } }) {
     const others = (draft.imports ?? []).filter((other) => other !== key)
@@ -302,6 +293,9 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   'graph.start'(draft, { seq, data }) {
     const secret = draft.open?.credentials ? { credentials: true as const } : {}
     draft.graph = { ...beginRun(draft.graph, data, seq), ...secret }
+  },
+  'graph.queue'(draft, { data }) {
+    if (draft.graph !== undefined) draft.graph = queueRun(draft.graph, data)
   },
   'graph.step'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = beginStep(draft.graph, data)

@@ -23,7 +23,7 @@ import type { GraphPosition } from './graph-position.ts'
 export const OVER_MESSAGES = 'over-max-messages'
 
 /** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
-export const SESSION_FORMAT = 6
+export const SESSION_FORMAT = 7
 
 export type Session = {
   readonly seq: number
@@ -85,6 +85,8 @@ export type Parked = {
   readonly requests: readonly Request[]
   /** The calls were asked for with credentials, and whoever runs them needs those (R19). */
   readonly credentials?: true
+  /** A message was taken that no model was asked about yet, and no hook has been told. */
+  readonly fresh?: true
 }
 
 export type OpenTurn = {

@@ -63,6 +63,7 @@ const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
     ['update', 'an object', isObject],
     ['changes', 'an object', maybe(isObject)],
   ],
+  'graph.queue': [['update', 'an object', isObject], origin],
   'graph.step': [
     ['tasks', 'a list of tasks', (value) => Array.isArray(value) && value.every(isTask)],
     ['changes', 'an object', maybe(isObject)],

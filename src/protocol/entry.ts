@@ -177,6 +177,8 @@ export interface EntryData {
     /** Of its input. */
     readonly origin?: InputOrigin
   }
+  /** Values that were given before the open requests of a run were asked: they begin a run when that one is over. */
+  'graph.queue': { readonly update: JsonObject; readonly origin?: InputOrigin }
   /**
    * What the tasks before have said counts now, in their order, and `changes` are set: what their reducers made of it.
    * These tasks are begun. `waiting`: of each join that is not complete, who has arrived. `leads`: where edges and routes
@@ -433,6 +435,7 @@ export const ENTRY_FORMAT: Readonly<Record<EntryType, number>> = {
   'turn.end': 1,
   artifact: 1,
   'graph.start': 1,
+  'graph.queue': 1,
   'graph.step': 1,
   'node.end': 1,
   'effect.start': 1,
