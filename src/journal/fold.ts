@@ -175,6 +175,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     planRetry(draft.open, at, data)
     if (draft.open.retry !== undefined) return
     draft.open.phase = 'model'
+    const offered = draft.open.prompt?.tools
     if (draft.open.prompt !== undefined) delete draft.open.prompt
     const asked = data.content.filter((part) => part.type === 'tool-call')
     draft.open.calls = asked.map(({ callId, tool, args, malformed }) => ({
@@ -183,6 +184,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       state: 'requested',
       args,
       ...(malformed === undefined ? {} : { malformed }),
+      ...(offered === undefined || offered.includes(tool) ? {} : { offered }),
     }))
     if (asked.length === 0) draft.open.replied = true
   },

@@ -147,6 +147,8 @@ export type Call = {
   readonly args: Json
   /** Why the arguments cannot be used. */
   readonly malformed?: string
+  /** Names of the tools that the model was shown, if this one was not among them. */
+  readonly offered?: readonly string[]
   readonly replay?: ReplayClass
   readonly idempotencyKey?: string
   readonly argsKey?: string

@@ -3,7 +3,18 @@ import { describe, expect, it } from 'vitest'
 import { HOOK_NAMES, type HookName, type Hooks } from '../../src/hook/index.ts'
 import type { Adds } from '../../src/hook/points.ts'
 import { defineTool, jsonSchema } from '../../src/tool/index.ts'
-import { bench, calls, journal, KEY, messageLine, probe, promptLines, STORES, said } from '../turn/kit.ts'
+import {
+  bench,
+  calls,
+  journal,
+  KEY,
+  messageLine,
+  probe,
+  promptLines,
+  STORES,
+  said,
+  until,
+} from '../turn/kit.ts'
 
 const look = () => probe('look', ({ n = 0 }) => ({ n }))
 const adding = (name: HookName, text: string): Hooks => ({ [name]: ({ add }: Adds) => add(text) })
@@ -143,6 +154,55 @@ describe.each(STORES)('to add a message, on %s', (_, open) => {
       'The hook beforeLlm is over; do this before it returns, and await what it waits for',
     ])
     expect(await said(store)).toEqual(['user "Hi"', 'assistant "Done"'])
+  })
+})
+
+describe('to hide a tool from one model call', () => {
+  const on: Hooks = {
+    beforeLlm: ({ edit, iteration }) => (iteration > 0 ? undefined : edit({ tools: ['look'] })),
+  }
+
+  it('keeps a model from calling it all the same: it is answered like a tool that does not exist', async () => {
+    const drop = probe('drop')
+    const script = [calls('drop', 'look'), calls('drop'), 'Done']
+    const { agent, store } = bench({ script, tools: [look(), drop], on })
+    await agent.input('Hi')
+    const ends = (await store.read(KEY)).filter(({ type }) => type === 'tool.end')
+    expect(ends.map(({ data }) => [data['callId'], data['status']])).toEqual([
+      ['call_1', 'rejected'],
+      ['call_2', 'ok'],
+      ['call_3', 'ok'],
+    ])
+    expect(ends[0]?.data['output']).toMatchObject({ code: 'unknown-tool', tools: ['look'] })
+    expect(drop.ran).toEqual(['call_3'])
+  })
+
+  it('holds for the process that takes the turn over', async () => {
+    const drop = probe('drop')
+    // With this hook the reply is durable before its call is looked at.
+    const both = { ...on, afterLlm: () => {} }
+    const { agent, another, store } = bench({
+      script: [calls('drop'), 'Done'],
+      tools: [look(), drop],
+      on: both,
+    })
+    const turn = agent.executeTurn('Hi', { manual: true })
+    await until('the model has replied', async () => {
+      await turn.step()
+      return (await store.read(KEY)).some(({ type }) => type === 'model.end')
+    })
+    expect((await journal(store)).at(-1)).toMatch(/model.end/)
+    await agent.shutdown()
+    const other = another({ on: {} })
+    await other.start()
+    expect((await other.turn?.outcome)?.text).toBe('Done')
+    expect(drop.ran).toEqual([])
+    expect(await said(store)).toEqual([
+      'user "Hi"',
+      'assistant call_1:drop',
+      'tool call_1:rejected',
+      'assistant "Done"',
+    ])
   })
 })
 
