@@ -24,6 +24,7 @@ import {
   beginRun,
   beginStep,
   clearRun,
+  countBelow,
   endEffect,
   endNode,
   forkRun,
@@ -206,14 +207,17 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     const call = open?.calls.find(({ callId }) => callId === data.callId)
     if (open === undefined || call === undefined || call.state === 'settled') return
     call.state = 'settled'
-    if (data.usage !== undefined) {
-      open.usage = addUsage(open.usage, data.usage)
-      draft.totals.usage = addUsage(draft.totals.usage, data.usage)
-    }
+    spend(draft, data.usage)
     open.failures = data.status === 'ok' ? 0 : open.failures + 1
     if (call.argsKey !== undefined) remember(draft, call.argsKey, data)
     open.ended = [...(open.ended ?? []), call.callId]
     if (open.calls.every(({ state }) => state === 'settled')) closeRound(open)
+  },
+  usage(draft, { data: { callId, usage, below } }) {
+    spend(draft, usage)
+    const call = draft.open?.calls.find((candidate) => candidate.callId === callId)
+    if (call !== undefined) call.used = addUsage(call.used ?? NO_USAGE, usage)
+    else if (draft.graph !== undefined) draft.graph = countBelow(draft.graph, callId, below)
   },
   'tool.late'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = endEffect(draft.graph, data)

@@ -189,6 +189,15 @@ export function endNode(
   })
 }
 
+/** `below`: what those that a task ran have used in all; that much was counted. */
+export function countBelow(
+  before: GraphPosition,
+  task: string,
+  below: EntryData['usage']['below'],
+): GraphPosition {
+  return withTask(before, task, (one) => ({ ...one, below: { ...one.below, ...below } }))
+}
+
 /** Each thing once, where it was seen last. */
 function withSeen(
   before: readonly SeenInRun[] = [],

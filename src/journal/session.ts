@@ -158,6 +158,8 @@ export type Call = {
   readonly grounds?: readonly Ground[]
   /** What it asked for before and was told. */
   readonly answers?: readonly Answer[]
+  /** What a sub-agent of it has used and was counted in a turn. */
+  readonly used?: Usage
 }
 
 export type Answer = {

@@ -56,6 +56,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
   'tool.start': { ...SETTLED, tool: true, idempotencyKey: true, argsKey: true, replay: true },
   'tool.end': { ...SETTLED, usage: true, seen: { '*': { entity: true } } },
   'tool.late': SETTLED,
+  usage: true,
   'request.start': { requestId: true, kind: true, from: true, callId: true, name: true, expiresAt: true },
   'request.end': { requestId: true, how: true, origin: true },
   warning: { code: true, tokens: true, usage: true },

@@ -49,6 +49,7 @@ const SHAPES: { readonly [T in EntryType]?: readonly Field[] } = {
   'tool.start': [callId],
   'tool.end': [callId],
   'tool.late': [callId],
+  usage: [callId],
   'request.start': [requestId],
   'request.end': [requestId, origin],
   'turn.end': [['outcome', 'one of the outcomes of a turn', isOutcome], wakeAt],

@@ -5,7 +5,7 @@ import { ENTRY_FORMAT, isInboxType, isProgress } from './entry.ts'
 const inbox = ['input', 'answer', 'cancel', 'late-result']
 const noProgress = [
   ...['claim', 'release', 'model.start', 'tool.start', 'warning'],
-  ...['take', 'note', 'phase', 'tool.late', 'base', 'artifact', 'active', 'state'],
+  ...['take', 'note', 'phase', 'tool.late', 'usage', 'base', 'artifact', 'active', 'state'],
   ...['graph.start', 'graph.queue', 'graph.step', 'effect.start'],
 ]
 const progress = [

@@ -133,10 +133,19 @@ export interface EntryData {
     readonly display?: string
     /** Things with ids that the output shows. */
     readonly seen?: readonly Sighting[]
-    /** What a sub-agent used on the way. */
+    /** What a sub-agent used on the way, without what `usage` entries of the call have counted. */
     readonly usage?: Usage
   }
   'tool.late': { readonly callId: string; readonly status: SettledStatus; readonly output: Json }
+  /**
+   * What was used so far below a call or a task that has not ended: it counts in this turn, and not again at the end.
+   * `below`: what each of those that a task ran has used in all, by their keys.
+   */
+  usage: {
+    readonly callId: string
+    readonly usage: Usage
+    readonly below?: { readonly [key: string]: Usage }
+  }
   'request.start': RequestData
   'request.end': {
     readonly requestId: string
@@ -431,6 +440,7 @@ export const ENTRY_FORMAT: Readonly<Record<EntryType, number>> = {
   'tool.late': 1,
   'request.start': 1,
   'request.end': 1,
+  usage: 1,
   warning: 1,
   'turn.end': 1,
   artifact: 1,
