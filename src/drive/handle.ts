@@ -9,8 +9,6 @@ export interface HandleOptions {
   readonly turn: Turn
   /** Inbox keys of what began it. */
   readonly keys?: readonly string[]
-  /** The turn that it is about, if that is known from the start. */
-  readonly number?: number
 }
 
 export class Handle {
@@ -22,10 +20,9 @@ export class Handle {
   #number: number | undefined
   #heard: ((number: number) => void) | undefined
 
-  constructor({ turn, keys = [], number }: HandleOptions) {
+  constructor({ turn, keys = [] }: HandleOptions) {
     this.turn = turn
     this.#keys = new Set(keys)
-    this.#number = number
   }
 
   /** The turn that it is about, once there is one. */
