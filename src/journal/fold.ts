@@ -151,7 +151,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     // These were asked anew, and want nothing changed any more.
     else if (name === 'beforeLlm') delete open.prompt
     if (name === 'onError' && callId === undefined) delete open.failed
-    if (changes.stop !== undefined) open.stop = changes.stop
+    // Hooks that close what is open still run, and the first who stopped is the one who did.
+    if (changes.stop !== undefined) open.stop ??= changes.stop
   },
   warning(draft, { data }) {
     if (data.code === 'toolCalls' && draft.open !== undefined) draft.open.overCalls = true

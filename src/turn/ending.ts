@@ -6,9 +6,11 @@ import { type Compaction, compactEntry, compaction, keepOf } from './compaction.
 import { entriesSoFar, isDue, isWatched, warnIfFull, warnIfOver } from './context.ts'
 import type { Play } from './play.ts'
 
+export const NOT_RUN = 'Not run: the turn ended first.'
+
 export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending = {}): Promise<void> {
   const { draft } = play
-  const { why = 'Not run: the turn ended first.' } = ending
+  const { why = NOT_RUN } = ending
   const waiting = isWaiting(outcome)
   if (!waiting) settleRest(play, why)
   const cancel = play.cancelKey()

@@ -15,6 +15,7 @@ import {
   said,
   until,
 } from '../turn/kit.ts'
+import { everywhere } from './kit.ts'
 
 const look = () => probe('look', ({ n = 0 }) => ({ n }))
 const adding = (name: HookName, text: string): Hooks => ({ [name]: ({ add }: Adds) => add(text) })
@@ -397,6 +398,58 @@ describe('to reject a call', () => {
     expect(await agent.input('Look')).toBe('Done')
     expect([tool.ran, (await said(store))[2]]).toEqual([['call_2'], 'tool call_1:rejected call_2:ok'])
     expect(JSON.stringify(await agent.getMessages())).toContain('Rejected: only on Mondays')
+  })
+})
+
+describe('to stop closes what was opened', () => {
+  const READ = ['beforeIteration 0', 'beforeLlm 0', 'afterLlm 1 "I look."']
+  const ROUND = [...READ, 'beforeTools call_1 call_2']
+  const END = ['afterIteration 1', 'onComplete stop']
+  const NOT_RUN = ['afterEachTool call_1:not-run', 'afterEachTool call_2:not-run']
+  const FAILED = [
+    ...['beforeEachTool call_1', 'afterEachTool call_1:ok', 'beforeEachTool call_2', 'onError tool'],
+    ...['afterEachTool call_2:error', 'afterTools call_1:ok call_2:error'],
+  ]
+  const cases: readonly (readonly [HookName, readonly string[]])[] = [
+    ['afterUserInput', ['onComplete stop']],
+    ['beforeIteration', ['beforeIteration 0', 'afterIteration 0', 'onComplete stop']],
+    ['beforeLlm', ['beforeIteration 0', 'beforeLlm 0', 'afterIteration 0', 'onComplete stop']],
+    ['afterLlm', [...READ, ...NOT_RUN, ...END]],
+    ['beforeTools', [...ROUND, ...NOT_RUN, 'afterTools call_1:not-run call_2:not-run', ...END]],
+    [
+      'beforeEachTool',
+      [...ROUND, 'beforeEachTool call_1', ...NOT_RUN, 'afterTools call_1:not-run call_2:not-run', ...END],
+    ],
+    [
+      'afterEachTool',
+      [
+        ...[...ROUND, 'beforeEachTool call_1', 'afterEachTool call_1:ok', 'afterEachTool call_2:not-run'],
+        ...['afterTools call_1:ok call_2:not-run', ...END],
+      ],
+    ],
+    ['onError', [...ROUND, ...FAILED, ...END]],
+    ['afterTools', [...ROUND, ...FAILED, ...END]],
+  ]
+
+  it.each(cases)('in %s', async (name, expected) => {
+    const told: string[] = []
+    const stopping = { [name]: ({ stop }: { stop: (reason: string) => void }) => stop('enough') }
+    const fail = probe('fail', () => {
+      throw new Error('no')
+    })
+    const script = [{ text: 'I look.', calls: [{ tool: 'look' }, { tool: 'fail' }] }]
+    const on = everywhere(told, stopping)
+    const { agent, store } = bench({ script, tools: [look(), fail], toolConcurrency: 1, on })
+    const { stopped } = await agent.executeTurn('Hi').outcome
+    expect(stopped).toEqual({ by: name, reason: 'enough' })
+    expect(told.filter((line) => !/^(onAgentReady|afterUserInput)/.test(line))).toEqual(expected)
+    await said(store)
+  })
+
+  it('and the first who stopped is the one who did', async () => {
+    const on: Hooks = { beforeLlm: ({ stop }) => stop('first'), afterIteration: ({ stop }) => stop('second') }
+    const { agent } = bench({ script: [], on })
+    expect((await agent.executeTurn('Hi').outcome).stopped).toEqual({ by: 'beforeLlm', reason: 'first' })
   })
 })
 
