@@ -99,6 +99,7 @@ export async function* closeIteration(play: Play): AsyncGenerator<Batch, void> {
  * others have opened are told. Nothing can be stopped any more.
  */
 async function* closeOpened(play: Play, why: string): AsyncGenerator<Batch, void> {
+  if (play.open.phase === 'model') yield* afterReply(play)
   const hasRound = !isAhead(play, 'beforeTools')
   if (play.open.calls.length > 0) settleRest(play, why)
   yield* tellEnded(play)
