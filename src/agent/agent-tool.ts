@@ -12,7 +12,7 @@ import {
   type Sighting,
 } from '../protocol/index.ts'
 import {
-  ask,
+  askBelow,
   defineTool,
   jsonSchema,
   type StandardSchema,
@@ -132,7 +132,10 @@ function resultOf(
   now: number,
 ): unknown {
   if (status === 'input-required' || status === 'auth-required')
-    return ask(requests.map((request) => questionFrom(request, now)))
+    return askBelow(
+      requests.map((request) => questionFrom(request, now)),
+      usage,
+    )
   if (status === 'completed')
     return toolResult(reason === 'stop' ? text : { text, stopped: limit ?? reason }, text, {
       usage,

@@ -238,9 +238,13 @@ export class Agent {
     return this.#conversation.requests()
   }
 
-  /** The newest turn, told again from the journal; undefined if there has been none. */
+  /**
+   * The newest turn, told again from the journal; undefined if there has been none. One that another process drives is
+   * followed to its end, and taken over if that process is gone; one that was paused waits for `start()` or `resume()`.
+   */
   lastTurn(): Promise<Turn | undefined> {
-    return this.#conversation.lastTurn()
+    const { contextId } = this
+    return this.#conversation.lastTurn(this.#status === 'shutdown' ? isShutDown(contextId) : undefined)
   }
 
   /**

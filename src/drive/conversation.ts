@@ -205,7 +205,7 @@ export class Conversation {
     if (session.open === undefined && inbox.length === 0 && !this.#isWaiting()) return undefined
     const number = session.open?.turn
     const isKnown = [...this.#audience.handles].some((handle) => handle.number === number)
-    if (number !== undefined && !isKnown) this.#listen({ number })
+    if (number !== undefined && !isKnown) await this.#retell(number)
     this.#pump.start()
     return this.turn
   }
@@ -270,15 +270,26 @@ export class Conversation {
     this.#refuseAll(error)
   }
 
-  /** The newest turn, told again from the journal; undefined if there has been none. */
-  async lastTurn(): Promise<Turn | undefined> {
+  /**
+   * The newest turn, told again from the journal; undefined if there has been none. One that is open is followed, or taken
+   * over if nobody drives it, unless it was paused. `refusal`: why that cannot be done here.
+   */
+  async lastTurn(refusal?: HoldfastError): Promise<Turn | undefined> {
     await this.#entering
     await this.#refresh()
-    const { turn: number } = this.driver.ledger.session
+    const { turn: number, closed } = this.driver.ledger.session
     if (number === 0) return undefined
+    const handle = await this.#retell(number)
+    if (handle.turn.isEnded) return handle.turn
+    if (refusal !== undefined) handle.refuse(refusal)
+    else if (closed !== 'paused') this.#pump.start()
+    return handle.turn
+  }
+
+  async #retell(number: number): Promise<Handle> {
     const handle = this.#listen({})
     await this.#audience.retell(handle, number)
-    return handle.turn
+    return handle
   }
 
   /** Goes on by one model call or one round of tools, and says whether there is more. */

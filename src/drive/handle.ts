@@ -9,8 +9,6 @@ export interface HandleOptions {
   readonly turn: Turn
   /** Inbox keys of what began it. */
   readonly keys?: readonly string[]
-  /** The turn that it is about, if that is known from the start. */
-  readonly number?: number
 }
 
 export class Handle {
@@ -22,10 +20,9 @@ export class Handle {
   #number: number | undefined
   #heard: ((number: number) => void) | undefined
 
-  constructor({ turn, keys = [], number }: HandleOptions) {
+  constructor({ turn, keys = [] }: HandleOptions) {
     this.turn = turn
     this.#keys = new Set(keys)
-    this.#number = number
   }
 
   /** The turn that it is about, once there is one. */
@@ -43,14 +40,14 @@ export class Handle {
     this.#isStored = true
   }
 
-  /** Ends the turn as failed. Only a caller of whom nothing is stored is refused (P5): any other may be played later. */
+  /** Ends the turn as failed, or as cancelled if that is why it never began. Only a caller of whom nothing is stored is refused (P5): any other may be played later. */
   refuse(error: unknown): void {
     const { code, message } = problemOf(error)
     // The message under a reused key is another caller's.
     const isStored = this.isStored && code !== 'key-reused'
     const isKept = isStored && code !== 'erased'
     if (!isStored) this.turn.push({ type: 'turn.refused', turn: 0, data: { code, message } })
-    this.turn.end('failed', {
+    this.turn.end(code === 'cancelled' ? 'cancelled' : 'failed', {
       error: { code, message, ...(isKept ? { stored: true } : {}) },
       cause: originOf(error),
     })

@@ -181,6 +181,7 @@ class Tape {
   /** Deltas since the last entry, for those who come later. */
   #soFar: DeltaEvent[] = []
   #ended = false
+  /** Or never begun. */
   #hasFailed = false
 
   constructor(control: TurnControl) {
@@ -230,7 +231,7 @@ class Tape {
     this.#ended = true
     for (const reader of this.#readers) reader.end()
     this.#readers.clear()
-    this.#hasFailed = reason === 'failed'
+    this.#hasFailed = reason === 'failed' || this.number === 0
     const { cause, ...rest } = more
     const outcome = giveCause<TurnOutcome>({ ...this.#summary.outcome(reason), ...rest }, cause)
     this.control.ended?.(outcome)

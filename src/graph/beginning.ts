@@ -1,7 +1,7 @@
 /** How a run comes to be: from new values, from answers, from expired requests, or because somebody asks it to go on. */
 import { withChanges } from '../journal/index.ts'
 import { dataOf, noProgress, openTurn, startTurn, wrongKind } from '../loop/index.ts'
-import { type Entry, HoldfastError, type InputOrigin, type JsonObject } from '../protocol/index.ts'
+import { type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
 import { endRun, settleRest } from './ending.ts'
 import type { Run } from './run.ts'
 import { checkedUpdate, initialChanges, reducedChanges } from './update.ts'
@@ -14,7 +14,11 @@ export async function begin(run: Run): Promise<boolean> {
     if (error !== undefined) endRun(run, 'failed', { error })
     return true
   }
-  return (await openTurn(run, (entry) => startFrom(run, entry))) !== 'none'
+  const take = {
+    start: (entry: Entry) => startFrom(run, entry),
+    queue: (entry: Entry) => queueInput(run, entry),
+  }
+  return (await openTurn(run, take)) !== 'none'
 }
 
 /** What an agent has begun is for an agent to go on with: a graph declines and leaves it untouched. */
@@ -27,22 +31,45 @@ function checkKind({ session, scope }: Run): void {
 }
 
 function startFrom(run: Run, entry: Entry): void {
-  const { message: _, values, origin, ...asked } = dataOf(entry, 'input')
+  const { message: _, values: _values, origin: _origin, ...asked } = dataOf(entry, 'input')
   startTurn(run, asked, { takes: entry.key === undefined ? [] : [entry.key] })
   settleRest(run)
   for (const { task, state } of run.session.graph?.tasks ?? [])
     if (state !== 'ended') run.scope.abandoned?.(task)
-  sayStart(run, values, origin)
+  const isFirst = run.session.graph?.queued === undefined
+  if (isFirst) return sayStart(run, givenIn(run, entry))
+  queueInput(run, entry)
+  startQueued(run)
+}
+
+/** Its run begins when those before it are over. */
+function queueInput(run: Run, entry: Entry): void {
+  run.draft.say('graph.queue', givenIn(run, entry))
+}
+
+/** Begins the next of the runs that are queued, in the turn that is open. False if none is. */
+export function startQueued(run: Run): boolean {
+  const [next] = run.session.graph?.queued ?? []
+  if (next !== undefined) sayStart(run, next)
+  return next !== undefined
+}
+
+type Given = EntryData['graph.queue']
+
+/** The values of an input, as they are stored. */
+function givenIn({ graph, scope }: Run, entry: Entry): Given {
+  const { values, origin } = dataOf(entry, 'input')
+  if (values === undefined)
+    throw new HoldfastError('invalid-entry', {
+      message: `${scope.key.contextId} is a conversation of the graph ${graph.name}: it takes values, not messages.`,
+    })
+  const update = checkedUpdate(graph.channels, { who: 'the input' }, values)
+  return { update, ...(origin === undefined ? {} : { origin }) }
 }
 
 /** What is given is merged into the state that there is. */
-function sayStart(run: Run, values: JsonObject | undefined, origin: InputOrigin | undefined): void {
+function sayStart(run: Run, { update, origin }: Given): void {
   const { graph } = run
-  if (values === undefined)
-    throw new HoldfastError('invalid-entry', {
-      message: `${run.scope.key.contextId} is a conversation of the graph ${graph.name}: it takes values, not messages.`,
-    })
-  const update = checkedUpdate(graph.channels, { who: 'the input' }, values)
   const before = run.session.graph?.state ?? {}
   const initial = initialChanges(graph, before)
   const state = withChanges(before, graph.kinds, initial)

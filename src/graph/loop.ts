@@ -6,10 +6,10 @@
  */
 import { NURSERY } from '../drive/index.ts'
 import type { GraphState } from '../journal/index.ts'
-import { type Batch, findCredentials, type LoopSteps, runLoop } from '../loop/index.ts'
-import { type EntryData, type JsonObject, type OutcomeReason, type TaskData } from '../protocol/index.ts'
+import { type Batch, findCredentials, type LoopSteps, runLoop, waitingFor } from '../loop/index.ts'
+import { type EntryData, type JsonObject, type TaskData } from '../protocol/index.ts'
 import { runAround } from '../tool/index.ts'
-import { begin } from './beginning.ts'
+import { begin, startQueued } from './beginning.ts'
 import { endRun, settleEffects } from './ending.ts'
 import { type Ended, type Leading, leadingOn } from './routes.ts'
 import { type GraphScope, Run } from './run.ts'
@@ -86,10 +86,7 @@ function endStep(run: Run): void {
     endRun(run, 'failed', { error: { code, message, node: failed.node, task: failed.task } })
     return
   }
-  const outcome: OutcomeReason = run.open.requests.some(({ kind }) => kind === 'auth')
-    ? 'auth-required'
-    : 'input-required'
-  endRun(run, outcome)
+  endRun(run, waitingFor(run.open.requests))
 }
 
 /** What the step has said counts, whatever is used up; the next one begins, or the run is over. */
@@ -108,7 +105,7 @@ async function* goOn(run: Run, used: Reached | undefined): AsyncGenerator<Batch,
   }
   sayStep(run, { leading, changes })
   if (isOver) finish(run, leading)
-  else yield* run.commit('tools')
+  if (run.session.open !== undefined) yield* run.commit('tools')
 }
 
 /** As it was said when a limit came before it; else as edges and routes say now. The turn waits for routes as for nodes. */
@@ -161,7 +158,7 @@ function finish(run: Run, { waiting }: Leading): void {
     const message = `The run is over, and ${to} was never begun: it waited for ${missing.join(', ')}.`
     run.draft.say('warning', { code: 'join-incomplete', message })
   }
-  endRun(run, 'stop')
+  if (!startQueued(run)) endRun(run, 'stop')
 }
 
 interface Reached {

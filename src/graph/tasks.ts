@@ -86,6 +86,9 @@ function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
   const { usage, below } = attempt
   const isFree = usage.inputTokens + usage.outputTokens + usage.costUsd === 0
   const used = isFree ? {} : { usage }
+  // A run that was cut off goes on with the task, and has to know what was counted.
+  const isOpen = end.kind === 'asks' || (end.status !== 'ok' && run.signal.aborted)
+  if (isOpen && !isFree) run.draft.say('usage', { callId: task.task, usage, below })
   if (end.kind === 'asks') {
     for (const { name, ...asked } of end.requests) {
       const before = task.answers?.filter((answer) => answer.name === name).length ?? 0

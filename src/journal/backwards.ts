@@ -3,8 +3,8 @@
  * speaks and no round is open (R11), and stays there for as long as it can, so that prompt caches hold.
  */
 import type { Entry, Message } from '../protocol/index.ts'
-import { messageCount } from './fold.ts'
 import { isKnown } from './format.ts'
+import { messageCount } from './message-count.ts'
 import { type Session, stillOpen } from './session.ts'
 import { compactMessage, compactResult } from './tool-results.ts'
 import { transcript } from './transcript.ts'

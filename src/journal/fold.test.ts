@@ -1,7 +1,8 @@
 /** The fold, entry by entry: what each type changes in a session, and what it leaves alone. */
 import { describe, expect, it } from 'vitest'
 import type { Entry, EntryData, EntryType, OutcomeReason } from '../protocol/index.ts'
-import { fold, messageCount } from './fold.ts'
+import { fold } from './fold.ts'
+import { messageCount } from './message-count.ts'
 import { newSession, type OpenTurn, type Session } from './session.ts'
 
 const principal = { tenant: 't', actor: 'a' }

@@ -15,22 +15,24 @@ import {
   isWaiting,
   type Json,
   type KnownEntry,
-  type Message,
   NO_USAGE,
   type Usage,
 } from '../protocol/index.ts'
-import { isKnown, understand } from './format.ts'
+import { understand } from './format.ts'
 import {
   answerTask,
   beginRun,
   beginStep,
   clearRun,
+  countBelow,
   endEffect,
   endNode,
   forkRun,
+  queueRun,
   resumeRun,
   startEffect,
 } from './graph-position.ts'
+import { messageCount } from './message-count.ts'
 import {
   type Answer,
   beginsAnew,
@@ -69,21 +71,6 @@ export function fold(entries: Iterable<Entry>, from: Session = newSession()): Se
   }
   // What something was deleted from is slow for as long as it lives; a copy is not.
   return hasEnded ? { ...draft } : draft
-}
-
-/** What an entry counts for in windows: one for each thing said, and one for each result of a call. */
-export function messageCount(entry: Entry): number {
-  if (!isKnown(entry)) return 0
-  if (entry.type === 'turn.start') return entry.takes?.length ?? 0
-  if (entry.type === 'take') return entry.data.as === 'message' ? (entry.takes?.length ?? 0) : 0
-  if (entry.type === 'model.end') return entry.data.content.length > 0 ? 1 : 0
-  if (entry.type === 'import') return saidIn(entry.data.messages)
-  return entry.type === 'note' || entry.type === 'tool.end' || entry.type === 'tool.late' ? 1 : 0
-}
-
-/** The same for messages. */
-export function saidIn(messages: readonly Message[]): number {
-  return messages.reduce((sum, message) => sum + (message.role === 'tool' ? message.content.length : 1), 0)
 }
 
 function step(draft: Draft, entry: Entry): void {
@@ -137,7 +124,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       ...(credentials || (leftCredentials(draft) && !entry.takes?.length) ? { credentials: true } : {}),
       iteration: 0,
       thinking: false,
-      ...(entry.takes?.length ? { fresh: true as const } : {}),
+      ...(entry.takes?.length || draft.parked?.fresh ? { fresh: true as const } : {}),
       ...(draft.parked?.calls.length ? { phase: 'beforeTools' } : {}),
       calls: draft.parked?.calls ?? [],
       requests: draft.parked?.requests ?? [],
@@ -166,7 +153,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     // These were asked anew, and want nothing changed any more.
     else if (name === 'beforeLlm') delete open.prompt
     if (name === 'onError' && callId === undefined) delete open.failed
-    if (changes.stop !== undefined) open.stop = changes.stop
+    // Hooks that close what is open still run, and the first who stopped is the one who did.
+    if (changes.stop !== undefined) open.stop ??= changes.stop
   },
   warning(draft, { data }) {
     if (data.code === 'toolCalls' && draft.open !== undefined) draft.open.overCalls = true
@@ -191,6 +179,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     planRetry(draft.open, at, data)
     if (draft.open.retry !== undefined) return
     draft.open.phase = 'model'
+    const offered = draft.open.prompt?.tools
     if (draft.open.prompt !== undefined) delete draft.open.prompt
     const asked = data.content.filter((part) => part.type === 'tool-call')
     draft.open.calls = asked.map(({ callId, tool, args, malformed }) => ({
@@ -199,6 +188,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       state: 'requested',
       args,
       ...(malformed === undefined ? {} : { malformed }),
+      ...(offered === undefined || offered.includes(tool) ? {} : { offered }),
     }))
     if (asked.length === 0) draft.open.replied = true
   },
@@ -220,14 +210,17 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     const call = open?.calls.find(({ callId }) => callId === data.callId)
     if (open === undefined || call === undefined || call.state === 'settled') return
     call.state = 'settled'
-    if (data.usage !== undefined) {
-      open.usage = addUsage(open.usage, data.usage)
-      draft.totals.usage = addUsage(draft.totals.usage, data.usage)
-    }
+    spend(draft, data.usage)
     open.failures = data.status === 'ok' ? 0 : open.failures + 1
     if (call.argsKey !== undefined) remember(draft, call.argsKey, data)
     open.ended = [...(open.ended ?? []), call.callId]
     if (open.calls.every(({ state }) => state === 'settled')) closeRound(open)
+  },
+  usage(draft, { data: { callId, usage, below } }) {
+    spend(draft, usage)
+    const call = draft.open?.calls.find((candidate) => candidate.callId === callId)
+    if (call !== undefined) call.used = addUsage(call.used ?? NO_USAGE, usage)
+    else if (draft.graph !== undefined) draft.graph = countBelow(draft.graph, callId, below)
   },
   'tool.late'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = endEffect(draft.graph, data)
@@ -271,14 +264,19 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     else if (graph !== undefined) draft.graph = answerTask(graph, request.callId ?? '', { ...answer, seq })
   },
   'turn.end'(draft, { data }) {
-    const { calls = [], requests = [], credentials } = draft.open ?? draft.parked ?? {}
+    const { calls = [], requests = [], credentials, fresh } = draft.open ?? draft.parked ?? {}
     draft.outcome = data.outcome
     if (data.stopped !== undefined) draft.stopped = data.stopped
     else if (draft.stopped !== undefined) delete draft.stopped
     if (draft.open !== undefined) delete draft.open
     if (draft.parked !== undefined) delete draft.parked
     if (isWaiting(data.outcome) && calls.length + requests.length > 0)
-      draft.parked = { calls, requests, ...(credentials === undefined ? {} : { credentials }) }
+      draft.parked = {
+        calls,
+        requests,
+        ...(credentials === undefined ? {} : { credentials }),
+        ...(fresh && calls.length > 0 ? { fresh } : {}),
+      }
   },
   import(draft, { data: { key } }) {
     const others = (draft.imports ?? []).filter((other) => other !== key)
@@ -305,6 +303,9 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   'graph.start'(draft, { seq, data }) {
     const secret = draft.open?.credentials ? { credentials: true as const } : {}
     draft.graph = { ...beginRun(draft.graph, data, seq), ...secret }
+  },
+  'graph.queue'(draft, { data }) {
+    if (draft.graph !== undefined) draft.graph = queueRun(draft.graph, data)
   },
   'graph.step'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = beginStep(draft.graph, data)

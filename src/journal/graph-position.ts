@@ -38,6 +38,8 @@ export type GraphPosition = {
   readonly origin?: InputOrigin
   /** The newest things that nodes vouch for, oldest first. */
   readonly seen?: readonly SeenInRun[]
+  /** Values of the runs that begin when this one is over, oldest first. */
+  readonly queued?: readonly EntryData['graph.queue'][]
   /** The run was asked for with credentials, and whoever goes on with it needs those (R19). */
   readonly credentials?: true
 }
@@ -102,6 +104,7 @@ export function beginRun(
   seq: number,
 ): GraphPosition {
   const state = withUpdate(withChanges(before?.state ?? {}, channels, changes), channels, update)
+  const queued = before?.queued?.slice(1) ?? []
   return {
     graph,
     channels,
@@ -111,8 +114,13 @@ export function beginRun(
     tasks: [],
     after: [],
     ...(before?.seen === undefined ? {} : { seen: before.seen }),
+    ...(queued.length === 0 ? {} : { queued }),
     ...(origin === undefined ? { said: [...(before?.said ?? []), seq].slice(-MAX_SAID) } : { origin }),
   }
+}
+
+export function queueRun(before: GraphPosition, queued: EntryData['graph.queue']): GraphPosition {
+  return { ...before, queued: [...(before.queued ?? []), queued] }
 }
 
 export function beginStep(
@@ -181,6 +189,15 @@ export function endNode(
     if (next !== 'retry') return { ...tried, state: 'failed', error }
     return { ...tried, until: at + (typeof waitMs === 'number' ? waitMs : 0) }
   })
+}
+
+/** `below`: what those that a task ran have used in all; that much was counted. */
+export function countBelow(
+  before: GraphPosition,
+  task: string,
+  below: EntryData['usage']['below'],
+): GraphPosition {
+  return withTask(before, task, (one) => ({ ...one, below: { ...one.below, ...below } }))
 }
 
 /** Each thing once, where it was seen last. */

@@ -5,7 +5,7 @@
 import type { ContextKey, Entry, Message } from '../protocol/index.ts'
 import type { IndexRow, Store } from '../store/index.ts'
 import { Backwards, entryTokens, opens, type WindowLimits, windowSize } from './backwards.ts'
-import { messageCount } from './fold.ts'
+import { messageCount } from './message-count.ts'
 import { type Session, stillOpen } from './session.ts'
 import { Scribe } from './transcript.ts'
 import { limitsOf, readStretch, type Stretch, summaryTokens, type WindowOptions } from './window.ts'

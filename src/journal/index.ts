@@ -1,7 +1,7 @@
 /** The journal's meaning: fold, transcript, window, fork and prune. Pure functions first; those with a store take it as an argument. */
 export type { TokenBudget } from './backwards.ts'
 export { windowSize } from './backwards.ts'
-export { fold, messageCount } from './fold.ts'
+export { fold } from './fold.ts'
 export { isKnown } from './format.ts'
 export type { Effect, GraphPosition, GraphTask, SeenInRun, TaskAnswer } from './graph-position.ts'
 export { joined } from './graph-position.ts'
@@ -15,6 +15,7 @@ export { importContext, importEntries } from './import/import-context.ts'
 export type { Imported, ImportOptions } from './import/import-messages.ts'
 export { importMessages } from './import/import-messages.ts'
 export { isWorthSaving, loadSession, loadSince, saveSession } from './load.ts'
+export { messageCount } from './message-count.ts'
 export type { Answer, Call, OpenTurn, Request, Session, Totals } from './session.ts'
 export {
   beginsAnew,

@@ -25,7 +25,7 @@ import type { GraphPosition } from './graph-position.ts'
 export const OVER_MESSAGES = 'over-max-messages'
 
 /** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
-export const SESSION_FORMAT = 7
+export const SESSION_FORMAT = 8
 
 export type Session = {
   readonly seq: number
@@ -89,6 +89,8 @@ export type Parked = {
   readonly requests: readonly Request[]
   /** The calls were asked for with credentials, and whoever runs them needs those (R19). */
   readonly credentials?: true
+  /** A message was taken that no model was asked about yet, and no hook has been told. */
+  readonly fresh?: true
 }
 
 export type OpenTurn = {
@@ -149,6 +151,8 @@ export type Call = {
   readonly args: Json
   /** Why the arguments cannot be used. */
   readonly malformed?: string
+  /** Names of the tools that the model was shown, if this one was not among them. */
+  readonly offered?: readonly string[]
   readonly replay?: ReplayClass
   readonly idempotencyKey?: string
   readonly argsKey?: string
@@ -158,6 +162,8 @@ export type Call = {
   readonly grounds?: readonly Ground[]
   /** What it asked for before and was told. */
   readonly answers?: readonly Answer[]
+  /** What a sub-agent of it has used and was counted in a turn. */
+  readonly used?: Usage
 }
 
 export type Answer = {

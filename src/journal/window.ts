@@ -5,8 +5,8 @@
 import { type ContextKey, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
 import { type Store, turnKey } from '../store/index.ts'
 import { Backwards, entryTokens, opens, type TokenBudget, type WindowLimits } from './backwards.ts'
-import { messageCount } from './fold.ts'
 import { isKnown } from './format.ts'
+import { messageCount } from './message-count.ts'
 import type { Session } from './session.ts'
 
 export interface WindowOptions {

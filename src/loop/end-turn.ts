@@ -1,5 +1,5 @@
 /** How a turn ends, whatever ran in it: everything that came in too late is accounted for, and there is one outcome (R2, R14). */
-import { stillOpen } from '../journal/index.ts'
+import { type Request, stillOpen } from '../journal/index.ts'
 import {
   type Entry,
   type EntryData,
@@ -40,6 +40,11 @@ export function sayTurnEnd(
     },
     cancel === undefined ? [] : [cancel],
   )
+}
+
+/** How a turn ends that cannot go on before these are answered. */
+export function waitingFor(requests: readonly Request[]): OutcomeReason {
+  return requests.some(({ kind }) => kind === 'auth') ? 'auth-required' : 'input-required'
 }
 
 /** What whoever ran a call has handed in since. */

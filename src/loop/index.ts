@@ -8,12 +8,12 @@ export {
   type PlayTerms,
   type PlayView,
 } from './driver-port.ts'
-export { accountFor, type Ending, handedIn, sayTurnEnd } from './end-turn.ts'
+export { accountFor, type Ending, handedIn, sayTurnEnd, waitingFor } from './end-turn.ts'
 export { type EndFailed, endsTurn, type Failure } from './fail-turn.ts'
 export { aboveOf, type IdsAbove, idsOfRun, type RunKnowledge } from './ids-above.ts'
 export { DEFAULT_LIMITS, isUnlimited, type Limits, UNLIMITED } from './limits.ts'
 export {
-  type Asked,
+  checkAsked,
   hasExpired,
   noProgress,
   openTurn,

@@ -5,8 +5,8 @@ import { ENTRY_TABLE, isInboxType, isProgress } from './entry-table.ts'
 const inbox = ['input', 'answer', 'cancel', 'late-result']
 const noProgress = [
   ...['claim', 'release', 'model.start', 'tool.start', 'warning'],
-  ...['take', 'note', 'phase', 'tool.late', 'base', 'artifact', 'active', 'state'],
-  ...['graph.start', 'graph.step', 'effect.start'],
+  ...['take', 'note', 'phase', 'tool.late', 'usage', 'base', 'artifact', 'active', 'state'],
+  ...['graph.start', 'graph.queue', 'graph.step', 'effect.start'],
 ]
 const progress = [
   ...['turn.start', 'model.end', 'tool.end', 'request.start', 'request.end'],

@@ -68,6 +68,7 @@ export const ENTRY_TABLE = {
   'tool.late': { v: 1, speaks: true, shape: { callId: 'text' } },
   'request.start': { v: 1, progress: true, prompt: true, shape: { requestId: 'text' } },
   'request.end': { v: 1, progress: true, prompt: true, shape: { requestId: 'text', origin: 'object?' } },
+  usage: { v: 1, shape: { callId: 'text' } },
   warning: { v: 1 },
   'turn.end': {
     v: 1,
@@ -84,6 +85,7 @@ export const ENTRY_TABLE = {
     prompt: true,
     shape: { channels: 'object', update: 'object', changes: 'object?' },
   },
+  'graph.queue': { v: 1, shape: { update: 'object', origin: 'object?' } },
   'graph.step': { v: 1, shape: { tasks: 'tasks', changes: 'object?' } },
   'node.end': { v: 1, progress: true, shape: { task: 'text', update: 'object?' } },
   'effect.start': { v: 1, prompt: true, shape: { callId: 'text', task: 'text', key: 'text' } },

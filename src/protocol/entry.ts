@@ -134,10 +134,19 @@ export interface EntryData {
     readonly display?: string
     /** Things with ids that the output shows. */
     readonly seen?: readonly Sighting[]
-    /** What a sub-agent used on the way. */
+    /** What a sub-agent used on the way, without what `usage` entries of the call have counted. */
     readonly usage?: Usage
   }
   'tool.late': { readonly callId: string; readonly status: SettledStatus; readonly output: Json }
+  /**
+   * What was used so far below a call or a task that has not ended: it counts in this turn, and not again at the end.
+   * `below`: what each of those that a task ran has used in all, by their keys.
+   */
+  usage: {
+    readonly callId: string
+    readonly usage: Usage
+    readonly below?: { readonly [key: string]: Usage }
+  }
   'request.start': RequestData
   'request.end': {
     readonly requestId: string
@@ -180,6 +189,8 @@ export interface EntryData {
     /** Of its input. */
     readonly origin?: InputOrigin
   }
+  /** Values that were given before the open requests of a run were asked: they begin a run when that one is over. */
+  'graph.queue': { readonly update: JsonObject; readonly origin?: InputOrigin }
   /**
    * What the tasks before have said counts now, in their order, and `changes` are set: what their reducers made of it.
    * These tasks are begun. `waiting`: of each join that is not complete, who has arrived. `leads`: where edges and routes

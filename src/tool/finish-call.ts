@@ -2,11 +2,24 @@
  * What a tool returned or threw, made fit to be stored and shown: JSON, of bounded size, valid, without secrets. How long
  * the tool took and who waited is not known here.
  */
-import { type Json, type JsonObject, MAX_OUTPUT_BYTES, type RequestData } from '../protocol/index.ts'
+import {
+  type Json,
+  type JsonObject,
+  MAX_OUTPUT_BYTES,
+  type RequestData,
+  type Usage,
+} from '../protocol/index.ts'
 import { cutOutput } from './cut-output.ts'
 import { schemaProblem } from './json-schema.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
-import { type AskRequest, askedBy, DEFAULT_NAME, isToolResult, type ToolResult } from './result.ts'
+import {
+  type AskRequest,
+  askedBy,
+  DEFAULT_NAME,
+  isToolResult,
+  type ToolResult,
+  usedBefore,
+} from './result.ts'
 import { isStandardSchema, issueLines, jsonSchemaOf } from './standard-schema.ts'
 import { thrown } from './thrown.ts'
 import { JsonProblem, jsonBytes, toJson } from './to-json.ts'
@@ -18,6 +31,8 @@ export type CallEnd = ({ readonly kind: 'settled' } & Settled) | ({ readonly kin
 
 export interface Questions {
   readonly requests: readonly AskedRequest[]
+  /** What a sub-agent has used in all before it asked. */
+  readonly usage?: Usage
 }
 
 /** A question as a tool asked it; whoever stores it adds its id, its call and when it expires. */
@@ -35,7 +50,8 @@ interface Finishing {
 /** What was returned, as a result or as questions. Never rejects. */
 export async function finished(finishing: Finishing, returned: unknown): Promise<Settled | Questions> {
   const requests = askedBy(returned)
-  return requests === undefined ? result(finishing, returned) : asked(finishing, requests)
+  if (requests === undefined) return result(finishing, returned)
+  return { ...(await asked(finishing, requests)), ...usedBefore(returned) }
 }
 
 /** What was thrown, as the result. */

@@ -16,6 +16,7 @@ import { isStandardSchema, type StandardSchema } from './standard-schema.ts'
 
 const RESULT: unique symbol = Symbol.for('holdfast.tool-result')
 const ASK: unique symbol = Symbol.for('holdfast.ask')
+const USED: unique symbol = Symbol.for('holdfast.ask.usage')
 
 /** A result that says one thing to the model and another to people. Made by `toolResult`. */
 export interface ToolResult<out T> {
@@ -31,6 +32,8 @@ export interface ToolResult<out T> {
 /** A question instead of a result. Made by `ask`. */
 export interface Ask {
   readonly [ASK]: readonly AskRequest[]
+  /** What a sub-agent has used in all before it asked. */
+  readonly [USED]?: Usage
 }
 
 export type AskKind = 'confirmation' | 'choice' | 'data' | 'text' | 'auth'
@@ -106,6 +109,16 @@ export function isToolResult(value: unknown): value is ToolResult<unknown> {
 
 export function askedBy(value: unknown): readonly AskRequest[] | undefined {
   return typeof value === 'object' && value !== null && ASK in value ? (value as Ask)[ASK] : undefined
+}
+
+/** The questions of a sub-agent, and what it has used in all. */
+export function askBelow(requests: readonly AskRequest[], usage: Usage): Ask {
+  return { ...ask(requests), [USED]: usage }
+}
+
+export function usedBefore(value: unknown): { readonly usage?: Usage } {
+  const usage = (value as Ask)[USED]
+  return usage === undefined ? {} : { usage }
 }
 
 /** When it expires is stored as a date, and dates end somewhere. */

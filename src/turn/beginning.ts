@@ -1,7 +1,7 @@
 /** How a turn comes to be: from what was said, from answers, from expired requests, or because somebody asks it to go on. */
 import { trimPoint } from '../journal/index.ts'
 import {
-  type Asked,
+  checkAsked,
   dataOf,
   expire,
   hasExpired,
@@ -11,7 +11,7 @@ import {
   type Trim,
   wrongKind,
 } from '../loop/index.ts'
-import { type Entry, HoldfastError, textOf } from '../protocol/index.ts'
+import { type Entry, textOf } from '../protocol/index.ts'
 import { endTurn, settleRest } from './ending.ts'
 import type { Play } from './play.ts'
 
@@ -23,9 +23,10 @@ export async function begin(play: Play): Promise<boolean> {
     return true
   }
   const trim = await trimOf(play)
-  const reason = await openTurn(play, (entry) => startFrom(play, entry, trim), trim)
+  const take = { start: (entry: Entry) => startFrom(play, entry, trim), queue: () => {} }
+  const reason = await openTurn(play, take, trim)
   const { metadata } = play.scope
-  if (reason !== 'none' && metadata !== undefined && play.session.metadata === undefined)
+  if (play.session.open !== undefined && metadata !== undefined && play.session.metadata === undefined)
     play.draft.say('state', { metadata })
   if (reason === 'continued') await nudge(play)
   return reason !== 'none'
@@ -78,18 +79,4 @@ function startFrom(play: Play, entry: Entry, trim: Trim): void {
   startTurn(play, asked, { takes, ...trim })
   expire(play)
   settleRest(play, 'Not run: the person said something else instead.')
-}
-
-/** Inboxes take more than a turn can begin with. It must not be what every driver chokes on, one after the other. */
-function checkAsked({ principal, limits, metadata }: Asked): void {
-  const isPrincipal = typeof principal?.tenant === 'string' && typeof principal.actor === 'string'
-  const areObjects = [limits, metadata].every((each) => each === undefined || isObject(each))
-  if ((principal === undefined || isPrincipal) && areObjects) return
-  throw new HoldfastError('invalid-entry', {
-    message: 'The input cannot begin a turn: its principal, limits or metadata are not what they should be.',
-  })
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -21,6 +21,7 @@ import {
   type Tool,
   type ToolContext,
 } from '../tool/index.ts'
+import { uncounted } from './ending.ts'
 import { select, shown } from './grounding.ts'
 import { idsOfTurn } from './ids-above.ts'
 import { tellEnded } from './phases.ts'
@@ -127,6 +128,8 @@ async function sayEnd(play: Play, { callId, end }: Ended, one: Ready | undefined
   if (end.kind === 'settled') return saySettled(play, callId, { ...end, ...one })
   const call = play.open.calls.find((candidate) => candidate.callId === callId)
   const before = call?.answers?.length ?? 0
+  const usage = end.usage && uncounted(call, end.usage)
+  if (usage !== undefined) play.draft.say('usage', { callId, usage })
   for (const { name, ...asked } of end.requests)
     request(play, { id: before === 0 ? name : `${name}-${before}`, name, ...asked }, callId)
 }
@@ -140,7 +143,9 @@ interface SettledCall extends Settled {
 }
 
 export async function saySettled(play: Play, callId: string, settled: SettledCall): Promise<void> {
-  const { status, output, cut, display, usage, seen = [], tool, input, takes } = settled
+  const { status, output, cut, display, usage: used, seen = [], tool, input, takes } = settled
+  const call = play.open.calls.find((candidate) => candidate.callId === callId)
+  const usage = used && uncounted(call, used)
   // What was cut away shows nothing and chooses nothing.
   const isWhole = status === 'ok' && !cut
   const end = {

@@ -1,14 +1,16 @@
 /** How a turn ends: everything open is settled or parked, everything that came in too late is accounted for (R2, R14). */
 import type { Call } from '../journal/index.ts'
 import { accountFor, dataOf, type Ending, handedIn, sayTurnEnd } from '../loop/index.ts'
-import { isWaiting, type OutcomeReason } from '../protocol/index.ts'
+import { isWaiting, moreUsage, NO_USAGE, type OutcomeReason, type Usage } from '../protocol/index.ts'
 import { type Compaction, compactEntry, compaction, keepOf } from './compaction.ts'
 import { entriesSoFar, isDue, isWatched, warnIfFull, warnIfOver } from './context.ts'
 import type { Play } from './play.ts'
 
+export const NOT_RUN = 'Not run: the turn ended first.'
+
 export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending = {}): Promise<void> {
   const { draft } = play
-  const { why = 'Not run: the turn ended first.' } = ending
+  const { why = NOT_RUN } = ending
   const waiting = isWaiting(outcome)
   if (!waiting) settleRest(play, why)
   const cancel = play.cancelKey()
@@ -43,14 +45,23 @@ const UNKNOWN =
   'Started, and nobody can say whether it happened: the process that ran it is gone. Check before doing it again.'
 
 /** With what whoever ran it has handed in since; else as unknown. */
-export function settleUnknown(play: Play, { callId }: Call, why: string = UNKNOWN): void {
+export function settleUnknown(play: Play, call: Call, why: string = UNKNOWN): void {
+  const { callId } = call
   const late = handedIn(play, callId)
   if (late?.key === undefined) {
     play.scope.abandoned?.(callId)
     play.draft.say('tool.end', { callId, status: 'unknown', output: why })
     return
   }
-  play.draft.say('tool.end', { ...dataOf(late, 'late-result'), callId }, [late.key])
+  const { usage: used, ...settled } = dataOf(late, 'late-result')
+  const usage = used && uncounted(call, used)
+  play.draft.say('tool.end', { ...settled, ...(usage === undefined ? {} : { usage }), callId }, [late.key])
+}
+
+/** Of all that a sub-agent has used for a call, what no turn has counted yet; undefined if that is nothing. */
+export function uncounted(call: Pick<Call, 'used'> | undefined, used: Usage): Usage | undefined {
+  const usage = moreUsage(used, call?.used ?? NO_USAGE)
+  return usage.inputTokens + usage.outputTokens + usage.costUsd === 0 ? undefined : usage
 }
 
 /** Sliding only: a summary would keep the turn from ending, and may never be needed. */

@@ -35,7 +35,7 @@ export interface GroundedCall {
 
 /** Undefined if there are ids that are not good, and that was said. */
 export async function ground(play: Play, call: Call): Promise<GroundedCall | undefined> {
-  const tools = await play.tools()
+  const tools = await offeredTools(play, call)
   const convert = (args: Json): Promise<Prepared> => play.within(prepareCall({ ...call, args }, tools))
   const tool = tools.find(({ name }) => name === call.tool)
   if (tool === undefined || call.malformed !== undefined || markNames(tool.parameters).length === 0)
@@ -68,6 +68,12 @@ export async function ground(play: Play, call: Call): Promise<GroundedCall | und
   const judged = sayGrounds(play, call, { judgement, dropped })
   await renew(play, judgement.grounds, now)
   return judged && { call: judged, prepared: converted }
+}
+
+/** The tools that the call may mean: one that a hook hid from the model is as good as none. */
+async function offeredTools(play: Play, { offered }: Call): Promise<readonly Tool[]> {
+  const tools = await play.tools()
+  return offered === undefined ? tools : tools.filter(({ name }) => offered.includes(name))
 }
 
 /** What a schema made of the arguments cannot be looked through: the call is not made, and the turn goes on. */

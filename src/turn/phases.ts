@@ -6,9 +6,9 @@ import { type HookName, ITERATION, type Prompt } from '../hook/index.ts'
 import type { Batch, Next } from '../loop/index.ts'
 import { type Ending, Interrupted } from '../loop/index.ts'
 import { HoldfastError, type OutcomeReason, type PromptChanges } from '../protocol/index.ts'
-import { endTurn } from './ending.ts'
+import { endTurn, NOT_RUN, settleRest } from './ending.ts'
 import { systemPrompt } from './grounding-prompt.ts'
-import { type Hand, Phase, runPhase } from './hooks.ts'
+import { type Hand, Phase, type PointMaker, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
 import type { Play } from './play.ts'
 import { changed, difference } from './prompt-edit.ts'
@@ -89,12 +89,28 @@ export async function* closeIteration(play: Play): AsyncGenerator<Batch, void> {
   if (!play.open.replied) yield* tellEnded(play)
   if (play.open.stop !== undefined) return
   if (!play.open.replied && isAhead(play, 'afterTools'))
-    yield* runPhase(play, 'afterTools', async () => {
-      const results = await callResults(play)
-      return (hand) => ({ ...saying(hand), results })
-    })
+    yield* runPhase(play, 'afterTools', () => afterRound(play))
   if (play.open.stop !== undefined || !isAhead(play, 'afterIteration')) return
   yield* runPhase(play, 'afterIteration', () => saying)
+}
+
+/**
+ * The iteration of a turn that ends in the middle of it: calls that were not run are settled, and the hooks that close what
+ * others have opened are told. Nothing can be stopped any more.
+ */
+async function* closeOpened(play: Play, why: string): AsyncGenerator<Batch, void> {
+  if (play.open.phase === 'model') yield* afterReply(play)
+  const hasRound = !isAhead(play, 'beforeTools')
+  if (play.open.calls.length > 0) settleRest(play, why)
+  yield* tellEnded(play)
+  if (hasRound && isAhead(play, 'afterTools')) yield* runPhase(play, 'afterTools', () => afterRound(play))
+  if (play.open.phase !== undefined && isAhead(play, 'afterIteration'))
+    yield* runPhase(play, 'afterIteration', () => saying)
+}
+
+async function afterRound(play: Play): Promise<PointMaker<'afterTools'>> {
+  const results = await callResults(play)
+  return (hand) => ({ ...saying(hand), results })
 }
 
 /** Has the iteration more to do than a model call? */
@@ -151,9 +167,9 @@ export async function* finish(
   outcome: OutcomeReason,
   ending: Ending & { readonly message?: string } = {},
 ): AsyncGenerator<Batch, void> {
-  const { limit, message = '' } = ending
+  const { limit, message = '', why = NOT_RUN } = ending
   try {
-    yield* tellEnded(play)
+    if (!play.hooks.isEmpty) yield* closeOpened(play, why)
     if (limit !== undefined)
       yield* runPhase(play, 'onLimit', () => ({ base }) => ({ ...base, limit, message }))
     yield* runPhase(play, 'onComplete', async () => {

@@ -140,7 +140,10 @@ export class Play extends RunBase<TurnScope> {
     })
     if (asked.length > 0) return asked.map((entry) => textOf(dataOf(entry, 'input').message)).join('\n')
     const messages = await this.scope.view.messages()
-    return textOf(messages.findLast(isFromUser)?.content ?? '')
+    // What was said since the calls that it goes on with were asked for is not what they are for.
+    const end = this.open.calls.length === 0 ? -1 : messages.findLastIndex(({ role }) => role === 'assistant')
+    const before = end < 0 ? messages : messages.slice(0, end)
+    return textOf(before.findLast(isFromUser)?.content ?? '')
   }
 }
 

@@ -5,8 +5,8 @@
  */
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
-import { approvalOf, findCredentials, hearAnswers, request } from '../loop/index.ts'
-import { HoldfastError, type OutcomeReason } from '../protocol/index.ts'
+import { approvalOf, findCredentials, hearAnswers, request, waitingFor } from '../loop/index.ts'
+import { HoldfastError } from '../protocol/index.ts'
 import { approvalOf as approvalQuestion, argumentsKey, thrownText } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
@@ -202,8 +202,5 @@ function reject(play: Play, { callId }: Call, output: string): void {
 
 /** Nothing more can be done until somebody answers. */
 async function endToWait(play: Play): Promise<void> {
-  const outcome: OutcomeReason = play.open.requests.some(({ kind }) => kind === 'auth')
-    ? 'auth-required'
-    : 'input-required'
-  await endTurn(play, outcome)
+  await endTurn(play, waitingFor(play.open.requests))
 }

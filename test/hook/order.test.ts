@@ -177,6 +177,11 @@ describe('what closes a turn', () => {
       `onLimit ${limit}`,
       'onComplete limit',
     ])
+    const times = (name: string) => told.filter((line) => line.startsWith(name)).length
+    expect([times('afterIteration'), times('afterLlm')]).toEqual([
+      times('beforeIteration'),
+      times('beforeLlm'),
+    ])
     await said(store)
   })
 

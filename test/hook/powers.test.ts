@@ -3,7 +3,19 @@ import { describe, expect, it } from 'vitest'
 import { HOOK_NAMES, type HookName, type Hooks } from '../../src/hook/index.ts'
 import type { Adds } from '../../src/hook/points.ts'
 import { defineTool, jsonSchema } from '../../src/tool/index.ts'
-import { bench, calls, journal, KEY, messageLine, probe, promptLines, STORES, said } from '../turn/kit.ts'
+import {
+  bench,
+  calls,
+  journal,
+  KEY,
+  messageLine,
+  probe,
+  promptLines,
+  STORES,
+  said,
+  until,
+} from '../turn/kit.ts'
+import { everywhere } from './kit.ts'
 
 const look = () => probe('look', ({ n = 0 }) => ({ n }))
 const adding = (name: HookName, text: string): Hooks => ({ [name]: ({ add }: Adds) => add(text) })
@@ -143,6 +155,55 @@ describe.each(STORES)('to add a message, on %s', (_, open) => {
       'The hook beforeLlm is over; do this before it returns, and await what it waits for',
     ])
     expect(await said(store)).toEqual(['user "Hi"', 'assistant "Done"'])
+  })
+})
+
+describe('to hide a tool from one model call', () => {
+  const on: Hooks = {
+    beforeLlm: ({ edit, iteration }) => (iteration > 0 ? undefined : edit({ tools: ['look'] })),
+  }
+
+  it('keeps a model from calling it all the same: it is answered like a tool that does not exist', async () => {
+    const drop = probe('drop')
+    const script = [calls('drop', 'look'), calls('drop'), 'Done']
+    const { agent, store } = bench({ script, tools: [look(), drop], on })
+    await agent.input('Hi')
+    const ends = (await store.read(KEY)).filter(({ type }) => type === 'tool.end')
+    expect(ends.map(({ data }) => [data['callId'], data['status']])).toEqual([
+      ['call_1', 'rejected'],
+      ['call_2', 'ok'],
+      ['call_3', 'ok'],
+    ])
+    expect(ends[0]?.data['output']).toMatchObject({ code: 'unknown-tool', tools: ['look'] })
+    expect(drop.ran).toEqual(['call_3'])
+  })
+
+  it('holds for the process that takes the turn over', async () => {
+    const drop = probe('drop')
+    // With this hook the reply is durable before its call is looked at.
+    const both = { ...on, afterLlm: () => {} }
+    const { agent, another, store } = bench({
+      script: [calls('drop'), 'Done'],
+      tools: [look(), drop],
+      on: both,
+    })
+    const turn = agent.executeTurn('Hi', { manual: true })
+    await until('the model has replied', async () => {
+      await turn.step()
+      return (await store.read(KEY)).some(({ type }) => type === 'model.end')
+    })
+    expect((await journal(store)).at(-1)).toMatch(/model.end/)
+    await agent.shutdown()
+    const other = another({ on: {} })
+    await other.start()
+    expect((await other.turn?.outcome)?.text).toBe('Done')
+    expect(drop.ran).toEqual([])
+    expect(await said(store)).toEqual([
+      'user "Hi"',
+      'assistant call_1:drop',
+      'tool call_1:rejected',
+      'assistant "Done"',
+    ])
   })
 })
 
@@ -337,6 +398,58 @@ describe('to reject a call', () => {
     expect(await agent.input('Look')).toBe('Done')
     expect([tool.ran, (await said(store))[2]]).toEqual([['call_2'], 'tool call_1:rejected call_2:ok'])
     expect(JSON.stringify(await agent.getMessages())).toContain('Rejected: only on Mondays')
+  })
+})
+
+describe('to stop closes what was opened', () => {
+  const READ = ['beforeIteration 0', 'beforeLlm 0', 'afterLlm 1 "I look."']
+  const ROUND = [...READ, 'beforeTools call_1 call_2']
+  const END = ['afterIteration 1', 'onComplete stop']
+  const NOT_RUN = ['afterEachTool call_1:not-run', 'afterEachTool call_2:not-run']
+  const FAILED = [
+    ...['beforeEachTool call_1', 'afterEachTool call_1:ok', 'beforeEachTool call_2', 'onError tool'],
+    ...['afterEachTool call_2:error', 'afterTools call_1:ok call_2:error'],
+  ]
+  const cases: readonly (readonly [HookName, readonly string[]])[] = [
+    ['afterUserInput', ['onComplete stop']],
+    ['beforeIteration', ['beforeIteration 0', 'afterIteration 0', 'onComplete stop']],
+    ['beforeLlm', ['beforeIteration 0', 'beforeLlm 0', 'afterIteration 0', 'onComplete stop']],
+    ['afterLlm', [...READ, ...NOT_RUN, ...END]],
+    ['beforeTools', [...ROUND, ...NOT_RUN, 'afterTools call_1:not-run call_2:not-run', ...END]],
+    [
+      'beforeEachTool',
+      [...ROUND, 'beforeEachTool call_1', ...NOT_RUN, 'afterTools call_1:not-run call_2:not-run', ...END],
+    ],
+    [
+      'afterEachTool',
+      [
+        ...[...ROUND, 'beforeEachTool call_1', 'afterEachTool call_1:ok', 'afterEachTool call_2:not-run'],
+        ...['afterTools call_1:ok call_2:not-run', ...END],
+      ],
+    ],
+    ['onError', [...ROUND, ...FAILED, ...END]],
+    ['afterTools', [...ROUND, ...FAILED, ...END]],
+  ]
+
+  it.each(cases)('in %s', async (name, expected) => {
+    const told: string[] = []
+    const stopping = { [name]: ({ stop }: { stop: (reason: string) => void }) => stop('enough') }
+    const fail = probe('fail', () => {
+      throw new Error('no')
+    })
+    const script = [{ text: 'I look.', calls: [{ tool: 'look' }, { tool: 'fail' }] }]
+    const on = everywhere(told, stopping)
+    const { agent, store } = bench({ script, tools: [look(), fail], toolConcurrency: 1, on })
+    const { stopped } = await agent.executeTurn('Hi').outcome
+    expect(stopped).toEqual({ by: name, reason: 'enough' })
+    expect(told.filter((line) => !/^(onAgentReady|afterUserInput)/.test(line))).toEqual(expected)
+    await said(store)
+  })
+
+  it('and the first who stopped is the one who did', async () => {
+    const on: Hooks = { beforeLlm: ({ stop }) => stop('first'), afterIteration: ({ stop }) => stop('second') }
+    const { agent } = bench({ script: [], on })
+    expect((await agent.executeTurn('Hi').outcome).stopped).toEqual({ by: 'beforeLlm', reason: 'first' })
   })
 })
 

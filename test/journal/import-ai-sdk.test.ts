@@ -18,6 +18,46 @@ describe('messages of the AI SDK for models', () => {
     output,
   })
   const text = (value: string) => ({ type: 'text', value })
+  const approval = { type: 'tool-approval-request', approvalId: 'p', toolCallId: 'a' }
+  const response = (more: object) => ({
+    role: 'tool',
+    content: [{ type: 'tool-approval-response', approvalId: 'p', ...more }],
+  })
+
+  const approvals: readonly (readonly [string, object[], Json, SettledStatus, string[]])[] = [
+    [
+      'that nobody has answered',
+      [],
+      'Not run: nobody had approved it when the history was imported.',
+      'not-run',
+      ['1 result-missing'],
+    ],
+    [
+      'that was denied',
+      [response({ approved: false, reason: 'no' })],
+      'no',
+      'rejected',
+      ['1 result-missing'],
+    ],
+    ['that was given', [response({ approved: true })], NO_RESULT, 'unknown', ['1 result-missing']],
+    [
+      'that was denied, with the result',
+      [
+        response({ approved: false }),
+        { role: 'tool', content: [toolResult('a', { type: 'execution-denied', reason: 'no' })] },
+      ],
+      'no',
+      'rejected',
+      [],
+    ],
+  ]
+  for (const [name, more, output, status, repairs] of approvals)
+    check({
+      name: `know a call with an approval ${name}`,
+      history: [asked, { role: 'assistant', content: [toolCall('a', 1), approval] }, ...more],
+      messages: [user('Compare the weather.'), reply(call(1, 'a')), results([1, output, status])],
+      repairs,
+    })
 
   check({
     name: 'are read with their calls and results',

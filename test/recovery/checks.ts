@@ -159,8 +159,11 @@ export function* totalProblems(entries: readonly Entry[]): Generator<string> {
   const { totals: counted } = fold(entries)
   const started = new Set(of(entries, 'tool.start').map(({ data }) => data.callId))
   const replies = [...of(entries, 'model.end'), ...of(entries, 'tool.end'), ...of(entries, 'node.end')]
+  const below = of(entries, 'usage').map(({ data }) => data)
   const summaries = of(entries, 'compact').map(({ data }) => (data.receipt ?? {}) as { usage?: Usage })
-  const used = [...replies.map(({ data }) => data), ...summaries].flatMap(({ usage }) => usage ?? [])
+  const used = [...replies.map(({ data }) => data), ...below, ...summaries].flatMap(
+    ({ usage }) => usage ?? [],
+  )
   const ended = of(entries, 'turn.end').map(({ data }) => data.usage)
   const sum = (list: typeof used) => JSON.stringify(list.reduce(addUsage, NO_USAGE))
   const expected = [of(entries, 'turn.start').length, of(entries, 'model.start').length, started.size]

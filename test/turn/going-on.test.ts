@@ -310,7 +310,21 @@ describe('a refused turn', () => {
     await refused(agent.executeTurn('Hi', { auth: { actor: 'mallory' } }), 'forbidden')
     await refused(agent.executeTurn('Hi', { auth: { tenant: 'elsewhere' } }), 'forbidden')
     await refused(agent.executeTurn('Hi', { metadata: { big: 1n } as never }), 'invalid-option')
-    await refused(agent.executeTurn('Hi', { signal: AbortSignal.abort() }), 'cancelled')
+    expect(await store.head({ tenant: 'local', actor: 'local', contextId: 'talk' })).toBeUndefined()
+  })
+
+  it('is cancelled if its signal was aborted before, and nothing is stored', async () => {
+    const { agent, store } = bench({ script: [] })
+    const { outcome } = agent.executeTurn('Hi', { signal: AbortSignal.abort() })
+    expect(await outcome).toMatchObject({
+      status: 'cancelled',
+      reason: 'cancelled',
+      turn: 0,
+      error: { code: 'cancelled' },
+    })
+    await expect(agent.input('Hi', { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: 'cancelled',
+    })
     expect(await store.head({ tenant: 'local', actor: 'local', contextId: 'talk' })).toBeUndefined()
   })
 

@@ -83,6 +83,8 @@ export interface Format {
   readonly expected: string
   /** Could this item be read at all? The items are plain JSON. */
   readonly fits: (item: JsonObject) => boolean
+  /** Puts together what several items say of one thing. There are as many items after it. */
+  readonly join?: (items: readonly JsonObject[]) => readonly JsonObject[]
   readonly read: (item: JsonObject, reading: Reading) => readonly Said[]
 }
 

@@ -1,5 +1,6 @@
 /** Reads the AI SDK's messages for models (`ModelMessage`, before that `CoreMessage`), and hands those for screens on. */
 import type { Json, JsonObject } from '../../protocol/index.ts'
+import { isApprovalPart, joinApprovals, unansweredBy } from './approvals.ts'
 import { argumentsOf, attached, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
 import type { ForeignPart, ForeignResult, Format, Reading } from './foreign.ts'
 import { providerOf, readUiMessage } from './from-ui-message.ts'
@@ -17,15 +18,18 @@ export const aiSdk: Format = {
       ROLES.has(role) && type === undefined && (Array.isArray(parts) ? role !== 'tool' : hasContent(item))
     )
   },
+  join: joinApprovals,
   read(item, reading) {
     const { at } = reading
     if (Array.isArray(item['parts']) || Array.isArray(item['toolInvocations']))
       return readUiMessage(item, reading)
-    const parts = partsOf(item['content'], reading)
+    const all = partsOf(item['content'], reading)
+    const parts = all.filter((part) => !isApprovalPart(part))
     if (item['role'] === 'system') return [{ kind: 'system', at, text: joinedText(parts) }]
     if (item['role'] === 'user') return [readUser(parts, userPart, reading)]
     const result = (part: JsonObject) =>
       part['type'] === 'tool-result' ? resultOf(part, reading) : undefined
+    if (item['role'] === 'tool' && parts.length === 0 && all.length > 0) return []
     if (item['role'] === 'tool') return [{ kind: 'results', at, results: readEach(parts, result, reading) }]
     return readReplies(parts, { said: (part) => replyPart(part, reading), result }, reading)
   },
@@ -50,7 +54,14 @@ function replyPart(part: JsonObject, reading: Reading): ForeignPart | undefined 
   if (type === 'redacted-reasoning')
     return { type: 'reasoning', text: '', ...attached('anthropic', 'redactedData', data) }
   if (type !== 'tool-call') return undefined
-  return { ...callIds(toolCallId), tool: toolName(tool), ...argumentsOf(input ?? args, reading), ...provider }
+  const unanswered = unansweredBy(part['approval'])
+  return {
+    ...callIds(toolCallId),
+    tool: toolName(tool),
+    ...argumentsOf(input ?? args, reading),
+    ...provider,
+    ...(unanswered === undefined ? {} : { unanswered }),
+  }
 }
 
 function resultOf(part: JsonObject, reading: Reading): ForeignResult {

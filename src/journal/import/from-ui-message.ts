@@ -3,6 +3,7 @@
  * turn are one message: it is taken apart again.
  */
 import type { JsonObject } from '../../protocol/index.ts'
+import { unansweredBy } from './approvals.ts'
 import { argumentsOf, callIds, resultIds, toolName } from './call-pieces.ts'
 import { type ForeignCall, type ForeignResult, type Reading, Replies, type Said } from './foreign.ts'
 import { dropPart, filePart, isObject, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
@@ -82,9 +83,7 @@ function settledAs(told: JsonObject): Pick<ForeignResult, 'status' | 'output'> |
 function pendingOf({ state }: JsonObject): ForeignCall['unanswered'] {
   if (state === 'input-streaming' || state === 'partial-call')
     return { status: 'not-run', output: 'Not run: its arguments never arrived whole.' }
-  if (state === 'approval-requested')
-    return { status: 'not-run', output: 'Not run: nobody had approved it when the history was imported.' }
-  return undefined
+  return state === 'approval-requested' ? unansweredBy({}) : undefined
 }
 
 /** What the provider attached to a part, wherever this version of the AI SDK puts it. */

@@ -15,8 +15,8 @@ import {
   type Repair,
 } from '../../protocol/index.ts'
 import { persist, type Store } from '../../store/index.ts'
-import { saidIn } from '../fold.ts'
 import { loadSession } from '../load.ts'
+import { saidIn } from '../message-count.ts'
 import type { Session } from '../session.ts'
 import type { ImportFormat } from './foreign.ts'
 import { type Imported, type ImportOptions, importMessages } from './import-messages.ts'

@@ -49,7 +49,7 @@ export function importMessages(history: unknown, options: ImportOptions = {}): I
   const format = formatOf(items, options.format)
   const repairs: Repair[] = []
   const note = (at: number, kind: string, said: string) => void repairs.push({ at, kind, said })
-  const read = items.flatMap((item, at) =>
+  const read = (format.join?.(items) ?? items).flatMap((item, at) =>
     format.read(item, { at, note: (kind, said) => note(at, kind, said) }),
   )
   const said = format.name === 'openai-responses' ? joined(read) : read
