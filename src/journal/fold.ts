@@ -18,6 +18,7 @@ import {
   NO_USAGE,
   type Usage,
 } from '../protocol/index.ts'
+import { type Draft, draftOf, type OpenDraft, openDraftOf, type Writable } from './fold-draft.ts'
 import { understand } from './format.ts'
 import {
   answerTask,
@@ -40,22 +41,9 @@ import {
   MAX_IMPORTS,
   MAX_UNKNOWN,
   newSession,
-  type OpenTurn,
   OVER_MESSAGES,
-  type Request,
   type Session,
 } from './session.ts'
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] }
-type OpenDraft = Omit<Writable<OpenTurn>, 'calls' | 'requests'> & {
-  calls: Writable<Call>[]
-  requests: Request[]
-}
-type Draft = Omit<Writable<Session>, 'open' | 'window' | 'totals'> & {
-  open?: OpenDraft
-  window: Writable<Session['window']>
-  totals: Writable<Session['totals']>
-}
 
 /**
  * Entries must follow `from` in order. Only inbox entries may be missing: they change nothing but the position. Throws
@@ -437,15 +425,4 @@ function remember(
 function setUnknown(draft: Draft, calls: NonNullable<Session['unknown']>): void {
   if (calls.length > 0) draft.unknown = calls.slice(-MAX_UNKNOWN)
   else delete draft.unknown
-}
-
-/** Copies what the steps change, in the same order of keys. The rest, such as arguments, is shared: nobody changes it. */
-function draftOf(session: Session): Draft {
-  const draft = { ...session, window: { ...session.window }, totals: { ...session.totals } } as Draft
-  if (session.open !== undefined) draft.open = openDraftOf(session.open)
-  return draft
-}
-
-function openDraftOf(open: OpenTurn): OpenDraft {
-  return { ...open, calls: open.calls.map((call) => ({ ...call })), requests: [...open.requests] }
 }
