@@ -7,7 +7,7 @@ import type { Batch, Next } from '../loop/index.ts'
 import { type Ending, Interrupted } from '../loop/index.ts'
 import { HoldfastError, type OutcomeReason, type PromptChanges } from '../protocol/index.ts'
 import { endTurn } from './ending.ts'
-import { systemPrompt } from './grounding-prompt.ts'
+import { configuredPrompt, withRules } from './grounding-prompt.ts'
 import { type Hand, Phase, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
 import type { Play } from './play.ts'
@@ -51,8 +51,12 @@ async function* editPrompt(play: Play): AsyncGenerator<Batch, void> {
 }
 
 async function promptOf(play: Play): Promise<Prompt> {
-  const [tools, system = ''] = await Promise.all([play.tools(), systemPrompt(play)])
-  return { system, messages: await play.scope.view.messages(), tools: tools.map(({ name }) => name) }
+  const [tools, own] = await Promise.all([play.tools(), configuredPrompt(play)])
+  return {
+    system: withRules(play, own) ?? '',
+    messages: await play.scope.view.messages(),
+    tools: tools.map(({ name }) => name),
+  }
 }
 
 function promptChanges(before: Prompt, after: Partial<Prompt>): PromptChanges | undefined {

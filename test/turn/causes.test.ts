@@ -34,8 +34,12 @@ describe('what is thrown', () => {
     ['by a hook', { script: ['Hi.'], on: { beforeLlm: paint } }, 'The hook beforeLlm failed: no blue left'],
     ['by onAgentReady', { on: { onAgentReady: paint } }, 'The hook onAgentReady failed: no blue left'],
     ['by the model', { script: () => paint(), settings: { retries: 0 } }, 'no blue left'],
-    ['by systemPrompt', { script: ['Hi.'], systemPrompt: paint }, 'no blue left'],
-    ['by tools', { script: ['Hi.'], tools: paint }, 'no blue left'],
+    [
+      'by systemPrompt',
+      { script: ['Hi.'], systemPrompt: paint },
+      'The function systemPrompt failed: no blue left',
+    ],
+    ['by tools', { script: ['Hi.'], tools: paint }, 'The function tools failed: no blue left'],
   ])('%s is the cause of what input() throws, and of the outcome', async (_, config, message) => {
     const { agent } = bench(config)
     const error = await thrownBy(agent.input('Hi'))
