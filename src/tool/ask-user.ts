@@ -1,5 +1,5 @@
 /** A ready-made tool by which the model asks the person something. It does not know how people are reached. */
-import type { Json, JsonObject } from '../protocol/index.ts'
+import { checkOptions, type Json, type JsonObject } from '../protocol/index.ts'
 import { defineTool } from './define-tool.ts'
 import { jsonSchema } from './json-schema.ts'
 import { ask, DEFAULT_NAME } from './result.ts'
@@ -13,7 +13,8 @@ export interface AskUserInput {
   readonly multiple?: boolean
 }
 
-export function askUser(): Tool<AskUserInput, { readonly answer: Json }> {
+export function askUser(...given: readonly []): Tool<AskUserInput, { readonly answer: Json }> {
+  checkOptions((given as readonly unknown[])[0] ?? {}, { place: 'askUser()', options: {} })
   return defineTool({
     name: 'ask_user',
     description:

@@ -38,7 +38,16 @@ import { KeyCheck } from '../key-check.ts'
 import { isDue, type LeaseJudge } from '../lease.ts'
 import { clip, lineageOf } from '../lineage.ts'
 import type * as Port from '../port.ts'
-import { boundsOf, fromCursor, limitOf, toCursor } from '../query.ts'
+import {
+  boundsOf,
+  checkList,
+  checkLookup,
+  checkRead,
+  checkWatch,
+  fromCursor,
+  limitOf,
+  toCursor,
+} from '../query.ts'
 import { checkRequest, decideAppend, epochOf, missingBlob, orphan, refuseRenewal } from '../rules.ts'
 import { Bell, watchEntries } from '../watch.ts'
 import { Context, type Draft, derive, hashesOf } from './context.ts'
@@ -127,6 +136,7 @@ class MemoryStore implements Port.Store {
 
   async read(key: ContextKey, range: Port.ReadRange = {}): Promise<readonly Entry[]> {
     this.#open(key)
+    checkRead(range)
     const bounds = boundsOf(range)
     const context = this.#find(key)
     if (context === undefined) return []
@@ -162,12 +172,14 @@ class MemoryStore implements Port.Store {
 
   async lookup(key: ContextKey, query: Port.LookupQuery): Promise<readonly Port.IndexRow[]> {
     this.#open(key)
+    checkLookup(query)
     const context = this.#find(key)
     return context === undefined ? [] : context.lookup(query)
   }
 
-  watch(key: ContextKey, options?: Port.WatchOptions): AsyncIterable<Entry> {
+  watch(key: ContextKey, options: Port.WatchOptions = {}): AsyncIterable<Entry> {
     this.#open(key)
+    checkWatch(options)
     const read = async (from: number, limit: number) => {
       if (this.#closed || this.#find(key)?.head.status === 'erased') return { entries: [], ended: true }
       return { entries: await this.read(key, { from, limit }), ended: false }
@@ -177,6 +189,7 @@ class MemoryStore implements Port.Store {
 
   async list(query: Port.ListQuery): Promise<Port.ListPage> {
     this.#open()
+    checkList(query)
     const { tenant, actor } = checkOwner(query.owner)
     const limit = limitOf(query.limit, 50)
     const cursor = fromCursor(query.cursor)
