@@ -1,8 +1,10 @@
 /** Who owns a journal, advances it, listens to it: the same for turns of agents and for runs of graphs. */
+
 export { type AnswerOrigins, answering, HANDED_DOWN } from './answers.ts'
 export type { Auth } from './auth.ts'
 export { askedFor } from './auth.ts'
 export { giveCause } from './cause.ts'
+export { checkStore } from './check-store.ts'
 export type { ConversationOptions, Drive, Wish } from './conversation.ts'
 export { Conversation } from './conversation.ts'
 export type { DriverOptions } from './driver.ts'

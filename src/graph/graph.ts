@@ -2,6 +2,7 @@
 import { systemClock, systemIds, systemTimer } from '../base/index.ts'
 import {
   type Below,
+  checkStore,
   giveCause,
   leastLimits,
   metadataBelow,
@@ -80,6 +81,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
 
   constructor(definition: GraphDefinition, options: GraphOptions) {
     checkOptions(options, COMPILE)
+    checkStore(options.store)
     checkLimits(options.limits)
     for (const [name, least] of [
       ['requestTtlMs', 1],

@@ -79,6 +79,13 @@ function checkConcurrency(most: unknown): void {
   throw invalidOption('toolConcurrency', `must be a whole number from 1 on, or Infinity, not ${shown(most)}`)
 }
 
+/** These count things. */
+const WHOLE: readonly string[] = [
+  'iterations',
+  'toolCalls',
+  'consecutiveFailures',
+] satisfies readonly (keyof Limits)[]
+
 /** Limits as they can be stored. An infinite one is none, whatever else would hold. */
 export function checkLimits(limits: unknown): Limits {
   if (typeof limits !== 'object' || limits === null || Array.isArray(limits))
@@ -88,6 +95,8 @@ export function checkLimits(limits: unknown): Limits {
   for (const [limit, value] of Object.entries(limits) as [string, unknown][]) {
     if (value === undefined) continue
     atLeast(`limits.${limit}`, value, 0)
+    if (WHOLE.includes(limit) && !Number.isInteger(value) && value !== Number.POSITIVE_INFINITY)
+      throw invalidOption(`limits.${limit}`, `must be a whole number from 0 on, not ${shown(value)}`)
     checked[limit] = Math.min(value as number, UNLIMITED)
   }
   return checked
@@ -111,6 +120,22 @@ function checkTurnConfig({ model, settings, tools, systemPrompt }: TurnConfig): 
 function checkSettings(settings: unknown): void {
   if (!isObject(settings)) throw invalidOption('settings', `must be an object, not ${shown(settings)}`)
   checkOptions(settings, SETTINGS)
+  const { toolChoice, apiKey, baseURL } = settings as { readonly [Name in keyof ModelOptions]?: unknown }
+  for (const [name, given] of Object.entries({ apiKey, baseURL }))
+    if (given !== undefined && typeof given !== 'string')
+      throw invalidOption(name, `must be a text, not ${shown(given)}`)
+  if (toolChoice !== undefined) checkToolChoice(toolChoice)
+}
+
+function checkToolChoice(choice: unknown): void {
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return
+  if (isObject(choice) && typeof (choice as { readonly tool?: unknown }).tool === 'string')
+    return checkOptions(choice, { place: 'toolChoice', options: { tool: 'a text' } })
+  const name = typeof choice === 'string' ? choice : 'search'
+  throw invalidOption(
+    'toolChoice',
+    `must be auto, none, required or a tool by its name as { tool: '${name}' }, not ${shown(choice)}`,
+  )
 }
 
 export function checkModels(model: unknown): void {
