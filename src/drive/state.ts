@@ -37,6 +37,12 @@ export interface Grant {
   readonly at: number
 }
 
+/** Settled when a state is left. Written out: public declarations lead here, and must not need a newer library of types. */
+export interface Decision {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+}
+
 /** Not the owner, and no loop. Another process may be. */
 export interface Free {
   readonly is: 'free'
@@ -48,7 +54,7 @@ export interface Free {
  */
 export interface Opening {
   readonly is: 'opening'
-  readonly decided: PromiseWithResolvers<void>
+  readonly decided: Decision
 }
 
 /** The owner, with a loop. `next`: what the loop does once its last batch is durable. */
@@ -75,7 +81,7 @@ export interface Leaving {
 export interface Settling {
   readonly is: 'settling'
   readonly why: HoldfastError
-  readonly decided: PromiseWithResolvers<void>
+  readonly decided: Decision
 }
 
 export type State = Free | Opening | Driving | Holding | Leaving | Settling
