@@ -87,8 +87,14 @@ const FORK: OptionSet<ForkOptions> = { place: 'fork()', options: { at: 'a number
 
 function textOf(outcome: TurnOutcome): string {
   const said = outcome.text || outcome.requests.map(({ prompt }) => prompt).join('\n')
-  if (outcome.limit === undefined) return said
+  const { limit, stopped } = outcome
+  if (stopped !== undefined) return `Task incomplete: ${stoppedText(stopped)}.\n${said}`.trim()
+  if (limit === undefined) return said
   return `Task incomplete: maximum ${limitText(outcome)} reached.\n${said}`.trim()
+}
+
+function stoppedText({ by, reason }: NonNullable<TurnOutcome['stopped']>): string {
+  return `stopped by ${by}${reason === undefined ? '' : ` (${reason})`}`
 }
 
 export class Agent {
@@ -217,7 +223,7 @@ export class Agent {
 
   /**
    * Text in, text out: the last thing said in the turn, or the question that it ended with. After a limit, a first line says
-   * which one: `Task incomplete: maximum iterations (10) reached.` Throws if the turn fails or was cancelled.
+   * which one: `Task incomplete: maximum iterations (10) reached.`, and after a hook that stopped it, which one and why. Throws if the turn fails or was cancelled.
    */
   async input(text: string, options: TurnOptions = {}): Promise<string> {
     const outcome = await this.executeTurn(text, options).outcome

@@ -7,10 +7,14 @@ export async function callConfig<T>(option: string, call: () => T | Promise<T>):
   try {
     return await call()
   } catch (cause) {
-    throw new HoldfastError('option-failed', {
-      message: `The function ${option} failed: ${thrownText(cause)}`,
-      details: { option },
-      cause,
-    })
+    throw optionFailed(option, cause)
   }
+}
+
+export function optionFailed(option: string, cause: unknown): HoldfastError {
+  return new HoldfastError('option-failed', {
+    message: `The function ${option} failed: ${thrownText(cause)}`,
+    details: { option },
+    cause,
+  })
 }
