@@ -150,7 +150,7 @@ async function beforeCall(play: Play, call: Call): Promise<Call | undefined> {
   } catch (error) {
     if (!HoldfastError.is(error, 'hook-failed')) throw error
     const { cause, details } = error
-    debugThrown(`The hook ${String(details['hook'])}`, cause)
+    debugThrown(`The hook ${details['hook'] as string}`, cause)
     refusal = thrownText(cause, play.secrets)
   }
   phase.say({ name: 'beforeEachTool', callId })
