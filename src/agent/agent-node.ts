@@ -11,17 +11,33 @@ import {
   runChild,
 } from '../drive/index.ts'
 import { loadSession } from '../journal/index.ts'
-import { childKey, HoldfastError } from '../protocol/index.ts'
+import { childKey, HoldfastError, invalidOption } from '../protocol/index.ts'
 import { Agent } from './agent.ts'
 import { type AgentConfig, setUp } from './config.ts'
 import type { TurnOptions } from './given.ts'
 import { newestSightings } from './sightings.ts'
 
 /** What a sub-agent is made of: an agent without a conversation of its own. */
-export type SubAgentConfig = Omit<
-  AgentConfig,
-  'contextId' | 'owner' | 'store' | 'autoSave' | 'allow' | 'credentials' | 'clock' | 'timer' | 'ids'
->
+export type SubAgentConfig = Omit<AgentConfig, FromAbove> & {
+  /** Never there: it follows from the call. So an `Agent` is none of these. */
+  readonly contextId?: never
+}
+
+type FromAbove =
+  | 'contextId'
+  | 'owner'
+  | 'store'
+  | 'autoSave'
+  | 'allow'
+  | 'credentials'
+  | 'clock'
+  | 'timer'
+  | 'ids'
+
+const FROM_ABOVE: readonly FromAbove[] = [
+  ...(['contextId', 'owner', 'store', 'autoSave', 'allow'] as const),
+  ...(['credentials', 'clock', 'timer', 'ids'] as const),
+]
 
 /**
  * Takes what it is asked, gives the last thing that it said. Each task of the graph that it is a node of is a conversation
@@ -42,6 +58,16 @@ export function agentNode(config: SubAgentConfig): Runnable<string, string> {
 export function checkSubAgent(what: string, config: unknown): void {
   if (typeof config !== 'object' || config === null)
     throw new HoldfastError('invalid-option', { message: what })
+  if (config instanceof Agent)
+    throw new HoldfastError('invalid-option', {
+      message: `${what} This is not an Agent: write what it is made of, { model, systemPrompt, tools }. Each call has a conversation of its own.`,
+    })
+  const given = FROM_ABOVE.find((name) => (config as Partial<AgentConfig>)[name] !== undefined)
+  if (given !== undefined)
+    throw invalidOption(
+      given,
+      'cannot be set for a sub-agent: it follows from whoever calls it. Leave it out',
+    )
   setUp({ ...config, contextId: 'sub-agent' })
 }
 

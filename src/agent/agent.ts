@@ -7,6 +7,7 @@ import {
   answering,
   askedFor,
   Conversation,
+  checkReason,
   type Drive,
   HANDED_DOWN,
   isBusy,
@@ -20,16 +21,18 @@ import {
   type TurnOutcome,
 } from '../drive/index.ts'
 import {
+  addImported,
   clearContext,
   forkContext,
   type ImportOptions,
   type ImportReceipt,
-  importContext,
+  importMessages,
 } from '../journal/index.ts'
 import { type Continuation, type IdsAbove } from '../loop/index.ts'
 import {
   type ActiveValue,
   type ArtifactInfo,
+  checkOptions,
   childKey,
   HoldfastError,
   type Json,
@@ -37,6 +40,7 @@ import {
   limitText,
   type Message,
   type NewInboxEntry,
+  type OptionSet,
   type Owner,
   type RequestData,
   type Selection,
@@ -54,10 +58,10 @@ import {
   tokenBudget,
 } from '../turn/index.ts'
 import { abandonChild } from './abandon-child.ts'
-import { type CompactOptions, compactNow } from './compact.ts'
+import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { limitsGiven, messageGiven, type Said, type TurnOptions, turnOptions } from './given.ts'
-import { type MessageQuery, readMessages } from './messages.ts'
+import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
 import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type Choosing, select } from './selecting.ts'
 import { type SessionView, sessionView } from './session-view.ts'
@@ -75,10 +79,23 @@ export interface AgentState {
   readonly metadata: JsonObject
 }
 
+export interface ForkOptions {
+  /** The last entry that the fork has; the newest unless said otherwise. */
+  readonly at?: number
+}
+
+const FORK: OptionSet<ForkOptions> = { place: 'fork()', options: { at: 'a number' } }
+
 function textOf(outcome: TurnOutcome): string {
   const said = outcome.text || outcome.requests.map(({ prompt }) => prompt).join('\n')
-  if (outcome.limit === undefined) return said
+  const { limit, stopped } = outcome
+  if (stopped !== undefined) return `Task incomplete: ${stoppedText(stopped)}.\n${said}`.trim()
+  if (limit === undefined) return said
   return `Task incomplete: maximum ${limitText(outcome)} reached.\n${said}`.trim()
+}
+
+function stoppedText({ by, reason }: NonNullable<TurnOutcome['stopped']>): string {
+  return `stopped by ${by}${reason === undefined ? '' : ` (${reason})`}`
 }
 
 export class Agent {
@@ -207,7 +224,7 @@ export class Agent {
 
   /**
    * Text in, text out: the last thing said in the turn, or the question that it ended with. After a limit, a first line says
-   * which one: `Task incomplete: maximum iterations (10) reached.` Throws if the turn fails or was cancelled.
+   * which one: `Task incomplete: maximum iterations (10) reached.`, and after a hook that stopped it, which one and why. Throws if the turn fails or was cancelled.
    */
   async input(text: string, options: TurnOptions = {}): Promise<string> {
     const outcome = await this.executeTurn(text, options).outcome
@@ -296,6 +313,7 @@ export class Agent {
 
   /** Ends the turn that runs, whichever process drives it. */
   async cancel(reason?: string): Promise<void> {
+    checkReason(reason)
     await this.#conversation.cancel(reason)
   }
 
@@ -330,6 +348,7 @@ export class Agent {
    * runs here; rejects with `owned` while another process drives, before a summary is paid for.
    */
   async compact(options: CompactOptions = {}): Promise<boolean> {
+    checkCompact(options)
     let done = false
     await this.#between('compact', async () => {
       done = await compactNow(this.#conversation.driver, this.#setup, options)
@@ -343,16 +362,19 @@ export class Agent {
    */
   async importMessages(history: unknown, options: ImportOptions = {}): Promise<ImportReceipt> {
     const { key, parent } = this.#setup
-    const request = { ...options, history, ...inputOrigin(), ...(parent === undefined ? {} : { parent }) }
+    const imported = importMessages(history, options)
+    const request = { imported, ...inputOrigin(), ...(parent === undefined ? {} : { parent }) }
     const done = Promise.withResolvers<ImportReceipt>()
     await this.#between('importMessages', async () =>
-      done.resolve(await importContext(this.store, key, request)),
+      done.resolve(await addImported(this.store, key, request)),
     )
     return done.promise
   }
 
   /** A conversation of its own that begins with this one's history, up to its end or to entry `at`. */
-  async fork(contextId: string, { at }: { at?: number } = {}): Promise<Agent> {
+  async fork(contextId: string, options: ForkOptions = {}): Promise<Agent> {
+    checkOptions(options, FORK)
+    const { at } = options
     await this.#conversation.driver.ownership.flush()
     await forkContext(this.store, this.#setup.key, { contextId, ...(at === undefined ? {} : { at }) })
     return new Agent({ ...this.#config, store: this.store, contextId })
@@ -364,6 +386,7 @@ export class Agent {
    * cleared or compacted away.
    */
   async getMessages(query: MessageQuery = {}): Promise<readonly Message[]> {
+    checkQuery('getMessages()', query)
     return readMessages(this.#conversation.driver, this.#setup, query)
   }
 

@@ -44,17 +44,21 @@ export interface CompactSetup {
   readonly timer: Timer
 }
 
-/** False if there was nothing to gain, or no summary could be had: a `warning` says why. */
+/** Before the compaction waits for the turn that runs: the caller is still on the stack. */
+export function checkCompact(options: CompactOptions): void {
+  checkOptions(options, COMPACT)
+  checkSummary('', options)
+  if (options.keep !== undefined) atLeast('keep', options.keep, 0)
+}
+
+/** The options are checked. False if there was nothing to gain, or no summary could be had: a `warning` says why. */
 export async function compactNow(
   driver: Driver,
   setup: CompactSetup,
   options: CompactOptions,
 ): Promise<boolean> {
-  checkOptions(options, COMPACT)
-  checkSummary('', options)
   const { keep = Math.ceil(setup.maxMessages / 2), strategy = 'sliding', instructions } = options
   const { signal = new AbortController().signal } = options
-  atLeast('keep', keep, 0)
   if (signal.aborted) return false
   const { ledger } = driver
   const { session } = ledger

@@ -8,7 +8,7 @@ import {
   systemTimer,
   type Timer,
 } from '../base/index.ts'
-import { jsonGiven } from '../drive/index.ts'
+import { checkStore, jsonGiven } from '../drive/index.ts'
 import {
   atLeast,
   type ContextKey,
@@ -106,6 +106,7 @@ const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 
 export function setUp(config: AgentConfig): AgentSetup {
   checkOptions(config, AGENT_CONFIG)
+  checkStore(config.store)
   const owner = checkOwner(config.owner ?? LOCAL_OWNER)
   const { name = 'agent', maxMessages = 100, maxTokens, leaseMs = 30_000, ids = systemIds } = config
   atLeast('maxMessages', maxMessages, 1)
@@ -144,7 +145,7 @@ const AGENT_CONFIG: OptionSet<AgentConfig> = {
     contextId: null,
     owner: 'an object',
     name: 'a text',
-    store: 'an object',
+    store: null,
     autoSave: 'true or false',
     autoCompact: null,
     maxMessages: null,

@@ -9,7 +9,7 @@ import {
   type UserContent,
 } from '../protocol/index.ts'
 import type { Credentials } from '../tool/index.ts'
-import { checkLimits, FOREIGN_LIMITS, type MessageInput, parseMessage } from '../turn/index.ts'
+import { checkLimits, FOREIGN_LIMITS, type MessageInput, OUTPUT, parseMessage } from '../turn/index.ts'
 import { WHILE_BUSY, type WhileBusy } from './config.ts'
 
 export interface TurnOptions {
@@ -78,6 +78,14 @@ const FOREIGN = {
   context: 'metadata',
   prompt: 'the message as the first argument',
   messages: 'the message as the first argument',
+  ...Object.fromEntries(
+    ['threadId', 'thread_id', 'configurable', 'sessionId', 'conversationId'].map((name) => [
+      name,
+      'contextId into the config of the agent',
+    ]),
+  ),
+  outputType: OUTPUT,
+  responseFormat: OUTPUT,
   ...Object.fromEntries(
     ['contextId', 'model', 'settings', 'tools', 'systemPrompt', 'instructions', 'on', 'store'].map((name) => [
       name,

@@ -16,11 +16,13 @@ import { tokenCounter } from '../model/index.ts'
 import {
   atLeast,
   type ContextKey,
+  checkOptions,
   type EntryData,
   invalidOption,
   type JsonObject,
   type Message,
   NO_USAGE,
+  type OptionSet,
   programsContent,
   shapeProblem,
   type UserMessage,
@@ -56,7 +58,6 @@ export async function newestMessages(
 ): Promise<readonly Message[]> {
   const { store, key, session } = source
   const { maxMessages = Number.POSITIVE_INFINITY, maxTokens } = query
-  checkQuery(query)
   const total = session.window.messages
   let reach = maxTokens === undefined ? maxMessages : Math.min(maxMessages, FIRST_REACH)
   // A message with several results counts once here and several times in the window: one read may reach too short.
@@ -69,7 +70,15 @@ export async function newestMessages(
 
 const FIRST_REACH = 50
 
-function checkQuery({ maxMessages = 1, maxTokens = 0 }: MessageQuery): void {
+const QUERY: Omit<OptionSet<MessageQuery>, 'place'> = {
+  options: { maxMessages: null, maxTokens: null },
+  foreign: { limit: 'maxMessages', last: 'maxMessages', max: 'maxMessages' },
+}
+
+/** Before anything is read: the caller is still on the stack. */
+export function checkQuery(place: 'getMessages()' | 'getRecent()', query: MessageQuery): void {
+  checkOptions(query, { place, ...QUERY })
+  const { maxMessages = 1, maxTokens = 0 } = query
   atLeast('maxMessages', maxMessages, 1)
   atLeast('maxTokens', maxTokens, 0)
 }

@@ -1,7 +1,15 @@
 /** What a person does who looks after many conversations: find those that are stuck, and get them going again. */
 import { processIdentity, processLiveness, systemClock, systemIds } from '../base/index.ts'
 import { isStarted, loadSession } from '../journal/index.ts'
-import { type ContextKey, HoldfastError, type Json, keyText, type SettledStatus } from '../protocol/index.ts'
+import {
+  type ContextKey,
+  checkOptions,
+  HoldfastError,
+  type Json,
+  keyText,
+  type OptionSet,
+  type SettledStatus,
+} from '../protocol/index.ts'
 import { type Head, isOwned, persist, type Store } from '../store/index.ts'
 
 export interface Stuck {
@@ -13,11 +21,20 @@ export interface Stuck {
   readonly claims: number
 }
 
+interface StuckQuery {
+  readonly olderThanMs?: number
+  readonly limit?: number
+}
+
+const STUCK: OptionSet<StuckQuery> = {
+  place: 'listStuck()',
+  options: { olderThanMs: 'a number', limit: 'a number' },
+}
+
 /** Conversations that have wanted a driver for a while, the longest first. */
-export async function listStuck(
-  store: Store,
-  { olderThanMs = 60_000, limit = 100 }: { readonly olderThanMs?: number; readonly limit?: number } = {},
-): Promise<readonly Stuck[]> {
+export async function listStuck(store: Store, options: StuckQuery = {}): Promise<readonly Stuck[]> {
+  checkOptions(options, STUCK)
+  const { olderThanMs = 60_000, limit = 100 } = options
   const now = systemClock.now()
   const due = await store.due(limit)
   const stuck = due.map((head): Stuck => {

@@ -17,6 +17,7 @@ import { Agent } from './agent.ts'
 import {
   type AppendedMessage,
   appendMessages,
+  checkQuery,
   type MessageQuery,
   newestMessages,
   storedMessages,
@@ -78,8 +79,10 @@ export function viewsOf(store: Store, owner: Owner = LOCAL_OWNER): Views {
   return {
     messageStore: {
       append: (contextId, messages) => appendMessages(store, keyOf(contextId), messages),
-      getRecent: async (contextId, query = {}) =>
-        newestMessages(await storedMessages(store, keyOf(contextId)), { maxMessages: 50, ...query }),
+      getRecent: async (contextId, query = {}) => {
+        checkQuery('getRecent()', query)
+        return newestMessages(await storedMessages(store, keyOf(contextId)), { maxMessages: 50, ...query })
+      },
       getAll: async (contextId) => newestMessages(await storedMessages(store, keyOf(contextId)), {}),
       count: async (contextId) => (await loadSession(store, keyOf(contextId))).window.messages,
       compact: (contextId, options) => agentOf(contextId).compact(options),

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { type Given, readArguments } from './arguments.ts'
 import type { Command, CommandContext } from './command/context.ts'
 import { EXIT } from './exit-code.ts'
+import { isDebugging } from './gate/debugging.ts'
 import { type Outputs, takeProcess } from './gate/outputs.ts'
 import { prose, red, styled } from './gate/styled.ts'
 import { COMMANDS, commandHelp, mainHelp, SHARED } from './help.ts'
@@ -62,8 +63,7 @@ async function report(error: unknown, args: readonly string[], { out, err, env }
   const { code, message, exitCode } = await troubleOf(error)
   out.freshLine()
   err.write(styled`${red('holdfast:')} ${prose(message)}\n`)
-  if (env['HOLDFAST_DEBUG'] && error instanceof Error)
-    err.write(prose(`${error.stack ?? ''}\n${causesOf(error)}`))
+  if (isDebugging(env) && error instanceof Error) err.write(prose(`${error.stack ?? ''}\n${causesOf(error)}`))
   const failure = { exitCode, status: 'failed', reason: 'failed', turn: 0, error: { code, message } }
   if (hasSwitch(args, 'json')) out.json(outcomeLine(failure))
   return exitCode

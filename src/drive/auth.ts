@@ -1,6 +1,7 @@
 /** Who asks for a turn, and whether they may (R20). */
 
-import type { Continuation } from '../loop/index.ts'
+import { debugThrown } from '../base/index.ts'
+import { type Continuation, optionFailed } from '../loop/index.ts'
 import {
   checkOptions,
   invalidOption,
@@ -88,5 +89,17 @@ export function checkLetIn(
   allow: ((principal: Principal) => boolean) | undefined,
 ): void {
   const isOwner = principal.tenant === owner.tenant && principal.actor === owner.actor
-  if (!isOwner && !allow?.(principal)) throw notLetIn(owner.contextId, principal)
+  if (!isOwner && !isAllowed(principal, allow)) throw notLetIn(owner.contextId, principal)
+}
+
+function isAllowed(
+  principal: Principal,
+  allow: ((principal: Principal) => boolean) | undefined,
+): boolean | undefined {
+  try {
+    return allow?.(principal)
+  } catch (error) {
+    debugThrown('The function allow', error)
+    throw optionFailed('allow', error)
+  }
 }

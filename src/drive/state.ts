@@ -37,15 +37,15 @@ export interface Grant {
   readonly at: number
 }
 
+/** Settled when a state is left. Written out: public declarations lead here, and must not need a newer library of types. */
+export interface Decision {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+}
+
 /** Not the owner, and no loop. Another process may be. */
 export interface Free {
   readonly is: 'free'
-}
-
-/** What `Promise.withResolvers` makes; its own type is newer than the oldest `lib` that the declarations compile with. */
-export interface Decision {
-  readonly promise: Promise<void>
-  readonly resolve: (value: void) => void
 }
 
 /**

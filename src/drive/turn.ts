@@ -18,6 +18,7 @@ import {
   type Usage,
 } from '../protocol/index.ts'
 import { giveCause } from './cause.ts'
+import { checkReason } from './refusal.ts'
 
 export interface TurnOutcome {
   readonly reason: OutcomeReason
@@ -81,7 +82,8 @@ export class TurnView implements AsyncIterable<TurnEvent> {
   }
 
   /** Ends the turn as `cancelled`, whichever process drives it. Resolves when that was asked for. */
-  cancel(reason?: string): Promise<void> {
+  async cancel(reason?: string): Promise<void> {
+    checkReason(reason)
     return this.#tape.control.cancel(reason)
   }
 

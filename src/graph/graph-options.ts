@@ -93,7 +93,7 @@ export const GRAPH_CONFIG: OptionSet<GraphConfig<Channels>> = {
 export const COMPILE: OptionSet<GraphOptions> = {
   place: 'compile()',
   options: {
-    store: 'an object',
+    store: null,
     limits: null,
     requestTtlMs: null,
     graceMs: null,

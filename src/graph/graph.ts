@@ -2,6 +2,7 @@
 import { systemClock, systemIds, systemTimer } from '../base/index.ts'
 import {
   type Below,
+  checkStore,
   giveCause,
   leastLimits,
   metadataBelow,
@@ -80,7 +81,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
 
   constructor(definition: GraphDefinition, options: GraphOptions) {
     checkOptions(options, COMPILE)
-    if (options.store !== undefined) checkStore(options.store)
+    checkStore(options.store)
     checkLimits(options.limits)
     for (const [name, least] of [
       ['requestTtlMs', 1],
@@ -316,16 +317,6 @@ function checkKey({ key, contextId }: GraphRunOptions): void {
     `needs a contextId: a key is known in one conversation, and without a contextId each run has one of its own. Write { contextId: "order-7", key: ${quote(key)} }`,
   )
 }
-
-function checkStore(store: object): void {
-  if (STORE_METHODS.every((name) => typeof Reflect.get(store, name) === 'function')) return
-  throw invalidOption(
-    'store',
-    'must be a store such as memoryStore() or sqliteStore(path); await one that is a promise',
-  )
-}
-
-const STORE_METHODS = ['append', 'read', 'inbox', 'loadSnapshot'] satisfies readonly (keyof Store)[]
 
 function checkLimits(limits: GraphLimits = {}): void {
   if (typeof limits !== 'object' || limits === null)

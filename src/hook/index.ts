@@ -8,6 +8,7 @@ export type {
   BeforeEachToolPoint,
   BeforeLlmPoint,
   BeforeToolsPoint,
+  CallError,
   CallResult,
   CompletePoint,
   ErrorPoint,

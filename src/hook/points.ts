@@ -175,7 +175,11 @@ export interface ErrorPoint extends TurnPoint, Stops {
 
 export interface CallError extends CallResult {
   readonly source: 'tool'
+  /** In the words of the tool or of what it threw. */
   readonly message: string
+  /** The class of what was thrown, such as `TypeError`, and its code; absent where there is none. */
+  readonly name?: string
+  readonly code?: string
   /** What the tool threw, if it did so in this process. */
   readonly cause?: unknown
 }

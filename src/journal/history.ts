@@ -1,6 +1,6 @@
 /** Fork, clear, prune and recreate (R15). With the fold's help: a store needs to be told where the conversation stood. */
 import { processIdentity, systemIds } from '../base/index.ts'
-import { type ContextKey, HoldfastError, keyText } from '../protocol/index.ts'
+import { type ContextKey, checkOptions, HoldfastError, keyText, type OptionSet } from '../protocol/index.ts'
 import { type Head, type PruneReceipt, persist, type Receipt, type Store } from '../store/index.ts'
 import { isKnown } from './format.ts'
 import { loadSession } from './load.ts'
@@ -8,12 +8,19 @@ import { newSession, positionOf, type Session, stillOpen } from './session.ts'
 
 const PAGE = 200
 
+const FORK: OptionSet<{ contextId: string; at?: number }> = {
+  place: 'forkContext()',
+  options: { contextId: null, at: 'a number' },
+}
+const PRUNE: OptionSet<{ keepTurns: number }> = { place: 'pruneContext()', options: { keepTurns: null } }
+
 /** Branches off after entry `at` (the newest if not given), by reference. An open turn stays open but never inherits calls. */
 export async function forkContext(
   store: Store,
   parent: ContextKey,
   to: { contextId: string; at?: number },
 ): Promise<Receipt> {
+  checkOptions(to, FORK)
   const session = await loadSession(store, parent, to.at)
   if (session.seq === 0)
     throw new HoldfastError('not-found', { message: `${keyText(parent)} has no entries to fork from.` })
@@ -50,8 +57,10 @@ export async function clearContext(store: Store, key: ContextKey, reason?: strin
 export async function pruneContext(
   store: Store,
   key: ContextKey,
-  { keepTurns }: { keepTurns: number },
+  options: { keepTurns: number },
 ): Promise<PruneReceipt> {
+  checkOptions(options, PRUNE)
+  const { keepTurns } = options
   if (!Number.isSafeInteger(keepTurns) || keepTurns < 1) {
     throw new HoldfastError('invalid-option', {
       message: `keepTurns must be a whole number from 1 on, not ${keepTurns}.`,

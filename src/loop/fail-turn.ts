@@ -62,6 +62,6 @@ function settleDropped(run: RunBase, attempt: number): void {
 
 function failureOf(run: RunBase, error: unknown): Failure {
   const code = HoldfastError.is(error) ? error.code : 'unexpected'
-  const hook = HoldfastError.is(error, 'hook-failed') ? error.details : {}
-  return { code, message: thrownText(error, run.secrets), ...hook }
+  const isNamed = HoldfastError.is(error, 'hook-failed') || HoldfastError.is(error, 'option-failed')
+  return { code, message: thrownText(error, run.secrets), ...(isNamed ? error.details : {}) }
 }

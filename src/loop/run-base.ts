@@ -10,6 +10,7 @@ import {
   type NewEntry,
 } from '../protocol/index.ts'
 import { type Credentials, NO_SECRETS, type Redactor, redactorOf } from '../tool/index.ts'
+import { callConfig } from './config-function.ts'
 import { Draft } from './draft.ts'
 import type { Batch, Next, PlayScope } from './driver-port.ts'
 import { redactEntry } from './redact-entry.ts'
@@ -154,7 +155,8 @@ export abstract class RunBase<S extends PlayScope = PlayScope> {
   }
 
   protected async findCredentials(): Promise<Credentials | undefined> {
-    const credentials = await this.scope.credentials(this.open.principal)
+    const { principal } = this.open
+    const credentials = await callConfig('credentials', () => this.scope.credentials(principal))
     if (credentials !== undefined) this.#learn(credentials)
     return credentials
   }

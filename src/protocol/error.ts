@@ -50,6 +50,7 @@ export type ErrorCode =
   | 'turn-failed'
   | 'limit-reached'
   | 'hook-failed'
+  | 'option-failed'
   // graphs
   | 'invalid-graph'
   | 'invalid-update'

@@ -24,6 +24,8 @@ export interface DeltaEventOf<T extends DeltaType> {
   readonly type: T
   readonly turn: number
   readonly data: DeltaData[T]
+  /** Never there: a delta has no position in the journal. */
+  readonly seq?: undefined
   readonly path?: readonly string[]
 }
 

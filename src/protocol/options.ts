@@ -9,7 +9,7 @@ import { quote } from './quote.ts'
 /** A kind of value, or the texts that are allowed; null where the value is checked by whoever uses it. */
 export type OptionRule = Kind | readonly string[] | null
 
-type Kind = 'a text' | 'an object' | 'a list' | 'a function' | 'an AbortSignal' | 'true or false'
+type Kind = 'a text' | 'a number' | 'an object' | 'a list' | 'a function' | 'an AbortSignal' | 'true or false'
 
 /** Every option of one place, and its rule: an option that is added to the type has to be added here. */
 export type OptionRules<T> = { readonly [Option in keyof Required<T>]: OptionRule }
@@ -26,6 +26,7 @@ export interface OptionSet<T> {
 
 const KINDS: { readonly [K in Kind]: (value: unknown) => boolean } = {
   'a text': (value) => typeof value === 'string' && value !== '',
+  'a number': (value) => typeof value === 'number' && !Number.isNaN(value),
   'an object': isObject,
   'a list': (value) => Array.isArray(value),
   'a function': (value) => typeof value === 'function',
@@ -59,6 +60,7 @@ function unknownName(place: string, name: string, advice: string): HoldfastError
 
 function adviceFor(name: string, known: readonly string[], foreign: ForeignNames = {}): string {
   if (Object.hasOwn(foreign, name)) return `Write ${foreign[name]} instead.`
+  if (known.length === 0) return 'It takes no options.'
   const meant = nearestName(name, known)
   return meant === undefined ? `Known are ${known.join(', ')}.` : `Did you mean ${meant}?`
 }

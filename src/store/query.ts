@@ -1,6 +1,6 @@
 /** Small decisions about queries that all adapters make alike. */
-import { HoldfastError } from '../protocol/index.ts'
-import type { ListQuery, ReadRange } from './port.ts'
+import { checkOptions, HoldfastError, type OptionSet } from '../protocol/index.ts'
+import type { ListQuery, LookupQuery, ReadRange, WatchOptions } from './port.ts'
 
 const MAX_LIMIT = 100_000
 
@@ -9,6 +9,65 @@ export interface Bounds {
   readonly to: number
   readonly limit: number
   readonly newest: boolean
+}
+
+const LIMIT = { max: 'limit', take: 'limit' }
+
+const READ: OptionSet<ReadRange> = {
+  place: 'read()',
+  options: {
+    from: 'a number',
+    to: 'a number',
+    turn: 'a number',
+    limit: null,
+    order: ['oldest', 'newest'],
+    damaged: ['throw', 'skip'],
+  },
+  foreign: { ...LIMIT, since: 'from' },
+}
+
+const LOOKUP: OptionSet<LookupQuery> = {
+  place: 'lookup()',
+  options: { index: 'a text', key: null, prefix: null, after: null, limit: null, order: ['first', 'last'] },
+  foreign: LIMIT,
+}
+
+const WATCH: OptionSet<WatchOptions> = {
+  place: 'watch()',
+  options: { since: 'a number', signal: 'an AbortSignal' },
+  foreign: { from: 'since', abortSignal: 'signal' },
+}
+
+const OWNER = 'owner: { tenant, actor }'
+
+const LIST: OptionSet<ListQuery> = {
+  place: 'list()',
+  options: {
+    owner: 'an object',
+    status: null,
+    prefix: null,
+    parent: null,
+    activeSince: null,
+    limit: null,
+    cursor: null,
+  },
+  foreign: { ...LIMIT, tenant: OWNER, actor: OWNER, next: 'cursor' },
+}
+
+export function checkRead(range: ReadRange): void {
+  checkOptions(range, READ)
+}
+
+export function checkList(query: ListQuery): void {
+  checkOptions(query, LIST)
+}
+
+export function checkLookup(query: LookupQuery): void {
+  checkOptions(query, LOOKUP)
+}
+
+export function checkWatch(options: WatchOptions): void {
+  checkOptions(options, WATCH)
 }
 
 export function boundsOf(range: ReadRange): Bounds {

@@ -11,7 +11,7 @@ import type {
   PromptMessage,
   ToolDeclaration,
 } from '../model/index.ts'
-import type { JsonObject } from '../protocol/index.ts'
+import { checkOptions, invalidOption, type JsonObject, type OptionSet, shown } from '../protocol/index.ts'
 
 /** One answer of the model. A text is a reply of just that text; a function decides when it is asked. */
 export type ScriptedStep = string | ScriptedReply | ScriptedError | ScriptedStall | ScriptedFunction
@@ -79,6 +79,65 @@ export interface ScriptedModelOptions {
   readonly loop?: boolean
 }
 
+const OPTIONS: OptionSet<ScriptedModelOptions> = {
+  place: 'ScriptedModel',
+  options: { name: 'a text', latencyMs: 'a number', timer: 'an object', loop: 'true or false' },
+}
+
+const REPLY: Omit<OptionSet<ScriptedReply>, 'place'> = {
+  options: {
+    text: null,
+    reasoning: null,
+    calls: 'a list',
+    usage: 'an object',
+    finish: 'a text',
+    deltas: 'a list',
+  },
+  foreign: {
+    content: 'text',
+    message: 'text',
+    tool: 'calls: [{ tool, args }]',
+    toolCalls: 'calls: [{ tool, args }]',
+    tool_calls: 'calls: [{ tool, args }]',
+  },
+}
+
+const CALL: Omit<OptionSet<ScriptedToolCall>, 'place'> = {
+  options: { tool: 'a text', args: null },
+  foreign: {
+    name: 'tool',
+    toolName: 'tool',
+    input: 'args',
+    arguments: 'args',
+  },
+}
+
+function checkScript(script: unknown): void {
+  if (!Array.isArray(script))
+    throw invalidOption(
+      'The script',
+      `must be a list of replies such as ['Hello.'], or a function, not ${shown(script)}`,
+    )
+  for (const [at, step] of script.entries()) checkStep(`Step ${at + 1} of the script`, step)
+}
+
+/** A step that is misspelt would be a reply without words. */
+function checkStep(place: string, step: unknown): void {
+  if (typeof step === 'string' || typeof step === 'function') return
+  if (typeof step !== 'object' || step === null || Array.isArray(step))
+    throw invalidOption(
+      place,
+      `must be a text, { text, calls }, { error }, { stall } or a function, not ${shown(step)}`,
+    )
+  if ('error' in step) return checkOptions(step, { place, options: { error: 'an object', after: 'a text' } })
+  if ('stall' in step) return checkOptions(step, { place, options: { stall: null, after: 'a text' } })
+  checkOptions(step, { place, ...REPLY })
+  for (const [at, call] of ((step as ScriptedReply).calls ?? []).entries()) {
+    checkOptions(call, { place: `Call ${at + 1} of ${place[0]?.toLowerCase()}${place.slice(1)}`, ...CALL })
+    if (call.tool === undefined) throw invalidOption('tool', 'must name the tool to call, not be left out')
+  }
+}
+
 /** Endless scripts keep only this many of their latest calls. */
 const MOST_CALLS = 100
 
@@ -97,6 +156,8 @@ export class ScriptedModel implements LanguageModel {
 
   /** A function instead of a list answers every call. */
   constructor(script: readonly ScriptedStep[] | ScriptedFunction, options: ScriptedModelOptions = {}) {
+    checkOptions(options, OPTIONS)
+    if (typeof script !== 'function') checkScript(script)
     const { name = 'scripted/model', latencyMs = 0, timer = systemTimer, loop = false } = options
     const slash = name.indexOf('/')
     this.provider = slash < 0 ? 'scripted' : name.slice(0, slash)
@@ -121,6 +182,7 @@ export class ScriptedModel implements LanguageModel {
       await this.#timer.wait(this.#latencyMs, abortSignal === undefined ? {} : { signal: abortSignal })
     }
     while (typeof step === 'function') step = await step({ prompt, tools, call: number })
+    checkStep('What the function of the script returned', step)
     if (abortSignal?.aborted) throw reasonOf(abortSignal)
     if (typeof step === 'string') return { stream: streamOf(replyParts({ text: step }, prompt, number)) }
     if ('error' in step) return refuse(step)

@@ -1,12 +1,18 @@
 /** Stand-ins for tests of tools: a context, and artifacts in memory. They know no journal. */
 import { createHash } from 'node:crypto'
-import type { ArtifactChange, ArtifactInfo, Entry, JsonObject } from '../protocol/index.ts'
+import {
+  type ArtifactChange,
+  type ArtifactInfo,
+  checkName,
+  type Entry,
+  type JsonObject,
+} from '../protocol/index.ts'
 import { artifactChanges, artifactKey, changesPrefix } from '../store/index.ts'
 import { type ArtifactPort, artifacts, type ToolContext } from '../tool/index.ts'
 
 /** A context like that of a real call, with whatever a test wants to be different. */
 export function standInContext(different: Partial<ToolContext> = {}): ToolContext {
-  return {
+  const usual: ToolContext = {
     contextId: 'conversation',
     callId: 'call_1',
     turn: 1,
@@ -23,8 +29,9 @@ export function standInContext(different: Partial<ToolContext> = {}): ToolContex
     answers: {},
     reasons: {},
     progress: () => {},
-    ...different,
   }
+  for (const name of Object.keys(different)) checkName('standInContext()', name, Object.keys(usual))
+  return { ...usual, ...different }
 }
 
 /** A port that keeps everything in arrays and finds it by the same index as a store does. */

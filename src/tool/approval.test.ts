@@ -53,16 +53,19 @@ describe('the question before a call', () => {
     ).toBe(usual)
   })
 
-  it('is asked after all when the function throws, with the reason', async () => {
+  it('is asked after all when the function throws, and only its author reads the reason', async () => {
     const broken = pay(() => Promise.reject(new Error('no connection for hunter22')))
-    expect(await approvalOf(broken, call, HUNTER)).toBe(
-      `${usual} (Whether this needs approval could not be decided: no connection for [redacted])`,
+    const told: string[] = []
+    const onFailed = (why: string): void => void told.push(why)
+    expect(await approvalOf(broken, call, { secrets: HUNTER, onFailed })).toBe(
+      `${usual} (You are asked because the approval function of this tool failed.)`,
     )
+    expect(told).toEqual(['The function approve of the tool pay failed: no connection for [redacted]'])
   })
 
   it('shows no secrets, nothing unseen, and no more than a person reads', async () => {
     const ask = (input: unknown): Promise<string | undefined> =>
-      approvalOf(pay('always'), { ...call, input }, HUNTER)
+      approvalOf(pay('always'), { ...call, input }, { secrets: HUNTER })
     expect(await ask({})).toBe('May "pay" be run?')
     expect(await ask({ a: new Map() })).toBe('May "pay" be run?')
     expect(await ask({ key: 'hunter22' })).toBe('May "pay" be run with {"key":"[redacted]"}?')

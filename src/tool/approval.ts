@@ -1,9 +1,16 @@
 /** Whether a person must agree to a call, and with which question. It does not know how the question is asked. */
+import { debugThrown } from '../base/index.ts'
 import { quote } from '../protocol/index.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
 import { thrown } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 import type { Approval, ApprovalCall, Tool } from './tool.ts'
+
+export interface ApprovalOptions {
+  readonly secrets?: Redactor
+  /** Told why the function failed: that is for whoever wrote it, not for the person who is asked. */
+  readonly onFailed?: (why: string) => void
+}
 
 /**
  * The question to ask before this call, or undefined if none is needed. Whatever goes wrong in deciding it, the person
@@ -12,7 +19,7 @@ import type { Approval, ApprovalCall, Tool } from './tool.ts'
 export async function approvalOf(
   tool: Tool,
   call: ApprovalCall,
-  secrets: Redactor = NO_SECRETS,
+  { secrets = NO_SECRETS, onFailed }: ApprovalOptions = {},
 ): Promise<string | undefined> {
   const { approve } = tool
   if (approve === 'never') return undefined
@@ -23,8 +30,10 @@ export async function approvalOf(
     if (answer === false) return undefined
     return typeof answer === 'string' && answer.trim() !== '' ? secrets.text(answer) : usual
   } catch (error) {
-    const why = thrown(error, secrets).error
-    return `${usual} (Whether this needs approval could not be decided: ${why})`
+    const who = `The function approve of the tool ${tool.name}`
+    debugThrown(who, error)
+    onFailed?.(`${who} failed: ${thrown(error, secrets, 'It').error}`)
+    return `${usual} (You are asked because the approval function of this tool failed.)`
   }
 }
 

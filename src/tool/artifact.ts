@@ -6,9 +6,11 @@ import {
   type ArtifactChange,
   type ArtifactInfo,
   artifactInfo,
+  checkOptions,
   HoldfastError,
   type Json,
   type JsonObject,
+  type OptionSet,
   quote,
 } from '../protocol/index.ts'
 import {
@@ -110,20 +112,42 @@ interface End {
 
 type Kind = ArtifactChange['kind']
 
+const FILE: Omit<OptionSet<FileOptions>, 'place'> = {
+  options: { name: 'a text', mediaType: 'a text' },
+  foreign: { mimeType: 'mediaType', contentType: 'mediaType' },
+}
+const DATA: Omit<OptionSet<DatasetOptions>, 'place'> = { options: { name: 'a text', schema: 'an object' } }
+const READ: OptionSet<{ readonly version?: number }> = { place: 'read()', options: { version: 'a number' } }
+
 function artifactsOf(desk: Desk): Artifacts {
   const write = (id: string, made: Made): Promise<ArtifactInfo> =>
     inOrder(desk, id, () => written(desk, id, made))
   const append = (id: string, kind: Kind, content: Content): Promise<ArtifactInfo> =>
     inOrder(desk, id, () => appended(desk, { id, kind, content }))
   return {
-    writeFile: (id, content, options = {}) => write(id, { kind: 'file', content, options }),
-    createFile: (id, options = {}) => write(id, { kind: 'file', options }),
+    writeFile: async (id, content, options = {}) => {
+      checkOptions(options, { place: 'writeFile()', ...FILE })
+      return write(id, { kind: 'file', content, options })
+    },
+    createFile: async (id, options = {}) => {
+      checkOptions(options, { place: 'createFile()', ...FILE })
+      return write(id, { kind: 'file', options })
+    },
     appendFile: (id, chunk) => append(id, 'file', chunk),
-    writeData: (id, value, options = {}) => write(id, { kind: 'data', content: { json: value }, options }),
-    createDataset: (id, options = {}) => write(id, { kind: 'dataset', options }),
+    writeData: async (id, value, options = {}) => {
+      checkOptions(options, { place: 'writeData()', ...DATA })
+      return write(id, { kind: 'data', content: { json: value }, options })
+    },
+    createDataset: async (id, options = {}) => {
+      checkOptions(options, { place: 'createDataset()', ...DATA })
+      return write(id, { kind: 'dataset', options })
+    },
     appendRows: (id, rows) => append(id, 'dataset', { json: rows }),
     complete: (id) => inOrder(desk, id, () => closed(desk, id, 'complete')),
-    read: (id, options = {}) => inOrder(desk, id, () => contentOf(desk.port, id, options.version)),
+    read: async (id, options = {}) => {
+      checkOptions(options, READ)
+      return inOrder(desk, id, () => contentOf(desk.port, id, options.version))
+    },
     list: async () => (await desk.port.list()).filter(({ deleted }) => !deleted),
     delete: (id) => inOrder(desk, id, () => closed(desk, id, 'delete')),
   }

@@ -1,5 +1,5 @@
 /** A ready-made tool by which the model asks the person something. It does not know how people are reached. */
-import type { Json, JsonObject } from '../protocol/index.ts'
+import { checkOptions, type Json, type JsonObject } from '../protocol/index.ts'
 import { defineTool } from './define-tool.ts'
 import { jsonSchema } from './json-schema.ts'
 import { ask, DEFAULT_NAME } from './result.ts'
@@ -19,7 +19,8 @@ export interface AskUserOutput {
   readonly reason?: string
 }
 
-export function askUser(): Tool<AskUserInput, AskUserOutput> {
+export function askUser(...given: readonly []): Tool<AskUserInput, AskUserOutput> {
+  checkOptions((given as readonly unknown[])[0] ?? {}, { place: 'askUser()', options: {} })
   return defineTool({
     name: 'ask_user',
     description:

@@ -61,7 +61,7 @@ describe('a tool', () => {
 
   it.each([
     [{ description: ' ' }, 'it has no description; say what it does and when to use it.'],
-    [{ input: {} as StandardSchema }, '`input` is no Standard Schema; use one of Zod, Valibot or ArkType.'],
+    [{ input: {} as StandardSchema }, '`input` is no schema; write `input: z.object({ … })`'],
     [{ output: 7 as unknown as StandardSchema }, '`output` is no Standard Schema.'],
     [{ run: 7 as unknown as () => number }, '`run` is no function.'],
     [{ replay: 'always' as 'safe' }, "`replay` is \"always\"; it must be 'never' or 'safe'."],

@@ -110,7 +110,9 @@ function checkDefinition(definition: Unchecked | null | undefined): asserts defi
     throw refuse('it has no description; say what it does and when to use it')
   }
   if (!isStandardSchema(input))
-    throw refuse('`input` is no Standard Schema; use one of Zod, Valibot or ArkType')
+    throw refuse(
+      '`input` is no schema; write `input: z.object({ … })` of Zod, Valibot or ArkType, or `input: jsonSchema({ … })`',
+    )
   if (output !== undefined && !isStandardSchema(output)) throw refuse('`output` is no Standard Schema')
   if (typeof run !== 'function') throw refuse('`run` is no function')
   if (replay !== undefined && replay !== 'never' && replay !== 'safe') {

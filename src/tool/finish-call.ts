@@ -2,6 +2,7 @@
  * What a tool returned or threw, made fit to be stored and shown: JSON, of bounded size, valid, without secrets. How long
  * the tool took and who waited is not known here.
  */
+import { debugThrown } from '../base/index.ts'
 import {
   type Json,
   type JsonObject,
@@ -124,7 +125,8 @@ function displayOf(
   try {
     const text: unknown = display ?? tool.display?.(value)
     return typeof text === 'string' ? text : undefined
-  } catch {
+  } catch (error) {
+    debugThrown(`The function display of the tool ${tool.name}`, error)
     return undefined
   }
 }

@@ -43,7 +43,9 @@ describe('a list of tools', () => {
     expect(() => checkTools([{ name: 'fake' } as Tool])).toThrow(
       '"fake" in the list of tools is no tool. Make it with defineTool().',
     )
-    expect(() => checkTools([undefined as unknown as Tool])).toThrow('in the list of tools is no tool')
+    expect(() => checkTools([undefined as unknown as Tool])).toThrow(
+      'Tool 1 of the list is undefined. Make it with defineTool(',
+    )
   })
 })
 

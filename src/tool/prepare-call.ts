@@ -1,5 +1,5 @@
 /** A call as the model asked for it: is there such a tool, and do the arguments fit? It runs nothing. */
-import { HoldfastError, type Json, type JsonObject, nearestName, quote } from '../protocol/index.ts'
+import { HoldfastError, type Json, type JsonObject, nearestName, quote, shown } from '../protocol/index.ts'
 import { issueLines, type StandardResult } from './standard-schema.ts'
 import { thrown } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
@@ -30,12 +30,9 @@ export function findTool(tools: readonly Tool[], name: string): Tool | undefined
 /** Throws if two tools have the same name, or one was not made by `defineTool`. */
 export function checkTools(tools: readonly Tool[]): void {
   const names = new Set<string>()
-  for (const tool of tools) {
-    if (typeof tool?.run !== 'function' || typeof tool.parameters !== 'object') {
-      throw new HoldfastError('invalid-option', {
-        message: `${quote(tool?.name)} in the list of tools is no tool. Make it with defineTool().`,
-      })
-    }
+  for (const [at, tool] of tools.entries()) {
+    if (typeof tool?.run !== 'function' || typeof tool.parameters !== 'object')
+      throw new HoldfastError('invalid-option', { message: notATool(tool, at + 1) })
     if (names.has(tool.name)) {
       throw new HoldfastError('invalid-option', {
         message: `Two tools are called ${quote(tool.name)}. Rename one of them.`,
@@ -44,6 +41,15 @@ export function checkTools(tools: readonly Tool[]): void {
     }
     names.add(tool.name)
   }
+}
+
+function notATool(given: unknown, place: number): string {
+  const { name, execute, inputSchema } = (given ?? {}) as Record<string, unknown>
+  if (typeof name === 'string' && typeof given === 'object')
+    return `${quote(name)} in the list of tools is no tool. Make it with defineTool().`
+  const isForeign = execute !== undefined || inputSchema !== undefined
+  const what = isForeign ? 'looks like one of the AI SDK' : `is ${shown(given)}`
+  return `Tool ${place} of the list ${what}. Make it with defineTool({ name, description, input, run }).`
 }
 
 /** The tool that a call means, and its arguments against the schema. Never rejects. */

@@ -58,19 +58,25 @@ export interface AskRequest {
   readonly about?: JsonObject
 }
 
+export interface ToolResultOptions {
+  readonly usage?: Usage
+  readonly seen?: readonly Sighting[]
+  readonly failed?: true
+}
+
+const TOOL_RESULT: OptionSet<ToolResultOptions> = {
+  place: 'toolResult()',
+  options: { usage: 'an object', seen: 'a list', failed: 'true or false' },
+  foreign: { error: 'failed: true', isError: 'failed: true' },
+}
+
 /**
  * `data` goes to the model, `display` to people. `usage` is what a sub-agent used on the way, `seen` what its tools showed;
  * `failed` makes it an error that has more to say than something thrown.
  */
-export function toolResult<T>(
-  data: T,
-  display: string,
-  {
-    usage,
-    seen,
-    failed,
-  }: { readonly usage?: Usage; readonly seen?: readonly Sighting[]; readonly failed?: true } = {},
-): ToolResult<T> {
+export function toolResult<T>(data: T, display: string, options: ToolResultOptions = {}): ToolResult<T> {
+  checkOptions(options, TOOL_RESULT)
+  const { usage, seen, failed } = options
   return {
     [RESULT]: true,
     data,

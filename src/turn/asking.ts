@@ -27,7 +27,7 @@ export function stepAfter(failure: ModelFailure, { settings }: ModelSource, atte
   return afterFailure(failure, { attempt, retries, maxWaitMs })
 }
 
-/** Models, tools and prompts are looked up before a model is asked, and any of them may not be there. */
+/** A model is looked up before it is asked, and may not be there. */
 export function notAsked(cause: unknown, secrets: Redactor = NO_SECRETS): ModelFailure {
   const message = thrownText(cause, secrets)
   return new ModelFailure(cause instanceof Interrupted ? 'aborted' : 'invalid', { message, cause })

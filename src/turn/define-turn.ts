@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { checkMarkedEntities, type Entity, entityMap } from '../grounding/index.ts'
 import { checkHooks, HookRegistry, type PluginParts, pluginParts } from '../hook/index.ts'
-import { type Limits, UNLIMITED } from '../loop/index.ts'
+import { callConfig, type Limits, UNLIMITED } from '../loop/index.ts'
 import { checkModel, type ModelOptions, modelName, resolveModel } from '../model/index.ts'
 import {
   atLeast,
@@ -15,7 +15,7 @@ import {
 } from '../protocol/index.ts'
 import { checkTools, type Tool } from '../tool/index.ts'
 import { contextSize } from './context.ts'
-import type { CompactionPlan, GroundingSetup, ModelSource, TurnDefinition } from './definition.ts'
+import type { GroundingSetup, ModelSource, TurnDefinition } from './definition.ts'
 import {
   GROUNDING,
   LIMITS,
@@ -27,8 +27,13 @@ import {
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
+interface AgentParts {
+  readonly maxMessages?: number
+  readonly credentials?: unknown
+}
+
 export function defineTurn(
-  config: TurnConfig & { readonly compact?: CompactionPlan; readonly maxMessages?: number },
+  config: TurnConfig & Pick<TurnDefinition, 'compact'> & AgentParts,
 ): TurnDefinition {
   const { model = [], settings = {}, tools = [], systemPrompt, limits = {}, compact } = config
   const { requestTtlMs = 7 * DAY_MS, maxClaims = 5, graceMs = 5000, warnAtPercent = 80 } = config
@@ -54,6 +59,7 @@ export function defineTurn(
     models,
     tools: toolsOf(tools, parts, grounding),
     ...promptOf(systemPrompt, parts),
+    lookups: lookupsOf(config),
     hooks: new HookRegistry([...sources, { on }]),
     grounding,
     limits: checkLimits(limits),
@@ -73,6 +79,13 @@ function checkConcurrency(most: unknown): void {
   throw invalidOption('toolConcurrency', `must be a whole number from 1 on, or Infinity, not ${shown(most)}`)
 }
 
+/** These count things. */
+const WHOLE: readonly string[] = [
+  'iterations',
+  'toolCalls',
+  'consecutiveFailures',
+] satisfies readonly (keyof Limits)[]
+
 /** Limits as they can be stored. An infinite one is none, whatever else would hold. */
 export function checkLimits(limits: unknown): Limits {
   if (typeof limits !== 'object' || limits === null || Array.isArray(limits))
@@ -81,9 +94,10 @@ export function checkLimits(limits: unknown): Limits {
   const checked: Record<string, number> = {}
   for (const [limit, value] of Object.entries(limits) as [string, unknown][]) {
     if (value === undefined) continue
-    atLeast(`limits.${limit}`, value, limit === 'iterations' ? 1 : 0)
-    if (limit === 'iterations' && value !== Number.POSITIVE_INFINITY && !Number.isInteger(value))
-      throw invalidOption('limits.iterations', `must be a whole number, not ${shown(value)}`)
+    const least = limit === 'iterations' ? 1 : 0
+    atLeast(`limits.${limit}`, value, least)
+    if (WHOLE.includes(limit) && !Number.isInteger(value) && value !== Number.POSITIVE_INFINITY)
+      throw invalidOption(`limits.${limit}`, `must be a whole number from ${least} on, not ${shown(value)}`)
     checked[limit] = Math.min(value as number, UNLIMITED)
   }
   return checked
@@ -107,6 +121,22 @@ function checkTurnConfig({ model, settings, tools, systemPrompt }: TurnConfig): 
 function checkSettings(settings: unknown): void {
   if (!isObject(settings)) throw invalidOption('settings', `must be an object, not ${shown(settings)}`)
   checkOptions(settings, SETTINGS)
+  const { toolChoice, apiKey, baseURL } = settings as { readonly [Name in keyof ModelOptions]?: unknown }
+  for (const [name, given] of Object.entries({ apiKey, baseURL }))
+    if (given !== undefined && typeof given !== 'string')
+      throw invalidOption(name, `must be a text, not ${shown(given)}`)
+  if (toolChoice !== undefined) checkToolChoice(toolChoice)
+}
+
+function checkToolChoice(choice: unknown): void {
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return
+  if (isObject(choice) && typeof (choice as { readonly tool?: unknown }).tool === 'string')
+    return checkOptions(choice, { place: 'toolChoice', options: { tool: 'a text' } })
+  const name = typeof choice === 'string' ? choice : 'search'
+  throw invalidOption(
+    'toolChoice',
+    `must be auto, none, required or a tool by its name as { tool: '${name}' }, not ${shown(choice)}`,
+  )
 }
 
 export function checkModels(model: unknown): void {
@@ -211,11 +241,22 @@ function toolsOf(
 ): TurnDefinition['tools'] {
   const added = plugins.flatMap(({ tools = [] }) => tools)
   if (typeof own === 'function')
-    return added.length === 0 ? own : async (turn) => [...(await own(turn)), ...added]
+    return async (turn) => [...toolList(await callConfig('tools', () => own(turn))), ...added]
   const all = [...own, ...added]
   checkTools(all)
   checkMarkedEntities(all, entities)
   return () => all
+}
+
+function lookupsOf({ systemPrompt, tools, credentials }: TurnConfig & AgentParts): TurnDefinition['lookups'] {
+  if (typeof systemPrompt === 'function') return 'each call'
+  const isOnce = isPath(systemPrompt) || typeof tools === 'function' || typeof credentials === 'function'
+  return isOnce ? 'once' : 'never'
+}
+
+function toolList(returned: unknown): readonly Tool[] {
+  if (Array.isArray(returned)) return returned as readonly Tool[]
+  throw invalidOption('tools', `must return a list of tools such as [search], not ${shown(returned)}`)
 }
 
 function promptOf(
@@ -237,13 +278,19 @@ function isPath(prompt: string | undefined): prompt is string {
 }
 
 function ownPrompt(prompt: TurnConfig['systemPrompt']): TurnDefinition['system'] {
-  if (typeof prompt === 'function') return prompt
+  if (typeof prompt === 'function')
+    return async (turn) => promptText(await callConfig('systemPrompt', () => prompt(turn)))
   if (!isPath(prompt)) return () => prompt
   let text: Promise<string> | undefined
   return () => {
     text ??= readPrompt(prompt)
     return text
   }
+}
+
+function promptText(returned: unknown): string | undefined {
+  if (returned === undefined || typeof returned === 'string') return returned
+  throw invalidOption('systemPrompt', `must return a text, not ${shown(returned)}`)
 }
 
 async function readPrompt(path: string): Promise<string> {

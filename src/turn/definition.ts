@@ -13,6 +13,8 @@ export interface TurnDefinition extends PlayTerms {
   readonly system: (turn: TurnInfo) => string | undefined | Promise<string | undefined>
   /** The system prompt, if it is the same in every turn and in no file. */
   readonly fixedSystem?: string
+  /** When functions or files of the config are asked for tools, system prompt and credentials: any of them may fail. */
+  readonly lookups: 'never' | 'once' | 'each call'
   readonly limits: Limits
   /** How many calls of a round run at the same time; Infinity: all that may. */
   readonly toolConcurrency: number

@@ -16,15 +16,16 @@ import type { ActiveValue, Entry } from '../protocol/index.ts'
 import { sightingsSoFar } from './context.ts'
 import type { Play } from './play.ts'
 
-/** The host's system prompt, then the rules of grounding where there are entities. */
-export async function systemPrompt(
-  play: Play,
-  { hasRules = true }: { readonly hasRules?: boolean } = {},
-): Promise<string | undefined> {
-  const { system, grounding } = play.scope.definition
+/** The system prompt as the config has it, without what grounding adds. */
+export async function configuredPrompt(play: Play): Promise<string | undefined> {
   const info = await play.info()
-  const own = await play.within(Promise.resolve(system(info)))
-  if (!hasRules || grounding.entities.size === 0) return own
+  return play.within(Promise.resolve(play.scope.definition.system(info)))
+}
+
+/** The configured system prompt, then the rules of grounding where there are entities. */
+export function withRules(play: Play, own: string | undefined): string | undefined {
+  const { grounding } = play.scope.definition
+  if (grounding.entities.size === 0) return own
   const known = SYSTEM.get(play)
   if (known !== undefined && known.own === own) return known.whole
   const rules = groundingRules(grounding.entities, wordsOptions(play))

@@ -3,6 +3,7 @@
  * of nothing that might be lost. The phase and what it changed go into the journal together, with whatever the turn
  * does next; a process that dies before that runs the hooks again.
  */
+import { debugThrown } from '../base/index.ts'
 import type {
   HookName,
   HookRegistry,
@@ -62,7 +63,9 @@ export async function runReadyHooks(hooks: HookRegistry, point: PointOf<'onAgent
     try {
       await run(point)
     } catch (error) {
-      throw hookFailed(nameOf('onAgentReady', plugin), error, NO_SECRETS)
+      const name = nameOf('onAgentReady', plugin)
+      debugThrown(`The hook ${name}`, error)
+      throw hookFailed(name, error, NO_SECRETS)
     }
 }
 

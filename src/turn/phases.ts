@@ -2,12 +2,18 @@
  * The hook phases of a turn, in their order. Which of them is next follows from the session: `phase` is the last step
  * that is known to be complete, so a turn that is taken up again goes on after it (R8).
  */
-import { type HookName, ITERATION, type Prompt } from '../hook/index.ts'
+import { type CallError, type HookName, ITERATION, type Prompt } from '../hook/index.ts'
 import type { Batch, Next } from '../loop/index.ts'
 import { type Ending, Interrupted } from '../loop/index.ts'
-import { HoldfastError, type OutcomeReason, type PromptChanges } from '../protocol/index.ts'
+import {
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  type OutcomeReason,
+  type PromptChanges,
+} from '../protocol/index.ts'
 import { endTurn, NOT_RUN, settleRest } from './ending.ts'
-import { systemPrompt } from './grounding-prompt.ts'
+import { configuredPrompt, withRules } from './grounding-prompt.ts'
 import { type Hand, Phase, type PointMaker, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
 import type { Play } from './play.ts'
@@ -51,8 +57,12 @@ async function* editPrompt(play: Play): AsyncGenerator<Batch, void> {
 }
 
 async function promptOf(play: Play): Promise<Prompt> {
-  const [tools, system = ''] = await Promise.all([play.tools(), systemPrompt(play)])
-  return { system, messages: await play.scope.view.messages(), tools: tools.map(({ name }) => name) }
+  const [tools, own] = await Promise.all([play.tools(), configuredPrompt(play)])
+  return {
+    system: withRules(play, own) ?? '',
+    messages: await play.scope.view.messages(),
+    tools: tools.map(({ name }) => name),
+  }
 }
 
 function promptChanges(before: Prompt, after: Partial<Prompt>): PromptChanges | undefined {
@@ -129,13 +139,28 @@ export async function* tellEnded(play: Play, next: Next = 'hooks'): AsyncGenerat
     play.told.add(result.callId)
     const phase = new Phase(play)
     if (result.status !== 'ok' && result.status !== 'not-run') {
-      const message = typeof result.output === 'string' ? result.output : JSON.stringify(result.output)
       const cause = play.thrown.get(result.callId)
-      const error = { source: 'tool', message, ...result, ...(cause === undefined ? {} : { cause }) } as const
+      const error = {
+        source: 'tool',
+        ...failureText(result.output),
+        ...result,
+        ...(cause === undefined ? {} : { cause }),
+      } as const
       await phase.run('onError', ({ base, stop }) => ({ ...base, stop, error }))
     }
     await phase.run('afterEachTool', ({ base, stop }) => ({ ...base, stop, result }))
     phase.say({ name: 'afterEachTool', callId: result.callId })
+  }
+}
+
+/** What a tool threw is kept as `{ error, name, code }`; other outputs are shown as they are. */
+function failureText(output: Json): Pick<CallError, 'message' | 'name' | 'code'> {
+  if (typeof output === 'string') return { message: output }
+  const { error, name, code } = (output ?? {}) as JsonObject
+  return {
+    message: typeof error === 'string' ? error : JSON.stringify(output),
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(typeof code === 'string' ? { code } : {}),
   }
 }
 

@@ -78,6 +78,11 @@ export class Play extends RunBase<TurnScope> {
     return this.#hasTools ? this.#tools : this.within(this.#tools)
   }
 
+  /** Are the tools and who asks known already, so that no function of the config is called for them? */
+  get isLookedUp(): boolean {
+    return this.#hasInfo && this.#hasTools
+  }
+
   /** Calls of this turn that have come to an end, oldest first. */
   async previousTools(): Promise<readonly PreviousTool[]> {
     const entries = await this.scope.view.window()

@@ -3,6 +3,7 @@
  * durable (R3); those that may run together do. The round is played from the session alone, so it goes on after a crash
  * as it would have gone on without one.
  */
+import { debugThrown } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import { approvalOf, findCredentials, hearAnswers, request, waitingFor } from '../loop/index.ts'
@@ -148,7 +149,8 @@ async function beforeCall(play: Play, call: Call): Promise<Call | undefined> {
     })
   } catch (error) {
     if (!HoldfastError.is(error, 'hook-failed')) throw error
-    const { cause } = error
+    const { cause, details } = error
+    debugThrown(`The hook ${details['hook'] as string}`, cause)
     refusal = thrownText(cause, play.secrets)
   }
   phase.say({ name: 'beforeEachTool', callId })
@@ -168,7 +170,8 @@ async function questionFor(play: Play, { call, tool, input, argsKey }: Ready): P
   const { principal } = await play.info()
   const about = { tool: tool.name, input, principal, callId: call.callId }
   await play.credentials()
-  return play.within(approvalQuestion(tool, about, play.secrets))
+  const onFailed = (message: string): void => play.draft.say('warning', { code: 'approve-failed', message })
+  return play.within(approvalQuestion(tool, about, { secrets: play.secrets, onFailed }))
 }
 
 function sayStart(play: Play, { call, tool, argsKey }: Ready): void {

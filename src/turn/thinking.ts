@@ -26,12 +26,13 @@ import {
   type Message,
   quote,
 } from '../protocol/index.ts'
+import type { Tool } from '../tool/index.ts'
 import { NO_MODEL, notAsked, requestSettings, stepAfter } from './asking.ts'
 import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
 import { hearPerson } from './grounding.ts'
-import { groundingBlocks, systemPrompt } from './grounding-prompt.ts'
+import { configuredPrompt, groundingBlocks, withRules } from './grounding-prompt.ts'
 import { runPhase } from './hooks.ts'
 import { knownThings } from './known-things.ts'
 import { lastOf } from './last-of.ts'
@@ -75,12 +76,13 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   const { models } = play.scope.definition
   const source = models[index]
   if (source === undefined) throw noModel()
+  const early = yield* lookUpEarly(play)
   const iteration = play.open.iteration + 1
   play.draft.say('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
   yield* play.commit('model')
   // Hooks are told of what was said before the model is.
   if (!play.hooks.has('afterUserInput', 'beforeLlm')) yield* hearSteering(play)
-  const reply = await askModel(play, source)
+  const reply = await askModel(play, source, early ?? (await lookUp(play)))
   if (!(reply instanceof ModelFailure)) yield* takeReply(play, reply)
   else if (play.signal.aborted) sayAborted(play, source, reply)
   else {
@@ -177,15 +179,39 @@ async function* endByLimit(play: Play): AsyncGenerator<Batch, void> {
   yield* finish(play, 'max-iterations', { limit: 'iterations', message })
 }
 
-async function askModel(play: Play, source: ModelSource): Promise<ModelReply | ModelFailure> {
+interface Configured {
+  readonly tools: readonly Tool[]
+  readonly system: string | undefined
+}
+
+/** What may fail is looked up before the model call begins: it is no failure of the model. */
+async function* lookUpEarly(play: Play): AsyncGenerator<Batch, Configured | undefined> {
+  const { lookups } = play.scope.definition
+  if (lookups === 'never' || (lookups === 'once' && play.isLookedUp)) return undefined
+  // A function may take its time, and results of tools do not wait for it.
+  if (play.draft.hasNews) yield* play.commit('on')
+  return lookUp(play)
+}
+
+/** Credentials are here once the start of the turn is durable. */
+async function lookUp(play: Play): Promise<Configured> {
+  const [tools, system] = await Promise.all([play.tools(), configuredPrompt(play)])
+  return { tools, system }
+}
+
+async function askModel(
+  play: Play,
+  source: ModelSource,
+  { tools, system: own }: Configured,
+): Promise<ModelReply | ModelFailure> {
   const { scope } = play
   let wire: WireIds | undefined
   try {
-    const [model, tools] = await Promise.all([play.within(source.resolve()), play.tools(), play.info()])
+    const model = await play.within(source.resolve())
     checkChoice(source, tools)
     const { prompt } = play.open
     const isWordless = hasNoWords(model)
-    const system = prompt?.system ?? (await systemPrompt(play, { hasRules: !isWordless }))
+    const system = prompt?.system ?? (isWordless ? own : withRules(play, own))
     const messages = await shownMessages(play, source, model)
     if (messages === undefined) return lostEdit()
     wire = await wireIds(play, { readsData: isWordless })

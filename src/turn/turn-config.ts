@@ -2,7 +2,7 @@
 import type { Entity, GroundingWords } from '../grounding/index.ts'
 import type { Hooks, Plugin } from '../hook/index.ts'
 import type { Limits } from '../loop/index.ts'
-import type { ModelOptions, ModelRef } from '../model/index.ts'
+import type { ModelOptions, ModelRef, Reasoning } from '../model/index.ts'
 import type { ForeignNames, OptionRules, OptionSet } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import type { TurnInfo } from './definition.ts'
@@ -94,6 +94,9 @@ export const FOREIGN_LIMITS: ForeignNames = {
 const own = (names: readonly (keyof ModelOptions)[]): ForeignNames =>
   Object.fromEntries(names.map((name) => [name, `settings: { ${name} }`]))
 
+/** For results in a form: the arguments of a tool are checked against its schema. */
+export const OUTPUT = 'a tool whose `input` has that schema, and `on: { afterTools }` with stop()'
+
 /** Names of the AI SDK, LangGraph.js, OpenAI Agents, looopy and ConnectOnion for what an agent is made of. */
 export const FOREIGN_CONFIG: ForeignNames = {
   ...FOREIGN_LIMITS,
@@ -130,30 +133,46 @@ export const FOREIGN_CONFIG: ForeignNames = {
   inputGuardrails: 'on: { afterUserInput }',
   outputGuardrails: 'on: { afterLlm }',
   toolApproval: '`approve` in defineTool()',
+  outputType: OUTPUT,
+  outputSchema: OUTPUT,
+  responseFormat: OUTPUT,
+  response_format: OUTPUT,
+  middleware: '`on` or `plugins`',
   toolUseBehavior: '`on: { afterTools }` with stop()',
 }
+
+const REASONING: readonly Reasoning[] = [
+  'provider-default',
+  'none',
+  'minimal',
+  'low',
+  'medium',
+  'high',
+  'xhigh',
+  'max',
+]
 
 export const SETTINGS: OptionSet<ModelOptions> = {
   place: 'settings',
   options: {
-    temperature: null,
-    maxOutputTokens: null,
-    topP: null,
-    topK: null,
-    stopSequences: null,
-    seed: null,
-    presencePenalty: null,
-    frequencyPenalty: null,
-    reasoning: null,
+    temperature: 'a number',
+    maxOutputTokens: 'a number',
+    topP: 'a number',
+    topK: 'a number',
+    stopSequences: 'a list',
+    seed: 'a number',
+    presencePenalty: 'a number',
+    frequencyPenalty: 'a number',
+    reasoning: REASONING,
     toolChoice: null,
     headers: 'an object',
     providerOptions: 'an object',
     apiKey: null,
     baseURL: null,
-    timeoutMs: null,
-    retries: null,
-    maxRetryWaitMs: null,
-    prices: null,
+    timeoutMs: 'a number',
+    retries: 'a number',
+    maxRetryWaitMs: 'a number',
+    prices: 'an object',
     contextTokens: null,
   },
   foreign: {

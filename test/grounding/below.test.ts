@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { Agent, type AgentConfig, agentNode, agentTool } from '../../src/agent/index.ts'
+import { Agent, type AgentConfig, agentNode, agentTool, type SubAgentConfig } from '../../src/agent/index.ts'
 import { END, graph as newGraph, START, value } from '../../src/graph/index.ts'
 import { entity } from '../../src/grounding/index.ts'
 import { type EntryData, type Ground, LOCAL_OWNER } from '../../src/protocol/index.ts'
@@ -43,7 +43,7 @@ function shop() {
 const cancelOf = (orderId: string) => calls(['cancel', { orderId }])
 const passDown = (message: string) => calls(['sub', { message }])
 
-function below(cancel: Tool, script: readonly ScriptedStep[], more: Partial<AgentConfig> = {}): Tool {
+function below(cancel: Tool, script: readonly ScriptedStep[], more: SubAgentConfig = {}): Tool {
   const agent = { model: new ScriptedModel(script), tools: [cancel], entities, ...more }
   return agentTool({ name: 'sub', description: 'Does it.', agent })
 }

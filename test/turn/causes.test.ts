@@ -5,7 +5,7 @@ import type { Runnable } from '../../src/drive/index.ts'
 import { END, graph, type NodeFunction, START, value } from '../../src/graph/index.ts'
 import type { Hooks } from '../../src/hook/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
-import { bench, calls, probe } from './kit.ts'
+import { type BenchOptions, bench, calls, KEY, probe } from './kit.ts'
 
 class OutOfPaint extends Error {}
 
@@ -34,8 +34,12 @@ describe('what is thrown', () => {
     ['by a hook', { script: ['Hi.'], on: { beforeLlm: paint } }, 'The hook beforeLlm failed: no blue left'],
     ['by onAgentReady', { on: { onAgentReady: paint } }, 'The hook onAgentReady failed: no blue left'],
     ['by the model', { script: () => paint(), settings: { retries: 0 } }, 'no blue left'],
-    ['by systemPrompt', { script: ['Hi.'], systemPrompt: paint }, 'no blue left'],
-    ['by tools', { script: ['Hi.'], tools: paint }, 'no blue left'],
+    [
+      'by systemPrompt',
+      { script: ['Hi.'], systemPrompt: paint },
+      'The function systemPrompt failed: no blue left',
+    ],
+    ['by tools', { script: ['Hi.'], tools: paint }, 'The function tools failed: no blue left'],
   ])('%s is the cause of what input() throws, and of the outcome', async (_, config, message) => {
     const { agent } = bench(config)
     const error = await thrownBy(agent.input('Hi'))
@@ -115,14 +119,76 @@ describe('with HOLDFAST_DEBUG', () => {
     vi.restoreAllMocks()
   })
 
-  it.each(['1', ''])('%j, the stack of what a tool throws is printed, or not', async (set) => {
+  const printedBy = async (set: string, config: BenchOptions): Promise<string> => {
     vi.stubEnv('HOLDFAST_DEBUG', set)
     const printed: string[] = []
     vi.spyOn(process.stderr, 'write').mockImplementation((text) => printed.push(String(text)) > 0)
-    const { agent } = bench({ script: [calls('brush'), 'Sorry.'], tools: [probe('brush', paint)] })
-    await agent.input('Paint')
-    const told = printed.join('')
+    const { agent } = bench({ script: [calls('brush'), 'Sorry.'], ...config })
+    await agent.executeTurn('Paint').outcome
+    const auth = { actor: 'bob' }
+    await agent.executeTurn('Paint', { auth }).outcome
+    return printed.join('')
+  }
+  const brush = (different: object = {}) => probe('brush', () => 'done', different)
+
+  it.each(['1', '', '0', 'false'])('%j, the stack of what a tool throws is printed, or not', async (set) => {
+    const told = await printedBy(set, { tools: [probe('brush', paint)] })
     expect(told.includes('The tool brush threw')).toBe(set === '1')
     expect(/at .*\bpaint\b/.test(told)).toBe(set === '1')
+  })
+
+  it.each<[string, BenchOptions]>([
+    ['The hook beforeEachTool', { tools: [brush()], on: { beforeEachTool: paint } }],
+    ['The hook onAgentReady', { on: { onAgentReady: paint } }],
+    ['The function approve of the tool brush', { tools: [brush({ approve: paint })] }],
+    ['The function display of the tool brush', { tools: [brush({ display: paint })] }],
+    ['The function allow', { allow: paint }],
+    ['The function systemPrompt failed', { systemPrompt: paint }],
+  ])('1, what is thrown is printed with its stack and who threw it: %s', async (who, config) => {
+    const told = await printedBy('1', config)
+    expect(told).toContain(who)
+    expect(told).toMatch(/at .*\bpaint\b/)
+  })
+})
+
+describe('what is thrown where it ends no turn', () => {
+  it('by allow refuses the turn under its name', async () => {
+    const { agent } = bench({ script: ['Hi.'], allow: paint })
+    const { error, cause } = await agent.executeTurn('Hi', { auth: { actor: 'bob' } }).outcome
+    expect(error).toMatchObject({
+      code: 'option-failed',
+      message: 'The function allow failed: no blue left',
+    })
+    expectOrigin(cause)
+  })
+
+  it('by approve asks the person without the details, which a warning has', async () => {
+    const tools = [probe('brush', () => 'done', { approve: paint })]
+    const { agent, store } = bench({ script: [calls('brush')], tools })
+    const { requests } = await agent.executeTurn('Paint').outcome
+    expect(requests[0]?.prompt).toBe(
+      'May "brush" be run? (You are asked because the approval function of this tool failed.)',
+    )
+    const warning = (await store.read(KEY)).find(({ type }) => type === 'warning')
+    expect(warning?.data).toEqual({
+      code: 'approve-failed',
+      message: 'The function approve of the tool brush failed: no blue left',
+    })
+  })
+
+  it.each<[string, Error | string, unknown]>([
+    ['an error of a class', new TypeError('kaput'), { message: 'kaput', name: 'TypeError' }],
+    [
+      'an error with a code',
+      Object.assign(new Error('kaput'), { code: 'E1' }),
+      { message: 'kaput', code: 'E1' },
+    ],
+  ])('by a tool is told to onError in its own words: %s', async (_, thrown, expected) => {
+    const told: unknown[] = []
+    const on: Hooks = { onError: ({ error }) => void told.push(error) }
+    const tools = [probe('brush', () => Promise.reject(thrown))]
+    const { agent } = bench({ script: [calls('brush'), 'Sorry.'], tools, on })
+    await agent.input('Paint')
+    expect(told).toMatchObject([expected])
   })
 })

@@ -96,7 +96,7 @@ describe('what breaks between a reply and its calls', () => {
     const turn = agent.executeTurn('Hi')
     expect(await turn.outcome).toMatchObject({
       reason: 'failed',
-      error: { code: 'unexpected', message: 'the vault is closed' },
+      error: { code: 'option-failed', message: 'The function credentials failed: the vault is closed' },
     })
     expect(await said(store)).toEqual(['user "Hi"', 'assistant call_1:look', 'tool call_1:not-run'])
   })

@@ -306,3 +306,19 @@ describe('a cancelled turn', () => {
     expect(await journal(store)).toHaveLength(6)
   })
 })
+
+describe('a turn that a hook stopped', () => {
+  it.each<[string | undefined, string]>([
+    ['policy', 'Task incomplete: stopped by beforeLlm (policy).'],
+    [undefined, 'Task incomplete: stopped by beforeLlm.'],
+  ])('is announced by input(), with the reason %j', async (reason, text) => {
+    const { agent } = bench({ script: ['Hi.'], on: { beforeLlm: ({ stop }) => stop(reason) } })
+    expect(await agent.input('Hi')).toBe(text)
+  })
+
+  it('has its last words after the announcement', async () => {
+    const on = { afterLlm: ({ stop }: { stop: () => void }) => stop() }
+    const { agent } = bench({ script: ['Here it is.'], on })
+    expect(await agent.input('Hi')).toBe('Task incomplete: stopped by afterLlm.\nHere it is.')
+  })
+})

@@ -313,7 +313,7 @@ describe('an answer', () => {
     await agent.executeTurn('Hi').outcome
     broken = true
     expect((await agent.answer({ 'call_1/answer': 'because' }).outcome).error).toMatchObject({
-      message: 'no tools today',
+      message: 'The function tools failed: no tools today',
     })
     expect(await journal(store)).toHaveLength(8)
     broken = false

@@ -143,10 +143,10 @@ describe('a model call that fails', () => {
     expect(models.map((model) => model.calls.length)).toEqual([1, 1, 1])
   })
 
-  it('may be a prompt or tools that cannot be had', async () => {
+  it('is not one without the system prompt', async () => {
     const { agent, store } = bench({ script: ['Hello'], systemPrompt: 'nowhere/to-be-found.md' })
     const turn = agent.executeTurn('Hi')
-    expect((await entryLines(turn)).slice(4)).toEqual(['5 model.end error invalid fail', '6 turn.end failed'])
+    expect((await entryLines(turn)).slice(3)).toEqual(['4 turn.end failed'])
     expect((await turn.outcome).error).toMatchObject({ code: 'not-found' })
     await said(store)
   })

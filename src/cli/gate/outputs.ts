@@ -2,6 +2,7 @@
  * The gate: the two streams of the process, and everything that could print around them. Nothing else in the terminal
  * may touch a stream; `npm run check` refuses it.
  */
+import { isDebugging } from './debugging.ts'
 import { ForeignText } from './foreign.ts'
 import { Output, type OutputStream } from './output.ts'
 import { dim, type Styled, styled } from './styled.ts'
@@ -50,7 +51,7 @@ export function takeProcess(wish: ColourWish): Outputs {
   if (process.listenerCount('warning') > 0) {
     process.removeAllListeners('warning')
     process.on('warning', (warning) => {
-      if (wish.env['HOLDFAST_DEBUG'] || !isExpected(warning))
+      if (isDebugging(wish.env) || !isExpected(warning))
         outputs.foreign.say(`${warning.name}: ${warning.message}`)
     })
   }

@@ -6,12 +6,14 @@ import { createHash } from 'node:crypto'
 import { processIdentity, systemIds } from '../../base/index.ts'
 import {
   type ContextKey,
+  checkOptions,
   HoldfastError,
   type ImportData,
   type InputOrigin,
   keyText,
   type Message,
   type NewEntry,
+  type OptionSet,
   type Repair,
 } from '../../protocol/index.ts'
 import { persist, type Store } from '../../store/index.ts'
@@ -55,9 +57,34 @@ const MOST_REPAIRS = 100
 export async function importContext(
   store: Store,
   key: ContextKey,
-  { history, parent, origin, ...options }: ImportRequest,
+  request: ImportRequest,
 ): Promise<ImportReceipt> {
+  checkOptions(request, REQUEST)
+  const { history, parent, origin, ...options } = request
   const imported = importMessages(history, options)
+  return addImported(store, key, {
+    imported,
+    ...(parent === undefined ? {} : { parent }),
+    ...(origin === undefined ? {} : { origin }),
+  })
+}
+
+const REQUEST: OptionSet<ImportRequest> = {
+  place: 'importContext()',
+  options: { history: null, format: null, model: null, parent: 'a text', origin: 'an object' },
+  foreign: { messages: 'history' },
+}
+
+/** Adds messages that were read before. */
+export async function addImported(
+  store: Store,
+  key: ContextKey,
+  {
+    imported,
+    parent,
+    origin,
+  }: Omit<ImportRequest, 'history' | keyof ImportOptions> & { readonly imported: Imported },
+): Promise<ImportReceipt> {
   const { repairs, format, system } = imported
   const entries = importEntries(imported, origin)
   const told = { repairs, format, ...(system === undefined ? {} : { system }) }

@@ -4,6 +4,7 @@
  * interface of every other model, knows nothing but the prompt and the tools of the call, and says the same to the same.
  */
 import { systemTimer, type Timer } from '../../base/index.ts'
+import { checkOptions } from '../../protocol/index.ts'
 import type { KnownThings } from '../known-things.ts'
 import type {
   LanguageModel,
@@ -53,7 +54,9 @@ export interface Reflex extends LanguageModel {
  * The embedded model: rules, no neural network, no key, no network. `model: 'reflex'` means it too. It never makes up a
  * required value or an id, never repeats a call of the same turn, and stops after a tool that failed.
  */
-export function reflex({ paceMs = 0, timer = systemTimer }: ReflexOptions = {}): Reflex {
+export function reflex(options: ReflexOptions = {}): Reflex {
+  checkOptions(options, { place: 'reflex()', options: { paceMs: 'a number', timer: 'an object' } })
+  const { paceMs = 0, timer = systemTimer } = options
   return {
     specificationVersion: 'v3',
     provider: 'holdfast',

@@ -40,7 +40,16 @@ import { KeyCheck } from '../key-check.ts'
 import { isDue, type LeaseJudge } from '../lease.ts'
 import { clip, lineageOf } from '../lineage.ts'
 import type * as Port from '../port.ts'
-import { boundsOf, fromCursor, limitOf, toCursor } from '../query.ts'
+import {
+  boundsOf,
+  checkList,
+  checkLookup,
+  checkRead,
+  checkWatch,
+  fromCursor,
+  limitOf,
+  toCursor,
+} from '../query.ts'
 import {
   checkParent,
   checkRequest,
@@ -137,6 +146,7 @@ class MemoryStore implements Port.Store {
 
   async read(key: ContextKey, range: Port.ReadRange = {}): Promise<readonly Entry[]> {
     this.#open(key)
+    checkRead(range)
     const bounds = boundsOf(range)
     const context = this.#find(key)
     if (context === undefined) return []
@@ -172,12 +182,14 @@ class MemoryStore implements Port.Store {
 
   async lookup(key: ContextKey, query: Port.LookupQuery): Promise<readonly Port.IndexRow[]> {
     this.#open(key)
+    checkLookup(query)
     const context = this.#find(key)
     return context === undefined ? [] : context.lookup(query)
   }
 
-  watch(key: ContextKey, options?: Port.WatchOptions): AsyncIterable<Entry> {
+  watch(key: ContextKey, options: Port.WatchOptions = {}): AsyncIterable<Entry> {
     this.#open(key)
+    checkWatch(options)
     const read = async (from: number, limit: number) => {
       const head = this.#find(key)?.head
       if (this.#closed || (head !== undefined && isOver(head, from))) return { entries: [], ended: true }
@@ -188,6 +200,7 @@ class MemoryStore implements Port.Store {
 
   async list(query: Port.ListQuery): Promise<Port.ListPage> {
     this.#open()
+    checkList(query)
     const { tenant, actor } = checkOwner(query.owner)
     const limit = limitOf(query.limit, 50)
     const cursor = fromCursor(query.cursor)

@@ -20,7 +20,7 @@ import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
 import { encodeRequest, hashOf } from '../encode.ts'
 import { KeyCheck } from '../key-check.ts'
 import type * as Port from '../port.ts'
-import { limitOf } from '../query.ts'
+import { checkList, checkLookup, checkRead, checkWatch, limitOf } from '../query.ts'
 import { checkRequest, refuseRenewal } from '../rules.ts'
 import { Bell, isOver, watchEntries } from '../watch.ts'
 import { Backlogs } from './backlog.ts'
@@ -131,6 +131,7 @@ class FileStore implements SqliteStore {
 
   async read(key: ContextKey, range: Port.ReadRange = {}): Promise<readonly Entry[]> {
     this.#check(key)
+    checkRead(range)
     if (range.turn !== undefined) await this.#catchUp(key)
     return this.#db.read(() => {
       const view = this.#view(key, range.turn !== undefined)
@@ -154,6 +155,7 @@ class FileStore implements SqliteStore {
 
   async lookup(key: ContextKey, query: Port.LookupQuery): Promise<readonly Port.IndexRow[]> {
     this.#check(key)
+    checkLookup(query)
     await this.#catchUp(key)
     return this.#db.read(() => {
       const view = this.#view(key, true)
@@ -161,7 +163,8 @@ class FileStore implements SqliteStore {
     })
   }
 
-  watch(key: ContextKey, options?: Port.WatchOptions): AsyncIterable<Entry> {
+  watch(key: ContextKey, options: Port.WatchOptions = {}): AsyncIterable<Entry> {
+    checkWatch(options)
     const read = async (from: number, limit: number) => {
       try {
         this.#check(key)
@@ -189,6 +192,7 @@ class FileStore implements SqliteStore {
   }
 
   async list(query: Port.ListQuery): Promise<Port.ListPage> {
+    checkList(query)
     checkOwner(query.owner)
     return this.#db.read(() => reader.listContexts(this.#db, query))
   }

@@ -31,7 +31,11 @@ const helper = agentTool({
 const model = new ScriptedModel([{ calls: [{ tool: 'helper', args: { message: 'Pay 5' } }] }, 'All paid.'])
 const open = () => new Agent({ contextId: 'stranger', store, model, tools: [helper] })
 
-const first = await open().executeTurn('Pay, please').outcome
+const turn = open().executeTurn('Pay, please')
+let last = 0
+for await (const { seq } of turn) last = seq ?? last
+assert.ok(last > 0)
+const first = await turn.outcome
 assert.equal(first.reason, 'input-required')
 assert.deepEqual(paid, [])
 const [request] = first.requests

@@ -1,0 +1,121 @@
+/** The options of verbs that read, fork, cancel, write and test are checked like those of constructors, where they are called. */
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import {
+  Agent,
+  askUser,
+  forkContext,
+  importContext,
+  LOCAL_OWNER,
+  listStuck,
+  memoryStore,
+  pruneContext,
+  reflex,
+  toolResult,
+  viewsOf,
+} from '../../src/index.ts'
+import { ScriptedModel } from '../../src/testing/scripted-model.ts'
+import { standInContext } from '../../src/testing/tool-context.ts'
+import { openSqlite } from '../turn/kit.ts'
+
+const key = { ...LOCAL_OWNER, contextId: 'talk' }
+const store = memoryStore()
+const agent = new Agent({ contextId: 'talk', store, model: new ScriptedModel(['Hi.']) })
+const { messageStore } = viewsOf(store)
+
+const thrownBy = async (work: () => unknown): Promise<Error & { code?: string }> => {
+  try {
+    await work()
+  } catch (error) {
+    return error as Error
+  }
+  return new Error('nothing was thrown')
+}
+
+describe('an option that is not known is refused by', () => {
+  it.each<[string, () => unknown, string]>([
+    ['getMessages', () => agent.getMessages({ limit: 1 } as never), 'Write maxMessages instead.'],
+    ['getMessages', () => agent.getMessages(1 as never), 'getMessages() takes options as an object, not 1.'],
+    ['getRecent', () => messageStore.getRecent('talk', { limit: 1 } as never), 'Write maxMessages instead.'],
+    ['fork', () => agent.fork('b', { att: 1 } as never), 'fork() has no "att". Did you mean at?'],
+    ['forkContext', () => forkContext(store, key, { contextId: 'b', att: 1 } as never), 'Did you mean at?'],
+    [
+      'pruneContext',
+      () => pruneContext(store, key, { keepTurn: 1 } as never),
+      'pruneContext() has no "keepTurn". Did you mean keepTurns?',
+    ],
+    ['cancel', () => agent.cancel({ reason: 'slow' } as never), 'The reason of a cancel must be a text.'],
+    [
+      'a turn',
+      () => agent.executeTurn(null).cancel({ reason: 'slow' } as never),
+      'The reason of a cancel must be a text.',
+    ],
+    [
+      'writeFile',
+      () => agent.artifacts.writeFile('a.md', 'x', { mimeType: 'text/plain' } as never),
+      'writeFile() has no "mimeType". Write mediaType instead.',
+    ],
+    [
+      'createFile',
+      () => agent.artifacts.createFile('a.md', { nam: 'x' } as never),
+      'createFile() has no "nam". Did you mean name?',
+    ],
+    [
+      'writeData',
+      () => agent.artifacts.writeData('a', 1, { mediaType: 'x' } as never),
+      'writeData() has no "mediaType".',
+    ],
+    ['createDataset', () => agent.artifacts.createDataset('a', { schem: {} } as never), 'mean schema?'],
+    ['read', () => agent.artifacts.read('a.md', { v: 7 } as never), 'read() has no "v".'],
+    [
+      'listStuck',
+      () => listStuck(store, { olderThan: 0 } as never),
+      'listStuck() has no "olderThan". Did you mean olderThanMs?',
+    ],
+    ['importContext', () => importContext(store, key, { messages: [] } as never), 'Write history instead.'],
+    ['compact', () => agent.compact({ stratgy: 'x' } as never), 'Did you mean strategy?'],
+    ['importMessages', () => agent.importMessages([], { fromat: 'x' } as never), 'Did you mean format?'],
+    ['toolResult', () => toolResult({}, 'x', { error: true } as never), 'Write failed: true instead.'],
+    ['askUser', () => (askUser as (given: object) => void)({ nam: 'x' }), 'It takes no options.'],
+    ['reflex', () => reflex({ pace: 1 } as never), 'reflex() has no "pace". Did you mean paceMs?'],
+    [
+      'ScriptedModel',
+      () => new ScriptedModel([], { nam: 'x' } as never),
+      'ScriptedModel has no "nam". Did you mean name?',
+    ],
+    [
+      'standInContext',
+      () => standInContext({ credential: {} } as never),
+      'standInContext() has no "credential". Did you mean credentials?',
+    ],
+  ])('%s: %#', async (_, call, message) => {
+    const error = await thrownBy(call)
+    expect(error.message).toContain(message)
+    expect(error.code).toBe('invalid-option')
+    // The line to repair is in the stack.
+    expect(error.stack).toContain(fileURLToPath(import.meta.url))
+  })
+
+  it.each([
+    ['memory', () => memoryStore()],
+    ['sqlite', () => openSqlite()],
+  ])('the verbs of a store that read: %s', async (_, open) => {
+    const opened = open()
+    const problems = [
+      thrownBy(() => opened.read(key, { max: 1 } as never)),
+      thrownBy(() => opened.list({ tenant: 'x' } as never)),
+      thrownBy(() => opened.list({ owner: LOCAL_OWNER, max: 1 } as never)),
+      thrownBy(() => opened.lookup(key, { index: 'turn', perfix: 'x' } as never)),
+      thrownBy(async () => {
+        for await (const entry of opened.watch(key, { from: 1 } as never)) expect(entry).toBeUndefined()
+      }),
+    ]
+    expect((await Promise.all(problems)).map(({ message }) => message)).toEqual([
+      'read() has no "max". Write limit instead.',
+      'list() has no "tenant". Write owner: { tenant, actor } instead.',
+      'list() has no "max". Write limit instead.',
+      'lookup() has no "perfix". Did you mean prefix?',
+      'watch() has no "from". Write since instead.',
+    ])
+  })
+})
