@@ -33,7 +33,7 @@ describe('a value that could not work is refused', () => {
     ['reasoning', settings({ reasoning: 'hard' }), 'reasoning must be provider-default, none,'],
     ['stopSequences', settings({ stopSequences: 'END' }), 'stopSequences must be a list, not "END".'],
     ['apiKey', settings({ apiKey: 5 }), 'apiKey must be a text, not 5.'],
-    ['iterations', made({ limits: { iterations: 1.5 } }), 'must be a whole number from 0 on, not 1.5.'],
+    ['iterations', made({ limits: { iterations: 1.5 } }), 'must be a whole number from 1 on, not 1.5.'],
     ['toolCalls', made({ limits: { toolCalls: 0.5 } }), 'limits.toolCalls must be a whole number'],
     ['metadata', made({ metadata: { f: () => 1 } }), 'metadata.f is a function, which JSON cannot carry.'],
     ['metadata', made({ metadata: { a: [new Map()] } }), 'metadata.a[0] is a Map, which JSON cannot carry.'],

@@ -60,6 +60,7 @@ import {
   refuseRenewal,
 } from '../rules.ts'
 import { Bell, isOver, watchEntries } from '../watch.ts'
+import { Blobs } from './blobs.ts'
 import { Context, type Draft, derive, hashesOf, matches } from './context.ts'
 
 export interface MemoryStoreOptions {
@@ -83,7 +84,7 @@ class MemoryStore implements Port.Store {
   readonly #liveness: (driver: string) => Liveness
   readonly #derivations: readonly Derivation[]
   readonly #contexts = new Map<string, Context>()
-  readonly #blobs = new Map<string, Map<string, Uint8Array>>()
+  readonly #blobs = new Blobs()
   readonly #bell = new Bell()
   readonly #keys = new KeyCheck()
   #closed = false
@@ -115,7 +116,7 @@ class MemoryStore implements Port.Store {
     const decision = decideAppend(request, facts, { ...this.#judge(), digestOf: digest })
     if (decision.kind === 'refused') throw decision.error
     if (decision.kind === 'repeated') {
-      const entries = earlier.map((seq) => context?.entry(seq, this.#blob(request.key)) as Entry)
+      const entries = earlier.map((seq) => context?.entry(seq, this.#blobs.reader(request.key)) as Entry)
       return this.#receipt(context as Context, request, { entries, repeated: true })
     }
     this.#checkRefs(request.key, decision.entries)
@@ -162,7 +163,7 @@ class MemoryStore implements Port.Store {
     for (const { id, from, to } of clip(lineageOf(context.line()), part)) {
       const last = Math.min(to, id.head.seq)
       for (let i = 0; i <= last - from && found.length < bounds.limit; i++) {
-        const entry = id.entry(bounds.newest ? last - i : from + i, this.#blob(key))
+        const entry = id.entry(bounds.newest ? last - i : from + i, this.#blobs.reader(key))
         if (entry !== undefined) found.push(entry)
       }
     }
@@ -177,7 +178,7 @@ class MemoryStore implements Port.Store {
   async base(key: ContextKey): Promise<Entry | undefined> {
     this.#open(key)
     const base = lineageOf(this.#find(key)?.line() ?? []).base
-    return base?.id.entry(base.mark.seq, this.#blob(key))
+    return base?.id.entry(base.mark.seq, this.#blobs.reader(key))
   }
 
   async lookup(key: ContextKey, query: Port.LookupQuery): Promise<readonly Port.IndexRow[]> {
@@ -227,13 +228,13 @@ class MemoryStore implements Port.Store {
   async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
     this.#open()
     const hash = hashOf(bytes)
-    this.#blobsOf(checkOwner(owner)).set(hash, Uint8Array.from(bytes))
+    this.#blobs.of(checkOwner(owner)).set(hash, Uint8Array.from(bytes))
     return hash
   }
 
   async getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined> {
     this.#open()
-    const bytes = this.#blobsOf(checkOwner(owner)).get(hash)
+    const bytes = this.#blobs.of(checkOwner(owner)).get(hash)
     return bytes && Uint8Array.from(bytes)
   }
 
@@ -340,10 +341,10 @@ class MemoryStore implements Port.Store {
       seq: 0,
     })
     const own = [...context.rows.keys()].sort((a, b) => a - b).filter((seq) => seq > mark.upTo)
-    const entries = own.map((seq) => context.entry(seq, this.#blob(key)) as Entry)
+    const entries = own.map((seq) => context.entry(seq, this.#blobs.reader(key)) as Entry)
     const head = headFrom(
       context.head,
-      mark.seq === 0 ? undefined : context.entry(mark.seq, this.#blob(key)),
+      mark.seq === 0 ? undefined : context.entry(mark.seq, this.#blobs.reader(key)),
       entries,
     )
     const derived = entries.flatMap((entry) => derive(entry, this.#derivations))
@@ -391,7 +392,7 @@ class MemoryStore implements Port.Store {
   }
 
   #checkRefs(key: ContextKey, entries: readonly Entry[]): void {
-    const blobs = this.#blobsOf(key)
+    const blobs = this.#blobs.of(key)
     for (const hash of entries.flatMap(({ refs }) => refs ?? []))
       if (!blobs.has(hash)) throw missingBlob(hash, key)
   }
@@ -403,7 +404,7 @@ class MemoryStore implements Port.Store {
   }
 
   #write(context: Context, drafts: readonly Draft[], head: Port.Head): void {
-    const blobs = this.#blobsOf(head.key)
+    const blobs = this.#blobs.of(head.key)
     for (const draft of drafts) {
       for (const [hash, bytes] of draft.encoded.blobs) blobs.set(hash, bytes)
       context.write(draft)
@@ -432,18 +433,7 @@ class MemoryStore implements Port.Store {
   #pending(context: Context | undefined, since: number): Entry[] {
     if (context === undefined || context.untaken.size === 0) return []
     const waiting = [...context.untaken.keys()].filter((seq) => seq > since)
-    return waiting.map((seq) => context.entry(seq, this.#blob(context.head.key)) as Entry)
-  }
-
-  #blobsOf({ tenant, actor }: Owner): Map<string, Uint8Array> {
-    const owner = `${tenant} ${actor}`
-    const blobs = this.#blobs.get(owner) ?? new Map<string, Uint8Array>()
-    this.#blobs.set(owner, blobs)
-    return blobs
-  }
-
-  #blob(owner: Owner): (hash: string) => Uint8Array | undefined {
-    return (hash) => this.#blobsOf(owner).get(hash)
+    return waiting.map((seq) => context.entry(seq, this.#blobs.reader(context.head.key)) as Entry)
   }
 
   /** Drops those of the owner's blobs that no entry names any more. */
@@ -452,6 +442,6 @@ class MemoryStore implements Port.Store {
       ({ head: { key } }) => key.tenant === tenant && key.actor === actor,
     )
     const used = new Set(owned.flatMap(({ rows }) => [...rows.values()].flatMap(hashesOf)))
-    for (const hash of hashes) if (!used.has(hash)) this.#blobsOf({ tenant, actor }).delete(hash)
+    for (const hash of hashes) if (!used.has(hash)) this.#blobs.of({ tenant, actor }).delete(hash)
   }
 }

@@ -1,0 +1,17 @@
+/** The blobs of a memory store, apart for each owner (R16, R20). */
+import type { Owner } from '../../protocol/index.ts'
+
+export class Blobs {
+  readonly #byOwner = new Map<string, Map<string, Uint8Array>>()
+
+  of({ tenant, actor }: Owner): Map<string, Uint8Array> {
+    const owner = `${tenant} ${actor}`
+    const blobs = this.#byOwner.get(owner) ?? new Map<string, Uint8Array>()
+    this.#byOwner.set(owner, blobs)
+    return blobs
+  }
+
+  reader(owner: Owner): (hash: string) => Uint8Array | undefined {
+    return (hash) => this.of(owner).get(hash)
+  }
+}
