@@ -1,8 +1,8 @@
-/** The launcher on a Node that is really too old, where one is installed. */
+/** The launcher and the store on a Node that is really too old, where one is installed. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { Folders } from './kit.ts'
 
@@ -34,3 +34,21 @@ it.skipIf(node === undefined)(
     )
   },
 )
+
+it.skipIf(node === undefined)('says so, too, where a program imports the store', () => {
+  const folder = folders.make()
+  for (const file of ['store/sqlite/node-sqlite', 'protocol/error']) {
+    mkdirSync(join(folder, dirname(file)), { recursive: true })
+    const code = stripTypeScriptTypes(readFileSync(`src/${file}.ts`, 'utf8')).replace(
+      '../../protocol/index.ts',
+      '../../protocol/error.mjs',
+    )
+    writeFileSync(join(folder, `${file}.mjs`), code)
+  }
+  const { stderr } = spawnSync(node ?? '', [join(folder, 'store/sqlite/node-sqlite.mjs')], {
+    encoding: 'utf8',
+  })
+  expect(stderr).toMatch(
+    /HoldfastError: holdfast\/sqlite needs Node 22.18 or newer, which has SQLite built in, and this is Node \d+/,
+  )
+})

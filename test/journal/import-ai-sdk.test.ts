@@ -110,6 +110,40 @@ describe('messages of the AI SDK for models', () => {
   })
 
   check({
+    name: 'of version 7 tag the data of files, and have parts that nobody else reads',
+    history: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Look at these.' },
+          { type: 'file', mediaType: 'image/png', data: { type: 'data', data: Uint8Array.of(1, 2) } },
+          { type: 'file', mediaType: 'image/png', data: { type: 'url', url: 'https://example.org/a.png' } },
+          { type: 'file', mediaType: 'text/plain', data: { type: 'text', text: 'Hi' }, filename: 'hi.txt' },
+          { type: 'file', mediaType: 'image/png', data: { type: 'reference', reference: { openai: 'f-1' } } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'custom', kind: 'openai.compaction' },
+          { type: 'text', text: 'I see.' },
+        ],
+      },
+    ],
+    messages: [
+      user([
+        { type: 'text', text: 'Look at these.' },
+        { type: 'file', mediaType: 'image/png', data: 'AQI=' },
+        { type: 'file', mediaType: 'image/png', data: 'https://example.org/a.png' },
+        { type: 'file', mediaType: 'text/plain', name: 'hi.txt', data: 'SGk=' },
+      ]),
+      reply('I see.'),
+    ],
+    repairs: ['0 part-dropped', '1 part-dropped'],
+    format: 'ai-sdk',
+  })
+
+  check({
     name: 'say in their output how it went',
     history: [
       asked,

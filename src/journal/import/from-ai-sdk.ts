@@ -38,10 +38,18 @@ export const aiSdk: Format = {
 function userPart(part: JsonObject): UserPart | undefined {
   const { type, text, image, data, mediaType, mimeType, filename } = part
   if (type === 'text' && typeof text === 'string') return { type: 'text', text }
-  const body = type === 'image' ? textIn(image) : type === 'file' ? textIn(data) : undefined
+  const body = type === 'image' ? textIn(image) : type === 'file' ? fileBody(data) : undefined
   if (body === undefined) return undefined
   const guess = type === 'image' ? 'image/*' : 'application/octet-stream'
   return filePart(body, { mediaType: mediaType ?? mimeType, name: filename, guess })
+}
+
+/** A text, or since version 7 `{ type: 'data' | 'url' | 'text', … }`. What a provider keeps under an id cannot be read. */
+function fileBody(data: Json | undefined): string | undefined {
+  if (!isObject(data)) return textIn(data)
+  const { type, data: bytes, url, text } = data
+  if (type === 'text') return typeof text === 'string' ? Buffer.from(text).toString('base64') : undefined
+  return textIn(type === 'url' ? url : bytes)
 }
 
 function replyPart(part: JsonObject, reading: Reading): ForeignPart | undefined {

@@ -1,5 +1,6 @@
 /** The blobs of a memory store, apart for each owner (R16, R20). */
 import type { Owner } from '../../protocol/index.ts'
+import { hashOf } from '../encode.ts'
 
 export class Blobs {
   readonly #byOwner = new Map<string, Map<string, Uint8Array>>()
@@ -9,6 +10,18 @@ export class Blobs {
     const blobs = this.#byOwner.get(owner) ?? new Map<string, Uint8Array>()
     this.#byOwner.set(owner, blobs)
     return blobs
+  }
+
+  put(owner: Owner, bytes: Uint8Array): string {
+    const hash = hashOf(bytes)
+    this.of(owner).set(hash, Uint8Array.from(bytes))
+    return hash
+  }
+
+  /** A copy: nobody changes what is stored. */
+  get(owner: Owner, hash: string): Uint8Array | undefined {
+    const bytes = this.of(owner).get(hash)
+    return bytes && Uint8Array.from(bytes)
   }
 
   reader(owner: Owner): (hash: string) => Uint8Array | undefined {

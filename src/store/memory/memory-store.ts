@@ -20,7 +20,6 @@ import {
   encode,
   encodeRequest,
   handedOut,
-  hashOf,
   inboxDigest,
   isShared,
 } from '../encode.ts'
@@ -227,15 +226,12 @@ class MemoryStore implements Port.Store {
 
   async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
     this.#open()
-    const hash = hashOf(bytes)
-    this.#blobs.of(checkOwner(owner)).set(hash, Uint8Array.from(bytes))
-    return hash
+    return this.#blobs.put(checkOwner(owner), bytes)
   }
 
   async getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined> {
     this.#open()
-    const bytes = this.#blobs.of(checkOwner(owner)).get(hash)
-    return bytes && Uint8Array.from(bytes)
+    return this.#blobs.get(checkOwner(owner), hash)
   }
 
   async saveSnapshot(key: ContextKey, snapshot: Port.Snapshot): Promise<void> {
@@ -437,11 +433,10 @@ class MemoryStore implements Port.Store {
   }
 
   /** Drops those of the owner's blobs that no entry names any more. */
-  #dropBlobs({ tenant, actor }: Owner, hashes: readonly string[]): void {
-    const owned = [...this.#contexts.values()].filter(
-      ({ head: { key } }) => key.tenant === tenant && key.actor === actor,
-    )
-    const used = new Set(owned.flatMap(({ rows }) => [...rows.values()].flatMap(hashesOf)))
-    for (const hash of hashes) if (!used.has(hash)) this.#blobs.of({ tenant, actor }).delete(hash)
+  #dropBlobs(owner: Owner, hashes: readonly string[]): void {
+    const isOwners = ({ head: { key } }: Context) => key.tenant === owner.tenant && key.actor === owner.actor
+    const rows = [...this.#contexts.values()].filter(isOwners).flatMap((one) => [...one.rows.values()])
+    const used = new Set(rows.flatMap(hashesOf))
+    for (const hash of hashes) if (!used.has(hash)) this.#blobs.of(owner).delete(hash)
   }
 }

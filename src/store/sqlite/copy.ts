@@ -1,8 +1,8 @@
 /** Copies of a whole file: made under another name, and given their own only when they are complete. */
 import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
-import { backup } from 'node:sqlite'
 import { systemIds } from '../../base/index.ts'
 import { HoldfastError } from '../../protocol/index.ts'
+import { backup } from './node-sqlite.ts'
 import { openFile } from './open.ts'
 import { translate } from './trouble.ts'
 

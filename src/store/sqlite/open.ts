@@ -4,10 +4,10 @@
  */
 import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { type ErrorCode, HoldfastError } from '../../protocol/index.ts'
 import { inspectLog } from './log.ts'
+import { DatabaseSync } from './node-sqlite.ts'
 import { inspectFile } from './schema.ts'
 import { isNotWritable, translate } from './trouble.ts'
 

@@ -2,8 +2,8 @@
  * What the database file looks like, and how a file of an older version becomes one of this. A migration is one
  * transaction; a file that is newer, or that is somebody else's, is left untouched.
  */
-import { DatabaseSync } from 'node:sqlite'
 import { HoldfastError } from '../../protocol/index.ts'
+import { DatabaseSync } from './node-sqlite.ts'
 
 /** "HDFT": tells our files from other people's. */
 const APPLICATION_ID = 0x48444654

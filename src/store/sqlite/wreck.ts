@@ -14,10 +14,11 @@ import {
   truncateSync,
   writeSync,
 } from 'node:fs'
-import { backup, DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
 import { type ContextKey, contextKey } from '../../protocol/index.ts'
 import { removeFile } from './copy.ts'
 import type { Cell } from './database.ts'
+import { backup, DatabaseSync } from './node-sqlite.ts'
 import { CONTEXT_COLUMNS, type ContextRow, ENTRY_COLUMNS, toContextRow } from './rows.ts'
 import { checkSchema, MIGRATIONS } from './schema.ts'
 
