@@ -6,12 +6,13 @@
  *     A caller that finds it asleep, with something that only the pump can begin, wakes it.
  * C2  It sleeps only when no step can be taken here: another process owns the conversation, or somebody waits for a turn
  *     that the journal, read to its end, does not ask of this process.
- * C3  Its sleep ends when the journal goes on, the owner is gone, or a heartbeat has passed, and that decides nothing: the
- *     next step does, from the journal as it stands then. So a wake-up too many costs a read, and one too few a heartbeat.
+ * C3  Its sleep ends when a turn ends, the owner is gone, or nobody has owned it for a heartbeat, and that decides nothing:
+ *     the next step does, from the journal as it stands then. So a wake-up too many costs a read, and one too few two
+ *     heartbeats at most.
  */
 import { type Clock, processLiveness, type Timer } from '../base/index.ts'
 import type { ContextKey } from '../protocol/index.ts'
-import { erased, isOwned, type Store } from '../store/index.ts'
+import { erased, type Head, isOwned, type Store } from '../store/index.ts'
 import type { Audience } from './audience.ts'
 import type { Driver, Progress } from './driver.ts'
 
@@ -146,9 +147,13 @@ export class Pump {
     this.#sleep = { wake, isOwned: isOwnedElsewhere }
     const { signal } = wake
     const look = async () => {
-      while (!signal.aborted) {
+      for (let before: number | undefined; !signal.aborted; ) {
         await timer.wait(heartbeatMs, { signal })
-        if (await this.#isFree()) wake.abort()
+        const head = await store.head(key)
+        // Between two turns an owner lets go for a moment: it is gone if it has not come back after a heartbeat.
+        const isFree = head?.lease === undefined ? head?.seq === before : !this.#isOwned(head)
+        if (isFree || head === undefined) wake.abort()
+        before = head?.seq
       }
     }
     const looking = look().catch(() => wake.abort())
@@ -164,9 +169,7 @@ export class Pump {
     driver.ownership.forget()
   }
 
-  async #isFree(): Promise<boolean> {
-    const { store, key, clock } = this.#options
-    const head = await store.head(key)
-    return head === undefined || !isOwned(head, { now: clock.now(), liveness: processLiveness })
+  #isOwned(head: Head): boolean {
+    return isOwned(head, { now: this.#options.clock.now(), liveness: processLiveness })
   }
 }

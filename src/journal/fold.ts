@@ -354,7 +354,8 @@ const ASIDE: ReadonlySet<string> = new Set(['onError', 'onLimit', 'onComplete'])
 
 function closeRound(open: OpenDraft): void {
   open.calls = []
-  open.phase = 'tools'
+  // Calls of a turn that was stopped before their round began are settled, and no round was.
+  if (open.stop === undefined || open.phase !== 'afterLlm') open.phase = 'tools'
 }
 
 /** Beside what model calls and tools of the turn used. */
