@@ -84,7 +84,10 @@ export const processCases: readonly ContractCase[] = subject(
         const child = start(trial, store, { do: 'late', key: talk.key })
         await child.expect('epoch')
         child.signal('SIGSTOP')
-        await store.erase(talk.key)
+        // Standing still in the middle of a read, it keeps the file's log from being emptied; nothing is readable all the same.
+        await store.erase(talk.key).catch((error: unknown) => {
+          if (!HoldfastError.is(error, 'store-busy')) throw error
+        })
         const { seq } = await recreateContext(store, talk.key)
         const claim = { driver: 'd1', leaseMs: 60_000 }
         await talk.append({ since: seq, claim, entries: [note('new')] })
