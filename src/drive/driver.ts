@@ -175,7 +175,7 @@ export class Driver {
     if (state.is === 'settling') return OWNED
     try {
       if (this.#stopping !== undefined && !isActing(state)) return await this.#letGo(state)
-      return state.is === 'driving' ? await this.#advance(state.loop) : await this.#open()
+      return await (state.is === 'driving' ? this.#advance(state.loop) : this.#open())
     } catch (error) {
       await this.#abandon(error)
       if (HoldfastError.is(error, 'owned')) return OWNED
@@ -233,8 +233,9 @@ export class Driver {
     while (!result.done) {
       try {
         await this.#commit(loop, result.value)
-        return await this.#advanced(loop, result.value)
+        return this.#advanced(loop, result.value)
       } catch (refusal) {
+        if (!isUnfit(refusal)) this.#handIn(result.value.entries)
         if (!isUnfit(refusal) || !this.#isDriving(loop)) throw refusal
         result = await loop.batches.throw(refusal)
       }
@@ -243,30 +244,22 @@ export class Driver {
     return ON
   }
 
-  async #commit(loop: Loop, { entries }: Batch): Promise<void> {
-    if (entries.length === 0) return
-    if (!this.#options.autoSave && mayWait(entries) && this.#isDriving(loop)) {
-      this.ownership.hold(entries)
-      return
-    }
-    try {
-      await this.ownership.append(entries)
-    } catch (error) {
-      if (!isUnfit(error)) this.#handIn(entries)
-      throw error
-    }
+  #commit(loop: Loop, { entries }: Batch): Promise<void> | undefined {
+    if (entries.length === 0) return undefined
+    if (this.#options.autoSave || !mayWait(entries) || !this.#isDriving(loop))
+      return this.ownership.append(entries)
+    this.ownership.hold(entries)
+    return undefined
   }
 
   async #advanced(loop: Loop, { next }: Batch): Promise<Progress> {
-    if (next === 'done') {
-      // Held back, the end of a turn leaves the conversation owned (S5).
-      if (this.#isDriving(loop)) this.ownership.close()
-      await this.ledger.snapshot()
-      await loop.batches.return(true)
-    } else if (this.#isDriving(loop)) {
-      this.ownership.advanced(next)
-      if (this.ledger.isWorthSaving) await this.ledger.snapshot()
+    // Held back, the end of a turn leaves the conversation owned (S5).
+    if (this.#isDriving(loop)) {
+      if (next === 'done') this.ownership.close()
+      else this.ownership.advanced(next)
     }
+    if (this.ledger.isWorthSaving) await this.ledger.snapshot()
+    if (next === 'done') await loop.batches.return(true)
     return { state: 'again', next }
   }
 

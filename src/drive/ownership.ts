@@ -20,7 +20,7 @@ import {
   type NewEntry,
   type NewInboxEntry,
 } from '../protocol/index.ts'
-import { type AppendRequest, persist, type Receipt } from '../store/index.ts'
+import { type AppendRequest, type PersistOptions, persist, type Receipt } from '../store/index.ts'
 import { cancelBell } from './cancel-bell.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
 import { Serial } from './serial.ts'
@@ -65,6 +65,7 @@ export class Ownership {
   readonly #onLost: (why: HoldfastError) => void
   /** W1 */
   readonly #inOrder = new Serial()
+  readonly #patience: PersistOptions
   #state: State = FREE
   /** The newest epoch that was granted here. */
   #epoch = 0
@@ -73,6 +74,7 @@ export class Ownership {
   constructor(options: OwnershipOptions, onLost: (why: HoldfastError) => void) {
     this.#options = options
     this.#onLost = onLost
+    this.#patience = { wait: (ms) => options.timer.wait(ms) }
     this.ledger = new Ledger(options)
   }
 
@@ -255,7 +257,7 @@ export class Ownership {
         return await this.#claimOnce(claim)
       } catch (error) {
         const isLast = attempt >= MOST_CLAIMS || claim.posts.length > 0 || !HoldfastError.is(error, 'moved')
-        if (isLast || !(await this.ledger.readInbox())) throw error
+        if (isLast || !(await this.ledger.readInbox())) throw this.#refusal(error)
       }
     }
   }
@@ -292,7 +294,7 @@ export class Ownership {
       return await this.#write({ since: this.ledger.seen, epoch, entries })
     } catch (error) {
       if (isLoss(error) && this.#holds(epoch) && this.#state.is !== 'driving') this.#onLost(error)
-      throw error
+      throw this.#refusal(error)
     }
   }
 
@@ -303,7 +305,9 @@ export class Ownership {
   }
 
   async #post(posts: readonly NewInboxEntry[]): Promise<readonly Entry[]> {
-    const receipt = await this.#write({ since: this.ledger.newest, inbox: posts })
+    const receipt = await this.#write({ since: this.ledger.newest, inbox: posts }).catch((error: unknown) => {
+      throw this.#refusal(error)
+    })
     const { isOwner } = this
     this.ledger.receive(receipt.inbox, { isOwner })
     const { store, key } = this.#options
@@ -311,20 +315,20 @@ export class Ownership {
     return receipt.entries
   }
 
-  async #write(
+  #write(
     request: Pick<AppendRequest, 'claim' | 'epoch' | 'inbox' | 'entries' | 'since'>,
   ): Promise<Receipt> {
-    const { store, key, ids, timer, parent, parentSince } = this.#options
-    const birth =
-      parent === undefined ? {} : { parent, ...(parentSince === undefined ? {} : { parentSince }) }
-    const whole = { key, id: ids.next('append'), ...request, ...birth }
-    try {
-      return await persist(store, whole, { wait: (ms) => timer.wait(ms) })
-    } catch (error) {
-      // The next caller reads first, and finds what has begun anew under the name, if anything has (L4).
-      if (HoldfastError.is(error, 'erased')) this.ledger.forget()
-      throw error
-    }
+    const { store, key, ids, parent, parentSince } = this.#options
+    const whole: Writable<AppendRequest> = { key, id: ids.next('append'), ...request }
+    if (parent !== undefined) whole.parent = parent
+    if (parent !== undefined && parentSince !== undefined) whole.parentSince = parentSince
+    return persist(store, whole, this.#patience)
+  }
+
+  /** The next caller reads first, and finds what has begun anew under the name, if anything has (L4). */
+  #refusal(error: unknown): unknown {
+    if (HoldfastError.is(error, 'erased')) this.ledger.forget()
+    return error
   }
 
   /** What a loop is told that drives no longer. */
@@ -342,6 +346,8 @@ export class Ownership {
 export function isLoss(error: unknown): error is HoldfastError {
   return HoldfastError.is(error, 'fenced') || HoldfastError.is(error, 'erased')
 }
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 interface Asked {
   readonly posts: readonly NewInboxEntry[]

@@ -5,16 +5,10 @@ export class Serial {
   run<T>(work: () => Promise<T>): Promise<T> {
     const running = this.#last === undefined ? work() : this.#last.then(work, work)
     this.#last = running
-    void this.#forget(running)
-    return running
-  }
-
-  async #forget(running: Promise<unknown>): Promise<void> {
-    try {
-      await running
-    } catch {
-      // Whoever asked for it is told.
+    const forget = (): void => {
+      if (this.#last === running) this.#last = undefined
     }
-    if (this.#last === running) this.#last = undefined
+    running.then(forget, forget)
+    return running
   }
 }

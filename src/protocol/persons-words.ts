@@ -95,7 +95,8 @@ export function textOf(content: UserContent): string {
  */
 export function idTokens(text: string): readonly string[] {
   const tokens = new Set<string>()
-  for (const [run] of text.matchAll(RUNS)) {
+  // Most words have neither a digit nor a sign: then the runs around those that have are all there is to look at.
+  for (const [run] of text.matchAll(ASCII.test(text) ? ASCII_RUNS : RUNS)) {
     if (!/\p{N}|\p{L}[_-]\p{L}/u.test(run)) continue
     const token = foldedText(run)
       .replace(/[^\p{L}\p{N}]/gu, '')
@@ -106,6 +107,9 @@ export function idTokens(text: string): readonly string[] {
   return [...tokens]
 }
 
+const ASCII = /^[\0-\x7F]*$/
+/** Runs of letters alone are passed over in one piece, so that no run is looked at twice. */
+const ASCII_RUNS = /(?<![A-Za-z0-9_-])[A-Za-z]*[0-9_-][A-Za-z0-9_-]*/g
 const RUNS = /[\p{L}\p{N}\p{M}_-]+/gu
 const LONGEST_TOKEN = 64
 /** Of one message. A longer list of ids is data, not a mention. */

@@ -24,11 +24,13 @@ export interface Derivation {
   readonly rows: (entry: Entry) => readonly { readonly key: string; readonly value: JsonObject }[]
 }
 
+const NO_ROWS: ReturnType<Derivation['rows']> = []
+
 /** Where each turn starts, by turn number. */
 export const turnStarts: Derivation = {
   index: 'turn',
   rows: (entry) => {
-    if (entry.type !== 'turn.start') return []
+    if (entry.type !== 'turn.start') return NO_ROWS
     return [{ key: turnKey(entry.turn), value: { first: Math.min(entry.seq, ...(entry.takes ?? [])) } }]
   },
 }
@@ -37,7 +39,7 @@ export const turnStarts: Derivation = {
 export const turnEnds: Derivation = {
   index: 'outcome',
   rows: (entry) => {
-    if (entry.type !== 'turn.end') return []
+    if (entry.type !== 'turn.end') return NO_ROWS
     const { outcome, usage, durationMs } = entry.data as EntryData['turn.end']
     return [
       { key: turnKey(entry.turn), value: { last: entry.seq, outcome, usage: { ...usage }, durationMs } },
@@ -49,7 +51,7 @@ export const turnEnds: Derivation = {
 export const artifactChanges: Derivation = {
   index: 'artifact',
   rows: (entry) => {
-    if (entry.type !== 'artifact') return []
+    if (entry.type !== 'artifact') return NO_ROWS
     const change = entry.data as ArtifactChange
     const info = {
       key: artifactKey(change.artifactId),
@@ -69,8 +71,8 @@ export const artifactChanges: Derivation = {
 const sightings: Derivation = {
   index: 'thing',
   rows: (entry) => {
-    if (entry.type !== 'tool.end') return []
-    const { seen = [] } = entry.data as EntryData['tool.end']
+    const { seen = [] } = entry.type === 'tool.end' ? (entry.data as EntryData['tool.end']) : {}
+    if (seen.length === 0) return NO_ROWS
     const things = new Map(seen.map((one) => [`${one.entity}\n${one.id}`, one]))
     const rows = [...things.values()].flatMap((one) => sightingRows(one, entry.at))
     for (const [entity, group] of Map.groupBy(things.values(), (one) => one.entity))
@@ -103,11 +105,14 @@ function sightingRows(
 /** Where the person wrote or picked a token that may be an id: one row for each message, by token and position. */
 const mentions: Derivation = {
   index: 'mentioned',
-  rows: (entry) =>
-    idTokens(`${personsWords(entry)}\n${pickedWords(entry)}`).map((token) => ({
+  rows: (entry) => {
+    const words = `${personsWords(entry)}\n${pickedWords(entry)}`
+    if (words === '\n') return NO_ROWS
+    return idTokens(words).map((token) => ({
       key: `${mentionPrefix(token)}${turnKey(entry.seq)}`,
       value: {},
-    })),
+    }))
+  },
 }
 
 /** The prefix of the rows of all things by their ids. */

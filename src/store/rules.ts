@@ -89,15 +89,17 @@ export function refuseRenewal(request: RenewRequest, head: Head | undefined): Ho
  * things, or an append of which a part was pruned since.
  */
 export function epochOf(request: AppendRequest, entries: readonly Entry[], head: Head): number {
-  const claim = entries.find(({ type }) => type === 'claim')
-  const stored = entries.filter(({ type }) => type !== 'claim' && !isInboxType(type)).map(({ type }) => type)
-  const wanted = (request.entries ?? []).map(({ type }) => type)
-  const posted = entries.flatMap(({ key }) => key ?? [])
-  const same =
-    stored.join() === wanted.join() &&
-    (claim !== undefined) === (request.claim !== undefined) &&
-    posted.every((key) => request.inbox?.some((entry) => entry.key === key))
-  if (!same) throw head.base > request.since ? repetitionPruned(request) : idReused(request)
+  const { entries: wanted = [], inbox = [] } = request
+  let claim: Entry | undefined
+  let place = 0
+  let isSame = true
+  for (const entry of entries) {
+    if (entry.type === 'claim') claim = entry
+    else if (isInboxType(entry.type)) isSame &&= inbox.some(({ key }) => key === entry.key)
+    else isSame &&= wanted[place++]?.type === entry.type
+  }
+  isSame &&= place === wanted.length && (claim !== undefined) === (request.claim !== undefined)
+  if (!isSame) throw head.base > request.since ? repetitionPruned(request) : idReused(request)
   return request.epoch ?? (claim?.data['epoch'] as number | undefined) ?? head.epoch
 }
 

@@ -37,7 +37,7 @@ export class Context {
   /** Keys of the inbox entries that nobody has taken, by position, oldest first. */
   readonly untaken: Map<number, string> = new Map()
   /** Positions of each append's entries, by its id. */
-  readonly #appends: Map<string, Set<number>> = new Map()
+  readonly #appends: Map<string, number[]> = new Map()
   readonly derived: Map<string, IndexRow[]> = new Map()
   bases: BaseMark[] = []
   snapshots: Snapshot[] = []
@@ -67,14 +67,16 @@ export class Context {
 
   write({ entry, encoded, append, derived }: Draft): void {
     const envelope = { ...entry, data: undefined }
-    const { seq, key, type, takes = [] } = entry
+    const { seq, key, type, takes } = entry
     this.rows.set(seq, { envelope, json: encoded.json, cuts: encoded.cuts, append })
-    this.#appends.set(append, (this.#appends.get(append) ?? new Set()).add(seq))
+    const together = this.#appends.get(append)
+    if (together === undefined) this.#appends.set(append, [seq])
+    else together.push(seq)
     if (key !== undefined) {
       this.inbox.set(key, { seq, taken: 0, digest: inboxDigest(type, encoded) })
       this.untaken.set(seq, key)
     }
-    for (const taken of takes) this.#take(taken, seq)
+    if (takes !== undefined) for (const taken of takes) this.#take(taken, seq)
     this.addDerived(derived)
   }
 
@@ -96,23 +98,14 @@ export class Context {
 
   drop({ envelope: { seq }, append }: Row): void {
     this.rows.delete(seq)
-    const together = this.#appends.get(append)
-    together?.delete(seq)
-    if (together?.size === 0) this.#appends.delete(append)
-  }
-
-  facts(keys: readonly string[]): Map<string, InboxFact> {
-    const found = new Map<string, InboxFact>()
-    for (const key of keys) {
-      const fact = this.inbox.get(key)
-      if (fact !== undefined) found.set(key, fact)
-    }
-    return found
+    const left = this.#appends.get(append)?.filter((other) => other !== seq) ?? []
+    if (left.length > 0) this.#appends.set(append, left)
+    else this.#appends.delete(append)
   }
 
   /** Where the entries of an append are, as far as they come after a position. */
-  positionsOf(append: string, since: number): number[] {
-    return [...(this.#appends.get(append) ?? [])].filter((seq) => seq > since)
+  positionsOf(append: string, since: number): readonly number[] | undefined {
+    return this.#appends.get(append)?.filter((seq) => seq > since)
   }
 
   entry(seq: number, blob: (hash: string) => Uint8Array | undefined): Entry | undefined {

@@ -54,6 +54,7 @@ import {
   checkRequest,
   decideAppend,
   epochOf,
+  type InboxFact,
   isOfErased,
   missingBlob,
   refuseRenewal,
@@ -78,6 +79,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Port.Store {
   return new MemoryStore(options)
 }
 
+const NONE: readonly number[] = []
+const EMPTY_INBOX: ReadonlyMap<string, InboxFact> = new Map()
+
 class MemoryStore implements Port.Store {
   readonly #clock: Clock
   readonly #liveness: (driver: string) => Liveness
@@ -101,22 +105,15 @@ class MemoryStore implements Port.Store {
     checkRequest(request)
     const encoded = encodeRequest(request)
     const context = this.#find(request.key)
-    const keys = [
-      ...(request.inbox ?? []).map(({ key }) => key),
-      ...(request.entries ?? []).flatMap(({ takes }) => takes ?? []),
-    ]
-    const earlier = context?.positionsOf(request.id, request.since) ?? []
-    const facts = {
-      head: context?.head,
-      earlier: earlier.length > 0,
-      inbox: context?.facts(keys) ?? new Map(),
-    }
+    const earlier = context?.positionsOf(request.id, request.since) ?? NONE
+    const facts = { head: context?.head, earlier: earlier.length > 0, inbox: context?.inbox ?? EMPTY_INBOX }
     const digest = (type: string, data: object) => inboxDigest(type, encoded.get(data as never) as Encoded)
     const decision = decideAppend(request, facts, { ...this.#judge(), digestOf: digest })
     if (decision.kind === 'refused') throw decision.error
     if (decision.kind === 'repeated') {
       const entries = earlier.map((seq) => context?.entry(seq, this.#blobs.reader(request.key)) as Entry)
-      return this.#receipt(context as Context, request, { entries, repeated: true })
+      const epoch = epochOf(request, entries, (context as Context).head)
+      return this.#receipt(context as Context, request.since, { entries, epoch, repeated: true })
     }
     this.#checkRefs(request.key, decision.entries)
     const drafts = decision.entries.map((entry) => this.#draft(entry, request.id, encoded))
@@ -124,7 +121,8 @@ class MemoryStore implements Port.Store {
     this.#write(written, drafts, decision.head)
     const shared = isShared(encoded, request)
     const entries = drafts.map((draft) => ({ ...draft.entry, data: handedOut(draft.encoded, shared) }))
-    return this.#receipt(written, request, { entries, repeated: false })
+    const epoch = request.epoch ?? decision.head.epoch
+    return this.#receipt(written, request.since, { entries, epoch, repeated: false })
   }
 
   async renew(request: Port.RenewRequest): Promise<Port.Renewal> {
@@ -388,9 +386,9 @@ class MemoryStore implements Port.Store {
   }
 
   #checkRefs(key: ContextKey, entries: readonly Entry[]): void {
-    const blobs = this.#blobs.of(key)
-    for (const hash of entries.flatMap(({ refs }) => refs ?? []))
-      if (!blobs.has(hash)) throw missingBlob(hash, key)
+    for (const { refs } of entries)
+      if (refs !== undefined)
+        for (const hash of refs) if (!this.#blobs.of(key).has(hash)) throw missingBlob(hash, key)
   }
 
   /** All that can fail about an entry happens here, before anything is written. */
@@ -400,9 +398,8 @@ class MemoryStore implements Port.Store {
   }
 
   #write(context: Context, drafts: readonly Draft[], head: Port.Head): void {
-    const blobs = this.#blobs.of(head.key)
     for (const draft of drafts) {
-      for (const [hash, bytes] of draft.encoded.blobs) blobs.set(hash, bytes)
+      for (const [hash, bytes] of draft.encoded.blobs) this.#blobs.of(head.key).set(hash, bytes)
       context.write(draft)
     }
     context.head = head
@@ -411,17 +408,17 @@ class MemoryStore implements Port.Store {
 
   #receipt(
     context: Context,
-    request: Port.AppendRequest,
-    { entries, repeated }: Pick<Port.Receipt, 'entries' | 'repeated'>,
+    since: number,
+    { entries, epoch, repeated }: Pick<Port.Receipt, 'entries' | 'epoch' | 'repeated'>,
   ): Port.Receipt {
     const { seq, at } = context.head
     return {
       first: entries[0]?.seq ?? seq + 1,
       last: entries.at(-1)?.seq ?? seq,
       at: entries[0]?.at ?? at,
-      epoch: epochOf(request, entries, context.head),
+      epoch,
       entries,
-      inbox: this.#pending(context, request.since),
+      inbox: this.#pending(context, since),
       repeated,
     }
   }
