@@ -2,6 +2,7 @@
  * The stateful shell: a conversation with a life. It decides what may be asked when; what is said and done is in the
  * journal, and everything that this object knows can be had again from there.
  */
+import { chain } from '../base/index.ts'
 import {
   type AnswerOrigins,
   answering,
@@ -480,10 +481,11 @@ export class Agent {
   }
 
   #remembering(definition: TurnDefinition): TurnDefinition {
-    const system: TurnDefinition['system'] = async (turn) => {
-      this.#system = await definition.system(turn)
-      return this.#system
-    }
+    const system: TurnDefinition['system'] = (turn) =>
+      chain(definition.system(turn), (text) => {
+        this.#system = text
+        return text
+      })
     return { ...definition, system }
   }
 

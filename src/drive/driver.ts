@@ -2,6 +2,7 @@
  * Drives one conversation: opens or takes over a turn, makes each batch of its loop durable before the loop goes on, and
  * lets go. `step` does one of these at a time, so an engine, an agent and a test that steps by hand all do the same.
  */
+import { chain, type MaybePromise } from '../base/index.ts'
 import { isStarted, type Session } from '../journal/index.ts'
 import {
   type Batch,
@@ -59,7 +60,7 @@ export interface DriverOptions extends OwnershipOptions {
   readonly abandoned?: PlayScope['abandoned']
   readonly thrown?: PlayScope['thrown']
   /** For turns whose credentials nobody in this process has brought (R19). */
-  readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
+  readonly credentials?: (principal: Principal) => MaybePromise<Credentials | undefined>
 }
 
 /**
@@ -425,24 +426,23 @@ export class Driver {
     }
   }
 
-  async #credentials(principal: Principal): Promise<Credentials | undefined> {
+  #credentials(principal: Principal): MaybePromise<Credentials | undefined> {
     const { turn } = this.ledger.session
     const here = this.vault.of(turn, principal)
-    if (here !== undefined) return here
-    const found = await this.#options.credentials?.(principal)
-    if (found !== undefined) this.vault.keep(turn, { principal, credentials: found })
-    return found
+    const { credentials: find } = this.#options
+    if (here !== undefined || find === undefined) return here
+    return chain(find(principal), (found) => {
+      if (found !== undefined) this.vault.keep(turn, { principal, credentials: found })
+      return found
+    })
   }
 
   /** No effect starts on a grant older than half the lease, nor for a loop that drives no longer (R4, S3). */
-  async #mayAct(stop: AbortController): Promise<void> {
+  #mayAct(stop: AbortController): MaybePromise<void> {
     const { ownership } = this
-    for (;;) {
-      const { state } = ownership
-      if (state.is !== 'driving' || state.loop.stop !== stop) throw ownership.lost()
-      if (ownership.age <= this.#options.leaseMs / 2) return
-      await ownership.renew()
-    }
+    const { state } = ownership
+    if (state.is !== 'driving' || state.loop.stop !== stop) throw ownership.lost()
+    if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#mayAct(stop))
   }
 
   #heard(entry: Entry, unsaved?: true): void {

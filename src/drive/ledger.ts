@@ -8,7 +8,7 @@
  * L3  Every entry is published once, in order, whether it was read, received or held back.
  * L4  It is of one conversation. If that was erased and another has begun under its name, reading it rejects with `erased`.
  */
-import type { Clock } from '../base/index.ts'
+import type { Clock, MaybePromise } from '../base/index.ts'
 import {
   fold,
   HeldWindow,
@@ -113,11 +113,11 @@ export class Ledger {
     return this.#window?.held ?? []
   }
 
-  window(): Promise<readonly Entry[]> {
+  window(): MaybePromise<readonly Entry[]> {
     return this.#held.entries(this.#session)
   }
 
-  messages(): Promise<readonly Message[]> {
+  messages(): MaybePromise<readonly Message[]> {
     return this.#held.messages(this.#session)
   }
 

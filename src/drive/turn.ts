@@ -318,7 +318,8 @@ class Reader implements AsyncIterableIterator<TurnEvent> {
   #at = 0
   /** Deltas that came after entry number `after`; worthless once the next entry is there. */
   #deltas: { after: number; list: DeltaEvent[] }
-  #waiting: PromiseWithResolvers<void> | undefined
+  /** Calls of `next` that have found nothing to give, oldest first. */
+  #waiting: ((result: IteratorResult<TurnEvent>) => void)[] = []
   #over = false
 
   constructor(entries: readonly TurnEvent[], leave: () => void, soFar: readonly DeltaEvent[]) {
@@ -331,17 +332,20 @@ class Reader implements AsyncIterableIterator<TurnEvent> {
     return this
   }
 
-  async next(): Promise<IteratorResult<TurnEvent>> {
-    for (;;) {
-      const entry = this.#entries[this.#at]
-      if (entry !== undefined && this.#at < this.#deltas.after) return this.#give(entry)
-      const delta = this.#at === this.#deltas.after ? this.#deltas.list.shift() : undefined
-      if (delta !== undefined) return { done: false, value: delta }
-      if (entry !== undefined) return this.#give(entry)
-      if (this.#over) return { done: true, value: undefined }
-      this.#waiting ??= Promise.withResolvers<void>()
-      await this.#waiting.promise
-    }
+  next(): Promise<IteratorResult<TurnEvent>> {
+    const result = this.#take()
+    return result === undefined
+      ? new Promise((resolve) => this.#waiting.push(resolve))
+      : Promise.resolve(result)
+  }
+
+  #take(): IteratorResult<TurnEvent> | undefined {
+    const entry = this.#entries[this.#at]
+    if (entry !== undefined && this.#at < this.#deltas.after) return this.#give(entry)
+    const delta = this.#at === this.#deltas.after ? this.#deltas.list.shift() : undefined
+    if (delta !== undefined) return { done: false, value: delta }
+    if (entry !== undefined) return this.#give(entry)
+    return this.#over ? { done: true, value: undefined } : undefined
   }
 
   async return(): Promise<IteratorResult<TurnEvent>> {
@@ -358,8 +362,11 @@ class Reader implements AsyncIterableIterator<TurnEvent> {
   }
 
   wake(): void {
-    this.#waiting?.resolve()
-    this.#waiting = undefined
+    while (this.#waiting.length > 0) {
+      const result = this.#take()
+      if (result === undefined) return
+      this.#waiting.shift()?.(result)
+    }
   }
 
   end(): void {

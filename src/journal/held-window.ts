@@ -2,6 +2,7 @@
  * The window of a conversation that somebody is driving: read once, then kept up with the entries that are appended. It
  * gives the same messages as a fresh `readWindow`, and holds no more entries than that needs (R13).
  */
+import { chain, type MaybePromise } from '../base/index.ts'
 import type { ContextKey, Entry, Message } from '../protocol/index.ts'
 import type { IndexRow, Store } from '../store/index.ts'
 import { Backwards, entryTokens, opens, type WindowLimits, windowSize } from './backwards.ts'
@@ -88,35 +89,37 @@ export class HeldWindow {
     return this.#entries
   }
 
-  async entries(session: Session): Promise<readonly Entry[]> {
-    if (session !== this.#current) await this.#moveOn(session)
+  /** What is asked for again and again between two appends is looked at once. */
+  entries(session: Session): MaybePromise<readonly Entry[]> {
+    if (session === this.#current) return this.#entries
+    const start = this.#startOf(session)
+    if (start !== this.#start || this.#isTooLong(session)) return this.#moveTo(start, session)
+    this.#current = session
     return this.#entries
   }
 
-  async messages(session: Session): Promise<readonly Message[]> {
-    const entries = await this.entries(session)
-    this.#messages ??= this.#readAll(entries).messages()
-    return this.#messages
+  messages(session: Session): MaybePromise<readonly Message[]> {
+    return chain(this.entries(session), (entries) => {
+      this.#messages ??= this.#readAll(entries).messages()
+      return this.#messages
+    })
   }
 
-  /** What is asked for again and again between two appends is looked at once. */
-  async #moveOn(session: Session): Promise<void> {
-    const start = this.#startOf(session)
-    if (start !== this.#start || this.#isTooLong(session)) {
-      // After a cut the window may begin before what is held.
-      const cut = start.split(' ')[0] !== this.#start.split(' ')[0]
-      const memory = heldSource(this.#entries)
-      const source = cut ? layered(memory, this.#store) : memory
-      const view = { session, ...this.#limits, ...(cut ? {} : { floor: this.#from }) }
-      const { entries, from } = await readStretch(source, this.#key, view)
-      if (cut || session.window.summary !== undefined) this.#scribe = undefined
-      else this.#keepOnly(entries)
-      this.#entries = entries
-      this.#from = from
-      this.#start = start
-      this.#messages = undefined
-    }
+  async #moveTo(start: string, session: Session): Promise<readonly Entry[]> {
+    // After a cut the window may begin before what is held.
+    const cut = start.split(' ')[0] !== this.#start.split(' ')[0]
+    const memory = heldSource(this.#entries)
+    const source = cut ? layered(memory, this.#store) : memory
+    const view = { session, ...this.#limits, ...(cut ? {} : { floor: this.#from }) }
+    const { entries, from } = await readStretch(source, this.#key, view)
+    if (cut || session.window.summary !== undefined) this.#scribe = undefined
+    else this.#keepOnly(entries)
+    this.#entries = entries
+    this.#from = from
+    this.#start = start
+    this.#messages = undefined
     this.#current = session
+    return entries
   }
 
   #readAll(entries: readonly Entry[]): Scribe {

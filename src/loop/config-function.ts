@@ -1,13 +1,18 @@
 /** Calls the functions that a config gives: what one throws fails the turn under its name, and nothing else is blamed. */
+import { isPromise, type MaybePromise } from '../base/index.ts'
 import { HoldfastError } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 
-/** Rejects with `option-failed`, whatever the function throws: nobody but the author of the config can repair it. */
-export async function callConfig<T>(option: string, call: () => T | Promise<T>): Promise<T> {
-  try {
-    return await call()
-  } catch (cause) {
+/** Fails with `option-failed`, whatever the function throws: nobody but the author of the config can repair it. */
+export function callConfig<T>(option: string, call: () => MaybePromise<T>): MaybePromise<T> {
+  const fail = (cause: unknown): never => {
     throw optionFailed(option, cause)
+  }
+  try {
+    const value = call()
+    return isPromise(value) ? Promise.resolve(value).catch(fail) : value
+  } catch (cause) {
+    return fail(cause)
   }
 }
 

@@ -2,7 +2,7 @@
  * The loop's side of the contract with whoever drives it. The loop sees no store: it yields batches, and goes on only
  * when the driver has made them durable. So an effect that follows a yield follows its durable intent (R3).
  */
-import type { Clock, Ids, Timer } from '../base/index.ts'
+import type { Clock, Ids, MaybePromise, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
 import type {
   ContextKey,
@@ -57,10 +57,10 @@ export interface PlayScope {
   /** Aborts when the driver wants to let go of the turn: no time is waited for any more. */
   readonly leave?: AbortSignal
   /** Resolves when an effect may start; rejects if this driver has been passed over (R4). */
-  readonly mayAct: () => Promise<void>
+  readonly mayAct: () => MaybePromise<void>
   readonly emit: <T extends DeltaType>(type: T, data: DeltaData[T]) => void
   /** The secrets of whoever asked, if this process has them or can get them (R19). */
-  readonly credentials: (principal: Principal) => Promise<Credentials | undefined>
+  readonly credentials: (principal: Principal) => MaybePromise<Credentials | undefined>
   /** As a call sees them: what it writes loses its secrets. */
   readonly artifacts: (callId: string, secrets: Redactor) => Artifacts
   /** Of calls whose stored arguments lack a secret (R19). */

@@ -1,4 +1,5 @@
 /** What somebody has to say before the turn can go on: asking, and hearing the answers (R2). */
+import type { MaybePromise } from '../base/index.ts'
 import type { Answer, Call, Request } from '../journal/index.ts'
 import {
   type Entry,
@@ -52,8 +53,14 @@ function askForCredentials(play: RunBase): void {
 }
 
 /** Takes the answers that have come, each checked, and ends what has expired. */
-export async function hearAnswers(play: RunBase): Promise<void> {
-  for (const entry of play.inbox) if (entry.type === 'answer') await hear(play, entry)
+export function hearAnswers(play: RunBase): MaybePromise<void> {
+  const answers = play.inbox.filter(({ type }) => type === 'answer')
+  if (answers.length === 0) expire(play)
+  else return hearAll(play, answers)
+}
+
+async function hearAll(play: RunBase, answers: readonly Entry[]): Promise<void> {
+  for (const entry of answers) await hear(play, entry)
   expire(play)
 }
 

@@ -1,4 +1,5 @@
 /** State shared by a driver and the loop that it runs: the draft, the inbox, secrets and time. Every kind of run extends it. */
+import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import type { OpenTurn, Session } from '../journal/index.ts'
 import {
   type Entry,
@@ -129,7 +130,8 @@ export abstract class RunBase<S extends PlayScope = PlayScope> {
    * What the host looks up may never come; the turn does not wait for it longer than it lasts itself. Rejects with
    * `Interrupted` then. What has come already is taken in any case.
    */
-  within<T>(work: Promise<T>): Promise<T> {
+  within<T>(work: MaybePromise<T>): MaybePromise<T> {
+    if (!isPromise(work)) return work
     this.#interruption ??= interruption(this.stop)
     return this.#interruption.within(work)
   }
@@ -150,15 +152,19 @@ export abstract class RunBase<S extends PlayScope = PlayScope> {
     return this.cancelKey() !== undefined || this.scope.signal.aborted
   }
 
-  credentials(): Promise<Credentials | undefined> {
+  credentials(): MaybePromise<Credentials | undefined> {
     return this.within(this.findCredentials())
   }
 
-  protected async findCredentials(): Promise<Credentials | undefined> {
+  protected findCredentials(): MaybePromise<Credentials | undefined> {
     const { principal } = this.open
-    const credentials = await callConfig('credentials', () => this.scope.credentials(principal))
-    if (credentials !== undefined) this.#learn(credentials)
-    return credentials
+    return chain(
+      callConfig('credentials', () => this.scope.credentials(principal)),
+      (credentials) => {
+        if (credentials !== undefined) this.#learn(credentials)
+        return credentials
+      },
+    )
   }
 
   #learn(credentials: Credentials): void {

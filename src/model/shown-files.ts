@@ -28,6 +28,13 @@ export function filesIn(messages: readonly Message[]): FilePart[] {
   )
 }
 
+export function hasFiles(messages: readonly Message[]): boolean {
+  return messages.some(
+    ({ role, content }) =>
+      role === 'user' && typeof content !== 'string' && content.some(({ type }) => type === 'file'),
+  )
+}
+
 export interface ShownFiles {
   readonly messages: readonly Message[]
   /** Files that are beyond the limits of the vendor, oldest first. */

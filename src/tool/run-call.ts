@@ -110,43 +110,45 @@ type Why = 'timeout' | 'cancelled'
 type Watched<T> = { readonly ended: T } | { readonly why: Why; readonly working: Promise<T> }
 
 /** `work` must not reject. `isOpen` tells whether anybody still waits for it. */
-async function supervised<T>(
+function supervised<T>(
   { tool, context, timer, graceMs = DEFAULT_GRACE_MS, secrets = NO_SECRETS }: CallRun,
   work: (context: ToolContext, isOpen: () => boolean) => Promise<T>,
 ): Promise<Watched<T>> {
+  const { promise, resolve } = Promise.withResolvers<Watched<T>>()
   const own = new AbortController()
   let isSettled = false
   /** Ends what is waited for; most calls wait for nothing. */
   let waiting: AbortController | undefined
-  const cancelled = Promise.withResolvers<void>()
-  const cancel = (): void => {
-    own.abort(context.signal.reason)
-    cancelled.resolve()
-  }
   const isOpen = (): boolean => !isSettled
-  const wait = async (ms: number): Promise<void> => {
-    if (isSettled) return
-    waiting ??= new AbortController()
-    await timer.wait(ms, { signal: waiting.signal })
-  }
   const progress = (value: unknown): void => {
     if (isOpen()) reportProgress(context, value, secrets)
   }
+  const settle = (watched: Watched<T>): void => {
+    if (isSettled) return
+    isSettled = true
+    waiting?.abort(SETTLED)
+    context.signal.removeEventListener('abort', cancel)
+    resolve(watched)
+  }
+  const giveUpAfter = async (ms: number, why: Why): Promise<void> => {
+    waiting ??= new AbortController()
+    await timer.wait(ms, { signal: waiting.signal })
+    if (isSettled) return
+    settle({ why, working })
+    if (why === 'timeout') own.abort(new DOMException(`${tool.name} took too long`, 'TimeoutError'))
+  }
+  const cancel = (): void => {
+    own.abort(context.signal.reason)
+    void giveUpAfter(graceMs, 'cancelled')
+  }
 
   context.signal.addEventListener('abort', cancel, { once: true })
-  const overdue = tool.timeoutMs === undefined ? [] : [wait(tool.timeoutMs).then(() => 'timeout' as const)]
-  const refusing = cancelled.promise.then(() => wait(graceMs)).then(() => 'cancelled' as const)
   const working = around.run({ context, isOpen, outer: around.getStore() }, () =>
     work({ ...context, signal: own.signal, progress }, isOpen),
   )
-  const first = await Promise.race([working.then((ended) => ({ ended })), ...overdue, refusing])
-
-  isSettled = true
-  waiting?.abort(SETTLED)
-  context.signal.removeEventListener('abort', cancel)
-  if (typeof first === 'object') return first
-  if (first === 'timeout') own.abort(new DOMException(`${tool.name} took too long`, 'TimeoutError'))
-  return { why: first, working }
+  if (tool.timeoutMs !== undefined) void giveUpAfter(tool.timeoutMs, 'timeout')
+  void working.then((ended) => settle({ ended }))
+  return promise
 }
 
 interface Attempt {

@@ -1,9 +1,10 @@
 /** From what a person writes down to what a turn is played with. */
 import { readFile } from 'node:fs/promises'
+import type { MaybePromise } from '../base/index.ts'
 import { checkMarkedEntities, type Entity, entityMap } from '../grounding/index.ts'
 import { checkHooks, HookRegistry, type PluginParts, pluginParts } from '../hook/index.ts'
 import { callConfig, type Limits, UNLIMITED } from '../loop/index.ts'
-import { checkModel, type ModelOptions, modelName, resolveModel } from '../model/index.ts'
+import { checkModel, type LanguageModel, type ModelOptions, modelName, resolveModel } from '../model/index.ts'
 import {
   atLeast,
   checkMs,
@@ -173,13 +174,19 @@ export function modelSource(choice: ModelChoice, shared: ModelOptions = {}): Mod
   const ref = own ? choice.model : choice
   const settings = own ? { ...shared, ...choice.settings } : shared
   if (settings.contextTokens !== undefined) atLeast('contextTokens', settings.contextTokens, 1)
-  let resolved: ReturnType<typeof resolveModel> | undefined
-  const resolve = () => {
-    resolved ??= resolveModel(ref, settings)
-    // A key that was missing may be there the next time.
-    resolved.catch(() => {
+  let resolved: MaybePromise<LanguageModel> | undefined
+  const find = async (): Promise<LanguageModel> => {
+    try {
+      resolved = await resolveModel(ref, settings)
+      return resolved
+    } catch (error) {
+      // A key that was missing may be there the next time.
       resolved = undefined
-    })
+      throw error
+    }
+  }
+  const resolve = (): MaybePromise<LanguageModel> => {
+    resolved ??= find()
     return resolved
   }
   return { name: modelName(ref), settings, resolve }

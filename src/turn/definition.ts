@@ -1,4 +1,5 @@
 /** What a turn is played with: models, tools, prompt and limits. Plain values and functions; nothing here is stored. */
+import type { MaybePromise } from '../base/index.ts'
 import type { Entities, WordsOptions } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { Limits, PlayTerms } from '../loop/index.ts'
@@ -9,8 +10,8 @@ import type { Credentials, Tool } from '../tool/index.ts'
 export interface TurnDefinition extends PlayTerms {
   /** The model to ask first, then those to fall back to. */
   readonly models: readonly ModelSource[]
-  readonly tools: (turn: TurnInfo) => readonly Tool[] | Promise<readonly Tool[]>
-  readonly system: (turn: TurnInfo) => string | undefined | Promise<string | undefined>
+  readonly tools: (turn: TurnInfo) => MaybePromise<readonly Tool[]>
+  readonly system: (turn: TurnInfo) => MaybePromise<string | undefined>
   /** The system prompt, if it is the same in every turn and in no file. */
   readonly fixedSystem?: string
   /** When functions or files of the config are asked for tools, system prompt and credentials: any of them may fail. */
@@ -66,7 +67,7 @@ export interface ModelSource {
   /** As `provider/model`. */
   readonly name: string
   readonly settings: ModelOptions
-  readonly resolve: () => Promise<LanguageModel>
+  readonly resolve: () => MaybePromise<LanguageModel>
 }
 
 /** What tools and prompts may depend on. */

@@ -1,5 +1,5 @@
 /** Running the calls of a group: together, each settled as soon as it ends. */
-import { debugThrown } from '../base/index.ts'
+import { debugThrown, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import {
@@ -41,7 +41,8 @@ export async function* runGroup(
   group: readonly Ready[],
   credentials: Credentials,
 ): AsyncGenerator<Batch, void> {
-  const runs = await Promise.all(group.map((one) => callRun(play, one, credentials)))
+  const runs: CallRun[] = []
+  for (const one of group) runs.push(await callRun(play, one, credentials))
   // Last of all: what was looked up for the calls may have taken its time.
   await play.scope.mayAct()
   const ended: Ended[] = []
@@ -124,7 +125,7 @@ function readyOf(group: readonly Ready[], callId: string): Ready | undefined {
   return group.find(({ call }) => call.callId === callId)
 }
 
-async function sayEnd(play: Play, { callId, end }: Ended, one: Ready | undefined): Promise<void> {
+function sayEnd(play: Play, { callId, end }: Ended, one: Ready | undefined): MaybePromise<void> {
   if (end.kind === 'settled') return saySettled(play, callId, { ...end, ...one })
   const call = play.open.calls.find((candidate) => candidate.callId === callId)
   const before = call?.answers?.length ?? 0
@@ -142,7 +143,7 @@ interface SettledCall extends Settled {
   readonly takes?: readonly string[]
 }
 
-export async function saySettled(play: Play, callId: string, settled: SettledCall): Promise<void> {
+export function saySettled(play: Play, callId: string, settled: SettledCall): MaybePromise<void> {
   const { status, output, cut, display, usage: used, seen = [], tool, input, takes } = settled
   const call = play.open.calls.find((candidate) => candidate.callId === callId)
   const usage = used && uncounted(call, used)
@@ -158,5 +159,5 @@ export async function saySettled(play: Play, callId: string, settled: SettledCal
     ...(status === 'ok' ? shown(play, isWhole ? tool : undefined, { output, input, seen }) : {}),
   }
   play.draft.say('tool.end', end, takes)
-  if (isWhole) await select(play, tool, { output, input })
+  if (isWhole && tool?.grounding !== undefined) return select(play, tool, { output, input })
 }

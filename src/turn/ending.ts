@@ -15,7 +15,8 @@ export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending
   if (!waiting) settleRest(play, why)
   const cancel = play.cancelKey()
   accountFor(play, play.open.turn, cancel)
-  const compact = waiting ? undefined : await compactionAtEnd(play)
+  const isFilling = !waiting && isWatched(play.scope.definition)
+  const compact = isFilling ? await compactionAtEnd(play) : undefined
   if (!waiting) warnIfOver(play)
   if (compact !== undefined) draft.say('compact', compact)
   sayTurnEnd(play, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
@@ -68,7 +69,6 @@ export function uncounted(call: Pick<Call, 'used'> | undefined, used: Usage): Us
 async function compactionAtEnd(play: Play): Promise<Compaction | undefined> {
   const { session, scope } = play
   const { compact } = scope.definition
-  if (!isWatched(scope.definition)) return undefined
   const entries = await entriesSoFar(play)
   const isNeeded = isDue(scope.definition, { entries, session })
   if (isNeeded && compact?.strategy === 'sliding') {

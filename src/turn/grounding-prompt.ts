@@ -1,4 +1,5 @@
 /** The text that grounding adds to a prompt: its rules in the system prompt, and the blocks at the end. */
+import { chain, type MaybePromise } from '../base/index.ts'
 import {
   activeIds,
   activeLabels,
@@ -17,9 +18,8 @@ import { sightingsSoFar } from './context.ts'
 import type { Play } from './play.ts'
 
 /** The system prompt as the config has it, without what grounding adds. */
-export async function configuredPrompt(play: Play): Promise<string | undefined> {
-  const info = await play.info()
-  return play.within(Promise.resolve(play.scope.definition.system(info)))
+export function configuredPrompt(play: Play): MaybePromise<string | undefined> {
+  return chain(play.info(), (info) => play.within(play.scope.definition.system(info)))
 }
 
 /** The configured system prompt, then the rules of grounding where there are entities. */
@@ -43,7 +43,6 @@ export async function groundingBlocks(
   wire: { readonly handle?: (entity: string, id: string) => string } = {},
 ): Promise<string | undefined> {
   const { entities } = play.scope.definition.grounding
-  if (entities.size === 0) return undefined
   const { turns, memory } = await shownLately(play, wire.handle)
   const now = play.scope.clock.now()
   const active = unexpired(play.session.active ?? [], entities, now)

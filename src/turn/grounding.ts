@@ -36,7 +36,7 @@ export interface GroundedCall {
 /** Undefined if there are ids that are not good, and that was said. */
 export async function ground(play: Play, call: Call): Promise<GroundedCall | undefined> {
   const tools = await offeredTools(play, call)
-  const convert = (args: Json): Promise<Prepared> => play.within(prepareCall({ ...call, args }, tools))
+  const convert = async (args: Json): Promise<Prepared> => play.within(prepareCall({ ...call, args }, tools))
   const tool = tools.find(({ name }) => name === call.tool)
   if (tool === undefined || call.malformed !== undefined || markNames(tool.parameters).length === 0)
     return { call, prepared: await convert(call.args) }
@@ -248,10 +248,9 @@ export function shown(
 /** Says what a result chose, and why it could not be read if it could not. */
 export async function select(
   play: Play,
-  tool: Tool | undefined,
+  tool: Tool,
   result: { readonly output: Json; readonly input: unknown },
 ): Promise<void> {
-  if (tool?.grounding === undefined) return
   const { selects, problem } = shownBy(tool, result)
   if (problem !== undefined) play.draft.say('warning', { code: 'ungrounded', message: problem })
   if (selects.length === 0) return

@@ -226,7 +226,7 @@ async function patiently<T>(play: Play, run: () => Promise<T>): Promise<T> {
 }
 
 async function turnPoint(play: Play): Promise<TurnPoint> {
-  const { contextId, turn, principal, credentials, metadata, task } = await patiently(play, () =>
+  const { contextId, turn, principal, credentials, metadata, task } = await patiently(play, async () =>
     play.lookUp(),
   )
   const { iteration, usage } = play.open
@@ -241,7 +241,7 @@ async function turnPoint(play: Play): Promise<TurnPoint> {
     task,
     usage,
     signal: play.stop,
-    messages: () => view.messages(),
+    messages: async () => view.messages(),
   }
 }
 

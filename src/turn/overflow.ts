@@ -3,6 +3,7 @@
  * is made first: by a compaction, and if that does not do, by cutting results and leaving out the oldest messages. If
  * even what is left is too long, the turn fails and says how long everything is.
  */
+import type { MaybePromise } from '../base/index.ts'
 import { isKnown } from '../journal/index.ts'
 import {
   estimatedTokens,
@@ -46,13 +47,17 @@ interface Limit {
 }
 
 /** Messages that fit. Throws a `ModelFailure` if the prompt is too long: one without a cause if room can be made. */
-export async function fittingMessages(
+export function fittingMessages(
   play: Play,
   source: ModelSource,
   parts: PromptParts,
-): Promise<readonly Message[]> {
+): MaybePromise<readonly Message[]> {
   // Most models are asked without any limit that is known, and nothing is counted for them.
-  if (contextSize(source) === undefined && play.scope.definition.compact === undefined) return parts.messages
+  const hasLimit = contextSize(source) !== undefined || play.scope.definition.compact !== undefined
+  return hasLimit ? fitted(play, source, parts) : parts.messages
+}
+
+async function fitted(play: Play, source: ModelSource, parts: PromptParts): Promise<readonly Message[]> {
   const entries = await play.scope.view.window()
   const limit = limitOf(play, source, entries)
   if (limit === undefined || promptTokens(parts, estimatedTokens) <= limit.target * SURELY_FITS)
@@ -67,10 +72,10 @@ export async function fittingMessages(
     return parts.messages
   }
   if (canCompact(play, entries)) throw overflow(source, limit, tokens)
-  const fitted = cutToFit(source, { parts, counter, limit, most, tokens })
+  const rest = cutToFit(source, { parts, counter, limit, most, tokens })
   const isSaid = entries.some(({ turn, data }) => turn === play.open.turn && data['code'] === CUT)
-  if (!isSaid) sayCut(play, source, fitted)
-  return fitted.messages
+  if (!isSaid) sayCut(play, source, rest)
+  return rest.messages
 }
 
 interface Fitting {

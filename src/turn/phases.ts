@@ -197,10 +197,11 @@ export async function* finish(
     if (!play.hooks.isEmpty) yield* closeOpened(play, why)
     if (limit !== undefined)
       yield* runPhase(play, 'onLimit', () => ({ base }) => ({ ...base, limit, message }))
-    yield* runPhase(play, 'onComplete', async () => {
-      const text = await lastWords(play)
-      return ({ base, add }) => ({ ...base, add, outcome, text })
-    })
+    if (!play.hooks.isEmpty)
+      yield* runPhase(play, 'onComplete', async () => {
+        const text = await lastWords(play)
+        return ({ base, add }) => ({ ...base, add, outcome, text })
+      })
   } catch (error) {
     // When its time is up, a turn ends without those that do not come to an end.
     if (!(error instanceof Interrupted) || play.scope.stop.aborted || !play.signal.aborted) throw error

@@ -1,9 +1,10 @@
 /** One turn in play: what it is given, what it has said, and what it has looked up on the way. */
+import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import { checkMarkedEntities } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { Call } from '../journal/index.ts'
 import { DEFAULT_LIMITS, dataOf, type Limits, RunBase } from '../loop/index.ts'
-import { type EntryData, type Json, type JsonObject, type Message, textOf } from '../protocol/index.ts'
+import { type Entry, type EntryData, type Json, type JsonObject, type Message, textOf } from '../protocol/index.ts'
 import { checkTools, type PreviousTool, type Redactor, type Tool } from '../tool/index.ts'
 import { type TurnInfo } from './definition.ts'
 import { lastOf } from './last-of.ts'
@@ -16,11 +17,8 @@ export class Play extends RunBase<TurnScope> {
   /** What tools threw in this process, by their calls. */
   readonly thrown: Map<string, unknown> = new Map()
   #limits: Limits | undefined
-  #info: Promise<TurnInfo> | undefined
-  #tools: Promise<readonly Tool[]> | undefined
-  /** Which of these have come: nothing has to be waited for then. */
-  #hasInfo = false
-  #hasTools = false
+  #info: MaybePromise<TurnInfo> | undefined
+  #tools: MaybePromise<readonly Tool[]> | undefined
 
   get hooks(): HookRegistry {
     return this.scope.definition.hooks
@@ -62,30 +60,32 @@ export class Play extends RunBase<TurnScope> {
     return args === undefined || args === call.args ? call : { ...call, args }
   }
 
-  info(): Promise<TurnInfo> {
-    const info = this.lookUp()
-    return this.#hasInfo ? info : this.within(info)
+  info(): MaybePromise<TurnInfo> {
+    return this.within(this.lookUp())
   }
 
   /** The same, for whoever waits for it in another way. */
-  lookUp(): Promise<TurnInfo> {
+  lookUp(): MaybePromise<TurnInfo> {
     this.#info ??= this.#findInfo()
     return this.#info
   }
 
-  tools(): Promise<readonly Tool[]> {
+  tools(): MaybePromise<readonly Tool[]> {
     this.#tools ??= this.#findTools()
-    return this.#hasTools ? this.#tools : this.within(this.#tools)
+    return this.within(this.#tools)
   }
 
   /** Are the tools and who asks known already, so that no function of the config is called for them? */
   get isLookedUp(): boolean {
-    return this.#hasInfo && this.#hasTools
+    return isHere(this.#info) && isHere(this.#tools)
   }
 
   /** Calls of this turn that have come to an end, oldest first. */
-  async previousTools(): Promise<readonly PreviousTool[]> {
-    const entries = await this.scope.view.window()
+  previousTools(): MaybePromise<readonly PreviousTool[]> {
+    return chain(this.scope.view.window(), (entries) => this.#endedCalls(entries))
+  }
+
+  #endedCalls(entries: readonly Entry[]): readonly PreviousTool[] {
     const names = new Map<string, string>()
     const previous: PreviousTool[] = []
     const current = this.open.turn
@@ -109,34 +109,42 @@ export class Play extends RunBase<TurnScope> {
     return { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...(Object.fromEntries(asked) as Limits) }
   }
 
-  async #findTools(): Promise<readonly Tool[]> {
-    const tools = await this.scope.definition.tools(await this.info())
-    checkTools(tools)
-    checkMarkedEntities(tools, this.scope.definition.grounding.entities)
-    this.#hasTools = true
-    return tools
+  #findTools(): MaybePromise<readonly Tool[]> {
+    const found = chain(this.info(), (info) => this.scope.definition.tools(info))
+    return chain(found, (tools) => {
+      checkTools(tools)
+      checkMarkedEntities(tools, this.scope.definition.grounding.entities)
+      this.#tools = tools
+      return tools
+    })
   }
 
-  async #findInfo(): Promise<TurnInfo> {
-    const { turn, principal, metadata = NO_METADATA } = this.open
-    const credentials = (await this.findCredentials()) ?? {}
-    const { contextId } = this.scope.key
-    // The session has the same objects, and no tool may change those.
-    const info = {
-      contextId,
-      turn,
-      principal: frozenCopy(principal),
-      metadata: metadata === NO_METADATA ? metadata : frozenCopy(metadata),
-      credentials,
-      task: await this.#task(),
-    }
-    this.#hasInfo = true
-    return info
+  #findInfo(): MaybePromise<TurnInfo> {
+    return chain(this.findCredentials(), (credentials = {}) =>
+      chain(this.#task(), (task) => {
+        const { turn, principal, metadata = NO_METADATA } = this.open
+        const { contextId } = this.scope.key
+        // The session has the same objects, and no tool may change those.
+        const info = {
+          contextId,
+          turn,
+          principal: frozenCopy(principal),
+          metadata: metadata === NO_METADATA ? metadata : frozenCopy(metadata),
+          credentials,
+          task,
+        }
+        this.#info = info
+        return info
+      }),
+    )
   }
 
   /** What the turn was asked; for one that goes on without being asked, what was said last. */
-  async #task(): Promise<string> {
-    const entries = await this.scope.view.window()
+  #task(): MaybePromise<string> {
+    return chain(this.scope.view.window(), (entries) => this.#askedIn(entries))
+  }
+
+  #askedIn(entries: readonly Entry[]): MaybePromise<string> {
     const current = this.open.turn
     const start = lastOf(entries, 'turn.start', ({ turn }) => turn === current)
     const asked = (start?.takes ?? []).flatMap((taken) => {
@@ -144,12 +152,18 @@ export class Play extends RunBase<TurnScope> {
       return entry?.type === 'input' ? [entry] : []
     })
     if (asked.length > 0) return asked.map((entry) => textOf(dataOf(entry, 'input').message)).join('\n')
-    const messages = await this.scope.view.messages()
     // What was said since the calls that it goes on with were asked for is not what they are for.
-    const end = this.open.calls.length === 0 ? -1 : messages.findLastIndex(({ role }) => role === 'assistant')
-    const before = end < 0 ? messages : messages.slice(0, end)
-    return textOf(before.findLast(isFromUser)?.content ?? '')
+    const isBetween = this.open.calls.length === 0
+    return chain(this.scope.view.messages(), (messages) => {
+      const end = isBetween ? -1 : messages.findLastIndex(({ role }) => role === 'assistant')
+      const before = end < 0 ? messages : messages.slice(0, end)
+      return textOf(before.findLast(isFromUser)?.content ?? '')
+    })
   }
+}
+
+function isHere(value: unknown): boolean {
+  return value !== undefined && !isPromise(value)
 }
 
 function isFromUser(message: Message): message is Extract<Message, { role: 'user' }> {

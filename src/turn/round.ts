@@ -3,7 +3,7 @@
  * durable (R3); those that may run together do. The round is played from the session alone, so it goes on after a crash
  * as it would have gone on without one.
  */
-import { debugThrown } from '../base/index.ts'
+import { debugThrown, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import { approvalOf, findCredentials, hearAnswers, request, waitingFor } from '../loop/index.ts'
@@ -32,7 +32,7 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     await endToWait(play)
     return
   }
-  const again = await recoverStarted(play, credentials)
+  const again = play.open.calls.some(isStarted) ? await recoverStarted(play, credentials) : []
   yield* commitForHooks(play)
   let ready: readonly Ready[] = [...again, ...(await findReady(play))]
   while (ready.length > 0 && !play.signal.aborted && play.open.stop === undefined) {
@@ -44,7 +44,7 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     for (const one of group) if (one.call.state === 'requested') sayStart(play, one)
     yield* play.commit('tools')
     yield* runGroup(play, group, credentials)
-    await hearAnswers(play)
+    if (play.inbox.length > 0 || play.open.requests.length > 0) await hearAnswers(play)
     ready = play.signal.aborted ? [] : rest
     if (ready.length > 0 || play.signal.aborted) continue
     // Before the next call is looked at, hooks are told of the last one.
@@ -64,6 +64,10 @@ function* commitForHooks(play: Play): Generator<Batch, void> {
 
 function isNext({ state }: Call): boolean {
   return state === 'requested'
+}
+
+function isStarted({ state }: Call): boolean {
+  return state === 'started'
 }
 
 /** Calls that run together, or the one that must run alone. */
@@ -160,13 +164,17 @@ async function beforeCall(play: Play, call: Call): Promise<Call | undefined> {
 }
 
 /** Somebody has to agree if the tool says so, or if the same call may have happened before (R4). */
-async function questionFor(play: Play, { call, tool, input, argsKey }: Ready): Promise<string | undefined> {
+function questionFor(play: Play, ready: Ready): MaybePromise<string | undefined> {
+  const { tool, argsKey } = ready
   if (
     tool.replay === 'never' &&
     play.session.unknown?.some((other) => other.argsKey === argsKey && !other.repeated)
   )
     return `${tool.name} was started before with the same arguments, and nobody knows whether it happened. Run it again?`
-  if (tool.approve === 'never') return undefined
+  return tool.approve === 'never' ? undefined : approvalFor(play, ready)
+}
+
+async function approvalFor(play: Play, { call, tool, input }: Ready): Promise<string | undefined> {
   const { principal } = await play.info()
   const about = { tool: tool.name, input, principal, callId: call.callId }
   await play.credentials()

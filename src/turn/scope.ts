@@ -1,4 +1,5 @@
 /** What the loop of an agent's turn is lent beyond what every play is: the words of the conversation, and its person. */
+import type { MaybePromise } from '../base/index.ts'
 import type { Said, Seen, ShownList } from '../grounding/index.ts'
 import type { IdsAbove, PlayScope, PlayView } from '../loop/index.ts'
 import type {
@@ -42,9 +43,9 @@ export interface ActorState {
 
 export interface View extends PlayView {
   /** What a prompt is made from. */
-  readonly messages: () => Promise<readonly Message[]>
+  readonly messages: () => MaybePromise<readonly Message[]>
   /** The entries that `messages` come from. */
-  readonly window: () => Promise<readonly Entry[]>
+  readonly window: () => MaybePromise<readonly Entry[]>
   /** Sightings of things that were shown before the window, newest first: by id, by label or by the normal form of the id. */
   readonly seen: (
     entity: string,

@@ -2,12 +2,12 @@
  * One model call, with its retries and fallbacks. Every attempt is in the journal: an attempt that fails ends with a
  * durable `model.end` that says why and what is tried next, before it is tried.
  */
-import { debugThrown } from '../base/index.ts'
+import { chain, debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
 import type { ModelError } from '../hook/index.ts'
 import type { Batch } from '../loop/index.ts'
 import { dataOf, isLarge } from '../loop/index.ts'
 import {
-  filesIn,
+  hasFiles,
   hasNoWords,
   type LanguageModel,
   ModelFailure,
@@ -70,21 +70,24 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
     await endTurn(play, 'failed', { error: NOTHING_TO_SAY })
     return
   }
-  yield* waitToRetry(play)
+  if (play.open.retry?.until !== undefined) yield* waitToRetry(play)
   if (play.signal.aborted) return
   const { index, attempt } = nextAttempt(play)
   const { models } = play.scope.definition
   const source = models[index]
   if (source === undefined) throw noModel()
-  const early = yield* lookUpEarly(play)
+  const early = isLookedUpEarly(play) ? yield* lookUpEarly(play) : undefined
   const iteration = play.open.iteration + 1
   play.draft.say('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
   yield* play.commit('model')
   // Hooks are told of what was said before the model is.
-  if (!play.hooks.has('afterUserInput', 'beforeLlm')) yield* hearSteering(play)
+  if (!play.hooks.has('afterUserInput', 'beforeLlm') && hasSteering(play)) yield* hearSteering(play)
   const reply = await askModel(play, source, early ?? (await lookUp(play)))
-  if (!(reply instanceof ModelFailure)) yield* takeReply(play, reply)
-  else if (play.signal.aborted) sayAborted(play, source, reply)
+  if (!(reply instanceof ModelFailure)) {
+    await takeReply(play, reply)
+    // It may have to be cut, and its calls with it.
+    if (isLarge(reply.content)) yield* play.commit('on')
+  } else if (play.signal.aborted) sayAborted(play, source, reply)
   else {
     const goesOn = await goesOnWithout(play, reply)
     const isFinal = index + 1 >= models.length
@@ -185,18 +188,22 @@ interface Configured {
 }
 
 /** What may fail is looked up before the model call begins: it is no failure of the model. */
-async function* lookUpEarly(play: Play): AsyncGenerator<Batch, Configured | undefined> {
+function isLookedUpEarly(play: Play): boolean {
   const { lookups } = play.scope.definition
-  if (lookups === 'never' || (lookups === 'once' && play.isLookedUp)) return undefined
+  return lookups === 'each call' || (lookups === 'once' && !play.isLookedUp)
+}
+
+async function* lookUpEarly(play: Play): AsyncGenerator<Batch, Configured> {
   // A function may take its time, and results of tools do not wait for it.
   if (play.draft.hasNews) yield* play.commit('on')
   return lookUp(play)
 }
 
 /** Credentials are here once the start of the turn is durable. */
-async function lookUp(play: Play): Promise<Configured> {
-  const [tools, system] = await Promise.all([play.tools(), configuredPrompt(play)])
-  return { tools, system }
+function lookUp(play: Play): MaybePromise<Configured> {
+  const [tools, system] = [play.tools(), configuredPrompt(play)]
+  if (!isPromise(tools) && !isPromise(system)) return { tools, system }
+  return Promise.all([tools, system]).then(([found, text]) => ({ tools: found, system: text }))
 }
 
 async function askModel(
@@ -215,7 +222,8 @@ async function askModel(
     const messages = await shownMessages(play, source, model)
     if (messages === undefined) return lostEdit()
     wire = await wireIds(play, { readsData: isWordless })
-    const blocks = isWordless ? undefined : await groundingBlocks(play, wire.blocks)
+    const hasEntities = scope.definition.grounding.entities.size > 0
+    const blocks = isWordless || !hasEntities ? undefined : await groundingBlocks(play, wire.blocks)
     if (messages.every(isBlank)) return silence()
     const parts: PromptParts = {
       ...(system === undefined ? {} : { system }),
@@ -242,7 +250,11 @@ async function askModel(
       onDelta: deltas.push,
     }
     const asked = { request, source, parts: { ...parts, messages: sent } }
-    return wire.reply(await askForReply(play, asked).finally(end))
+    try {
+      return wire.reply(await askForReply(play, asked))
+    } finally {
+      end()
+    }
   } catch (error) {
     // It was passed on to somebody else: whatever went wrong here is nobody's business any more.
     if (play.stop.aborted && !play.signal.aborted) await scope.mayAct()
@@ -251,14 +263,23 @@ async function askModel(
 }
 
 /** The messages as hooks want them, without files that the model would refuse. Undefined if an edit does not fit. */
-async function shownMessages(
+function shownMessages(
   play: Play,
   source: ModelSource,
-  { provider }: LanguageModel,
-): Promise<readonly Message[] | undefined> {
+  model: LanguageModel,
+): MaybePromise<readonly Message[] | undefined> {
+  return chain(play.scope.view.messages(), (messages) => {
+    const edited = changed(messages, play.open.prompt?.messages)
+    return edited === undefined || !hasFiles(edited) ? edited : withFiles(play, edited, { source, model })
+  })
+}
+
+async function withFiles(
+  play: Play,
+  edited: readonly Message[],
+  { source, model: { provider } }: { readonly source: ModelSource; readonly model: LanguageModel },
+): Promise<readonly Message[]> {
   const { view } = play.scope
-  const edited = changed(await view.messages(), play.open.prompt?.messages)
-  if (edited === undefined || filesIn(edited).length === 0) return edited
   const refused = refusedBy(await view.window(), source.name)
   const shown = shownFiles(edited, { provider, refused })
   await warnIfBeyond(play, source, shown)
@@ -294,10 +315,10 @@ async function displays(play: Play): Promise<ReadonlyMap<string, string>> {
   return told
 }
 
-async function* takeReply(
+async function takeReply(
   play: Play,
   { content, finish: why, model, usage }: ModelReply,
-): AsyncGenerator<Batch, void> {
+): Promise<void> {
   const known = play.secrets.isEmpty ? content : await withKnownTools(play, content)
   play.draft.say('model.end', { content: known, finish: why, model, usage })
   if (why === 'length')
@@ -305,8 +326,6 @@ async function* takeReply(
       code: 'length',
       message: 'The reply was cut off: it reached the most tokens that a reply may have.',
     })
-  // It may have to be cut, and its calls with it.
-  if (isLarge(content)) yield* play.commit('on')
 }
 
 /** An entry keeps the names of tools as they are; what is no name of a tool may be a secret. */

@@ -2,6 +2,7 @@
  * What models and people see of ids: short codes instead of them in prompts, and neither in what a model says. The
  * journal has ids and never codes, so a prompt and the reply to it share one table, made for this one call.
  */
+import type { MaybePromise } from '../base/index.ts'
 import {
   activeIds,
   activeLabels,
@@ -29,10 +30,17 @@ import { entriesSoFar } from './context.ts'
 import type { Play } from './play.ts'
 
 /** For one call of a model. One that reads ids as data needs no codes. */
-export async function wireIds(play: Play, { readsData }: { readonly readsData: boolean }): Promise<WireIds> {
-  const { entities, handles: wanted, hidden } = play.scope.definition.grounding
-  const isCoded = wanted && !readsData
-  if (!isCoded && hidden.size === 0) return AS_THEY_ARE
+export function wireIds(
+  play: Play,
+  { readsData }: { readonly readsData: boolean },
+): MaybePromise<WireIds> {
+  const { handles, hidden } = play.scope.definition.grounding
+  const isCoded = handles && !readsData
+  return isCoded || hidden.size > 0 ? wireFor(play, isCoded) : AS_THEY_ARE
+}
+
+async function wireFor(play: Play, isCoded: boolean): Promise<WireIds> {
+  const { entities, hidden } = play.scope.definition.grounding
   const things = knownThings(await entriesSoFar(play), play.session.active ?? [])
   const coded = isCoded ? things.filter(tellsApart(things)) : []
   const handles = isCoded ? handleTable(entities, coded) : undefined
