@@ -3,6 +3,7 @@
  * count as waiting from the moment they ask. It does not know the life of an agent, nor who drives (`pump.ts`).
  */
 
+import { isPromise, type MaybePromise } from '../base/index.ts'
 import type { Continuation, Limits } from '../loop/index.ts'
 import {
   HoldfastError,
@@ -63,7 +64,7 @@ export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'em
   /** Whom besides the owner to let in (R20). */
   readonly allow?: ((principal: Principal) => boolean) | undefined
   /** The conversation is loaded. Nothing is played before it resolves. */
-  readonly onLoaded?: () => Promise<void>
+  readonly onLoaded?: () => MaybePromise<void>
 }
 
 export class Conversation {
@@ -448,8 +449,10 @@ export class Conversation {
 
   async #load(): Promise<void> {
     const { driver } = this
-    await driver.ownership.read()
-    if (!driver.isPlaying) await this.#options.onLoaded?.()
+    const reading = driver.ownership.read()
+    if (isPromise(reading)) await reading
+    const readying = driver.isPlaying ? undefined : this.#options.onLoaded?.()
+    if (isPromise(readying)) await readying
     if (this.#audience.isSeated) return
     const { ledger } = driver
     this.#audience.seat(ledger.session.seq, await openRequests(ledger, this.#options.clock.now()))

@@ -189,8 +189,8 @@ export class Driver {
   async #open(): Promise<Progress> {
     if (!this.#deferred.isEmpty) await this.#deferred.flush(this.ownership)
     const { ownership } = this
-    if (ownership.isOwner && this.#hasWork()) await ownership.letGo()
-    if (ownership.isOwner || !(await ownership.open(() => this.#hasWork()))) return this.#idle()
+    if (ownership.isOwner && this.hasWork) await ownership.letGo()
+    if (ownership.isOwner || !(await ownership.open(() => this.hasWork))) return this.#idle()
     if (!this.#isUntouched) await this.#offers.postNow()
     const posts = this.#offers.carry()
     const loop = this.#loop(posts)
@@ -253,15 +253,20 @@ export class Driver {
     return undefined
   }
 
-  async #advanced(loop: Loop, { next }: Batch): Promise<Progress> {
+  #advanced(loop: Loop, { next }: Batch): MaybePromise<Progress> {
     // Held back, the end of a turn leaves the conversation owned (S5).
     if (this.#isDriving(loop)) {
       if (next === 'done') this.ownership.close()
       else this.ownership.advanced(next)
     }
-    if (this.ledger.isWorthSaving) await this.ledger.snapshot()
-    if (next === 'done') await loop.batches.return(true)
-    return { state: 'again', next }
+    const progress = { state: 'again', next } as const
+    return next === 'done' || this.ledger.isWorthSaving ? this.#saved(loop, progress) : progress
+  }
+
+  async #saved(loop: Loop, progress: Progress & { readonly next: Next }): Promise<Progress> {
+    await this.ledger.snapshot()
+    if (progress.next === 'done') await loop.batches.return(true)
+    return progress
   }
 
   #isDriving(loop: Loop): boolean {
@@ -381,7 +386,8 @@ export class Driver {
     this.#deferred.handIn({ ...settled, callId }, this.#options.driver, this.ownership)
   }
 
-  #hasWork(): boolean {
+  /** Is there anything to open a turn for, or one to go on with? */
+  get hasWork(): boolean {
     if (!this.#offers.isEmpty() || !this.ledger.isInboxEmpty) return true
     return this.ledger.session.open !== undefined || this.#expiry() <= this.#options.clock.now()
   }

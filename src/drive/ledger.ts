@@ -151,6 +151,11 @@ export class Ledger {
     return known.length === inbox.length
   }
 
+  /** Nothing is known of that was not read (L1, L2). */
+  get isUpToDate(): boolean {
+    return this.#isLoaded && this.#published <= this.#seen
+  }
+
   /** Makes it current, by as little reading as it takes. Not for an owner: its receipts do that. */
   async bringUpToDate(): Promise<void> {
     const isBehind = this.#published > this.#seen

@@ -9,7 +9,7 @@
  * W4  The state changes before the entries that changed it are published: a caller that hears of the end of a turn
  *     finds the conversation free.
  */
-import type { Ids, Timer } from '../base/index.ts'
+import type { Ids, MaybePromise, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
 import type { Next } from '../loop/index.ts'
 import {
@@ -97,7 +97,8 @@ export class Ownership {
   }
 
   /** Makes the ledger current if it is known to be stale. */
-  read(): Promise<void> {
+  read(): MaybePromise<void> {
+    if (this.#inOrder.isIdle && (this.#isKeptCurrent || this.ledger.isUpToDate)) return
     return this.#inOrder.run(async () => {
       if (!this.#isKeptCurrent) await this.ledger.bringUpToDate()
     })
@@ -124,7 +125,7 @@ export class Ownership {
   /** To `opening`, if `isWanted` says so of the current ledger (S2). */
   open(isWanted: () => boolean): Promise<boolean> {
     return this.#inOrder.run(async () => {
-      await this.ledger.bringUpToDate()
+      if (!this.ledger.isUpToDate) await this.ledger.bringUpToDate()
       if (this.#state.is !== 'free' || !isWanted()) return false
       this.#on({ type: 'opens' })
       return true
@@ -289,13 +290,11 @@ export class Ownership {
   }
 
   /** A loop hears of its loss by itself, and hands in what it has. An owner without one is told here (S5). */
-  async #writeAs({ epoch }: Grant, entries: readonly NewEntry[]): Promise<Receipt> {
-    try {
-      return await this.#write({ since: this.ledger.seen, epoch, entries })
-    } catch (error) {
+  #writeAs({ epoch }: Grant, entries: readonly NewEntry[]): Promise<Receipt> {
+    return this.#write({ since: this.ledger.seen, epoch, entries }).catch((error: unknown) => {
       if (isLoss(error) && this.#holds(epoch) && this.#state.is !== 'driving') this.#onLost(error)
       throw this.#refusal(error)
-    }
+    })
   }
 
   /** Keeps W4. */

@@ -98,8 +98,9 @@ export class Pump {
         const progress = await this.step()
         const state = progress?.state
         if (state === 'paused') return
+        const isDone = state === 'idle' || state === undefined || (state === 'again' && !driver.hasWork)
         // In the same tick as the end (C1): whoever asks later finds no pump, and starts one.
-        if ((state === 'idle' || state === undefined) && !callers.isWaiting()) return
+        if (isDone && !driver.isPlaying && !callers.isWaiting()) return
         if (state === 'owned') await this.#followOwner()
         if (state === 'idle') await this.#awaitOthers()
       }
@@ -126,7 +127,7 @@ export class Pump {
   async #awaitOthers(): Promise<void> {
     const { driver, audience, callers, store, key } = this.#options
     const arriving = callers.arriving()
-    if (arriving !== undefined) return arriving
+    if (arriving !== undefined || callers.hasOffers()) return arriving
     await audience.catchUp()
     const { ownership, ledger } = driver
     if (ownership.isOwner) await ownership.flush()

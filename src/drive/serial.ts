@@ -2,6 +2,10 @@
 export class Serial {
   #last: Promise<unknown> | undefined
 
+  get isIdle(): boolean {
+    return this.#last === undefined
+  }
+
   run<T>(work: () => Promise<T>): Promise<T> {
     const running = this.#last === undefined ? work() : this.#last.then(work, work)
     this.#last = running

@@ -1,5 +1,5 @@
 /** What somebody has to say before the turn can go on: asking, and hearing the answers (R2). */
-import type { MaybePromise } from '../base/index.ts'
+import { chain, type MaybePromise } from '../base/index.ts'
 import type { Answer, Call, Request } from '../journal/index.ts'
 import {
   type Entry,
@@ -34,14 +34,18 @@ export function request(play: RunBase, { id, expiresInMs, ...question }: Questio
  * The secrets of whoever asked; none is an empty set. Undefined if they are needed and this process does not have them:
  * then they are asked for, and the turn has to wait. Answers that have come are taken on the way.
  */
-export async function* findCredentials(run: RunBase): AsyncGenerator<Batch, Credentials | undefined> {
+export function* findCredentials(
+  run: RunBase,
+): Generator<Batch, MaybePromise<Credentials | undefined>> {
   // Secrets come with what was taken, and only what is durable is taken.
   if (run.open.credentials && !run.draft.isEmpty) yield* run.commit('on')
-  const credentials = await run.credentials()
-  await hearAnswers(run)
-  if (!run.open.credentials || credentials !== undefined) return credentials ?? {}
-  askForCredentials(run)
-  return undefined
+  return chain(run.credentials(), (credentials) =>
+    chain(hearAnswers(run), () => {
+      if (!run.open.credentials || credentials !== undefined) return credentials ?? {}
+      askForCredentials(run)
+      return undefined
+    }),
+  )
 }
 
 /** Whoever asked had secrets that this process does not have (R19). */

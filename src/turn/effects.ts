@@ -1,5 +1,5 @@
 /** Running the calls of a group: together, each settled as soon as it ends. */
-import { debugThrown, type MaybePromise } from '../base/index.ts'
+import { debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import {
@@ -44,7 +44,8 @@ export async function* runGroup(
   const runs: CallRun[] = []
   for (const one of group) runs.push(await callRun(play, one, credentials))
   // Last of all: what was looked up for the calls may have taken its time.
-  await play.scope.mayAct()
+  const acting = play.scope.mayAct()
+  if (isPromise(acting)) await acting
   const ended: Ended[] = []
   let bell = Promise.withResolvers<void>()
   const running = runs.map(async (run) => {
@@ -57,7 +58,10 @@ export async function* runGroup(
       bell = Promise.withResolvers<void>()
       const now = ended.splice(0)
       left -= now.length
-      for (const one of now) await sayEnd(play, one, readyOf(group, one.callId))
+      for (const one of now) {
+        const saying = sayEnd(play, one, readyOf(group, one.callId))
+        if (isPromise(saying)) await saying
+      }
       if (left > 0) yield* play.commit('on')
       if (left > 0 && !play.hooks.isEmpty) yield* tellEnded(play, 'on')
     }

@@ -82,9 +82,11 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   yield* play.commit('model')
   // Hooks are told of what was said before the model is.
   if (!play.hooks.has('afterUserInput', 'beforeLlm') && hasSteering(play)) yield* hearSteering(play)
-  const reply = await askModel(play, source, early ?? (await lookUp(play)))
+  const found = early ?? lookUp(play)
+  const reply = await askModel(play, source, isPromise(found) ? await found : found)
   if (!(reply instanceof ModelFailure)) {
-    await takeReply(play, reply)
+    const { content } = reply
+    takeReply(play, { ...reply, content: play.secrets.isEmpty ? content : await withKnownTools(play, content) })
     // It may have to be cut, and its calls with it.
     if (isLarge(reply.content)) yield* play.commit('on')
   } else if (play.signal.aborted) sayAborted(play, source, reply)
@@ -214,14 +216,17 @@ async function askModel(
   const { scope } = play
   let wire: WireIds | undefined
   try {
-    const model = await play.within(source.resolve())
+    const resolved = play.within(source.resolve())
+    const model = isPromise(resolved) ? await resolved : resolved
     checkChoice(source, tools)
     const { prompt } = play.open
     const isWordless = hasNoWords(model)
     const system = prompt?.system ?? (isWordless ? own : withRules(play, own))
-    const messages = await shownMessages(play, source, model)
+    const shown = shownMessages(play, source, model)
+    const messages = isPromise(shown) ? await shown : shown
     if (messages === undefined) return lostEdit()
-    wire = await wireIds(play, { readsData: isWordless })
+    const wiring = wireIds(play, { readsData: isWordless })
+    wire = isPromise(wiring) ? await wiring : wiring
     const hasEntities = scope.definition.grounding.entities.size > 0
     const blocks = isWordless || !hasEntities ? undefined : await groundingBlocks(play, wire.blocks)
     if (messages.every(isBlank)) return silence()
@@ -231,7 +236,8 @@ async function askModel(
       tools: specs(tools, isWordless ? undefined : wire, prompt?.tools),
       ...(blocks === undefined ? {} : { blocks }),
     }
-    const sent = await fittingMessages(play, source, parts)
+    const fitting = fittingMessages(play, source, parts)
+    const sent = isPromise(fitting) ? await fitting : fitting
     const safe = redactDeltas(play.secrets, ({ type, ...data }) => scope.emit(type, data))
     const deltas = wire.deltas(safe.push)
     const end = (): void => {
@@ -315,12 +321,8 @@ async function displays(play: Play): Promise<ReadonlyMap<string, string>> {
   return told
 }
 
-async function takeReply(
-  play: Play,
-  { content, finish: why, model, usage }: ModelReply,
-): Promise<void> {
-  const known = play.secrets.isEmpty ? content : await withKnownTools(play, content)
-  play.draft.say('model.end', { content: known, finish: why, model, usage })
+function takeReply(play: Play, { content, finish: why, model, usage }: ModelReply): void {
+  play.draft.say('model.end', { content, finish: why, model, usage })
   if (why === 'length')
     play.draft.say('warning', {
       code: 'length',
