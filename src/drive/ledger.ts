@@ -10,7 +10,7 @@
  */
 import type { Clock, MaybePromise } from '../base/index.ts'
 import {
-  fold,
+  advance,
   HeldWindow,
   isWorthSaving,
   loadSince,
@@ -258,7 +258,7 @@ export class Ledger {
   }
 
   #take(entries: readonly Entry[]): void {
-    this.#session = fold(entries, this.#session)
+    this.#session = advance(entries, this.#session)
     this.#window?.add(entries)
     for (const entry of entries) this.#file(entry)
   }

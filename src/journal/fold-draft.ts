@@ -1,24 +1,128 @@
-/** A session while entries are folded into it: what the steps change is writable, and a copy. */
+/**
+ * A session while entries are folded into it: what the steps change is writable, and a copy. All drafts have all fields,
+ * in one order, so that the engine knows one shape of them; a field that is absent is undefined.
+ */
 import type { Call, OpenTurn, Request, Session } from './session.ts'
 
-export type Writable<T> = { -readonly [K in keyof T]: T[K] }
+export type Writable<T> = {
+  -readonly [K in keyof T]: Partial<Pick<T, K>> extends Pick<T, K> ? T[K] | undefined : T[K]
+}
 export type OpenDraft = Omit<Writable<OpenTurn>, 'calls' | 'requests'> & {
   calls: Writable<Call>[]
   requests: Request[]
 }
 export type Draft = Omit<Writable<Session>, 'open' | 'window' | 'totals'> & {
-  open?: OpenDraft
+  open?: OpenDraft | undefined
   window: Writable<Session['window']>
   totals: Writable<Session['totals']>
 }
 
-/** Copies what the steps change, in the same order of keys. The rest, such as arguments, is shared: nobody changes it. */
+/** Copies what the steps change. The rest, such as arguments, is shared: nobody changes it. */
 export function draftOf(session: Session): Draft {
-  const draft = { ...session, window: { ...session.window }, totals: { ...session.totals } } as Draft
-  if (session.open !== undefined) draft.open = openDraftOf(session.open)
-  return draft
+  const { window, totals } = session
+  return {
+    seq: session.seq,
+    at: session.at,
+    createdAt: session.createdAt,
+    activeAt: session.activeAt,
+    turn: session.turn,
+    epoch: session.epoch,
+    claims: session.claims,
+    open: session.open === undefined ? undefined : openDraftOf(session.open),
+    outcome: session.outcome,
+    stopped: session.stopped,
+    parked: session.parked,
+    window: {
+      from: window.from,
+      messages: window.messages,
+      summary: window.summary,
+      trimmedUpTo: window.trimmedUpTo,
+      nearFull: window.nearFull,
+      overMessages: window.overMessages,
+    },
+    totals: {
+      turns: totals.turns,
+      messages: totals.messages,
+      modelCalls: totals.modelCalls,
+      toolCalls: totals.toolCalls,
+      usage: totals.usage,
+    },
+    unknown: session.unknown,
+    imports: session.imports,
+    active: session.active,
+    activeSince: session.activeSince,
+    graph: session.graph,
+    erasedUpTo: session.erasedUpTo,
+    cleared: session.cleared,
+    metadata: session.metadata,
+    closed: session.closed,
+    origin: session.origin,
+  }
 }
 
 export function openDraftOf(open: OpenTurn): OpenDraft {
-  return { ...open, calls: open.calls.map((call) => ({ ...call })), requests: [...open.requests] }
+  const calls: Writable<Call>[] = []
+  for (const call of open.calls) calls.push(callDraftOf(call))
+  return {
+    turn: open.turn,
+    startSeq: open.startSeq,
+    startedAt: open.startedAt,
+    principal: open.principal,
+    limits: open.limits,
+    metadata: open.metadata,
+    credentials: open.credentials,
+    iteration: open.iteration,
+    thinking: open.thinking,
+    phase: open.phase,
+    fresh: open.fresh,
+    failed: open.failed,
+    replied: open.replied,
+    prompt: open.prompt,
+    stop: open.stop,
+    ended: open.ended,
+    overCalls: open.overCalls,
+    calls,
+    requests: [...open.requests],
+    usage: open.usage,
+    toolCalls: open.toolCalls,
+    failures: open.failures,
+    retry: open.retry,
+  }
+}
+
+export function callDraftOf(call: Call): Writable<Call> {
+  return {
+    callId: call.callId,
+    tool: call.tool,
+    state: call.state,
+    args: call.args,
+    malformed: call.malformed,
+    offered: call.offered,
+    replay: call.replay,
+    idempotencyKey: call.idempotencyKey,
+    argsKey: call.argsKey,
+    checked: call.checked,
+    grounds: call.grounds,
+    answers: call.answers,
+    used: call.used,
+  }
+}
+
+/** Without the fields that are absent, for those who store a session or show it. */
+export function withoutAbsent(session: Session): Session {
+  const plain = present(session)
+  return {
+    ...plain,
+    window: present(session.window),
+    ...(session.open === undefined ? {} : { open: withPlainCalls(session.open) }),
+    ...(session.parked === undefined ? {} : { parked: withPlainCalls(session.parked) }),
+  }
+}
+
+function withPlainCalls<T extends { readonly calls: readonly Call[] }>(place: T): T {
+  return { ...present(place), calls: place.calls.map(present) }
+}
+
+function present<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T
 }

@@ -18,7 +18,15 @@ import {
   NO_USAGE,
   type Usage,
 } from '../protocol/index.ts'
-import { type Draft, draftOf, type OpenDraft, openDraftOf, type Writable } from './fold-draft.ts'
+import {
+  callDraftOf,
+  type Draft,
+  draftOf,
+  type OpenDraft,
+  openDraftOf,
+  type Writable,
+  withoutAbsent,
+} from './fold-draft.ts'
 import { understand } from './format.ts'
 import {
   answerTask,
@@ -50,15 +58,17 @@ import {
  * `entry-not-understood` (R21).
  */
 export function fold(entries: Iterable<Entry>, from: Session = newSession()): Session {
+  return withoutAbsent(advance(entries, from))
+}
+
+/** The same for those who fold on and on: a field that is absent is undefined. */
+export function advance(entries: Iterable<Entry>, from: Session): Session {
   let draft = draftOf(from)
-  let hasEnded = false
   for (const entry of entries) {
     if (beginsAnew(entry)) draft = draftOf(entry.data.session as Session)
     step(draft, entry)
-    hasEnded ||= entry.type === 'turn.end'
   }
-  // What something was deleted from is slow for as long as it lives; a copy is not.
-  return hasEnded ? { ...draft } : draft
+  return draft as Session
 }
 
 function step(draft: Draft, entry: Entry): void {
@@ -84,7 +94,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   claim(draft, { data }) {
     draft.epoch = data.epoch
     draft.claims = data.attempt
-    if (draft.closed !== undefined) delete draft.closed
+    draft.closed = undefined
     if (draft.open?.thinking !== true) return
     // That call died with its process; it is made again, and counts once.
     draft.open.thinking = false
@@ -101,46 +111,47 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.turn = entry.turn
     draft.activeAt = entry.at
     draft.totals.turns += 1
-    draft.open = openDraftOf({
+    const open = openDraftOf({
       turn: entry.turn,
       startSeq: entry.seq,
       startedAt: entry.at,
       principal,
-      ...(limits === undefined ? {} : { limits }),
-      ...(metadata === undefined ? {} : { metadata }),
-      // What goes on with the parked calls inherits what they need; what says something new does not.
-      ...(credentials || (leftCredentials(draft) && !entry.takes?.length) ? { credentials: true } : {}),
       iteration: 0,
       thinking: false,
-      ...(entry.takes?.length || draft.parked?.fresh ? { fresh: true as const } : {}),
-      ...(draft.parked?.calls.length ? { phase: 'beforeTools' } : {}),
       calls: draft.parked?.calls ?? [],
       requests: draft.parked?.requests ?? [],
       usage: NO_USAGE,
       toolCalls: 0,
       failures: 0,
     })
-    if (draft.parked !== undefined) delete draft.parked
+    open.limits = limits
+    open.metadata = metadata
+    // What goes on with the parked calls inherits what they need; what says something new does not.
+    if (credentials || (leftCredentials(draft) && !entry.takes?.length)) open.credentials = true
+    if (entry.takes?.length || draft.parked?.fresh) open.fresh = true
+    if (open.calls.length > 0) open.phase = 'beforeTools'
+    draft.open = open
+    draft.parked = undefined
     if (draft.graph !== undefined) draft.graph = resumeRun(draft.graph, draft.outcome)
   },
   take({ open }, { data, takes }) {
     if (data.as !== 'message' || !takes?.length || open === undefined) return
     open.fresh = true
     // What was said is answered before the turn ends.
-    delete open.replied
+    open.replied = undefined
     // Hooks that change what a model is shown see it first.
     if (open.phase === 'beforeLlm') open.phase = 'beforeIteration'
   },
   phase({ open }, { data: { name, callId, changes = {} } }) {
     if (open === undefined) return
     if (callId !== undefined) passCall(open, { name, callId, grounds: changes.grounds })
-    else if (name === 'afterUserInput') delete open.fresh
+    else if (name === 'afterUserInput') open.fresh = undefined
     else if (!ASIDE.has(name)) open.phase = name
     for (const call of open.calls) changeArgs(call, changes.args?.[call.callId])
     if (changes.prompt !== undefined) open.prompt = changes.prompt
     // These were asked anew, and want nothing changed any more.
-    else if (name === 'beforeLlm') delete open.prompt
-    if (name === 'onError' && callId === undefined) delete open.failed
+    else if (name === 'beforeLlm') open.prompt = undefined
+    if (name === 'onError' && callId === undefined) open.failed = undefined
     // Hooks that close what is open still run, and the first who stopped is the one who did.
     if (changes.stop !== undefined) open.stop ??= changes.stop
   },
@@ -153,9 +164,13 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   'model.start'(draft, { data }) {
     draft.totals.modelCalls += 1
     if (draft.open === undefined) return
-    // Not by `delete`, after which an object is slow for as long as it lives.
-    const { fresh: _, failed: _failed, replied: _replied, ended: _ended, ...open } = draft.open
-    draft.open = { ...open, iteration: data.iteration, thinking: true }
+    const { open } = draft
+    open.fresh = undefined
+    open.failed = undefined
+    open.replied = undefined
+    open.ended = undefined
+    open.iteration = data.iteration
+    open.thinking = true
   },
   'model.end'(draft, { at, data }) {
     if (data.usage !== undefined) draft.totals.usage = addUsage(draft.totals.usage, data.usage)
@@ -168,16 +183,14 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (draft.open.retry !== undefined) return
     draft.open.phase = 'model'
     const offered = draft.open.prompt?.tools
-    if (draft.open.prompt !== undefined) delete draft.open.prompt
+    draft.open.prompt = undefined
     const asked = data.content.filter((part) => part.type === 'tool-call')
-    draft.open.calls = asked.map(({ callId, tool, args, malformed }) => ({
-      callId,
-      tool,
-      state: 'requested',
-      args,
-      ...(malformed === undefined ? {} : { malformed }),
-      ...(offered === undefined || offered.includes(tool) ? {} : { offered }),
-    }))
+    draft.open.calls = asked.map(({ callId, tool, args, malformed }) => {
+      const call = callDraftOf({ callId, tool, state: 'requested', args })
+      call.malformed = malformed
+      if (offered !== undefined && !offered.includes(tool)) call.offered = offered
+      return call
+    })
     if (asked.length === 0) draft.open.replied = true
   },
   'tool.start'(draft, { data }) {
@@ -255,12 +268,12 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     const { calls = [], requests = [], credentials, fresh } = draft.open ?? draft.parked ?? {}
     draft.outcome = data.outcome
     if (data.stopped !== undefined) draft.stopped = data.stopped
-    else if (draft.stopped !== undefined) delete draft.stopped
-    if (draft.open !== undefined) delete draft.open
-    if (draft.parked !== undefined) delete draft.parked
+    else draft.stopped = undefined
+    draft.open = undefined
+    draft.parked = undefined
     if (isWaiting(data.outcome) && calls.length + requests.length > 0)
       draft.parked = {
-        calls,
+        calls: calls as readonly Call[],
         requests,
         ...(credentials === undefined ? {} : { credentials }),
         ...(fresh && calls.length > 0 ? { fresh } : {}),
@@ -280,13 +293,13 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   clear(draft, entry) {
     draft.window = { from: entry.seq + 1, messages: 0 }
     draft.cleared = entry.seq
-    delete draft.parked
-    delete draft.imports
-    delete draft.stopped
+    draft.parked = undefined
+    draft.imports = undefined
+    draft.stopped = undefined
     if (draft.graph === undefined) return
     draft.graph = clearRun(draft.graph)
     // There is nothing to go on with.
-    delete draft.outcome
+    draft.outcome = undefined
   },
   'graph.start'(draft, { seq, data }) {
     const secret = draft.open?.credentials ? { credentials: true as const } : {}
@@ -318,9 +331,9 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       return position === undefined ? [] : [[entity, position]]
     })
     if (since.length > 0) draft.activeSince = Object.fromEntries(since)
-    else if (draft.activeSince !== undefined) delete draft.activeSince
+    else if (draft.activeSince !== undefined) draft.activeSince = undefined
     if (values.length > 0) draft.active = values
-    else delete draft.active
+    else draft.active = undefined
   },
   state(draft, { data }) {
     draft.metadata = data.metadata
@@ -330,11 +343,11 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.origin = { parent: data.parent, at: data.at }
     draft.createdAt = at
     draft.activeAt = at
-    delete draft.parked
+    draft.parked = undefined
     if (draft.graph !== undefined) draft.graph = forkRun(draft.graph)
     if (draft.open === undefined) return
     if (draft.open.calls.length > 0) closeRound(draft.open)
-    delete draft.open.ended
+    draft.open.ended = undefined
     draft.open.requests = []
     draft.open.thinking = false
   },
@@ -368,7 +381,7 @@ function spend(draft: Draft, usage: Usage | undefined): void {
 /** A prompt that was clearly smaller: should the context fill up again, that is worth saying again. */
 function seeRoom({ window }: Draft, { usage, error, finish }: EntryOf<'model.end'>['data']): void {
   const isCounted = error === undefined && finish !== 'aborted' && (usage?.inputTokens ?? 0) > 0
-  if (isCounted && (usage?.inputTokens ?? 0) < (window.nearFull ?? 0) * 0.9) delete window.nearFull
+  if (isCounted && (usage?.inputTokens ?? 0) < (window.nearFull ?? 0) * 0.9) window.nearFull = undefined
 }
 
 interface Pass {
@@ -385,19 +398,19 @@ function passCall(open: OpenDraft, { name, callId, grounds }: Pass): void {
   if (name !== 'afterEachTool' || open.ended === undefined) return
   const untold = open.ended.filter((ended) => ended !== callId)
   if (untold.length > 0) open.ended = untold
-  else delete open.ended
+  else open.ended = undefined
 }
 
 function changeArgs(call: Writable<Call>, args: Json | undefined): void {
   if (args === undefined || call.state !== 'requested') return
   call.args = args
-  delete call.malformed
+  call.malformed = undefined
 }
 
 /** An attempt that failed and is followed by another one is no iteration, and its successor stands in the session. */
 function planRetry(open: OpenDraft, at: number, { model, error }: EntryOf<'model.end'>['data']): void {
   const { retry: before } = open
-  if (before !== undefined) delete open.retry
+  open.retry = undefined
   const { next, waitMs } = error ?? {}
   if (next !== 'retry' && next !== 'fallback') return
   open.iteration = Math.max(0, open.iteration - 1)
@@ -425,5 +438,5 @@ function remember(
 
 function setUnknown(draft: Draft, calls: NonNullable<Session['unknown']>): void {
   if (calls.length > 0) draft.unknown = calls.slice(-MAX_UNKNOWN)
-  else delete draft.unknown
+  else draft.unknown = undefined
 }

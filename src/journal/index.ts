@@ -1,7 +1,7 @@
 /** The journal's meaning: fold, transcript, window, fork and prune. Pure functions first; those with a store take it as an argument. */
 export type { TokenBudget } from './backwards.ts'
 export { windowSize } from './backwards.ts'
-export { fold } from './fold.ts'
+export { advance, fold } from './fold.ts'
 export { isKnown } from './format.ts'
 export type { Effect, GraphPosition, GraphTask, SeenInRun, TaskAnswer } from './graph-position.ts'
 export { joined } from './graph-position.ts'

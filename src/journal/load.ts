@@ -2,6 +2,7 @@
 import { type ContextKey, type EntryData, HoldfastError, keyText } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { fold } from './fold.ts'
+import { withoutAbsent } from './fold-draft.ts'
 import { sizeOf } from './graph-state.ts'
 import { newSession, SESSION_FORMAT, type Session } from './session.ts'
 
@@ -63,7 +64,7 @@ export async function saveSession(
 ): Promise<boolean> {
   const { session } = save
   if (!isWorthSaving(save)) return false
-  await store.saveSnapshot(key, { seq: session.seq, format: SESSION_FORMAT, state: session })
+  await store.saveSnapshot(key, { seq: session.seq, format: SESSION_FORMAT, state: withoutAbsent(session) })
   return true
 }
 

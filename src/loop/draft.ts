@@ -3,7 +3,7 @@
  * were in the journal already, so live play and recovery look at the same thing.
  */
 import type { Clock } from '../base/index.ts'
-import { fold, type OpenTurn, type Session } from '../journal/index.ts'
+import { advance, type OpenTurn, type Session } from '../journal/index.ts'
 import {
   type EntryData,
   type EntryType,
@@ -66,7 +66,7 @@ export class Draft {
     const positions = takes.map(() => seq)
     const at = this.#clock.now()
     const entry = { seq: seq + 1, at, v: formatOf(type), type, turn, data, takes: positions }
-    this.#session = fold([entry], this.#session)
+    this.#session = advance([entry], this.#session)
   }
 
   /** Was this inbox entry taken by something that is said but not durable yet? */

@@ -3,7 +3,7 @@
  * your loop, and what follows is backed by what you stored. Give the same entries back to go on after a crash.
  */
 import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
-import { fold, HeldWindow, importEntries, importMessages, type Session } from '../journal/index.ts'
+import { advance, fold, HeldWindow, importEntries, importMessages, type Session } from '../journal/index.ts'
 import { CallArguments, redactEntry } from '../loop/index.ts'
 import {
   type ArtifactChange,
@@ -346,7 +346,7 @@ class Journal {
       data,
       ...more,
     }
-    this.session = fold([entry], this.session)
+    this.session = advance([entry], this.session)
     this.#window.add([entry])
     return entry
   }

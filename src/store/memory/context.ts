@@ -36,8 +36,6 @@ export class Context {
   readonly inbox: Map<string, InboxFact> = new Map()
   /** Keys of the inbox entries that nobody has taken, by position, oldest first. */
   readonly untaken: Map<number, string> = new Map()
-  /** Positions of each append's entries, by its id. */
-  readonly #appends: Map<string, number[]> = new Map()
   readonly derived: Map<string, IndexRow[]> = new Map()
   bases: BaseMark[] = []
   snapshots: Snapshot[] = []
@@ -69,9 +67,6 @@ export class Context {
     const envelope = { ...entry, data: undefined }
     const { seq, key, type, takes } = entry
     this.rows.set(seq, { envelope, json: encoded.json, cuts: encoded.cuts, append })
-    const together = this.#appends.get(append)
-    if (together === undefined) this.#appends.set(append, [seq])
-    else together.push(seq)
     if (key !== undefined) {
       this.inbox.set(key, { seq, taken: 0, digest: inboxDigest(type, encoded) })
       this.untaken.set(seq, key)
@@ -96,16 +91,12 @@ export class Context {
     }
   }
 
-  drop({ envelope: { seq }, append }: Row): void {
-    this.rows.delete(seq)
-    const left = this.#appends.get(append)?.filter((other) => other !== seq) ?? []
-    if (left.length > 0) this.#appends.set(append, left)
-    else this.#appends.delete(append)
-  }
-
   /** Where the entries of an append are, as far as they come after a position. */
-  positionsOf(append: string, since: number): readonly number[] | undefined {
-    return this.#appends.get(append)?.filter((seq) => seq > since)
+  positionsOf(append: string, since: number): readonly number[] {
+    const positions: number[] = []
+    for (let seq = since + 1; seq <= this.head.seq; seq++)
+      if (this.rows.get(seq)?.append === append) positions.push(seq)
+    return positions
   }
 
   entry(seq: number, blob: (hash: string) => Uint8Array | undefined): Entry | undefined {
@@ -159,7 +150,6 @@ export class Context {
     this.rows.clear()
     this.inbox.clear()
     this.untaken.clear()
-    this.#appends.clear()
     this.derived.clear()
     this.bases = []
     this.snapshots = []

@@ -292,7 +292,7 @@ class MemoryStore implements Port.Store {
       ({ envelope: { seq, type } }) => seq <= request.upTo && seq > kept && type !== 'base',
     )
     const hashes = gone.flatMap(hashesOf)
-    for (const row of gone) context.drop(row)
+    for (const { envelope } of gone) context.rows.delete(envelope.seq)
     this.#dropBlobs(request.key, hashes)
     return { deleted: gone.length, base: context.head.base }
   }
