@@ -8,10 +8,11 @@ export interface Ids {
 
 export const systemIds: Ids = { next: (prefix) => `${prefix}_${timePart()}${randomPart()}` }
 
-const RANDOM_BYTES = 10
-const POOL_BYTES = RANDOM_BYTES * 256
-let pool = Buffer.alloc(0)
-let used = 0
+const RANDOM_BYTES = 8
+/** So many ids share their random bytes, and are told apart by their number. */
+const IDS_EACH = 256
+let random = ''
+let made = IDS_EACH
 
 let moment = { at: 0, text: '' }
 
@@ -23,10 +24,9 @@ function timePart(): string {
 }
 
 function randomPart(): string {
-  if (used === pool.length) {
-    pool = randomBytes(POOL_BYTES)
-    used = 0
+  if (made === IDS_EACH) {
+    random = randomBytes(RANDOM_BYTES).toString('hex')
+    made = 0
   }
-  used += RANDOM_BYTES
-  return pool.toString('hex', used - RANDOM_BYTES, used)
+  return random + (0x1000 + made++).toString(16)
 }

@@ -3,6 +3,8 @@
 export interface Timer {
   /** Resolves after so many milliseconds, or at once when the signal aborts; never rejects. */
   wait(ms: number, options?: WaitOptions): Promise<void>
+  /** Calls `act` after so many milliseconds, unless the returned function is called before. Keeps no process alive. */
+  after(ms: number, act: () => void): () => void
 }
 
 export interface WaitOptions {
@@ -27,4 +29,8 @@ export const systemTimer: Timer = {
       if (background) timeout.unref()
       signal?.addEventListener('abort', done)
     }),
+  after: (ms, act) => {
+    const timeout = setTimeout(act, Math.min(ms, LONGEST_MS)).unref()
+    return () => clearTimeout(timeout)
+  },
 }

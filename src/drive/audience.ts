@@ -172,13 +172,8 @@ export class Audience {
 
 function eventOf(entry: Entry, unsaved?: true): EntryEvent {
   const { seq, turn, at, type, data, key, takes } = entry
-  const known = {
-    turn,
-    at,
-    type,
-    data,
-    ...(key === undefined ? {} : { key }),
-    ...(takes === undefined ? {} : { takes }),
-  }
-  return (unsaved ? known : { seq, ...known }) as EntryEvent
+  const event: Record<string, unknown> = unsaved ? { turn, at, type, data } : { seq, turn, at, type, data }
+  if (key !== undefined) event['key'] = key
+  if (takes !== undefined) event['takes'] = takes
+  return event as unknown as EntryEvent
 }

@@ -382,6 +382,10 @@ class Reader implements AsyncIterableIterator<TurnEvent> {
 
 /** Text that belongs together becomes one; progress of a call replaces what it said before. */
 function merge(list: DeltaEvent[], event: DeltaEvent): void {
+  if (list.length === 0) {
+    list.push(event)
+    return
+  }
   const at = list.findIndex((other) => isSameStream(other, event))
   const other = list[at]
   if (other === undefined) list.push(event)
@@ -391,7 +395,7 @@ function merge(list: DeltaEvent[], event: DeltaEvent): void {
 }
 
 function isSameStream(a: DeltaEvent, b: DeltaEvent): boolean {
-  if (a.type !== b.type || a.path?.join() !== b.path?.join()) return false
+  if (a.type !== b.type || (a.path !== b.path && a.path?.join() !== b.path?.join())) return false
   if (a.type === 'tool.progress' && b.type === 'tool.progress') return a.data.callId === b.data.callId
   if (a.type === 'node.progress' && b.type === 'node.progress') return a.data.task === b.data.task
   if (a.type === 'call.delta' && b.type === 'call.delta') return a.data.tool === b.data.tool

@@ -34,16 +34,16 @@ describe('loading', () => {
   })
 
   it('starts from the newest snapshot that is not too new', async () => {
-    for (const seq of [400, 800]) await snapshot(seq, SESSION_FORMAT, { marked: seq })
-    expect(await loadSession(store, key)).toHaveProperty('marked', 800)
-    expect(await loadSession(store, key, 800)).toHaveProperty('marked', 800)
-    expect(await loadSession(store, key, 799)).toHaveProperty('marked', 400)
-    expect(await loadSession(store, key, 399)).not.toHaveProperty('marked')
+    for (const seq of [400, 800]) await snapshot(seq, SESSION_FORMAT, { metadata: { marked: seq } })
+    expect(await loadSession(store, key)).toHaveProperty('metadata.marked', 800)
+    expect(await loadSession(store, key, 800)).toHaveProperty('metadata.marked', 800)
+    expect(await loadSession(store, key, 799)).toHaveProperty('metadata.marked', 400)
+    expect(await loadSession(store, key, 399)).not.toHaveProperty('metadata.marked')
   })
 
   it('ignores snapshots of another fold', async () => {
-    await snapshot(800, SESSION_FORMAT + 1, { marked: true })
-    expect(await loadSession(store, key)).not.toHaveProperty('marked')
+    await snapshot(800, SESSION_FORMAT + 1, { metadata: { marked: true } })
+    expect(await loadSession(store, key)).not.toHaveProperty('metadata.marked')
   })
 
   it('starts from the base where older entries are gone', async () => {
@@ -65,7 +65,7 @@ describe('loading while the conversation is erased and begins anew', () => {
   ] as const)('gives the new one: %s', async (_, call) => {
     // Exactly what was read follows the last position of the old one.
     const upTo = call === 'read' ? 1000 : 1300
-    if (call === 'loadSnapshot') await snapshot(upTo, SESSION_FORMAT, { marked: upTo })
+    if (call === 'loadSnapshot') await snapshot(upTo, SESSION_FORMAT, { metadata: { marked: upTo } })
     else await shorterConversation(upTo)
     let isOver = false
     const meanwhile = {
@@ -87,7 +87,7 @@ describe('loading while the conversation is erased and begins anew', () => {
     const session = await loadSession({ ...meanwhile, [call]: interrupted }, key)
     expect(session).toEqual(await loadSession(store, key))
     expect(session).toMatchObject({ seq: upTo + 1, erasedUpTo: upTo, totals: newSession().totals })
-    expect(session).not.toHaveProperty('marked')
+    expect(session).not.toHaveProperty('metadata.marked')
   })
 })
 

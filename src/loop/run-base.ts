@@ -31,7 +31,7 @@ export abstract class RunBase<S extends PlayScope = PlayScope> {
   #secrets: Redactor | undefined
   #learned: Redactor = NO_SECRETS
   /** Ends the wait for the time limit, if there is one. */
-  #over: AbortController | undefined
+  #over: (() => void) | undefined
   #signals: Signals | undefined
   #interruption: Interruption | undefined
 
@@ -182,17 +182,15 @@ export abstract class RunBase<S extends PlayScope = PlayScope> {
 
   close(): void {
     this.#interruption?.leave()
-    this.#over?.abort()
+    this.#over?.()
   }
 
   #watchTime(): Signals {
     const { durationMs } = this
     if (durationMs === undefined) return this.scope
     const left = this.open.startedAt + durationMs - this.scope.clock.now()
-    const [over, deadline] = [new AbortController(), new AbortController()]
-    this.#over = over
-    const waited = this.scope.timer.wait(Math.max(0, left), { signal: over.signal, background: true })
-    void waited.then(() => over.signal.aborted || deadline.abort())
+    const deadline = new AbortController()
+    this.#over = this.scope.timer.after(Math.max(0, left), () => deadline.abort())
     const { signal } = deadline
     return {
       signal: AbortSignal.any([this.scope.signal, signal]),

@@ -2,7 +2,7 @@
  * Smaller versions of entries that a store refused as too large. Results of calls and replies of models keep their
  * beginning and say that the rest is missing; everything else is left as it is.
  */
-import type { AssistantPart, EntryData, HoldfastError, Json, NewEntry } from '../protocol/index.ts'
+import type { AssistantPart, EntryData, HoldfastError, Json, JsonObject, NewEntry } from '../protocol/index.ts'
 import { cutOutput } from '../tool/index.ts'
 
 /**
@@ -50,7 +50,17 @@ const LARGE = 64 * 1024
 
 /** May a store refuse it for its size? Then what depends on it is said only when it is stored. */
 export function isLarge(value: object): boolean {
-  return bytesOf(value) > LARGE
+  return mostBytes(value) > LARGE && bytesOf(value) > LARGE
+}
+
+/** No more than this as JSON: a character takes six bytes at most. Most values are small, and this is quickly told. */
+function mostBytes(value: unknown): number {
+  if (typeof value === 'string') return 6 * value.length + 2
+  if (typeof value !== 'object' || value === null) return 30
+  let bytes = 2
+  if (Array.isArray(value)) for (const item of value) bytes += mostBytes(item) + 1
+  else for (const key of Object.keys(value)) bytes += 6 * key.length + 4 + mostBytes((value as JsonObject)[key])
+  return bytes
 }
 
 function cutEntry(entry: NewEntry, limit: number | undefined): NewEntry | undefined {

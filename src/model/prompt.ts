@@ -31,7 +31,8 @@ export interface PromptInput {
  * after another: a window that begins with one is begun by a word of ours.
  */
 export function toPrompt({ model, system, messages }: PromptInput): PromptMessage[] {
-  const prompt = withoutRepeatedItems(linesOf(model, messages).slice())
+  const { lines, hasOptions } = linesOf(model, messages)
+  const prompt = hasOptions ? withoutRepeatedItems(lines.slice()) : lines.slice()
   if (system?.trim()) prompt.unshift({ role: 'system', content: system.toWellFormed() })
   return prompt
 }
@@ -43,25 +44,30 @@ interface Lines {
   readonly messages: Message[]
   readonly ends: number[]
   readonly lines: PromptMessage[]
+  /** A provider has attached something to a part, such as the name of an item. */
+  hasOptions: boolean
 }
 
 /** By the first message. A window grows at its end, so that nearly all of its last prompt is the beginning of the next. */
 const known = new WeakMap<Message, Lines>()
 
-function linesOf(model: LanguageModel, messages: readonly Message[]): readonly PromptMessage[] {
+function linesOf(
+  model: LanguageModel,
+  messages: readonly Message[],
+): Pick<Lines, 'lines' | 'hasOptions'> {
   const [first] = messages
-  if (first === undefined) return []
+  if (first === undefined) return { lines: [], hasOptions: false }
   const name = modelName(model)
   const version = model.specificationVersion
   let made = known.get(first)
   if (made?.name !== name || made.version !== version) {
-    made = { name, version, messages: [], ends: [], lines: [] }
+    made = { name, version, messages: [], ends: [], lines: [], hasOptions: false }
     known.set(first, made)
   }
   keepBeginning(made, messages)
   for (let i = made.messages.length; i < messages.length; i++)
     addLines(made, messages[i] as Message, projected(messages[i] as Message, model, name))
-  return made.lines
+  return made
 }
 
 /** Forgets what is not the beginning of these messages any more. */
@@ -74,7 +80,9 @@ function keepBeginning({ messages: before, ends, lines }: Lines, messages: reado
   lines.length = ends[same - 1] ?? 0
 }
 
-function addLines({ messages, ends, lines }: Lines, message: Message, content: readonly PromptPart[]): void {
+function addLines(made: Lines, message: Message, content: readonly PromptPart[]): void {
+  const { messages, ends, lines } = made
+  made.hasOptions ||= content.some(({ providerOptions }) => providerOptions !== undefined)
   const before = lines.at(-1)?.role
   if (content.length > 0) {
     if (message.role === 'assistant' && before === undefined) lines.push(ours(LEFT_OUT))

@@ -64,8 +64,7 @@ class Call {
   readonly #answer: PromiseWithResolvers<ModelReply> = Promise.withResolvers<ModelReply>()
   /** Tells the provider to stop. */
   readonly #stop = new AbortController()
-  /** Ends the wait for the timeout. */
-  readonly #ended = new AbortController()
+  #endTimeout: (() => void) | undefined
   #reader: Reader | undefined
   #asked = false
   #settled = false
@@ -81,8 +80,9 @@ class Call {
     if (signal.aborted) this.#abort()
     else {
       signal.addEventListener('abort', this.#abort, { once: true })
+      if (timeoutMs !== Infinity)
+        this.#endTimeout = this.#request.timer.after(timeoutMs, () => this.#timeOut(timeoutMs))
       void this.#ask()
-      if (timeoutMs !== Infinity) void this.#watch(timeoutMs)
     }
     return this.#answer.promise
   }
@@ -156,11 +156,8 @@ class Call {
     this.#fail('aborted', { message: `The call of ${this.#name} was aborted.` })
   }
 
-  async #watch(timeoutMs: number): Promise<void> {
-    await this.#request.timer.wait(timeoutMs, { signal: this.#ended.signal, background: true })
-    if (!this.#settled) {
-      this.#fail('timeout', { message: `${this.#name} did not answer completely within ${timeoutMs} ms.` })
-    }
+  #timeOut(timeoutMs: number): void {
+    this.#fail('timeout', { message: `${this.#name} did not answer completely within ${timeoutMs} ms.` })
   }
 
   #fail(kind: FailureKind, options: FailureOptions): void {
@@ -190,12 +187,9 @@ class Call {
   #settle(): void {
     this.#settled = true
     this.#request.signal.removeEventListener('abort', this.#abort)
-    this.#ended.abort(ENDED)
+    this.#endTimeout?.()
   }
 }
-
-/** A reason of our own spares the making of an error. */
-const ENDED = 'ended'
 
 /** Interface versions before the final one had the reason as a plain text, and so have some models. */
 function unified(reason: unknown): string {

@@ -95,12 +95,11 @@ export function textOf(content: UserContent): string {
  */
 export function idTokens(text: string): readonly string[] {
   const tokens = new Set<string>()
-  // Most words have neither a digit nor a sign: then the runs around those that have are all there is to look at.
-  for (const [run] of text.matchAll(ASCII.test(text) ? ASCII_RUNS : RUNS)) {
+  const isPlain = ASCII.test(text)
+  for (const [run] of text.matchAll(isPlain ? ASCII_RUNS : RUNS)) {
     if (!/\p{N}|\p{L}[_-]\p{L}/u.test(run)) continue
-    const token = foldedText(run)
-      .replace(/[^\p{L}\p{N}]/gu, '')
-      .slice(0, LONGEST_TOKEN)
+    const letters = isPlain ? run.toLowerCase() : foldedText(run)
+    const token = letters.replace(/[^\p{L}\p{N}]/gu, '').slice(0, LONGEST_TOKEN)
     if (token !== '') tokens.add(token)
     if (tokens.size === MOST_TOKENS) break
   }
@@ -108,7 +107,7 @@ export function idTokens(text: string): readonly string[] {
 }
 
 const ASCII = /^[\0-\x7F]*$/
-/** Runs of letters alone are passed over in one piece, so that no run is looked at twice. */
+/** Runs of letters alone, which are most words, are passed over. */
 const ASCII_RUNS = /(?<![A-Za-z0-9_-])[A-Za-z]*[0-9_-][A-Za-z0-9_-]*/g
 const RUNS = /[\p{L}\p{N}\p{M}_-]+/gu
 const LONGEST_TOKEN = 64

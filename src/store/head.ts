@@ -52,13 +52,60 @@ export function headAt(key: ContextKey, seq: number, position: Position): Head {
 }
 
 export function advanceHead(head: Head, entry: Entry): Head {
-  const next = { ...head }
-  moveHead(next, entry)
-  return next
+  const draft = headDraft(head)
+  moveHead(draft, entry)
+  return headOf(draft)
 }
 
-/** A copy of a head, to be moved over many entries. */
-export type HeadDraft = { -readonly [K in keyof Head]: Head[K] }
+/** A copy of a head, to be moved over many entries. A field that is absent is undefined. */
+export type HeadDraft = { -readonly [K in keyof Required<Head>]: Head[K] }
+
+export function headDraft(head: Head): HeadDraft {
+  const { key, seq, at, turn, status, outcome, epoch, lease, claims, wakeAt } = head
+  const { pending, base, erasedUpTo, parent, createdAt, activeAt } = head
+  return {
+    key,
+    seq,
+    at,
+    turn,
+    status,
+    outcome,
+    epoch,
+    lease,
+    claims,
+    wakeAt,
+    pending,
+    base,
+    erasedUpTo,
+    parent,
+    createdAt,
+    activeAt,
+  }
+}
+
+export function headOf(draft: HeadDraft): Head {
+  const { key, seq, at, turn, status, outcome, epoch, lease, claims, wakeAt } = draft
+  const { pending, base, erasedUpTo, parent, createdAt, activeAt } = draft
+  const head: { -readonly [K in keyof Head]: Head[K] } = {
+    key,
+    seq,
+    at,
+    turn,
+    status,
+    epoch,
+    claims,
+    pending,
+    base,
+    createdAt,
+    activeAt,
+  }
+  if (outcome !== undefined) head.outcome = outcome
+  if (lease !== undefined) head.lease = lease
+  if (wakeAt !== undefined) head.wakeAt = wakeAt
+  if (erasedUpTo !== undefined) head.erasedUpTo = erasedUpTo
+  if (parent !== undefined) head.parent = parent
+  return head
+}
 
 export function moveHead(head: HeadDraft, entry: Entry): void {
   head.seq = entry.seq
@@ -85,11 +132,11 @@ const reducers: { readonly [T in TypesThat<'head'>]: (head: HeadDraft, entry: En
     head.lease = { driver, leaseMs, renewedAt: entry.at }
     head.claims = attempt
     if (head.status === 'paused') head.status = 'running'
-    delete head.wakeAt
+    head.wakeAt = undefined
   },
   release(head, entry) {
     const { wakeAt, pause } = entry.data as EntryData['release']
-    delete head.lease
+    head.lease = undefined
     // Somebody wanted it to stop: that was not the doing of the turn (R7).
     if (pause) head.claims = 0
     if (wakeAt !== undefined) head.wakeAt = Math.ceil(wakeAt)
@@ -102,13 +149,13 @@ const reducers: { readonly [T in TypesThat<'head'>]: (head: HeadDraft, entry: En
   },
   'turn.end'(head, entry) {
     const { outcome, wakeAt } = entry.data as EntryData['turn.end']
-    delete head.lease
+    head.lease = undefined
     head.outcome = outcome
     head.status = statusAfter(outcome)
     if (wakeAt !== undefined) head.wakeAt = Math.ceil(wakeAt)
   },
   fork(head, entry) {
-    delete head.lease
+    head.lease = undefined
     head.createdAt = entry.at
     head.activeAt = entry.at
     if (head.status === 'running') head.status = 'paused'

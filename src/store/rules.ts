@@ -16,7 +16,7 @@ import {
   quote,
   shapeProblem,
 } from '../protocol/index.ts'
-import { type HeadDraft, moveHead, newHead } from './head.ts'
+import { headDraft, headOf, moveHead, newHead } from './head.ts'
 import { isOwned, type LeaseJudge } from './lease.ts'
 import type { AppendRequest, Head, RenewRequest } from './port.ts'
 
@@ -181,7 +181,7 @@ function fence(request: AppendRequest, head: Head, options: DecideOptions): Hold
 function accept(request: AppendRequest, facts: Facts & { head: Head }, options: DecideOptions): Decision {
   const posted = new Map<string, number>()
   const entries: Entry[] = []
-  const head: HeadDraft = { ...facts.head }
+  const head = headDraft(facts.head)
   const at = Math.max(head.at, options.now)
   const push = (entry: Entry) => {
     entries.push(entry)
@@ -209,8 +209,7 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
     push(stampDriverEntry(entry, { request, facts, posted, taken, seq: head.seq + 1, at }))
   const byDriver = request.claim !== undefined || request.epoch !== undefined
   if (byDriver && head.lease !== undefined) head.lease = { ...head.lease, renewedAt: options.now }
-  // What something was deleted from is slow for as long as it lives; a copy is not.
-  return { kind: 'accepted', entries, head: { ...head } }
+  return { kind: 'accepted', entries, head: headOf(head) }
 }
 
 interface Taking {

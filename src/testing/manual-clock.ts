@@ -32,6 +32,18 @@ export class ManualClock implements Clock, Timer {
     return promise
   }
 
+  after(ms: number, act: () => void): () => void {
+    const waiting = {
+      until: this.#elapsed + ms,
+      wake: () => {
+        this.#waits.delete(waiting)
+        act()
+      },
+    }
+    this.#waits.add(waiting)
+    return () => this.#waits.delete(waiting)
+  }
+
   /** Time passes; those who waited for it are woken, the earliest first. */
   advance(ms: number): void {
     this.#now += ms

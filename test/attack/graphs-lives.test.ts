@@ -231,6 +231,7 @@ it('many runs on one graph leave nothing behind in it, and many at once wait for
   const timer: Timer = {
     wait: (_, { signal } = {}) =>
       new Promise((resolve) => signal?.addEventListener('abort', () => resolve())),
+    after: () => () => {},
   }
   const flow = graph({ state: STATE })
     .addNode('work', counting)

@@ -208,5 +208,6 @@ function timerOf(clock: Surroundings['clock']): Timer {
       await eagerTimer.wait(ms, options)
       if (!options.background && !options.signal?.aborted) clock.advance(ms)
     },
+    after: eagerTimer.after,
   }
 }

@@ -101,7 +101,7 @@ async function dieAt(
     if (n === at) dead.resolve()
     return n === at
   }
-  const timer = { wait: () => new Promise<void>(() => {}) }
+  const timer = { wait: () => new Promise<void>(() => {}), after: () => () => {} }
   const flow = winding(faultyStore(store, [{ at: reached, how: 'stall', when }]), world, { timer })
   await Promise.race([dead.promise, flow.stream({}, { contextId }).outcome])
   await quiet()

@@ -331,6 +331,10 @@ class OwnershipWorld {
         await this.#clock.wait(ms, options)
         if (this.#stage.status(name) === 'dead' || this.#killed.has(name)) await new Promise(() => {})
       },
+      after: (ms, act) =>
+        this.#clock.after(ms, () => {
+          if (this.#stage.status(name) !== 'dead' && !this.#killed.has(name)) act()
+        }),
     }
   }
 

@@ -84,6 +84,7 @@ export const eagerTimer: Timer = {
       signal?.addEventListener('abort', () => resolve(), { once: true })
       if (!background) setImmediate(resolve)
     }),
+  after: () => () => {},
 }
 
 function forever(): Promise<never> {

@@ -112,7 +112,10 @@ async function survivor(fault: ModelFault): Promise<{ reasons: string[]; types: 
     input: z.object({ n: z.number() }),
     run: () => 'seen',
   })
-  const timer = { wait: () => new Promise<void>((resolve) => setTimeout(resolve, 1)) }
+  const timer = {
+    wait: () => new Promise<void>((resolve) => setTimeout(resolve, 1)),
+    after: () => () => {},
+  }
   const agent = new Agent({ contextId: 'talk', model, store, tools: [look], timer })
   const outcomes = [await agent.executeTurn('hello').outcome, await agent.executeTurn('again').outcome]
   const entries = await store.read({ ...agent.owner, contextId: 'talk' })
