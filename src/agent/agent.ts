@@ -111,6 +111,7 @@ export class Agent {
   #changing: Promise<void> = Promise.resolve()
   #metadata: JsonObject | undefined
   #readying: Promise<void> | undefined
+  #isReady = false
   #activeAtStart: ActiveAtStart | undefined
   /** The system prompt of the newest turn that was played here. */
   #system: string | undefined
@@ -472,7 +473,7 @@ export class Agent {
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
       onLoaded: () => {
         this.#readying ??= this.#getReady()
-        return this.#readying
+        return this.#isReady ? undefined : this.#readying
       },
       onOutcome: ({ turn, error }) => {
         if (turn > 0) this.#error = error
@@ -499,6 +500,7 @@ export class Agent {
         turnCount: this.state.turnCount,
         metadata: this.state.metadata,
       })
+      this.#isReady = true
     } catch (error) {
       this.#readying = undefined
       throw error

@@ -3,7 +3,7 @@
  * count as waiting from the moment they ask. It does not know the life of an agent, nor who drives (`pump.ts`).
  */
 
-import { isPromise, type MaybePromise } from '../base/index.ts'
+import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import type { Continuation, Limits } from '../loop/index.ts'
 import {
   HoldfastError,
@@ -365,9 +365,10 @@ export class Conversation {
   }
 
   async #enter(wish: Wish, handle: Handle): Promise<void> {
-    if (wish.continuing === undefined && wish.check === undefined) await this.#load()
-    else await this.#refresh()
-    await wish.check?.(this.driver.ledger)
+    const isPlain = wish.continuing === undefined && wish.check === undefined
+    const loading = isPlain ? this.#load() : this.#refresh()
+    if (isPromise(loading)) await loading
+    if (wish.check !== undefined) await wish.check(this.driver.ledger)
     const { signal, credentials, keys = [] } = wish
     if (signal?.aborted) throw cancelledEarly()
     if (signal !== undefined) this.#cancelWith(signal, handle)
@@ -447,14 +448,16 @@ export class Conversation {
     return false
   }
 
-  async #load(): Promise<void> {
+  #load(): MaybePromise<void> {
     const { driver } = this
-    const reading = driver.ownership.read()
-    if (isPromise(reading)) await reading
-    const readying = driver.isPlaying ? undefined : this.#options.onLoaded?.()
-    if (isPromise(readying)) await readying
-    if (this.#audience.isSeated) return
-    const { ledger } = driver
+    const ready = () => (driver.isPlaying ? undefined : this.#options.onLoaded?.())
+    return chain(chain(driver.ownership.read(), ready), () =>
+      this.#audience.isSeated ? undefined : this.#seat(),
+    )
+  }
+
+  async #seat(): Promise<void> {
+    const { ledger } = this.driver
     this.#audience.seat(ledger.session.seq, await openRequests(ledger, this.#options.clock.now()))
   }
 

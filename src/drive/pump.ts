@@ -82,13 +82,11 @@ export class Pump {
   }
 
   /** One step. Undefined if it failed and nobody can go on. */
-  async step(): Promise<Progress | undefined> {
+  step(): Promise<Progress | undefined> {
     const { driver, callers } = this.#options
-    try {
-      return await driver.step()
-    } catch (error) {
+    return driver.step().catch(async (error: unknown) => {
       return (await callers.answerFor(error)) ? AGAIN : undefined
-    }
+    })
   }
 
   async #run(): Promise<void> {

@@ -2,7 +2,7 @@
  * What a tool returned or threw, made fit to be stored and shown: JSON, of bounded size, valid, without secrets. How long
  * the tool took and who waited is not known here.
  */
-import { debugThrown } from '../base/index.ts'
+import { debugThrown, type MaybePromise } from '../base/index.ts'
 import {
   type Json,
   type JsonObject,
@@ -48,11 +48,11 @@ interface Finishing {
   readonly secrets?: Redactor
 }
 
-/** What was returned, as a result or as questions. Never rejects. */
-export async function finished(finishing: Finishing, returned: unknown): Promise<Settled | Questions> {
+/** What was returned, as a result or as questions. Never fails. */
+export function finished(finishing: Finishing, returned: unknown): MaybePromise<Settled | Questions> {
   const requests = askedBy(returned)
   if (requests === undefined) return result(finishing, returned)
-  return { ...(await asked(finishing, requests)), ...usedBefore(returned) }
+  return asked(finishing, requests).then((questions) => ({ ...questions, ...usedBefore(returned) }))
 }
 
 /** What was thrown, as the result. */
@@ -70,9 +70,21 @@ export function failed(
   return troubled({ status: 'error', code, error: `${text}: ${what.error}` })
 }
 
-async function result({ tool, secrets = NO_SECRETS }: Finishing, returned: unknown): Promise<Settled> {
+function result(finishing: Finishing, returned: unknown): MaybePromise<Settled> {
   const given: Partial<ToolResult<unknown>> = isToolResult(returned) ? returned : { data: returned }
-  const valid = await validOutput(tool, given.data, secrets)
+  const { tool, secrets = NO_SECRETS } = finishing
+  return tool.output === undefined
+    ? settledBy(finishing, given, { value: given.data })
+    : validOutput(tool.output, given.data, secrets).then((valid) => settledBy(finishing, given, valid))
+}
+
+type Valid = { readonly value: unknown } | { readonly issues: readonly string[] }
+
+function settledBy(
+  { tool, secrets = NO_SECRETS }: Finishing,
+  given: Partial<ToolResult<unknown>>,
+  valid: Valid,
+): Settled {
   if (!('value' in valid))
     return unusable(tool, 'invalid-output', secrets.text(`it does not fit: ${valid.issues.join('; ')}`))
   // Every value takes a byte at least.
@@ -101,11 +113,10 @@ async function result({ tool, secrets = NO_SECRETS }: Finishing, returned: unkno
 }
 
 async function validOutput(
-  { output }: Tool,
+  output: NonNullable<Tool['output']>,
   value: unknown,
   secrets: Redactor,
-): Promise<{ readonly value: unknown } | { readonly issues: readonly string[] }> {
-  if (output === undefined) return { value }
+): Promise<Valid> {
   // A schema walks through everything it is given, as often as that is named.
   const json = toJson(value)
   if (json instanceof JsonProblem && json.isTooMuch) return { issues: [json.message] }

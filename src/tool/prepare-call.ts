@@ -1,4 +1,5 @@
 /** A call as the model asked for it: is there such a tool, and do the arguments fit? It runs nothing. */
+import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import { HoldfastError, type Json, type JsonObject, nearestName, quote, shown } from '../protocol/index.ts'
 import { issueLines, type StandardResult } from './standard-schema.ts'
 import { thrown } from './thrown.ts'
@@ -52,12 +53,15 @@ function notATool(given: unknown, place: number): string {
   return `Tool ${place} of the list ${what}. Make it with defineTool({ name, description, input, run }).`
 }
 
-/** The tool that a call means, and its arguments against the schema. Never rejects. */
-export async function prepareCall(call: RequestedCall, tools: readonly Tool[]): Promise<Prepared> {
+/** The tool that a call means, and its arguments against the schema. Never fails. */
+export function prepareCall(call: RequestedCall, tools: readonly Tool[]): MaybePromise<Prepared> {
   const tool = findTool(tools, call.tool)
   if (tool === undefined) return refused(unknownTool(call.tool, tools))
   if (call.malformed !== undefined) return refused(malformed(call, tool))
-  const result = await validated(tool, call.args)
+  return chain(validated(tool, call.args), (result) => preparedBy(result, tool, call))
+}
+
+function preparedBy(result: StandardResult<unknown>, tool: Tool, call: RequestedCall): Prepared {
   if (result.issues === undefined) return { ok: true, tool, input: result.value, args: call.args }
   const lines = issueLines(result.issues)
   return refused(
@@ -70,15 +74,19 @@ export async function prepareCall(call: RequestedCall, tools: readonly Tool[]): 
   )
 }
 
-async function validated(tool: Tool, args: Json): Promise<StandardResult<unknown>> {
+function validated(tool: Tool, args: Json): MaybePromise<StandardResult<unknown>> {
   // Arguments that are nested without end would break whoever walks through them later.
   const json = toJson(args)
   if (json instanceof JsonProblem) return { issues: [{ message: `Of no use: ${json.message}` }] }
+  const unchecked = (error: unknown): StandardResult<unknown> => ({
+    issues: [{ message: `They cannot be checked: ${thrown(error).error}` }],
+  })
   try {
     // A model that wants to give no arguments may well give nothing at all.
-    return await tool.input['~standard'].validate(args ?? {})
+    const result = tool.input['~standard'].validate(args ?? {})
+    return isPromise(result) ? Promise.resolve(result).catch(unchecked) : result
   } catch (error) {
-    return { issues: [{ message: `They cannot be checked: ${thrown(error).error}` }] }
+    return unchecked(error)
   }
 }
 

@@ -22,7 +22,7 @@ export async function begin(play: Play): Promise<boolean> {
     await takeUp(play)
     return true
   }
-  const trim = await trimOf(play)
+  const trim = Number.isFinite(play.scope.definition.toolResultTurns) ? await trimOf(play) : {}
   const take = { start: (entry: Entry) => startFrom(play, entry, trim), queue: () => {} }
   const reason = await openTurn(play, take, trim)
   const { metadata } = play.scope
@@ -35,7 +35,6 @@ export async function begin(play: Play): Promise<boolean> {
 /** Results are trimmed between two turns and never inside of one, so that the prompts of a turn begin the same. */
 async function trimOf({ scope, session }: Play): Promise<Trim> {
   const { toolResultTurns: turns } = scope.definition
-  if (!Number.isFinite(turns)) return {}
   const { trimmedUpTo } = session.window
   const upTo = trimPoint(await scope.view.window(), { turns, trimmedUpTo })
   return upTo === undefined ? {} : { trimmedUpTo: upTo }

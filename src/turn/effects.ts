@@ -81,7 +81,8 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
   const { scope } = play
   const { callId, idempotencyKey } = one.call
   const { turn, iteration } = play.open
-  const { contextId, task, principal, metadata } = await play.info()
+  const [knowing, ended] = [play.info(), play.previousTools()]
+  const { contextId, task, principal, metadata } = isPromise(knowing) ? await knowing : knowing
   const { secrets } = play
   const context: ToolContext = {
     ...scope.extras?.(idsOfTurn(play), {
@@ -99,7 +100,7 @@ export async function callRun(play: Play, one: Ready, credentials: Credentials):
     signal: play.signal,
     artifacts: scope.artifacts(callId, secrets),
     task,
-    previousTools: await play.previousTools(),
+    previousTools: isPromise(ended) ? await ended : ended,
     metadata,
     answers: answersOf(one.call),
     reasons: reasonsOf(one.call),

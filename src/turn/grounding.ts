@@ -2,6 +2,7 @@
  * No invented id reaches a tool: what a turn knows of things and their ids, read from the journal, and what it does with
  * the judgement about a call. Between the hooks before a call and its approval; nothing changes a call after it.
  */
+import { chain, type MaybePromise } from '../base/index.ts'
 import {
   type AskedId,
   activeIds,
@@ -34,12 +35,21 @@ export interface GroundedCall {
 }
 
 /** Undefined if there are ids that are not good, and that was said. */
-export async function ground(play: Play, call: Call): Promise<GroundedCall | undefined> {
-  const tools = await offeredTools(play, call)
+export function ground(play: Play, call: Call): MaybePromise<GroundedCall | undefined> {
+  return chain(offeredTools(play, call), (tools) => {
+    const tool = tools.find(({ name }) => name === call.tool)
+    if (tool !== undefined && call.malformed === undefined && markNames(tool.parameters).length > 0)
+      return judged(play, call, { tool, tools })
+    return chain(play.within(prepareCall(call, tools)), (prepared) => ({ call, prepared }))
+  })
+}
+
+async function judged(
+  play: Play,
+  call: Call,
+  { tool, tools }: { readonly tool: Tool; readonly tools: readonly Tool[] },
+): Promise<GroundedCall | undefined> {
   const convert = async (args: Json): Promise<Prepared> => play.within(prepareCall({ ...call, args }, tools))
-  const tool = tools.find(({ name }) => name === call.tool)
-  if (tool === undefined || call.malformed !== undefined || markNames(tool.parameters).length === 0)
-    return { call, prepared: await convert(call.args) }
   if (call.grounds !== undefined) {
     const prepared = await convert(call.args)
     if (!prepared.ok || (await isGroundedBefore(play, call, prepared))) return { call, prepared }
@@ -65,15 +75,16 @@ export async function ground(play: Play, call: Call): Promise<GroundedCall | und
     askWhich(play, call, judgement.asks)
     return undefined
   }
-  const judged = sayGrounds(play, call, { judgement, dropped })
+  const good = sayGrounds(play, call, { judgement, dropped })
   await renew(play, judgement.grounds, now)
-  return judged && { call: judged, prepared: converted }
+  return good && { call: good, prepared: converted }
 }
 
 /** The tools that the call may mean: one that a hook hid from the model is as good as none. */
-async function offeredTools(play: Play, { offered }: Call): Promise<readonly Tool[]> {
-  const tools = await play.tools()
-  return offered === undefined ? tools : tools.filter(({ name }) => offered.includes(name))
+function offeredTools(play: Play, { offered }: Call): MaybePromise<readonly Tool[]> {
+  const tools = play.tools()
+  if (offered === undefined) return tools
+  return chain(tools, (all) => all.filter(({ name }) => offered.includes(name)))
 }
 
 /** What a schema made of the arguments cannot be looked through: the call is not made, and the turn goes on. */

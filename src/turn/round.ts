@@ -3,7 +3,7 @@
  * durable (R3); those that may run together do. The round is played from the session alone, so it goes on after a crash
  * as it would have gone on without one.
  */
-import { debugThrown, type MaybePromise } from '../base/index.ts'
+import { debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import { approvalOf, findCredentials, hearAnswers, request, waitingFor } from '../loop/index.ts'
@@ -103,7 +103,8 @@ async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
     return undefined
   }
   const hooked = isHookedIn(play, [asked]) ? await beforeCall(play, asked) : asked
-  const grounded = hooked && (await ground(play, hooked))
+  const grounding = hooked && ground(play, hooked)
+  const grounded = isPromise(grounding) ? await grounding : grounding
   if (grounded === undefined) return undefined
   const { call, prepared } = grounded
   const { callId } = call
@@ -129,8 +130,8 @@ async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
     reject(play, call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
     return undefined
   }
-  const question =
-    approval === undefined ? await questionFor(play, { call, tool, input, argsKey }) : undefined
+  const asking = approval === undefined ? questionFor(play, { call, tool, input, argsKey }) : undefined
+  const question = isPromise(asking) ? await asking : asking
   if (question === undefined) return { call, tool, input, argsKey }
   const about = { tool: tool.name, args: call.args }
   request(play, { id: 'approval', from: 'approval', kind: 'confirmation', prompt: question, about }, callId)

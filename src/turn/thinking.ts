@@ -299,16 +299,14 @@ interface Asked {
 }
 
 /** Rejects with the failure, once it is known whether files are to blame for it. */
-async function askForReply(play: Play, { request, source, parts }: Asked): Promise<ModelReply> {
-  try {
-    return await streamModel(request)
-  } catch (error) {
+function askForReply(play: Play, { request, source, parts }: Asked): Promise<ModelReply> {
+  return streamModel(request).catch(async (error: unknown): Promise<never> => {
     if (!(error instanceof ModelFailure)) throw error
     const makesRoomFirst = isHalfFull(source, parts) && (await canMakeRoom(play, error))
     const isFirst = overflowsIn(await play.scope.view.window(), play.open.turn) === 0
     if (makesRoomFirst && isFirst) throw await withLength(error, parts)
     throw await withLength(await withRefusedFiles(request, error), parts)
-  }
+  })
 }
 
 async function displays(play: Play): Promise<ReadonlyMap<string, string>> {
