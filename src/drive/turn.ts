@@ -202,6 +202,7 @@ class Tape {
   }
 
   read(): Reader {
+    this.#soFar = merged(this.#soFar)
     const reader = new Reader(this.#entries, () => this.#readers.delete(reader), this.#soFar)
     if (this.#ended) reader.end()
     else this.#readers.add(reader)
@@ -217,7 +218,8 @@ class Tape {
   push(event: TurnEvent): void {
     if (this.#ended) return
     if (isDelta(event) && event.type !== 'turn.refused') {
-      merge(this.#soFar, event)
+      this.#soFar.push(event)
+      if (this.#soFar.length > MOST_APART) this.#soFar = merged(this.#soFar)
       for (const reader of this.#readers) reader.delta(event)
       return
     }
@@ -378,6 +380,15 @@ class Reader implements AsyncIterableIterator<TurnEvent> {
     this.#at += 1
     return { done: false, value }
   }
+}
+
+/** Deltas are merged when somebody comes to read them, or when they have become this many. */
+const MOST_APART = 256
+
+function merged(deltas: readonly DeltaEvent[]): DeltaEvent[] {
+  const list: DeltaEvent[] = []
+  for (const delta of deltas) merge(list, delta)
+  return list
 }
 
 /** Text that belongs together becomes one; progress of a call replaces what it said before. */

@@ -60,8 +60,10 @@ export function handedIn(play: RunBase, callId: string): Entry | undefined {
  * left for whoever ends that turn, and one of a turn to come is left alone.
  */
 export function accountFor(play: RunBase, ending: number, ends?: string): void {
+  const { inbox } = play
+  if (inbox.length === 0) return
   const open = new Set(stillOpen(play.session).calls.map(({ callId }) => callId))
-  for (const entry of play.inbox) {
+  for (const entry of inbox) {
     const takes = entry.key === undefined ? [] : [entry.key]
     if (entry.type === 'late-result') {
       const { callId, status, output } = dataOf(entry, 'late-result')

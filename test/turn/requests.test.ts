@@ -175,9 +175,9 @@ describe.each(STORES)('a tool that asks, on %s', (_, open) => {
       '6 tool.start call_1 quiz',
       '7 tool.start call_2 drive',
       '8 tool.start call_3 a',
-      '9 request.start call_1/answer text',
-      '10 request.start call_2/answer auth',
-      '11 tool.end call_3 ok',
+      '9 tool.end call_3 ok',
+      '10 request.start call_1/answer text',
+      '11 request.start call_2/answer auth',
       '12 turn.end auth-required',
     ])
     expect((await turn.outcome).requests.map(({ requestId }) => requestId)).toEqual([
