@@ -4,12 +4,14 @@
  */
 export type MaybePromise<T> = T | Promise<T>
 
-/** What `next` makes of a value: now if the value is here, else when it comes. */
-export function chain<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
-  return isPromise(value) ? value.then(next) : next(value)
+/** Goes on with a value: now if the value is here, else when it comes. */
+export function chain<T, R>(value: MaybePromise<T>, make: (value: T) => MaybePromise<R>): MaybePromise<R> {
+  return isPromise(value) ? value.then(make) : make(value)
 }
 
 /** Also of promises of other makes. */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
-  return value instanceof Promise || typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+  return (
+    value instanceof Promise || typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+  )
 }

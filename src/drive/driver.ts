@@ -232,14 +232,16 @@ export class Driver {
   async #advance(loop: Loop): Promise<Progress> {
     let result = await loop.batches.next()
     while (!result.done) {
+      const { value: batch } = result
       try {
-        await this.#commit(loop, result.value)
-        return this.#advanced(loop, result.value)
+        await this.#commit(loop, batch)
       } catch (refusal) {
-        if (!isUnfit(refusal)) this.#handIn(result.value.entries)
+        if (!isUnfit(refusal)) this.#handIn(batch.entries)
         if (!isUnfit(refusal) || !this.#isDriving(loop)) throw refusal
         result = await loop.batches.throw(refusal)
+        continue
       }
+      return this.#advanced(loop, batch)
     }
     if (this.#isDriving(loop)) this.ownership.close()
     return ON

@@ -314,9 +314,7 @@ export class Ownership {
     return receipt.entries
   }
 
-  #write(
-    request: Pick<AppendRequest, 'claim' | 'epoch' | 'inbox' | 'entries' | 'since'>,
-  ): Promise<Receipt> {
+  #write(request: Pick<AppendRequest, 'claim' | 'epoch' | 'inbox' | 'entries' | 'since'>): Promise<Receipt> {
     const { store, key, ids, parent, parentSince } = this.#options
     const whole: Writable<AppendRequest> = { key, id: ids.next('append'), ...request }
     if (parent !== undefined) whole.parent = parent

@@ -34,9 +34,7 @@ export function request(play: RunBase, { id, expiresInMs, ...question }: Questio
  * The secrets of whoever asked; none is an empty set. Undefined if they are needed and this process does not have them:
  * then they are asked for, and the turn has to wait. Answers that have come are taken on the way.
  */
-export function* findCredentials(
-  run: RunBase,
-): Generator<Batch, MaybePromise<Credentials | undefined>> {
+export function* findCredentials(run: RunBase): Generator<Batch, MaybePromise<Credentials | undefined>> {
   // Secrets come with what was taken, and only what is durable is taken.
   if (run.open.credentials && !run.draft.isEmpty) yield* run.commit('on')
   return chain(run.credentials(), (credentials) =>

@@ -2,7 +2,14 @@
  * Smaller versions of entries that a store refused as too large. Results of calls and replies of models keep their
  * beginning and say that the rest is missing; everything else is left as it is.
  */
-import type { AssistantPart, EntryData, HoldfastError, Json, JsonObject, NewEntry } from '../protocol/index.ts'
+import type {
+  AssistantPart,
+  EntryData,
+  HoldfastError,
+  Json,
+  JsonObject,
+  NewEntry,
+} from '../protocol/index.ts'
 import { cutOutput } from '../tool/index.ts'
 
 /**
@@ -59,7 +66,8 @@ function mostBytes(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 30
   let bytes = 2
   if (Array.isArray(value)) for (const item of value) bytes += mostBytes(item) + 1
-  else for (const key of Object.keys(value)) bytes += 6 * key.length + 4 + mostBytes((value as JsonObject)[key])
+  else
+    for (const key of Object.keys(value)) bytes += 6 * key.length + 4 + mostBytes((value as JsonObject)[key])
   return bytes
 }
 

@@ -51,10 +51,7 @@ interface Lines {
 /** By the first message. A window grows at its end, so that nearly all of its last prompt is the beginning of the next. */
 const known = new WeakMap<Message, Lines>()
 
-function linesOf(
-  model: LanguageModel,
-  messages: readonly Message[],
-): Pick<Lines, 'lines' | 'hasOptions'> {
+function linesOf(model: LanguageModel, messages: readonly Message[]): Pick<Lines, 'lines' | 'hasOptions'> {
   const [first] = messages
   if (first === undefined) return { lines: [], hasOptions: false }
   const name = modelName(model)

@@ -71,7 +71,8 @@ export const artifactChanges: Derivation = {
 const sightings: Derivation = {
   index: 'thing',
   rows: (entry) => {
-    const { seen = [] } = entry.type === 'tool.end' ? (entry.data as EntryData['tool.end']) : {}
+    if (entry.type !== 'tool.end') return NO_ROWS
+    const { seen = [] } = entry.data as EntryData['tool.end']
     if (seen.length === 0) return NO_ROWS
     const things = new Map(seen.map((one) => [`${one.entity}\n${one.id}`, one]))
     const rows = [...things.values()].flatMap((one) => sightingRows(one, entry.at))

@@ -54,10 +54,10 @@ export function fittingMessages(
 ): MaybePromise<readonly Message[]> {
   // Most models are asked without any limit that is known, and nothing is counted for them.
   const hasLimit = contextSize(source) !== undefined || play.scope.definition.compact !== undefined
-  return hasLimit ? fitted(play, source, parts) : parts.messages
+  return hasLimit ? fitIn(play, source, parts) : parts.messages
 }
 
-async function fitted(play: Play, source: ModelSource, parts: PromptParts): Promise<readonly Message[]> {
+async function fitIn(play: Play, source: ModelSource, parts: PromptParts): Promise<readonly Message[]> {
   const entries = await play.scope.view.window()
   const limit = limitOf(play, source, entries)
   if (limit === undefined || promptTokens(parts, estimatedTokens) <= limit.target * SURELY_FITS)

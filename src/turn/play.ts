@@ -4,7 +4,14 @@ import { checkMarkedEntities } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { Call } from '../journal/index.ts'
 import { DEFAULT_LIMITS, dataOf, type Limits, RunBase } from '../loop/index.ts'
-import { type Entry, type EntryData, type Json, type JsonObject, type Message, textOf } from '../protocol/index.ts'
+import {
+  type Entry,
+  type EntryData,
+  type Json,
+  type JsonObject,
+  type Message,
+  textOf,
+} from '../protocol/index.ts'
 import { checkTools, type PreviousTool, type Redactor, type Tool } from '../tool/index.ts'
 import { type TurnInfo } from './definition.ts'
 import { lastOf } from './last-of.ts'

@@ -86,7 +86,10 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   const reply = await askModel(play, source, isPromise(found) ? await found : found)
   if (!(reply instanceof ModelFailure)) {
     const { content } = reply
-    takeReply(play, { ...reply, content: play.secrets.isEmpty ? content : await withKnownTools(play, content) })
+    takeReply(play, {
+      ...reply,
+      content: play.secrets.isEmpty ? content : await withKnownTools(play, content),
+    })
     // It may have to be cut, and its calls with it.
     if (isLarge(reply.content)) yield* play.commit('on')
   } else if (play.signal.aborted) sayAborted(play, source, reply)

@@ -30,10 +30,7 @@ import { entriesSoFar } from './context.ts'
 import type { Play } from './play.ts'
 
 /** For one call of a model. One that reads ids as data needs no codes. */
-export function wireIds(
-  play: Play,
-  { readsData }: { readonly readsData: boolean },
-): MaybePromise<WireIds> {
+export function wireIds(play: Play, { readsData }: { readonly readsData: boolean }): MaybePromise<WireIds> {
   const { handles, hidden } = play.scope.definition.grounding
   const isCoded = handles && !readsData
   return isCoded || hidden.size > 0 ? wireFor(play, isCoded) : AS_THEY_ARE

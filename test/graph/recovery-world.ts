@@ -208,6 +208,6 @@ function timerOf(clock: Surroundings['clock']): Timer {
       await eagerTimer.wait(ms, options)
       if (!options.background && !options.signal?.aborted) clock.advance(ms)
     },
-    after: eagerTimer.after,
+    after: (ms, act) => eagerTimer.after(ms, act),
   }
 }
