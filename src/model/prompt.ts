@@ -58,13 +58,38 @@ function linesOf(model: LanguageModel, messages: readonly Message[]): Pick<Lines
   const version = model.specificationVersion
   let made = known.get(first)
   if (made?.name !== name || made.version !== version) {
-    made = { name, version, messages: [], ends: [], lines: [], hasOptions: false }
+    const before = latest.get(model)
+    made = (before && withoutBeginning(before, first)) ?? {
+      name,
+      version,
+      messages: [],
+      ends: [],
+      lines: [],
+      hasOptions: false,
+    }
     known.set(first, made)
   }
+  latest.set(model, made)
   keepBeginning(made, messages)
   for (let i = made.messages.length; i < messages.length; i++)
     addLines(made, messages[i] as Message, projected(messages[i] as Message, model, name))
   return made
+}
+
+/** The newest for a model: when a window moves on, the next prompt begins somewhere in the last one. */
+const latest = new WeakMap<LanguageModel, Lines>()
+
+/** The lines from a message of the person on, if it has one: nothing before it has a say in them. */
+function withoutBeginning(made: Lines, first: Message): Lines | undefined {
+  const at = first.role === 'user' ? made.messages.indexOf(first) : -1
+  const gone = made.ends[at - 1] ?? 0
+  if (at < 0 || made.ends[at] === gone) return undefined
+  return {
+    ...made,
+    messages: made.messages.slice(at),
+    ends: made.ends.slice(at).map((end) => end - gone),
+    lines: made.lines.slice(gone),
+  }
 }
 
 /** Forgets what is not the beginning of these messages any more. */
