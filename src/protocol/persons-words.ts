@@ -95,20 +95,38 @@ export function textOf(content: UserContent): string {
  */
 export function idTokens(text: string): readonly string[] {
   const tokens = new Set<string>()
-  const isPlain = ASCII.test(text)
-  for (const [run] of text.matchAll(isPlain ? ASCII_RUNS : RUNS)) {
+  for (const run of plainRuns(text) ?? text.match(RUNS) ?? []) {
     if (!/\p{N}|\p{L}[_-]\p{L}/u.test(run)) continue
-    const letters = isPlain ? run.toLowerCase() : foldedText(run)
-    const token = letters.replace(/[^\p{L}\p{N}]/gu, '').slice(0, LONGEST_TOKEN)
+    const token = foldedText(run)
+      .replace(/[^\p{L}\p{N}]/gu, '')
+      .slice(0, LONGEST_TOKEN)
     if (token !== '') tokens.add(token)
     if (tokens.size === MOST_TOKENS) break
   }
   return [...tokens]
 }
 
-const ASCII = /^[\0-\x7F]*$/
-/** Runs of letters alone, which are most words, are passed over. */
-const ASCII_RUNS = /(?<![A-Za-z0-9_-])[A-Za-z]*[0-9_-][A-Za-z0-9_-]*/g
+/** The runs of an ASCII text that have a digit or a sign, which few words have; undefined for any other text. */
+function plainRuns(text: string): readonly string[] | undefined {
+  const runs: string[] = []
+  let start = 0
+  let hasSign = false
+  for (let at = 0; at <= text.length; at++) {
+    const code = at === text.length ? SPACE : text.charCodeAt(at)
+    if (code > 127) return undefined
+    const isSign = (code >= 48 && code <= 57) || code === 45 || code === 95
+    const letter = code | 32
+    if (isSign) hasSign = true
+    else if (letter < 97 || letter > 122) {
+      if (hasSign) runs.push(text.slice(start, at))
+      start = at + 1
+      hasSign = false
+    }
+  }
+  return runs
+}
+
+const SPACE = 32
 const RUNS = /[\p{L}\p{N}\p{M}_-]+/gu
 const LONGEST_TOKEN = 64
 /** Of one message. A longer list of ids is data, not a mention. */
