@@ -27,7 +27,7 @@ const asking: Node = async (_, { interrupt }) => ({
 
 /** Until it is cancelled, in the first turn; at once in the others. */
 const stubborn: Node = async (_, { turn, signal }) => {
-  if (turn === 1) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  if (turn === 1 && !signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
 }
 
 describe.each(PLACES)('on %s', (_, place) => {
