@@ -220,9 +220,10 @@ export class Conversation {
   /** Cancels the turn that runs, whoever drives it; if none does, ends what the last one waits for. */
   async cancel(reason?: string): Promise<void> {
     await this.#entering
+    // An opening may be refused: another process runs a turn, and that is the one to be cancelled.
+    while (this.driver.opening !== undefined) await this.driver.opening
     const [first] = this.#audience.handles
-    if (first !== undefined && (first.number ?? this.driver.opening) !== undefined)
-      return this.#cancelTurn(first, reason)
+    if (first?.number !== undefined) return this.#cancelTurn(first, reason)
     // What was asked for here may wait for a turn of another process, and that is the one which runs.
     await this.#refresh()
     const { ledger, ownership } = this.driver

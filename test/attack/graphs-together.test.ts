@@ -114,6 +114,35 @@ describe.each(PLACES)('on %s', (_, place) => {
   })
 })
 
+it('cancel of a process whose claim is about to be refused ends the run of the other', async () => {
+  const store = memoryStore()
+  const asked = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<void>()
+  const append: Store['append'] = async (request) => {
+    if (request.claim !== undefined) {
+      asked.resolve()
+      await answered.promise
+    }
+    return store.append(request)
+  }
+  const slow = new Proxy(store, {
+    get: (target, name) => {
+      if (name === 'append') return append
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  const [one, other] = [flowOn(store, stubborn), flowOn(slow, stubborn)]
+  const run = one.stream({}, { contextId })
+  await until('it runs', async () => ((await one.getState({ contextId }))?.next.length ?? 0) > 0)
+  const queued = other.stream({}, { contextId })
+  await asked.promise
+  const cancelling = other.cancel({ contextId })
+  answered.resolve()
+  await cancelling
+  expect([(await run.outcome).status, (await queued.outcome).status]).toEqual(['cancelled', 'completed'])
+})
+
 it('cancel reaches a run that has only just been asked for', async () => {
   const flow = flowOn(memoryStore(), stubborn)
   const run = flow.stream({}, { contextId })
