@@ -9,7 +9,7 @@ import type { RetryPolicy, StepOptions } from './definition.ts'
 import type { GraphLimits } from './run.ts'
 
 export interface GraphConfig<C extends Channels> {
-  /** What it is called, in the journal and in pictures. */
+  /** What it is called, in the journal. */
   readonly name?: string
   /** The parts of the state: `{ question: value<string>(), notes: list<Note>() }`. */
   readonly state: C

@@ -49,9 +49,9 @@ import {
   type Where,
 } from './graph-options.ts'
 import { type GraphOutcome, type GraphRun, graphRun } from './graph-run.ts'
-import { toMermaid } from './picture/mermaid.ts'
-import { graphPicture, type PictureOptions, takenWays } from './picture/picture.ts'
+import { type MermaidOptions, toMermaid } from './mermaid.ts'
 import type { GraphLimits } from './run.ts'
+import { type RunTrace, traceRun } from './run-trace.ts'
 import { plainState } from './state-view.ts'
 import { Thread, type ThreadOptions } from './thread.ts'
 import { checkedUpdate, initialChanges } from './update.ts'
@@ -188,21 +188,15 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     await forkContext(this.#store, this.#key(where), { contextId: to, ...(at === undefined ? {} : { at }) })
   }
 
-  toMermaid(): string {
-    return toMermaid(this['~graph'])
+  /** A Mermaid flowchart: GitHub, editors and mermaid.live draw it. With a trace, it shows the run. */
+  toMermaid(options: MermaidOptions = {}): string {
+    return toMermaid(this['~graph'], options)
   }
 
-  /** A picture, with the way that a conversation has taken if one is named. */
-  async toSvg({
-    contextId,
-    owner,
-    turn,
-    ...options
-  }: PictureOptions & Where & { readonly turn?: number } = {}): Promise<string> {
-    if (contextId === undefined) return graphPicture(this['~graph'], options)
-    const key = this.#key({ contextId, ...(owner === undefined ? {} : { owner }) })
-    const taken = await takenWays(this.#store, key, turn)
-    return graphPicture(this['~graph'], { ...options, taken })
+  /** The nodes and edges that the newest run of a conversation has used, or its run up to the end of `turn`. */
+  async trace(where: Where & { readonly contextId: string; readonly turn?: number }): Promise<RunTrace> {
+    checkOptions(where, { place: 'trace()', ...WHERE, options: { ...WHERE.options, turn: null } })
+    return traceRun(this.#store, this.#key(where), where.turn)
   }
 
   /** As a node of another graph, or below whatever runs it. */

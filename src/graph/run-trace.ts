@@ -1,22 +1,22 @@
-/** The way that a run took through its graph, from the journal alone. */
-import { isKnown } from '../../journal/index.ts'
-import type { ContextKey, EntryData, KnownEntry, OutcomeReason } from '../../protocol/index.ts'
-import type { Store } from '../../store/index.ts'
-import { END, START } from '../definition.ts'
+/** The trace of a run through its graph: nodes and edges with their counts, from the journal alone. */
+import { isKnown } from '../journal/index.ts'
+import type { ContextKey, EntryData, KnownEntry, OutcomeReason } from '../protocol/index.ts'
+import type { Store } from '../store/index.ts'
+import { END, START } from './definition.ts'
 
-/** What a run has done so far. Plain data: it can be stored, and drawn elsewhere. */
-export type Taken = {
+/** The nodes and edges that a run has used so far. Plain data: it can be stored, and drawn elsewhere. */
+export type RunTrace = {
   /** The last turn that was looked at; 0 if there is none. */
   readonly turn: number
   /** How that turn ended; absent while it goes on. */
   readonly outcome?: OutcomeReason
   /** In the order in which they were first begun. */
-  readonly nodes: readonly TakenNode[]
-  /** From one place to the next, by name; START and END included. */
-  readonly ways: readonly TakenWay[]
+  readonly nodes: readonly TracedNode[]
+  /** By the names of their ends; START and END included. */
+  readonly edges: readonly TracedEdge[]
 }
 
-export type TakenNode = {
+export type TracedNode = {
   readonly node: string
   /** How many tasks of it were begun. */
   readonly runs: number
@@ -28,27 +28,27 @@ export type TakenNode = {
   readonly waiting: number
 }
 
-export type TakenWay = { readonly from: string; readonly to: string; readonly times: number }
+export type TracedEdge = { readonly from: string; readonly to: string; readonly times: number }
 
 type Source = Pick<Store, 'read'>
 
 const PAGE = 500
 const OF_GRAPHS: ReadonlySet<string> = new Set(['graph.start', 'graph.step', 'node.end'])
-const TELLING: ReadonlySet<string> = new Set([
+const READ: ReadonlySet<string> = new Set([
   ...OF_GRAPHS,
   ...['request.start', 'request.end', 'turn.start', 'turn.end'],
 ])
 
 /**
- * The run that the turn belongs to, from its start to the end of that turn; the newest turn in which a graph did
- * something, unless one is named. Nothing is taken in a conversation that has no such turn. The journal says what was
- * begun after what, not by which route: where two nodes of one step lead to the same next one, both ways count.
+ * Traces the run of `turn` from its start to the end of that turn; by default, of the newest turn in which a graph did
+ * something. Without such a turn the trace is empty. The journal has the order of tasks, not their routes: where two nodes
+ * of one step lead to the same next one, both edges count.
  */
-export async function takenWays(store: Source, key: ContextKey, turn?: number): Promise<Taken> {
+export async function traceRun(store: Source, key: ContextKey, turn?: number): Promise<RunTrace> {
   const trace = new Trace()
   const entries = await runUpTo(store, key, turn)
   for (const entry of entries) trace.follow(entry)
-  return trace.taken(turn ?? entries.at(-1)?.turn ?? 0)
+  return trace.result(turn ?? entries.at(-1)?.turn ?? 0)
 }
 
 /** Oldest first. Without its `graph.start` only if that was pruned. */
@@ -63,7 +63,7 @@ async function runUpTo(
   while (to > 0 && !isWhole) {
     const page = await store.read(key, { to, order: 'newest', limit: PAGE })
     for (const entry of page) {
-      if (isWhole || !isKnown(entry) || !TELLING.has(entry.type)) continue
+      if (isWhole || !isKnown(entry) || !READ.has(entry.type)) continue
       found.push(entry)
       isWhole = entry.type === 'graph.start'
     }
@@ -86,7 +86,7 @@ interface TracedTask {
 class Trace {
   readonly #tasks = new Map<string, TracedTask>()
   readonly #asking = new Map<string, string>()
-  readonly #ways = new Map<string, { readonly from: string; readonly to: string; times: number }>()
+  readonly #edges = new Map<string, { readonly from: string; readonly to: string; times: number }>()
   #before: readonly string[] = []
   #waiting: NonNullable<EntryData['graph.step']['waiting']> = {}
   #isOver = false
@@ -102,10 +102,10 @@ class Trace {
     else if (type === 'turn.start') this.#resume()
   }
 
-  taken(turn: number): Taken {
+  result(turn: number): RunTrace {
     if (this.#isOver && this.#outcome === 'stop') this.#lead(this.#before, [END])
     const asking = new Set(this.#asking.values())
-    const nodes = new Map<string, TakenNode>()
+    const nodes = new Map<string, TracedNode>()
     for (const [task, { node, state }] of this.#tasks) {
       const { runs, failed, open, waiting } = nodes.get(node) ?? { runs: 0, failed: 0, open: 0, waiting: 0 }
       nodes.set(node, {
@@ -117,8 +117,8 @@ class Trace {
       })
     }
     const outcome = this.#outcome === undefined ? {} : { outcome: this.#outcome }
-    const ways = [...this.#ways.values()].map((way): TakenWay => ({ ...way }))
-    return { turn, ...outcome, nodes: [...nodes.values()], ways }
+    const edges = [...this.#edges.values()].map((edge): TracedEdge => ({ ...edge }))
+    return { turn, ...outcome, nodes: [...nodes.values()], edges }
   }
 
   #step({ tasks, waiting = {} }: EntryData['graph.step']): void {
@@ -138,9 +138,9 @@ class Trace {
   #lead(from: readonly string[], to: readonly string[]): void {
     for (const one of from)
       for (const other of to) {
-        const way = this.#ways.get(`${one}>${other}`) ?? { from: one, to: other, times: 0 }
-        way.times++
-        this.#ways.set(`${one}>${other}`, way)
+        const edge = this.#edges.get(`${one}>${other}`) ?? { from: one, to: other, times: 0 }
+        edge.times++
+        this.#edges.set(`${one}>${other}`, edge)
       }
   }
 
