@@ -3,7 +3,7 @@
  * goes through its port, where the explorer decides what happens next. These are the words; `stage.ts` plays one
  * schedule, `explore.ts` plays them all. Nothing here knows stores, agents or conversations.
  */
-import type { Clock } from '../../base/index.ts'
+import type { Clock } from '../../src/base/index.ts'
 
 export interface Scenario {
   readonly name: string

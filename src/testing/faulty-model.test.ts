@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { Agent } from '../../agent/index.ts'
-import type { ModelStreamPart } from '../../model/index.ts'
-import { memoryStore } from '../../store/memory/index.ts'
-import { defineTool } from '../../tool/index.ts'
-import { ScriptedModel, type ScriptedStep } from '../scripted-model.ts'
+import { Agent } from '../agent/index.ts'
+import type { ModelStreamPart } from '../model/index.ts'
+import { memoryStore } from '../store/memory/index.ts'
+import { defineTool } from '../tool/index.ts'
 import { faultyModel, type ModelFault } from './faulty-model.ts'
+import { ScriptedModel, type ScriptedStep } from './scripted-model.ts'
 
 const prompt = [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }] as const
 const CALL: ScriptedStep = { text: 'Let me see.', calls: [{ tool: 'look', args: { n: 1 } }] }

@@ -2,8 +2,8 @@
  * The body that each vendor would be sent for one call of a model, made by the real provider packages. Nothing leaves
  * the process: the packages are given a `fetch` that takes the body and stops there.
  */
-import { type LanguageModel, type ModelCall, resolveModel } from '../../model/index.ts'
-import { callDefaults, type Provider, type ProviderSettings, VENDORS } from '../../model/vendors.ts'
+import { type LanguageModel, type ModelCall, resolveModel } from '../../src/model/index.ts'
+import { callDefaults, type Provider, type ProviderSettings, VENDORS } from '../../src/model/vendors.ts'
 import type { Vendor } from './check-vendor-request.ts'
 
 export interface VendorRequest {

@@ -2,8 +2,8 @@
  * A Store whose calls are scheduling points, for a process of an exploration. It adds nothing and checks nothing: what
  * the store under it answers is what the process hears.
  */
-import { HoldfastError } from '../../protocol/index.ts'
-import type { AppendRequest, Receipt, Store } from '../../store/index.ts'
+import { HoldfastError } from '../../src/protocol/index.ts'
+import type { AppendRequest, Receipt, Store } from '../../src/store/index.ts'
 import type { Operation, Port } from './scenario.ts'
 
 export interface StorePortOptions {

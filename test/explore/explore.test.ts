@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../manual-clock.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { explore, replay } from './explore.ts'
 import type { Faults, Port, Scenario, World } from './scenario.ts'
 

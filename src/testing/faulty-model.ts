@@ -2,7 +2,7 @@
  * Trouble on order for models: a decorator that makes chosen calls of any model fail, stall, break off or talk nonsense.
  * What it does not touch goes through unchanged.
  */
-import type { LanguageModel, ModelCall, ModelStream, ModelStreamPart } from '../../model/index.ts'
+import type { LanguageModel, ModelCall, ModelStream, ModelStreamPart } from '../model/index.ts'
 
 export type ModelFault = ModelError | ModelStall | ModelCut | ModelGarbage
 
