@@ -14,7 +14,8 @@ import {
 } from '../../testing/store-contract/index.ts'
 import { keyOf } from '../../testing/store-contract/talk.ts'
 import type { Store } from '../index.ts'
-import { checkSqlite, type SqliteStore, sqliteStore } from './index.ts'
+import { type SqliteStore, sqliteStore } from './index.ts'
+import { checkSqlite } from './repair/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-sqlite-'))
 /** Made once and copied: laying out a file anew costs a dozen syncs. */

@@ -31,7 +31,6 @@ import { pendingInbox } from './inbox.ts'
 import { LastRow } from './last-row.ts'
 import { prune, sweep } from './prune.ts'
 import * as reader from './reader.ts'
-import { rebuild } from './repair.ts'
 import { type ContextRow, findContext } from './rows.ts'
 import * as writer from './writer.ts'
 
@@ -282,6 +281,7 @@ class FileStore implements SqliteStore {
 
   async rebuild(key: ContextKey): Promise<{ repaired: boolean; head: Port.Head | undefined }> {
     this.#check(key)
+    const { rebuild } = await import('./rebuild.ts')
     return this.#db.write(() => rebuild(this.#desk, key))
   }
 

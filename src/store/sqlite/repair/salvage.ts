@@ -1,24 +1,30 @@
 /**
- * Copies what is intact of a damaged file into a new one. The damaged file is only read. Of each conversation the
- * new file holds the entries up to the first that is lost, so that what can be continued is whole; intact entries
- * after a gap are written beside it as JSON lines, for people to look at. Snapshots are left behind: they are derived.
+ * Copies the intact entries of a damaged file into a new one. The damaged file is only read. Of each conversation the
+ * new file holds the entries up to the first that is lost, so that a conversation that goes on is whole; intact entries
+ * after a gap are written beside it as JSON lines, for people to look at. Snapshots are derived and left out.
  */
 import { appendFileSync, existsSync, rmSync } from 'node:fs'
-import { type ContextKey, type Entry, type EntryData, HoldfastError, keyText } from '../../protocol/index.ts'
-import { STANDARD_DERIVATIONS } from '../derive.ts'
-import { hashOf } from '../encode.ts'
-import { newHead } from '../head.ts'
-import { Backlogs } from './backlog.ts'
-import { appear, makeFile, ownName } from './copy.ts'
-import { type Cell, Database } from './database.ts'
-import { setName } from './derived.ts'
-import { LastRow } from './last-row.ts'
-import { blobReader, readEntries, viewOf } from './reader.ts'
-import { rebuild } from './repair.ts'
-import { type ContextRow, contextById, findContext, putContext, toEntry } from './rows.ts'
-import { isSealed } from './seal.ts'
-import { Wreck } from './wreck.ts'
-import type { Desk } from './writer.ts'
+import {
+  type ContextKey,
+  type Entry,
+  type EntryData,
+  HoldfastError,
+  keyText,
+} from '../../../protocol/index.ts'
+import { STANDARD_DERIVATIONS } from '../../derive.ts'
+import { hashOf } from '../../encode.ts'
+import { newHead } from '../../head.ts'
+import { Backlogs } from '../backlog.ts'
+import { appear, makeFile, ownName } from '../copy.ts'
+import { type Cell, Database } from '../database.ts'
+import { setName } from '../derived.ts'
+import { LastRow } from '../last-row.ts'
+import { blobReader, readEntries, viewOf } from '../reader.ts'
+import { rebuild, restoreParent } from '../rebuild.ts'
+import { type ContextRow, contextById, findContext, putContext, toEntry } from '../rows.ts'
+import { isSealed } from '../seal.ts'
+import type { Desk } from '../writer.ts'
+import { DamagedFile } from './damaged-file.ts'
 
 export interface SalvageReport {
   readonly conversations: readonly SalvagedConversation[]
@@ -51,8 +57,8 @@ export async function salvageSqlite(from: string, to: string): Promise<SalvageRe
     throw refused('exists', `${rest} exists already and was left as it is. Choose a new path`)
   if (!existsSync(from))
     throw refused('not-found', `${from} does not exist. Give the path of the damaged file`)
-  const wreck = await Wreck.open(from, ownName(to, 'wreck'))
-  if (wreck === undefined)
+  const damaged = await DamagedFile.open(from, ownName(to, 'damaged'))
+  if (damaged === undefined)
     throw refused(
       'store-corrupt',
       `In ${from} no conversation could be found; it was left as it is. Restore a backup`,
@@ -67,10 +73,10 @@ export async function salvageSqlite(from: string, to: string): Promise<SalvageRe
         busyMs: 0,
         maxBytes: undefined,
       })
-      await copyBlobs(wreck, db)
-      const names = wreck.names()
-      for (const id of wreck.contextIds()) {
-        const found = await copyContext(db, { wreck, id, name: names.get(id), rest: partialRest })
+      await copyBlobs(damaged, db)
+      const names = damaged.names()
+      for (const id of damaged.contextIds()) {
+        const found = await copyContext(db, { damaged, id, name: names.get(id), rest: partialRest })
         if (found !== undefined) conversations.push(found)
       }
       await db.close()
@@ -82,12 +88,12 @@ export async function salvageSqlite(from: string, to: string): Promise<SalvageRe
     rmSync(partialRest, { force: true })
     throw error
   } finally {
-    wreck.close()
+    damaged.close()
   }
 }
 
 interface Find {
-  readonly wreck: Wreck
+  readonly damaged: DamagedFile
   readonly id: number
   /** What the index of names says. */
   readonly name: ContextKey | undefined
@@ -100,8 +106,8 @@ interface Rows {
 }
 
 async function copyContext(db: Database, find: Find): Promise<SalvagedConversation | undefined> {
-  const { wreck, id, rest } = find
-  const stored = wreck.context(id)
+  const { damaged, id, rest } = find
+  const stored = damaged.context(id)
   const key = stored?.head.key ?? find.name
   const found = intactEntries(db, find, { stored, key })
   const report = { context: id, ...(key && { key }), erased: false, endUnknown: stored === undefined }
@@ -126,9 +132,9 @@ async function copyContext(db: Database, find: Find): Promise<SalvagedConversati
 }
 
 /** Blobs are verified by what they are called; the copies keep their numbers. */
-async function copyBlobs(wreck: Wreck, db: Database): Promise<void> {
+async function copyBlobs(damaged: DamagedFile, db: Database): Promise<void> {
   const put = 'INSERT OR IGNORE INTO blob (id, tenant, actor, hash, at, data) VALUES (?, ?, ?, ?, ?, ?)'
-  for (const row of wreck.blobs()) {
+  for (const row of damaged.blobs()) {
     const [, , , hash, , data] = row
     if (data instanceof Uint8Array && hashOf(data) === hash) await db.write(() => db.run(put, ...row))
   }
@@ -136,13 +142,13 @@ async function copyBlobs(wreck: Wreck, db: Database): Promise<void> {
 
 function intactEntries(
   db: Database,
-  { wreck, id }: Find,
+  { damaged, id }: Find,
   { stored, key }: { stored: ContextRow | undefined; key: ContextKey | undefined },
 ): Rows[] {
   const nobody = { tenant: '-', actor: '-', contextId: '-' }
   const place = { key: key ?? nobody, context: id, blob: blobReader(db, key ?? nobody) }
   const found: Rows[] = []
-  for (const row of wreck.entries(id, stored?.head.seq)) {
+  for (const row of damaged.entries(id, stored?.head.seq)) {
     try {
       found.push({ row, entry: toEntry(row, place) })
     } catch (error) {
@@ -199,21 +205,14 @@ async function copyLive(db: Database, find: Find, { stored, key, found, live }: 
   }
   try {
     await db.write(() => {
-      const blank = {
-        id,
-        head: newHead(key, 0),
-        parentId: undefined,
-        forkedAt: 0,
-        derivedSeq: 0,
-        derivedBy: '',
-      }
       if (findContext(db, key) !== undefined) throw refused('exists', `${keyText(key)} is there twice`)
-      const context = withParent(db, stored ?? withFork(db, blank, live))
+      const context = stored === undefined ? unlinked(id, key) : withParent(db, stored)
       putContext(db, { ...context, head: { ...context.head, seq: 0 } })
       for (const { row, entry } of found.filter((item) => item.entry.seq <= last)) {
         db.run(ENTRY_INTO, ...row, id)
         useBlobs(db, { key, id, row, entry })
       }
+      if (stored === undefined) putContext(db, restoreParent(db, context))
       copyOldRows(db, find, (live[0]?.entry.seq ?? 1) - 1)
       rebuild(desk, key)
       const whole = viewOf(db, findContext(db, key) as ContextRow)
@@ -226,15 +225,20 @@ async function copyLive(db: Database, find: Find, { stored, key, found, live }: 
   }
 }
 
+/** A row for a conversation that has lost its own; `rebuild` computes the rest from its entries. */
+function unlinked(id: number, key: ContextKey): ContextRow {
+  return { id, head: newHead(key, 0), parentId: undefined, forkedAt: 0, derivedSeq: 0, derivedBy: '' }
+}
+
 /** Rows of inbox and derived indexes whose entries were pruned; the others are computed anew. */
-function copyOldRows(db: Database, { wreck, id }: Find, below: number): void {
+function copyOldRows(db: Database, { damaged, id }: Find, below: number): void {
   const inbox =
     'INSERT OR IGNORE INTO inbox (key, seq, taken, digest, crc, context) VALUES (?, ?, ?, ?, ?, ?)'
-  for (const row of wreck.rowsOf('key, seq, taken, digest, crc', 'inbox', id))
+  for (const row of damaged.rowsOf('key, seq, taken, digest, crc', 'inbox', id))
     if ((row[1] as number) <= below && isSealed(row, id)) db.run(inbox, ...row, id)
   const derived =
     'INSERT OR IGNORE INTO derived (idx, key, seq, value, crc, context) VALUES (?, ?, ?, ?, ?, ?)'
-  for (const row of wreck.rowsOf('idx, key, seq, value, crc', 'derived', id))
+  for (const row of damaged.rowsOf('idx, key, seq, value, crc', 'derived', id))
     if ((row[2] as number) <= below && isSealed(row, id)) db.run(derived, ...row, id)
 }
 
@@ -258,17 +262,6 @@ function withParent(db: Database, context: ContextRow): ContextRow {
   if (parent?.kind === 'fork' && context.head.base <= context.forkedAt && context.head.status !== 'erased')
     throw refused('not-found', `The parent of ${keyText(head.key)} could not be copied`)
   return { ...context, head, parentId: undefined, forkedAt: 0 }
-}
-
-function withFork(db: Database, context: ContextRow, live: readonly Rows[]): ContextRow {
-  const first = live[0]?.entry
-  if (first?.type !== 'fork') return context
-  const { parent: contextId, at } = first.data as EntryData['fork']
-  const origin = findContext(db, { ...context.head.key, contextId })
-  if (origin === undefined)
-    throw refused('not-found', `The parent of ${keyText(context.head.key)} could not be copied`)
-  const parent = { contextId, kind: 'fork', at } as const
-  return { ...context, head: { ...context.head, parent }, parentId: origin.id, forkedAt: at }
 }
 
 function lostRanges(found: readonly Rows[], stored: ContextRow | undefined): { from: number; to: number }[] {

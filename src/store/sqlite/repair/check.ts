@@ -3,16 +3,16 @@
  * then every row is compared with its checksum, every head with its entries. Reads only, and changes nothing.
  */
 import { setImmediate as breathe } from 'node:timers/promises'
-import { type ContextKey, HoldfastError } from '../../protocol/index.ts'
-import { STANDARD_DERIVATIONS } from '../derive.ts'
-import { hashOf } from '../encode.ts'
-import { headFrom, sameHead } from '../history.ts'
-import { Database } from './database.ts'
-import { pendingInbox } from './inbox.ts'
-import { inspectLog } from './log.ts'
-import { entryAt, ownEntries, readEntries, type View, viewOf } from './reader.ts'
-import { type ContextRow, contextById } from './rows.ts'
-import { isSealed } from './seal.ts'
+import { type ContextKey, HoldfastError } from '../../../protocol/index.ts'
+import { STANDARD_DERIVATIONS } from '../../derive.ts'
+import { hashOf } from '../../encode.ts'
+import { headFrom, sameHead } from '../../history.ts'
+import { Database } from '../database.ts'
+import { pendingInbox } from '../inbox.ts'
+import { inspectLog } from '../log.ts'
+import { entryAt, ownEntries, readEntries, type View, viewOf } from '../reader.ts'
+import { type ContextRow, contextById } from '../rows.ts'
+import { isSealed } from '../seal.ts'
 
 export interface StoreCheck {
   readonly ok: boolean

@@ -23,7 +23,7 @@ export function rebuild(desk: Desk, key: ContextKey): { repaired: boolean; head:
     if (!intact) putContext(desk.db, row)
     return { repaired: !intact, head: row.head }
   }
-  const context = intact ? row : withKin(desk.db, row)
+  const context = intact ? row : restoreParent(desk.db, row)
   const base = rebuildBases(desk.db, context)
   const above = base === undefined ? context.forkedAt : (base.data as EntryData['base']).upTo
   unfile(desk.db, context.id, above)
@@ -79,8 +79,8 @@ function dropDerived(db: Database, context: number, above: number): void {
   }
 }
 
-/** Whose fork a damaged row is, its fork entry knows. Whose child it is, only the row does. */
-function withKin(db: Database, row: ContextRow): ContextRow {
+/** Links a context whose row is damaged to its parent again: a fork by its fork entry, a child by what the row still says. */
+export function restoreParent(db: Database, row: ContextRow): ContextRow {
   const { parent, ...head } = row.head
   const orphan = { ...row, head, parentId: undefined, forkedAt: 0 }
   const [first, type] =
