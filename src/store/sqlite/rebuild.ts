@@ -10,8 +10,8 @@ import type { Database } from './database.ts'
 import { derive, forgetProgress } from './derived.ts'
 import { fileEntry, unfile } from './inbox.ts'
 import { entryAt, ownEntries, unlessDamaged, unreadable } from './reader.ts'
+import { checksumMatches } from './row-checksum.ts'
 import { type ContextRow, contextById, findContext, insertBase, putContext, suspectContext } from './rows.ts'
-import { isSealed } from './seal.ts'
 import { Damage } from './trouble.ts'
 import type { Desk } from './writer.ts'
 
@@ -68,7 +68,7 @@ function dropDerived(db: Database, context: number, above: number): void {
   db.run('DELETE FROM derived WHERE context = ? AND seq > ?', context, above)
   for (const row of db.all('SELECT idx, key, seq, value, crc FROM derived WHERE context = ?', context)) {
     const [idx, key, seq] = row as [string, string, number]
-    if (!isSealed(row, context))
+    if (!checksumMatches(row, context))
       db.run(
         'DELETE FROM derived WHERE context = ? AND idx = ? AND key = ? AND seq = ?',
         context,

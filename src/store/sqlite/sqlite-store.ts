@@ -27,8 +27,8 @@ import { Backlogs } from './backlog.ts'
 import { backupFile } from './copy.ts'
 import { Database } from './database.ts'
 import { catchUp, freshRows, isBehind, setName } from './derived.ts'
+import { HeadCache } from './head-cache.ts'
 import { pendingInbox } from './inbox.ts'
-import { LastRow } from './last-row.ts'
 import { prune, sweep } from './prune.ts'
 import * as reader from './reader.ts'
 import { type ContextRow, findContext } from './rows.ts'
@@ -96,8 +96,8 @@ class FileStore implements SqliteStore {
     this.#db = new Database(path, { synchronous, readOnly, busyMs, maxBytes })
     const judge = () => ({ now: clock.now(), liveness })
     const backlogs = new Backlogs(this.#db)
-    const lastRow = new LastRow(this.#db)
-    this.#desk = { db: this.#db, judge, derivations, derivedBy, backlogs, lastRow }
+    const headCache = new HeadCache(this.#db)
+    this.#desk = { db: this.#db, judge, derivations, derivedBy, backlogs, headCache }
   }
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {

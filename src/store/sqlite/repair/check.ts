@@ -11,8 +11,8 @@ import { Database } from '../database.ts'
 import { pendingInbox } from '../inbox.ts'
 import { inspectLog } from '../log.ts'
 import { entryAt, ownEntries, readEntries, type View, viewOf } from '../reader.ts'
+import { checksumMatches } from '../row-checksum.ts'
 import { type ContextRow, contextById } from '../rows.ts'
-import { isSealed } from '../seal.ts'
 
 export interface StoreCheck {
   readonly ok: boolean
@@ -142,7 +142,7 @@ class Check {
     const kind = table === 'derived' || table === 'derived_upto' ? 'index' : table
     await this.#try(kind, head.key, () => {
       for (const row of this.#db.all(`SELECT ${columns}, crc FROM ${table} WHERE context = ?`, id))
-        if (!isSealed(row, id))
+        if (!checksumMatches(row, id))
           this.#problems.push({ kind, key: head.key, message: `A row of ${table} is damaged.` })
     })
   }

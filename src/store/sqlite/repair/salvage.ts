@@ -18,11 +18,11 @@ import { Backlogs } from '../backlog.ts'
 import { appear, makeFile, ownName } from '../copy.ts'
 import { type Cell, Database } from '../database.ts'
 import { setName } from '../derived.ts'
-import { LastRow } from '../last-row.ts'
+import { HeadCache } from '../head-cache.ts'
 import { blobReader, readEntries, viewOf } from '../reader.ts'
 import { rebuild, restoreParent } from '../rebuild.ts'
+import { checksumMatches } from '../row-checksum.ts'
 import { type ContextRow, contextById, findContext, putContext, toEntry } from '../rows.ts'
-import { isSealed } from '../seal.ts'
 import type { Desk } from '../writer.ts'
 import { DamagedFile } from './damaged-file.ts'
 
@@ -201,7 +201,7 @@ async function copyLive(db: Database, find: Find, { stored, key, found, live }: 
     derivations: STANDARD_DERIVATIONS,
     derivedBy: setName(STANDARD_DERIVATIONS),
     backlogs: new Backlogs(db),
-    lastRow: new LastRow(db),
+    headCache: new HeadCache(db),
   }
   try {
     await db.write(() => {
@@ -235,11 +235,11 @@ function copyOldRows(db: Database, { damaged, id }: Find, below: number): void {
   const inbox =
     'INSERT OR IGNORE INTO inbox (key, seq, taken, digest, crc, context) VALUES (?, ?, ?, ?, ?, ?)'
   for (const row of damaged.rowsOf('key, seq, taken, digest, crc', 'inbox', id))
-    if ((row[1] as number) <= below && isSealed(row, id)) db.run(inbox, ...row, id)
+    if ((row[1] as number) <= below && checksumMatches(row, id)) db.run(inbox, ...row, id)
   const derived =
     'INSERT OR IGNORE INTO derived (idx, key, seq, value, crc, context) VALUES (?, ?, ?, ?, ?, ?)'
   for (const row of damaged.rowsOf('idx, key, seq, value, crc', 'derived', id))
-    if ((row[2] as number) <= below && isSealed(row, id)) db.run(derived, ...row, id)
+    if ((row[2] as number) <= below && checksumMatches(row, id)) db.run(derived, ...row, id)
 }
 
 function useBlobs(

@@ -1,13 +1,13 @@
 /**
- * The context row that the last append has written. Whoever drives a conversation appends again and again, and to find
- * the row, to read and to check it is most of what an append reads. It is the row that stands in the file as long as
- * nothing else was written: from here, which is counted, or by others, which SQLite tells.
+ * Caches the context row that the last append has written. A driver appends to one conversation again and again, and
+ * finding, reading and checking its row is most of what an append reads. The row is valid until something else is written:
+ * by this process, which counts its writes, or by others, which SQLite reports as `data_version`.
  */
 import { type ContextKey, sameKey } from '../../protocol/index.ts'
 import type { Cell, Database } from './database.ts'
 import { type ContextRow, findContext } from './rows.ts'
 
-export class LastRow {
+export class HeadCache {
   readonly #db: Database
   #last: Kept | undefined
 
