@@ -11,7 +11,7 @@ import {
   runChild,
 } from '../drive/index.ts'
 import { loadSession } from '../journal/index.ts'
-import { childKey, HoldfastError, invalidOption } from '../protocol/index.ts'
+import { childKey, defined, HoldfastError, invalidOption } from '../protocol/index.ts'
 import { Agent } from './agent.ts'
 import { type AgentConfig, setUp } from './config.ts'
 import type { TurnOptions } from './given.ts'
@@ -84,7 +84,7 @@ export async function runAgent(config: SubAgentConfig, message: string, below: B
     allow: () => true,
   })
   const limits = leastLimits(config.limits, below.limits)
-  const auth = { ...principal, ...(credentials === undefined ? {} : { credentials }) }
+  const auth = { ...principal, ...defined({ credentials }) }
   const options: TurnOptions = { auth, signal, limits, metadata: metadataBelow(below) }
   const child = {
     start: () => agent.start(),

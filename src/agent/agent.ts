@@ -34,6 +34,7 @@ import {
   type ArtifactInfo,
   checkOptions,
   childKey,
+  defined,
   HoldfastError,
   type Json,
   type JsonObject,
@@ -157,7 +158,7 @@ export class Agent {
     const { models, fixedSystem } = this.#setup.definition
     const system = this.#system ?? fixedSystem
     const { ledger } = this.#conversation.driver
-    return sessionView({ ledger, models, ...(system === undefined ? {} : { system }) })
+    return sessionView({ ledger, models, ...defined({ system }) })
   }
 
   /**
@@ -243,7 +244,7 @@ export class Agent {
       const options = turnOptions('answer()', given)
       this.#refuseInside('answer')
       const { [HANDED_DOWN]: origins } = options as { readonly [HANDED_DOWN]?: AnswerOrigins }
-      const ports = { ...this.#setup, ...(origins === undefined ? {} : { origins }) }
+      const ports = { ...this.#setup, ...defined({ origins }) }
       return this.#begin(options, answering(answers, { ...this.#asked(options) }, ports))
     } catch (error) {
       return this.#conversation.refused(error)
@@ -363,7 +364,7 @@ export class Agent {
   async importMessages(history: unknown, options: ImportOptions = {}): Promise<ImportReceipt> {
     const { key, parent } = this.#setup
     const imported = importMessages(history, options)
-    const request = { imported, ...inputOrigin(), ...(parent === undefined ? {} : { parent }) }
+    const request = { imported, ...inputOrigin(), ...defined({ parent }) }
     const done = Promise.withResolvers<ImportReceipt>()
     await this.#between('importMessages', async () =>
       done.resolve(await addImported(this.store, key, request)),
@@ -376,7 +377,7 @@ export class Agent {
     checkOptions(options, FORK)
     const { at } = options
     await this.#conversation.driver.ownership.flush()
-    await forkContext(this.store, this.#setup.key, { contextId, ...(at === undefined ? {} : { at }) })
+    await forkContext(this.store, this.#setup.key, { contextId, ...defined({ at }) })
     return new Agent({ ...this.#config, store: this.store, contextId })
   }
 

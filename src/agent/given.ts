@@ -3,6 +3,7 @@ import type { Auth } from '../drive/index.ts'
 import { type Continuation, type Limits } from '../loop/index.ts'
 import {
   checkOptions,
+  defined,
   invalidOption,
   type JsonObject,
   type OptionRules,
@@ -105,7 +106,7 @@ export function turnOptions(place: 'executeTurn()' | 'answer()', given: TurnOpti
     throw invalidOption('auth', 'already says who asks; put actor and credentials into it')
   const auth = {
     ...('actorId' in given ? { actor: actorId } : {}),
-    ...(credentials === undefined ? {} : { credentials }),
+    ...defined({ credentials }),
   }
   return { ...rest, auth: auth }
 }

@@ -14,9 +14,9 @@ import {
 } from '../journal/index.ts'
 import { tokenCounter } from '../model/index.ts'
 import {
-  atLeast,
   type ContextKey,
   checkOptions,
+  defined,
   type EntryData,
   invalidOption,
   type JsonObject,
@@ -71,16 +71,13 @@ export async function newestMessages(
 const FIRST_REACH = 50
 
 const QUERY: Omit<OptionSet<MessageQuery>, 'place'> = {
-  options: { maxMessages: null, maxTokens: null },
+  options: { maxMessages: { least: 1 }, maxTokens: { least: 0 } },
   foreign: { limit: 'maxMessages', last: 'maxMessages', max: 'maxMessages' },
 }
 
 /** Before anything is read: the caller is still on the stack. */
 export function checkQuery(place: 'getMessages()' | 'getRecent()', query: MessageQuery): void {
   checkOptions(query, { place, ...QUERY })
-  const { maxMessages = 1, maxTokens = 0 } = query
-  atLeast('maxMessages', maxMessages, 1)
-  atLeast('maxTokens', maxTokens, 0)
 }
 
 /** What an agent is asked for: the newest that fit, those included that are not saved yet; the window without a query. */
@@ -189,7 +186,7 @@ function entriesOf(
         data: {
           content: message.content,
           finish: 'stop',
-          ...(message.model === undefined ? {} : { model: message.model }),
+          ...defined({ model: message.model }),
         },
       },
     ]

@@ -16,11 +16,11 @@ import { fold, forkContext, loadSession, type Session, withChanges } from '../jo
 import {
   atLeast,
   type ContextKey,
-  checkMs,
   checkOptions,
   checkOwner,
   childKey,
   contextKey,
+  defined,
   type EntryData,
   type ErrorCode,
   HoldfastError,
@@ -83,13 +83,6 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     checkOptions(options, COMPILE)
     checkStore(options.store)
     checkLimits(options.limits)
-    for (const [name, least] of [
-      ['requestTtlMs', 1],
-      ['graceMs', 0],
-      ['leaseMs', 1],
-    ] as const)
-      if (options[name] !== undefined) checkMs(name, options[name], least)
-    if (options.maxClaims !== undefined) atLeast('maxClaims', options.maxClaims, 1)
     this['~graph'] = definition
     this.#options = options
     this.#store = options.store ?? memoryStore()
@@ -185,7 +178,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   ): Promise<void> {
     checkOptions(where, { place: 'fork()', ...WHERE, options: { ...WHERE.options, to: null, at: null } })
     const { to, at } = where
-    await forkContext(this.#store, this.#key(where), { contextId: to, ...(at === undefined ? {} : { at }) })
+    await forkContext(this.#store, this.#key(where), { contextId: to, ...defined({ at }) })
   }
 
   /** A Mermaid flowchart: GitHub, editors and mermaid.live draw it. With a trace, it shows the run. */
@@ -209,7 +202,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     const values = checkedUpdate(this['~graph'].channels, { who: `the input of ${name}` }, input)
     const own = leastLimits(this.#options.limits, limits)
     const asking: Asking = {
-      auth: { ...principal, ...(credentials === undefined ? {} : { credentials }) },
+      auth: { ...principal, ...defined({ credentials }) },
       signal,
       ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
       ...(Object.keys(own).length === 0 ? {} : { limits: own }),
@@ -221,7 +214,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     return {
       outcome: giveCause({ ...outcome, usage: session.totals.usage }, outcome.cause),
       output: this.#stateOf(session),
-      ...(seen === undefined ? {} : { seen }),
+      ...defined({ seen }),
     }
   }
 
@@ -275,8 +268,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
       timer,
       ids,
       leaseMs,
-      ...(allow === undefined ? {} : { allow }),
-      ...(credentials === undefined ? {} : { credentials }),
+      ...defined({ allow, credentials }),
       ...ports,
     })
   }

@@ -86,7 +86,7 @@ class FileStore implements SqliteStore {
   #closed = false
 
   constructor(path: string, options: SqliteStoreOptions) {
-    checkGiven(options)
+    checkOptions(options, SQLITE_STORE)
     const { synchronous = 'FULL', readOnly = false, busyMs = 10_000, maxBytes, pollMs = 100 } = options
     const { clock = systemClock, liveness = processLiveness } = options
     this.path = path
@@ -348,28 +348,16 @@ class FileStore implements SqliteStore {
 const SQLITE_STORE: OptionSet<SqliteStoreOptions> = {
   place: 'sqliteStore()',
   options: {
-    synchronous: null,
+    synchronous: ['FULL', 'NORMAL'],
     readOnly: 'true or false',
-    busyMs: null,
-    maxBytes: null,
-    pollMs: null,
+    busyMs: { leastMs: 0 },
+    maxBytes: { least: 1 },
+    pollMs: { leastMs: 1 },
     clock: 'an object',
     liveness: 'a function',
     derivations: 'a list',
   },
   foreign: { timeout: 'busyMs', busyTimeout: 'busyMs', maxSize: 'maxBytes' },
-}
-
-function checkGiven(given: SqliteStoreOptions): void {
-  checkOptions(given, SQLITE_STORE)
-  const { synchronous, ...options } = given
-  if (synchronous !== undefined && !['FULL', 'NORMAL'].includes(synchronous))
-    throw new HoldfastError('invalid-option', { message: `synchronous must be 'FULL' or 'NORMAL'.` })
-  for (const name of ['busyMs', 'maxBytes', 'pollMs'] as const) {
-    const value = options[name] ?? 1
-    if (Number.isFinite(value) && value >= (name === 'busyMs' ? 0 : 1)) continue
-    throw new HoldfastError('invalid-option', { message: `${name} must be a positive number.` })
-  }
 }
 
 function tracesLeft(key: ContextKey, { code, retry, details, message, cause }: HoldfastError): HoldfastError {
