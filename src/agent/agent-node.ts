@@ -14,8 +14,8 @@ import { loadSession } from '../journal/index.ts'
 import { childKey, defined, HoldfastError, invalidOption } from '../protocol/index.ts'
 import { Agent } from './agent.ts'
 import { type AgentConfig, setUp } from './config.ts'
-import type { TurnOptions } from './given.ts'
 import { newestSightings } from './sightings.ts'
+import type { TurnOptions } from './turn-options.ts'
 
 /** What a sub-agent is made of: an agent without a conversation of its own. */
 export type SubAgentConfig = Omit<AgentConfig, FromAbove> & {

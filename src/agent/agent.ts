@@ -8,12 +8,12 @@ import {
   askedFor,
   Conversation,
   checkReason,
+  copyJson,
   type Drive,
   HANDED_DOWN,
   isBusy,
   isPaused,
   isShutDown,
-  jsonGiven,
   NURSERY,
   refuseInside,
   type TurnView as Turn,
@@ -61,11 +61,11 @@ import {
 import { abandonChild } from './abandon-child.ts'
 import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
-import { limitsGiven, messageGiven, type Said, type TurnOptions, turnOptions } from './given.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
 import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type Choosing, select } from './selecting.ts'
 import { type SessionView, sessionView } from './session-view.ts'
+import { parseInput, type Said, storedLimits, type TurnOptions, turnOptions } from './turn-options.ts'
 import { turnScope } from './turn-scope.ts'
 
 export interface AgentState {
@@ -215,7 +215,7 @@ export class Agent {
       if (whileBusy !== 'steer') this.#refuseInside('executeTurn')
       if (message === null) return this.#begin(options, { continuing: asked })
       const { key = this.#setup.ids.next('input') } = options
-      const said = { message: messageGiven(message), asked: { ...asked, ...inputOrigin() }, key, whileBusy }
+      const said = { message: parseInput(message), asked: { ...asked, ...inputOrigin() }, key, whileBusy }
       const repeats = options.key === undefined ? {} : { repeats: options.key }
       return this.#begin(options, { keys: [key], ...repeats, posts: (busy) => this.#input(said, busy) })
     } catch (error) {
@@ -397,7 +397,7 @@ export class Agent {
 
   /** Makes everything durable that is held back, and the metadata. */
   async saveState(metadata?: JsonObject): Promise<void> {
-    if (metadata !== undefined) this.#metadata = jsonGiven('metadata', metadata)
+    if (metadata !== undefined) this.#metadata = copyJson('metadata', metadata)
     await this.#save()
   }
 
@@ -442,7 +442,7 @@ export class Agent {
   #asked({ limits, ...asking }: TurnOptions): Continuation {
     return askedFor(this.owner, {
       ...asking,
-      ...(limits === undefined ? {} : { limits: limitsGiven(limits) }),
+      ...(limits === undefined ? {} : { limits: storedLimits(limits) }),
     })
   }
 

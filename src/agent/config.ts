@@ -8,7 +8,7 @@ import {
   systemTimer,
   type Timer,
 } from '../base/index.ts'
-import { checkStore, jsonGiven } from '../drive/index.ts'
+import { checkStore, copyJson } from '../drive/index.ts'
 import {
   atLeast,
   type ContextKey,
@@ -124,7 +124,7 @@ export function setUp(config: AgentConfig): AgentSetup {
     autoSave: config.autoSave ?? true,
     maxMessages,
     ...defined({ maxTokens }),
-    ...(config.metadata === undefined ? {} : { metadata: jsonGiven('metadata', config.metadata) }),
+    ...(config.metadata === undefined ? {} : { metadata: copyJson('metadata', config.metadata) }),
     whileBusy: config.whileBusy ?? 'queue',
     clock: config.clock ?? systemClock,
     timer: config.timer ?? systemTimer,

@@ -31,7 +31,7 @@ import { persist, type Store } from '../store/index.ts'
 import { inputOrigin } from '../tool/index.ts'
 import { tokenBudget } from '../turn/index.ts'
 import type { AgentSetup } from './config.ts'
-import { messageGiven } from './given.ts'
+import { parseInput } from './turn-options.ts'
 
 export interface MessageQuery {
   /** How many messages at most: fewer only where a round would be split. `Infinity` for all. */
@@ -144,7 +144,7 @@ function checkedMessage(
   const message = (isText ? { ...given, content: [{ type: 'text', text: content }] } : given) as Message
   if (shapeProblem('import', { key: '-', messages: [message] }) !== undefined)
     throw invalidOption(`Message ${index + 1} of ${length}`, `${WRONG_MESSAGE}. Nothing was stored`)
-  if (message.role === 'user') messageGiven(message.content)
+  if (message.role === 'user') parseInput(message.content)
   return message
 }
 

@@ -1,8 +1,8 @@
-/** Data that callers hand in, as JSON makes it: the fold shares it, and nobody may change it later. */
+/** Copies the data of callers through JSON: the fold shares the copy, which no caller can change. */
 import { boundedReplacer, HoldfastError, type JsonObject } from '../protocol/index.ts'
 
-/** Throws `invalid-option` if it is no object, or has something in it that JSON leaves out. */
-export function jsonGiven(what: string, value: unknown): JsonObject {
+/** Throws `invalid-option` if the value is no object, or has something in it that JSON leaves out. */
+export function copyJson(what: string, value: unknown): JsonObject {
   let why = ''
   try {
     const copy: unknown = JSON.parse(JSON.stringify(value, boundedReplacer()))

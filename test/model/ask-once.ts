@@ -1,13 +1,13 @@
-/** Asking a model once, without a turn around it. For the tests of models; not exported from the package. */
-import { systemTimer } from '../base/index.ts'
+/** Asks a model once, without a turn around it. */
+import { systemTimer } from '../../src/base/index.ts'
 import {
   type LanguageModel,
   ModelFailure,
   type ModelReply,
   type ModelRequest,
   streamModel,
-} from '../model/index.ts'
-import { CountingIds } from './counting-ids.ts'
+} from '../../src/model/index.ts'
+import { CountingIds } from '../../src/testing/counting-ids.ts'
 
 export function askOnce(model: LanguageModel, more: Partial<ModelRequest> = {}): Promise<ModelReply> {
   return streamModel({

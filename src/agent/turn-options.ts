@@ -1,4 +1,4 @@
-/** What callers hand in, checked and copied: it is shared with the fold and must not change under it. */
+/** The options of one turn, checked; limits and messages are copied, because the fold shares them. */
 import type { Auth } from '../drive/index.ts'
 import { type Continuation, type Limits } from '../loop/index.ts'
 import {
@@ -40,11 +40,11 @@ export interface Said {
 }
 
 /** Limits of one turn, as they are stored with it. */
-export function limitsGiven(limits: unknown): JsonObject {
+export function storedLimits(limits: unknown): JsonObject {
   return { ...checkLimits(limits) }
 }
 
-export function messageGiven(message: MessageInput): UserContent {
+export function parseInput(message: MessageInput): UserContent {
   return parseMessage(message, 'Nothing was stored.')
 }
 

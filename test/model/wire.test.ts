@@ -2,10 +2,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { AssistantPart, JsonObject, Message, ToolCallPart } from '../protocol/index.ts'
-import { askOnce, failing } from '../testing/model-trial.ts'
-import type { LanguageModel, ModelDelta, ModelReply, ModelRequest } from './index.ts'
-import { resolveModel } from './index.ts'
+import type { LanguageModel, ModelDelta, ModelReply, ModelRequest } from '../../src/model/index.ts'
+import { resolveModel } from '../../src/model/index.ts'
+import type { AssistantPart, JsonObject, Message, ToolCallPart } from '../../src/protocol/index.ts'
+import { askOnce, failing } from './ask-once.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void
 

@@ -1,9 +1,9 @@
 /** The scripted model: says what was written down, and complains about everything else. */
 import { describe, expect, it } from 'vitest'
-import { type ModelDelta } from '../model/index.ts'
-import { ManualClock } from './manual-clock.ts'
-import { askOnce, failing } from './model-trial.ts'
-import { ScriptedModel } from './scripted-model.ts'
+import { type ModelDelta } from '../../src/model/index.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
+import { ScriptedModel } from '../../src/testing/scripted-model.ts'
+import { askOnce, failing } from './ask-once.ts'
 
 describe('a step', () => {
   it('is a text, which arrives in pieces with a usage by its length', async () => {
