@@ -31,6 +31,7 @@ import { HeadCache } from './head-cache.ts'
 import { pendingInbox } from './inbox.ts'
 import { prune, sweep } from './prune.ts'
 import * as reader from './reader.ts'
+import { rebuild } from './rebuild.ts'
 import { type ContextRow, findContext } from './rows.ts'
 import * as writer from './writer.ts'
 
@@ -281,7 +282,6 @@ class FileStore implements SqliteStore {
 
   async rebuild(key: ContextKey): Promise<{ repaired: boolean; head: Port.Head | undefined }> {
     this.#check(key)
-    const { rebuild } = await import('./rebuild.ts')
     return this.#db.write(() => rebuild(this.#desk, key))
   }
 
