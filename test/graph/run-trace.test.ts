@@ -47,8 +47,8 @@ function counting(upTo: number, steps = 50): Graph<{ count: ValueChannel<number>
     .compile({ store: memoryStore(), limits: { steps } })
 }
 
-describe('the way that a run took', () => {
-  test('is nothing where there was no run', async () => {
+describe('the trace of a run', () => {
+  test('is empty where there was no run', async () => {
     expect(await traceRun(memoryStore(), key('nobody'))).toEqual({ turn: 0, nodes: [], edges: [] })
     expect(await traceRun(memoryStore(), key('nobody'), 3)).toEqual({ turn: 3, nodes: [], edges: [] })
     const flow = counting(1)
@@ -57,7 +57,7 @@ describe('the way that a run took', () => {
     expect(text).toContain('linkStyle 0,1,2,3 opacity:0.6')
   })
 
-  test('goes on over the turns of one run, and can be had as it was after each', async () => {
+  test('continues over the turns of one run, and ends at the turn that is named', async () => {
     const flow = counting(3)
     const { requests } = await flow.invoke({}, { contextId })
     const edges = ['START>count×1', 'count>count×2', 'count>ask×1']
@@ -80,7 +80,7 @@ describe('the way that a run took', () => {
     })
   })
 
-  test('does not lead to the end where only the steps were used up', async () => {
+  test('does not reach END where the limit on steps ended the turn', async () => {
     const flow = counting(4, 2)
     await flow.stream({}, { contextId }).outcome
     const first = { turn: 1, outcome: 'limit', nodes: ['count×2'], edges: ['START>count×1', 'count>count×1'] }
@@ -105,7 +105,7 @@ describe('the way that a run took', () => {
     })
   })
 
-  test('shows what failed until it is tried again', async () => {
+  test('shows a failed node until it is tried again', async () => {
     let isBroken = true
     const flow = graph({ state: { done: list<string>() } })
       .addNode('works', () => ({ done: ['works'] }))
@@ -163,7 +163,7 @@ flowchart TD
     expect(text).not.toContain(':::unused')
   })
 
-  test('leads from all that a join has waited for', async () => {
+  test('has an edge from every node that a join has waited for', async () => {
     const flow = graph({ state: { done: list<string>() } })
       .addNode('short', idle)
       .addNode('long', idle)
