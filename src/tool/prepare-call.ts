@@ -1,13 +1,5 @@
 /** A call as the model asked for it: is there such a tool, and do the arguments fit? It runs nothing. */
-import {
-  defined,
-  HoldfastError,
-  type Json,
-  type JsonObject,
-  nearestName,
-  quote,
-  shown,
-} from '../protocol/index.ts'
+import { HoldfastError, type Json, type JsonObject, nearestName, quote, shown } from '../protocol/index.ts'
 import { issueLines, type StandardResult } from './standard-schema.ts'
 import { thrown } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
@@ -99,7 +91,7 @@ function unknownTool(name: string, tools: readonly Tool[]): Settled {
     status: 'rejected',
     code: 'unknown-tool',
     error: `There is no tool called ${quote(name)}.${hint} ${there}`,
-    more: { tools: names, ...defined({ nearest }) },
+    more: { tools: names, ...(nearest === undefined ? {} : { nearest }) },
   })
 }
 
