@@ -7,7 +7,8 @@
  */
 import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
-import { explore, type Report, replay } from '../src/testing/index.ts'
+import { explore, replay } from '../test/explore/explore.ts'
+import { type Report } from '../test/explore/scenario.ts'
 import { driveReal } from '../test/ownership/real-driver.ts'
 import {
   BROKEN,

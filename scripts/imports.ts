@@ -8,7 +8,7 @@ import { isBuiltin } from 'node:module'
 import { join, posix } from 'node:path'
 import { parseSync, Visitor } from 'oxc-parser'
 import { findCycles } from './cycles.ts'
-import { drivers, outsiders, type Room, rooms, testPackages } from './rooms.ts'
+import { benchReferees, drivers, outsiders, type Room, rooms, testPackages } from './rooms.ts'
 
 const packageName = 'holdfast'
 
@@ -118,6 +118,7 @@ function problemOfOutsider(item: Import): string | undefined {
   const home = outsiders.find((folder) => item.file.startsWith(`${folder}/`))
   const target = targetOf(item)
   if (!home || !target || target.startsWith(`${home}/`)) return undefined
+  if (home === 'bench' && benchReferees.some((folder) => target.startsWith(folder))) return undefined
   return `${home} may not import ${target} (allowed: public entries, as '${packageName}' or '${packageName}/…')`
 }
 

@@ -72,6 +72,9 @@ export const drivers: Readonly<Record<string, string>> = { 'node:sqlite': 'store
 /** Folders that see the package as a stranger does: by its name, through its public entries. */
 export const outsiders: readonly string[] = ['src/cli', 'examples', 'bench', 'studio']
 
+/** Folders of test/ that bench may use besides: they judge what all compared frameworks send, and are no part of the package. */
+export const benchReferees: readonly string[] = ['test/vendors/']
+
 /** What a test file in src may import besides anything of src and any builtin. */
 export const testPackages: readonly string[] = [
   'vitest',

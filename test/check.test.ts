@@ -33,6 +33,7 @@ const PLANTED: Readonly<Record<string, string>> = {
   ].join('\n'),
   'src/tool/planted.ts': "export const late = (): Promise<unknown> => import('@ai-sdk/openai')\n",
   'examples/planted.ts': "import '../src/index.ts'\nimport 'holdfast'\n",
+  'bench/planted.ts': "import '../test/vendors/anthropic.ts'\nimport '../test/wire/talk.ts'\n",
   'src/cli/planted.ts': "import '../base/index.ts'\nimport 'holdfast/sqlite'\n",
   'src/utils/planted.ts': 'export const a = 1\n',
   'src/cli/printing.ts': "\nprocess.stdout.write('x')\n",
@@ -148,6 +149,12 @@ describe('the import check', () => {
     expect(example).toContain('examples/planted.ts:1 examples may not import src/index.ts')
     expect(terminal).toContain('src/cli/planted.ts:1 src/cli may not import src/base/index.ts')
     expect(more).toEqual([])
+  })
+
+  it('lets benchmarks see the rules of vendors and no other tests', () => {
+    expect(said('bench/planted.ts')).toEqual([
+      expect.stringContaining('bench/planted.ts:2 bench may not import test/wire/talk.ts'),
+    ])
   })
 
   it('refuses a file that lies in no room', () => {

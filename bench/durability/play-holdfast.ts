@@ -2,8 +2,9 @@
 import { join } from 'node:path'
 import { Agent, defineTool, LOCAL_OWNER, transcript } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
-import { ScriptedModel, vendorRequests } from 'holdfast/testing'
+import { ScriptedModel } from 'holdfast/testing'
 import { z } from 'zod'
+import { vendorRequests } from '../../test/vendors/vendor-requests.ts'
 import {
   AFTERWARDS,
   ASKED,

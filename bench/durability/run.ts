@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { checkVendorRequest } from 'holdfast/testing'
+import { checkVendorRequest } from '../../test/vendors/check-vendor-request.ts'
 import { orExplain, wholeNumber } from '../kit/args.ts'
 import { type Act, AFTERWARDS, ASKED, CHANGED_MIND, type Final, PAID, type Part } from './scene.ts'
 

@@ -11,11 +11,11 @@ import {
   runChild,
 } from '../drive/index.ts'
 import { loadSession } from '../journal/index.ts'
-import { childKey, HoldfastError, invalidOption } from '../protocol/index.ts'
+import { childKey, defined, HoldfastError, invalidOption } from '../protocol/index.ts'
 import { Agent } from './agent.ts'
 import { type AgentConfig, setUp } from './config.ts'
-import type { TurnOptions } from './given.ts'
 import { newestSightings } from './sightings.ts'
+import type { TurnOptions } from './turn-options.ts'
 
 /** What a sub-agent is made of: an agent without a conversation of its own. */
 export type SubAgentConfig = Omit<AgentConfig, FromAbove> & {
@@ -84,7 +84,7 @@ export async function runAgent(config: SubAgentConfig, message: string, below: B
     allow: () => true,
   })
   const limits = leastLimits(config.limits, below.limits)
-  const auth = { ...principal, ...(credentials === undefined ? {} : { credentials }) }
+  const auth = { ...principal, ...defined({ credentials }) }
   const options: TurnOptions = { auth, signal, limits, metadata: metadataBelow(below) }
   const child = {
     start: () => agent.start(),

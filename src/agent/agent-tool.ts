@@ -6,6 +6,7 @@
 import { NURSERY, type Nursery, questionFrom, type TurnOutcome } from '../drive/index.ts'
 import {
   checkOptions,
+  defined,
   HoldfastError,
   type JsonObject,
   type OptionSet,
@@ -112,10 +113,7 @@ async function callAgent(config: SubAgentConfig, message: string, context: ToolC
     answers: nursery.answers ?? {},
     limits: nursery.limits(),
   })
-  return resultOf(
-    { ...outcome, ...(seen === undefined ? {} : { seen }) },
-    nursery.config.clock.now(),
-  ) as string
+  return resultOf({ ...outcome, ...defined({ seen }) }, nursery.config.clock.now()) as string
 }
 
 function resultOf(
@@ -139,7 +137,7 @@ function resultOf(
   if (status === 'completed')
     return toolResult(reason === 'stop' ? text : { text, stopped: limit ?? reason }, text, {
       usage,
-      ...(seen === undefined ? {} : { seen }),
+      ...defined({ seen }),
     })
   const message = error?.message ?? `The turn of the sub-agent was ${reason}.`
   return toolResult({ error: message, ...(text === '' ? {} : { text }) }, message, { usage, failed: true })

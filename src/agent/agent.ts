@@ -9,12 +9,12 @@ import {
   askedFor,
   Conversation,
   checkReason,
+  copyJson,
   type Drive,
   HANDED_DOWN,
   isBusy,
   isPaused,
   isShutDown,
-  jsonGiven,
   NURSERY,
   refuseInside,
   type TurnView as Turn,
@@ -35,6 +35,7 @@ import {
   type ArtifactInfo,
   checkOptions,
   childKey,
+  defined,
   HoldfastError,
   type Json,
   type JsonObject,
@@ -61,11 +62,11 @@ import {
 import { abandonChild } from './abandon-child.ts'
 import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
-import { limitsGiven, messageGiven, type Said, type TurnOptions, turnOptions } from './given.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
 import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type Choosing, select } from './selecting.ts'
 import { type SessionView, sessionView } from './session-view.ts'
+import { parseInput, type Said, storedLimits, type TurnOptions, turnOptions } from './turn-options.ts'
 import { turnScope } from './turn-scope.ts'
 
 export interface AgentState {
@@ -159,7 +160,7 @@ export class Agent {
     const { models, fixedSystem } = this.#setup.definition
     const system = this.#system ?? fixedSystem
     const { ledger } = this.#conversation.driver
-    return sessionView({ ledger, models, ...(system === undefined ? {} : { system }) })
+    return sessionView({ ledger, models, ...defined({ system }) })
   }
 
   /**
@@ -216,7 +217,7 @@ export class Agent {
       if (whileBusy !== 'steer') this.#refuseInside('executeTurn')
       if (message === null) return this.#begin(options, { continuing: asked })
       const { key = this.#setup.ids.next('input') } = options
-      const said = { message: messageGiven(message), asked: { ...asked, ...inputOrigin() }, key, whileBusy }
+      const said = { message: parseInput(message), asked: { ...asked, ...inputOrigin() }, key, whileBusy }
       const repeats = options.key === undefined ? {} : { repeats: options.key }
       return this.#begin(options, { keys: [key], ...repeats, posts: (busy) => this.#input(said, busy) })
     } catch (error) {
@@ -245,7 +246,7 @@ export class Agent {
       const options = turnOptions('answer()', given)
       this.#refuseInside('answer')
       const { [HANDED_DOWN]: origins } = options as { readonly [HANDED_DOWN]?: AnswerOrigins }
-      const ports = { ...this.#setup, ...(origins === undefined ? {} : { origins }) }
+      const ports = { ...this.#setup, ...defined({ origins }) }
       return this.#begin(options, answering(answers, { ...this.#asked(options) }, ports))
     } catch (error) {
       return this.#conversation.refused(error)
@@ -365,7 +366,7 @@ export class Agent {
   async importMessages(history: unknown, options: ImportOptions = {}): Promise<ImportReceipt> {
     const { key, parent } = this.#setup
     const imported = importMessages(history, options)
-    const request = { imported, ...inputOrigin(), ...(parent === undefined ? {} : { parent }) }
+    const request = { imported, ...inputOrigin(), ...defined({ parent }) }
     const done = Promise.withResolvers<ImportReceipt>()
     await this.#between('importMessages', async () =>
       done.resolve(await addImported(this.store, key, request)),
@@ -378,7 +379,7 @@ export class Agent {
     checkOptions(options, FORK)
     const { at } = options
     await this.#conversation.driver.ownership.flush()
-    await forkContext(this.store, this.#setup.key, { contextId, ...(at === undefined ? {} : { at }) })
+    await forkContext(this.store, this.#setup.key, { contextId, ...defined({ at }) })
     return new Agent({ ...this.#config, store: this.store, contextId })
   }
 
@@ -398,7 +399,7 @@ export class Agent {
 
   /** Makes everything durable that is held back, and the metadata. */
   async saveState(metadata?: JsonObject): Promise<void> {
-    if (metadata !== undefined) this.#metadata = jsonGiven('metadata', metadata)
+    if (metadata !== undefined) this.#metadata = copyJson('metadata', metadata)
     await this.#save()
   }
 
@@ -443,7 +444,7 @@ export class Agent {
   #asked({ limits, ...asking }: TurnOptions): Continuation {
     return askedFor(this.owner, {
       ...asking,
-      ...(limits === undefined ? {} : { limits: limitsGiven(limits) }),
+      ...(limits === undefined ? {} : { limits: storedLimits(limits) }),
     })
   }
 

@@ -2,7 +2,7 @@
 import { type Clock, type Ids, processLiveness, type Timer } from '../base/index.ts'
 import type { Driver } from '../drive/index.ts'
 import type { Session } from '../journal/index.ts'
-import { atLeast, checkOptions, type EntryData, type NewEntry, type OptionSet } from '../protocol/index.ts'
+import { checkOptions, defined, type EntryData, type NewEntry, type OptionSet } from '../protocol/index.ts'
 import { isOwned, owned } from '../store/index.ts'
 import {
   type CompactionStrategy,
@@ -32,7 +32,7 @@ export interface CompactOptions {
 
 const COMPACT: OptionSet<CompactOptions> = {
   place: 'compact()',
-  options: { strategy: null, keep: null, instructions: null, model: null, signal: 'an AbortSignal' },
+  options: { strategy: null, keep: { least: 0 }, instructions: null, model: null, signal: 'an AbortSignal' },
   foreign: { abortSignal: 'signal', maxMessages: 'keep' },
 }
 
@@ -48,7 +48,6 @@ export interface CompactSetup {
 export function checkCompact(options: CompactOptions): void {
   checkOptions(options, COMPACT)
   checkSummary('', options)
-  if (options.keep !== undefined) atLeast('keep', options.keep, 0)
 }
 
 /** The options are checked. False if there was nothing to gain, or no summary could be had: a `warning` says why. */
@@ -75,7 +74,7 @@ export async function compactNow(
     { entries, session, cut },
     {
       models,
-      ...(instructions === undefined ? {} : { instructions }),
+      ...defined({ instructions }),
       signal,
       ids: setup.ids,
       timer: setup.timer,

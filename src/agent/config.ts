@@ -8,7 +8,7 @@ import {
   systemTimer,
   type Timer,
 } from '../base/index.ts'
-import { checkStore, jsonGiven } from '../drive/index.ts'
+import { checkStore, copyJson } from '../drive/index.ts'
 import {
   atLeast,
   type ContextKey,
@@ -16,6 +16,7 @@ import {
   checkOptions,
   checkOwner,
   contextKey,
+  defined,
   invalidOption,
   type JsonObject,
   LOCAL_OWNER,
@@ -119,18 +120,17 @@ export function setUp(config: AgentConfig): AgentSetup {
     key: contextKey({ ...owner, contextId: config.contextId }),
     owner,
     name,
-    definition: defineTurn({ ...config, ...(compact === undefined ? {} : { compact }) }),
+    definition: defineTurn({ ...config, ...defined({ compact }) }),
     autoSave: config.autoSave ?? true,
     maxMessages,
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(config.metadata === undefined ? {} : { metadata: jsonGiven('metadata', config.metadata) }),
+    ...defined({ maxTokens }),
+    ...(config.metadata === undefined ? {} : { metadata: copyJson('metadata', config.metadata) }),
     whileBusy: config.whileBusy ?? 'queue',
     clock: config.clock ?? systemClock,
     timer: config.timer ?? systemTimer,
     ids,
     driver: `${processIdentity()}#${ids.next(name.replaceAll(/[^\w.-]/g, '_'))}`,
-    ...(config.parent === undefined ? {} : { parent: config.parent }),
-    ...(config.parentSince === undefined ? {} : { parentSince: config.parentSince }),
+    ...defined({ parent: config.parent, parentSince: config.parentSince }),
     leaseMs,
     heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
   }

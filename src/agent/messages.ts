@@ -14,9 +14,9 @@ import {
 } from '../journal/index.ts'
 import { tokenCounter } from '../model/index.ts'
 import {
-  atLeast,
   type ContextKey,
   checkOptions,
+  defined,
   type EntryData,
   invalidOption,
   type JsonObject,
@@ -31,7 +31,7 @@ import { persist, type Store } from '../store/index.ts'
 import { inputOrigin } from '../tool/index.ts'
 import { tokenBudget } from '../turn/index.ts'
 import type { AgentSetup } from './config.ts'
-import { messageGiven } from './given.ts'
+import { parseInput } from './turn-options.ts'
 
 export interface MessageQuery {
   /** How many messages at most: fewer only where a round would be split. `Infinity` for all. */
@@ -71,16 +71,13 @@ export async function newestMessages(
 const FIRST_REACH = 50
 
 const QUERY: Omit<OptionSet<MessageQuery>, 'place'> = {
-  options: { maxMessages: null, maxTokens: null },
+  options: { maxMessages: { least: 1 }, maxTokens: { least: 0 } },
   foreign: { limit: 'maxMessages', last: 'maxMessages', max: 'maxMessages' },
 }
 
 /** Before anything is read: the caller is still on the stack. */
 export function checkQuery(place: 'getMessages()' | 'getRecent()', query: MessageQuery): void {
   checkOptions(query, { place, ...QUERY })
-  const { maxMessages = 1, maxTokens = 0 } = query
-  atLeast('maxMessages', maxMessages, 1)
-  atLeast('maxTokens', maxTokens, 0)
 }
 
 /** What an agent is asked for: the newest that fit, those included that are not saved yet; the window without a query. */
@@ -147,7 +144,7 @@ function checkedMessage(
   const message = (isText ? { ...given, content: [{ type: 'text', text: content }] } : given) as Message
   if (shapeProblem('import', { key: '-', messages: [message] }) !== undefined)
     throw invalidOption(`Message ${index + 1} of ${length}`, `${WRONG_MESSAGE}. Nothing was stored`)
-  if (message.role === 'user') messageGiven(message.content)
+  if (message.role === 'user') parseInput(message.content)
   return message
 }
 
@@ -189,7 +186,7 @@ function entriesOf(
         data: {
           content: message.content,
           finish: 'stop',
-          ...(message.model === undefined ? {} : { model: message.model }),
+          ...defined({ model: message.model }),
         },
       },
     ]

@@ -2,6 +2,7 @@
 import type { Ledger } from '../drive/index.ts'
 import { transcript } from '../journal/index.ts'
 import {
+  defined,
   type Entry,
   type EntryData,
   type Json,
@@ -51,7 +52,7 @@ export function sessionView({ ledger, models, system = '' }: SessionSource): Ses
     ...(pending === undefined
       ? {}
       : { pendingTool: { callId: pending.callId, tool: pending.tool, args: pending.args } }),
-    ...(percent === undefined ? {} : { contextPercent: percent }),
+    ...defined({ contextPercent: percent }),
   }
 }
 

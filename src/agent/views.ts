@@ -5,6 +5,7 @@
 import { clearContext, loadSession, type Session } from '../journal/index.ts'
 import {
   type ArtifactInfo,
+  defined,
   HoldfastError,
   type Json,
   type JsonObject,
@@ -137,7 +138,7 @@ function stateStore(store: Store, owner: Owner, agentOf: (contextId: string) => 
     list: async () => {
       const all: AgentMetadata[] = []
       for (let cursor: string | undefined; ; ) {
-        const page = await store.list({ owner, ...(cursor === undefined ? {} : { cursor }) })
+        const page = await store.list({ owner, ...defined({ cursor }) })
         for (const { key } of page.heads) {
           const state = await load(key.contextId)
           if (state !== undefined) all.push(state)

@@ -11,7 +11,7 @@ import {
   type RequestData,
 } from '../protocol/index.ts'
 import { checkAnswer, inputOrigin } from '../tool/index.ts'
-import { jsonGiven } from './json-given.ts'
+import { copyJson } from './copy-json.ts'
 import type { Ledger } from './ledger.ts'
 import { nothingToContinue, waitsForAnswers } from './refusal.ts'
 
@@ -42,7 +42,7 @@ export function answering(
   { ids, clock, origins }: { readonly ids: Ids; readonly clock: Clock; readonly origins?: AnswerOrigins },
 ): Answering {
   const { origin: here } = inputOrigin()
-  const posts = Object.entries(jsonGiven('answers', answers)).map(([requestId, value]): NewInboxEntry => {
+  const posts = Object.entries(copyJson('answers', answers)).map(([requestId, value]): NewInboxEntry => {
     const origin = origins === undefined ? here : origins[requestId]
     const posted = origin === undefined ? {} : { origin }
     return { type: 'answer', key: ids.next('answer'), data: { requestId, value, ...asked, ...posted } }
@@ -62,7 +62,7 @@ async function checkAnswers(
   const requests = await openRequests(ledger, now)
   const ids = requests.map(({ requestId }) => requestId)
   // What is posted is what JSON makes of it, so that is what is looked at.
-  const given = jsonGiven('answers', answers)
+  const given = copyJson('answers', answers)
   const lost = Object.keys(answers).find((requestId) => given[requestId] === undefined)
   if (lost !== undefined) throw wrong(ledger.key.contextId, `${lost} has no answer that JSON can carry`, ids)
   if (Object.keys(given).length === 0) throw wrong(ledger.key.contextId, 'no answer was given', ids)

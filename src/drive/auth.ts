@@ -12,7 +12,7 @@ import {
   shown,
 } from '../protocol/index.ts'
 import { type Credentials, redactorOf } from '../tool/index.ts'
-import { jsonGiven } from './json-given.ts'
+import { copyJson } from './copy-json.ts'
 import { notLetIn } from './refusal.ts'
 
 /**
@@ -77,7 +77,7 @@ export function askedFor(
   return {
     principal: principalOf(owner, auth),
     ...(limits === undefined ? {} : { limits }),
-    ...(metadata === undefined ? {} : { metadata: jsonGiven('metadata', metadata) }),
+    ...(metadata === undefined ? {} : { metadata: copyJson('metadata', metadata) }),
     ...(auth?.credentials === undefined ? {} : { credentials: true }),
   }
 }

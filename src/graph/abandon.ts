@@ -1,6 +1,6 @@
 /** What was run below a task that nobody goes on with: it has nothing to wait for any more. */
 import { clearContext } from '../journal/index.ts'
-import type { ContextKey } from '../protocol/index.ts'
+import { type ContextKey, defined } from '../protocol/index.ts'
 import type { ListPage, Store } from '../store/index.ts'
 
 /** Whatever waits below the task stops waiting, and so does what waits below that. What runs is cancelled with its caller. */
@@ -14,7 +14,7 @@ export async function abandonBelow(store: Store, key: ContextKey, task = ''): Pr
       parent: contextId,
       status: 'waiting',
       prefix,
-      ...(cursor === undefined ? {} : { cursor }),
+      ...defined({ cursor }),
     })
     for (const { key: below } of page.heads) {
       const rest = below.contextId.slice(prefix.length)

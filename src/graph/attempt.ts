@@ -4,6 +4,7 @@ import type { GraphTask, SeenInRun, TaskAnswer } from '../journal/index.ts'
 import { idsOfRun, reasonsOf } from '../loop/index.ts'
 import {
   addUsage,
+  defined,
   HoldfastError,
   type InputOrigin,
   type Json,
@@ -349,7 +350,6 @@ function sightingOf({ entity, id, label, parent }: Sighting): Sighting {
   return {
     entity,
     id,
-    ...(label === undefined ? {} : { label }),
-    ...(parent === undefined ? {} : { parent }),
+    ...defined({ label, parent }),
   }
 }

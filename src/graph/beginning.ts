@@ -1,7 +1,7 @@
 /** How a run comes to be: from new values, from answers, from expired requests, or because somebody asks it to go on. */
 import { withChanges } from '../journal/index.ts'
 import { dataOf, noProgress, openTurn, startTurn, wrongKind } from '../loop/index.ts'
-import { type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
+import { defined, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
 import { endRun, settleRest } from './ending.ts'
 import type { Run } from './run.ts'
 import { checkedUpdate, initialChanges, reducedChanges } from './update.ts'
@@ -64,7 +64,7 @@ function givenIn({ graph, scope }: Run, entry: Entry): Given {
       message: `${scope.key.contextId} is a conversation of the graph ${graph.name}: it takes values, not messages.`,
     })
   const update = checkedUpdate(graph.channels, { who: 'the input' }, values)
-  return { update, ...(origin === undefined ? {} : { origin }) }
+  return { update, ...defined({ origin }) }
 }
 
 /** What is given is merged into the state that there is. */
@@ -79,6 +79,6 @@ function sayStart(run: Run, { update, origin }: Given): void {
     channels: graph.kinds,
     update,
     ...(Object.keys(changes).length === 0 ? {} : { changes }),
-    ...(origin === undefined ? {} : { origin }),
+    ...defined({ origin }),
   })
 }

@@ -1,6 +1,6 @@
 /** Writes a graph down, in the verbs that users of LangGraph know. It runs nothing. */
 import type { Runnable } from '../drive/index.ts'
-import { atLeast, checkMs, checkOptions, quote } from '../protocol/index.ts'
+import { atLeast, checkMs, checkOptions, defined, quote } from '../protocol/index.ts'
 import type { Channels, StateOf, UpdateOf } from './channel.ts'
 import { checkGraph } from './check.ts'
 import {
@@ -105,7 +105,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     this.#nodes.set(name, {
       name,
       retry: retryPolicy(name, retry),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...defined({ timeoutMs }),
       ...(isRunnable ? nodeFrom(this.#channels, node, options) : { run: node }),
     })
     return this

@@ -33,7 +33,7 @@ export interface NodeDefinition {
   readonly run: (state: never, context: NodeContext) => unknown
   readonly retry: RetryPolicy
   readonly timeoutMs?: number
-  /** The graph that it is, if it is one: for pictures. */
+  /** The graph that it is, if it is one: for Mermaid. */
   readonly inner?: GraphDefinition
 }
 

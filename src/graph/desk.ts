@@ -2,6 +2,8 @@
  * Where tasks that run side by side hand in what they have to say. One at a time says it, in the order of coming, and
  * those who asked for it are told when it is durable.
  */
+import { defined } from '../protocol/index.ts'
+
 interface Saying {
   readonly write: () => void
   /** To be told when it is durable, or never will be. */
@@ -36,7 +38,7 @@ export class Desk {
 
   say(write: () => void, unheard?: () => void): void {
     if (!this.isOpen) unheard?.()
-    else this.#hand({ write, ...(unheard === undefined ? {} : { unheard }) })
+    else this.#hand({ write, ...defined({ unheard }) })
   }
 
   /** Resolves when it is durable; rejects if that never happens. */

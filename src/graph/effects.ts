@@ -1,7 +1,7 @@
 /** Effects inside of nodes, under the rules of tools: intent first (R3), settled once (R4), never twice by accident. */
 import { type GraphTask, isStarted, type Effect as Known } from '../journal/index.ts'
 import { dataOf, handedIn } from '../loop/index.ts'
-import { checkOptions, HoldfastError, type Json, quote } from '../protocol/index.ts'
+import { checkOptions, defined, HoldfastError, type Json, quote } from '../protocol/index.ts'
 import {
   type CallRun,
   runCall,
@@ -140,7 +140,7 @@ function callRun(
     secrets: run.secrets,
     graceMs: run.scope.definition.graceMs,
     onThrown: (error) => void run.thrown.set(callId, error),
-    ...(onLate === undefined ? {} : { onLate }),
+    ...defined({ onLate }),
   }
 }
 
@@ -158,7 +158,7 @@ function effectTool<T>(
     '~kind': 'step',
     name: `${key} of ${node.name}`,
     replay,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...defined({ timeoutMs }),
     ...(verify === undefined ? {} : { verify: (_, context) => verify(given(context)) }),
     run: (_, context) => effect(given(context)),
   })

@@ -9,7 +9,7 @@ import type { RetryPolicy, StepOptions } from './definition.ts'
 import type { GraphLimits } from './run.ts'
 
 export interface GraphConfig<C extends Channels> {
-  /** What it is called, in the journal and in pictures. */
+  /** What it is called, in the journal. */
   readonly name?: string
   /** The parts of the state: `{ question: value<string>(), notes: list<Note>() }`. */
   readonly state: C
@@ -95,10 +95,10 @@ export const COMPILE: OptionSet<GraphOptions> = {
   options: {
     store: null,
     limits: null,
-    requestTtlMs: null,
-    graceMs: null,
-    maxClaims: null,
-    leaseMs: null,
+    requestTtlMs: { leastMs: 1 },
+    graceMs: { leastMs: 0 },
+    maxClaims: { least: 1 },
+    leaseMs: { leastMs: 1 },
     allow: 'a function',
     credentials: 'a function',
     clock: 'an object',

@@ -16,11 +16,11 @@ import { fold, forkContext, loadSession, type Session, withChanges } from '../jo
 import {
   atLeast,
   type ContextKey,
-  checkMs,
   checkOptions,
   checkOwner,
   childKey,
   contextKey,
+  defined,
   type EntryData,
   type ErrorCode,
   HoldfastError,
@@ -49,9 +49,9 @@ import {
   type Where,
 } from './graph-options.ts'
 import { type GraphOutcome, type GraphRun, graphRun } from './graph-run.ts'
-import { toMermaid } from './picture/mermaid.ts'
-import { graphPicture, type PictureOptions, takenWays } from './picture/picture.ts'
+import { type MermaidOptions, toMermaid } from './mermaid.ts'
 import type { GraphLimits } from './run.ts'
+import { type RunTrace, traceRun } from './run-trace.ts'
 import { plainState } from './state-view.ts'
 import { Thread, type ThreadOptions } from './thread.ts'
 import { checkedUpdate, initialChanges } from './update.ts'
@@ -83,13 +83,6 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     checkOptions(options, COMPILE)
     checkStore(options.store)
     checkLimits(options.limits)
-    for (const [name, least] of [
-      ['requestTtlMs', 1],
-      ['graceMs', 0],
-      ['leaseMs', 1],
-    ] as const)
-      if (options[name] !== undefined) checkMs(name, options[name], least)
-    if (options.maxClaims !== undefined) atLeast('maxClaims', options.maxClaims, 1)
     this['~graph'] = definition
     this.#options = options
     this.#store = options.store ?? memoryStore()
@@ -185,24 +178,18 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   ): Promise<void> {
     checkOptions(where, { place: 'fork()', ...WHERE, options: { ...WHERE.options, to: null, at: null } })
     const { to, at } = where
-    await forkContext(this.#store, this.#key(where), { contextId: to, ...(at === undefined ? {} : { at }) })
+    await forkContext(this.#store, this.#key(where), { contextId: to, ...defined({ at }) })
   }
 
-  toMermaid(): string {
-    return toMermaid(this['~graph'])
+  /** A Mermaid flowchart: GitHub, editors and mermaid.live draw it. With a trace, it shows the run. */
+  toMermaid(options: MermaidOptions = {}): string {
+    return toMermaid(this['~graph'], options)
   }
 
-  /** A picture, with the way that a conversation has taken if one is named. */
-  async toSvg({
-    contextId,
-    owner,
-    turn,
-    ...options
-  }: PictureOptions & Where & { readonly turn?: number } = {}): Promise<string> {
-    if (contextId === undefined) return graphPicture(this['~graph'], options)
-    const key = this.#key({ contextId, ...(owner === undefined ? {} : { owner }) })
-    const taken = await takenWays(this.#store, key, turn)
-    return graphPicture(this['~graph'], { ...options, taken })
+  /** The nodes and edges that the newest run of a conversation has used, or its run up to the end of `turn`. */
+  async trace(where: Where & { readonly contextId: string; readonly turn?: number }): Promise<RunTrace> {
+    checkOptions(where, { place: 'trace()', ...WHERE, options: { ...WHERE.options, turn: null } })
+    return traceRun(this.#store, this.#key(where), where.turn)
   }
 
   /** As a node of another graph, or below whatever runs it. */
@@ -215,7 +202,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     const values = checkedUpdate(this['~graph'].channels, { who: `the input of ${name}` }, input)
     const own = leastLimits(this.#options.limits, limits)
     const asking: Asking = {
-      auth: { ...principal, ...(credentials === undefined ? {} : { credentials }) },
+      auth: { ...principal, ...defined({ credentials }) },
       signal,
       ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
       ...(Object.keys(own).length === 0 ? {} : { limits: own }),
@@ -227,7 +214,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     return {
       outcome: giveCause({ ...outcome, usage: session.totals.usage }, outcome.cause),
       output: this.#stateOf(session),
-      ...(seen === undefined ? {} : { seen }),
+      ...defined({ seen }),
     }
   }
 
@@ -281,8 +268,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
       timer,
       ids,
       leaseMs,
-      ...(allow === undefined ? {} : { allow }),
-      ...(credentials === undefined ? {} : { credentials }),
+      ...defined({ allow, credentials }),
       ...ports,
     })
   }

@@ -32,6 +32,7 @@ export type {
   RunnableOptions,
 } from './graph-options.ts'
 export type { GraphEvent, GraphOutcome, GraphRun } from './graph-run.ts'
-export type { PictureOptions, Taken } from './picture/picture.ts'
+export type { MermaidOptions } from './mermaid.ts'
 export type { GraphLimits } from './run.ts'
+export type { RunTrace, TracedEdge, TracedNode } from './run-trace.ts'
 export { Send } from './send.ts'

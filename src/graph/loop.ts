@@ -7,7 +7,7 @@
 import { NURSERY } from '../drive/index.ts'
 import type { GraphState } from '../journal/index.ts'
 import { type Batch, findCredentials, type LoopSteps, runLoop, waitingFor } from '../loop/index.ts'
-import { type EntryData, type JsonObject, type TaskData } from '../protocol/index.ts'
+import { defined, type EntryData, type JsonObject, type TaskData } from '../protocol/index.ts'
 import { runAround } from '../tool/index.ts'
 import { begin, startQueued } from './beginning.ts'
 import { endRun, settleEffects } from './ending.ts'
@@ -145,8 +145,7 @@ function sayStep(run: Run, { leading, changes, leads }: Step): void {
   const data: EntryData['graph.step'] = {
     tasks,
     ...(Object.keys(changes).length === 0 ? {} : { changes }),
-    ...(leading.waiting === undefined ? {} : { waiting: leading.waiting }),
-    ...(leads === undefined ? {} : { leads }),
+    ...defined({ waiting: leading.waiting, leads }),
   }
   run.draft.say('graph.step', data)
 }

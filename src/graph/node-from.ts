@@ -1,7 +1,7 @@
 /** An agent or a graph as a node: a function that runs it below the task. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Runnable } from '../drive/index.ts'
-import { type ChannelKinds, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
+import { type ChannelKinds, defined, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
 import type { Channels } from './channel.ts'
 import type { GraphDefinition, NodeContext, NodeDefinition } from './definition.ts'
 
@@ -30,7 +30,7 @@ export function nodeFrom(
     ((after: JsonObject, state: JsonObject) => newIn(pick(after, shared), state, inner?.kinds ?? {}))
   const run = async (state: never, context: NodeContext): Promise<unknown> =>
     said((await context.run('', runnable, given(state) as never)) as never, state)
-  return { run, ...(inner === undefined ? {} : { inner }) }
+  return { run, ...defined({ inner }) }
 }
 
 /** What a reducer has made of something cannot be told from what it was made of. */

@@ -2,7 +2,14 @@
 import { debugThrown } from '../base/index.ts'
 import type { GraphTask } from '../journal/index.ts'
 import { type Batch, request } from '../loop/index.ts'
-import { HoldfastError, type Json, type JsonObject, MAX_OUTPUT_BYTES, type Usage } from '../protocol/index.ts'
+import {
+  defined,
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  MAX_OUTPUT_BYTES,
+  type Usage,
+} from '../protocol/index.ts'
 import { askedBy, type CallEnd, type Credentials, runCall, type Tool } from '../tool/index.ts'
 import { Attempt } from './attempt.ts'
 import type { NodeDefinition, RetryPolicy } from './definition.ts'
@@ -71,7 +78,7 @@ function nodeTool(run: Run, attempt: Attempt): Tool {
     // What a node does to the world it does in steps.
     replay: 'safe',
     maxResultBytes: MAX_OUTPUT_BYTES,
-    ...(node.timeoutMs === undefined ? {} : { timeoutMs: node.timeoutMs }),
+    ...defined({ timeoutMs: node.timeoutMs }),
     run: async (_, context) => {
       const said = await attempt.perform(state, context)
       return askedBy(said) === undefined

@@ -14,6 +14,7 @@ import {
 import type { Continuation, PlayTerms } from '../loop/index.ts'
 import {
   type ContextKey,
+  defined,
   type Entry,
   HoldfastError,
   type Json,
@@ -100,7 +101,7 @@ export class Thread {
 
   /** `origins`: of answers that are handed down. */
   answer(answers: Readonly<Record<string, Json>>, asking: Asking = {}, origins?: AnswerOrigins): TurnView {
-    const ports = { ...this.#options, ...(origins === undefined ? {} : { origins }) }
+    const ports = { ...this.#options, ...defined({ origins }) }
     return this.#begin(asking, answering(answers, { ...this.#asked(asking) }, ports))
   }
 

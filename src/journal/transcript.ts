@@ -4,6 +4,7 @@
  */
 import {
   type AssistantMessage,
+  defined,
   type Entry,
   type EntryData,
   type EntryOf,
@@ -195,7 +196,7 @@ const writers: { readonly [T in TypesThat<'speaks'>]: (scribe: Scribe, entry: En
   take: (scribe, entry) => (entry.data.as === 'message' ? scribe.sayTaken(entry) : undefined),
   note: (scribe, { seq, data }) => scribe.say(seq, programMessage(data.text)),
   'model.end': (scribe, { seq, data: { content, model } }) =>
-    scribe.reply(seq, { role: 'assistant', content, ...(model === undefined ? {} : { model }) }),
+    scribe.reply(seq, { role: 'assistant', content, ...defined({ model }) }),
   'tool.start': (scribe, { data }) => scribe.start(data.callId),
   'tool.end': (scribe, { data: { callId, status, output, seen } }) =>
     scribe.settle({ callId, status, output }, seen),

@@ -2,7 +2,7 @@
  * The stretch of a journal that a prompt is made from. Its cost depends on the window and not on the conversation (R13).
  * It moves in steps, so that a provider's prompt cache holds for many turns, and never splits a round (R11).
  */
-import { type ContextKey, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
+import { type ContextKey, defined, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
 import { type Store, turnKey } from '../store/index.ts'
 import { Backwards, entryTokens, opens, type TokenBudget, type WindowLimits } from './backwards.ts'
 import { isKnown } from './format.ts'
@@ -79,7 +79,7 @@ export async function readStretch(
 export function limitsOf({ maxMessages = DEFAULT_MESSAGES, tokens }: WindowOptions): WindowLimits {
   if (!(maxMessages >= 1)) throw tooFew('maxMessages', maxMessages)
   if (tokens !== undefined && !(tokens.max >= 1)) throw tooFew('The number of tokens', tokens.max)
-  return { maxMessages, ...(tokens === undefined ? {} : { tokens }) }
+  return { maxMessages, ...defined({ tokens }) }
 }
 
 function tooFew(what: string, number: number): HoldfastError {

@@ -6,6 +6,7 @@ import type { Ids } from '../base/index.ts'
 import {
   type AssistantPart,
   boundedReplacer,
+  defined,
   type Json,
   type JsonObject,
   type TextPart,
@@ -128,7 +129,7 @@ export class Assembly {
       callId: this.#ids.next('call'),
       ...(part.toolCallId ? { providerId: part.toolCallId } : {}),
       ...named(part.toolName, argumentsOf(raw)),
-      ...(provider === undefined ? {} : { provider }),
+      ...defined({ provider }),
     })
   }
 }

@@ -3,7 +3,7 @@
  * without any of them, too, was not refused because of them. Replies that begin are broken off: they only show that the
  * request is taken.
  */
-import { addUsage, type FilePart, fileTitle, type Message, type Usage } from '../protocol/index.ts'
+import { addUsage, defined, type FilePart, fileTitle, type Message, type Usage } from '../protocol/index.ts'
 import { ModelFailure, type NamedFile } from './failure.ts'
 import { modelName } from './name.ts'
 import { fileDigest, filesIn, withoutFiles } from './shown-files.ts'
@@ -126,7 +126,7 @@ class Trial {
       partial,
       cause,
       usage: this.#usage,
-      ...(status === undefined ? {} : { status }),
+      ...defined({ status }),
     })
   }
 
@@ -141,7 +141,7 @@ class Trial {
       usage: this.#usage,
       files: files.map(namedFile),
       cause,
-      ...(status === undefined ? {} : { status }),
+      ...defined({ status }),
     })
   }
 }

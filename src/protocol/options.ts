@@ -6,8 +6,11 @@ import { HoldfastError } from './error.ts'
 import { nearestName } from './nearest-name.ts'
 import { quote } from './quote.ts'
 
-/** A kind of value, or the texts that are allowed; null where the value is checked by whoever uses it. */
-export type OptionRule = Kind | readonly string[] | null
+/** A kind of value, the texts that are allowed, or the least number; null where the code that uses the value checks it. */
+export type OptionRule = Kind | readonly string[] | Least | null
+
+/** A number from `least` on, or a span of time from `leastMs` milliseconds on. */
+type Least = { readonly least: number } | { readonly leastMs: number }
 
 type Kind = 'a text' | 'a number' | 'an object' | 'a list' | 'a function' | 'an AbortSignal' | 'true or false'
 
@@ -41,9 +44,16 @@ export function checkOptions<T>(given: unknown, { place, options, foreign }: Opt
   for (const [option, value] of Object.entries(given) as [string, unknown][]) {
     if (!names.includes(option)) throw unknownName(place, option, adviceFor(option, names, foreign))
     const rule = options[option as keyof T]
-    if (value !== undefined && !fits(value, rule))
-      throw invalidOption(option, `must be ${ruleText(rule)}, not ${shown(value)}`)
+    if (value !== undefined) checkValue(option, value, rule)
   }
+}
+
+function checkValue(option: string, value: unknown, rule: OptionRule): void {
+  if (rule === null) return
+  if (typeof rule === 'object' && 'least' in rule) atLeast(option, value, rule.least)
+  else if (typeof rule === 'object' && 'leastMs' in rule) checkMs(option, value, rule.leastMs)
+  else if (!(typeof rule === 'string' ? KINDS[rule](value) : rule.includes(value as string)))
+    throw invalidOption(option, `must be ${ruleText(rule)}, not ${shown(value)}`)
 }
 
 /** Throws `invalid-option` for a name that is not known, with the one that was probably meant. */
@@ -95,12 +105,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function fits(value: unknown, rule: OptionRule): boolean {
-  if (rule === null) return true
-  return typeof rule === 'string' ? KINDS[rule](value) : rule.includes(value as string)
-}
-
-function ruleText(rule: OptionRule): string {
-  if (rule === null || typeof rule === 'string') return rule ?? ''
+function ruleText(rule: Kind | readonly string[]): string {
+  if (typeof rule === 'string') return rule
   return [rule.slice(0, -1).join(', '), ...rule.slice(-1)].filter((part) => part !== '').join(' or ')
 }

@@ -1,6 +1,6 @@
 /**
  * The Store port: what every database of journals promises. `rules.ts` holds the decisions that all adapters share,
- * `holdfast/testing` the contract suite that each must pass.
+ * `holdfast/testing/store` the contract suite that each must pass.
  *
  * All methods may reject with a `HoldfastError`; its `retry` says whether repeating the same call can help. Every
  * method checks the key it is given (`invalid-key`). A method that only reads creates and changes

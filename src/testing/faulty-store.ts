@@ -4,7 +4,7 @@
  */
 import { HoldfastError, keyText } from '../protocol/index.ts'
 import type { AppendRequest, Receipt, Store } from '../store/index.ts'
-import { killSelf } from './faults/kill-self.ts'
+import { killSelf } from './kill-self.ts'
 
 export type Fault = Disturbance | Refusal
 

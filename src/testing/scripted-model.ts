@@ -11,7 +11,14 @@ import type {
   PromptMessage,
   ToolDeclaration,
 } from '../model/index.ts'
-import { checkOptions, invalidOption, type JsonObject, type OptionSet, shown } from '../protocol/index.ts'
+import {
+  checkOptions,
+  defined,
+  invalidOption,
+  type JsonObject,
+  type OptionSet,
+  shown,
+} from '../protocol/index.ts'
 
 /** One answer of the model. A text is a reply of just that text; a function decides when it is asked. */
 export type ScriptedStep = string | ScriptedReply | ScriptedError | ScriptedStall | ScriptedFunction
@@ -310,7 +317,7 @@ function refuse({ error, after }: ScriptedError): ModelStream {
 function callError(error: Exclude<ScriptedError['error'], Error>): Error {
   const { status, message = `The provider answered ${status ?? 'nothing'}`, retryAfter } = error
   return Object.assign(new Error(message), {
-    ...(status === undefined ? {} : { statusCode: status }),
+    ...defined({ statusCode: status }),
     isRetryable: status === undefined || status === 408 || status === 409 || status === 429 || status >= 500,
     responseHeaders: retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) },
   })

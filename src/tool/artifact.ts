@@ -7,6 +7,7 @@ import {
   type ArtifactInfo,
   artifactInfo,
   checkOptions,
+  defined,
   HoldfastError,
   type Json,
   type JsonObject,
@@ -178,8 +179,7 @@ async function written(desk: Desk, id: string, { kind, content, options }: Made)
   if (before !== undefined && !before.deleted && before.kind !== kind) throw wrongKind(before, kind)
   const { name, mediaType, schema } = options
   const told = {
-    ...(name === undefined ? {} : { name }),
-    ...(mediaType === undefined ? {} : { mediaType }),
+    ...defined({ name, mediaType }),
     ...(schema === undefined ? {} : { schema: jsonOf(schema, 'The schema') as JsonObject }),
   }
   const base = {
@@ -315,9 +315,7 @@ function changeOf(info: ArtifactInfo): Omit<ArtifactChange, 'op' | 'bytes' | 'ch
     chunks,
     totalBytes: info.bytes,
     complete,
-    ...(name === undefined ? {} : { name }),
-    ...(mediaType === undefined ? {} : { mediaType }),
-    ...(schema === undefined ? {} : { schema }),
+    ...defined({ name, mediaType, schema }),
   }
 }
 

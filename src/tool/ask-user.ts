@@ -1,5 +1,5 @@
 /** A ready-made tool by which the model asks the person something. It does not know how people are reached. */
-import { checkOptions, type Json, type JsonObject } from '../protocol/index.ts'
+import { checkOptions, defined, type Json, type JsonObject } from '../protocol/index.ts'
 import { defineTool } from './define-tool.ts'
 import { jsonSchema } from './json-schema.ts'
 import { ask, DEFAULT_NAME } from './result.ts'
@@ -33,7 +33,7 @@ export function askUser(...given: readonly []): Tool<AskUserInput, AskUserOutput
     ) => {
       const answer = answers[DEFAULT_NAME]
       const reason = reasons[DEFAULT_NAME]
-      if (answer !== undefined) return { answer, ...(reason === undefined ? {} : { reason }) }
+      if (answer !== undefined) return { answer, ...defined({ reason }) }
       const choice = { options: options ?? [], ...(multiple === true ? { multiple } : {}) }
       return ask({ kind, prompt: question, ...(kind === 'choice' ? choice : {}) })
     },

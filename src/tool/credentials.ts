@@ -3,7 +3,7 @@
  * password of a connection string. Values that could not be found again in a text are refused.
  */
 import { types } from 'node:util'
-import { HoldfastError, quote } from '../protocol/index.ts'
+import { defined, HoldfastError, quote } from '../protocol/index.ts'
 import type { Secret } from './secret-forms.ts'
 
 /**
@@ -221,7 +221,7 @@ function readText(text: string): ReadText {
       ...(hasSecretPart ? { hasSecretPart } : {}),
     },
     parts: [...new Set(found)],
-    ...(password === undefined ? {} : { password }),
+    ...defined({ password }),
   }
 }
 

@@ -1,5 +1,5 @@
 /** The beginning of an output that is too large to be stored, with a notice for whoever reads it. */
-import type { Json, SettledStatus } from '../protocol/index.ts'
+import { defined, type Json, type SettledStatus } from '../protocol/index.ts'
 
 const SHOWN = 2000
 
@@ -16,7 +16,7 @@ export function cutOutput({ status, output, bytes, limit }: CutOutput): Json {
   return {
     notice: `${HOW[status] ?? 'The call came to an end.'} Its result has ${bytes} bytes, ${most}: only its beginning was kept. To see more, ask for less at a time.`,
     bytes,
-    ...(limit === undefined ? {} : { limit }),
+    ...defined({ limit }),
     beginning: JSON.stringify(output).slice(0, SHOWN).toWellFormed(),
   }
 }

@@ -4,6 +4,7 @@
  */
 import { debugThrown, type MaybePromise } from '../base/index.ts'
 import {
+  defined,
   type Json,
   type JsonObject,
   MAX_OUTPUT_BYTES,
@@ -107,8 +108,7 @@ function settledBy(
     output: isCut ? cutOutput({ status, output, bytes, limit: MAX_OUTPUT_BYTES }) : output,
     ...(isCut ? { cut: true } : {}),
     ...(display === undefined ? {} : { display: secrets.cut(display, tool.maxResultBytes) }),
-    ...(given.usage === undefined ? {} : { usage: given.usage }),
-    ...(given.seen === undefined ? {} : { seen: given.seen }),
+    ...defined({ usage: given.usage, seen: given.seen }),
   }
 }
 

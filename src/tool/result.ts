@@ -4,6 +4,7 @@
  */
 import {
   checkOptions,
+  defined,
   HoldfastError,
   type Json,
   type JsonObject,
@@ -81,9 +82,7 @@ export function toolResult<T>(data: T, display: string, options: ToolResultOptio
     [RESULT]: true,
     data,
     display,
-    ...(usage === undefined ? {} : { usage }),
-    ...(seen === undefined ? {} : { seen }),
-    ...(failed === undefined ? {} : { failed }),
+    ...defined({ usage, seen, failed }),
   }
 }
 

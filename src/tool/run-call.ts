@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Timer } from '../base/index.ts'
-import type { InputOrigin, Json } from '../protocol/index.ts'
+import { defined, type InputOrigin, type Json } from '../protocol/index.ts'
 import { type CallEnd, failed, finished, type Questions } from './finish-call.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
 import { JsonProblem, toJson } from './to-json.ts'
@@ -88,7 +88,7 @@ export function callsAround(): readonly object[] {
 export function inputOrigin(): { readonly origin?: InputOrigin } {
   for (let call = around.getStore(); call !== undefined; call = call.outer) {
     const { contextId, callId } = call.context as Partial<ToolContext>
-    if (contextId !== undefined) return { origin: { contextId, ...(callId === undefined ? {} : { callId }) } }
+    if (contextId !== undefined) return { origin: { contextId, ...defined({ callId }) } }
   }
   return {}
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { agentTool } from '../../src/agent/agent-tool.ts'
 import { setUp } from '../../src/agent/config.ts'
-import { limitsGiven, messageGiven } from '../../src/agent/given.ts'
+import { parseInput, storedLimits } from '../../src/agent/turn-options.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { probe } from '../turn/kit.ts'
 
@@ -76,21 +76,21 @@ describe('the config of an agent', () => {
 
 describe('what one turn is given', () => {
   it('has limits that JSON can carry, and an infinite one is none', () => {
-    const limits = limitsGiven({ tokens: 5, iterations: INFINITY, costUsd: undefined })
+    const limits = storedLimits({ tokens: 5, iterations: INFINITY, costUsd: undefined })
     expect(limits).toEqual({ tokens: 5, iterations: Number.MAX_SAFE_INTEGER })
   })
 
   it.each([{ iterations: -1 }, { tokens: 'many' }, { tokenz: 5 }, { iterations: Number.NaN }, null, [], 5])(
     'has no limits such as %j',
     (limits) => {
-      expect(() => limitsGiven(limits)).toThrow(refused('limits'))
+      expect(() => storedLimits(limits)).toThrow(refused('limits'))
     },
   )
 
   it('is a message that says something', () => {
     const file = { type: 'file', mediaType: 'image/png', data: 'AAAA' } as const
-    expect([messageGiven('x'), messageGiven([file])]).toEqual(['x', [file]])
+    expect([parseInput('x'), parseInput([file])]).toEqual(['x', [file]])
     for (const wrong of ['', ' ', [], [{ type: 'text', text: ' ' }], undefined, 5, {}])
-      expect(() => messageGiven(wrong as never)).toThrow(refused('A message must be a text'))
+      expect(() => parseInput(wrong as never)).toThrow(refused('A message must be a text'))
   })
 })

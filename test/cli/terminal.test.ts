@@ -7,7 +7,7 @@ import { wantsColour } from '../../src/cli/gate/outputs.ts'
 import { red, type Styled, styled } from '../../src/cli/gate/styled.ts'
 import { argumentsText, callLines, progressText } from '../../src/cli/terminal/call-line.ts'
 import { LineEditor } from '../../src/cli/terminal/line-editor.ts'
-import { PasteFilter } from '../../src/cli/terminal/paste-filter.ts'
+import { pasteFilter } from '../../src/cli/terminal/paste-filter.ts'
 import { Screen } from '../../src/cli/terminal/screen.ts'
 import { tableLines } from '../../src/cli/terminal/table.ts'
 import { cut, cutStart, hardWrap, oneLine, spanText, widthOf } from '../../src/cli/terminal/text.ts'
@@ -115,11 +115,11 @@ describe('word wrap', () => {
 describe('a paste', () => {
   function filtered(chunks: readonly string[]): string[] {
     const heard: string[] = []
-    const filter = new PasteFilter({
+    const filter = pasteFilter({
       onKeys: (text) => heard.push(`keys ${text}`),
       onPaste: (text) => heard.push(`paste ${text}`),
     })
-    for (const chunk of chunks) filter.add(chunk)
+    for (const chunk of chunks) filter(chunk)
     return heard
   }
 
@@ -129,6 +129,11 @@ describe('a paste', () => {
 
   it('may come in pieces, its marks too', () => {
     expect(filtered(['\x1b[2', '00~on', 'e\n\x1b', '[20', '1~', 'x'])).toEqual(['paste one\n', 'keys x'])
+  })
+
+  it('ends at its mark, also behind a broken escape sequence', () => {
+    expect(filtered(['\x1b[200~a\x1b[\x1b[201~b'])).toEqual(['paste a\x1b[', 'keys b'])
+    expect(filtered(['\x1b[200~\x1b[20\x1b[201~b'])).toEqual(['paste \x1b[20', 'keys b'])
   })
 
   it('does not hold back the escape key or the arrows', () => {

@@ -1,7 +1,7 @@
 /** A child process in the hands of a test: what is asked of it really happens to it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ControlledProcess, freeze, thaw } from '../../src/testing/index.ts'
+import { ControlledProcess, freeze, thaw } from './controlled-process.ts'
 import type { Counted } from './counting-process.ts'
 
 const FIXTURE = new URL('./counting-process.ts', import.meta.url)

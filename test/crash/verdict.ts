@@ -8,7 +8,7 @@ import { transcript } from '../../src/journal/index.ts'
 import { toPrompt } from '../../src/model/index.ts'
 import { type Message, type Owner, type ReplayClass } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
-import { checkVendorRequest, ScriptedModel, vendorRequests } from '../../src/testing/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
 import {
   graphProblems,
   readingOf,
@@ -27,6 +27,8 @@ import {
   unknownProblems,
 } from '../recovery/checks.ts'
 import { sameText } from '../recovery/cut.ts'
+import { checkVendorRequest } from '../vendors/check-vendor-request.ts'
+import { vendorRequests } from '../vendors/vendor-requests.ts'
 import type { EffectLine, Line, ToldLine } from './record.ts'
 
 /** What must not happen; each is a list of sentences. */

@@ -3,14 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { entity, entityMap, handleTable } from '../../src/grounding/index.ts'
 import type { TurnEvent } from '../../src/protocol/index.ts'
-import {
-  checkVendorRequest,
-  type ScriptedModel,
-  type ScriptedStep,
-  vendorRequests,
-} from '../../src/testing/index.ts'
+import { type ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { defineTool } from '../../src/tool/index.ts'
 import { type BenchOptions, bench, calls, KEY, promptLines } from '../turn/kit.ts'
+import { checkVendorRequest } from '../vendors/check-vendor-request.ts'
+import { vendorRequests } from '../vendors/vendor-requests.ts'
 
 const CHAMPIGNY = '0a1b2c3d-0000-4000-8000-00000000c4a1'
 const BUREAU = '0a1b2c3d-0000-4000-8000-00000000b0e2'

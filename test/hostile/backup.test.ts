@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { checkSqlite, type SqliteStore, salvageSqlite, sqliteStore } from '../../src/store/sqlite/index.ts'
+import { type SqliteStore, sqliteStore } from '../../src/store/sqlite/index.ts'
+import { checkSqlite, salvageSqlite } from '../../src/store/sqlite/repair/index.ts'
 import { errorOf, SQLITE_MODULE, workplace } from './kit.ts'
 import { fill, survey } from './library.ts'
 import { keyOf, OWNER, post } from './talk.ts'
@@ -119,7 +120,7 @@ describe('a backup', () => {
     const store = sqliteStore(place.path())
     await post(store, keyOf('c'), 'x')
     const target = place.path('copy.db')
-    const names = ['.partial', '.partial-journal', '.partial-wal', '.wreck'].map((end) => target + end)
+    const names = ['.partial', '.partial-journal', '.partial-wal', '.damaged'].map((end) => target + end)
     for (const name of names) writeFileSync(name, 'mine')
     await store.backup(target)
     await store.close()

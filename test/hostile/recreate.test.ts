@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, expect, it } from 'vitest'
 import { forkContext, recreateContext } from '../../src/journal/index.ts'
-import { checkSqlite, salvageSqlite, sqliteStore } from '../../src/store/sqlite/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { checkSqlite, salvageSqlite } from '../../src/store/sqlite/repair/index.ts'
 import { conversationKey, converse } from '../journal/conversation.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-recreate-'))

@@ -3,23 +3,24 @@ import {
   copyFileSync,
   existsSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { loadSession } from '../../src/journal/index.ts'
+import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import {
   checkSqlite,
   type SalvagedConversation,
   type SalvageReport,
   salvageSqlite,
-  sqliteStore,
-} from '../../src/store/sqlite/index.ts'
+} from '../../src/store/sqlite/repair/index.ts'
 import { codeOf, errorOf, hashOfFile, linesOf, workplace } from './kit.ts'
 import { fill, survey } from './library.ts'
 import { keyOf, post, turn } from './talk.ts'
@@ -55,7 +56,7 @@ async function salvage(): Promise<SalvageReport> {
   const before = [hashOfFile(from), hashOfFile(`${from}-wal`)]
   const report = await salvageSqlite(from, to)
   expect([hashOfFile(from), hashOfFile(`${from}-wal`)]).toEqual(before)
-  for (const left of ['.wreck', '.partial', '.wreck.model']) expect(existsSync(to + left)).toBe(false)
+  expect(leftovers(to)).toEqual(report.rest === undefined ? [] : [`${basename(to)}.rest.jsonl`])
   expect(await checkSqlite(to)).toMatchObject({ ok: true })
   const rest = report.rest === undefined ? [] : (linesOf(report.rest) as { contextId: string; seq: number }[])
   const store = sqliteStore(to, { readOnly: true })
@@ -248,7 +249,8 @@ describe('a salvage', () => {
     writeFileSync(from, 'x'.repeat(100_000))
     expect((await errorOf(() => salvageSqlite(from, to))).code).toBe('store-corrupt')
     expect((await errorOf(() => salvageSqlite(`${from}.missing`, to))).code).toBe('not-found')
-    for (const left of ['', '.wreck', '.partial', '.rest.jsonl']) expect(existsSync(to + left)).toBe(false)
+    expect(existsSync(to)).toBe(false)
+    expect(leftovers(to)).toEqual([])
   })
 })
 
@@ -281,6 +283,11 @@ describe('a check', () => {
     expect(problems.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['index', 'snapshot']))
   })
 })
+
+/** Files beside the target whose names begin with its own. */
+function leftovers(target: string): string[] {
+  return readdirSync(dirname(target)).filter((name) => name.startsWith(`${basename(target)}.`))
+}
 
 function sql(text: string): void {
   const db = new DatabaseSync(from)

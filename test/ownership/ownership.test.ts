@@ -3,7 +3,8 @@
  * broken variants show that the properties can fail. `npm run explore` does the same in a larger scope.
  */
 import { describe, expect, it } from 'vitest'
-import { explore, ManualClock, replay } from '../../src/testing/index.ts'
+import { ManualClock } from '../../src/testing/index.ts'
+import { explore, replay } from '../explore/explore.ts'
 import { BROKEN, FAST, FAST_SQLITE, TINY } from './scopes.ts'
 import { memoryBench, scenarioOf, sqliteBench } from './world.ts'
 

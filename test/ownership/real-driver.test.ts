@@ -3,8 +3,9 @@
  * reference driver. What it once got wrong is kept as the shortest schedule that showed it.
  */
 import { describe, expect, it } from 'vitest'
-import { Play } from '../../src/testing/explore/stage.ts'
-import { explore, type Scenario, type Violation } from '../../src/testing/index.ts'
+import { explore } from '../explore/explore.ts'
+import { type Scenario, type Violation } from '../explore/scenario.ts'
+import { Play } from '../explore/stage.ts'
 import { driveReal } from './real-driver.ts'
 import {
   FAST_BROKEN_STORES_REAL,

@@ -15,7 +15,7 @@ import {
   type Json,
 } from '../../src/protocol/index.ts'
 import type { AppendRequest, Head, Receipt, Store } from '../../src/store/index.ts'
-import type { Port, Stage } from '../../src/testing/index.ts'
+import type { Port, Stage } from '../explore/scenario.ts'
 import { decorate } from './decorate.ts'
 
 export interface Scene {

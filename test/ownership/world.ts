@@ -12,18 +12,17 @@ import { type ContextKey, HoldfastError, LOCAL_OWNER, type NewInboxEntry } from 
 import { persist, type Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { CountingIds, ManualClock } from '../../src/testing/index.ts'
 import {
-  CountingIds,
   type Faults,
-  ManualClock,
   type Move,
   type Port,
   type Process,
   type Scenario,
   type Stage,
-  storePort,
   type World,
-} from '../../src/testing/index.ts'
+} from '../explore/scenario.ts'
+import { storePort } from '../explore/store-port.ts'
 import type { Spoil } from './broken-stores.ts'
 import { decorate } from './decorate.ts'
 import { checkEnd, checkState, checkSurvivors } from './properties.ts'

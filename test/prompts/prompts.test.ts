@@ -2,11 +2,12 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { fold, transcript } from '../../src/journal/index.ts'
-import { checkVendorRequest, vendorRequests } from '../../src/testing/index.ts'
 import type { AutoCompact } from '../../src/turn/index.ts'
 import { brokenScript, FORMAT_NAMES, written } from '../journal/foreign-histories.ts'
 import { PATIENCE_MS } from '../patience.ts'
 import { expectLegal } from '../turn/kit.ts'
+import { checkVendorRequest } from '../vendors/check-vendor-request.ts'
+import { vendorRequests } from '../vendors/vendor-requests.ts'
 import { type Deed, Talk } from './talk.ts'
 
 const RUNS = Number(process.env['HOLDFAST_RUNS'] ?? 150)

@@ -1,7 +1,8 @@
 /** The contract suite itself: it names its cases, says what it skips, and notices stores that break their promises. */
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { ManualClock, type StoreHarness, storeContract, whySkipped } from '../../src/testing/index.ts'
+import { ManualClock } from '../../src/testing/index.ts'
+import { type StoreHarness, storeContract, whySkipped } from '../../src/testing/store-contract/index.ts'
 import { type BrokenStore, brokenStores } from './broken-stores.ts'
 
 const plain: StoreHarness = { open: async (options) => memoryStore(options) }

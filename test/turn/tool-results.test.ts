@@ -5,10 +5,11 @@ import { viewsOf } from '../../src/agent/index.ts'
 import { entity } from '../../src/grounding/index.ts'
 import { countTokens, type PromptMessage } from '../../src/model/index.ts'
 import type { Entry, EntryData } from '../../src/protocol/index.ts'
-import { checkVendorRequest, vendorRequests } from '../../src/testing/index.ts'
 import { type ScriptedFunction, ScriptedModel, type ScriptedReply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tool/index.ts'
 import { runTurn } from '../../src/turn/index.ts'
+import { checkVendorRequest } from '../vendors/check-vendor-request.ts'
+import { vendorRequests } from '../vendors/vendor-requests.ts'
 import { type BenchOptions, bench, expectLegal, KEY, openSqlite, probe, sqlitePath } from './kit.ts'
 
 const LONG = 'a row of a table with many columns '.repeat(12)

@@ -12,7 +12,7 @@ import {
   record,
 } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkVendorRequest, type Vendor } from '../../src/testing/index.ts'
+import { checkVendorRequest, type Vendor } from '../vendors/check-vendor-request.ts'
 import { pathsOf, put } from './damage.ts'
 import { LEGAL } from './legal.ts'
 

@@ -1,6 +1,6 @@
 /** Breaks a legal request by one change, and sees it refused. */
 import { describe, expect, it } from 'vitest'
-import { checkVendorRequest, type Vendor } from '../../src/testing/index.ts'
+import { checkVendorRequest, type Vendor } from '../vendors/check-vendor-request.ts'
 import { LEGAL } from './legal.ts'
 
 export type Edit = (body: unknown) => void

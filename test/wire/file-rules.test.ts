@@ -1,6 +1,6 @@
 /** What each vendor refuses about files, and about choices of tools, in a request that is legal otherwise. */
 import { describe, expect, it } from 'vitest'
-import { checkVendorRequest, type Vendor } from '../../src/testing/index.ts'
+import { checkVendorRequest, type Vendor } from '../vendors/check-vendor-request.ts'
 import { LEGAL } from './legal.ts'
 
 type Body = Record<string, unknown[]>

@@ -1,5 +1,5 @@
 /** A request for each vendor that it would take, with everything in it that can be broken. */
-import type { Vendor } from '../../src/testing/index.ts'
+import type { Vendor } from '../vendors/check-vendor-request.ts'
 
 const text = (words: string) => ({ type: 'text', text: words })
 

@@ -13,7 +13,8 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../src/protocol/index.ts'
-import { checkVendorRequest, type Vendor, vendorRequests } from '../../src/testing/index.ts'
+import { checkVendorRequest, type Vendor } from '../vendors/check-vendor-request.ts'
+import { vendorRequests } from '../vendors/vendor-requests.ts'
 
 interface Speaker {
   readonly vendor: Vendor

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { checkVendorRequest } from '../../src/testing/index.ts'
+import { checkVendorRequest } from '../vendors/check-vendor-request.ts'
 import { anthropic } from './speak-anthropic.ts'
 import { google } from './speak-google.ts'
 import { compatible, openAIChat } from './speak-openai-chat.ts'

@@ -1,6 +1,6 @@
 /** What a scripted model says, and how a dialect puts it into events. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Vendor } from '../../src/testing/index.ts'
+import type { Vendor } from '../vendors/check-vendor-request.ts'
 
 export interface Call {
   /** The provider's own id. */

@@ -1,7 +1,8 @@
 /** The requests that one call becomes. */
 import { describe, expect, it } from 'vitest'
 import { type ModelCall, toPrompt } from '../../src/model/index.ts'
-import { ScriptedModel, vendorRequests } from '../../src/testing/index.ts'
+import { ScriptedModel } from '../../src/testing/index.ts'
+import { vendorRequests } from '../vendors/vendor-requests.ts'
 
 function callOf(text: string): ModelCall {
   return { prompt: toPrompt({ model: new ScriptedModel([]), messages: [{ role: 'user', content: text }] }) }

@@ -16,7 +16,7 @@ import {
   styled,
 } from '../gate/styled.ts'
 import { typeable, visible } from '../gate/visible.ts'
-import { PasteFilter } from './paste-filter.ts'
+import { pasteFilter } from './paste-filter.ts'
 
 export interface LineEditorOptions {
   readonly input: NodeJS.ReadStream
@@ -204,8 +204,8 @@ class Keys extends Readable {
     super({ read: () => {} })
     this.#input = input
     const decoder = new StringDecoder('utf8')
-    const filter = new PasteFilter({ onKeys: (text) => this.push(typeable(text, KEYS)), onPaste })
-    this.#listener = (chunk) => filter.add(decoder.write(chunk))
+    const filter = pasteFilter({ onKeys: (text) => this.push(typeable(text, KEYS)), onPaste })
+    this.#listener = (chunk) => filter(decoder.write(chunk))
     input.on('data', this.#listener)
     input.once('end', () => this.push(null))
     input.resume()

@@ -1,5 +1,5 @@
 /** What calls and their results are made of in all formats: ids, names, arguments, outputs. */
-import type { Json, JsonObject } from '../../protocol/index.ts'
+import { defined, type Json, type JsonObject } from '../../protocol/index.ts'
 import type { ForeignCall, ForeignResult, Reading } from './foreign.ts'
 import { dropPart, isObject, joinedText, objectsIn, textIn } from './pieces.ts'
 
@@ -12,7 +12,7 @@ export function callIds(given: unknown): Pick<ForeignCall, 'type' | 'id' | 'prov
 /** The id of the call that a result belongs to, and the tool that was called, if it names them. */
 export function resultIds(given: unknown, named?: unknown): Pick<ForeignResult, 'id' | 'tool'> {
   const [id, tool] = [textIn(given), textIn(named)]
-  return { ...(id === undefined ? {} : { id }), ...(tool === undefined ? {} : { tool }) }
+  return defined({ id, tool })
 }
 
 /** What a provider attached, under its name; nothing if it is no text. */

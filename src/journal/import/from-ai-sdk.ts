@@ -1,5 +1,5 @@
 /** Reads the AI SDK's messages for models (`ModelMessage`, before that `CoreMessage`), and hands those for screens on. */
-import type { Json, JsonObject } from '../../protocol/index.ts'
+import { defined, type Json, type JsonObject } from '../../protocol/index.ts'
 import { isApprovalPart, joinApprovals, unansweredBy } from './approvals.ts'
 import { argumentsOf, attached, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
 import type { ForeignPart, ForeignResult, Format, Reading } from './foreign.ts'
@@ -68,7 +68,7 @@ function replyPart(part: JsonObject, reading: Reading): ForeignPart | undefined 
     tool: toolName(tool),
     ...argumentsOf(input ?? args, reading),
     ...provider,
-    ...(unanswered === undefined ? {} : { unanswered }),
+    ...defined({ unanswered }),
   }
 }
 

@@ -2,7 +2,7 @@
  * Reads the AI SDK's messages for screens (`UIMessage`). There, a call and its result are one part, and all steps of a
  * turn are one message: it is taken apart again.
  */
-import type { JsonObject } from '../../protocol/index.ts'
+import { defined, type JsonObject } from '../../protocol/index.ts'
 import { unansweredBy } from './approvals.ts'
 import { argumentsOf, callIds, resultIds, toolName } from './call-pieces.ts'
 import { type ForeignCall, type ForeignResult, type Reading, Replies, type Said } from './foreign.ts'
@@ -62,7 +62,7 @@ function readTool(part: JsonObject, replies: Replies, reading: Reading): void {
     tool,
     ...argumentsOf(input ?? args ?? rawInput, reading),
     ...providerOf(part),
-    ...(unanswered === undefined ? {} : { unanswered }),
+    ...defined({ unanswered }),
   })
   const settled = settledAs(told)
   if (settled !== undefined) replies.result({ ...resultIds(toolCallId), tool, ...settled })

@@ -7,6 +7,7 @@ import { processIdentity, systemIds } from '../../base/index.ts'
 import {
   type ContextKey,
   checkOptions,
+  defined,
   HoldfastError,
   type ImportData,
   type InputOrigin,
@@ -64,8 +65,7 @@ export async function importContext(
   const imported = importMessages(history, options)
   return addImported(store, key, {
     imported,
-    ...(parent === undefined ? {} : { parent }),
-    ...(origin === undefined ? {} : { origin }),
+    ...defined({ parent, origin }),
   })
 }
 
@@ -87,7 +87,7 @@ export async function addImported(
 ): Promise<ImportReceipt> {
   const { repairs, format, system } = imported
   const entries = importEntries(imported, origin)
-  const told = { repairs, format, ...(system === undefined ? {} : { system }) }
+  const told = { repairs, format, ...defined({ system }) }
   for (let attempt = 1; ; attempt++) {
     const session = await loadSession(store, key)
     checkIdle(key, session)
@@ -100,7 +100,7 @@ export async function addImported(
         since: session.seq,
         claim: { driver: `${processIdentity()}#import`, leaseMs: 10_000 },
         entries: [...entries, { type: 'release', turn: 0, data: { reason: 'imported' } }],
-        ...(parent === undefined ? {} : { parent }),
+        ...defined({ parent }),
       })
       return { messages: imported.messages.length, ...told, repeated }
     } catch (error) {

@@ -5,6 +5,7 @@
 import {
   boundedReplacer,
   checkOptions,
+  defined,
   type JsonObject,
   type Message,
   type OptionSet,
@@ -56,13 +57,13 @@ export function importMessages(history: unknown, options: ImportOptions = {}): I
   const opening: readonly Said[] = prompt === '' ? [] : [{ kind: 'system', at: 0, text: prompt }]
   const { messages, system } = repair([...opening, ...said], {
     note,
-    ...(model === undefined ? {} : { model }),
+    ...defined({ model }),
   })
   return {
     messages,
     repairs: repairs.toSorted((a, b) => a.at - b.at),
     format: format.name,
-    ...(system === undefined ? {} : { system }),
+    ...defined({ system }),
   }
 }
 

@@ -1,5 +1,5 @@
 /** The pieces that histories of all formats are made of: texts, parts, files. Plain JSON in, plain JSON out. */
-import { type FilePart, type JsonObject, quote } from '../../protocol/index.ts'
+import { defined, type FilePart, type JsonObject, quote } from '../../protocol/index.ts'
 import type { Reading } from './foreign.ts'
 
 export function isObject(value: unknown): value is JsonObject {
@@ -52,7 +52,7 @@ export function filePart(
   return {
     type: 'file',
     mediaType: textIn(told.mediaType) ?? textIn(inUrl) ?? told.guess,
-    ...(name === undefined ? {} : { name }),
+    ...defined({ name }),
     data: bytes,
   }
 }

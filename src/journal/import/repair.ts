@@ -5,6 +5,7 @@
 import {
   type AssistantPart,
   absentFile,
+  defined,
   fileProblem,
   fileTitle,
   type Message,
@@ -37,7 +38,7 @@ export function repair(said: readonly Said[], { note, model }: { note: Note; mod
     if (one.kind === 'user') {
       const content = worded(withFiles(one.content, (why) => note(one.at, 'file-unreadable', why)))
       if (content === undefined) note(one.at, 'empty-dropped', 'A message that says nothing was left out.')
-      else messages.push({ role: 'user', content, ...(one.by === undefined ? {} : { by: one.by }) })
+      else messages.push({ role: 'user', content, ...defined({ by: one.by }) })
     } else if (one.kind === 'assistant') {
       messages.push(...replyMessages(one, { calls: rounds.get(index) ?? [], ids, note, model }))
     } else if (one.kind === 'results' && one.results.length === 0)
@@ -133,7 +134,7 @@ function replyMessages(said: Extract<Said, { kind: 'assistant' }>, round: Round)
     round.note(said.at, 'empty-dropped', 'A message that says nothing was left out.')
     return []
   }
-  const reply: Message = { role: 'assistant', content, ...(model === undefined ? {} : { model }) }
+  const reply: Message = { role: 'assistant', content, ...defined({ model }) }
   const results = round.calls.map((asked) => resultPart(asked, round))
   return results.length === 0 ? [reply] : [reply, { role: 'tool', content: results }]
 }
@@ -155,8 +156,7 @@ function callPart(call: ForeignCall, own: Pick<ToolCallPart, 'callId' | 'provide
     type: 'tool-call',
     tool,
     args,
-    ...(providerId === undefined ? {} : { providerId }),
-    ...(malformed === undefined ? {} : { malformed }),
+    ...defined({ providerId, malformed }),
     ...own,
   }
 }

@@ -1,7 +1,7 @@
 /** The memory store against the contract of the Store port. */
 import { describe, expect, test } from 'vitest'
 import type { ContextKey } from '../../protocol/index.ts'
-import { type StoreHarness, storeContract, whySkipped } from '../../testing/index.ts'
+import { type StoreHarness, storeContract, whySkipped } from '../../testing/store-contract/index.ts'
 import type { Derivation, Store } from '../index.ts'
 import { memoryStore } from './index.ts'
 

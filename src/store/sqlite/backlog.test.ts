@@ -9,7 +9,8 @@ import type { Derivation } from '../derive.ts'
 import { newHead } from '../head.ts'
 import { Backlogs } from './backlog.ts'
 import type { Database } from './database.ts'
-import { checkSqlite, type SqliteStore, type SqliteStoreOptions, sqliteStore } from './index.ts'
+import { type SqliteStore, type SqliteStoreOptions, sqliteStore } from './index.ts'
+import { checkSqlite } from './repair/index.ts'
 
 const key = { tenant: 'acme', actor: 'ada', contextId: 'c' }
 let folder = ''

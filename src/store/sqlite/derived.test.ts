@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { forkContext, loadSession, positionOf } from '../../journal/index.ts'
 import type { JsonObject, NewEntry } from '../../protocol/index.ts'
 import type { Derivation } from '../derive.ts'
-import { checkSqlite, type SqliteStore, type SqliteStoreOptions, sqliteStore } from './index.ts'
+import { type SqliteStore, type SqliteStoreOptions, sqliteStore } from './index.ts'
+import { checkSqlite } from './repair/index.ts'
 
 const key = { tenant: 'acme', actor: 'ada', contextId: 'c' }
 let folder = ''

@@ -13,8 +13,8 @@ import type { Derivation } from '../derive.ts'
 import { type Backlogs, type HeldRow, LONGEST_BACKLOG } from './backlog.ts'
 import type { Database } from './database.ts'
 import { type FreshRow, lineage, ownEntries, unlessDamaged } from './reader.ts'
+import { checksumMatches, rowChecksum } from './row-checksum.ts'
 import { type ContextRow, contextById, findContext, putContext } from './rows.ts'
-import { isSealed, seal } from './seal.ts'
 
 /** What is needed to keep the indexes of one store. */
 export interface Indexes {
@@ -150,7 +150,7 @@ function rowsOf({ entry, derivation }: Step, context: number): readonly HeldRow[
 const PUT = 'INSERT OR REPLACE INTO derived (context, idx, key, seq, value, crc) VALUES (?, ?, ?, ?, ?, ?)'
 
 function storeRow(db: Database, row: HeldRow): void {
-  db.run(PUT, ...row, seal(row))
+  db.run(PUT, ...row, rowChecksum(row))
 }
 
 /** SQLite's text ends at a NUL for some readers, and half a surrogate pair comes back as another character. */
@@ -191,7 +191,7 @@ function progress({ db, derivations }: Indexes, link: ContextRow): [Derivation, 
 /** A damaged row is as good as none: to derive anew costs only time. */
 function storedProgress(db: Database, context: number, index: string): number {
   const row = db.get('SELECT seq, crc FROM derived_upto WHERE context = ? AND idx = ?', context, index)
-  return row !== undefined && isSealed(row, context, index) ? (row[0] as number) : 0
+  return row !== undefined && checksumMatches(row, context, index) ? (row[0] as number) : 0
 }
 
 /** Makes the row speak for our set, now whole; what it said of indexes that are not ours is kept for their processes. */
@@ -201,7 +201,7 @@ function takeOver({ db, derivations, derivedBy }: Indexes, link: ContextRow): vo
   for (const index of link.derivedBy.split(' ')) {
     if (index === '' || ours.has(index)) continue
     const cells = [link.id, index, link.derivedSeq] as const
-    db.run(put, ...cells, seal(cells))
+    db.run(put, ...cells, rowChecksum(cells))
   }
   putContext(db, { ...link, derivedSeq: link.head.seq, derivedBy })
 }

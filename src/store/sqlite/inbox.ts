@@ -5,8 +5,8 @@ import type * as Port from '../port.ts'
 import type { InboxFact } from '../rules.ts'
 import type { Database } from './database.ts'
 import { entryAt } from './reader.ts'
+import { checksumMatches, rowChecksum } from './row-checksum.ts'
 import type { ContextRow } from './rows.ts'
-import { isSealed, seal } from './seal.ts'
 import { Damage } from './trouble.ts'
 
 const COLUMNS = 'key, seq, taken, digest, crc'
@@ -25,7 +25,7 @@ export function pendingInbox(db: Database, context: ContextRow | undefined, sinc
   // Counted in the index alone, which may be whole where the way from it to a row is not.
   const [all, after] = db.get(PENDING_COUNT, since, id) ?? []
   const whole = all === head.pending && after === rows.length
-  if (!whole || !rows.every((row) => isSealed(row, id))) throw damagedInbox(head.key)
+  if (!whole || !rows.every((row) => checksumMatches(row, id))) throw damagedInbox(head.key)
   return rows.map(([, seq]) => entryAt(db, head.key, { context: id, seq: seq as number }))
 }
 
@@ -40,7 +40,7 @@ export function inboxFacts(
   for (const key of keysOf(request)) {
     const row = db.get(BY_KEY, context.id, key)
     if (row === undefined) continue
-    if (!isSealed(row, context.id)) throw damagedInbox(request.key)
+    if (!checksumMatches(row, context.id)) throw damagedInbox(request.key)
     facts.set(key, { seq: row[1] as number, taken: row[2] as number, digest: row[3] as string })
   }
   return facts
@@ -57,12 +57,12 @@ export function fileEntry(db: Database, context: ContextRow, filing: Filing): vo
   const { id } = context
   if (entry.key !== undefined) {
     const cells = [id, entry.key, entry.seq, taken, inboxDigest(entry.type, encoded)] as const
-    db.run(PUT, ...cells, seal(cells))
+    db.run(PUT, ...cells, rowChecksum(cells))
   }
   for (const seq of takes) {
     const [key, at, , digest] = db.get(BY_SEQ, id, seq) ?? []
     if (key === undefined || at !== seq || digest === undefined) throw damagedInbox(context.head.key)
-    const crc = seal([id, key, seq, entry.seq, digest])
+    const crc = rowChecksum([id, key, seq, entry.seq, digest])
     db.run('UPDATE inbox SET taken = ?, crc = ? WHERE context = ? AND key = ?', entry.seq, crc, id, key)
   }
 }
@@ -80,7 +80,7 @@ export interface Filing {
 export function unfile(db: Database, context: number, above: number): void {
   db.run('DELETE FROM inbox WHERE context = ? AND seq > ?', context, above)
   for (const row of db.all(`SELECT ${COLUMNS} FROM inbox WHERE context = ?`, context))
-    if (!isSealed(row, context))
+    if (!checksumMatches(row, context))
       db.run('DELETE FROM inbox WHERE context = ? AND key = ?', context, row[0] ?? null)
 }
 

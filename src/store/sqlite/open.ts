@@ -134,7 +134,7 @@ function sizeOf(path: string): number {
 
 const SMALLEST_PAGE = 512
 const UNTOUCHED =
-  'Nothing was changed: restore a backup, or copy what is intact into a new file with salvageSqlite()'
+  'Nothing was changed: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair'
 
 function failed(code: ErrorCode, path: string, why: string): HoldfastError {
   return new HoldfastError(code, { message: `${path} ${why}.`, details: { path } })

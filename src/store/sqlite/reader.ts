@@ -14,6 +14,7 @@ import { type BaseMark, clip, type Lineage, type Link, lineageOf, type Segment }
 import type * as Port from '../port.ts'
 import { boundsOf, byCodePoint, fromCursor, limitOf, toCursor } from '../query.ts'
 import type { Cell, Database } from './database.ts'
+import { checksumMatches } from './row-checksum.ts'
 import {
   CONTEXT_COLUMNS,
   type ContextRow,
@@ -24,7 +25,6 @@ import {
   toContextRow,
   toEntry,
 } from './rows.ts'
-import { isSealed } from './seal.ts'
 import { Damage, isDamage } from './trouble.ts'
 
 const OLDEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`
@@ -140,7 +140,7 @@ export function lookupRows(
         ? db.all(last ? ROWS_LAST : ROWS_FIRST, id, index, after, prefix, `${prefix}\u{10ffff}`, to, limit)
         : db.all(ROWS_BY_KEY, id, index, key, to)
     for (const row of rows) {
-      if (!isSealed(row, id, index)) throw damagedIndex(index, context.head.key)
+      if (!checksumMatches(row, id, index)) throw damagedIndex(index, context.head.key)
       add({ key: row[0] as string, seq: row[1] as number, value: JSON.parse(row[2] as string) as JsonObject })
     }
   }
@@ -188,7 +188,7 @@ export function readSnapshot(
   for (const { id, from, to } of context === undefined ? [] : lineage(db, context).segments) {
     const found = unlessDamaged(() => {
       for (const row of db.iterate(SNAPSHOTS, id, format, from, Math.min(to, atMost ?? to)))
-        if (isSealed(row, id, format)) return row
+        if (checksumMatches(row, id, format)) return row
       return undefined
     })
     if (found !== undefined)
@@ -319,7 +319,7 @@ export function basesOf(db: Database, { id, head }: ContextRow): BaseMark[] {
   })
   const newest = marks.reduce((most, { upTo }) => Math.max(most, upTo), 0)
   const whole = head.status === 'erased' || newest === head.base
-  if (whole && rows.every((row) => isSealed(row, id))) return marks
+  if (whole && rows.every((row) => checksumMatches(row, id))) return marks
   throw new Damage(`A base of ${keyText(head.key)}`, head.key)
 }
 

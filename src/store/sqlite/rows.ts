@@ -12,7 +12,7 @@ import { newHead } from '../head.ts'
 import type { BaseMark } from '../lineage.ts'
 import type { Head, HeadStatus } from '../port.ts'
 import type { Cell, Database } from './database.ts'
-import { isSealed, seal } from './seal.ts'
+import { checksumMatches, rowChecksum } from './row-checksum.ts'
 import { Damage, isDamage, isTrouble } from './trouble.ts'
 
 /** A context's row: its head, and what only this adapter needs to know. */
@@ -54,7 +54,7 @@ export function contextById(db: Database, id: number): ContextRow | undefined {
 /** A head row that is not what was written is refused: to act on a wrong head is worse than not to act. */
 export function toContextRow(row: readonly Cell[]): ContextRow {
   const context = parseContextRow(row)
-  if (isSealed(row)) return context
+  if (checksumMatches(row)) return context
   throw new Damage(`The head row of ${nameOf(context)}`, { row: context.id })
 }
 
@@ -75,7 +75,7 @@ export function suspectContext(
   const cells = db.get(BY_KEY, key.tenant, key.actor, key.contextId)
   if (cells === undefined) return refuseHidden(db, key)
   const row = parseContextRow(cells)
-  return { row: { ...row, head: { ...row.head, key } }, intact: isSealed(cells) }
+  return { row: { ...row, head: { ...row.head, key } }, intact: checksumMatches(cells) }
 }
 
 export function suspectById(db: Database, id: number): ContextRow | undefined {
@@ -130,7 +130,7 @@ function parseContextRow(row: readonly Cell[]): ContextRow {
   }
 }
 
-/** The cells of a row in the order of CONTEXT_COLUMNS, up to the seal. The parent's name is sealed, not stored. */
+/** The cells of a row in the order of CONTEXT_COLUMNS, up to the checksum, which covers the parent's name, too. That is not stored. */
 function cellsOf({ id, head, parentId, forkedAt, derivedSeq, derivedBy }: ContextRow): Cell[] {
   const { key, seq, at, turn, status, outcome = null, epoch, lease, claims, wakeAt = null } = head
   const kind = parentId === undefined ? null : (head.parent?.kind ?? null)
@@ -172,7 +172,7 @@ export interface Birth {
   readonly derivedBy: string
 }
 
-/** Makes the row of a new context; the head's own columns and the seal follow with the first `updateHead`. */
+/** Makes the row of a new context; the head's own columns and the checksum follow with the first `updateHead`. */
 export function insertContext(db: Database, head: Head, { parentId, derivedBy }: Birth): ContextRow {
   const { tenant, actor, contextId } = head.key
   const parent = parentId === null ? undefined : head.parent
@@ -207,7 +207,7 @@ export function updateHead(
     values.push(after[i] as Cell)
     changed |= 1 << i
   }
-  values.push(seal(after), context.id)
+  values.push(rowChecksum(after), context.id)
   db.run(updateOf(changed), ...values)
 }
 
@@ -229,12 +229,16 @@ const PUT_CONTEXT = `INSERT OR REPLACE INTO context (${COLUMN_NAMES.join(', ')},
 /** Writes the whole row, whatever was there before. */
 export function putContext(db: Database, context: ContextRow): void {
   const cells = cellsOf(context)
-  db.run(PUT_CONTEXT, ...cells.slice(0, STORED), seal(cells))
+  db.run(PUT_CONTEXT, ...cells.slice(0, STORED), rowChecksum(cells))
 }
 
 export function insertBase(db: Database, context: number, { upTo, seq, kept }: BaseMark): void {
   const cells = [context, upTo, seq, kept] as const
-  db.run('INSERT INTO base (context, up_to, seq, kept, crc) VALUES (?, ?, ?, ?, ?)', ...cells, seal(cells))
+  db.run(
+    'INSERT INTO base (context, up_to, seq, kept, crc) VALUES (?, ?, ?, ?, ?)',
+    ...cells,
+    rowChecksum(cells),
+  )
 }
 
 interface Extra {
@@ -284,8 +288,8 @@ export function toEntry(row: readonly Cell[], { key, context, blob }: Place): En
   try {
     const { cuts = [], ...rest } = extra === null ? {} : (JSON.parse(extra) as Extra)
     const envelope = { seq, turn, at, type, v, ...rest }
-    const sealed = checksum(envelope, json, bound(context, append, extra))
-    if (sealed !== crc || typeof json !== 'string') throw new Error('its checksum does not match')
+    const expected = checksum(envelope, json, bound(context, append, extra))
+    if (expected !== crc || typeof json !== 'string') throw new Error('its checksum does not match')
     return { ...envelope, data: decode(json, cuts, blob) }
   } catch (cause) {
     if (isTrouble(cause) && !isDamage(cause)) throw cause

@@ -143,7 +143,7 @@ function schemaOf(db: DatabaseSync): string[] {
 
 function damaged(path: string): HoldfastError {
   return new HoldfastError('store-corrupt', {
-    message: `${path} is damaged: its tables are not those of its file format. It was left as it is: restore a backup, or copy what is intact into a new file with salvageSqlite().`,
+    message: `${path} is damaged: its tables are not those of its file format. It was left as it is: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair.`,
     details: { path },
   })
 }

@@ -5,11 +5,17 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ContextKey, HoldfastError } from '../../protocol/index.ts'
-import { type StoreHarness, type StoreWorker, storeContract, whySkipped } from '../../testing/index.ts'
 import { Child } from '../../testing/store-contract/child.ts'
+import {
+  type StoreHarness,
+  type StoreWorker,
+  storeContract,
+  whySkipped,
+} from '../../testing/store-contract/index.ts'
 import { keyOf } from '../../testing/store-contract/talk.ts'
 import type { Store } from '../index.ts'
-import { checkSqlite, type SqliteStore, sqliteStore } from './index.ts'
+import { type SqliteStore, sqliteStore } from './index.ts'
+import { checkSqlite } from './repair/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-sqlite-'))
 /** Made once and copied: laying out a file anew costs a dozen syncs. */

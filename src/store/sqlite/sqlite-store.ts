@@ -27,11 +27,11 @@ import { Backlogs } from './backlog.ts'
 import { backupFile } from './copy.ts'
 import { Database } from './database.ts'
 import { catchUp, freshRows, isBehind, setName } from './derived.ts'
+import { HeadCache } from './head-cache.ts'
 import { pendingInbox } from './inbox.ts'
-import { LastRow } from './last-row.ts'
 import { prune, sweep } from './prune.ts'
 import * as reader from './reader.ts'
-import { rebuild } from './repair.ts'
+import { rebuild } from './rebuild.ts'
 import { type ContextRow, findContext } from './rows.ts'
 import * as writer from './writer.ts'
 
@@ -87,7 +87,7 @@ class FileStore implements SqliteStore {
   #closed = false
 
   constructor(path: string, options: SqliteStoreOptions) {
-    checkGiven(options)
+    checkOptions(options, SQLITE_STORE)
     const { synchronous = 'FULL', readOnly = false, busyMs = 10_000, maxBytes, pollMs = 100 } = options
     const { clock = systemClock, liveness = processLiveness } = options
     this.path = path
@@ -97,8 +97,8 @@ class FileStore implements SqliteStore {
     this.#db = new Database(path, { synchronous, readOnly, busyMs, maxBytes })
     const judge = () => ({ now: clock.now(), liveness })
     const backlogs = new Backlogs(this.#db)
-    const lastRow = new LastRow(this.#db)
-    this.#desk = { db: this.#db, judge, derivations, derivedBy, backlogs, lastRow }
+    const headCache = new HeadCache(this.#db)
+    this.#desk = { db: this.#db, judge, derivations, derivedBy, backlogs, headCache }
   }
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {
@@ -348,28 +348,16 @@ class FileStore implements SqliteStore {
 const SQLITE_STORE: OptionSet<SqliteStoreOptions> = {
   place: 'sqliteStore()',
   options: {
-    synchronous: null,
+    synchronous: ['FULL', 'NORMAL'],
     readOnly: 'true or false',
-    busyMs: null,
-    maxBytes: null,
-    pollMs: null,
+    busyMs: { leastMs: 0 },
+    maxBytes: { least: 1 },
+    pollMs: { leastMs: 1 },
     clock: 'an object',
     liveness: 'a function',
     derivations: 'a list',
   },
   foreign: { timeout: 'busyMs', busyTimeout: 'busyMs', maxSize: 'maxBytes' },
-}
-
-function checkGiven(given: SqliteStoreOptions): void {
-  checkOptions(given, SQLITE_STORE)
-  const { synchronous, ...options } = given
-  if (synchronous !== undefined && !['FULL', 'NORMAL'].includes(synchronous))
-    throw new HoldfastError('invalid-option', { message: `synchronous must be 'FULL' or 'NORMAL'.` })
-  for (const name of ['busyMs', 'maxBytes', 'pollMs'] as const) {
-    const value = options[name] ?? 1
-    if (Number.isFinite(value) && value >= (name === 'busyMs' ? 0 : 1)) continue
-    throw new HoldfastError('invalid-option', { message: `${name} must be a positive number.` })
-  }
 }
 
 function tracesLeft(key: ContextKey, { code, retry, details, message, cause }: HoldfastError): HoldfastError {

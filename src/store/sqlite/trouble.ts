@@ -115,7 +115,7 @@ function verdict(primaryCode: number, error: SqliteError): Verdict {
     case NOTADB:
       return {
         name: 'store-corrupt',
-        says: `is damaged or not a SQLite database (${said}). It was left as it is: restore a backup, or copy what is intact into a new file with salvageSqlite().`,
+        says: `is damaged or not a SQLite database (${said}). It was left as it is: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair.`,
       }
     case CANTOPEN:
       return {
@@ -181,13 +181,13 @@ function constraintVerdict({ errcode, message }: SqliteError): Verdict {
   }
   return {
     name: 'store-corrupt',
-    says: `holds a row where none should be (${message}). Nothing was written: restore a backup, or copy what is intact into a new file with salvageSqlite().`,
+    says: `holds a row where none should be (${message}). Nothing was written: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair.`,
   }
 }
 
 function damagedRow({ what, details, cause }: Damage, path: string): HoldfastError {
   return new HoldfastError('store-corrupt', {
-    message: `${what} in ${path} is damaged. Nothing was changed. Call rebuild() on the conversation, which computes it anew from the entries; if that fails too, restore a backup or use salvageSqlite().`,
+    message: `${what} in ${path} is damaged. Nothing was changed. Call rebuild() on the conversation, which computes it anew from the entries; if that fails too, restore a backup or use salvageSqlite() from holdfast/sqlite/repair.`,
     details: { ...details, path },
     cause,
   })

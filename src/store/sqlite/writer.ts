@@ -23,9 +23,10 @@ import type * as Port from '../port.ts'
 import { checkParent, decideAppend, epochOf, isOfErased, missingBlob, refuseRenewal } from '../rules.ts'
 import type { Database } from './database.ts'
 import { derive, deriveNext, forgetProgress, type Indexes } from './derived.ts'
+import type { HeadCache } from './head-cache.ts'
 import { type Filing, fileEntry, inboxFacts, pendingInbox } from './inbox.ts'
-import type { LastRow } from './last-row.ts'
 import { entryAt, lineage } from './reader.ts'
+import { rowChecksum } from './row-checksum.ts'
 import {
   type ContextRow,
   contextById,
@@ -38,17 +39,16 @@ import {
   suspectContext,
   updateHead,
 } from './rows.ts'
-import { seal } from './seal.ts'
 
 /** What every writing function needs. */
 export interface Desk extends Indexes {
-  readonly lastRow: LastRow
+  readonly headCache: HeadCache
   readonly judge: () => LeaseJudge
 }
 
 export function append(desk: Desk, request: Port.AppendRequest, encoded: EncodedData): Port.Receipt {
   const { db } = desk
-  const context = desk.lastRow.find(request.key)
+  const context = desk.headCache.find(request.key)
   const digest = (type: string, data: object) => inboxDigest(type, encoded.get(data as never) as Encoded)
   const earlier = context && findAppend(db, context, request)
   const facts = {
@@ -77,7 +77,7 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
         entry.key === undefined && entry.takes === undefined ? {} : takenTogether(entries, entry)
       writeEntry(desk, target, { entry, encoded: texts[i] as Encoded, append: appendId, ...together })
     }
-    desk.lastRow.keep(advance(desk, target, { head, entries }))
+    desk.headCache.keep(advance(desk, target, { head, entries }))
   }
   const first = (context?.head.seq ?? 0) + 1
   const last = first + entries.length - 1
@@ -147,7 +147,7 @@ export function saveSnapshot({ db }: Desk, key: ContextKey, snapshot: Port.Snaps
   const { seq, format } = snapshot
   const state = JSON.stringify(snapshot.state)
   const put = 'INSERT OR REPLACE INTO snapshot (context, seq, format, state, crc) VALUES (?, ?, ?, ?, ?)'
-  db.run(put, context.id, seq, format, state, seal([context.id, format, seq, state]))
+  db.run(put, context.id, seq, format, state, rowChecksum([context.id, format, seq, state]))
   const old =
     'DELETE FROM snapshot WHERE context = ? AND seq <= (SELECT seq FROM snapshot WHERE context = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)'
   db.run(old, context.id, context.id, KEPT_SNAPSHOTS)

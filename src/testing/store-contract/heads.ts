@@ -5,7 +5,13 @@
  */
 import assert from 'node:assert/strict'
 import { forkContext, loadSession, positionOf } from '../../journal/index.ts'
-import { type ErrorCode, HoldfastError, type NewEntry, type OutcomeReason } from '../../protocol/index.ts'
+import {
+  defined,
+  type ErrorCode,
+  HoldfastError,
+  type NewEntry,
+  type OutcomeReason,
+} from '../../protocol/index.ts'
 import type { Store } from '../../store/index.ts'
 import { headIsRebuilt } from './assertions.ts'
 import { type ContractCase, subject } from './contract.ts'
@@ -57,7 +63,7 @@ async function foldAgrees({ store, key }: Talk, when: string): Promise<void> {
       createdAt,
       activeAt,
       running,
-      ...(outcome === undefined ? {} : { outcome }),
+      ...defined({ outcome }),
     },
     when,
   )

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { memoryStore } from 'holdfast'
 import { type SqliteStore, sqliteStore } from 'holdfast/sqlite'
-import { type StoreHarness, storeContract, whySkipped } from 'holdfast/testing'
+import { type StoreHarness, storeContract, whySkipped } from 'holdfast/testing/store'
 
 export function open(path: string): SqliteStore {
   return sqliteStore(path)

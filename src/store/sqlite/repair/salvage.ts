@@ -1,0 +1,283 @@
+/**
+ * Copies the intact entries of a damaged file into a new one. The damaged file is only read. Of each conversation the
+ * new file holds the entries up to the first that is lost, so that a conversation that goes on is whole; intact entries
+ * after a gap are written beside it as JSON lines, for people to look at. Snapshots are derived and left out.
+ */
+import { appendFileSync, existsSync, rmSync } from 'node:fs'
+import {
+  type ContextKey,
+  type Entry,
+  type EntryData,
+  HoldfastError,
+  keyText,
+} from '../../../protocol/index.ts'
+import { STANDARD_DERIVATIONS } from '../../derive.ts'
+import { hashOf } from '../../encode.ts'
+import { newHead } from '../../head.ts'
+import { Backlogs } from '../backlog.ts'
+import { appear, makeFile, ownName } from '../copy.ts'
+import { type Cell, Database } from '../database.ts'
+import { setName } from '../derived.ts'
+import { HeadCache } from '../head-cache.ts'
+import { blobReader, readEntries, viewOf } from '../reader.ts'
+import { rebuild, restoreParent } from '../rebuild.ts'
+import { checksumMatches } from '../row-checksum.ts'
+import { type ContextRow, contextById, findContext, putContext, toEntry } from '../rows.ts'
+import type { Desk } from '../writer.ts'
+import { DamagedFile } from './damaged-file.ts'
+
+export interface SalvageReport {
+  readonly conversations: readonly SalvagedConversation[]
+  /** The file with intact entries that follow a gap, one JSON object a line; absent if there are none. */
+  readonly rest?: string
+}
+
+export interface SalvagedConversation {
+  /** Absent if not even the name was left; its entries are then in the rest, under `context`. */
+  readonly key?: ContextKey
+  readonly context: number
+  readonly erased: boolean
+  /** Entries that are what was written. */
+  readonly intact: number
+  /** Of these, the ones that the new file holds. */
+  readonly kept: number
+  /** Positions, both ends inclusive, that should be there and are not. */
+  readonly lost: readonly { readonly from: number; readonly to: number }[]
+  /** The head row was damaged: whether entries after the last one found are missing is not known. */
+  readonly endUnknown: boolean
+}
+
+/**
+ * Makes the new file `to`, which must not exist, from the damaged file `from`, which no store of this process may have
+ * open. Needs disk space for two copies, which have names of their own until they are complete.
+ */
+export async function salvageSqlite(from: string, to: string): Promise<SalvageReport> {
+  const rest = `${to}.rest.jsonl`
+  if (existsSync(rest))
+    throw refused('exists', `${rest} exists already and was left as it is. Choose a new path`)
+  if (!existsSync(from))
+    throw refused('not-found', `${from} does not exist. Give the path of the damaged file`)
+  const damaged = await DamagedFile.open(from, ownName(to, 'damaged'))
+  if (damaged === undefined)
+    throw refused(
+      'store-corrupt',
+      `In ${from} no conversation could be found; it was left as it is. Restore a backup`,
+    )
+  const conversations: SalvagedConversation[] = []
+  const partialRest = ownName(to, 'rest')
+  try {
+    await makeFile(to, async (partial) => {
+      const db = new Database(partial, {
+        synchronous: 'NORMAL',
+        readOnly: false,
+        busyMs: 0,
+        maxBytes: undefined,
+      })
+      await copyBlobs(damaged, db)
+      const names = damaged.names()
+      for (const id of damaged.contextIds()) {
+        const found = await copyContext(db, { damaged, id, name: names.get(id), rest: partialRest })
+        if (found !== undefined) conversations.push(found)
+      }
+      await db.close()
+    })
+    if (!existsSync(partialRest)) return { conversations }
+    appear(partialRest, rest)
+    return { conversations, rest }
+  } catch (error) {
+    rmSync(partialRest, { force: true })
+    throw error
+  } finally {
+    damaged.close()
+  }
+}
+
+interface Find {
+  readonly damaged: DamagedFile
+  readonly id: number
+  /** What the index of names says. */
+  readonly name: ContextKey | undefined
+  readonly rest: string
+}
+
+interface Rows {
+  readonly row: Cell[]
+  readonly entry: Entry
+}
+
+async function copyContext(db: Database, find: Find): Promise<SalvagedConversation | undefined> {
+  const { damaged, id, rest } = find
+  const stored = damaged.context(id)
+  const key = stored?.head.key ?? find.name
+  const found = intactEntries(db, find, { stored, key })
+  const report = { context: id, ...(key && { key }), erased: false, endUnknown: stored === undefined }
+  if (stored?.head.status === 'erased') {
+    await db.write(() => putContext(db, withParent(db, stored)))
+    return { ...report, erased: true, intact: 0, kept: 0, lost: [] }
+  }
+  if (stored === undefined && found.length === 0) return undefined
+  const live = liveEntries(found, stored)
+  const copied =
+    key !== undefined && live.length > 0 && (await copyLive(db, find, { stored, key, found, live }))
+  const last = copied ? (live.at(-1)?.entry.seq ?? 0) : 0
+  const beyond = found.filter(({ entry }) => entry.seq > last)
+  const lines = beyond.map(({ entry }) => `${JSON.stringify({ ...key, context: id, ...entry })}\n`)
+  if (lines.length > 0) appendFileSync(rest, lines.join(''))
+  return {
+    ...report,
+    intact: found.length,
+    kept: found.length - beyond.length,
+    lost: lostRanges(found, stored),
+  }
+}
+
+/** Blobs are verified by what they are called; the copies keep their numbers. */
+async function copyBlobs(damaged: DamagedFile, db: Database): Promise<void> {
+  const put = 'INSERT OR IGNORE INTO blob (id, tenant, actor, hash, at, data) VALUES (?, ?, ?, ?, ?, ?)'
+  for (const row of damaged.blobs()) {
+    const [, , , hash, , data] = row
+    if (data instanceof Uint8Array && hashOf(data) === hash) await db.write(() => db.run(put, ...row))
+  }
+}
+
+function intactEntries(
+  db: Database,
+  { damaged, id }: Find,
+  { stored, key }: { stored: ContextRow | undefined; key: ContextKey | undefined },
+): Rows[] {
+  const nobody = { tenant: '-', actor: '-', contextId: '-' }
+  const place = { key: key ?? nobody, context: id, blob: blobReader(db, key ?? nobody) }
+  const found: Rows[] = []
+  for (const row of damaged.entries(id, stored?.head.seq)) {
+    try {
+      found.push({ row, entry: toEntry(row, place) })
+    } catch (error) {
+      if (!HoldfastError.is(error, 'entry-corrupt')) throw error
+    }
+  }
+  return found
+}
+
+/** The entries without a gap from the newest base, the fork point or the beginning on. */
+function liveEntries(found: readonly Rows[], stored: ContextRow | undefined): Rows[] {
+  const start = startOf(found, stored)
+  const live: Rows[] = []
+  for (const item of found) if (item.entry.seq === start + live.length) live.push(item)
+  const base = newestBase(found)
+  // A base that lies behind the gap cannot be what the new conversation starts from.
+  return base === undefined || live.some(({ entry }) => entry.seq === base.seq) ? live : []
+}
+
+function startOf(found: readonly Rows[], stored: ContextRow | undefined): number {
+  const base = newestBase(found)
+  if (base !== undefined) return (base.data as EntryData['base']).upTo + 1
+  if ((stored?.head.base ?? 0) > 0) return Number.NaN
+  const first = found[0]?.entry
+  if (stored !== undefined) return stored.forkedAt + 1
+  return first?.type === 'fork' ? first.seq : 1
+}
+
+function newestBase(found: readonly Rows[]): Entry | undefined {
+  return found.findLast(({ entry }) => entry.type === 'base')?.entry
+}
+
+interface Live {
+  readonly stored: ContextRow | undefined
+  readonly key: ContextKey
+  readonly found: readonly Rows[]
+  readonly live: readonly Rows[]
+}
+
+const ENTRY_INTO =
+  'INSERT INTO entry (seq, turn, at, type, v, data, extra, crc, append, context) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
+
+/** False if the conversation cannot stand on its own in the new file, as a fork of one that lost its part of it. */
+async function copyLive(db: Database, find: Find, { stored, key, found, live }: Live): Promise<boolean> {
+  const { id } = find
+  const last = live.at(-1)?.entry.seq ?? 0
+  const desk: Desk = {
+    db,
+    judge: () => ({ now: 0, liveness: () => 'unknown' }),
+    derivations: STANDARD_DERIVATIONS,
+    derivedBy: setName(STANDARD_DERIVATIONS),
+    backlogs: new Backlogs(db),
+    headCache: new HeadCache(db),
+  }
+  try {
+    await db.write(() => {
+      if (findContext(db, key) !== undefined) throw refused('exists', `${keyText(key)} is there twice`)
+      const context = stored === undefined ? unlinked(id, key) : withParent(db, stored)
+      putContext(db, { ...context, head: { ...context.head, seq: 0 } })
+      for (const { row, entry } of found.filter((item) => item.entry.seq <= last)) {
+        db.run(ENTRY_INTO, ...row, id)
+        useBlobs(db, { key, id, row, entry })
+      }
+      if (stored === undefined) putContext(db, restoreParent(db, context))
+      copyOldRows(db, find, (live[0]?.entry.seq ?? 1) - 1)
+      rebuild(desk, key)
+      const whole = viewOf(db, findContext(db, key) as ContextRow)
+      for (let from = 1; from <= last; from += 1000) readEntries(db, whole, { from, to: from + 999 })
+    })
+    return true
+  } catch (error) {
+    if (HoldfastError.is(error)) return false
+    throw error
+  }
+}
+
+/** A row for a conversation that has lost its own; `rebuild` computes the rest from its entries. */
+function unlinked(id: number, key: ContextKey): ContextRow {
+  return { id, head: newHead(key, 0), parentId: undefined, forkedAt: 0, derivedSeq: 0, derivedBy: '' }
+}
+
+/** Rows of inbox and derived indexes whose entries were pruned; the others are computed anew. */
+function copyOldRows(db: Database, { damaged, id }: Find, below: number): void {
+  const inbox =
+    'INSERT OR IGNORE INTO inbox (key, seq, taken, digest, crc, context) VALUES (?, ?, ?, ?, ?, ?)'
+  for (const row of damaged.rowsOf('key, seq, taken, digest, crc', 'inbox', id))
+    if ((row[1] as number) <= below && checksumMatches(row, id)) db.run(inbox, ...row, id)
+  const derived =
+    'INSERT OR IGNORE INTO derived (idx, key, seq, value, crc, context) VALUES (?, ?, ?, ?, ?, ?)'
+  for (const row of damaged.rowsOf('idx, key, seq, value, crc', 'derived', id))
+    if ((row[2] as number) <= below && checksumMatches(row, id)) db.run(derived, ...row, id)
+}
+
+function useBlobs(
+  db: Database,
+  { key, id, row, entry }: Rows & { readonly key: ContextKey; readonly id: number },
+): void {
+  const { cuts = [] } = JSON.parse((row[6] as string | null) ?? '{}') as {
+    cuts?: readonly { hash: string }[]
+  }
+  const use = `INSERT OR IGNORE INTO blob_use (context, seq, blob)
+    SELECT ?, ?, id FROM blob WHERE tenant = ? AND actor = ? AND hash = ?`
+  for (const hash of [...cuts.map((cut) => cut.hash), ...(entry.refs ?? [])])
+    db.run(use, id, entry.seq, key.tenant, key.actor, hash)
+}
+
+/** A parent that could not be copied cannot be belonged to. */
+function withParent(db: Database, context: ContextRow): ContextRow {
+  if (context.parentId === undefined || contextById(db, context.parentId) !== undefined) return context
+  const { parent, ...head } = context.head
+  if (parent?.kind === 'fork' && context.head.base <= context.forkedAt && context.head.status !== 'erased')
+    throw refused('not-found', `The parent of ${keyText(head.key)} could not be copied`)
+  return { ...context, head, parentId: undefined, forkedAt: 0 }
+}
+
+function lostRanges(found: readonly Rows[], stored: ContextRow | undefined): { from: number; to: number }[] {
+  const start = startOf(found, stored)
+  const first = Number.isNaN(start) ? (stored?.head.base ?? 0) + 1 : start
+  const ranges: { from: number; to: number }[] = []
+  let next = first
+  for (const { entry } of found.filter((item) => item.entry.seq >= first)) {
+    if (entry.seq > next) ranges.push({ from: next, to: entry.seq - 1 })
+    next = entry.seq + 1
+  }
+  const last = stored?.head.seq ?? next - 1
+  if (last >= next) ranges.push({ from: next, to: last })
+  return ranges
+}
+
+function refused(code: 'exists' | 'not-found' | 'store-corrupt', why: string): HoldfastError {
+  return new HoldfastError(code, { message: `${why}.` })
+}
