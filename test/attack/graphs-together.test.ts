@@ -129,7 +129,7 @@ it('cancel of a process whose claim is about to be refused ends the run of the o
     get: (target, name) => {
       if (name === 'append') return append
       const value: unknown = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
     },
   })
   const [one, other] = [flowOn(store, stubborn), flowOn(slow, stubborn)]
