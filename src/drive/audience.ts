@@ -7,13 +7,14 @@ import type { ContextKey, Entry, EntryEvent, RequestData, TurnEvent } from '../p
 import { begunAnew, type Store } from '../store/index.ts'
 import { findPosted } from './find-taken.ts'
 import type { Handle } from './handle.ts'
+import type { Publication } from './ledger.ts'
 
 /** Of one turn, when it is told again. */
 const MOST_ENTRIES = 100_000
 
 interface Heard {
   readonly entry: Entry
-  readonly unsaved: true | undefined
+  readonly how: Publication | undefined
 }
 
 export class Audience {
@@ -64,7 +65,7 @@ export class Audience {
     return this.#told ?? 0
   }
 
-  /** Does an inbox entry wait of which whoever wrote the last entry knows? */
+  /** Is an inbox entry untaken that was told before the last entry? The owner knows of it and goes on by itself. */
   get hasWaiting(): boolean {
     return this.#waiting.size > 0
   }
@@ -75,14 +76,15 @@ export class Audience {
 
   /** From here on. */
   seat(seq: number, asked: readonly RequestData[]): void {
-    this.#told = seq
+    this.#told ??= seq
     for (const request of asked) this.#asked.set(request.requestId, request)
   }
 
-  hear(entry: Entry, unsaved?: true): void {
-    if (this.#held !== undefined) this.#held.push({ entry, unsaved })
-    else if (unsaved || this.#told === undefined || entry.seq === this.#told + 1) this.#tell(entry, unsaved)
-    else if (entry.seq > this.#told + 1) this.#filling = this.#fill({ entry, unsaved })
+  hear(entry: Entry, how?: Publication): void {
+    if (this.#held !== undefined) this.#held.push({ entry, how })
+    else if (how === 'unsaved' || this.#told === undefined || entry.seq === this.#told + 1)
+      this.#tell(entry, how)
+    else if (entry.seq > this.#told + 1) this.#filling = this.#fill({ entry, how })
   }
 
   /**
@@ -152,14 +154,15 @@ export class Audience {
     }
     this.#held = undefined
     this.#told = first.entry.seq - 1
-    for (const { entry, unsaved } of held) this.hear(entry, unsaved)
+    for (const { entry, how } of held) this.hear(entry, how)
   }
 
-  #tell(entry: Entry, unsaved?: true): void {
-    const event = eventOf(entry, unsaved)
-    if (!unsaved) this.#told = entry.seq
+  #tell(entry: Entry, how?: Publication): void {
+    if (how !== 'unsaved') this.#told = entry.seq
+    if (how === 'saved') return
+    const event = eventOf(entry, how)
     this.#since.push(event)
-    if (entry.key !== undefined && !unsaved) this.#waiting.add(entry.seq)
+    if (entry.key !== undefined && how === undefined) this.#waiting.add(entry.seq)
     if (entry.takes !== undefined) for (const taken of entry.takes) this.#waiting.delete(taken)
     if (event.type === 'request.start') this.#asked.set(event.data.requestId, event.data)
     else if (event.type === 'request.end') this.#asked.delete(event.data.requestId)
@@ -170,9 +173,10 @@ export class Audience {
   }
 }
 
-function eventOf(entry: Entry, unsaved?: true): EntryEvent {
+function eventOf(entry: Entry, how?: Publication): EntryEvent {
   const { seq, turn, at, type, data, key, takes } = entry
-  const event: Record<string, unknown> = unsaved ? { turn, at, type, data } : { seq, turn, at, type, data }
+  const event: Record<string, unknown> =
+    how === 'unsaved' ? { turn, at, type, data } : { seq, turn, at, type, data }
   if (key !== undefined) event['key'] = key
   if (takes !== undefined) event['takes'] = takes
   return event as unknown as EntryEvent

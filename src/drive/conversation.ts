@@ -93,7 +93,7 @@ export class Conversation {
     this.driver = new Driver({
       ...options,
       offers: this.#offers(),
-      onEntry: (entry, unsaved) => audience.hear(entry, unsaved),
+      onEntry: (entry, how) => audience.hear(entry, how),
       onWanted: () => this.#serve(),
       thrown: (turn, error) => void (this.#thrown = { turn, error }),
       emit: (type, data) =>
@@ -107,6 +107,7 @@ export class Conversation {
       isWaiting: () => this.#isWaiting(),
       arriving: () => (this.#arriving > 0 ? this.#entering : undefined),
       hasOffers: () => this.#hasOffers(),
+      hasPosts: () => this.#outbox.offered.length > 0,
       isByHand: () => this.#isByHand(),
       turnToOwner: () => this.#turnToOwner(),
       answerFor: (error) => this.#answerFor(error),
@@ -184,6 +185,7 @@ export class Conversation {
     try {
       await this.#enter(wish, handle)
     } catch (error) {
+      this.driver.vault.forget(wish.keys ?? [])
       handle.refuse(error)
     }
     this.#arriving -= 1
@@ -200,7 +202,7 @@ export class Conversation {
   /** Follows or takes up the turn that is open, if there is one. */
   async attach(): Promise<Turn | undefined> {
     await this.#entering
-    this.#pump.release()
+    this.#pump.resume()
     await this.#refresh()
     const { session, inbox } = this.driver.ledger
     if (session.open === undefined && inbox.length === 0 && !this.#isWaiting()) return undefined
@@ -417,7 +419,7 @@ export class Conversation {
   }
 
   /** One caller answers for what it asked for (P3); all who wait hear of what keeps the conversation from being driven. */
-  async #answerFor(error: unknown): Promise<boolean> {
+  #answerFor(error: unknown): boolean {
     const refused = this.#toContinue()
     if (isOfTheCaller(error) && refused !== undefined) {
       for (const [handle, wish] of this.#wishes) if (wish === refused) handle.refuse(error)

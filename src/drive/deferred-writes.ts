@@ -38,7 +38,7 @@ const FINAL: readonly ErrorCode[] = [
 
 const owed = new WeakMap<Store, Map<string, DeferredWrites>>()
 
-/** The same for all drivers of a conversation in this process. */
+/** The same for all drivers of a conversation in this process; made when the first write is owed. */
 export function deferredWrites({ store, key, timer }: Place): DeferredWrites {
   const known = owed.get(store) ?? new Map<string, DeferredWrites>()
   owed.set(store, known)
@@ -46,6 +46,11 @@ export function deferredWrites({ store, key, timer }: Place): DeferredWrites {
   const found = known.get(name) ?? new DeferredWrites(timer, () => known.delete(name))
   known.set(name, found)
   return found
+}
+
+/** What is owed to a conversation, if anything is. */
+export function owedTo({ store, key }: Pick<Place, 'store' | 'key'>): DeferredWrites | undefined {
+  return owed.get(store)?.get(keyText(key))
 }
 
 interface Place {
@@ -105,11 +110,14 @@ export class DeferredWrites {
   async #attempt(ownership: Ownership): Promise<void> {
     try {
       await this.#writeAll(ownership)
+      this.#forget()
     } catch {
       if (!this.#isWaiting) void this.#tryLater(ownership)
     } finally {
       this.#trying = undefined
     }
+    // Something may have come since the last look.
+    if (!this.isEmpty && !this.#isWaiting) void this.#tryLater(ownership)
   }
 
   /** Also what comes meanwhile. */

@@ -23,10 +23,10 @@ import {
 } from '../protocol/index.ts'
 import type { Credentials, Settled } from '../tool/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
-import { type DeferredWrites, deferredWrites } from './deferred-writes.ts'
+import { type DeferredWrites, deferredWrites, owedTo } from './deferred-writes.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { mayWait } from './holding-back.ts'
-import type { Ledger } from './ledger.ts'
+import type { Ledger, Publication } from './ledger.ts'
 import { LoopView } from './loop-view.ts'
 import { isOfTheCaller } from './outbox.ts'
 import { isLoss, Ownership, type OwnershipOptions } from './ownership.ts'
@@ -100,12 +100,14 @@ export class Driver {
   readonly #heartbeat: Heartbeat
   readonly #steps = new Serial()
   #stopping: 'pause' | 'release' | undefined
+  /** Ends the wait of the step that is under way for its loop. */
+  #leaveStep: (() => void) | undefined
   #leave = new AbortController()
 
   constructor(options: DriverOptions) {
     this.#options = options
     this.#offers = options.offers ?? NO_OFFERS
-    const onEntry: DriverOptions['onEntry'] = (entry, unsaved) => this.#heard(entry, unsaved)
+    const onEntry: DriverOptions['onEntry'] = (entry, how) => this.#heard(entry, how)
     this.ownership = new Ownership({ ...options, onEntry }, (why) => this.#lose(why))
     this.#heartbeat = new Heartbeat({
       ownership: this.ownership,
@@ -187,7 +189,8 @@ export class Driver {
 
   /** Opens a turn or takes over the open one, up to its first batch. */
   async #open(): Promise<Progress> {
-    if (!this.#deferred.isEmpty) await this.#deferred.flush(this.ownership)
+    const owed = owedTo(this.#options)
+    if (owed !== undefined) await owed.flush(this.ownership)
     const { ownership } = this
     if (ownership.isOwner && this.hasWork) await ownership.letGo()
     if (ownership.isOwner || !(await ownership.open(() => this.hasWork))) return this.#idle()
@@ -210,16 +213,24 @@ export class Driver {
   /** A new turn: its first batch goes into the journal with the claim. */
   async #begin(loop: Loop, posts: readonly NewInboxEntry[]): Promise<Progress> {
     const from = this.ledger.session
-    const { value: batch, done } = await loop.batches.next()
-    if (done) {
-      this.#offers.returned()
-      this.ownership.refused()
-      return ON
+    let result = await loop.batches.next()
+    while (!result.done) {
+      const { value: batch } = result
+      try {
+        await this.ownership.claim({ loop, posts, first: { entries: batch.entries, from } })
+      } catch (refusal) {
+        // With posts it may be those that do not fit: they are judged alone first (P3).
+        if (!isUnfit(refusal) || posts.length > 0) throw refusal
+        result = await loop.batches.throw(refusal)
+        continue
+      }
+      this.#offers.stored()
+      this.#heartbeat.start()
+      return this.#advanced(loop, batch)
     }
-    await this.ownership.claim({ loop, posts, first: { entries: batch.entries, from } })
-    this.#offers.stored()
-    this.#heartbeat.start()
-    return this.#advanced(loop, batch)
+    this.#offers.returned()
+    this.ownership.refused()
+    return ON
   }
 
   async #takeOver(loop: Loop): Promise<Progress> {
@@ -230,21 +241,42 @@ export class Driver {
 
   /** The next batch, durable. The loop answers for a batch that the store cannot keep: it makes another one. */
   async #advance(loop: Loop): Promise<Progress> {
-    let result = await loop.batches.next()
-    while (!result.done) {
+    let result = await this.#next(loop)
+    while (result !== undefined && !result.done) {
       const { value: batch } = result
       try {
         await this.#commit(loop, batch)
       } catch (refusal) {
-        if (!isUnfit(refusal)) this.#handIn(batch.entries)
-        if (!isUnfit(refusal) || !this.#isDriving(loop)) throw refusal
-        result = await loop.batches.throw(refusal)
-        continue
+        if (isUnfit(refusal) && this.#isDriving(loop)) {
+          result = await loop.batches.throw(refusal)
+          continue
+        }
+        this.#handIn(batch.entries)
+        throw isUnfit(refusal) ? this.ownership.lossError() : refusal
       }
       return this.#advanced(loop, batch)
     }
+    if (result === undefined) return OWNED
     if (this.#isDriving(loop)) this.ownership.close()
     return ON
+  }
+
+  /** Undefined if the turn is lost meanwhile: an effect may never end, and results that come later are handed in (R4). */
+  #next(loop: Loop): Promise<IteratorResult<Batch, boolean> | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Batch, boolean> | undefined>()
+    let isLost = false
+    this.#leaveStep = () => {
+      isLost = true
+      resolve(undefined)
+    }
+    loop.batches.next().then(
+      (result) => {
+        if (isLost && !result.done) this.#handIn(result.value.entries)
+        else resolve(result)
+      },
+      (error: unknown) => reject(error),
+    )
+    return promise
   }
 
   #commit(loop: Loop, { entries }: Batch): Promise<void> | undefined {
@@ -301,17 +333,23 @@ export class Driver {
     this.ownership.passedOver(why)
     // Not awaited: a tool that never ends must not keep this process from following its turn.
     if (state.is === 'driving') void this.#settle(state.loop, why)
+    this.#leaveStep?.()
   }
 
+  /** Effects under way may take their grace to end; what comes of them later is handed in all the same. */
   async #settle(loop: Loop, why: HoldfastError): Promise<void> {
-    await this.#putDown(loop, why)
-    await this.#deferred.tried()
+    const { timer, definition } = this.#options
+    const ended = new AbortController()
+    const grace = timer.wait(definition.graceMs, { signal: ended.signal, background: true })
+    await Promise.race([this.#putDown(loop, why), grace])
+    ended.abort()
+    await owedTo(this.#options)?.tried()
     this.ownership.settled()
   }
 
   async #putDown({ batches, stop }: Loop, why: unknown): Promise<void> {
     stop.abort()
-    await settle(batches.throw(why))
+    await quietly(batches.throw(why))
   }
 
   async #letGo(state: State): Promise<Progress> {
@@ -328,7 +366,7 @@ export class Driver {
 
   /**
    * Appends entries that no turn made: in the running turn if there is one, else under a claim of its own. Rejects with
-   * `owned` while another driver has the conversation. Entries that depend on where the conversation stands are a
+   * `owned` while another driver has the conversation, and with why it was lost while that is being settled. Entries that depend on where the conversation stands are a
    * function, which is asked again if others have written meanwhile.
    */
   async record(what: Said | ((session: Session) => Said)): Promise<void> {
@@ -352,7 +390,8 @@ export class Driver {
   /** Writes what is held back. What the store could not take before is tried once more, and for as long as the process lives. */
   async flush(): Promise<void> {
     await this.ownership.flush()
-    if (!this.#deferred.isEmpty) await settle(this.#deferred.flush(this.ownership))
+    const owed = owedTo(this.#options)
+    if (owed !== undefined) await quietly(owed.flush(this.ownership))
   }
 
   /** A driver that stops between turns, with messages in its inbox, says so: followers wait for it to go on. */
@@ -362,7 +401,7 @@ export class Driver {
       open === undefined && epoch > 0 && epoch === ownership.epoch && !ledger.isInboxEmpty
     if (ownership.state.is !== 'free' || !isOwed(ledger.session)) return
     const release = { type: 'release', data: { reason: 'stopped' } }
-    await settle(this.record((session) => (isOwed(session) ? [release] : [])))
+    await quietly(this.record((session) => (isOwed(session) ? [release] : [])))
   }
 
   get #deferred(): DeferredWrites {
@@ -449,15 +488,15 @@ export class Driver {
   #mayAct(stop: AbortController): MaybePromise<void> {
     const { ownership } = this
     const { state } = ownership
-    if (state.is !== 'driving' || state.loop.stop !== stop) throw ownership.lost()
+    if (state.is !== 'driving' || state.loop.stop !== stop) throw ownership.lossError()
     if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#mayAct(stop))
   }
 
-  #heard(entry: Entry, unsaved?: true): void {
+  #heard(entry: Entry, how?: Publication): void {
     const { session } = this.ledger
-    this.vault.follow(entry, session.open?.principal)
+    if (how !== 'saved') this.vault.follow(entry, session.open?.principal)
     if (entry.type === 'cancel' && dataOf(entry, 'cancel').turn === session.open?.turn) this.#cancel()
-    this.#options.onEntry(entry, unsaved)
+    this.#options.onEntry(entry, how)
   }
 
   #cancel(): void {
@@ -483,10 +522,11 @@ function isUnfit(error: unknown): boolean {
   return UNFIT.some((code) => HoldfastError.is(error, code))
 }
 
-async function settle(work: Promise<unknown>): Promise<void> {
+/** Its failure is reported elsewhere, or to nobody. */
+async function quietly(work: Promise<unknown>): Promise<void> {
   try {
     await work
   } catch {
-    // Whoever asked for it is told.
+    // The work goes on without this one.
   }
 }

@@ -22,7 +22,7 @@ export async function findPosted(store: Store, key: ContextKey, posted: string):
     for (const entry of page) {
       for (const taken of entry.takes ?? []) takers.set(taken, entry)
       newest = Math.max(newest, entry.turn)
-      if (beginsAnew(entry)) begun.push(entry.turn)
+      if (beginsWithInput(entry)) begun.push(entry.turn)
       if (entry.key !== posted) continue
       const taker = takers.get(entry.seq)
       if (taker === undefined || isUnused(taker)) return { entry, turn: taker?.turn, isOver: false }
@@ -35,7 +35,7 @@ export async function findPosted(store: Store, key: ContextKey, posted: string):
 }
 
 /** A turn that takes an input as its beginning. Others go on with the turn before: after an answer, an expiry, or null. */
-function beginsAnew({ type, takes = [] }: Entry): boolean {
+function beginsWithInput({ type, takes = [] }: Entry): boolean {
   return type === 'turn.start' && takes.length > 0
 }
 
@@ -59,7 +59,7 @@ export async function sparingOwnTurn(
       const [taken] = await store.read(key, { from: seq, to: seq })
       if (taken?.key === posted) return posts.filter(({ type }) => type !== 'cancel')
     }
-    if (entries.length === 0 || entries.some(beginsAnew)) return posts
+    if (entries.length === 0 || entries.some(beginsWithInput)) return posts
   }
   return posts
 }

@@ -40,12 +40,16 @@ export class Handle {
     this.#isStored = true
   }
 
-  /** Ends the turn as failed, or as cancelled if that is why it never began. Only a caller of whom nothing is stored is refused (P5): any other may be played later. */
+  /**
+   * Ends the handle as failed, or as cancelled if the turn never began because of that. With nothing stored, the caller
+   * is told that it was refused; otherwise the outcome says `stored`, because a driver may play it later (P5).
+   */
   refuse(error: unknown): void {
     const { code, message } = problemOf(error)
     // The message under a reused key is another caller's.
     const isStored = this.isStored && code !== 'key-reused'
-    const isKept = isStored && code !== 'erased'
+    // What was erased or pruned is not played again.
+    const isKept = isStored && code !== 'erased' && code !== 'pruned'
     if (!isStored) this.turn.push({ type: 'turn.refused', turn: 0, data: { code, message } })
     this.turn.end(code === 'cancelled' ? 'cancelled' : 'failed', {
       error: { code, message, ...(isKept ? { stored: true } : {}) },

@@ -5,7 +5,8 @@
  * L1  `seen`: every entry up to there is known. Past it only inbox entries may be known of, and they are not counted on.
  * L2  Others' inbox entries extend what is known, as long as no other entry lies between. Anything else that others wrote
  *     makes it stale: `isLoaded` is false, and it is read again before it is used.
- * L3  Every entry is published once, in order, whether it was read, received or held back.
+ * L3  Every entry of an append or a post of this process is published once, in order, and one that is held back both
+ *     when it is said and when it is durable. What was only read is for the audience to fill in.
  * L4  It is of one conversation. If that was erased and another has begun under its name, reading it rejects with `erased`.
  */
 import type { Clock, MaybePromise } from '../base/index.ts'
@@ -28,9 +29,12 @@ export interface LedgerOptions {
   readonly clock: Clock
   /** How much of the conversation is kept at hand. Without it, nothing is. */
   readonly window?: () => Promise<Pick<WindowOptions, 'maxMessages' | 'tokens'>>
-  /** Every entry, in order, when it is durable; `unsaved` if it is not yet. */
-  readonly onEntry: (entry: Entry, unsaved?: true) => void
+  /** Every entry, in order, when it is durable, or before that and then once more. */
+  readonly onEntry: (entry: Entry, how?: Publication) => void
 }
+
+/** `unsaved`: an entry that is held back. `saved`: one that was published as `unsaved` is durable now. */
+export type Publication = 'unsaved' | 'saved'
 
 /** How often to read again while others write. */
 const MOST_READS = 5
@@ -210,8 +214,8 @@ export class Ledger {
       )
     this.#take(entries)
     this.#seen = Math.max(this.#seen, last)
-    for (let place = published; place < entries.length; place++)
-      this.#options.onEntry(entries[place] as Entry)
+    for (const [place, entry] of entries.entries())
+      this.#options.onEntry(entry, place < published ? 'saved' : undefined)
     if (inbox.length > 0) this.receive(inbox, { isOwner: true })
   }
 
@@ -232,7 +236,7 @@ export class Ledger {
       this.#unsaved.entries.push(held)
       this.#unsaved.held.add(entry)
       this.#take([entry])
-      this.#options.onEntry(entry, true)
+      this.#options.onEntry(entry, 'unsaved')
     }
   }
 

@@ -2,8 +2,9 @@
  * The one way to the journal of a conversation: every read, post, claim, append, renewal and release of this process goes
  * through here, and moves it from one state to the next (`state.ts`, S1 to S7).
  *
- * W1  Reads, claims, appends and the posts of a process that is not the owner run one after the other, so receipts are
- *     absorbed in the order of the journal. An owner's posts and renewals run beside them: they move nothing.
+ * W1  Reads, claims, appends and the posts of a driver that is not the owner run one after the other, so receipts are
+ *     absorbed in the order of the journal. An owner's posts and renewals run beside them: their answers bring inbox
+ *     entries, which nobody but the owner's own appends can stand between (L1).
  * W2  An answer of the store counts only under the epoch that it was asked under. A late one changes nothing.
  * W3  The first batch of a turn is claimed only from the session that it was computed from; otherwise `moved`.
  * W4  The state changes before the entries that changed it are published: a caller that hears of the end of a turn
@@ -271,7 +272,7 @@ export class Ownership {
     // A repetition renews nothing: its grant is as old as can be, and is renewed before any effect.
     const at = receipt.repeated ? Number.NEGATIVE_INFINITY : sentAt
     const grant = { epoch: receipt.epoch, at }
-    this.#on({ type: 'claimed', grant, ...(loop === undefined ? {} : { loop }) })
+    this.#on(loop === undefined ? { type: 'claimed to append', grant } : { type: 'claimed', grant, loop })
     // A bare claim is granted wherever the journal stands.
     if (receipt.first !== since + 1) await this.ledger.load()
     else this.#absorb(receipt)
@@ -279,12 +280,12 @@ export class Ownership {
 
   async #append(entries: readonly NewEntry[]): Promise<void> {
     const grant = grantOf(this.#state)
-    if (grant === undefined) throw this.lost()
+    if (grant === undefined) throw this.lossError()
     const at = this.#options.clock.elapsed()
     const { ledger } = this
     const all = ledger.hasUnsaved ? [...ledger.unsaved, ...entries] : entries
     const receipt = await this.#writeAs(grant, all)
-    if (!this.#holds(grant.epoch)) throw this.lost() // W2
+    if (!this.#holds(grant.epoch)) throw this.lossError() // W2
     if (!receipt.repeated) this.#on({ type: 'granted', at })
     this.#absorb(receipt)
   }
@@ -328,8 +329,8 @@ export class Ownership {
     return error
   }
 
-  /** What a loop is told that drives no longer. */
-  lost(): HoldfastError {
+  /** The error for a loop that drives no longer. */
+  lossError(): HoldfastError {
     if (this.#state.is === 'settling') return this.#state.why
     const { contextId } = this.ledger.key
     return new HoldfastError('fenced', {

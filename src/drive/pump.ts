@@ -24,12 +24,14 @@ export interface Callers {
   readonly arriving: () => Promise<void> | undefined
   /** Does somebody want what only a step can begin? */
   readonly hasOffers: () => boolean
+  /** Does one of them want to post something? */
+  readonly hasPosts: () => boolean
   /** Does somebody step a turn by hand? Then nobody else does. */
   readonly isByHand: () => boolean
   /** Another process owns the conversation: callers turn to it. */
   readonly turnToOwner: () => Promise<void>
   /** A step has failed. False if nobody can go on. */
-  readonly answerFor: (error: unknown) => Promise<boolean>
+  readonly answerFor: (error: unknown) => boolean
 }
 
 export interface PumpOptions {
@@ -49,8 +51,8 @@ export class Pump {
   readonly #options: PumpOptions
   #running: Promise<void> | undefined
   #isHalted = false
-  /** While it sleeps; `isOwned`: because another process owns the conversation. */
-  #sleep: { readonly wake: AbortController; readonly isOwned: boolean } | undefined
+  /** While it sleeps; `isElsewhere`: because another process owns the conversation. */
+  #sleep: { readonly wake: AbortController; readonly isElsewhere: boolean } | undefined
 
   constructor(options: PumpOptions) {
     this.#options = options
@@ -61,7 +63,7 @@ export class Pump {
     const { callers } = this.#options
     if (this.#isHalted || callers.isByHand()) return
     // An owner hears of what was posted to it by itself.
-    if (callers.hasOffers() || this.#sleep?.isOwned === false) this.#sleep?.wake.abort()
+    if (callers.hasOffers() || this.#sleep?.isElsewhere === false) this.#sleep?.wake.abort()
     this.#running ??= this.#run()
   }
 
@@ -70,23 +72,21 @@ export class Pump {
     while (this.#running !== undefined) await this.#running
   }
 
-  /** It ends after the step that it is in, and does not start before `release`. */
+  /** It ends after the step that it is in, and does not start before `resume`. */
   async halt(): Promise<void> {
     this.#isHalted = true
     this.#sleep?.wake.abort()
     await this.ended()
   }
 
-  release(): void {
+  resume(): void {
     this.#isHalted = false
   }
 
   /** One step. Undefined if it failed and nobody can go on. */
   step(): Promise<Progress | undefined> {
     const { driver, callers } = this.#options
-    return driver.step().catch(async (error: unknown) => {
-      return (await callers.answerFor(error)) ? AGAIN : undefined
-    })
+    return driver.step().catch((error: unknown) => (callers.answerFor(error) ? AGAIN : undefined))
   }
 
   async #run(): Promise<void> {
@@ -103,7 +103,7 @@ export class Pump {
         if (state === 'idle') await this.#awaitOthers()
       }
     } catch (error) {
-      await callers.answerFor(error)
+      callers.answerFor(error)
     } finally {
       this.#running = undefined // C1
     }
@@ -114,8 +114,8 @@ export class Pump {
     await callers.turnToOwner()
     await audience.catchUp()
     const head = await store.head(key)
-    if (head?.lease !== undefined) return this.#follow({ isOwned: true })
-    // Released since the claim was refused: that is behind what was told, and would never be heard (C3).
+    if (head?.lease !== undefined) return this.#follow({ isElsewhere: true })
+    // Released since the claim was refused. The audience has heard of the release already: no watch would report it (C3).
     driver.ownership.forget()
     const { settling } = driver
     if (settling !== undefined) await Promise.race([settling, timer.wait(heartbeatMs)])
@@ -134,41 +134,45 @@ export class Pump {
     // Nobody will ever answer them.
     if (head?.status === 'erased') throw erased(key)
     const isCurrent = ledger.isLoaded && (head?.seq ?? 0) === ledger.seen
-    if (isCurrent) await this.#follow({ isOwned: false })
+    if (isCurrent) await this.#follow({ isElsewhere: false })
     else ownership.forget()
   }
 
   /** Publishes the entries of other processes, until one of them is done or gone, or a heartbeat has passed (C3). */
-  async #follow({ isOwned: isOwnedElsewhere }: { readonly isOwned: boolean }): Promise<void> {
+  async #follow({ isElsewhere }: { readonly isElsewhere: boolean }): Promise<void> {
     const { driver, audience, callers, store, key, timer, heartbeatMs } = this.#options
-    if (callers.hasOffers() || this.#isHalted) return
+    // Whoever wants to go on without anything new has nothing to post to the owner.
+    if ((isElsewhere ? callers.hasPosts() : callers.hasOffers()) || this.#isHalted) return
     const wake = new AbortController()
-    this.#sleep = { wake, isOwned: isOwnedElsewhere }
+    this.#sleep = { wake, isElsewhere }
     const { signal } = wake
     const look = async () => {
       for (let before: number | undefined; !signal.aborted; ) {
         await timer.wait(heartbeatMs, { signal })
         const head = await store.head(key)
         // Between two turns an owner lets go for a moment: it is gone if it has not come back after a heartbeat.
-        const isFree = head?.lease === undefined ? head?.seq === before : !this.#isOwned(head)
+        const isFree = head?.lease === undefined ? head?.seq === before : !this.#hasOwner(head)
         if (isFree || head === undefined) wake.abort()
         before = head?.seq
       }
     }
     const looking = look().catch(() => wake.abort())
-    for await (const entry of store.watch(key, { since: audience.told, signal })) {
-      audience.hear(entry)
-      if (entry.type === 'release') break
-      // With more in its inbox the other goes on by itself, or releases when it stops. If it dies, `look` notices.
-      if (entry.type === 'turn.end' && !audience.hasWaiting) break
+    try {
+      for await (const entry of store.watch(key, { since: audience.told, signal })) {
+        audience.hear(entry)
+        if (entry.type === 'release') break
+        // With more in its inbox the other goes on by itself, or releases when it stops. If it dies, `look` notices.
+        if (entry.type === 'turn.end' && !audience.hasWaiting) break
+      }
+    } finally {
+      wake.abort()
+      this.#sleep = undefined
     }
-    wake.abort()
-    this.#sleep = undefined
     await looking
     driver.ownership.forget()
   }
 
-  #isOwned(head: Head): boolean {
+  #hasOwner(head: Head): boolean {
     return isOwned(head, { now: this.#options.clock.now(), liveness: processLiveness })
   }
 }

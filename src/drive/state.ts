@@ -1,21 +1,26 @@
 /**
- * Where this process stands with one conversation: the states, and the table of transitions between them. Pure: nothing
+ * Where one driver stands with one conversation: the states, and the table of transitions between them. Pure: nothing
  * here reads, writes or waits. `ownership.ts` is the only one that applies an event.
  *
  *              opens            claimed               ended
  *      free ──────────▶ opening ───────▶ driving ──────────────▶ free
- *       ▲ ▲                │                │ ├── closed ──────▶ holding ── ended ──▶ free
- *       │ └── refused ─────┘                │ ├── broke ───────▶ leaving ── released ▶ free
- *       └───── settled ──── settling ◀──────┘ passed over
+ *      ▲ ▲ │               │                │ ├── closed ──────▶ holding ── ended ──▶ free
+ *      │ │ └─ claimed ─────┼────────────────┼─┼──────────────────▶ holding
+ *      │ │    to append    │                │ └── broke ───────▶ leaving ── ended ──▶ free
+ *      │ └── refused ──────┘                │ passed over
+ *      └──── settled ────── settling ◀──────┘
+ *
+ * An owner that is `passed over` in `holding` or `leaving` is free at once. `granted` and `advanced` stay in the state.
  *
  * S1  Only the owner appends, under the epoch of its state: `driving`, `holding`, `leaving` (R1).
- * S2  Only `free` and `opening` claim. A second claim from here cannot be on its way.
+ * S2  Only `free` and `opening` claim. A driver never has two claims on their way.
  * S3  Effects start in `driving` and nowhere else, for the loop that the state names (R3, R4).
  * S4  A loop belongs to one `opening` or `driving`. Whatever leaves that state closes the loop.
- * S5  An owner lets go: by the end of its turn or a release (`ended`), a release that is owed and tried until the store
- *     takes it (`leaving`), or because another driver was let in (`settling`, `free`).
- * S6  `settling` begins nothing: effects of a turn that was lost are under way here, and their results are handed in
- *     before this process claims again (R4).
+ * S5  An owner lets go. The end of its turn or a release ends ownership (`ended`). A turn that breaks leaves a release
+ *     that is owed, and tried until the store takes it (`leaving`). Another driver that was let in ends it, too
+ *     (`settling`, `free`).
+ * S6  `settling` begins nothing: effects of the lost turn are under way here. Their results are handed in before this
+ *     driver claims again, if they come within the grace (R4); a later one is handed in when it comes.
  * S7  Events that a state does not list cannot happen there. One that does is a broken invariant and throws.
  */
 
@@ -89,8 +94,10 @@ export type State = Free | Opening | Driving | Holding | Leaving | Settling
 export type Event =
   | { readonly type: 'opens' }
   | { readonly type: 'refused' }
-  /** With a loop, the claim opened or took over a turn; without one, entries are to be appended and no turn is played. */
-  | { readonly type: 'claimed'; readonly grant: Grant; readonly loop?: Loop }
+  /** The claim opened a turn or took it over. */
+  | { readonly type: 'claimed'; readonly grant: Grant; readonly loop: Loop }
+  /** The claim was made to append entries between two turns; no loop runs. */
+  | { readonly type: 'claimed to append'; readonly grant: Grant }
   /** An append or a renewal was acknowledged. */
   | { readonly type: 'granted'; readonly at: number }
   | { readonly type: 'advanced'; readonly next: Next }
@@ -120,17 +127,15 @@ const renewed = <S extends Driving | Holding | Leaving>(state: S, { at }: { read
   ...state,
   grant: { epoch: state.grant.epoch, at },
 })
-const taken = ({ grant, loop }: Extract<Event, { readonly type: 'claimed' }>): State =>
-  loop === undefined ? { is: 'holding', grant } : { is: 'driving', grant, loop, next: 'on' }
 
 export const TRANSITIONS: Transitions = {
   free: {
     opens: () => ({ is: 'opening', decided: Promise.withResolvers() }),
-    claimed: (_, event) => taken(event),
+    'claimed to append': (_, { grant }) => ({ is: 'holding', grant }),
   },
   opening: {
     refused: free,
-    claimed: (_, event) => taken(event),
+    claimed: (_, { grant, loop }) => ({ is: 'driving', grant, loop, next: 'on' }),
   },
   driving: {
     granted: renewed,

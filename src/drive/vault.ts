@@ -34,6 +34,11 @@ export class Vault {
     else this.#waiting.set(key, entrusted)
   }
 
+  /** The entries that they came with were refused. */
+  forget(keys: readonly string[]): void {
+    for (const key of keys) this.#waiting.delete(key)
+  }
+
   /** For a turn that runs already: only from the one whose turn it is. */
   refresh(turn: number, entrusted: Entrusted, asker: Principal): void {
     if (isSame(entrusted.principal, asker)) this.#current = { ...entrusted, turn }

@@ -53,7 +53,7 @@ const EFFECT: Case = { ...LAPSE, heartbeats: 1 }
 
 /** Where a driver comes to each transition. */
 const REACHED: { readonly [N in State['is']]: Readonly<Record<string, Case>> } = {
-  free: { opens: ALONE, claimed: NOTE },
+  free: { opens: ALONE, 'claimed to append': NOTE },
   opening: { refused: TWO, claimed: ALONE },
   driving: {
     granted: ALONE,
@@ -90,10 +90,12 @@ const settlingDecided = (state: State, event: Lost): State => {
 const loopLost = (_: State, { grant }: Claimed): State => ({ is: 'holding', grant })
 const claimed =
   (change: (grant: Grant) => Grant) =>
-  (_: State, { grant, loop }: Claimed): State => {
-    if (loop === undefined) return { is: 'holding', grant: change(grant) }
-    return { is: 'driving', grant: change(grant), loop, next: 'on' }
-  }
+  (_: State, { grant, loop }: Claimed): State => ({
+    is: 'driving',
+    grant: change(grant),
+    loop,
+    next: 'on',
+  })
 const granted =
   (change: (grant: Grant, at: number) => Grant) =>
   (state: Owner, { at }: { readonly at: number }): State => ({ ...state, grant: change(state.grant, at) })
@@ -103,7 +105,7 @@ const laterBroke = ({ grant }: Owner): State => ({ is: 'leaving', grant: wrongEp
 
 const WRONG: readonly BrokenTable[] = [
   wrong('S4', 'free · opens', 'stays free', { setting: TWO, to: stay }),
-  wrong('S7', 'free · claimed', 'stays free', { setting: NOTE, to: stay }),
+  wrong('S7', 'free · claimed to append', 'stays free', { setting: NOTE, to: stay }),
   wrong('S4', 'opening · refused', 'stays opening', { setting: TWO, to: stay }),
   wrong('S4', 'opening · claimed', 'loses the loop', { setting: ALONE, to: loopLost }),
   wrong('S1', 'opening · claimed', 'another epoch', { setting: ALONE, to: claimed(wrongEpoch) }),

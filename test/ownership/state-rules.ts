@@ -26,6 +26,7 @@ const EVENTS: readonly Event['type'][] = [
   'opens',
   'refused',
   'claimed',
+  'claimed to append',
   'granted',
   'advanced',
   'closed',
