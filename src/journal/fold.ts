@@ -7,14 +7,18 @@
 import {
   type ActiveValue,
   addUsage,
+  beforePrompt,
   type Entry,
   type EntryOf,
   type EntryType,
+  type HookKind,
+  hookKind,
   isInboxType,
   isProgress,
   isWaiting,
   type Json,
   type KnownEntry,
+  LAST_BEFORE_TOOLS,
   NO_USAGE,
   type Usage,
 } from '../protocol/index.ts'
@@ -38,6 +42,7 @@ import {
   type Answer,
   beginsAnew,
   type Call,
+  hasRound,
   MAX_IMPORTS,
   MAX_UNKNOWN,
   newSession,
@@ -113,7 +118,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
       iteration: 0,
       thinking: false,
       ...(entry.takes?.length || draft.parked?.fresh ? { fresh: true as const } : {}),
-      ...(draft.parked?.calls.length ? { phase: 'beforeTools' } : {}),
+      ...(draft.parked?.calls.length ? { phase: LAST_BEFORE_TOOLS } : {}),
       calls: draft.parked?.calls ?? [],
       requests: draft.parked?.requests ?? [],
       usage: NO_USAGE,
@@ -129,18 +134,17 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     // What was said is answered before the turn ends.
     delete open.replied
     // Hooks that change what a model is shown see it first.
-    if (open.phase === 'beforeLlm') open.phase = 'beforeIteration'
+    if (open.phase !== undefined) open.phase = beforePrompt(open.phase)
   },
   phase({ open }, { data: { name, callId, changes = {} } }) {
     if (open === undefined) return
-    if (callId !== undefined) passCall(open, { name, callId, grounds: changes.grounds })
-    else if (name === 'afterUserInput') delete open.fresh
-    else if (!ASIDE.has(name)) open.phase = name
+    const hook = hookKind(name)
+    if (callId !== undefined) passCall(open, { hook, callId, grounds: changes.grounds })
+    else passPhase(open, name, hook)
     for (const call of open.calls) changeArgs(call, changes.args?.[call.callId])
     if (changes.prompt !== undefined) open.prompt = changes.prompt
     // These were asked anew, and want nothing changed any more.
-    else if (name === 'beforeLlm') delete open.prompt
-    if (name === 'onError' && callId === undefined) delete open.failed
+    else if (hook?.change === 'prompt') delete open.prompt
     // Hooks that close what is open still run, and the first who stopped is the one who did.
     if (changes.stop !== undefined) open.stop ??= changes.stop
   },
@@ -349,13 +353,18 @@ function leftCredentials({ parked, graph }: Draft): boolean {
   return parked?.credentials === true || graph?.credentials === true
 }
 
-/** Phases that come when something happens, and say nothing of how far the turn has come. */
-const ASIDE: ReadonlySet<string> = new Set(['onError', 'onLimit', 'onComplete'])
+/** What counts as done once the phase of a hook is durable (R8). A hook of a newer version says nothing here. */
+function passPhase(open: OpenDraft, name: string, hook: HookKind | undefined): void {
+  if (hook?.scope === 'input') delete open.fresh
+  if (hook?.scope === 'failure') delete open.failed
+  if (hook?.step !== undefined) open.phase = name
+}
 
 function closeRound(open: OpenDraft): void {
+  const isBegun = open.stop === undefined || hasRound(open)
   open.calls = []
   // Calls of a turn that was stopped before their round began are settled, and no round was.
-  if (open.stop === undefined || open.phase !== 'afterLlm') open.phase = 'tools'
+  if (isBegun) open.phase = 'tools'
 }
 
 /** Beside what model calls and tools of the turn used. */
@@ -372,17 +381,17 @@ function seeRoom({ window }: Draft, { usage, error, finish }: EntryOf<'model.end
 }
 
 interface Pass {
-  readonly name: string
+  readonly hook: HookKind | undefined
   readonly callId: string
   readonly grounds: Call['grounds']
 }
 
 /** The hooks around one call have run, or its ids were found good. */
-function passCall(open: OpenDraft, { name, callId, grounds }: Pass): void {
+function passCall(open: OpenDraft, { hook, callId, grounds }: Pass): void {
   const call = open.calls.find((candidate) => candidate.callId === callId)
   if (grounds !== undefined && call !== undefined) call.grounds = grounds
-  if (name === 'beforeEachTool' && call !== undefined) call.checked = true
-  if (name !== 'afterEachTool' || open.ended === undefined) return
+  if (hook?.scope === 'call' && !hook.closes && call !== undefined) call.checked = true
+  if (!hook?.closes || open.ended === undefined) return
   const untold = open.ended.filter((ended) => ended !== callId)
   if (untold.length > 0) open.ended = untold
   else delete open.ended

@@ -35,6 +35,19 @@ export { HoldfastError } from './error.ts'
 export type { DeltaData, DeltaEvent, DeltaType, EntryEvent, EntryEventOf, TurnEvent } from './event.ts'
 export { isDelta } from './event.ts'
 export { absentFile, fileProblem, filesProblem, fileTitle } from './file.ts'
+export type { HookKind, HookName } from './hook-table.ts'
+export {
+  beforePrompt,
+  HEARING_HOOKS,
+  HOOK_NAMES,
+  HOOK_TABLE,
+  hookKind,
+  isAhead,
+  isAheadOfModel,
+  isClosingRound,
+  isRoundReached,
+  LAST_BEFORE_TOOLS,
+} from './hook-table.ts'
 export type { Json, JsonObject } from './json.ts'
 export { boundedReplacer } from './json.ts'
 export type {

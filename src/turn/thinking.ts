@@ -21,6 +21,7 @@ import {
 import {
   type AssistantPart,
   type Entry,
+  HEARING_HOOKS,
   HoldfastError,
   type JsonObject,
   type Message,
@@ -81,7 +82,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   play.draft.say('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
   yield* play.commit('model')
   // Hooks are told of what was said before the model is.
-  if (!play.hooks.has('afterUserInput', 'beforeLlm')) yield* hearSteering(play)
+  if (!play.hooks.has(...HEARING_HOOKS)) yield* hearSteering(play)
   const reply = await askModel(play, source, early ?? (await lookUp(play)))
   if (!(reply instanceof ModelFailure)) yield* takeReply(play, reply)
   else if (play.signal.aborted) sayAborted(play, source, reply)
@@ -332,7 +333,7 @@ function isSteering(entry: Entry): boolean {
 
 async function* tellFailed(play: Play, failure: Omit<ModelError, 'source'>): AsyncGenerator<Batch, void> {
   const error: ModelError = { source: 'model', ...failure }
-  yield* runPhase(play, 'onError', () => ({ base, stop }) => ({ ...base, stop, error }))
+  yield* runPhase(play, 'onError', () => () => ({ error }))
 }
 
 /** Whoever was to go on after a failed call may have gone before it told anybody, or before it ended the turn. */
