@@ -10,14 +10,13 @@ import { Assembly, type ModelDelta } from './assemble.ts'
 import { type FailureKind, type FailureOptions, ModelFailure } from './failure.ts'
 import { type KnownThings, withCallIds } from './known-things.ts'
 import type { LanguageModel, ModelCall, ModelStreamPart, ToolDeclaration } from './language-model.ts'
-import { withoutLateThinking } from './late-thinking.ts'
 import { modelName } from './name.ts'
 import type { ModelSettings, ToolChoice, ToolSpec } from './options.ts'
 import type { PriceTable } from './prices.ts'
 import { toPrompt, wireId } from './prompt.ts'
 import { readTrouble } from './trouble.ts'
 import { estimateUsage, reportedUsage } from './usage.ts'
-import { callDefaults } from './vendors.ts'
+import { adaptCall } from './vendors.ts'
 
 export interface ModelRequest {
   readonly model: LanguageModel
@@ -229,10 +228,10 @@ function toCall(request: ModelRequest, abortSignal: AbortSignal): ModelCall {
   }
   for (const name of PASSED_ON) copy(name, settings, call)
   if (model.specificationVersion !== 'v3') copy('reasoning', settings, call)
-  const options = callDefaults(model.provider, settings.providerOptions)
-  if (options !== undefined) call.providerOptions = options
-  if (hasNoWords(model)) call.providerOptions = { ...options, [model.provider]: dataFor(request) }
-  return withoutLateThinking(model.provider, call)
+  const { providerOptions } = settings
+  if (providerOptions !== undefined) call.providerOptions = providerOptions
+  if (hasNoWords(model)) call.providerOptions = { ...providerOptions, [model.provider]: dataFor(request) }
+  return adaptCall(model.provider, call)
 }
 
 /** Is it one that words a result with what the tool says to people, and reads what is known as data? */
