@@ -17,6 +17,7 @@ import type {
 import type { LanguageModel, PromptMessage, PromptOutput, PromptPart } from './language-model.ts'
 import { modelName } from './name.ts'
 import { withoutRepeatedItems } from './repeated-items.ts'
+import { chained } from './sent-hashes.ts'
 import { wellFormed } from './well-formed.ts'
 
 export interface PromptInput {
@@ -30,8 +31,24 @@ export interface PromptInput {
  * models thought, thoughts that led to nothing, and messages of which nothing remains. No reply comes first or right
  * after another: a window that begins with one is begun by a word of ours.
  */
-export function toPrompt({ model, system, messages }: PromptInput): PromptMessage[] {
-  const prompt = withoutRepeatedItems(linesOf(model, messages).slice())
+export function toPrompt(input: PromptInput): PromptMessage[] {
+  const { lines } = linesOf(input.model, input.messages)
+  return withSystem(withoutRepeatedItems(lines.slice()), input)
+}
+
+/** The same, with the hash of its lines without the system text. */
+export function hashedPrompt(input: PromptInput): {
+  readonly prompt: PromptMessage[]
+  readonly hash: string
+} {
+  const made = linesOf(input.model, input.messages)
+  const lines = made.lines.slice()
+  const once = withoutRepeatedItems(lines)
+  const hash = once === lines ? hashOf(made) : once.reduce(chained, '')
+  return { prompt: withSystem(once, input), hash }
+}
+
+function withSystem(prompt: PromptMessage[], { system }: PromptInput): PromptMessage[] {
   if (system?.trim()) prompt.unshift({ role: 'system', content: system.toWellFormed() })
   return prompt
 }
@@ -43,35 +60,44 @@ interface Lines {
   readonly messages: Message[]
   readonly ends: number[]
   readonly lines: PromptMessage[]
+  /** Of each line with all before it, as far as somebody asked. */
+  readonly hashes: string[]
 }
 
 /** By the first message. A window grows at its end, so that nearly all of its last prompt is the beginning of the next. */
 const known = new WeakMap<Message, Lines>()
 
-function linesOf(model: LanguageModel, messages: readonly Message[]): readonly PromptMessage[] {
+function linesOf(model: LanguageModel, messages: readonly Message[]): Lines {
   const [first] = messages
-  if (first === undefined) return []
   const name = modelName(model)
   const version = model.specificationVersion
+  if (first === undefined) return { name, version, messages: [], ends: [], lines: [], hashes: [] }
   let made = known.get(first)
   if (made?.name !== name || made.version !== version) {
-    made = { name, version, messages: [], ends: [], lines: [] }
+    made = { name, version, messages: [], ends: [], lines: [], hashes: [] }
     known.set(first, made)
   }
   keepBeginning(made, messages)
   for (let i = made.messages.length; i < messages.length; i++)
     addLines(made, messages[i] as Message, projected(messages[i] as Message, model, name))
-  return made.lines
+  return made
+}
+
+function hashOf({ lines, hashes }: Lines): string {
+  for (let i = hashes.length; i < lines.length; i++)
+    hashes.push(chained(hashes.at(-1) ?? '', lines[i] as PromptMessage))
+  return hashes.at(-1) ?? ''
 }
 
 /** Forgets what is not the beginning of these messages any more. */
-function keepBeginning({ messages: before, ends, lines }: Lines, messages: readonly Message[]): void {
+function keepBeginning({ messages: before, ends, lines, hashes }: Lines, messages: readonly Message[]): void {
   let same = 0
   while (same < before.length && before[same] === messages[same]) same += 1
   if (same === before.length) return
   before.length = same
   ends.length = same
   lines.length = ends[same - 1] ?? 0
+  hashes.length = Math.min(hashes.length, lines.length)
 }
 
 function addLines({ messages, ends, lines }: Lines, message: Message, content: readonly PromptPart[]): void {

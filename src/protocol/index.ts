@@ -22,6 +22,7 @@ export type {
   Repair,
   ReplayClass,
   RequestData,
+  SentHashes,
   Splice,
   StopWish,
   TaskData,
@@ -49,7 +50,7 @@ export {
   LAST_BEFORE_TOOLS,
 } from './hook-table.ts'
 export type { Json, JsonObject } from './json.ts'
-export { boundedReplacer } from './json.ts'
+export { boundedReplacer, canonical } from './json.ts'
 export type {
   AssistantMessage,
   AssistantPart,

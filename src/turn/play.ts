@@ -3,7 +3,14 @@ import { checkMarkedEntities } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { Call } from '../journal/index.ts'
 import { DEFAULT_LIMITS, dataOf, type Limits, RunBase } from '../loop/index.ts'
-import { type EntryData, type Json, type JsonObject, type Message, textOf } from '../protocol/index.ts'
+import {
+  type EntryData,
+  type Json,
+  type JsonObject,
+  type Message,
+  type SentHashes,
+  textOf,
+} from '../protocol/index.ts'
 import { checkTools, type PreviousTool, type Redactor, type Tool } from '../tool/index.ts'
 import { type TurnInfo } from './definition.ts'
 import { lastOf } from './last-of.ts'
@@ -15,6 +22,8 @@ export class Play extends RunBase<TurnScope> {
   readonly told: Set<string> = new Set()
   /** What tools threw in this process, by their calls. */
   readonly thrown: Map<string, unknown> = new Map()
+  /** What the last model call was sent; absent if it came to nothing before. */
+  sent: SentHashes | undefined
   #limits: Limits | undefined
   #info: Promise<TurnInfo> | undefined
   #tools: Promise<readonly Tool[]> | undefined

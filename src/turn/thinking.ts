@@ -21,6 +21,7 @@ import {
 import {
   type AssistantPart,
   type Entry,
+  type EntryData,
   HEARING_HOOKS,
   HoldfastError,
   type JsonObject,
@@ -83,6 +84,7 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   yield* play.commit('model')
   // Hooks are told of what was said before the model is.
   if (!play.hooks.has(...HEARING_HOOKS)) yield* hearSteering(play)
+  play.sent = undefined
   const reply = await askModel(play, source, early ?? (await lookUp(play)))
   if (!(reply instanceof ModelFailure)) yield* takeReply(play, reply)
   else if (play.signal.aborted) sayAborted(play, source, reply)
@@ -240,6 +242,8 @@ async function askModel(
       signal: play.stop,
       ids: scope.ids,
       timer: scope.timer,
+      // Requests that only look for files that were refused come after the one that counts.
+      onSent: (hashes) => (play.sent ??= hashes),
       onDelta: deltas.push,
     }
     const asked = { request, source, parts: { ...parts, messages: sent } }
@@ -300,7 +304,7 @@ async function* takeReply(
   { content, finish: why, model, usage }: ModelReply,
 ): AsyncGenerator<Batch, void> {
   const known = play.secrets.isEmpty ? content : await withKnownTools(play, content)
-  play.draft.say('model.end', { content: known, finish: why, model, usage })
+  play.draft.say('model.end', { content: known, finish: why, model, usage, ...sentTo(play) })
   if (why === 'length')
     play.draft.say('warning', {
       code: 'length',
@@ -345,9 +349,13 @@ export async function* goOnAfterFailure(play: Play): AsyncGenerator<Batch, void>
   else if (play.open.stop === undefined) yield* think(play)
 }
 
+function sentTo({ sent }: Play): Pick<EntryData['model.end'], 'sent'> {
+  return sent === undefined ? {} : { sent }
+}
+
 /** What had arrived stays: the person has read it. */
 function sayAborted(play: Play, { name }: ModelSource, { partial, usage }: ModelFailure): void {
-  play.draft.say('model.end', { content: partial, finish: 'aborted', model: name, usage })
+  play.draft.say('model.end', { content: partial, finish: 'aborted', model: name, usage, ...sentTo(play) })
 }
 
 function sayFailed(
@@ -356,7 +364,8 @@ function sayFailed(
   { failure, step }: { failure: ModelFailure; step: { readonly next: string; readonly waitMs?: number } },
 ): void {
   const error: JsonObject = { ...failureData(play, failure), ...step }
-  play.draft.say('model.end', { content: [], finish: 'error', model: name, usage: failure.usage, error })
+  const { usage } = failure
+  play.draft.say('model.end', { content: [], finish: 'error', model: name, usage, error, ...sentTo(play) })
 }
 
 function errorOf(play: Play, failure: ModelFailure): JsonObject {
