@@ -6,7 +6,7 @@
  * line of a prompt that grows, and system prompt, tools and settings are compared with those of the last call.
  */
 import { hash } from 'node:crypto'
-import { canonical, type Json, type SentHashes } from '../protocol/index.ts'
+import { canonical, type Json, type JsonObject, type SentHashes } from '../protocol/index.ts'
 import type {
   LanguageModel,
   ModelCall,
@@ -76,17 +76,26 @@ export function sentHashes(model: LanguageModel, call: ModelCall, messages: stri
     last.tools = tools
     last.toolsHash = digest(canonical(tools as Json))
   }
+  return {
+    ...(system === undefined ? {} : { system: last.systemHash }),
+    messages,
+    ...(tools.length === 0 ? {} : { tools: last.toolsHash }),
+    ...(isEmpty(settings) ? {} : { settings: settingsHash(last, settings) }),
+  }
+}
+
+function settingsHash(last: Known, settings: JsonObject): string {
   const text = canonical(settings)
   if (text !== last.settings) {
     last.settings = text
     last.settingsHash = digest(text)
   }
-  return {
-    ...(system === undefined ? {} : { system: last.systemHash }),
-    messages,
-    ...(tools.length === 0 ? {} : { tools: last.toolsHash }),
-    settings: last.settingsHash,
-  }
+  return last.settingsHash
+}
+
+function isEmpty(settings: object): boolean {
+  for (const _ in settings) return false
+  return true
 }
 
 function lastOf(model: LanguageModel): Known {

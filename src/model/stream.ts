@@ -41,8 +41,8 @@ export interface ModelRequest {
   readonly displays?: ReadonlyMap<string, string>
   /** What is known of things that have ids: for the same models, which read no blocks of text. */
   readonly known?: KnownThings
-  /** Called before the request is sent. */
-  readonly onSent?: (sent: SentHashes) => void
+  /** Is told what is sent, by the first of several requests. */
+  readonly record?: { sent: SentHashes | undefined }
   /** Called while the reply arrives, and never after the call has ended. It should not throw. */
   readonly onDelta: (delta: ModelDelta) => void
 }
@@ -97,10 +97,10 @@ class Call {
 
   async #ask(): Promise<void> {
     try {
-      const { model, onSent } = this.#request
+      const { model, record } = this.#request
       const { prompt, hash } = hashedPrompt(this.#request)
       const call = toCall(this.#request, prompt, this.#stop.signal)
-      onSent?.(sentHashes(model, call, hash))
+      if (record !== undefined) record.sent ??= sentHashes(model, call, hash)
       this.#asked = true
       const { stream } = await model.doStream(call)
       this.#reader = stream.getReader()

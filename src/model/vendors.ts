@@ -30,8 +30,11 @@ export interface Vendor {
   /** What to write; what the terminal asks when the key is there and no model is named. */
   readonly example: string
   readonly files?: FileLimits
-  /** The call as the provider takes it; each looks at the provider itself, which others may offer too. */
-  readonly adapt?: (provider: string, call: ModelCall) => ModelCall
+  /** The call as its providers take it, whoever offers them. */
+  readonly adapt?: {
+    readonly providers: RegExp
+    readonly call: (call: ModelCall, provider: string) => ModelCall
+  }
 }
 
 export interface FileLimits {
@@ -82,7 +85,7 @@ export const VENDORS: readonly Vendor[] = [
     example: 'openai/gpt-4.1-mini',
     // 1,500 and 512 MB at OpenAI itself; 500 and 50 MB is what was documented before and holds for older models
     files: { images: 500, chars: 50 * MB },
-    adapt: withoutStore,
+    adapt: { providers: /^(openai|azure)\.responses$/, call: withoutStore },
   },
   {
     name: 'anthropic',
@@ -95,7 +98,7 @@ export const VENDORS: readonly Vendor[] = [
     example: 'anthropic/claude-sonnet-4-5',
     // 100 for models that read 200,000 tokens, 600 for others; requests of 32 MB
     files: { images: 100, chars: 32 * MB },
-    adapt: withoutLateThinking,
+    adapt: { providers: /anthropic/, call: withoutLateThinking },
   },
   {
     name: 'google',
@@ -146,17 +149,18 @@ const ADAPTERS = VENDORS.flatMap(({ adapt }) => adapt ?? [])
 
 /** The call as this provider takes it; the same call where nothing has to be changed. */
 export function adaptCall(provider: string, call: ModelCall): ModelCall {
-  return ADAPTERS.reduce((adapted, adapt) => adapt(provider, adapted), call)
+  let adapted = call
+  for (const adapter of ADAPTERS)
+    if (adapter.providers.test(provider)) adapted = adapter.call(adapted, provider)
+  return adapted
 }
 
 /**
  * OpenAI's Responses API would keep the conversation and be sent references to it, which expire; without `store` it is
  * sent the conversation itself, and the journal stays the only truth. The caller may differ.
  */
-function withoutStore(provider: string, call: ModelCall): ModelCall {
-  const vendor =
-    provider === 'openai.responses' ? 'openai' : provider === 'azure.responses' ? 'azure' : undefined
-  if (vendor === undefined) return call
+function withoutStore(call: ModelCall, provider: string): ModelCall {
+  const [vendor = ''] = provider.split('.')
   const own = call.providerOptions?.[vendor] as JsonObject | undefined
   if (own?.['store'] !== undefined) return call
   return { ...call, providerOptions: { ...call.providerOptions, [vendor]: { ...own, store: false } } }

@@ -275,7 +275,7 @@ export type SentHashes = {
   readonly system?: string
   readonly messages: string
   readonly tools?: string
-  readonly settings: string
+  readonly settings?: string
 }
 
 /** The call that posted something, or the hook if there is no call id: its words are a model's or a program's. */

@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest'
 import {
   beforePrompt,
+  CLOSING_STEPS,
   HEARING_HOOKS,
   HOOK_NAMES,
   hookKind,
   isAhead,
   isAheadOfModel,
-  isClosingRound,
   isRoundReached,
   LAST_BEFORE_TOOLS,
 } from './hook-table.ts'
@@ -60,7 +60,7 @@ describe('an iteration', () => {
 
   it('has a round between these', () => {
     expect(where(isRoundReached)).toEqual(['beforeTools', 'tools', 'afterTools', 'afterIteration'])
-    expect(where(isClosingRound)).toEqual(['tools', 'afterTools'])
+    expect([...CLOSING_STEPS]).toEqual(['tools', 'afterTools'])
     expect(LAST_BEFORE_TOOLS).toBe('beforeTools')
   })
 

@@ -190,11 +190,8 @@ export function isRoundReached(reached: string | undefined): boolean {
   return stepIndex(reached) >= FIRST_OF_ROUND
 }
 
-/** Have all calls of the round come to rest, with steps of the iteration still to come? */
-export function isClosingRound(reached: string | undefined): boolean {
-  const at = stepIndex(reached)
-  return stepIndex('tools') <= at && at < STEPS.length - 1
-}
+/** The steps with which all calls of the round have come to rest, while others of the iteration are still to come. */
+export const CLOSING_STEPS: ReadonlySet<string> = new Set(STEPS.slice(stepIndex('tools'), -1))
 
 /** What somebody says meanwhile is seen by those who change the prompt: the steps from the first of them on run again. */
 export function beforePrompt(reached: string): string {

@@ -39,13 +39,13 @@ export { absentFile, fileProblem, filesProblem, fileTitle } from './file.ts'
 export type { HookKind, HookName } from './hook-table.ts'
 export {
   beforePrompt,
+  CLOSING_STEPS,
   HEARING_HOOKS,
   HOOK_NAMES,
   HOOK_TABLE,
   hookKind,
   isAhead,
   isAheadOfModel,
-  isClosingRound,
   isRoundReached,
   LAST_BEFORE_TOOLS,
 } from './hook-table.ts'

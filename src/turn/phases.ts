@@ -7,10 +7,10 @@ import { hasRound } from '../journal/index.ts'
 import type { Batch, Next } from '../loop/index.ts'
 import { type Ending, Interrupted } from '../loop/index.ts'
 import {
+  CLOSING_STEPS,
   HoldfastError,
   isAhead,
   isAheadOfModel,
-  isClosingRound,
   type Json,
   type JsonObject,
   type OutcomeReason,
@@ -119,7 +119,7 @@ async function afterRound(play: Play): Promise<DataMaker<'afterTools'>> {
 /** Has the iteration more to do than a model call? */
 export function isClosing({ open }: Play): boolean {
   const { replied, overCalls, phase } = open
-  return replied === true || overCalls === true || isClosingRound(phase)
+  return replied === true || overCalls === true || (phase !== undefined && CLOSING_STEPS.has(phase))
 }
 
 /** Tells of each call that has come to rest and was not told of. `next` says what else goes on meanwhile. */

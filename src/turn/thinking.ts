@@ -243,7 +243,7 @@ async function askModel(
       ids: scope.ids,
       timer: scope.timer,
       // Requests that only look for files that were refused come after the one that counts.
-      onSent: (hashes) => (play.sent ??= hashes),
+      record: play,
       onDelta: deltas.push,
     }
     const asked = { request, source, parts: { ...parts, messages: sent } }
@@ -303,8 +303,9 @@ async function* takeReply(
   play: Play,
   { content, finish: why, model, usage }: ModelReply,
 ): AsyncGenerator<Batch, void> {
+  const sent = sentTo(play)
   const known = play.secrets.isEmpty ? content : await withKnownTools(play, content)
-  play.draft.say('model.end', { content: known, finish: why, model, usage, ...sentTo(play) })
+  play.draft.say('model.end', { content: known, finish: why, model, usage, ...sent })
   if (why === 'length')
     play.draft.say('warning', {
       code: 'length',
