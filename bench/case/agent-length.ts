@@ -2,6 +2,7 @@
 import type { Store } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
 import { playAgentTurn, quickAgent } from '../kit/agent.ts'
+import { AGENT_LENGTH } from '../kit/budgets.ts'
 import { growTalk } from '../kit/grow.ts'
 import { interleave, millisOf } from '../kit/measure.ts'
 import { type Case, compare, type Lab, type Row } from '../kit/result.ts'
@@ -62,7 +63,7 @@ async function turnRow(
     unit: 'µs',
     baseline: [`turn ${short}`, early],
     subject: ['turn 10,000', late],
-    budget: { atMost: 1.2 },
+    budget: AGENT_LENGTH.turn,
   })
 }
 
@@ -81,6 +82,6 @@ async function startRow({ store, lab }: Stage): Promise<Row> {
     unit: 'µs',
     baseline: ['10 turns', ten],
     subject: ['10,000', long],
-    budget: { atMost: 5 },
+    budget: AGENT_LENGTH.start,
   })
 }

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import { transcript } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
+import { BYTES } from '../kit/budgets.ts'
 import { spreadOf } from '../kit/measure.ts'
 import type { Case, Row } from '../kit/result.ts'
 import { newTalk, playTurn, type Shape } from '../kit/turn.ts'
@@ -23,8 +24,8 @@ export const bytes: Case = {
       return rowOf(what, said / turns, ['stored', stored])
     }
     return [
-      { ...row('entries of up to 0.6 KB', usual, usual.data), budget: { atMost: 3 }, exact: true },
-      { ...row('tool results of 1.4 KB', wordy, wordy.data), budget: { atMost: 3 }, exact: true },
+      { ...row('entries of up to 0.6 KB', usual, usual.data), budget: BYTES, exact: true },
+      { ...row('tool results of 1.4 KB', wordy, wordy.data), budget: BYTES, exact: true },
       row('against messages only', usual, usual.messages),
       rowOf('on the way through the log', usual.data / turns, ['logged', logged]),
     ]

@@ -1,6 +1,7 @@
 /** The guard on ids: what it costs does not depend on how many ids are known (R13). */
 import { Agent, defineTool, entity, jsonSchema, type LanguageModel } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
+import { GROUNDING } from '../kit/budgets.ts'
 import { interleave, millisOf } from '../kit/measure.ts'
 import { type Case, compare } from '../kit/result.ts'
 
@@ -34,7 +35,7 @@ export const grounding: Case = {
       unit: 'µs',
       baseline: ['100 ids', short],
       subject: ['10,000 ids', long],
-      budget: { atMost: 1.5 },
+      budget: GROUNDING,
     } as const
     return [compare(row)]
   },

@@ -1,6 +1,7 @@
 /** Group commit: appends that arrive together share one sync to disk. */
 import type { Store } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
+import { GROUP } from '../kit/budgets.ts'
 import { interleave } from '../kit/measure.ts'
 import { type Case, compare, type Lab, type Row } from '../kit/result.ts'
 import { COMMITS_PER_TURN, newTalk, playTurn, type Talk } from '../kit/turn.ts'
@@ -30,9 +31,9 @@ async function rowsOf(lab: Lab, synchronous: 'FULL' | 'NORMAL'): Promise<Row[]> 
   await store.close()
   const unit = 'appends/s'
   const baseline = ['1', one] as const
-  const least = synchronous === 'FULL' ? { budget: { atLeast: 5 } } : {}
+  const budget = GROUP[synchronous]
   const rows = [
-    compare({ what: `100 at once, ${synchronous}`, unit, baseline, subject: ['100', many], ...least }),
+    compare({ what: `100 at once, ${synchronous}`, unit, baseline, subject: ['100', many], budget }),
     compare({ what: `1,000 at once, ${synchronous}`, unit, baseline, subject: ['1,000', all] }),
   ]
   return lab.short ? rows.slice(0, 1) : rows

@@ -2,14 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { IMPORT, IMPORT_MS } from '../kit/budgets.ts'
 import { interleave } from '../kit/measure.ts'
 import { type Case, compare } from '../kit/result.ts'
-
-/** What the import may add to the start of a process. */
-const MOST_MS = 60
-
-/** The same for slower machines: bare Node took 24 to 30 ms where the milliseconds were chosen. */
-const MOST_STARTS = 2.5
 
 export const importing: Case = {
   name: 'import',
@@ -37,16 +32,16 @@ export const importing: Case = {
       unit: 'ms',
       baseline,
       subject: ['added', added],
-      budget: { atMost: MOST_STARTS },
+      budget: IMPORT.starts,
     })
     if (lab.short) return [inStarts]
     return [
       compare({
         what: `added by import 'holdfast'`,
         unit: 'ms',
-        baseline: ['allowed', nothing.map(() => MOST_MS)],
+        baseline: ['allowed', nothing.map(() => IMPORT_MS)],
         subject: ['added', added],
-        budget: { atMost: 1 },
+        budget: IMPORT.added,
       }),
       inStarts,
       compare({ what: `import 'holdfast'`, unit: 'ms', baseline, subject: ['with it', root] }),
@@ -58,7 +53,7 @@ export const importing: Case = {
               unit: 'ms',
               baseline: ['ai', ai],
               subject,
-              budget: { atMost: 1 },
+              budget: IMPORT.peer,
             }),
           ]
         : []),

@@ -1,6 +1,7 @@
 /** R13: what a turn costs does not depend on how much was said before it. */
 import { loadSession, readWindow, type Store, saveSession } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
+import { LENGTH } from '../kit/budgets.ts'
 import { growTalk } from '../kit/grow.ts'
 import { interleave, millisOf } from '../kit/measure.ts'
 import { type Case, compare, type Lab, type Row } from '../kit/result.ts'
@@ -61,7 +62,7 @@ async function rowOf({ store, lab, long }: Stage, { short, maxMessages, budget }
     unit: 'µs',
     baseline: [`turn ${short}`, early],
     subject: ['turn 10,000', late],
-    ...(budget ? { budget: { atMost: 1.2 } } : {}),
+    ...(budget ? { budget: LENGTH } : {}),
   })
 }
 

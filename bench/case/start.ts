@@ -1,6 +1,7 @@
 /** What it costs to know where a conversation stands, and what a snapshot is worth. */
 import { loadSession } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
+import { START } from '../kit/budgets.ts'
 import { growTalk } from '../kit/grow.ts'
 import { interleave, millisOf } from '../kit/measure.ts'
 import { type Case, compare, type Row } from '../kit/result.ts'
@@ -36,7 +37,7 @@ export const start: Case = {
         unit: 'µs',
         baseline,
         subject: ['10,000', long],
-        budget: { atMost: 5 },
+        budget: START,
       }),
       compare({ what: 'without snapshots', unit: 'µs', baseline, subject: ['10,000', cold] }),
     ]

@@ -1,6 +1,7 @@
 /** What the store adds to a turn, over writing the same rows by hand. */
 import { sqliteStore } from 'holdfast/sqlite'
 import { BareLog } from '../kit/bare.ts'
+import { TURN } from '../kit/budgets.ts'
 import { interleave, millisOf } from '../kit/measure.ts'
 import { type Case, compare, type Lab, type Row } from '../kit/result.ts'
 import { newTalk, playTurn } from '../kit/turn.ts'
@@ -40,6 +41,6 @@ async function rowOf(
     unit: 'µs',
     baseline: ['bare', bare],
     subject: ['store', durable],
-    budget: { atMost: synchronous === 'FULL' ? 2 : 5 },
+    budget: TURN[synchronous],
   })
 }

@@ -3,10 +3,10 @@
  * of two, several times in a row. What is not noisy gets no such margin.
  */
 import { styleText } from 'node:util'
+import { GUARD_MARGIN } from './budgets.ts'
 import { budgetText, type Case, isWithin, type Lab, type Row } from './result.ts'
 import { digits } from './table.ts'
 
-const MARGIN = 2
 const ATTEMPTS = 3
 
 /** True if every budget holds. Says on the way what it found. */
@@ -47,5 +47,5 @@ function rowText(row: Row): string {
 }
 
 function marginOf({ exact }: Row): number {
-  return exact === true ? 1 : MARGIN
+  return exact === true ? 1 : GUARD_MARGIN
 }

@@ -45,7 +45,7 @@ interface Comparison {
   readonly unit: string
   readonly baseline: readonly [name: string, figures: readonly number[]]
   readonly subject: readonly [name: string, figures: readonly number[]]
-  readonly budget?: Budget
+  readonly budget?: Budget | undefined
 }
 
 export function compare({ what, unit, baseline, subject, budget }: Comparison): Row {

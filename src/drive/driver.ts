@@ -4,14 +4,7 @@
  */
 import { chain, type MaybePromise } from '../base/index.ts'
 import { isStarted, type Session } from '../journal/index.ts'
-import {
-  type Batch,
-  type Continuation,
-  dataOf,
-  type Next,
-  type PlayScope,
-  type PlayTerms,
-} from '../loop/index.ts'
+import { type Batch, dataOf, type Next, type PlayScope } from '../loop/index.ts'
 import {
   type Entry,
   type EntryData,
@@ -24,54 +17,16 @@ import {
 import type { Credentials, Settled } from '../tool/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { type DeferredWrites, deferredWrites, owedTo } from './deferred-writes.ts'
+import { type DriverOptions, NO_OFFERS, type Offers, type Progress } from './driver-options.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { mayWait } from './holding-back.ts'
 import type { Ledger, Publication } from './ledger.ts'
 import { LoopView } from './loop-view.ts'
 import { isOfTheCaller } from './outbox.ts'
-import { isLoss, Ownership, type OwnershipOptions } from './ownership.ts'
+import { isLoss, Ownership } from './ownership.ts'
 import { Serial } from './serial.ts'
 import type { Loop, State } from './state.ts'
 import { Vault } from './vault.ts'
-
-/** What callers want the next turn to begin with (`outbox.ts`). */
-export interface Offers {
-  readonly isEmpty: () => boolean
-  readonly continuing: () => Continuation | undefined
-  /** The posts of one caller, for the claim to carry (P2). It says what has become of them: `stored` or `returned`. */
-  readonly carry: () => readonly NewInboxEntry[]
-  readonly stored: () => void
-  readonly returned: () => void
-  /** The next claim carries nothing: what was left to it is posted now (P3). */
-  readonly postNow: () => Promise<void>
-}
-
-export interface DriverOptions extends OwnershipOptions {
-  readonly definition: PlayTerms
-  /** What is driven: one turn, from wherever the ledger stands. */
-  readonly play: (scope: PlayScope, ledger: Ledger) => AsyncGenerator<Batch, boolean>
-  readonly offers?: Offers
-  /** False: entries that no effect depends on are held back until something must be durable, or until asked for. */
-  readonly autoSave: boolean
-  readonly heartbeatMs: number
-  readonly emit: PlayScope['emit']
-  /** An inbox entry has come for a conversation that is held and not driven. */
-  readonly onWanted?: () => void
-  readonly abandoned?: PlayScope['abandoned']
-  readonly thrown?: PlayScope['thrown']
-  /** For turns whose credentials nobody in this process has brought (R19). */
-  readonly credentials?: (principal: Principal) => MaybePromise<Credentials | undefined>
-}
-
-/**
- * `again`: it has come one step further; `next` is what the next step will do. `idle`: nothing wants to be done, before
- * `at` if that is given. `owned`: somebody else is doing it. `paused`: it was told to stop and has.
- */
-export type Progress =
-  | { readonly state: 'again'; readonly next: Next }
-  | { readonly state: 'idle'; readonly at?: number }
-  | { readonly state: 'owned' }
-  | { readonly state: 'paused' }
 
 const ON: Progress = { state: 'again', next: 'on' }
 const OWNED: Progress = { state: 'owned' }
@@ -81,15 +36,6 @@ const UNFIT: readonly ErrorCode[] = ['invalid-entry', 'too-large']
 
 /** How often to append between turns again when others write too. */
 const MOST_ATTEMPTS = 10
-
-const NO_OFFERS: Offers = {
-  isEmpty: () => true,
-  continuing: () => undefined,
-  carry: () => [],
-  stored: () => {},
-  returned: () => {},
-  postNow: async () => {},
-}
 
 export class Driver {
   readonly ownership: Ownership
@@ -269,13 +215,11 @@ export class Driver {
       isLost = true
       resolve(undefined)
     }
-    loop.batches.next().then(
-      (result) => {
-        if (isLost && !result.done) this.#handIn(result.value.entries)
-        else resolve(result)
-      },
-      (error: unknown) => reject(error),
-    )
+    const arrived = (result: IteratorResult<Batch, boolean>): void => {
+      if (isLost && !result.done) this.#handIn(result.value.entries)
+      else resolve(result)
+    }
+    loop.batches.next().then(arrived, reject)
     return promise
   }
 

@@ -14,7 +14,8 @@ import { type Clock, processLiveness, type Timer } from '../base/index.ts'
 import type { ContextKey } from '../protocol/index.ts'
 import { erased, type Head, isOwned, type Store } from '../store/index.ts'
 import type { Audience } from './audience.ts'
-import type { Driver, Progress } from './driver.ts'
+import type { Driver } from './driver.ts'
+import type { Progress } from './driver-options.ts'
 
 /** Those who ask something of the conversation. */
 export interface Callers {

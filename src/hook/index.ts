@@ -11,8 +11,8 @@ export type {
   CallError,
   CallResult,
   CompletePoint,
+  DataOf,
   ErrorPoint,
-  HookName,
   Hooks,
   InputPoint,
   IterationPoint,
@@ -25,4 +25,3 @@ export type {
   Reply,
   TurnPoint,
 } from './points.ts'
-export { HOOK_NAMES, ITERATION } from './points.ts'

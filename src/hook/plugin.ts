@@ -1,7 +1,16 @@
 /** Plugins, and the order in which what they bring is used. */
-import { checkName, checkOptions, HoldfastError, type OptionRules, quote } from '../protocol/index.ts'
+import {
+  checkName,
+  checkOptions,
+  HOOK_NAMES,
+  HoldfastError,
+  type HookName,
+  hookKind,
+  type OptionRules,
+  quote,
+} from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
-import { CLOSING, HOOK_NAMES, type Hook, type HookName, type Hooks, type PointOf } from './points.ts'
+import type { Hook, Hooks, PointOf } from './points.ts'
 
 /** Hooks, tools and parts of the prompt that belong together. */
 export interface PluginParts {
@@ -28,7 +37,7 @@ export class HookRegistry {
 
   constructor(sources: readonly { readonly plugin?: string; readonly on: Hooks }[]) {
     for (const name of HOOK_NAMES) {
-      const ordered = CLOSING.has(name) ? sources.toReversed() : sources
+      const ordered = hookKind(name)?.closes ? sources.toReversed() : sources
       const found = ordered.flatMap(({ plugin, on }) => {
         const runs = [on[name] ?? []].flat() as Hook<PointOf<HookName>>[]
         return runs.map((run) => ({ run, ...(plugin === undefined ? {} : { plugin }) }))

@@ -1,10 +1,12 @@
 /**
- * Where a turn can be looked at and changed from outside, and what each place may do. A hook that may not do something
- * is given no way to. Hooks run at least once: what a hook did is kept when its phase is durable, and a process that
- * dies before that runs it again (R8).
+ * What each hook receives. The table of hooks says what it may do; a hook that may not do something is given no way to.
+ * Hooks run at least once: what a hook did is kept when its phase is durable, and a process that dies before that runs
+ * it again (R8).
  */
 import type {
   AssistantPart,
+  HOOK_TABLE,
+  HookName,
   Json,
   JsonObject,
   Message,
@@ -16,36 +18,9 @@ import type {
 import type { Credentials } from '../tool/index.ts'
 
 /** Every hook, by name: a function, or a list of functions that run one after the other. What a hook throws ends the turn as `failed`, except in `beforeEachTool`: there it rejects the call. */
-export interface Hooks {
-  /** Once, when an agent has started: before it plays or takes up a turn. What it throws, `start()` rejects with. */
-  readonly onAgentReady?: HookOption<ReadyPoint>
-  /** When a turn has taken what somebody said: at its start, and when it is steered. */
-  readonly afterUserInput?: HookOption<InputPoint>
-  /** Before the model call of each iteration, once, however often the call is repeated. */
-  readonly beforeIteration?: HookOption<IterationPoint>
-  /** Right before the model is asked; may change what this one call gets to see. */
-  readonly beforeLlm?: HookOption<BeforeLlmPoint>
-  /** When the whole reply is there; may change or refuse the calls it asks for. */
-  readonly afterLlm?: HookOption<AfterLlmPoint>
-  /** Once for each round of calls, before any of them is looked at. */
-  readonly beforeTools?: HookOption<BeforeToolsPoint>
-  /** For each call, before it is checked, approved and started. */
-  readonly beforeEachTool?: HookOption<BeforeEachToolPoint>
-  /** For each call of a round that has come to rest, as it does. */
-  readonly afterEachTool?: HookOption<AfterEachToolPoint>
-  /** Once for each round, when all its calls have come to rest. */
-  readonly afterTools?: HookOption<AfterToolsPoint>
-  /** After the reply and the round of each iteration, the last one too. */
-  readonly afterIteration?: HookOption<IterationPoint>
-  /** For each call that failed, was refused or is of unknown outcome, before `afterEachTool`; for each model call that failed. */
-  readonly onError?: HookOption<ErrorPoint>
-  /** When a limit ends the turn. */
-  readonly onLimit?: HookOption<LimitPoint>
-  /** Before a turn ends that was not cancelled, did not fail and does not wait for anybody. */
-  readonly onComplete?: HookOption<CompletePoint>
-}
+export type Hooks = { readonly [Name in keyof HookTable]?: HookOption<PointOf<Name>> }
 
-export type HookName = keyof Hooks
+type HookTable = typeof HOOK_TABLE
 
 export type Hook<Point> = (point: Point) => void | Promise<void>
 
@@ -99,15 +74,60 @@ export interface EditsCalls {
   readonly reject: (callId: string, reason: string) => void
 }
 
-export interface InputPoint extends TurnPoint, Adds, Stops {}
-
-export interface IterationPoint extends TurnPoint, Adds, Stops {}
-
-export interface BeforeLlmPoint extends TurnPoint, Adds, Stops {
-  readonly prompt: Prompt
+export interface EditsPrompt {
   /** What is given replaces that part of the prompt, for this call only. The journal keeps the difference. */
   readonly edit: (changes: Partial<Prompt>) => void
 }
+
+export interface EditsCall {
+  /** Other arguments for this call. */
+  readonly edit: (args: Json) => void
+}
+
+/** What hooks receive beside what all of them do; of a hook that is not here, nothing. */
+export interface PointData {
+  readonly beforeLlm: { readonly prompt: Prompt }
+  readonly afterLlm: { readonly reply: Reply }
+  /** The calls of the round that are still to be run. */
+  readonly beforeTools: { readonly pending: readonly PendingCall[] }
+  readonly beforeEachTool: { readonly pending: PendingCall }
+  readonly onError: { readonly error: CallError | ModelError }
+  readonly afterEachTool: { readonly result: CallResult }
+  readonly afterTools: { readonly results: readonly CallResult[] }
+  readonly onLimit: { readonly limit: string; readonly message: string }
+  /** `text`: the model's last words in this turn. */
+  readonly onComplete: { readonly outcome: OutcomeReason; readonly text: string }
+}
+
+/** The argument of each hook. */
+export type PointOf<Name extends HookName> = HookTable[Name]['scope'] extends 'agent'
+  ? ReadyPoint
+  : TurnPoint & DataOf<Name> & Powers<HookTable[Name]>
+
+export type DataOf<Name extends HookName> = Name extends keyof PointData ? PointData[Name] : unknown
+
+type Powers<Row> = (Row extends { readonly add: string } ? Adds : unknown) &
+  (Row extends { readonly stop: true } ? Stops : unknown) &
+  (Row extends { readonly change: infer Change extends keyof Changes } ? Changes[Change] : unknown)
+
+interface Changes {
+  readonly prompt: EditsPrompt
+  readonly calls: EditsCalls
+  readonly call: EditsCall
+}
+
+export type InputPoint = PointOf<'afterUserInput'>
+export type IterationPoint = PointOf<'beforeIteration'>
+export type BeforeLlmPoint = PointOf<'beforeLlm'>
+export type AfterLlmPoint = PointOf<'afterLlm'>
+export type BeforeToolsPoint = PointOf<'beforeTools'>
+/** To throw here is to reject the call. */
+export type BeforeEachToolPoint = PointOf<'beforeEachTool'>
+export type AfterEachToolPoint = PointOf<'afterEachTool'>
+export type AfterToolsPoint = PointOf<'afterTools'>
+export type ErrorPoint = PointOf<'onError'>
+export type LimitPoint = PointOf<'onLimit'>
+export type CompletePoint = PointOf<'onComplete'>
 
 /** What a model call is made of. */
 export interface Prompt {
@@ -115,10 +135,6 @@ export interface Prompt {
   readonly messages: readonly Message[]
   /** Names of the tools that the model may call. */
   readonly tools: readonly string[]
-}
-
-export interface AfterLlmPoint extends TurnPoint, Adds, Stops, EditsCalls {
-  readonly reply: Reply
 }
 
 export interface Reply {
@@ -138,22 +154,6 @@ export interface PendingCall {
   readonly description?: string
 }
 
-export interface BeforeToolsPoint extends TurnPoint, Adds, Stops, EditsCalls {
-  /** The calls of the round that are still to be run. */
-  readonly pending: readonly PendingCall[]
-}
-
-/** To throw here is to reject the call. */
-export interface BeforeEachToolPoint extends TurnPoint, Stops {
-  readonly pending: PendingCall
-  /** Other arguments for this call. */
-  readonly edit: (args: Json) => void
-}
-
-export interface AfterEachToolPoint extends TurnPoint, Stops {
-  readonly result: CallResult
-}
-
 export interface CallResult {
   readonly callId: string
   readonly tool: string
@@ -163,14 +163,6 @@ export interface CallResult {
   readonly display?: string
   /** From its start to its end; absent if it was never started. */
   readonly durationMs?: number
-}
-
-export interface AfterToolsPoint extends TurnPoint, Adds, Stops {
-  readonly results: readonly CallResult[]
-}
-
-export interface ErrorPoint extends TurnPoint, Stops {
-  readonly error: CallError | ModelError
 }
 
 export interface CallError extends CallResult {
@@ -194,54 +186,3 @@ export interface ModelError {
   /** What the provider threw. */
   readonly cause?: unknown
 }
-
-export interface LimitPoint extends TurnPoint {
-  readonly limit: string
-  readonly message: string
-}
-
-export interface CompletePoint extends TurnPoint, Adds {
-  readonly outcome: OutcomeReason
-  /** The model's last words in this turn. */
-  readonly text: string
-}
-
-/** The argument of each hook. */
-export type PointOf<Name extends HookName> = Parameters<Extract<Hooks[Name], Hook<never>>>[0]
-
-/** In the order of a turn's life. */
-export const HOOK_NAMES: readonly HookName[] = [
-  'onAgentReady',
-  'afterUserInput',
-  'beforeIteration',
-  'beforeLlm',
-  'afterLlm',
-  'beforeTools',
-  'beforeEachTool',
-  'afterEachTool',
-  'afterTools',
-  'afterIteration',
-  'onError',
-  'onLimit',
-  'onComplete',
-]
-
-/** The steps of each iteration, in their order: hooks, and what they stand around. */
-export const ITERATION: readonly string[] = [
-  'beforeIteration',
-  'beforeLlm',
-  'model',
-  'afterLlm',
-  'beforeTools',
-  'tools',
-  'afterTools',
-  'afterIteration',
-] satisfies (HookName | 'model' | 'tools')[]
-
-/** What closes something runs in the reverse order, so that the first plugin is around all the others. */
-export const CLOSING: ReadonlySet<HookName> = new Set([
-  'afterLlm',
-  'afterEachTool',
-  'afterTools',
-  'afterIteration',
-])

@@ -568,7 +568,7 @@ describe('the window', () => {
   it('does not count empty replies, nor what this version does not know', () => {
     const empty: Part = ['model.end', { content: [], finish: 'error' }]
     expect(
-      journal(empty, ['model.end', { content: 'of another format' } as never, { v: 2, optional: true }]).map(
+      journal(empty, ['model.end', { content: 'of another format' } as never, { v: 9, optional: true }]).map(
         messageCount,
       ),
     ).toEqual([0, 0])

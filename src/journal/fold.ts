@@ -7,26 +7,21 @@
 import {
   type ActiveValue,
   addUsage,
+  beforePrompt,
   type Entry,
   type EntryOf,
   type EntryType,
+  hookKind,
   isInboxType,
   isProgress,
   isWaiting,
-  type Json,
   type KnownEntry,
+  LAST_BEFORE_TOOLS,
   NO_USAGE,
   type Usage,
 } from '../protocol/index.ts'
-import {
-  callDraftOf,
-  type Draft,
-  draftOf,
-  type OpenDraft,
-  openDraftOf,
-  type Writable,
-  withoutAbsent,
-} from './fold-draft.ts'
+import { callDraftOf, type Draft, draftOf, type OpenDraft, openDraftOf, withoutAbsent } from './fold-draft.ts'
+import { changeArgs, passCall, passPhase } from './fold-phases.ts'
 import { understand } from './format.ts'
 import {
   answerTask,
@@ -46,9 +41,11 @@ import {
   type Answer,
   beginsAnew,
   type Call,
+  hasRound,
   MAX_IMPORTS,
   MAX_UNKNOWN,
   newSession,
+  type OpenTurn,
   OVER_MESSAGES,
   type Session,
 } from './session.ts'
@@ -129,7 +126,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     // What goes on with the parked calls inherits what they need; what says something new does not.
     if (credentials || (leftCredentials(draft) && !entry.takes?.length)) open.credentials = true
     if (entry.takes?.length || draft.parked?.fresh) open.fresh = true
-    if (open.calls.length > 0) open.phase = 'beforeTools'
+    if (open.calls.length > 0) open.phase = LAST_BEFORE_TOOLS
     draft.open = open
     draft.parked = undefined
     if (draft.graph !== undefined) draft.graph = resumeRun(draft.graph, draft.outcome)
@@ -140,18 +137,17 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     // What was said is answered before the turn ends.
     open.replied = undefined
     // Hooks that change what a model is shown see it first.
-    if (open.phase === 'beforeLlm') open.phase = 'beforeIteration'
+    if (open.phase !== undefined) open.phase = beforePrompt(open.phase)
   },
   phase({ open }, { data: { name, callId, changes = {} } }) {
     if (open === undefined) return
-    if (callId !== undefined) passCall(open, { name, callId, grounds: changes.grounds })
-    else if (name === 'afterUserInput') open.fresh = undefined
-    else if (!ASIDE.has(name)) open.phase = name
+    const hook = hookKind(name)
+    if (callId !== undefined) passCall(open, { hook, callId, grounds: changes.grounds })
+    else passPhase(open, name, hook)
     for (const call of open.calls) changeArgs(call, changes.args?.[call.callId])
     if (changes.prompt !== undefined) open.prompt = changes.prompt
     // These were asked anew, and want nothing changed any more.
-    else if (name === 'beforeLlm') open.prompt = undefined
-    if (name === 'onError' && callId === undefined) open.failed = undefined
+    else if (hook?.change === 'prompt') open.prompt = undefined
     // Hooks that close what is open still run, and the first who stopped is the one who did.
     if (changes.stop !== undefined) open.stop ??= changes.stop
   },
@@ -362,13 +358,11 @@ function leftCredentials({ parked, graph }: Draft): boolean {
   return parked?.credentials === true || graph?.credentials === true
 }
 
-/** Phases that come when something happens, and say nothing of how far the turn has come. */
-const ASIDE: ReadonlySet<string> = new Set(['onError', 'onLimit', 'onComplete'])
-
 function closeRound(open: OpenDraft): void {
+  const isBegun = open.stop === undefined || hasRound(open as OpenTurn)
   open.calls = []
   // Calls of a turn that was stopped before their round began are settled, and no round was.
-  if (open.stop === undefined || open.phase !== 'afterLlm') open.phase = 'tools'
+  if (isBegun) open.phase = 'tools'
 }
 
 /** Beside what model calls and tools of the turn used. */
@@ -382,29 +376,6 @@ function spend(draft: Draft, usage: Usage | undefined): void {
 function seeRoom({ window }: Draft, { usage, error, finish }: EntryOf<'model.end'>['data']): void {
   const isCounted = error === undefined && finish !== 'aborted' && (usage?.inputTokens ?? 0) > 0
   if (isCounted && (usage?.inputTokens ?? 0) < (window.nearFull ?? 0) * 0.9) window.nearFull = undefined
-}
-
-interface Pass {
-  readonly name: string
-  readonly callId: string
-  readonly grounds: Call['grounds']
-}
-
-/** The hooks around one call have run, or its ids were found good. */
-function passCall(open: OpenDraft, { name, callId, grounds }: Pass): void {
-  const call = open.calls.find((candidate) => candidate.callId === callId)
-  if (grounds !== undefined && call !== undefined) call.grounds = grounds
-  if (name === 'beforeEachTool' && call !== undefined) call.checked = true
-  if (name !== 'afterEachTool' || open.ended === undefined) return
-  const untold = open.ended.filter((ended) => ended !== callId)
-  if (untold.length > 0) open.ended = untold
-  else open.ended = undefined
-}
-
-function changeArgs(call: Writable<Call>, args: Json | undefined): void {
-  if (args === undefined || call.state !== 'requested') return
-  call.args = args
-  call.malformed = undefined
 }
 
 /** An attempt that failed and is followed by another one is no iteration, and its successor stands in the session. */

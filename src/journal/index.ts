@@ -19,6 +19,7 @@ export { messageCount } from './message-count.ts'
 export type { Answer, Call, OpenTurn, Request, Session, Totals } from './session.ts'
 export {
   beginsAnew,
+  hasRound,
   isStarted,
   newSession,
   OVER_MESSAGES,

@@ -18,14 +18,14 @@ import type {
   StopWish,
   Usage,
 } from '../protocol/index.ts'
-import { NO_USAGE } from '../protocol/index.ts'
+import { isRoundReached, NO_USAGE } from '../protocol/index.ts'
 import type { GraphPosition } from './graph-position.ts'
 
 /** The code of the warning that prompts leave messages out. */
 export const OVER_MESSAGES = 'over-max-messages'
 
 /** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
-export const SESSION_FORMAT = 8
+export const SESSION_FORMAT = 9
 
 export type Session = {
   readonly seq: number
@@ -225,6 +225,24 @@ export function beginsAnew(entry: Entry): entry is EntryOf<'base'> {
 /** What waits to be settled, in the open turn or parked by one that ended to wait. No prompt is made while a round is. */
 export function stillOpen({ open, parked }: Session): Pick<Parked, 'calls' | 'requests'> {
   return open ?? parked ?? { calls: [], requests: [] }
+}
+
+/**
+ * Has the round of the iteration begun? By the phase of its hooks; where there are none, by its calls: one of them was
+ * looked at, or settled with no hook after the reply that could have done so.
+ */
+export function hasRound({ phase, calls }: Pick<OpenTurn, 'phase' | 'calls'>): boolean {
+  return (
+    isRoundReached(phase) || calls.some((call) => isLookedAt(call) || (phase === 'model' && isSettled(call)))
+  )
+}
+
+function isLookedAt({ checked, grounds, answers, idempotencyKey }: Call): boolean {
+  return checked === true || (grounds ?? answers ?? idempotencyKey) !== undefined
+}
+
+function isSettled({ state }: Call): boolean {
+  return state === 'settled'
 }
 
 /** Is this a call, or an effect of a node, that was begun and of which nobody knows how it ended? */

@@ -183,7 +183,7 @@ describe('a window', () => {
     await drive('note', { text: 'Good.', from: 'f' })
     await append([{ type: 'tool.end', turn, data: {}, v: 2, optional: true }])
     expect(await shown(1)).toEqual(['Count.', 'Good.'])
-    await append([{ type: 'model.end', turn, data: {}, v: 2, optional: true }])
+    await append([{ type: 'model.end', turn, data: {}, v: 9, optional: true }])
     expect(await shown(2)).toEqual(['Count.', '1', 'Good.'])
   })
 

@@ -2,8 +2,8 @@
  * The arguments of calls as the model wrote them, where the journal has them without a secret (R19). They are in memory and
  * nowhere else: a process that has not received them itself does not run the call.
  */
-import type { EntryData, Json, JsonObject } from '../protocol/index.ts'
-import { canonical, REDACTED, type Redactor } from '../tool/index.ts'
+import { canonical, type EntryData, type Json, type JsonObject } from '../protocol/index.ts'
+import { REDACTED, type Redactor } from '../tool/index.ts'
 
 /** So many calls can wait at the same time for somebody to approve them. */
 const MOST_CALLS = 1000

@@ -52,7 +52,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
     },
   },
   'model.start': true,
-  'model.end': { content: CONTENT, finish: true, model: true, usage: true, error: FAILURE },
+  'model.end': { content: CONTENT, finish: true, model: true, usage: true, error: FAILURE, sent: true },
   'tool.start': { ...SETTLED, tool: true, idempotencyKey: true, argsKey: true, replay: true },
   'tool.end': { ...SETTLED, usage: true, seen: { '*': { entity: true } } },
   'tool.late': SETTLED,

@@ -3,6 +3,7 @@
  * settings comes before it.
  */
 import { byName } from './by-name.ts'
+import { vendorNamed } from './vendors.ts'
 
 /** The month whose models these are. */
 export const CONTEXT_SIZES_AS_OF = '2025-11'
@@ -30,5 +31,6 @@ export const CONTEXT_SIZES: Readonly<Record<string, number>> = {
 
 /** Undefined if nobody has said. */
 export function contextSizeOf(name: string): number | undefined {
-  return name.startsWith('ollama/') ? undefined : byName(name, CONTEXT_SIZES)
+  const vendor = name.slice(0, Math.max(name.indexOf('/'), 0))
+  return vendorNamed(vendor)?.local ? undefined : byName(name, CONTEXT_SIZES)
 }

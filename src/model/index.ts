@@ -16,7 +16,7 @@ export type {
   ProviderUsage,
   ToolDeclaration,
 } from './language-model.ts'
-export { modelName } from './name.ts'
+export { keyVariableOf, modelName } from './name.ts'
 export type { ModelOptions, ModelRef, ModelSettings, Reasoning, ToolChoice, ToolSpec } from './options.ts'
 export type { Price, PricedTokens, PriceTable } from './prices.ts'
 export { costOf, PRICES, PRICES_AS_OF } from './prices.ts'
@@ -33,4 +33,5 @@ export type { ModelReply, ModelRequest } from './stream.ts'
 export { hasNoWords, streamModel } from './stream.ts'
 export type { TokenCount, TokenCounter } from './tokens.ts'
 export { countTokens, estimatedTokens, tokenCounter } from './tokens.ts'
-export { keyVariableOf } from './vendors.ts'
+export type { ModelVendor } from './vendors.ts'
+export { MODEL_VENDORS } from './vendors.ts'

@@ -1,7 +1,7 @@
 /** When Claude may think. */
 import { describe, expect, it } from 'vitest'
 import type { ModelCall, PromptMessage, PromptPart } from './language-model.ts'
-import { withoutLateThinking } from './late-thinking.ts'
+import { adaptCall } from './vendors.ts'
 
 const asked: PromptMessage = { role: 'user', content: [{ type: 'text', text: 'well?' }] }
 const results: PromptMessage = { role: 'tool', content: [{ type: 'tool-result' }] }
@@ -14,7 +14,7 @@ const signed: PromptPart = {
 const said = (...content: PromptPart[]): PromptMessage => ({ role: 'assistant', content })
 
 function thinking(more: Partial<ModelCall>): ModelCall {
-  return withoutLateThinking('anthropic.messages', {
+  return adaptCall('vertex.anthropic.messages', {
     prompt: [asked, said(call), results],
     reasoning: 'high',
     ...more,
@@ -49,7 +49,7 @@ describe('a turn that began without a thought of this model', () => {
 
 describe('a call is left as it is', () => {
   it.each<[string, Partial<ModelCall>, string?]>([
-    ['by another vendor', {}, 'openai.responses'],
+    ['by another vendor', {}, 'openai.chat'],
     ['where nobody wants thinking', { reasoning: 'none' }],
     ['where the model decides', { providerOptions: { anthropic: { thinking: { type: 'adaptive' } } } }],
     ['at the beginning of a turn', { prompt: [asked, said(call), results, asked] }],
@@ -59,6 +59,6 @@ describe('a call is left as it is', () => {
     ],
   ])('%s', (_, more, provider) => {
     const before: ModelCall = { prompt: [asked, said(call), results], reasoning: 'high', ...more }
-    expect(withoutLateThinking(provider ?? 'anthropic.messages', before)).toBe(before)
+    expect(adaptCall(provider ?? 'anthropic.messages', before)).toBe(before)
   })
 })

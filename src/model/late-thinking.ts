@@ -5,9 +5,9 @@
 import type { JsonObject } from '../protocol/index.ts'
 import type { ModelCall, PromptMessage } from './language-model.ts'
 
-/** The call as Anthropic takes it; the same call for everybody else, and wherever nothing has to be switched off. */
-export function withoutLateThinking(provider: string, call: ModelCall): ModelCall {
-  if (!provider.includes('anthropic') || !isToThink(call) || !isBegunWithoutThought(call.prompt)) return call
+/** The call as Anthropic takes it; the same call wherever nothing has to be switched off. */
+export function withoutLateThinking(call: ModelCall): ModelCall {
+  if (!isToThink(call) || !isBegunWithoutThought(call.prompt)) return call
   const { reasoning: _, ...rest } = call
   const options = call.providerOptions?.['anthropic'] as JsonObject | undefined
   const anthropic = { ...options, thinking: { type: 'disabled' } }

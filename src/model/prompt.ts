@@ -17,6 +17,7 @@ import type {
 import type { LanguageModel, PromptMessage, PromptOutput, PromptPart } from './language-model.ts'
 import { modelName } from './name.ts'
 import { withoutRepeatedItems } from './repeated-items.ts'
+import { chained } from './sent-hashes.ts'
 import { wellFormed } from './well-formed.ts'
 
 export interface PromptInput {
@@ -30,9 +31,24 @@ export interface PromptInput {
  * models thought, thoughts that led to nothing, and messages of which nothing remains. No reply comes first or right
  * after another: a window that begins with one is begun by a word of ours.
  */
-export function toPrompt({ model, system, messages }: PromptInput): PromptMessage[] {
-  const { lines, hasOptions } = linesOf(model, messages)
-  const prompt = hasOptions ? withoutRepeatedItems(lines.slice()) : lines.slice()
+export function toPrompt(input: PromptInput): PromptMessage[] {
+  const { lines, hasOptions } = linesOf(input.model, input.messages)
+  return withSystem(hasOptions ? withoutRepeatedItems(lines.slice()) : lines.slice(), input)
+}
+
+/** The same, with the hash of its lines without the system text. */
+export function hashedPrompt(input: PromptInput): {
+  readonly prompt: PromptMessage[]
+  readonly hash: string
+} {
+  const made = linesOf(input.model, input.messages)
+  const lines = made.lines.slice()
+  const once = made.hasOptions ? withoutRepeatedItems(lines) : lines
+  const hash = once === lines ? hashOf(made) : once.reduce(chained, '')
+  return { prompt: withSystem(once, input), hash }
+}
+
+function withSystem(prompt: PromptMessage[], { system }: PromptInput): PromptMessage[] {
   if (system?.trim()) prompt.unshift({ role: 'system', content: system.toWellFormed() })
   return prompt
 }
@@ -46,27 +62,22 @@ interface Lines {
   readonly lines: PromptMessage[]
   /** A provider has attached something to a part, such as the name of an item. */
   hasOptions: boolean
+  /** Of each line with all before it, as far as somebody asked. */
+  readonly hashes: string[]
 }
 
 /** By the first message. A window grows at its end, so that nearly all of its last prompt is the beginning of the next. */
 const known = new WeakMap<Message, Lines>()
 
-function linesOf(model: LanguageModel, messages: readonly Message[]): Pick<Lines, 'lines' | 'hasOptions'> {
+function linesOf(model: LanguageModel, messages: readonly Message[]): Lines {
   const [first] = messages
-  if (first === undefined) return { lines: [], hasOptions: false }
   const name = modelName(model)
   const version = model.specificationVersion
+  if (first === undefined) return noLines(name, version)
   let made = known.get(first)
   if (made?.name !== name || made.version !== version) {
     const before = latest.get(model)
-    made = (before && withoutBeginning(before, first)) ?? {
-      name,
-      version,
-      messages: [],
-      ends: [],
-      lines: [],
-      hasOptions: false,
-    }
+    made = (before && withoutBeginning(before, first)) ?? noLines(name, version)
     known.set(first, made)
   }
   latest.set(model, made)
@@ -74,6 +85,10 @@ function linesOf(model: LanguageModel, messages: readonly Message[]): Pick<Lines
   for (let i = made.messages.length; i < messages.length; i++)
     addLines(made, messages[i] as Message, projected(messages[i] as Message, model, name))
   return made
+}
+
+function noLines(name: string, version: string): Lines {
+  return { name, version, messages: [], ends: [], lines: [], hashes: [], hasOptions: false }
 }
 
 /** The newest for a model: when a window moves on, the next prompt begins somewhere in the last one. */
@@ -89,17 +104,25 @@ function withoutBeginning(made: Lines, first: Message): Lines | undefined {
     messages: made.messages.slice(at),
     ends: made.ends.slice(at).map((end) => end - gone),
     lines: made.lines.slice(gone),
+    hashes: [],
   }
 }
 
+function hashOf({ lines, hashes }: Lines): string {
+  for (let i = hashes.length; i < lines.length; i++)
+    hashes.push(chained(hashes.at(-1) ?? '', lines[i] as PromptMessage))
+  return hashes.at(-1) ?? ''
+}
+
 /** Forgets what is not the beginning of these messages any more. */
-function keepBeginning({ messages: before, ends, lines }: Lines, messages: readonly Message[]): void {
+function keepBeginning({ messages: before, ends, lines, hashes }: Lines, messages: readonly Message[]): void {
   let same = 0
   while (same < before.length && before[same] === messages[same]) same += 1
   if (same === before.length) return
   before.length = same
   ends.length = same
   lines.length = ends[same - 1] ?? 0
+  hashes.length = Math.min(hashes.length, lines.length)
 }
 
 function addLines(made: Lines, message: Message, content: readonly PromptPart[]): void {

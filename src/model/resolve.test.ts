@@ -103,12 +103,12 @@ describe('what cannot be resolved', () => {
   }
 
   it.each([
-    ['opnai/gpt-4', 'openai/gpt-4.1'],
+    ['opnai/gpt-4', 'openai/gpt-4.1-mini'],
     ['sonnet', 'anthropic/claude-sonnet-4-5'],
     ['flash', 'google/gemini-2.5-flash'],
     ['llama3', 'ollama/llama3.2'],
-    ['', 'openai/gpt-4.1'],
-    ['openai/', 'openai/gpt-4.1'],
+    ['', 'openai/gpt-4.1-mini'],
+    ['openai/', 'openai/gpt-4.1-mini'],
   ])('an unknown name %j is told the forms and the nearest example', async (name, example) => {
     expect(await refusal(name)).toMatchObject({
       code: 'unknown-model',

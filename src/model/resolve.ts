@@ -7,7 +7,14 @@ import type { LanguageModel } from './language-model.ts'
 import { isEmbedded, type ParsedName, parseName } from './name.ts'
 import type { ModelOptions, ModelRef } from './options.ts'
 import { reflex } from './reflex/index.ts'
-import { ollamaURL, type Provider, type ProviderSettings, VENDORS, type VendorEntry } from './vendors.ts'
+import {
+  ELSEWHERE,
+  type Provider,
+  type ProviderSettings,
+  VENDORS,
+  type Vendor,
+  vendorNamed,
+} from './vendors.ts'
 
 export type ResolveOptions = Pick<ModelOptions, 'apiKey' | 'baseURL' | 'headers'>
 
@@ -30,22 +37,21 @@ export async function resolveModel(
   if (typeof ref !== 'string') return checkModel(ref)
   if (isEmbedded(ref)) return reflex()
   const { vendor, modelId } = meaningOf(ref, options)
-  const entry = VENDORS[vendor]
   const env = ports.env ?? process.env
-  const settings = settingsFor({ vendor, modelId }, options, env)
-  const loaded = await loadPackage(entry, ports)
+  const settings = settingsFor(vendor, options, env)
+  const loaded = await loadPackage(vendor, ports)
   const problem = missingOf({ vendor, modelId }, settings, loaded)
   if (problem !== undefined) throw problem
-  return checkModel(factoryOf(entry, (loaded as Loaded).module)(settings)(modelId))
+  return checkModel(factoryOf(vendor, (loaded as Loaded).module)(settings)(modelId))
 }
 
 function meaningOf(name: string, { baseURL }: ResolveOptions): ParsedName {
   const parsed = parseName(name)
   if (parsed === undefined) {
     if (baseURL === undefined || name.trim() === '' || /^[a-z-]+\/$/.test(name)) throw unknownModel(name)
-    return { vendor: 'openai-compatible', modelId: name }
+    return { vendor: ELSEWHERE, modelId: name }
   }
-  if (parsed.vendor !== 'openai-compatible' || baseURL !== undefined) return parsed
+  if (!parsed.vendor.needsBaseURL || baseURL !== undefined) return parsed
   throw new HoldfastError('invalid-option', {
     message: `The model ${quote(name)} needs to know where it is: pass baseURL, such as http://localhost:8000/v1.`,
     details: { model: name },
@@ -53,15 +59,14 @@ function meaningOf(name: string, { baseURL }: ResolveOptions): ParsedName {
 }
 
 function settingsFor(
-  { vendor }: ParsedName,
+  { name, keyVariable, compatible, baseURL: known }: Vendor,
   { apiKey, baseURL, headers }: ResolveOptions,
   env: Readonly<Record<string, string | undefined>>,
 ): ProviderSettings {
-  const { keyVariable } = VENDORS[vendor]
   const key = (apiKey ?? (keyVariable === undefined ? undefined : env[keyVariable])) || undefined
-  const place = vendor === 'ollama' ? (baseURL ?? ollamaURL(env['OLLAMA_HOST'])) : baseURL
+  const place = baseURL ?? known?.(env)
   return {
-    ...(keyVariable === undefined ? { name: vendor, includeUsage: true } : {}),
+    ...(compatible ? { name, includeUsage: true } : {}),
     ...(key === undefined ? {} : { apiKey: key }),
     ...(place === undefined ? {} : { baseURL: place }),
     ...(headers === undefined ? {} : { headers }),
@@ -76,9 +81,9 @@ interface NotLoaded {
   readonly cause: unknown
 }
 
-async function loadPackage(entry: VendorEntry, { load }: ResolvePorts): Promise<Loaded | NotLoaded> {
+async function loadPackage(vendor: Vendor, { load }: ResolvePorts): Promise<Loaded | NotLoaded> {
   try {
-    return { module: await (load ? load(entry.package) : entry.load()) }
+    return { module: await (load ? load(vendor.package) : vendor.load()) }
   } catch (cause) {
     return { cause }
   }
@@ -90,8 +95,8 @@ function missingOf(
   { apiKey }: ProviderSettings,
   loaded: Loaded | NotLoaded,
 ): HoldfastError | undefined {
-  const { package: name, keyVariable } = VENDORS[vendor]
-  const model = `${vendor}/${modelId}`
+  const { package: name, keyVariable } = vendor
+  const model = `${vendor.name}/${modelId}`
   const variable = apiKey === undefined ? keyVariable : undefined
   const setKey = `set ${variable} in the environment, or pass apiKey`
   if ('module' in loaded) {
@@ -111,12 +116,12 @@ function missingOf(
   })
 }
 
-function factoryOf(entry: VendorEntry, loaded: unknown): (settings: ProviderSettings) => Provider {
-  const factory = (loaded as Record<string, unknown> | undefined)?.[entry.factory]
+function factoryOf(vendor: Vendor, loaded: unknown): (settings: ProviderSettings) => Provider {
+  const factory = (loaded as Record<string, unknown> | undefined)?.[vendor.factory]
   if (typeof factory === 'function') return factory as (settings: ProviderSettings) => Provider
   throw new HoldfastError('missing-package', {
-    message: `The installed ${entry.package} has no ${entry.factory}; its version does not fit: npm install ${entry.package}@latest`,
-    details: { package: entry.package },
+    message: `The installed ${vendor.package} has no ${vendor.factory}; its version does not fit: npm install ${vendor.package}@latest`,
+    details: { package: vendor.package },
   })
 }
 
@@ -140,9 +145,7 @@ export function checkModel(model: unknown): LanguageModel {
 /** Providers of the AI SDK are called after their packages, as in `openai.chat`. */
 function packageOf(provider: string): string {
   const [vendor = ''] = provider.split('.')
-  return Object.hasOwn(VENDORS, vendor)
-    ? VENDORS[vendor as ParsedName['vendor']].package
-    : `@ai-sdk/${vendor}`
+  return vendorNamed(vendor)?.package ?? `@ai-sdk/${vendor}`
 }
 
 function describe(value: unknown): string {
@@ -152,17 +155,17 @@ function describe(value: unknown): string {
   return keys === '' ? 'an empty object' : `an object with ${keys}`
 }
 
-const EXAMPLES = [
-  'openai/gpt-4.1',
-  'anthropic/claude-sonnet-4-5',
-  'google/gemini-2.5-flash',
-  'ollama/llama3.2',
-  'openai-compatible/my-model',
-]
+const EXAMPLES: readonly string[] = VENDORS.map(({ example }) => example)
 
 function unknownModel(name: string): HoldfastError {
+  const known = VENDORS.filter(({ needsBaseURL }) => !needsBaseURL)
+  const bare = known.flatMap(({ bareNames = [] }) => bareNames)
+  const forms = [
+    ...known.map((vendor) => `${vendor.name}/…`),
+    `bare ${bare.slice(0, -1).join(', ')} and ${bare.at(-1)}`,
+  ]
   return new HoldfastError('unknown-model', {
-    message: `No vendor is known for the model ${quote(name)}. Names are openai/…, anthropic/…, google/…, ollama/…, bare gpt-…, o3…, claude-… and gemini-…, or any name together with baseURL for an OpenAI-compatible server. For example ${quote(nearest(name))}.`,
+    message: `No vendor is known for the model ${quote(name)}. Names are ${forms.join(', ')}, or any name together with baseURL for an OpenAI-compatible server. For example ${quote(nearest(name))}.`,
     details: { model: name },
   })
 }

@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { absentFile, type FilePart, type Message } from '../protocol/index.ts'
-import { type FileLimits, fileLimitsOf } from './file-limits.ts'
+import { fileLimitsOf } from './file-limits.ts'
+import type { FileLimits } from './vendors.ts'
 
 const digests = new WeakMap<FilePart, string>()
 

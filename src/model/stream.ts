@@ -4,20 +4,26 @@
  * failed call is repeated is decided elsewhere.
  */
 import type { Ids, Timer } from '../base/index.ts'
-import type { AssistantPart, JsonObject, Message, Usage } from '../protocol/index.ts'
+import type { AssistantPart, JsonObject, Message, SentHashes, Usage } from '../protocol/index.ts'
 import { NO_USAGE } from '../protocol/index.ts'
 import { Assembly, type ModelDelta } from './assemble.ts'
 import { type FailureKind, type FailureOptions, ModelFailure } from './failure.ts'
 import { type KnownThings, withCallIds } from './known-things.ts'
-import type { LanguageModel, ModelCall, ModelStreamPart, ToolDeclaration } from './language-model.ts'
-import { withoutLateThinking } from './late-thinking.ts'
+import type {
+  LanguageModel,
+  ModelCall,
+  ModelStreamPart,
+  PromptMessage,
+  ToolDeclaration,
+} from './language-model.ts'
 import { modelName } from './name.ts'
 import type { ModelSettings, ToolChoice, ToolSpec } from './options.ts'
 import type { PriceTable } from './prices.ts'
-import { toPrompt, wireId } from './prompt.ts'
+import { hashedPrompt, wireId } from './prompt.ts'
+import { sentHashes } from './sent-hashes.ts'
 import { readTrouble } from './trouble.ts'
 import { estimateUsage, reportedUsage } from './usage.ts'
-import { callDefaults } from './vendors.ts'
+import { adaptCall } from './vendors.ts'
 
 export interface ModelRequest {
   readonly model: LanguageModel
@@ -35,6 +41,8 @@ export interface ModelRequest {
   readonly displays?: ReadonlyMap<string, string>
   /** What is known of things that have ids: for the same models, which read no blocks of text. */
   readonly known?: KnownThings
+  /** Is told what is sent, by the first of several requests. */
+  readonly record?: { sent: SentHashes | undefined }
   /** Called while the reply arrives, and never after the call has ended. It should not throw. */
   readonly onDelta: (delta: ModelDelta) => void
 }
@@ -89,9 +97,12 @@ class Call {
 
   async #ask(): Promise<void> {
     try {
-      const call = toCall(this.#request, this.#stop.signal)
+      const { model, record } = this.#request
+      const { prompt, hash } = hashedPrompt(this.#request)
+      const call = toCall(this.#request, prompt, this.#stop.signal)
+      if (record !== undefined) record.sent ??= sentHashes(model, call, hash)
       this.#asked = true
-      const { stream } = await this.#request.model.doStream(call)
+      const { stream } = await model.doStream(call)
       this.#reader = stream.getReader()
       if (this.#settled) drop(this.#reader)
       else await this.#read(this.#reader)
@@ -214,19 +225,23 @@ function drop(reader: Reader): void {
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** Only what a call has; whatever else a caller keeps beside its settings, a key above all, stays here. */
-function toCall(request: ModelRequest, abortSignal: AbortSignal): ModelCall {
+function toCall(
+  request: ModelRequest,
+  prompt: readonly PromptMessage[],
+  abortSignal: AbortSignal,
+): ModelCall {
   const { model, tools, settings } = request
-  const call: Writable<ModelCall> = { prompt: toPrompt(request), abortSignal }
+  const call: Writable<ModelCall> = { prompt, abortSignal }
   if (tools.length > 0) {
     call.tools = tools.map(declaration)
     call.toolChoice = choice(settings.toolChoice, tools)
   }
   for (const name of PASSED_ON) copy(name, settings, call)
   if (model.specificationVersion !== 'v3') copy('reasoning', settings, call)
-  const options = callDefaults(model.provider, settings.providerOptions)
-  if (options !== undefined) call.providerOptions = options
-  if (hasNoWords(model)) call.providerOptions = { ...options, [model.provider]: dataFor(request) }
-  return withoutLateThinking(model.provider, call)
+  const { providerOptions } = settings
+  if (providerOptions !== undefined) call.providerOptions = providerOptions
+  if (hasNoWords(model)) call.providerOptions = { ...providerOptions, [model.provider]: dataFor(request) }
+  return adaptCall(model.provider, call)
 }
 
 /** Is it one that words a result with what the tool says to people, and reads what is known as data? */

@@ -62,7 +62,8 @@ export const ENTRY_TABLE = {
   note: { v: 1, speaks: true },
   phase: { v: 1 },
   'model.start': { v: 1 },
-  'model.end': { v: 1, progress: true, speaks: true, shape: { content: 'parts' } },
+  // 2: with `sent`
+  'model.end': { v: 2, progress: true, speaks: true, shape: { content: 'parts' } },
   'tool.start': { v: 1, prompt: true, speaks: true, shape: { callId: 'text' } },
   'tool.end': { v: 1, progress: true, speaks: true, shape: { callId: 'text' } },
   'tool.late': { v: 1, speaks: true, shape: { callId: 'text' } },

@@ -114,6 +114,8 @@ export interface EntryData {
     readonly usage?: Usage
     /** Why there is no whole reply, and what is tried next. */
     readonly error?: JsonObject
+    /** What the model was sent; absent if nothing was, and in entries of format 1. */
+    readonly sent?: SentHashes
   }
   'tool.start': {
     readonly callId: string
@@ -263,6 +265,17 @@ export interface EntryData {
     readonly position: Position
     readonly session: JsonObject
   }
+}
+
+/**
+ * Hashes of a request to a model. Two requests of one model are the same exactly if these are: its system prompt, its
+ * messages, its tools with their schemas, and its settings without headers and keys.
+ */
+export type SentHashes = {
+  readonly system?: string
+  readonly messages: string
+  readonly tools?: string
+  readonly settings?: string
 }
 
 /** The call that posted something, or the hook if there is no call id: its words are a model's or a program's. */

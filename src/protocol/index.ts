@@ -24,6 +24,7 @@ export type {
   Repair,
   ReplayClass,
   RequestData,
+  SentHashes,
   Splice,
   StopWish,
   TaskData,
@@ -37,8 +38,21 @@ export { HoldfastError } from './error.ts'
 export type { DeltaData, DeltaEvent, DeltaType, EntryEvent, EntryEventOf, TurnEvent } from './event.ts'
 export { isDelta } from './event.ts'
 export { absentFile, fileProblem, filesProblem, fileTitle } from './file.ts'
+export type { HookKind, HookName } from './hook-table.ts'
+export {
+  beforePrompt,
+  CLOSING_STEPS,
+  HEARING_HOOKS,
+  HOOK_NAMES,
+  HOOK_TABLE,
+  hookKind,
+  isAhead,
+  isAheadOfModel,
+  isRoundReached,
+  LAST_BEFORE_TOOLS,
+} from './hook-table.ts'
 export type { Json, JsonObject } from './json.ts'
-export { boundedReplacer } from './json.ts'
+export { boundedReplacer, canonical } from './json.ts'
 export type {
   AssistantMessage,
   AssistantPart,

@@ -22,3 +22,19 @@ export function boundedReplacer(): (key: string, value: unknown) => unknown {
     return value
   }
 }
+
+/** JSON with the keys of every object sorted. Two values have the same text exactly if they are the same as JSON. */
+export function canonical(value: Json): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) {
+    return `[${(value as readonly Json[]).map((item) => canonical(item ?? null)).join(',')}]`
+  }
+  const object = value as JsonObject
+  let fields = ''
+  for (const key of Object.keys(object).sort()) {
+    const field = object[key]
+    if (field === undefined) continue
+    fields += `${fields === '' ? '' : ','}${JSON.stringify(key)}:${canonical(field)}`
+  }
+  return `{${fields}}`
+}

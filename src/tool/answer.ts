@@ -1,6 +1,5 @@
 /** Whether an answer is one to what was asked. It does not know who asked, or who answers. */
-import { type Json, quote, type RequestData } from '../protocol/index.ts'
-import { canonical } from './arguments-key.ts'
+import { canonical, type Json, quote, type RequestData } from '../protocol/index.ts'
 import { schemaCheck } from './json-schema.ts'
 import { issueLines } from './standard-schema.ts'
 import { thrownText } from './thrown.ts'

@@ -1,8 +1,8 @@
 /** The name of "this tool with these arguments". */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../protocol/index.ts'
-import { argumentsKey, canonical } from './arguments-key.ts'
+import { canonical, type Json } from '../protocol/index.ts'
+import { argumentsKey } from './arguments-key.ts'
 
 describe('the key of arguments', () => {
   it('is the same in every process and version', () => {

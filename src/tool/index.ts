@@ -3,7 +3,7 @@
 export type { AnsweredRequest, Confirmation } from './answer.ts'
 export { answerTo, checkAnswer, confirmationIn } from './answer.ts'
 export { approvalOf } from './approval.ts'
-export { argumentsKey, canonical } from './arguments-key.ts'
+export { argumentsKey } from './arguments-key.ts'
 export type {
   ArtifactContent,
   ArtifactPort,

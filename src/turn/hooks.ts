@@ -5,7 +5,7 @@
  */
 import { debugThrown } from '../base/index.ts'
 import type {
-  HookName,
+  DataOf,
   HookRegistry,
   PendingCall,
   PointOf,
@@ -18,7 +18,10 @@ import type { Batch } from '../loop/index.ts'
 import { Interrupted } from '../loop/index.ts'
 import {
   checkName,
+  HOOK_TABLE,
   HoldfastError,
+  type HookKind,
+  type HookName,
   type Json,
   type JsonObject,
   type Message,
@@ -31,9 +34,8 @@ import { contextPercent, firstContextSize } from './context.ts'
 import { idsOfTurn } from './ids-above.ts'
 import type { Play } from './play.ts'
 
-/** What a hook is handed; each point takes from it what it may do. */
-export interface Hand {
-  readonly base: TurnPoint
+/** Everything that a hook can do; each is given what its row of the table allows. */
+interface HookActions {
   readonly add: (text: string) => void
   readonly stop: (reason?: string) => void
   readonly edit: (callId: string, args: Json) => void
@@ -41,20 +43,42 @@ export interface Hand {
   readonly editPrompt: (changes: Partial<Prompt>) => void
 }
 
-export type PointMaker<Name extends HookName> = (hand: Hand, phase: Phase) => PointOf<Name>
+/** What the hook receives beside what all hooks do. Called for each hook: it sees what those before it have changed. */
+export type DataMaker<Name extends HookName> = (phase: Phase) => DataOf<Name>
+
+/** Is there a hook of this name, and is it to run now? */
+export function isDue(play: Play, name: HookName): boolean {
+  return play.hooks.has(name) && (play.open.stop === undefined || HOOK_KINDS[name].afterStop === true)
+}
+
+const HOOK_KINDS: { readonly [Name in HookName]: HookKind } = HOOK_TABLE
 
 /** All the hooks of one name, in their order, as one phase of the turn. */
 export async function* runPhase<Name extends HookName>(
   play: Play,
   name: Name,
-  make: (play: Play) => PointMaker<Name> | Promise<PointMaker<Name>>,
-): AsyncGenerator<Batch, Phase | undefined> {
-  if (!play.hooks.has(name)) return undefined
+  make: () => DataMaker<Name> | Promise<DataMaker<Name>>,
+): AsyncGenerator<Batch, void> {
+  if (!isDue(play, name)) return
   if (play.draft.hasNews) yield* play.commit('hooks')
   const phase = new Phase(play)
-  await phase.run(name, await make(play))
+  await phase.run(name, await make())
   phase.say({ name })
-  return phase
+}
+
+/** The actions of a hook under the names that it knows them by. */
+function allowed(name: HookName, { add, stop, edit, reject, editPrompt }: HookActions, data: object): object {
+  const kind = HOOK_KINDS[name]
+  const changes: { readonly [Change in NonNullable<HookKind['change']>]: () => object } = {
+    prompt: () => ({ edit: editPrompt }),
+    calls: () => ({ edit, reject }),
+    call: () => ({ edit: (args: Json) => edit((data as { pending: PendingCall }).pending.callId, args) }),
+  }
+  return {
+    ...(kind.add === undefined ? {} : { add }),
+    ...(kind.stop === undefined ? {} : { stop }),
+    ...(kind.change === undefined ? {} : changes[kind.change]()),
+  }
 }
 
 /** Before there is any turn: the one phase that changes nothing and is not in the journal. */
@@ -88,7 +112,7 @@ export class Phase {
   }
 
   /** One after the other: each finds what those before it have changed. */
-  async run<Name extends HookName>(name: Name, make: PointMaker<Name>): Promise<void> {
+  async run<Name extends HookName>(name: Name, make: DataMaker<Name>): Promise<void> {
     for (const hook of this.#play.hooks.of(name)) await this.#runOne(name, hook, make)
   }
 
@@ -121,11 +145,13 @@ export class Phase {
   async #runOne<Name extends HookName>(
     name: Name,
     { plugin, run }: Registered<Name>,
-    make: PointMaker<Name>,
+    make: DataMaker<Name>,
   ): Promise<void> {
     const from = nameOf(name, plugin)
     const state = { isOver: false }
-    const point = make(await this.#hand(from, state), this)
+    const base = await turnPoint(this.#play)
+    const data = make(this) as object
+    const point = { ...base, ...allowed(name, this.#actions(from, state), data), ...data } as PointOf<Name>
     await tellContext(this.#play, point)
     try {
       const { extras, key } = this.#play.scope
@@ -139,7 +165,7 @@ export class Phase {
     }
   }
 
-  async #hand(from: string, state: { readonly isOver: boolean }): Promise<Hand> {
+  #actions(from: string, state: { readonly isOver: boolean }): HookActions {
     const inTime = <Args extends readonly unknown[]>(act: (...args: Args) => void) => {
       return (...args: Args): void => {
         if (state.isOver) throw tooLate(from)
@@ -147,7 +173,6 @@ export class Phase {
       }
     }
     return {
-      base: await turnPoint(this.#play),
       add: inTime((text: string) => this.#notes.push({ text: this.#text('add', text), from })),
       stop: inTime((reason?: string) => {
         this.#stop ??= { by: from, ...(reason === undefined ? {} : { reason: this.#text('stop', reason) }) }

@@ -2,11 +2,15 @@
  * The hook phases of a turn, in their order. Which of them is next follows from the session: `phase` is the last step
  * that is known to be complete, so a turn that is taken up again goes on after it (R8).
  */
-import { type CallError, type HookName, ITERATION, type Prompt } from '../hook/index.ts'
+import type { CallError, Prompt } from '../hook/index.ts'
+import { hasRound } from '../journal/index.ts'
 import type { Batch, Next } from '../loop/index.ts'
 import { type Ending, Interrupted } from '../loop/index.ts'
 import {
+  CLOSING_STEPS,
   HoldfastError,
+  isAhead,
+  isAheadOfModel,
   type Json,
   type JsonObject,
   type OutcomeReason,
@@ -14,30 +18,20 @@ import {
 } from '../protocol/index.ts'
 import { endTurn, NOT_RUN, settleRest } from './ending.ts'
 import { configuredPrompt, withRules } from './grounding-prompt.ts'
-import { type Hand, Phase, type PointMaker, runPhase } from './hooks.ts'
+import { type DataMaker, isDue, Phase, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
 import type { Play } from './play.ts'
 import { changed, difference } from './prompt-edit.ts'
 import { callResults, lastReply, lastWords, pendingCalls } from './told.ts'
 
-/** Is this phase of the iteration still to come? */
-function isAhead({ open }: Play, name: HookName): boolean {
-  return ITERATION.indexOf(open.phase ?? '') < ITERATION.indexOf(name)
-}
-
-const saying = ({ base, add, stop }: Hand) => ({ ...base, add, stop })
-
-const judging = ({ base, add, stop, edit, reject }: Hand) => ({ ...base, add, stop, edit, reject })
+const nothing = () => ({})
 
 /** Before the model is asked, however often this one call is tried. */
 export async function* beforeModel(play: Play): AsyncGenerator<Batch, void> {
-  if (play.open.fresh) yield* runPhase(play, 'afterUserInput', () => saying)
-  if (play.open.stop !== undefined) return
+  if (play.open.fresh) yield* runPhase(play, 'afterUserInput', () => nothing)
   const { phase } = play.open
-  if (phase !== 'beforeIteration' && phase !== 'beforeLlm')
-    yield* runPhase(play, 'beforeIteration', () => saying)
-  if (play.open.stop !== undefined || (phase === 'beforeLlm' && (await fits(play)))) return
-  yield* editPrompt(play)
+  if (isAheadOfModel('beforeIteration', phase)) yield* runPhase(play, 'beforeIteration', () => nothing)
+  if (isAheadOfModel('beforeLlm', phase) || !(await fits(play))) yield* editPrompt(play)
 }
 
 async function fits(play: Play): Promise<boolean> {
@@ -46,13 +40,11 @@ async function fits(play: Play): Promise<boolean> {
 }
 
 async function* editPrompt(play: Play): AsyncGenerator<Batch, void> {
-  if (!play.hooks.has('beforeLlm')) return
+  if (!isDue(play, 'beforeLlm')) return
   if (play.draft.hasNews) yield* play.commit('hooks')
   const before = await promptOf(play)
   const phase = new Phase(play)
-  await phase.run('beforeLlm', (hand) => {
-    return { ...saying(hand), edit: hand.editPrompt, prompt: { ...before, ...phase.prompt } }
-  })
+  await phase.run('beforeLlm', () => ({ prompt: { ...before, ...phase.prompt } }))
   phase.say({ name: 'beforeLlm' }, promptChanges(before, phase.prompt))
 }
 
@@ -78,30 +70,30 @@ function promptChanges(before: Prompt, after: Partial<Prompt>): PromptChanges | 
 
 /** When the reply is there, and before the round that it asks for. */
 export async function* beforeRound(play: Play): AsyncGenerator<Batch, void> {
-  if (isAhead(play, 'afterLlm')) yield* afterReply(play)
-  if (play.open.stop !== undefined || play.open.calls.length === 0 || !isAhead(play, 'beforeTools')) return
+  if (isAhead('afterLlm', play.open.phase)) yield* afterReply(play)
+  if (play.open.calls.length === 0 || !isAhead('beforeTools', play.open.phase)) return
   yield* runPhase(play, 'beforeTools', async () => {
     const all = await pendingCalls(play)
-    return (hand, phase) => ({ ...judging(hand), pending: phase.left(all) })
+    return (phase) => ({ pending: phase.left(all) })
   })
 }
 
 async function* afterReply(play: Play): AsyncGenerator<Batch, void> {
   yield* runPhase(play, 'afterLlm', async () => {
     const reply = await lastReply(play)
-    return (hand, phase) => ({ ...judging(hand), reply: { ...reply, calls: phase.left(reply.calls) } })
+    return (phase) => ({ reply: { ...reply, calls: phase.left(reply.calls) } })
   })
 }
 
 /** What is left of an iteration when nothing is open: the model has said its piece, or all calls have come to rest. */
 export async function* closeIteration(play: Play): AsyncGenerator<Batch, void> {
-  if (play.open.replied && isAhead(play, 'afterLlm')) yield* afterReply(play)
+  if (play.open.replied && isAhead('afterLlm', play.open.phase)) yield* afterReply(play)
   if (!play.open.replied) yield* tellEnded(play)
   if (play.open.stop !== undefined) return
-  if (!play.open.replied && isAhead(play, 'afterTools'))
+  if (!play.open.replied && isAhead('afterTools', play.open.phase))
     yield* runPhase(play, 'afterTools', () => afterRound(play))
-  if (play.open.stop !== undefined || !isAhead(play, 'afterIteration')) return
-  yield* runPhase(play, 'afterIteration', () => saying)
+  if (play.open.stop !== undefined || !isAhead('afterIteration', play.open.phase)) return
+  yield* runPhase(play, 'afterIteration', () => nothing)
 }
 
 /**
@@ -110,23 +102,24 @@ export async function* closeIteration(play: Play): AsyncGenerator<Batch, void> {
  */
 async function* closeOpened(play: Play, why: string): AsyncGenerator<Batch, void> {
   if (play.open.phase === 'model') yield* afterReply(play)
-  const hasRound = !isAhead(play, 'beforeTools')
+  const isRound = hasRound(play.open)
   if (play.open.calls.length > 0) settleRest(play, why)
   yield* tellEnded(play)
-  if (hasRound && isAhead(play, 'afterTools')) yield* runPhase(play, 'afterTools', () => afterRound(play))
-  if (play.open.phase !== undefined && isAhead(play, 'afterIteration'))
-    yield* runPhase(play, 'afterIteration', () => saying)
+  if (isRound && isAhead('afterTools', play.open.phase))
+    yield* runPhase(play, 'afterTools', () => afterRound(play))
+  if (play.open.phase !== undefined && isAhead('afterIteration', play.open.phase))
+    yield* runPhase(play, 'afterIteration', () => nothing)
 }
 
-async function afterRound(play: Play): Promise<PointMaker<'afterTools'>> {
+async function afterRound(play: Play): Promise<DataMaker<'afterTools'>> {
   const results = await callResults(play)
-  return (hand) => ({ ...saying(hand), results })
+  return () => ({ results })
 }
 
 /** Has the iteration more to do than a model call? */
 export function isClosing({ open }: Play): boolean {
   const { replied, overCalls, phase } = open
-  return replied === true || overCalls === true || phase === 'tools' || phase === 'afterTools'
+  return replied === true || overCalls === true || (phase !== undefined && CLOSING_STEPS.has(phase))
 }
 
 /** Tells of each call that has come to rest and was not told of. `next` says what else goes on meanwhile. */
@@ -146,9 +139,9 @@ export async function* tellEnded(play: Play, next: Next = 'hooks'): AsyncGenerat
         ...result,
         ...(cause === undefined ? {} : { cause }),
       } as const
-      await phase.run('onError', ({ base, stop }) => ({ ...base, stop, error }))
+      await phase.run('onError', () => ({ error }))
     }
-    await phase.run('afterEachTool', ({ base, stop }) => ({ ...base, stop, result }))
+    await phase.run('afterEachTool', () => ({ result }))
     phase.say({ name: 'afterEachTool', callId: result.callId })
   }
 }
@@ -195,12 +188,11 @@ export async function* finish(
   const { limit, message = '', why = NOT_RUN } = ending
   try {
     if (!play.hooks.isEmpty) yield* closeOpened(play, why)
-    if (limit !== undefined)
-      yield* runPhase(play, 'onLimit', () => ({ base }) => ({ ...base, limit, message }))
+    if (limit !== undefined) yield* runPhase(play, 'onLimit', () => () => ({ limit, message }))
     if (!play.hooks.isEmpty)
       yield* runPhase(play, 'onComplete', async () => {
         const text = await lastWords(play)
-        return ({ base, add }) => ({ ...base, add, outcome, text })
+        return () => ({ outcome, text })
       })
   } catch (error) {
     // When its time is up, a turn ends without those that do not come to an end.

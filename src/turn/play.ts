@@ -10,6 +10,7 @@ import {
   type Json,
   type JsonObject,
   type Message,
+  type SentHashes,
   textOf,
 } from '../protocol/index.ts'
 import { checkTools, type PreviousTool, type Redactor, type Tool } from '../tool/index.ts'
@@ -23,6 +24,8 @@ export class Play extends RunBase<TurnScope> {
   readonly told: Set<string> = new Set()
   /** What tools threw in this process, by their calls. */
   readonly thrown: Map<string, unknown> = new Map()
+  /** What the last model call was sent; absent if it came to nothing before. */
+  sent: SentHashes | undefined
   #limits: Limits | undefined
   #info: MaybePromise<TurnInfo> | undefined
   #tools: MaybePromise<readonly Tool[]> | undefined

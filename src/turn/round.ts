@@ -12,7 +12,7 @@ import { approvalOf as approvalQuestion, argumentsKey, thrownText } from '../too
 import { type Ready, runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
 import { ground } from './grounding.ts'
-import { Phase } from './hooks.ts'
+import { isDue, Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
 import { beforeRound, finishAtLimit, tellEnded } from './phases.ts'
 import type { Play } from './play.ts'
@@ -139,7 +139,7 @@ async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
 }
 
 function isHookedIn(play: Play, calls: readonly Call[]): boolean {
-  return play.hooks.has('beforeEachTool') && calls.some(({ checked }) => !checked)
+  return isDue(play, 'beforeEachTool') && calls.some(({ checked }) => !checked)
 }
 
 /** The call as the hooks before it want it; undefined if they do not want it. To throw is to reject it. */
@@ -149,9 +149,7 @@ async function beforeCall(play: Play, call: Call): Promise<Call | undefined> {
   const asked = await pendingCall(play, call)
   let refusal: string | undefined
   try {
-    await phase.run('beforeEachTool', ({ base, stop, edit }) => {
-      return { ...base, stop, pending: phase.edited(asked), edit: (args) => edit(callId, args) }
-    })
+    await phase.run('beforeEachTool', () => ({ pending: phase.edited(asked) }))
   } catch (error) {
     if (!HoldfastError.is(error, 'hook-failed')) throw error
     const { cause, details } = error

@@ -21,6 +21,8 @@ import {
 import {
   type AssistantPart,
   type Entry,
+  type EntryData,
+  HEARING_HOOKS,
   HoldfastError,
   type JsonObject,
   type Message,
@@ -81,7 +83,8 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
   play.draft.say('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
   yield* play.commit('model')
   // Hooks are told of what was said before the model is.
-  if (!play.hooks.has('afterUserInput', 'beforeLlm') && hasSteering(play)) yield* hearSteering(play)
+  if (!play.hooks.has(...HEARING_HOOKS) && hasSteering(play)) yield* hearSteering(play)
+  play.sent = undefined
   const found = early ?? lookUp(play)
   const reply = await askModel(play, source, isPromise(found) ? await found : found)
   if (!(reply instanceof ModelFailure)) {
@@ -256,6 +259,8 @@ async function askModel(
       signal: play.stop,
       ids: scope.ids,
       timer: scope.timer,
+      // Requests that only look for files that were refused come after the one that counts.
+      record: play,
       onDelta: deltas.push,
     }
     const asked = { request, source, parts: { ...parts, messages: sent } }
@@ -323,7 +328,7 @@ async function displays(play: Play): Promise<ReadonlyMap<string, string>> {
 }
 
 function takeReply(play: Play, { content, finish: why, model, usage }: ModelReply): void {
-  play.draft.say('model.end', { content, finish: why, model, usage })
+  play.draft.say('model.end', { content, finish: why, model, usage, ...sentTo(play) })
   if (why === 'length')
     play.draft.say('warning', {
       code: 'length',
@@ -354,7 +359,7 @@ function isSteering(entry: Entry): boolean {
 
 async function* tellFailed(play: Play, failure: Omit<ModelError, 'source'>): AsyncGenerator<Batch, void> {
   const error: ModelError = { source: 'model', ...failure }
-  yield* runPhase(play, 'onError', () => ({ base, stop }) => ({ ...base, stop, error }))
+  yield* runPhase(play, 'onError', () => () => ({ error }))
 }
 
 /** Whoever was to go on after a failed call may have gone before it told anybody, or before it ended the turn. */
@@ -366,9 +371,13 @@ export async function* goOnAfterFailure(play: Play): AsyncGenerator<Batch, void>
   else if (play.open.stop === undefined) yield* think(play)
 }
 
+function sentTo({ sent }: Play): Pick<EntryData['model.end'], 'sent'> {
+  return sent === undefined ? {} : { sent }
+}
+
 /** What had arrived stays: the person has read it. */
 function sayAborted(play: Play, { name }: ModelSource, { partial, usage }: ModelFailure): void {
-  play.draft.say('model.end', { content: partial, finish: 'aborted', model: name, usage })
+  play.draft.say('model.end', { content: partial, finish: 'aborted', model: name, usage, ...sentTo(play) })
 }
 
 function sayFailed(
@@ -377,7 +386,8 @@ function sayFailed(
   { failure, step }: { failure: ModelFailure; step: { readonly next: string; readonly waitMs?: number } },
 ): void {
   const error: JsonObject = { ...failureData(play, failure), ...step }
-  play.draft.say('model.end', { content: [], finish: 'error', model: name, usage: failure.usage, error })
+  const { usage } = failure
+  play.draft.say('model.end', { content: [], finish: 'error', model: name, usage, error, ...sentTo(play) })
 }
 
 function errorOf(play: Play, failure: ModelFailure): JsonObject {

@@ -1,9 +1,8 @@
 /** A process dies at every append of a turn with hooks everywhere: each hook still runs, and what it added counts once (R8). */
 import { expect, it } from 'vitest'
 import { Agent, type AgentConfig } from '../../src/agent/index.ts'
-import { HOOK_NAMES } from '../../src/hook/index.ts'
 import { transcript } from '../../src/journal/index.ts'
-import type { Entry } from '../../src/protocol/index.ts'
+import { type Entry, HOOK_NAMES } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ManualClock, ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { everywhere, type Told } from '../hook/kit.ts'

@@ -24,8 +24,8 @@ const sizeOf = (data: object): number => JSON.stringify(data).length
 function storeWith(store: Store, own: Partial<Store>): Store {
   return new Proxy(store, {
     get: (target, name) => {
-      const value: unknown = Reflect.get(name in own ? own : target, name)
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      const found: unknown = Reflect.get(name in own ? own : target, name)
+      return typeof found === 'function' ? (found.bind(target) as unknown) : found
     },
   })
 }

@@ -1,12 +1,6 @@
 /** What the tests of hooks share: hooks that write down when they ran. */
-import {
-  type CallResult,
-  HOOK_NAMES,
-  type HookName,
-  type Hooks,
-  type PointOf,
-  type TurnPoint,
-} from '../../src/hook/index.ts'
+import type { CallResult, Hooks, PointOf, TurnPoint } from '../../src/hook/index.ts'
+import { HOOK_NAMES, type HookName } from '../../src/protocol/index.ts'
 
 export type Told = { -readonly [Name in HookName]?: (point: PointOf<Name>) => unknown }
 

@@ -1,7 +1,8 @@
 /** What each hook may do: say something, change the prompt or a call, end the turn; and what it may not. */
 import { describe, expect, it } from 'vitest'
-import { HOOK_NAMES, type HookName, type Hooks } from '../../src/hook/index.ts'
+import type { Hooks } from '../../src/hook/index.ts'
 import type { Adds } from '../../src/hook/points.ts'
+import { HOOK_NAMES, type HookName, hookKind } from '../../src/protocol/index.ts'
 import { defineTool, jsonSchema } from '../../src/tool/index.ts'
 import {
   bench,
@@ -431,19 +432,33 @@ describe('to stop closes what was opened', () => {
     ['afterTools', [...ROUND, ...FAILED, ...END]],
   ]
 
-  it.each(cases)('in %s', async (name, expected) => {
+  async function stopIn(name: HookName, without?: HookName): Promise<readonly string[]> {
     const told: string[] = []
     const stopping = { [name]: ({ stop }: { stop: (reason: string) => void }) => stop('enough') }
     const fail = probe('fail', () => {
       throw new Error('no')
     })
     const script = [{ text: 'I look.', calls: [{ tool: 'look' }, { tool: 'fail' }] }]
-    const on = everywhere(told, stopping)
-    const { agent, store } = bench({ script, tools: [look(), fail], toolConcurrency: 1, on })
+    const on = Object.entries(everywhere(told, stopping)).filter(([hook]) => hook !== without)
+    const { agent, store } = bench({
+      ...{ script, tools: [look(), fail], toolConcurrency: 1 },
+      on: Object.fromEntries(on),
+    })
     const { stopped } = await agent.executeTurn('Hi').outcome
     expect(stopped).toEqual({ by: name, reason: 'enough' })
-    expect(told.filter((line) => !/^(onAgentReady|afterUserInput)/.test(line))).toEqual(expected)
     await said(store)
+    return told.filter((line) => !/^(onAgentReady|afterUserInput)/.test(line))
+  }
+
+  it.each(cases)('in %s', async (name, expected) => {
+    expect(await stopIn(name)).toEqual(expected)
+  })
+
+  it.each(cases)('in %s, whichever other hook there is not', async (name, expected) => {
+    for (const without of HOOK_NAMES.filter((other) => other !== name)) {
+      const told = expected.filter((line) => !line.startsWith(`${without} `))
+      expect([without, await stopIn(name, without)]).toEqual([without, told])
+    }
   })
 
   it('and the first who stopped is the one who did', async () => {
@@ -454,7 +469,7 @@ describe('to stop closes what was opened', () => {
 })
 
 describe('to stop', () => {
-  const STOPPING = HOOK_NAMES.filter((name) => !['onAgentReady', 'onLimit', 'onComplete'].includes(name))
+  const STOPPING = HOOK_NAMES.filter((name) => hookKind(name)?.stop)
 
   it.each(STOPPING)(
     'in %s ends the turn as stopped, with one outcome and a legal transcript',

@@ -1,6 +1,7 @@
 /** What a hook throws: the turn ends as failed and names it, once, and the conversation can go on. */
 import { describe, expect, it } from 'vitest'
-import { HOOK_NAMES, type HookName, type Hooks } from '../../src/hook/index.ts'
+import type { Hooks } from '../../src/hook/index.ts'
+import { HOOK_NAMES, type HookName } from '../../src/protocol/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { bench, calls, gate, journal, KEY, probe, quiet, said, until } from '../turn/kit.ts'
 

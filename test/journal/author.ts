@@ -26,7 +26,7 @@ import {
 import type { AppendRequest, Store } from '../../src/store/index.ts'
 import type { ManualClock } from '../../src/testing/index.ts'
 import type { Move } from './histories.ts'
-import { isParked, type Ledger, ledgerOf, newLedger, observe, roundIsOpen } from './ledger.ts'
+import { FUTURE, isParked, type Ledger, ledgerOf, newLedger, observe, roundIsOpen } from './ledger.ts'
 
 export interface Stage {
   readonly store: Store
@@ -347,7 +347,7 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     await author.drive(author.entry('warning', { code: 'odd', message: author.text('warning') }))
   },
   async skippable(author, { known }) {
-    const more = { optional: true, v: known ? 99 : 1 } as const
+    const more = { optional: true, v: known ? FUTURE : 1 } as const
     await author.drive(author.entry(known ? 'model.end' : 'x.future', { n: author.next() }, more))
   },
   async end(author, { outcome, tidy, wake }) {

@@ -11,6 +11,9 @@ import type {
   Usage,
 } from '../../src/protocol/index.ts'
 
+/** A format that no version of ours has. */
+export const FUTURE = 99
+
 export interface Ledger {
   turn: number
   /** Is a turn open, a model call under way? */
@@ -96,7 +99,7 @@ export function observe(ledger: Ledger, entry: Entry): void {
   ledger.pending = ledger.pending.filter(({ seq }) => !entry.takes?.includes(seq))
   if (entry.key !== undefined) ledger.pending.push({ key: entry.key, type: entry.type, seq: entry.seq })
   if (RESULTS.has(entry.type) || (entry.type === 'release' && entry.data['pause'])) ledger.claims = 0
-  if (entry.v === 1) watchers[entry.type as EntryType]?.(ledger, entry as never)
+  if (entry.v !== FUTURE) watchers[entry.type as EntryType]?.(ledger, entry as never)
 }
 
 /** What is left of the work of a driver that died. */

@@ -11,7 +11,7 @@ import type {
   ToolResultPart,
   UserContent,
 } from '../../src/protocol/index.ts'
-import { type Ledger, newLedger, observe, roundIsOpen } from './ledger.ts'
+import { FUTURE, type Ledger, newLedger, observe, roundIsOpen } from './ledger.ts'
 
 /** Every way in which messages break the rule of rounds; `open`: the last round may be incomplete. */
 export function violations(messages: readonly Message[], open: boolean): string[] {
@@ -37,7 +37,7 @@ export function expectedTranscript(log: readonly Entry[]): Message[] {
   const sketch: Sketch = { ledger: newLedger(), inputs: new Map(), said: [], waiting: [], started: new Set() }
   for (const entry of log) {
     observe(sketch.ledger, entry)
-    if (entry.v === 1) sketchEntry(sketch, entry)
+    if (entry.v !== FUTURE) sketchEntry(sketch, entry)
   }
   const { said, waiting } = sketch
   return [...said, ...answered(sketch), ...waiting].map(({ message }) => message)

@@ -19,6 +19,7 @@ import {
   NO_USAGE,
 } from '../../src/protocol/index.ts'
 import { conversationKey, converse, plainTurn } from './conversation.ts'
+import { FUTURE } from './ledger.ts'
 import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
 
 describe.each(STORES)('pruning in the %s store', (name) => {
@@ -241,7 +242,7 @@ describe.each(STORES)('pruning in the %s store', (name) => {
 /** Ids of the calls and requests that an entry opens. */
 function askedBy(entry: Entry): string[] {
   if (entry.type === 'request.start') return [entry.data['requestId'] as string]
-  if (entry.type !== 'model.end' || entry.v !== 1) return []
+  if (entry.type !== 'model.end' || entry.v === FUTURE) return []
   const { content } = (entry as EntryOf<'model.end'>).data
   return content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []))
 }

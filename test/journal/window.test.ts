@@ -16,7 +16,7 @@ import type { ContextKey, Entry, EntryOf } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import type { Branch } from './author.ts'
 import { conversationKey, converse, counting, MESSAGES_A_TURN } from './conversation.ts'
-import { newLedger, observe, roundIsOpen } from './ledger.ts'
+import { FUTURE, newLedger, observe, roundIsOpen } from './ledger.ts'
 import { violations } from './oracle.ts'
 import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
 
@@ -87,7 +87,7 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
       await author.play(moves)
       const { core } = await view(author.branch, limit)
       const asked = core
-        .filter((entry): entry is EntryOf<'model.end'> => entry.type === 'model.end' && entry.v === 1)
+        .filter((entry): entry is EntryOf<'model.end'> => entry.type === 'model.end' && entry.v !== FUTURE)
         .flatMap(({ data }) =>
           data.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : [])),
         )
@@ -232,7 +232,7 @@ function givenUp(log: readonly Entry[]): number {
 }
 
 function isReply({ type, v }: Entry): boolean {
-  return type === 'model.end' && v === 1
+  return type === 'model.end' && v !== FUTURE
 }
 
 /** The start of the turn that the core begins in, with its inputs, if the core does not hold it. */

@@ -3,7 +3,7 @@
  * the process: the packages are given a `fetch` that takes the body and stops there.
  */
 import { type LanguageModel, type ModelCall, resolveModel } from '../../src/model/index.ts'
-import { callDefaults, type Provider, type ProviderSettings, VENDORS } from '../../src/model/vendors.ts'
+import { adaptCall, type Provider, type ProviderSettings, vendorNamed } from '../../src/model/vendors.ts'
 import type { Vendor } from './check-vendor-request.ts'
 
 export interface VendorRequest {
@@ -52,9 +52,8 @@ const models = new Map<Vendor, Promise<LanguageModel>>()
 
 async function bodyFor(vendor: Vendor, call: ModelCall): Promise<unknown> {
   const model = await knownModel(vendor)
-  const options = callDefaults(model.provider, call.providerOptions)
   try {
-    await model.doStream(options === undefined ? call : { ...call, providerOptions: options })
+    await model.doStream(adaptCall(model.provider, call))
   } catch (error) {
     if (error instanceof Captured) return JSON.parse(error.body)
     throw error
@@ -78,7 +77,8 @@ type Factory = (
 
 async function modelOf(vendor: Vendor): Promise<LanguageModel> {
   const name = MODELS[vendor]
-  const entry = VENDORS[name.slice(0, name.indexOf('/')) as keyof typeof VENDORS]
+  const entry = vendorNamed(name.slice(0, name.indexOf('/')))
+  if (entry === undefined) throw new Error(`There is no vendor for ${name}.`)
   const load = async () => {
     const loaded = (await entry.load()) as Readonly<Record<string, Factory>>
     const create = loaded[entry.factory]

@@ -219,5 +219,5 @@ async function fork(chat: Chat, said: string): Promise<void> {
 
 /** What `/model` may be given, as far as it can be asked here. */
 export function modelNames(env: Readonly<Record<string, string | undefined>>): string[] {
-  return ['reflex', ...VENDORS.filter(({ variable }) => env[variable]).map(({ model }) => model)]
+  return ['reflex', ...VENDORS.filter(({ keyVariable }) => env[keyVariable]).map(({ example }) => example)]
 }

@@ -1,6 +1,6 @@
 /** Which model is asked when nobody says: the first vendor whose key and package are there, else the built-in one. */
 import { fileURLToPath } from 'node:url'
-import { resolveModel } from 'holdfast'
+import { MODEL_VENDORS, type ModelVendor, resolveModel } from 'holdfast'
 import type { AgentDefinition } from './define-config.ts'
 
 export interface ModelChoice {
@@ -11,17 +11,18 @@ export interface ModelChoice {
   readonly why?: string
 }
 
-interface Vendor {
-  readonly variable: string
-  readonly package: string
-  readonly model: string
-}
+/** If there are several keys, these are asked first, in this order; then the others. */
+const PREFERRED: readonly string[] = ['anthropic', 'openai', 'google']
 
-export const VENDORS: readonly Vendor[] = [
-  { variable: 'ANTHROPIC_API_KEY', package: '@ai-sdk/anthropic', model: 'anthropic/claude-sonnet-4-5' },
-  { variable: 'OPENAI_API_KEY', package: '@ai-sdk/openai', model: 'openai/gpt-4.1-mini' },
-  { variable: 'GOOGLE_GENERATIVE_AI_API_KEY', package: '@ai-sdk/google', model: 'google/gemini-2.5-flash' },
-]
+/** The vendors that a key makes available, in the order in which they are asked. */
+export const VENDORS: readonly (ModelVendor & { readonly keyVariable: string })[] = MODEL_VENDORS.flatMap(
+  (vendor) => (vendor.keyVariable === undefined ? [] : [{ ...vendor, keyVariable: vendor.keyVariable }]),
+).toSorted((a, b) => rankOf(a.name) - rankOf(b.name))
+
+function rankOf(name: string): number {
+  const rank = PREFERRED.indexOf(name)
+  return rank < 0 ? PREFERRED.length : rank
+}
 
 export interface ModelWish {
   /** `--model`. */
@@ -34,15 +35,15 @@ export interface ModelWish {
 export function chooseModel({ given, agent, env, isInstalled = canBeFound }: ModelWish): ModelChoice {
   if (given !== undefined) return { model: given, name: given }
   if (agent.model !== undefined) return { model: agent.model, name: nameOf(agent.model) }
-  const keyed = VENDORS.filter(({ variable }) => env[variable])
+  const keyed = VENDORS.filter(({ keyVariable }) => env[keyVariable])
   const usable = keyed.find((vendor) => isInstalled(vendor.package))
   if (usable !== undefined)
-    return { model: usable.model, name: usable.model, why: `${usable.variable} is set` }
+    return { model: usable.example, name: usable.example, why: `${usable.keyVariable} is set` }
   const [first] = keyed
   const why =
     first === undefined
       ? 'works by rules; set OPENAI_API_KEY or the key of another vendor for a language model'
-      : `works by rules; ${first.variable} is set, but a package is missing: npm install ${first.package}`
+      : `works by rules; ${first.keyVariable} is set, but a package is missing: npm install ${first.package}`
   return { model: 'reflex', name: 'reflex', why }
 }
 

@@ -1,0 +1,55 @@
+/**
+ * The budgets of `npm run bench`: what the ratio of a row may be at most, or has to be at least. All of them are here, so
+ * that a change of what is promised is a change of this file.
+ */
+import type { Budget } from './result.ts'
+
+type Sync = 'FULL' | 'NORMAL'
+
+/** The guard fails on what no noise explains: a ratio that misses its budget by this factor, several times in a row. */
+export const GUARD_MARGIN = 2
+
+/** What `import 'holdfast'` may add to the start of a process, in milliseconds. */
+export const IMPORT_MS = 60
+
+/** The durable part of a turn, against rows that are written by hand. */
+export const TURN: Readonly<Record<Sync, Budget>> = { FULL: { atMost: 2 }, NORMAL: { atMost: 5 } }
+
+/** A whole turn of an agent, against a loop that is written by hand; without a number, the row is only shown. */
+export const AGENT: Readonly<Record<Sync | 'memory' | 'fifty', Budget | undefined>> = {
+  FULL: { atMost: 2.1 },
+  NORMAL: { atMost: 4.5 },
+  memory: undefined,
+  fifty: undefined,
+}
+
+/** The same at turn 10,000, against an early one. */
+export const AGENT_LENGTH: Readonly<Record<'turn' | 'start', Budget>> = {
+  turn: { atMost: 1.2 },
+  start: { atMost: 5 },
+}
+
+/** Appends a second of 100 conversations at once, against one. */
+export const GROUP: Readonly<Record<Sync, Budget | undefined>> = { FULL: { atLeast: 5 }, NORMAL: undefined }
+
+/** Appends at turn 10,000, against an early one. */
+export const LENGTH: Budget = { atMost: 1.2 }
+
+/** Loading a conversation of 10,000 turns, against one of 10. */
+export const START: Budget = { atMost: 5 }
+
+/** Bytes stored, against bytes said. */
+export const BYTES: Budget = { atMost: 3 }
+
+/** A call that is guarded with 10,000 ids, against 100. */
+export const GROUNDING: Budget = { atMost: 1.5 }
+
+/**
+ * Importing the package: against `IMPORT_MS`; for slower machines, in starts of bare Node, which took 24 to 30 ms where
+ * the milliseconds were chosen; and against the AI SDK.
+ */
+export const IMPORT: Readonly<Record<'added' | 'starts' | 'peer', Budget>> = {
+  added: { atMost: 1 },
+  starts: { atMost: 2.5 },
+  peer: { atMost: 1 },
+}
