@@ -34,13 +34,22 @@ export function stricter(own: Entity, other: Entity | undefined): Entity {
 const STRICTNESS = { off: 0, warn: 1, enforce: 2 } as const satisfies Record<GroundingPolicy, number>
 
 /** The decision about one entity, here or else above. What was refused here for a reason stays refused for that reason. */
-export async function judgeBelow(
+export function judgeBelow(
   found: FoundId,
   name: string,
   { judging, above }: { readonly judging: Judging; readonly above: Above | undefined },
 ): Promise<Verdict> {
-  const own = await judgeId(found, name, judging)
-  if (above === undefined || own.kind !== 'refused') return own
+  const own = judgeId(found, name, judging)
+  return above === undefined ? own : orAbove(found, own, { name, judging, above })
+}
+
+async function orAbove(
+  found: FoundId,
+  judged: Promise<Verdict>,
+  { name, judging, above }: { readonly name: string; readonly judging: Judging; readonly above: Above },
+): Promise<Verdict> {
+  const own = await judged
+  if (own.kind !== 'refused') return own
   const entity = judging.entities.get(name) ?? undeclared(name)
   const verdict = await above.judge(found, entity, judging.beside)
   if (verdict.kind === 'ok') return entity.sources.has(verdict.source) ? verdict : own

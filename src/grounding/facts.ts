@@ -106,7 +106,7 @@ export interface Judging {
   /** By the clock of the store. */
   readonly now: number
   /** The tool that finds things of an entity, by the name of the entity. */
-  readonly lookups?: Readonly<Record<string, string>>
+  readonly lookups?: () => Readonly<Record<string, string>>
   /** The ids of an entity that stand beside the one that is judged, in the same call. */
   readonly beside?: (entity: string) => readonly string[]
 }

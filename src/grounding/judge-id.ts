@@ -18,6 +18,7 @@ import { undeclared } from './entity.ts'
 import {
   type AskedAnswer,
   activeIds,
+  type Chosen,
   type ChosenAt,
   chosenAt,
   isExpired,
@@ -80,7 +81,8 @@ export async function judgeId(found: FoundId, name: string, judging: Judging): P
     lapsed: isOld ? known : undefined,
     judging,
   })
-  const answer = await judging.facts.asked?.(placeText(found.path))
+  const { facts } = judging
+  const answer = facts.asked && (await facts.asked(placeText(found.path)))
   const verdict = await judge.decide()
   if (verdict.kind === 'ask') return answered(verdict, answer)
   // What made it unclear may have been words of the turn that asked: what was answered then still holds.
@@ -226,14 +228,15 @@ class Judge {
   }
 
   async #pass(reading: Reading): Promise<Verdict> {
-    const parent = await this.#wrongParent(reading)
+    const { entity, active } = this.#case
+    const parent = entity.parent && (await this.#wrongParent(reading))
     if (parent !== undefined) return this.#refuse('wrong-parent', { parent })
-    const objection = await this.#notActive(reading)
+    const objection = active && (await this.#notActive(reading, active))
     if (objection !== undefined) return objection
     const { thing, source, seq } = reading
     return {
       kind: 'ok',
-      entity: this.#case.entity.name,
+      entity: entity.name,
       id: thing.id,
       source,
       ...(seq === undefined ? {} : { seq }),
@@ -251,10 +254,9 @@ class Judge {
   }
 
   /** What a person or a program chose wins, unless the person or a tool has spoken of the other one since. */
-  async #notActive(reading: Reading): Promise<Verdict | undefined> {
-    const { active } = this.#case
+  async #notActive(reading: Reading, active: Chosen): Promise<Verdict | undefined> {
     const { thing, isSaidNow } = reading
-    if (active === undefined || active.by === 'tool' || isSaidNow) return undefined
+    if (active.by === 'tool' || isSaidNow) return undefined
     if (activeIds(active).includes(thing.id) || (await this.#isShownSince(reading, chosenAt(active))))
       return undefined
     const spoken = await speaksOf(thing, this.#case)

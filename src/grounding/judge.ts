@@ -54,7 +54,8 @@ export async function judgeCall(
     const entities = found.entities.map((name) => judging.entities.get(name) ?? undeclared(name))
     const isOff = entities.some(({ policy }) => policy === 'off')
     const beside = (entity: string): readonly string[] => idsBeside(found, entity, judged)
-    const verdict = isOff ? undefined : await judgeAny(found, { ...judging, beside }, above)
+    const inCall = places.length < 2 ? judging : { ...judging, beside }
+    const verdict = isOff ? undefined : await judgeAny(found, inCall, above)
     judged.push({ found, entities, verdict })
   }
   const inOrder =
@@ -157,7 +158,12 @@ function containerOf({ path }: FoundId): Path {
 }
 
 /** An id that may be of several entities has to be good as one of them. */
-async function judgeAny(found: FoundId, judging: Judging, above: Above | undefined): Promise<Verdict> {
+function judgeAny(found: FoundId, judging: Judging, above: Above | undefined): Promise<Verdict> {
+  const [only = '', ...others] = found.entities
+  return others.length === 0 ? judgeBelow(found, only, { judging, above }) : judgeEach(found, judging, above)
+}
+
+async function judgeEach(found: FoundId, judging: Judging, above: Above | undefined): Promise<Verdict> {
   const verdicts: Verdict[] = []
   for (const name of found.entities) {
     const verdict = await judgeBelow(found, name, { judging, above })
@@ -213,7 +219,7 @@ async function refuse(
   },
   judging: Judging,
 ): Promise<Refusal> {
-  const lookup = judging.lookups?.[entity.name]
+  const lookup = judging.lookups?.()[entity.name]
   const { kindOf } = verdict
   const near = await nearTo(textOf(given) ?? '', { verdict, entity, above }, judging)
   const argument = kindOf === undefined ? undefined : placesOf(parameters, kindOf)[0]
@@ -232,12 +238,11 @@ function groundedArgs(
   args: Json,
   passed: readonly { readonly found: PlacedId; readonly verdict: Passed }[],
 ): { readonly args: Json; readonly grounds: readonly Ground[] } {
-  const changed = passed.filter(({ found, verdict }) => !isUnchanged(found, verdict))
+  const changes = passed.flatMap(({ found, verdict }) =>
+    isUnchanged(found, verdict) ? [] : changesAt(found, verdict),
+  )
   return {
-    args: withIds(
-      args,
-      changed.flatMap(({ found, verdict }) => changesAt(found, verdict)),
-    ),
+    args: changes.length === 0 ? args : withIds(args, changes),
     grounds: passed.map(({ found, verdict }) => ({
       path: placeText(found.path),
       entity: verdict.entity,

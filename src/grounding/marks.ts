@@ -5,7 +5,7 @@
 import { ENTITY_MARK, type Json, type JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, type SchemaNode, schemaNode } from '../tool/index.ts'
 import { couldBe } from './could-be.ts'
-import { type MarkMeaning, readMark } from './entity.ts'
+import { type Entities, type MarkMeaning, readMark } from './entity.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -44,7 +44,7 @@ export interface Survey {
    * Texts without a mark that look like ids of the entities given: values, and names in objects whose fields have no names
    * in the schema. Numbers, words and fixed values of the schema are none.
    */
-  readonly unmarked: (patterns: Patterns) => readonly FoundId[]
+  readonly unmarked: (entities: Entities) => readonly FoundId[]
 }
 
 export function surveyOf(schema: JsonObject, args: Json): Survey {
@@ -52,7 +52,7 @@ export function surveyOf(schema: JsonObject, args: Json): Survey {
   return {
     ids: [...walk.found.values()],
     undeclared: () => undeclaredIn(walk),
-    unmarked: (patterns) => (patterns.length === 0 ? [] : unmarkedIn(walk, args, patterns)),
+    unmarked: (entities) => unmarkedIn(walk, args, entities),
   }
 }
 
@@ -64,7 +64,7 @@ function undeclaredIn({ objects }: Walk): readonly Path[] {
   )
 }
 
-function unmarkedIn({ found, fixed, objects }: Walk, args: Json, patterns: Patterns): readonly FoundId[] {
+function unmarkedIn({ found, fixed, objects }: Walk, args: Json, all: Entities): readonly FoundId[] {
   const candidates: FoundId[] = []
   const add = (value: Json, path: Path, isKey: boolean): void => {
     // Blanks around an id do not hide it: many tools trim.
@@ -73,7 +73,9 @@ function unmarkedIn({ found, fixed, objects }: Walk, args: Json, patterns: Patte
     const key = keyOf(path, isKey)
     const isNamed = isKey && objects.get(keyOf(path.slice(0, -1)))?.hasNames === true
     if (isNamed || found.has(key) || fixed.has(key)) return
-    const entities = patterns.filter(([, pattern]) => pattern.test(given)).map(([name]) => name)
+    const entities = [...all.values()]
+      .filter(({ pattern, policy }) => policy !== 'off' && pattern?.test(given))
+      .map(({ name }) => name)
     if (entities.length > 0)
       candidates.push({ path, entities, given, isLiteral: true, ...(isKey ? { isKey } : {}) })
   }
@@ -90,9 +92,6 @@ function unmarkedIn({ found, fixed, objects }: Walk, args: Json, patterns: Patte
   look(args, [])
   return candidates
 }
-
-/** Of each entity by its name. */
-export type Patterns = readonly (readonly [entity: string, pattern: RegExp])[]
 
 /** A short number is a count, and a word is a word, whatever pattern they fit. */
 function looksLikeId(text: string): boolean {
@@ -332,10 +331,10 @@ function note(
   const { marks, wants, isKey } = marked
   const part = marks.find((mark) => mark.part !== undefined)?.part
   const key = keyOf(path, isKey)
-  const known = walk.found.get(key)
+  const names = [...(walk.found.get(key)?.entities ?? []), ...marks.map(({ entity }) => entity)]
   walk.found.set(key, {
     path,
-    entities: [...new Set([...(known?.entities ?? []), ...marks.map(({ entity }) => entity)])],
+    entities: names.length < 2 ? names : [...new Set(names)],
     given: value,
     ...(isKey ? { isKey } : {}),
     ...wants,

@@ -59,7 +59,7 @@ function talk(script: readonly ScriptedStep[], tools: readonly Tool[], more: Par
 async function grounds(store: Store, contextId: string): Promise<readonly Ground[]> {
   const entries = await store.read({ ...LOCAL_OWNER, contextId })
   return entries.flatMap(({ type, data }) =>
-    type === 'phase' ? ((data as EntryData['phase']).changes?.grounds ?? []) : [],
+    type === 'tool.start' ? ((data as EntryData['tool.start']).grounds ?? []) : [],
   )
 }
 

@@ -38,10 +38,8 @@ const show = (tool: string, id: string) => calls([tool, { id }])
 async function groundsIn(store: Store): Promise<unknown[]> {
   const entries = await store.read(KEY)
   return entries.flatMap(({ type, data }: Entry) => {
-    const { grounds = [] } = (data['changes'] ?? {}) as {
-      grounds?: readonly { source: string; seq?: number }[]
-    }
-    return type === 'phase'
+    const { grounds = [] } = data as { grounds?: readonly { source: string; seq?: number }[] }
+    return type === 'tool.start'
       ? grounds.map(({ source, seq }) => [source, entries.find((entry) => entry.seq === seq)?.type])
       : []
   })
