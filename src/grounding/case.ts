@@ -68,7 +68,9 @@ export function readingOf(seen: Seen, source: GroundSource): Reading {
 
 /** Each thing once, by its first reading. */
 export function distinct<T extends { readonly thing: Candidate }>(readings: readonly T[]): readonly T[] {
-  return readings.filter(({ thing }, at) => readings.findIndex((other) => other.thing.id === thing.id) === at)
+  const first = new Map<string, T>()
+  for (const one of readings) if (!first.has(one.thing.id)) first.set(one.thing.id, one)
+  return first.size === readings.length ? readings : [...first.values()]
 }
 
 /** A thing in words that only it has. */
