@@ -166,9 +166,24 @@ function markOf(mark: string): EntityMark {
   return Object.freeze({ name: mark, id: marking(mark) })
 }
 
-/** Carries the mark itself, too: schema libraries copy its fields where it is passed without being called. */
+/**
+ * Carries the mark itself, too: schema libraries copy its fields where it is passed without being called. Where the entity
+ * is passed, they take this function for the name of the schema, and are told what to write when they read that.
+ */
 function marking(mark: string): EntityMark['id'] {
-  return Object.assign((more: JsonObject = {}) => ({ ...more, [ENTITY_MARK]: mark }), { [ENTITY_MARK]: mark })
+  const id = (more: JsonObject = {}): JsonObject => ({ ...more, [ENTITY_MARK]: mark })
+  const notAName = (): never => {
+    const { entity: name, part, isDestination } = readMark(mark)
+    const made = part === undefined ? (isDestination ? '.destination' : '') : `.part(${quote(part)})`
+    throw new HoldfastError('invalid-option', {
+      message: `The entity ${quote(name)} itself was given to a schema. Give it the mark of its ids: .meta(${name}${made}.id()).`,
+    })
+  }
+  const hidden = { value: notAName }
+  return Object.defineProperties(Object.assign(id, { [ENTITY_MARK]: mark }), {
+    replace: hidden,
+    toString: hidden,
+  })
 }
 
 /** A function that makes no mark; where it is passed as one, `defineTool` refuses it for its empty list of names. */

@@ -28,7 +28,15 @@ import {
 import { type FoundId, isNumeric, placeText } from './marks.ts'
 import { isOtherMeant, type OtherParent, otherParent } from './parents.ts'
 import { labelReadings, ordinalReadings, type PlaceReading } from './readings.ts'
-import { namedByLabel, saysNumber, speaksOf, spokenSince, writtenBefore, writtenNow } from './references.ts'
+import {
+  namedByLabel,
+  pickedBefore,
+  saysNumber,
+  speaksOf,
+  spokenSince,
+  writtenBefore,
+  writtenNow,
+} from './references.ts'
 import { textOf } from './rows.ts'
 
 /** Why an id is refused. `wrong-parent`: a part of something else. `several`: one was wanted and more were named. */
@@ -113,7 +121,7 @@ class Judge {
     const text = textOf(this.#found.given)?.trim()
     if (text === undefined || text === '') return this.#refuse('unknown')
     const [exact, ...others] = await this.#exact(text)
-    if (exact !== undefined && others.length > 0) return this.#ask('same-label', [exact, ...others])
+    if (exact !== undefined && others.length > 0) return this.#askOnce([exact, ...others])
     // `task-2` is an id and nothing else; `2` may be one, and may be the second.
     if (exact !== undefined && !/^#?\d+$/.test(text)) return this.#pass(exact)
     const places = this.#isOpen('ordinal') ? await this.#placed(text) : []
@@ -150,7 +158,8 @@ class Judge {
     if (first === undefined) return this.#refuseUnread(text)
     const [place] = places
     if (place?.rival !== undefined) return this.#ask('two-lists', [...readings, place.rival])
-    if (readings.length > 1) return this.#ask(labelled.length > 1 ? 'same-label' : 'id-or-place', readings)
+    if (labelled.length > 1) return this.#askOnce(readings)
+    if (readings.length > 1) return this.#ask('id-or-place', readings)
     if (first.source === 'ordinal' && place?.isNumber) {
       // "project 2", where there is a project with the id 2.
       const [other] = await this.#exact(String(place.place))
@@ -260,11 +269,11 @@ class Judge {
     if (activeIds(active).includes(thing.id) || (await this.#isShownSince(reading, chosenAt(active))))
       return undefined
     const spoken = await speaksOf(thing, this.#case)
-    if (spoken.verdict === 'unclear')
-      return this.#ask(
-        spoken.why,
-        [thing, ...spoken.rivals].map((each) => ({ thing: each })),
-      )
+    if (spoken.verdict === 'unclear') {
+      const options = [thing, ...spoken.rivals].map((each) => ({ thing: each }))
+      const picked = await this.#picked(options)
+      return picked?.id === thing.id ? undefined : this.#ask(spoken.why, options)
+    }
     const isSpoken = spoken.verdict === 'yes' || (await spokenSince(thing, chosenAt(active), this.#case))
     return isSpoken ? undefined : this.#refuse('not-active')
   }
@@ -274,6 +283,20 @@ class Judge {
     if (await judging.facts.seenThisTurn(entity.name, thing.id)) return true
     const seen = await judging.facts.seen(entity.name, thing.id)
     return seen !== undefined && isSince(seen, since)
+  }
+
+  /** Asks which of several things with one label is meant, unless the person has said so before. */
+  async #askOnce(readings: readonly Reading[]): Promise<Verdict> {
+    return (await this.#picked(readings)) ?? this.#ask('same-label', readings)
+  }
+
+  async #picked(readings: readonly { readonly thing: Candidate }[]): Promise<Passed | undefined> {
+    const options = distinct(readings).map(({ thing }) => candidate(thing))
+    const picked = this.#isOpen('asked') ? await pickedBefore(options, this.#case) : undefined
+    if (picked === undefined) return undefined
+    const { thing, seq } = picked
+    const entity = this.#case.entity.name
+    return { kind: 'ok', entity, id: thing.id, source: 'asked', ...(seq === undefined ? {} : { seq }) }
   }
 
   #ask(why: Asking['why'], readings: readonly { readonly thing: Candidate }[]): Verdict {

@@ -3,7 +3,7 @@
  * that two things have, or a number that is an id and a place, does not say which.
  */
 import { normalLabel } from '../protocol/index.ts'
-import { type Candidate, type Case, isNounOf, isOtherNoun } from './case.ts'
+import { type Candidate, type Case, chosenOption, isNounOf, isOtherNoun } from './case.ts'
 import { type ChosenAt, isExpired, isSince, type Said } from './facts.ts'
 import { labelPlaces, type Stretch, typoPlaces, widerThan, writtenAs } from './mentions.ts'
 import { isTypoOf, wordsOf } from './normal.ts'
@@ -59,15 +59,18 @@ function writtenIn(
   about: Case,
 ): string | undefined {
   const { entity } = about
+  const { pattern, normal = (part: string) => part } = entity
   const rules = {
     ...(entity.normal === undefined ? {} : { normal: entity.normal }),
     isOwnNoun: (word: string) => isNounOf(entity, word),
     isOtherNoun: (word: string, form: string) => isOtherNoun(about, word, form),
+    isId: (part: string) => pattern?.test(part) === true || pattern?.test(normal(part)) === true,
     isLongAgo,
   }
   if (entity.key === undefined) return writtenAs(text, id, rules)
   const parts = keyValues(id)
-  const { normal: _, ...plain } = rules
+  const { normal: _, ...others } = rules
+  const plain = { ...others, isId: (part: string) => parts.includes(part) }
   const isWhole = parts.length === entity.key.length
   return isWhole && parts.every((part) => writtenAs(text, part, plain) !== undefined) ? id : undefined
 }
@@ -76,6 +79,29 @@ function writtenIn(
 export async function saysNumber(text: string, about: Case): Promise<boolean> {
   const isPlace = async () => (await spokenPlaces(about)).some(({ place }) => String(place) === text)
   return writtenNow(text, about) !== undefined || isPlace()
+}
+
+/**
+ * The one of several things with one label that the person picked last, in an answer to any question, if that is not too
+ * old and the person does not speak of another one of them now.
+ */
+export async function pickedBefore(
+  options: readonly Candidate[],
+  about: Case,
+): Promise<{ readonly thing: Candidate; readonly seq?: number } | undefined> {
+  const { facts, now } = about.judging
+  for (const said of await facts.saidBefore()) {
+    if (!said.isPicked || isExpired(said, about.entity, now)) continue
+    const thing = said.text.split('\n').flatMap((line) => chosenOption(options, line) ?? [])[0]
+    if (thing === undefined) continue
+    const words = wordsOf(facts.userText)
+    const isNamed = ({ id, detail }: Candidate): boolean =>
+      writtenNow(id, about) !== undefined ||
+      (detail !== undefined && labelPlaces(words, detail, () => false).length > 0)
+    const isOther = options.some((option) => option.id !== thing.id && isNamed(option))
+    return isOther ? undefined : { thing, ...(said.seq === undefined ? {} : { seq: said.seq }) }
+  }
+  return undefined
 }
 
 /** Whether the person has written the id or the name of a thing since a choice, in an earlier turn. */

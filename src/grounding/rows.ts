@@ -48,7 +48,48 @@ export function sightingsIn<Row>(
   rows: Rows<Row>,
   { input, ...fields }: RowFields<Row> & { readonly input?: unknown },
 ): readonly Sighting[] {
-  return sightingsAt(entity, placedRows(rows), { ...fields, input } as RowFields<unknown>)
+  const placed = placedRows(rows)
+  if (typeof rows !== 'string') noteMissingField(entity, placed, fields.id as RowField<unknown>)
+  return sightingsAt(entity, placed, { ...fields, input } as RowFields<unknown>)
+}
+
+/** What `read` returns, and why rows that it read show nothing: their field of the id is one that none of them has. */
+export function withRowProblems<T>(read: () => T): {
+  readonly result: T
+  readonly problems: readonly string[]
+} {
+  const before = problemsSoFar
+  const problems: string[] = []
+  problemsSoFar = problems
+  try {
+    return { result: read(), problems }
+  } finally {
+    problemsSoFar = before
+  }
+}
+
+/** Of the reading that goes on. Reading never waits, so there is one at a time. */
+let problemsSoFar: string[] | undefined
+
+function noteMissingField({ name }: RowEntity, rows: readonly PlacedRow[], id: RowField<unknown>): void {
+  if (problemsSoFar === undefined || rows.length === 0 || typeof id === 'function') return
+  const missing = [id]
+    .flat()
+    .find((field) => !field.startsWith('$') && rows.every(({ row }) => lacks(row, field)))
+  if (missing === undefined) return
+  const names = [...new Set(rows.flatMap(({ row }) => Object.keys(row as object)))].slice(0, MOST_NAMES)
+  problemsSoFar.push(
+    `none of ${rows.length} rows of ${JSON.stringify(name)} has the field ${JSON.stringify(missing)}; they have: ${names.join(', ')}`,
+  )
+}
+
+const MOST_NAMES = 12
+
+/** A row that is empty or no object says nothing about its fields. */
+function lacks(row: unknown, field: string): boolean {
+  if (typeof row !== 'object' || row === null || Object.keys(row).length === 0) return false
+  const [first = field] = field.split('.')
+  return !Object.hasOwn(row, field) && !Object.hasOwn(row, first)
 }
 
 /** A row with the name that it has in its record. */
@@ -62,9 +103,12 @@ export function sightingsByPlace(
   places: readonly { readonly steps: readonly string[]; readonly mapping: PlaceMapping }[],
   { output, input }: { readonly output: unknown; readonly input?: unknown },
 ): readonly Sighting[] {
-  return places.flatMap(({ steps, mapping: { entity, ...fields } }) =>
-    sightingsAt(entity, rowsAt({ row: output }, steps), { ...fields, input }),
-  )
+  return places.flatMap(({ steps, mapping: { entity, ...fields } }) => {
+    const rows = rowsAt({ row: output }, steps)
+    // One object may be something else, such as an error.
+    if (steps.includes('[]') || steps.includes('*')) noteMissingField(entity, rows, fields.id)
+    return sightingsAt(entity, rows, { ...fields, input })
+  })
 }
 
 export interface PlaceMapping extends RowFields<unknown> {

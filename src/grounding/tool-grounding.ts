@@ -2,7 +2,7 @@
 import { HoldfastError, type Json, quote, type Selection, type Sighting } from '../protocol/index.ts'
 import { markNames, type Tool, type ToolGrounding, thrownText } from '../tool/index.ts'
 import { type Entities, readMark } from './entity.ts'
-import { textOf } from './rows.ts'
+import { textOf, withRowProblems } from './rows.ts'
 
 export interface GroundedTool<In = unknown, Out = unknown> extends Tool<In, Out> {
   readonly grounding: ToolGrounding
@@ -22,11 +22,14 @@ export function shownBy(
 ): Shown {
   const { grounding } = tool
   try {
-    const seen = (grounding?.seen?.(output, input) ?? []).map(checkedThing)
+    const { result, problems } = withRowProblems(() => grounding?.seen?.(output, input) ?? [])
+    const seen = result.map(checkedThing)
     const selects = (grounding?.selects?.(output, input) ?? []).map(checkedThing)
     const isMissed = grounding?.seen !== undefined && seen.length === 0 && isRows(output)
-    const problem = `${tool.name} returned rows and none of them showed an id. Check the names of the fields that it reads ids from.`
-    return { seen, selects, ...(isMissed ? { problem } : {}) }
+    if (!isMissed && problems.length === 0) return { seen, selects }
+    const why = problems.length === 0 ? 'none of them showed an id' : problems.join('; ')
+    const problem = `${tool.name} returned rows, and ${why}. Check the names of the fields that it reads ids from.`
+    return { seen, selects, problem }
   } catch (error) {
     const why = thrownText(error)
     return { seen: [], selects: [], problem: `What ${tool.name} returned could not be read: ${why}` }

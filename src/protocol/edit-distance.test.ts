@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { assert, constantFrom, nat, property, string } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { editDistance } from './edit-distance.ts'
 import { nearestName } from './nearest-name.ts'
@@ -16,9 +16,9 @@ function unbounded(a: string, b: string): number {
 
 describe('the edit distance', () => {
   it('is that of the whole table, up to the bound', () => {
-    const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 6 })
-    fc.assert(
-      fc.property(word, word, fc.nat(4), (a, b, most) => {
+    const word = string({ unit: constantFrom('a', 'b', 'c'), maxLength: 6 })
+    assert(
+      property(word, word, nat(4), (a, b, most) => {
         expect(editDistance(a, b, most)).toBe(Math.min(unbounded(a, b), most + 1))
       }),
       { numRuns: 500 },

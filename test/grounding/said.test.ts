@@ -137,6 +137,18 @@ describe.each(STORES)('an id that the person wrote, on %s', (_name, open) => {
     expect(ran).toEqual([])
   })
 
+  it('counts as the end of an address, and not inside of one or of a path', async () => {
+    const { ran, ...config } = shop()
+    const tries = ['W1111', 'W2222', 'W3333', 'W4444', 'W5555']
+    const script = tries.flatMap((id) => [show('order', id), 'Well.'])
+    const { agent } = bench({ store: open(), script, ...config })
+    await agent.input(
+      'https://shop.test/orders/W1111, https://shop.test/W2222/edit, logs/W3333 and W4444/W5555',
+    )
+    for (const _ of tries.slice(1)) await agent.input('Go on')
+    expect(ran).toEqual(['W1111', 'W4444', 'W5555'])
+  })
+
   it('counts as a small number after its noun or a sign', async () => {
     const { ran, ...config } = shop()
     const script = ['Hello.', show('order', '12'), 'Here.', show('order', '13'), 'Here.']
