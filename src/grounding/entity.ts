@@ -1,6 +1,6 @@
 /**
- * Kinds of things that have ids: projects, tasks, orders. An entity is declared once and says how long a sighting of it
- * counts, what its ids look like and what people call it. Which ones there are is for the host to know.
+ * Kinds of things that have ids: projects, tasks, orders. An entity is declared once, with its time to live, the pattern of
+ * its ids and the nouns for it. The host knows which entities there are.
  */
 import {
   type ChosenBy,
@@ -14,9 +14,8 @@ import {
   type Selection,
   type Sighting,
 } from '../protocol/index.ts'
-import { durationMs } from './duration.ts'
-import { wordsOf } from './normal.ts'
 import { type RowFields, type Rows, sightingsIn } from './rows.ts'
+import { wordsOf } from './text-normalize.ts'
 
 /** `enforce`: an id that is not grounded stops the call. `warn`: it is told and the call goes on. `off`: no look is taken. */
 export type GroundingPolicy = 'enforce' | 'warn' | 'off'
@@ -338,4 +337,34 @@ function selectionOf(
 
 function invalid(name: unknown, why: string): HoldfastError {
   return new HoldfastError('invalid-option', { message: `Entity ${quote(name)} cannot be used: ${why}.` })
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+/**
+ * Milliseconds of `'7h'`, `'30m'`, `'2d'`, `'1h 30m'`, or of a number, which is milliseconds already. Infinity is
+ * forever. Throws `invalid-option` for anything else, and for nothing.
+ */
+export function durationMs(span: string | number): number {
+  const ms = typeof span === 'number' ? span : parsed(span)
+  if (!(ms > 0)) {
+    throw new HoldfastError('invalid-option', {
+      message: `${typeof span === 'number' ? String(span) : quote(span)} is no span of time. Write '7h', '30m', '2d', or milliseconds above 0.`,
+    })
+  }
+  return ms
+}
+
+function parsed(text: string): number {
+  if (typeof text !== 'string') return Number.NaN
+  if (!/^\s*(?:\d+(?:\.\d+)?\s*(?:ms|[smhdw])\s*)+$/.test(text)) return Number.NaN
+  const parts = text.matchAll(/(\d+(?:\.\d+)?)\s*(ms|[smhdw])/g)
+  return [...parts].reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit ?? ''] ?? 0), 0)
 }

@@ -4,9 +4,9 @@
  * good again. It runs nothing and stores nothing.
  */
 import { foldedText, type Ground, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
-import type { Above } from './above.ts'
 import type { Entities, Entity } from './entity.ts'
 import type { Judging } from './facts.ts'
+import type { Above } from './judge.ts'
 import { composed, type Judgement, judgeCall } from './judge.ts'
 import { type FoundId, idsIn, type Path, placeText, surveyOf, withIds } from './marks.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'

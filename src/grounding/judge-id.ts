@@ -3,17 +3,7 @@
  * thing. What a person or a program chose wins: another thing passes only if it was spoken of since. Pure, but for asking
  * the facts.
  */
-import type { ActiveValue, Ground, GroundSource } from '../protocol/index.ts'
-import {
-  type Candidate,
-  type Case,
-  candidate,
-  chosenOption,
-  distinct,
-  isSameId,
-  type Reading,
-  readingOf,
-} from './case.ts'
+import type { ActiveValue, Ground, GroundSource, Json } from '../protocol/index.ts'
 import { undeclared } from './entity.ts'
 import {
   type AskedAnswer,
@@ -26,10 +16,24 @@ import {
   type Judging,
 } from './facts.ts'
 import { type FoundId, isNumeric, placeText } from './marks.ts'
-import { isOtherMeant, type OtherParent, otherParent } from './parents.ts'
-import { labelReadings, ordinalReadings, type PlaceReading } from './readings.ts'
 import {
+  type Candidate,
+  type Case,
+  candidate,
+  chosenOption,
+  distinct,
+  isSameId,
+  labelReadings,
+  ordinalReadings,
+  type PlaceReading,
+  type Reading,
+  readingOf,
+} from './readings.ts'
+import {
+  isOtherMeant,
   namedByLabel,
+  type OtherParent,
+  otherParent,
   pickedBefore,
   saysNumber,
   speaksOf,
@@ -60,6 +64,12 @@ export interface Asking {
   readonly entity: string
   readonly why: 'same-label' | 'id-or-place' | 'two-lists'
   readonly options: readonly Candidate[]
+}
+
+/** A question about one place of a call. The answer is one of the ids. */
+export interface AskedId extends Asking {
+  readonly path: string
+  readonly given: Json
 }
 
 export interface Refused {

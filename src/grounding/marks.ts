@@ -4,8 +4,8 @@
  */
 import { ENTITY_MARK, type Json, type JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, type SchemaNode, schemaNode } from '../tool/index.ts'
-import { couldBe } from './could-be.ts'
 import { type Entities, type MarkMeaning, readMark } from './entity.ts'
+import { matchesSchema } from './schema-match.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -299,7 +299,7 @@ function visit(walk: Walk, given: Json | undefined, place: Place): void {
   place.above.push(schema)
   const node = nodeOf(schema)
   if (node.marks.length > 0) note(walk, node, place)
-  if (node.isFixed && couldBe(schema, place.value, walk.root)) walk.fixed.add(keyOf(place.path))
+  if (node.isFixed && matchesSchema(schema, place.value, walk.root)) walk.fixed.add(keyOf(place.path))
   sameValue(walk, node, place)
   if (Array.isArray(place.value)) inList(walk, node, place)
   else if (typeof place.value === 'object' && place.value !== null) inObject(walk, node, place)
@@ -356,7 +356,7 @@ function sameValue(walk: Walk, { ref, same, choices }: Node, place: Place): void
   if (typeof ref === 'string') visit(walk, refOf(walk.root, ref), place)
   for (const inner of same) visit(walk, inner, place)
   for (const all of choices) {
-    const fitting = all.filter((inner) => couldBe(inner, place.value, walk.root))
+    const fitting = all.filter((inner) => matchesSchema(inner, place.value, walk.root))
     // One of a few fixed words, such as "all", is no id.
     if (fitting.some((inner) => isFixed(inner) && entitiesIn(inner as JsonObject).length === 0)) continue
     for (const inner of fitting.length > 0 ? fitting : all) visit(walk, inner, place)

@@ -3,7 +3,7 @@
  * elsewhere.
  */
 import { foldedText, normalLabel } from '../protocol/index.ts'
-import { isTypoOf, wordsOf } from './normal.ts'
+import { isTypoOf, wordsOf } from './text-normalize.ts'
 
 export interface WritingRules {
   /** The one form of all ways to write an id, if there are several. */

@@ -32,9 +32,9 @@ import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
 import { hearPerson } from './grounding.ts'
+import { groundingContext } from './grounding-context.ts'
 import { blocksMessage, configuredPrompt, withRules } from './grounding-prompt.ts'
 import { runPhase } from './hooks.ts'
-import { knownThings } from './known-things.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
 import {
@@ -252,7 +252,7 @@ async function askModel(
       ...parts,
       messages: blocks === undefined ? sent : [...sent, blocks],
       ...requestSettings(source),
-      ...(isWordless ? { displays: await displays(play), ...(await knownThings(play, tools)) } : {}),
+      ...(isWordless ? { displays: await displays(play), ...(await groundingContext(play, tools)) } : {}),
       signal: play.stop,
       ids: scope.ids,
       timer: scope.timer,

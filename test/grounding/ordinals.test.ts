@@ -1,8 +1,8 @@
 /** Places in a list, as people say them. */
 import { describe, expect, it } from 'vitest'
 import { writtenAs } from '../../src/grounding/mentions.ts'
-import { isTypoOf } from '../../src/grounding/normal.ts'
 import { ordinalsIn, ordinalsOf } from '../../src/grounding/ordinals.ts'
+import { isTypoOf } from '../../src/grounding/text-normalize.ts'
 import { normalLabel } from '../../src/protocol/index.ts'
 import { project, task } from './kit.ts'
 

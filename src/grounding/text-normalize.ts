@@ -1,4 +1,4 @@
-/** Texts as they sound rather than as they are written, and whether one is another with typos. What they name is not known here. */
+/** Texts in the form in which they are compared or shown: words without accents and case, typos, and one plain line of a prompt. */
 import { editDistance, normalLabel } from '../protocol/index.ts'
 
 /** The words of a text, in their normal form. */
@@ -43,4 +43,12 @@ function wordDistance(a: string, b: string): number | undefined {
   if (/\p{N}/u.test(a) || /\p{N}/u.test(b)) return undefined
   const steps = editDistance(a, b, most)
   return steps > most ? undefined : steps
+}
+
+export function plainLine(text: string, most: number): string {
+  const line = text
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replace(/[\p{Cf}]/gu, '')
+    .trim()
+  return line.length > most ? `${line.slice(0, most - 1).toWellFormed()}…` : line
 }

@@ -1,12 +1,11 @@
-/** What somebody may have meant who wrote something that is not there. */
+/** Suggestions for an id that was refused: known things that are like it, by edit distance, by label or by the words of the person. */
 import { editDistance, normalLabel } from '../protocol/index.ts'
-import { type Candidate, type Case, candidate, isNounOf } from './case.ts'
 import type { Entity } from './entity.ts'
 import { isExpired, type Judging } from './facts.ts'
 import { labelPlaces, matchesIn } from './mentions.ts'
-import { isLikeWord, isTypoOf, SHORTEST_TYPO, wordsOf } from './normal.ts'
-import type { OtherParent } from './parents.ts'
-import { writtenBefore, writtenNow } from './references.ts'
+import { type Candidate, type Case, candidate, isNounOf } from './readings.ts'
+import { type OtherParent, writtenBefore, writtenNow } from './references.ts'
+import { isLikeWord, isTypoOf, SHORTEST_TYPO, wordsOf } from './text-normalize.ts'
 
 const MOST = 5
 /** A refusal is rare, and a comparison takes a few microseconds. */
