@@ -21,16 +21,16 @@ import { wordsOf } from './text-normalize.ts'
 export type GroundingPolicy = 'enforce' | 'warn' | 'off'
 
 export interface EntityOptions {
-  /** How long a selection and a sighting count: `'7h'` unless said otherwise, `'30m'`, `'2d'`, or milliseconds. */
+  /** How long a selection and a sighting count: `'30m'`, `'2d'` or milliseconds; `'7h'` by default. */
   readonly ttl?: string | number
-  /** What it is a part of. To switch the parent is to let go of its parts. */
+  /** The entity that it is a part of. A switch of the parent deselects its parts. */
   readonly parent?: Entity
-  /** What an id looks like, as a whole. Without it, no id counts because a person wrote it. */
+  /** The form of a whole id. Without a pattern, no id counts because a person wrote it. */
   readonly pattern?: RegExp
-  /** Whose selection it is: the conversation's, or the actor's in all conversations. `conversation` unless said otherwise. */
+  /** The owner of a selection: the conversation, which is the default, or the actor in all conversations. */
   readonly scope?: 'actor' | 'conversation'
   readonly policy?: GroundingPolicy
-  /** What counts as a source of an id; everything unless said otherwise. */
+  /** The sources that make an id good; all of them by default. */
   readonly sources?: readonly GroundSource[]
   /**
    * One form for all ways to write an id: `(id) => id.replace(/^#/, '').toUpperCase()`. Ids are compared in this form, and
@@ -39,20 +39,20 @@ export interface EntityOptions {
   readonly normalize?: (id: string) => string
   /** The name of a tool that lists or finds these things, for refusals to lead to. A `lookupTool` needs no mention. */
   readonly lookup?: string
-  /** What the parts of an id are called, if it is made of several arguments: `['number', 'date']`. See `part`. */
+  /** The names of the parts of an id that is made of several arguments: `['number', 'date']`. See `part`. */
   readonly key?: readonly string[]
-  /** What people call one of them, by language: `{ fr: 'projet' }`. English is the name unless said otherwise. */
+  /** The noun for one of them, by language: `{ fr: 'projet' }`. The English one is the name by default. */
   readonly called?: Readonly<Record<string, string | Called>>
 }
 
-/** What people call a thing. Plurals with s need not be said; `active` is how a line of the state block begins. */
+/** The nouns for a thing. A plural with s is the default; `active` begins a line of the state block. */
 export interface Called {
   readonly one: string
   readonly many?: string
   readonly active?: string
 }
 
-/** What marks an argument, for `grounded`; `id` is the same for a schema. */
+/** The mark of an argument, for `grounded`; `id` is the same for a schema. */
 export interface EntityMark {
   /** As the mark has it. */
   readonly name: string
@@ -148,7 +148,7 @@ export function entity(name: string, options: EntityOptions = {}): Entity {
 
 export type Entities = ReadonlyMap<string, Entity>
 
-/** What a mark says: an entity, and which part of its id is here or that it is a destination. */
+/** The meaning of a mark: an entity, and whether the value is a part of its id or a destination. */
 export interface MarkMeaning {
   readonly entity: string
   readonly part?: string
@@ -277,7 +277,7 @@ function isKeyPart(part: unknown): boolean {
   return typeof part === 'string' && NAME.test(part)
 }
 
-/** What cannot be brought into a normal form is compared as it is. */
+/** An id without a normal form is compared as it is. */
 function normalForm(normalize: (id: string) => unknown): (id: string) => string {
   return (id) => {
     try {

@@ -63,7 +63,7 @@ export interface AskedAnswer {
   readonly isPersons: boolean
 }
 
-/** What is chosen, with the entry that chose it if that is one of this conversation. */
+/** An active value, with the entry that chose it if it was chosen in this conversation. */
 export type Chosen = ActiveValue & { readonly sinceSeq?: number }
 
 type Maybe<T> = T | Promise<T>
@@ -73,7 +73,7 @@ type Maybe<T> = T | Promise<T>
  * `entity` is always the name of one.
  */
 export interface Facts {
-  /** What is chosen now. */
+  /** The active value. */
   readonly active: (entity: string) => Maybe<Chosen | undefined>
   readonly seen: (entity: string, id: string) => Maybe<Seen | undefined>
   /** Whether a tool result of this turn showed it. */
@@ -103,11 +103,11 @@ export interface Facts {
    * those of any age that may have it in them.
    */
   readonly saidBefore: (id?: string) => Maybe<readonly Said[]>
-  /** What was answered to the question about a place of this call, such as `items[2].taskId`. */
+  /** The answer to the question about a place of this call, such as `items[2].taskId`. */
   readonly asked?: (path: string) => Maybe<AskedAnswer | undefined>
 }
 
-/** What all decisions about one call have in common. */
+/** The input that all decisions about one call share. */
 export interface Judging {
   readonly entities: Entities
   readonly facts: Facts
@@ -151,7 +151,7 @@ export function activeIds(active: ActiveValue | undefined): readonly string[] {
   return active === undefined ? [] : [...new Set([active.id, ...(active.ids ?? [])])]
 }
 
-/** What one tool result showed, in its order. */
+/** The sightings of one tool result, in its order. */
 export interface SightingBatch {
   readonly at: number
   readonly seq?: number
@@ -165,7 +165,7 @@ export interface MemoryFactsOptions {
   /** Oldest first. */
   readonly batches?: readonly SightingBatch[]
   readonly userText?: string
-  /** What the person said before, oldest first. */
+  /** Earlier words of the person, oldest first. */
   readonly said?: readonly Said[]
   /** The normal form of ids, by the name of the entity. */
   readonly normal?: Readonly<Record<string, (id: string) => string>>
@@ -197,7 +197,7 @@ export class MemoryFacts implements Facts {
     for (const batch of batches) this.add(batch)
   }
 
-  /** What one more result showed. */
+  /** Adds the sightings of one more result. */
   add({ at, seq, isThisTurn, seen }: SightingBatch): void {
     const listed = new Map<string, Seen[]>()
     for (const { entity, id, label, detail, parent } of seen) {

@@ -19,7 +19,7 @@ export interface GuardedCall<P extends Converted> {
   readonly args: Json
   /** Values without a mark are not looked at, and fields that the schema does not declare are kept. */
   readonly allowsUnmarked: boolean
-  /** What the schema makes of arguments. */
+  /** Validates and converts arguments by the schema. */
   readonly convert: (args: Json) => Promise<P>
 }
 
@@ -28,7 +28,7 @@ export type Converted = { readonly ok: true; readonly input: unknown } | { reado
 
 export interface Guarded<P extends Converted> {
   readonly judgement: Judgement
-  /** What the schema made of the arguments of the judgement. */
+  /** The arguments of the judgement after the conversion of the schema. */
   readonly converted: P
   /** Places of fields that the tool does not get. */
   readonly dropped: readonly string[]
@@ -294,7 +294,7 @@ function without(value: Json, path: Path): Json {
   )
 }
 
-/** What a schema made, as something to look through: it need not be JSON any more. Throws `too-large` if that has no end. */
+/** A JSON copy of converted arguments, which may hold dates, maps or cycles. Throws `too-large` for a value without end. */
 function plain(value: unknown): Json {
   let left = MOST_VALUES
   const copy = (given: unknown, above: readonly object[]): Json => {

@@ -158,7 +158,7 @@ function decoded(value: Json, ids: ReadonlyMap<string, string>): Json {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, decoded(inner as Json, ids)]))
 }
 
-/** What a code would not fit. */
+/** Constraints of a schema that a code would not fit. */
 const SHAPES: ReadonlySet<string> = new Set([
   'format',
   'pattern',
@@ -170,7 +170,7 @@ const SHAPES: ReadonlySet<string> = new Set([
   'exclusiveMaximum',
   'multipleOf',
 ])
-/** What says more about the same value, or about the items of a list of ids. */
+/** Keywords whose schemas describe the same value, or the items of a list of ids. */
 const SAME: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'items', 'prefixItems'])
 
 /** A copy of the schema; the marks stay. */

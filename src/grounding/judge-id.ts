@@ -76,13 +76,13 @@ export interface Refused {
   readonly kind: 'refused'
   readonly entity: string
   readonly reason: RefusalReason
-  /** What is chosen, which may be what was meant. */
+  /** The active thing, which may be the one that was meant. */
   readonly active?: Candidate
   /** The entity that it is an id of. */
   readonly kindOf?: string
-  /** What it is a part of, and what it should be a part of. */
+  /** The parent that it has, and the one that it should have. */
   readonly parent?: OtherParent
-  /** What was named, where one was wanted. */
+  /** The things that were named, where one was wanted. */
   readonly named?: readonly Candidate[]
   /** One of these is meant, and only the person knows which. */
   readonly isUnclear?: true
@@ -272,7 +272,7 @@ class Judge {
     return before !== undefined && isSince(before.said, other.since) ? undefined : other
   }
 
-  /** What a person or a program chose wins, unless the person or a tool has spoken of the other one since. */
+  /** A choice of a person or a program wins, unless the person or a tool has named the other thing since. */
   async #notActive(reading: Reading, active: Chosen): Promise<Verdict | undefined> {
     const { thing, isSaidNow } = reading
     if (active.by === 'tool' || isSaidNow) return undefined

@@ -181,7 +181,7 @@ function isUnchanged(found: PlacedId, { id }: Passed): boolean {
   return found.parts === undefined ? found.given === writtenAt(found, id) : found.given === id
 }
 
-/** What is like an id that was refused, known here or else above. */
+/** Suggestions for an id that was refused, from this conversation or else from the one above. */
 async function nearTo(
   given: string,
   {

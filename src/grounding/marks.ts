@@ -19,7 +19,7 @@ export interface FoundId {
   readonly isKey?: true
   /** It counts as it stands: no label and no place is read into it. */
   readonly isLiteral?: true
-  /** What the schema wants here, if it says so. */
+  /** The type that the schema declares here. */
   readonly wants?: 'number' | 'text'
   /** Which part of the id it is, if the id is made of several arguments. */
   readonly part?: string
@@ -35,7 +35,7 @@ export function idsIn(schema: JsonObject, args: Json): readonly FoundId[] {
   return [...walked(schema, args).found.values()]
 }
 
-/** What arguments have in them, looked through once. */
+/** The ids and the undeclared fields of arguments, found in one walk. */
 export interface Survey {
   readonly ids: readonly FoundId[]
   /** Fields of objects whose schema names its fields and does not name these. */
@@ -226,7 +226,7 @@ interface Place {
   readonly above: JsonObject[]
 }
 
-/** What one node of a schema says. Schemas are looked at with every call and never change, so each node is read once. */
+/** A node of a schema, parsed. Every call walks the schema and schemas never change, so each node is parsed once. */
 interface Node extends Marked {
   readonly isFixed: boolean
   readonly ref: Json | undefined
@@ -351,7 +351,7 @@ function wantedType(type: Json | undefined): Pick<FoundId, 'wants'> {
   return types.length === 1 && types[0] === 'string' ? { wants: 'text' } : {}
 }
 
-/** What other schemas say about the same value. Of alternatives, those count that the value could be. */
+/** Walks the other schemas of the same value; of alternatives, those that it matches. */
 function sameValue(walk: Walk, { ref, same, choices }: Node, place: Place): void {
   if (typeof ref === 'string') visit(walk, refOf(walk.root, ref), place)
   for (const inner of same) visit(walk, inner, place)

@@ -22,7 +22,7 @@ export interface GroundingWords {
   readonly rules: (about: RulesContext) => string
 }
 
-/** What the rules refer to. */
+/** The names that the rules refer to. */
 export interface RulesContext {
   readonly stateHeading: string
   readonly memoryHeading: string
@@ -102,7 +102,7 @@ function numbered(lines: readonly string[]): string {
   return lines.map((line, at) => `${at + 1}. ${line}`).join('\n')
 }
 
-/** What people call a thing in a language, or else in English. */
+/** The nouns of an entity in a language, or else in English. */
 export function calledIn(entity: Pick<Entity, 'name' | 'called'>, language = 'en'): Called {
   return (
     entity.called[language] ?? entity.called[baseOf(language)] ?? entity.called['en'] ?? { one: entity.name }
@@ -120,7 +120,7 @@ function baseOf(language: string): string {
 export interface StateBlockOptions extends WordsOptions {
   readonly entities: Entities
   readonly now: number
-  /** What stands for an id, if ids are not to be shown as they are. */
+  /** The code of an id, if ids are not to be shown as they are. */
   readonly handle?: (entity: string, id: string) => string
 }
 
@@ -176,7 +176,7 @@ function depthOf(entity: Entity | undefined): number {
   return depth
 }
 
-/** What the tools of one turn showed, in order. */
+/** The sightings of one turn, in order. */
 export interface ToolTurn {
   readonly turn: number
   readonly seen: readonly Sighting[]

@@ -18,7 +18,7 @@ export interface Case {
   readonly entity: Entity
   /** Unexpired. */
   readonly active: Chosen | undefined
-  /** What was chosen until it expired. */
+  /** The active value that has expired. */
   readonly lapsed: Chosen | undefined
   readonly judging: Judging
 }
@@ -101,9 +101,9 @@ export function chosenOption(options: readonly Candidate[], answer: unknown): Ca
 /** Only among so few can it be known that nothing else was meant. */
 export const MOST_FOR_TYPOS = 200
 
-/** What a place leads to. */
+/** The thing at a place. */
 export interface PlaceReading extends Reading, Ordinal {
-  /** What the same place is in the newest list, if the person may have meant the one before. */
+  /** The thing at the same place of the newest list, if the person may have meant the list before. */
   readonly rival?: Reading
 }
 
@@ -176,7 +176,7 @@ export async function listedForPerson(about: Case, places: readonly Ordinal[]): 
 interface LabelOptions {
   /** Typos are not forgiven. */
   readonly isExact?: boolean
-  /** What is too old counts, too. */
+  /** Expired sightings count, too. */
   readonly isAnyAge?: boolean
 }
 

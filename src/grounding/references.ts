@@ -214,7 +214,7 @@ async function spokenPlaces(about: Case): Promise<readonly Ordinal[]> {
   return isClear ? spoken : spoken.filter(({ hasNoun }) => hasNoun)
 }
 
-/** What a part belongs to, and what it should belong to instead. */
+/** The parent of a part, and the parent that it should have instead. */
 export interface OtherParent {
   /** The kind of both. */
   readonly entity: Entity

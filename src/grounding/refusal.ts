@@ -22,7 +22,7 @@ export interface Refusal {
   readonly kindOf?: string
   /** The argument of this tool that takes ids of `kindOf`. */
   readonly argument?: string
-  /** What it is a part of, where it should be a part of something else. */
+  /** The parent that it has, where another one is wanted. */
   readonly parent?: Candidate
   readonly next: NextStep
   /** All of this in words. */

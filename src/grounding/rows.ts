@@ -1,4 +1,4 @@
-/** What the rows of a result show: ids with their labels and parents. */
+/** Reads the rows of a result: ids with their labels and parents. */
 import type { Sighting } from '../protocol/index.ts'
 import { matchesIn } from './mentions.ts'
 
@@ -12,7 +12,7 @@ export type RowField<Row> = string | readonly string[] | ((row: Row) => unknown)
 export interface RowFields<Row> {
   readonly id: RowField<Row>
   readonly label?: RowField<Row>
-  /** What tells rows with the same label apart, for people: a town, a date. */
+  /** Tells rows with the same label apart, for people: a town, a date. */
   readonly detail?: RowField<Row>
   readonly parent?: RowField<Row>
   /** `id` is a text, and each part of it that fits the `pattern` of the entity is an id. */
@@ -28,7 +28,7 @@ export interface RowEntity {
 /** Rows in a list, in a record by their names, or one text. */
 export type Rows<Row> = Iterable<Row> | { readonly [key: string]: Row }
 
-/** What stands between the fields of a key that is made of several. */
+/** The separator between the fields of a composite key. */
 const KEY_JOINT = '|'
 
 /** The id that is made of several values. A value may have the joint in it, so it is escaped there. */
@@ -53,7 +53,7 @@ export function sightingsIn<Row>(
   return sightingsAt(entity, placed, { ...fields, input } as RowFields<unknown>)
 }
 
-/** What `read` returns, and why rows that it read show nothing: their field of the id is one that none of them has. */
+/** Runs `read` and collects a problem for each list of rows of which none has the field of the id. */
 export function withRowProblems<T>(read: () => T): {
   readonly result: T
   readonly problems: readonly string[]

@@ -11,7 +11,7 @@ const MOST = 5
 /** A refusal is rare, and a comparison takes a few microseconds. */
 const LOOKED_AT = 1000
 
-/** What is like something, best first; `best` if one of them is clearly more like it than all others. */
+/** Suggestions, best first; `best` if one of them is clearly nearer than all others. */
 export interface NearMatches {
   readonly near: readonly Candidate[]
   readonly best?: Candidate

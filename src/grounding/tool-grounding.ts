@@ -28,7 +28,7 @@ export interface GroundedTool<In = unknown, Out = unknown> extends Tool<In, Out>
   readonly grounding: ToolGrounding
 }
 
-/** What a result showed and chose. `problem`: why that could not be found out; the result stands all the same. */
+/** The sightings and selections of a result. `problem`: why they could not be read; the result stands all the same. */
 export interface Shown {
   readonly seen: readonly Sighting[]
   readonly selects: readonly Selection[]
@@ -133,7 +133,7 @@ export interface ToolMapping<In = unknown, Out = unknown> {
   readonly returns?: ((output: Out, input: In) => readonly Sighting[]) | RowMappings
   /** As `unmarkedIds` of `defineTool`. */
   readonly unmarkedIds?: 'judge' | 'allow'
-  /** What the output chooses. */
+  /** The selections of an output. */
   readonly selects?: (output: Out, input: In) => readonly Selection[]
 }
 
