@@ -322,10 +322,8 @@ export class Agent {
 
   /** Forgets what was said and chosen, and the artifacts. Waits for the turn that runs here. */
   async clear(): Promise<void> {
-    await this.#between('clear', async () => {
-      if ((await this.store.head(this.#setup.key)) !== undefined)
-        await clearContext(this.store, this.#setup.key)
-    })
+    const { key } = this.#setup
+    await this.#between('clear', async () => (await this.store.head(key)) && clearContext(this.store, key))
     this.#activeAtStart = await activeAtStart(this.#choosing)
   }
 
