@@ -144,7 +144,7 @@ export type {
   Usage,
   UserContent,
 } from './protocol/index.ts'
-export { childKey, contextKey, HoldfastError, LOCAL_OWNER } from './protocol/index.ts'
+export { childKey, contextKey, HoldfastError, LOCAL_OWNER, nearestName } from './protocol/index.ts'
 export type { AppendRequest, Head, Receipt, Store } from './store/index.ts'
 export { persist } from './store/index.ts'
 export { memoryStore } from './store/memory/index.ts'

@@ -38,7 +38,7 @@ export function askedClaim(entries: readonly Entry[]): Claim {
     ({ data }) => data.requestId === asked?.data.requestId && data.how === 'answered',
   )
   const start = beginning(entries, asked?.data.callId ?? '')
-  const grounds = all(entries, 'phase').flatMap(({ data }) => data.changes?.grounds ?? [])
+  const grounds = all(entries, 'tool.start').flatMap(({ data }) => data.grounds ?? [])
   const ground = grounds.find(({ source }) => source === 'asked')
   const isOrdered = answered !== undefined && start !== undefined && answered.seq < start.seq
   if (asked === undefined || !isOrdered || ground === undefined)

@@ -320,12 +320,11 @@ export class Agent {
     await this.#conversation.cancel(reason)
   }
 
-  /** Forgets what was said and the artifacts. Waits for the turn that runs here. */
+  /** Forgets what was said and chosen, and the artifacts. Waits for the turn that runs here. */
   async clear(): Promise<void> {
-    await this.#between('clear', async () => {
-      if ((await this.store.head(this.#setup.key)) !== undefined)
-        await clearContext(this.store, this.#setup.key)
-    })
+    const { key } = this.#setup
+    await this.#between('clear', async () => (await this.store.head(key)) && clearContext(this.store, key))
+    this.#activeAtStart = await activeAtStart(this.#choosing)
   }
 
   /** Makes something the chosen one: `await agent.select(project.select('p-7', { label: 'Champigny' }))`. */

@@ -52,6 +52,7 @@ export async function select(
     const selection = checkedSelection(given, entities)
     return isCalls ? { ...selection, by } : selection
   })
+  for (const selection of checked) await checkKind({ driver, store, setup }, selection)
   if (isCalls) for (const selection of checked) await checkGood({ driver, store, setup }, selection)
   const change = (values: readonly ActiveValue[]) => withSelections(values, checked, { entities, at, by })
   const own = change(active)
@@ -82,6 +83,26 @@ function checkedSelection(given: Selection, entities: Entities): Selection {
       `${quote(strange)} does not fit the \`pattern\` of ${quote(entity.name)}, ${String(pattern)}`,
     )
   return selection
+}
+
+/** Without a pattern, only what tools have shown tells that an id is one of another kind. */
+async function checkKind(
+  { driver, store, setup }: Omit<Choosing, 'principal'>,
+  selection: Selection,
+): Promise<void> {
+  const { entities } = setup.definition.grounding
+  if (entities.get(selection.entity)?.pattern !== undefined) return
+  const { cleared = 0 } = driver.ledger.session
+  const sightings = journalSightings(store, setup.key, () => cleared)
+  const isShownAs = async (entity: string, id: string) => (await sightings.seen(entity, { id })).length > 0
+  for (const id of idsOf(selection)) {
+    if (await isShownAs(selection.entity, id)) continue
+    for (const other of entities.keys())
+      if (other !== selection.entity && (await isShownAs(other, id)))
+        throw notSelected(
+          `a tool has shown ${quote(id)} as the id of ${quote(other)}, not of ${quote(selection.entity)}. Select it as that, or give the entity a \`pattern\``,
+        )
+  }
 }
 
 async function checkGood(

@@ -1,6 +1,6 @@
 /**
- * Kinds of things that have ids: projects, tasks, orders. An entity is declared once and says how long a sighting of it
- * counts, what its ids look like and what people call it. Which ones there are is for the host to know.
+ * Kinds of things that have ids: projects, tasks, orders. An entity is declared once, with its time to live, the pattern of
+ * its ids and the nouns for it. The host knows which entities there are.
  */
 import {
   type ChosenBy,
@@ -14,24 +14,23 @@ import {
   type Selection,
   type Sighting,
 } from '../protocol/index.ts'
-import { durationMs } from './duration.ts'
-import { wordsOf } from './normal.ts'
 import { type RowFields, type Rows, sightingsIn } from './rows.ts'
+import { wordsOf } from './text-normalize.ts'
 
 /** `enforce`: an id that is not grounded stops the call. `warn`: it is told and the call goes on. `off`: no look is taken. */
 export type GroundingPolicy = 'enforce' | 'warn' | 'off'
 
 export interface EntityOptions {
-  /** How long a selection and a sighting count: `'7h'` unless said otherwise, `'30m'`, `'2d'`, or milliseconds. */
+  /** How long a selection and a sighting count: `'30m'`, `'2d'` or milliseconds; `'7h'` by default. */
   readonly ttl?: string | number
-  /** What it is a part of. To switch the parent is to let go of its parts. */
+  /** The entity that it is a part of. A switch of the parent deselects its parts. */
   readonly parent?: Entity
-  /** What an id looks like, as a whole. Without it, no id counts because a person wrote it. */
+  /** The form of a whole id. Without a pattern, no id counts because a person wrote it. */
   readonly pattern?: RegExp
-  /** Whose selection it is: the conversation's, or the actor's in all conversations. `conversation` unless said otherwise. */
+  /** The owner of a selection: the conversation, which is the default, or the actor in all conversations. */
   readonly scope?: 'actor' | 'conversation'
   readonly policy?: GroundingPolicy
-  /** What counts as a source of an id; everything unless said otherwise. */
+  /** The sources that make an id good; all of them by default. */
   readonly sources?: readonly GroundSource[]
   /**
    * One form for all ways to write an id: `(id) => id.replace(/^#/, '').toUpperCase()`. Ids are compared in this form, and
@@ -40,20 +39,20 @@ export interface EntityOptions {
   readonly normalize?: (id: string) => string
   /** The name of a tool that lists or finds these things, for refusals to lead to. A `lookupTool` needs no mention. */
   readonly lookup?: string
-  /** What the parts of an id are called, if it is made of several arguments: `['number', 'date']`. See `part`. */
+  /** The names of the parts of an id that is made of several arguments: `['number', 'date']`. See `part`. */
   readonly key?: readonly string[]
-  /** What people call one of them, by language: `{ fr: 'projet' }`. English is the name unless said otherwise. */
+  /** The noun for one of them, by language: `{ fr: 'projet' }`. The English one is the name by default. */
   readonly called?: Readonly<Record<string, string | Called>>
 }
 
-/** What people call a thing. Plurals with s need not be said; `active` is how a line of the state block begins. */
+/** The nouns for a thing. A plural with s is the default; `active` begins a line of the state block. */
 export interface Called {
   readonly one: string
   readonly many?: string
   readonly active?: string
 }
 
-/** What marks an argument, for `grounded`; `id` is the same for a schema. */
+/** The mark of an argument, for `grounded`; `id` is the same for a schema. */
 export interface EntityMark {
   /** As the mark has it. */
   readonly name: string
@@ -149,7 +148,7 @@ export function entity(name: string, options: EntityOptions = {}): Entity {
 
 export type Entities = ReadonlyMap<string, Entity>
 
-/** What a mark says: an entity, and which part of its id is here or that it is a destination. */
+/** The meaning of a mark: an entity, and whether the value is a part of its id or a destination. */
 export interface MarkMeaning {
   readonly entity: string
   readonly part?: string
@@ -166,9 +165,24 @@ function markOf(mark: string): EntityMark {
   return Object.freeze({ name: mark, id: marking(mark) })
 }
 
-/** Carries the mark itself, too: schema libraries copy its fields where it is passed without being called. */
+/**
+ * Carries the mark itself, too: schema libraries copy its fields where it is passed without being called. Where the entity
+ * is passed, they take this function for the name of the schema, and are told what to write when they read that.
+ */
 function marking(mark: string): EntityMark['id'] {
-  return Object.assign((more: JsonObject = {}) => ({ ...more, [ENTITY_MARK]: mark }), { [ENTITY_MARK]: mark })
+  const id = (more: JsonObject = {}): JsonObject => ({ ...more, [ENTITY_MARK]: mark })
+  const notAName = (): never => {
+    const { entity: name, part, isDestination } = readMark(mark)
+    const made = part === undefined ? (isDestination ? '.destination' : '') : `.part(${quote(part)})`
+    throw new HoldfastError('invalid-option', {
+      message: `The entity ${quote(name)} itself was given to a schema. Give it the mark of its ids: .meta(${name}${made}.id()).`,
+    })
+  }
+  const hidden = { value: notAName }
+  return Object.defineProperties(Object.assign(id, { [ENTITY_MARK]: mark }), {
+    replace: hidden,
+    toString: hidden,
+  })
 }
 
 /** A function that makes no mark; where it is passed as one, `defineTool` refuses it for its empty list of names. */
@@ -263,7 +277,7 @@ function isKeyPart(part: unknown): boolean {
   return typeof part === 'string' && NAME.test(part)
 }
 
-/** What cannot be brought into a normal form is compared as it is. */
+/** An id without a normal form is compared as it is. */
 function normalForm(normalize: (id: string) => unknown): (id: string) => string {
   return (id) => {
     try {
@@ -323,4 +337,34 @@ function selectionOf(
 
 function invalid(name: unknown, why: string): HoldfastError {
   return new HoldfastError('invalid-option', { message: `Entity ${quote(name)} cannot be used: ${why}.` })
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+/**
+ * Milliseconds of `'7h'`, `'30m'`, `'2d'`, `'1h 30m'`, or of a number, which is milliseconds already. Infinity is
+ * forever. Throws `invalid-option` for anything else, and for nothing.
+ */
+export function durationMs(span: string | number): number {
+  const ms = typeof span === 'number' ? span : parsed(span)
+  if (!(ms > 0)) {
+    throw new HoldfastError('invalid-option', {
+      message: `${typeof span === 'number' ? String(span) : quote(span)} is no span of time. Write '7h', '30m', '2d', or milliseconds above 0.`,
+    })
+  }
+  return ms
+}
+
+function parsed(text: string): number {
+  if (typeof text !== 'string') return Number.NaN
+  if (!/^\s*(?:\d+(?:\.\d+)?\s*(?:ms|[smhdw])\s*)+$/.test(text)) return Number.NaN
+  const parts = text.matchAll(/(\d+(?:\.\d+)?)\s*(ms|[smhdw])/g)
+  return [...parts].reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit ?? ''] ?? 0), 0)
 }

@@ -4,11 +4,11 @@
  * good again. It runs nothing and stores nothing.
  */
 import { foldedText, type Ground, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
-import type { Above } from './above.ts'
 import type { Entities, Entity } from './entity.ts'
 import type { Judging } from './facts.ts'
+import type { Above } from './judge.ts'
 import { composed, type Judgement, judgeCall } from './judge.ts'
-import { type FoundId, idsIn, type Path, type Patterns, placeText, surveyOf, withIds } from './marks.ts'
+import { type FoundId, idsIn, type Path, placeText, surveyOf, withIds } from './marks.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
 import { textOf } from './rows.ts'
 
@@ -19,7 +19,7 @@ export interface GuardedCall<P extends Converted> {
   readonly args: Json
   /** Values without a mark are not looked at, and fields that the schema does not declare are kept. */
   readonly allowsUnmarked: boolean
-  /** What the schema makes of arguments. */
+  /** Validates and converts arguments by the schema. */
   readonly convert: (args: Json) => Promise<P>
 }
 
@@ -28,7 +28,7 @@ export type Converted = { readonly ok: true; readonly input: unknown } | { reado
 
 export interface Guarded<P extends Converted> {
   readonly judgement: Judgement
-  /** What the schema made of the arguments of the judgement. */
+  /** The arguments of the judgement after the conversion of the schema. */
   readonly converted: P
   /** Places of fields that the tool does not get. */
   readonly dropped: readonly string[]
@@ -43,16 +43,17 @@ export async function guardCall<P extends Converted>(
   const { parameters } = call
   const survey = surveyOf(parameters, call.args)
   const first = await judge({ parameters, args: call.args, found: survey.ids })
-  const written = await withoutNeedlessIds(call, first, { ...judging, judge })
+  const isPlaced = first.grounds.some(({ said }) => said !== undefined)
+  const written = isPlaced ? await withoutNeedlessIds(call, first, { ...judging, judge }) : first
   const { converted, args, dropped } = await convertedArgs(call, written.args, survey.undeclared())
-  const placed: Judgement = { ...written, args }
+  const placed: Judgement = args === written.args ? written : { ...written, args }
   if (!converted.ok) return { judgement: placed, converted, dropped }
   const input = isSameJson(args, converted.input) ? args : plain(converted.input)
   const { entities } = judging
   const made = input === call.args ? survey : surveyOf(parameters, input)
   const found = [
     ...changedIds(made.ids, { input, written: placed, entities }),
-    ...(call.allowsUnmarked ? [] : made.unmarked(patternsOf(entities))),
+    ...(call.allowsUnmarked ? [] : made.unmarked(entities)),
   ]
   if (found.length === 0) return { judgement: placed, converted, dropped }
   const changed = await judge({ parameters, args: input, found })
@@ -69,8 +70,8 @@ async function withoutNeedlessIds<P extends Converted>(
   { entities, judge }: Pick<Judging, 'entities'> & { judge: (call: JudgedIds) => Promise<Judgement> },
 ): Promise<Judgement> {
   const placed = new Map(written.grounds.flatMap((one) => (one.said === undefined ? [] : [[one.path, one]])))
-  const converted = placed.size === 0 ? undefined : await convert(args)
-  if (!converted?.ok) return written
+  const converted = await convert(args)
+  if (!converted.ok) return written
   const found = idsIn(parameters, plain(converted.input))
     .filter((one) => placed.has(placeText(one.path)) && !isWritten(one, args))
     .map((one): FoundId => ({ ...one, isLiteral: true }))
@@ -110,7 +111,7 @@ export function isStillGrounded(
   const survey = surveyOf(parameters, value)
   const found = [
     ...composed(survey.ids, entities).flatMap((one) => leaves(one, grounds, entities)),
-    ...(allowsUnmarked ? [] : survey.unmarked(patternsOf(entities))),
+    ...(allowsUnmarked ? [] : survey.unmarked(entities)),
   ]
   return found
     .filter(isEnforced)
@@ -207,12 +208,6 @@ function partsOf(value: Json, path: Path): readonly { readonly given: Json; read
   )
 }
 
-function patternsOf(entities: Entities): Patterns {
-  return [...entities.values()].flatMap(({ name, pattern, policy }) =>
-    pattern === undefined || policy === 'off' ? [] : [[name, pattern] as const],
-  )
-}
-
 /**
  * Both judgements as one. Where the written form was refused and the converted one is good, the converted one counts: it
  * is what the tool gets.
@@ -299,7 +294,7 @@ function without(value: Json, path: Path): Json {
   )
 }
 
-/** What a schema made, as something to look through: it need not be JSON any more. Throws `too-large` if that has no end. */
+/** A JSON copy of converted arguments, which may hold dates, maps or cycles. Throws `too-large` for a value without end. */
 function plain(value: unknown): Json {
   let left = MOST_VALUES
   const copy = (given: unknown, above: readonly object[]): Json => {

@@ -1,9 +1,9 @@
 /**
- * Short codes instead of long ids, such as `p~k7m2`: a model copies them easily and they cost little. A code comes from
- * its id alone, so it is the same in every prompt, and one that was made up or miscopied stands for nothing, where
- * numbers in order would stand for the next thing. The sign keeps codes apart from what people write.
+ * Ids as models and people see them. Handles are short codes instead of long ids, such as `p~k7m2`: a model copies them
+ * easily and they cost little. A code comes from its id alone, so it is the same in every prompt, and one that was made up
+ * stands for nothing. The sign keeps codes apart from texts of people.
  */
-import type { Json, JsonObject, Sighting } from '../protocol/index.ts'
+import { ENTITY_MARK, type Json, type JsonObject, type Sighting } from '../protocol/index.ts'
 import type { Entities } from './entity.ts'
 import { type FoundId, idsIn, withIds, writtenAt } from './marks.ts'
 import { textOf } from './rows.ts'
@@ -156,4 +156,43 @@ function decoded(value: Json, ids: ReadonlyMap<string, string>): Json {
   if (Array.isArray(value)) return (value as readonly Json[]).map((item) => decoded(item, ids))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, decoded(inner as Json, ids)]))
+}
+
+/** Constraints of a schema that a code would not fit. */
+const SHAPES: ReadonlySet<string> = new Set([
+  'format',
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+])
+/** Keywords whose schemas describe the same value, or the items of a list of ids. */
+const SAME: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'items', 'prefixItems'])
+
+/** A copy of the schema; the marks stay. */
+export function withTextIds(schema: JsonObject): JsonObject {
+  return copied(schema, false) as JsonObject
+}
+
+function copied(value: Json, isInside: boolean): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => copied(item, isInside))
+  if (typeof value !== 'object' || value === null) return value
+  const mark = (value as JsonObject)[ENTITY_MARK]
+  const isId = isInside || typeof mark === 'string' || Array.isArray(mark)
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => {
+      if (inner === undefined || (isId && SHAPES.has(key))) return []
+      if (isId && key === 'type') return [[key, textType(inner)]]
+      return [[key, copied(inner, isId && SAME.has(key))]]
+    }),
+  )
+}
+
+function textType(type: Json): Json {
+  if (Array.isArray(type)) return [...new Set((type as readonly Json[]).map(textType))]
+  return type === 'number' || type === 'integer' ? 'string' : type
 }

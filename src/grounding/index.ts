@@ -1,9 +1,5 @@
 /** Grounding: no invented id reaches a tool. Entities, where their ids are, whether they are good, and what prompts say of them. */
 
-export type { Above } from './above.ts'
-export { judgeBelow, stricter, strictest } from './above.ts'
-export type { Candidate } from './case.ts'
-export { durationMs } from './duration.ts'
 export type {
   Called,
   Entities,
@@ -13,33 +9,43 @@ export type {
   GroundingPolicy,
   SelectionDetails,
 } from './entity.ts'
-export { entity, entityMap } from './entity.ts'
-export type { AskedAnswer, Chosen, Facts, Judging, Said, Seen, ShownList } from './facts.ts'
-export { activeIds, isExpired, saidIn } from './facts.ts'
+export { durationMs, entity, entityMap } from './entity.ts'
+export type {
+  AskedAnswer,
+  Chosen,
+  Facts,
+  Judging,
+  MemoryFactsOptions,
+  Said,
+  Seen,
+  ShownList,
+  SightingBatch,
+} from './facts.ts'
+export { activeIds, isExpired, MemoryFacts, saidIn } from './facts.ts'
 export type { Converted, Guarded, GuardedCall } from './guard-call.ts'
 export { guardCall, isStillGrounded } from './guard-call.ts'
 export type { Handles } from './handles.ts'
-export { handleTable } from './handles.ts'
-export type { AskedId, Judgement } from './judge.ts'
-export { judgeCall } from './judge.ts'
-export type { Asking, Passed, RefusalReason, Refused, Verdict } from './judge-id.ts'
-
+export { handleTable, withTextIds } from './handles.ts'
+export type { Above, Judgement } from './judge.ts'
+export { judgeBelow, judgeCall, stricter, strictest } from './judge.ts'
+export type { AskedId, Asking, Passed, RefusalReason, Refused, Verdict } from './judge-id.ts'
 export type { LookupOptions, LookupResult, Search } from './lookup-tool.ts'
 export { lookupTool } from './lookup-tool.ts'
-export type { RowMapping, ToolMapping } from './map-tool.ts'
-export { grounded } from './map-tool.ts'
 export type { FoundId, Path } from './marks.ts'
 export { entitiesIn, idsIn, placeText, withIds, withoutMarks } from './marks.ts'
-export type { MemoryFactsOptions, SightingBatch } from './memory-facts.ts'
-export { MemoryFacts } from './memory-facts.ts'
-export type { NearMatches } from './near.ts'
-export { nearMatches } from './near.ts'
 export type { OutputFilter, OutputFilterOptions, StreamFilter } from './output-filter.ts'
 export { outputFilter } from './output-filter.ts'
-export type { Question } from './question.ts'
-export { answeredId, questionOf } from './question.ts'
-export type { NextStep, Refusal } from './refusal.ts'
-export { refusalText } from './refusal.ts'
+export type {
+  GroundingWords,
+  StateBlockOptions,
+  ToolMemoryOptions,
+  ToolTurn,
+  WordsOptions,
+} from './prompt-blocks.ts'
+export { activeLabels, groundingRules, MOST_ACTIVE, stateBlock, toolMemoryBlock } from './prompt-blocks.ts'
+export type { Candidate } from './readings.ts'
+export type { NextStep, Question, Refusal } from './refusal.ts'
+export { answeredId, questionOf, refusalText } from './refusal.ts'
 export type { RowField, RowFields } from './rows.ts'
 export type { Selecting } from './selecting.ts'
 export {
@@ -51,12 +57,7 @@ export {
   withPersonal,
   withSelections,
 } from './selecting.ts'
-export type { StateBlockOptions } from './state-block.ts'
-export { activeLabels, MOST_ACTIVE, stateBlock } from './state-block.ts'
-export { withTextIds } from './text-ids.ts'
-export type { GroundedTool, Shown } from './tool-grounding.ts'
-export { checkedThing, checkMarkedEntities, lookupsOf, shownBy } from './tool-grounding.ts'
-export type { ToolMemoryOptions, ToolTurn } from './tool-memory.ts'
-export { toolMemoryBlock } from './tool-memory.ts'
-export type { GroundingWords, WordsOptions } from './words.ts'
-export { groundingRules } from './words.ts'
+export type { NearMatches } from './suggestions.ts'
+export { nearMatches } from './suggestions.ts'
+export type { GroundedTool, RowMapping, Shown, ToolMapping } from './tool-grounding.ts'
+export { checkedThing, checkMarkedEntities, grounded, lookupsOf, shownBy } from './tool-grounding.ts'

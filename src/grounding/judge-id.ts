@@ -3,21 +3,12 @@
  * thing. What a person or a program chose wins: another thing passes only if it was spoken of since. Pure, but for asking
  * the facts.
  */
-import type { ActiveValue, Ground, GroundSource } from '../protocol/index.ts'
-import {
-  type Candidate,
-  type Case,
-  candidate,
-  chosenOption,
-  distinct,
-  isSameId,
-  type Reading,
-  readingOf,
-} from './case.ts'
+import type { ActiveValue, Ground, GroundSource, Json } from '../protocol/index.ts'
 import { undeclared } from './entity.ts'
 import {
   type AskedAnswer,
   activeIds,
+  type Chosen,
   type ChosenAt,
   chosenAt,
   isExpired,
@@ -25,9 +16,31 @@ import {
   type Judging,
 } from './facts.ts'
 import { type FoundId, isNumeric, placeText } from './marks.ts'
-import { isOtherMeant, type OtherParent, otherParent } from './parents.ts'
-import { labelReadings, ordinalReadings, type PlaceReading } from './readings.ts'
-import { namedByLabel, saysNumber, speaksOf, spokenSince, writtenBefore, writtenNow } from './references.ts'
+import {
+  type Candidate,
+  type Case,
+  candidate,
+  chosenOption,
+  distinct,
+  isSameId,
+  labelReadings,
+  ordinalReadings,
+  type PlaceReading,
+  type Reading,
+  readingOf,
+} from './readings.ts'
+import {
+  isOtherMeant,
+  namedByLabel,
+  type OtherParent,
+  otherParent,
+  pickedBefore,
+  saysNumber,
+  speaksOf,
+  spokenSince,
+  writtenBefore,
+  writtenNow,
+} from './references.ts'
 import { textOf } from './rows.ts'
 
 /** Why an id is refused. `wrong-parent`: a part of something else. `several`: one was wanted and more were named. */
@@ -53,17 +66,23 @@ export interface Asking {
   readonly options: readonly Candidate[]
 }
 
+/** A question about one place of a call. The answer is one of the ids. */
+export interface AskedId extends Asking {
+  readonly path: string
+  readonly given: Json
+}
+
 export interface Refused {
   readonly kind: 'refused'
   readonly entity: string
   readonly reason: RefusalReason
-  /** What is chosen, which may be what was meant. */
+  /** The active thing, which may be the one that was meant. */
   readonly active?: Candidate
   /** The entity that it is an id of. */
   readonly kindOf?: string
-  /** What it is a part of, and what it should be a part of. */
+  /** The parent that it has, and the one that it should have. */
   readonly parent?: OtherParent
-  /** What was named, where one was wanted. */
+  /** The things that were named, where one was wanted. */
   readonly named?: readonly Candidate[]
   /** One of these is meant, and only the person knows which. */
   readonly isUnclear?: true
@@ -80,7 +99,8 @@ export async function judgeId(found: FoundId, name: string, judging: Judging): P
     lapsed: isOld ? known : undefined,
     judging,
   })
-  const answer = await judging.facts.asked?.(placeText(found.path))
+  const { facts } = judging
+  const answer = facts.asked && (await facts.asked(placeText(found.path)))
   const verdict = await judge.decide()
   if (verdict.kind === 'ask') return answered(verdict, answer)
   // What made it unclear may have been words of the turn that asked: what was answered then still holds.
@@ -111,7 +131,7 @@ class Judge {
     const text = textOf(this.#found.given)?.trim()
     if (text === undefined || text === '') return this.#refuse('unknown')
     const [exact, ...others] = await this.#exact(text)
-    if (exact !== undefined && others.length > 0) return this.#ask('same-label', [exact, ...others])
+    if (exact !== undefined && others.length > 0) return this.#askOnce([exact, ...others])
     // `task-2` is an id and nothing else; `2` may be one, and may be the second.
     if (exact !== undefined && !/^#?\d+$/.test(text)) return this.#pass(exact)
     const places = this.#isOpen('ordinal') ? await this.#placed(text) : []
@@ -148,7 +168,8 @@ class Judge {
     if (first === undefined) return this.#refuseUnread(text)
     const [place] = places
     if (place?.rival !== undefined) return this.#ask('two-lists', [...readings, place.rival])
-    if (readings.length > 1) return this.#ask(labelled.length > 1 ? 'same-label' : 'id-or-place', readings)
+    if (labelled.length > 1) return this.#askOnce(readings)
+    if (readings.length > 1) return this.#ask('id-or-place', readings)
     if (first.source === 'ordinal' && place?.isNumber) {
       // "project 2", where there is a project with the id 2.
       const [other] = await this.#exact(String(place.place))
@@ -226,14 +247,15 @@ class Judge {
   }
 
   async #pass(reading: Reading): Promise<Verdict> {
-    const parent = await this.#wrongParent(reading)
+    const { entity, active } = this.#case
+    const parent = entity.parent && (await this.#wrongParent(reading))
     if (parent !== undefined) return this.#refuse('wrong-parent', { parent })
-    const objection = await this.#notActive(reading)
+    const objection = active && (await this.#notActive(reading, active))
     if (objection !== undefined) return objection
     const { thing, source, seq } = reading
     return {
       kind: 'ok',
-      entity: this.#case.entity.name,
+      entity: entity.name,
       id: thing.id,
       source,
       ...(seq === undefined ? {} : { seq }),
@@ -250,19 +272,18 @@ class Judge {
     return before !== undefined && isSince(before.said, other.since) ? undefined : other
   }
 
-  /** What a person or a program chose wins, unless the person or a tool has spoken of the other one since. */
-  async #notActive(reading: Reading): Promise<Verdict | undefined> {
-    const { active } = this.#case
+  /** A choice of a person or a program wins, unless the person or a tool has named the other thing since. */
+  async #notActive(reading: Reading, active: Chosen): Promise<Verdict | undefined> {
     const { thing, isSaidNow } = reading
-    if (active === undefined || active.by === 'tool' || isSaidNow) return undefined
+    if (active.by === 'tool' || isSaidNow) return undefined
     if (activeIds(active).includes(thing.id) || (await this.#isShownSince(reading, chosenAt(active))))
       return undefined
     const spoken = await speaksOf(thing, this.#case)
-    if (spoken.verdict === 'unclear')
-      return this.#ask(
-        spoken.why,
-        [thing, ...spoken.rivals].map((each) => ({ thing: each })),
-      )
+    if (spoken.verdict === 'unclear') {
+      const options = [thing, ...spoken.rivals].map((each) => ({ thing: each }))
+      const picked = await this.#picked(options)
+      return picked?.id === thing.id ? undefined : this.#ask(spoken.why, options)
+    }
     const isSpoken = spoken.verdict === 'yes' || (await spokenSince(thing, chosenAt(active), this.#case))
     return isSpoken ? undefined : this.#refuse('not-active')
   }
@@ -272,6 +293,20 @@ class Judge {
     if (await judging.facts.seenThisTurn(entity.name, thing.id)) return true
     const seen = await judging.facts.seen(entity.name, thing.id)
     return seen !== undefined && isSince(seen, since)
+  }
+
+  /** Asks which of several things with one label is meant, unless the person has said so before. */
+  async #askOnce(readings: readonly Reading[]): Promise<Verdict> {
+    return (await this.#picked(readings)) ?? this.#ask('same-label', readings)
+  }
+
+  async #picked(readings: readonly { readonly thing: Candidate }[]): Promise<Passed | undefined> {
+    const options = distinct(readings).map(({ thing }) => candidate(thing))
+    const picked = this.#isOpen('asked') ? await pickedBefore(options, this.#case) : undefined
+    if (picked === undefined) return undefined
+    const { thing, seq } = picked
+    const entity = this.#case.entity.name
+    return { kind: 'ok', entity, id: thing.id, source: 'asked', ...(seq === undefined ? {} : { seq }) }
   }
 
   #ask(why: Asking['why'], readings: readonly { readonly thing: Candidate }[]): Verdict {

@@ -1,22 +1,15 @@
 /**
- * Whether a call may reach its tool: every id among its arguments has to be grounded. What is a label or a place becomes
- * the id that it means. It decides and runs nothing.
+ * Decides whether a call may reach its tool: every id among its arguments has to be grounded, in this conversation or in the
+ * one above. A label or a place is replaced by the id that it means. Runs nothing.
  */
 import type { Ground, Json, JsonObject } from '../protocol/index.ts'
-import { type Above, judgeBelow } from './above.ts'
-import { type Entities, type Entity, undeclared } from './entity.ts'
+import { type Entities, type Entity, type GroundingPolicy, undeclared } from './entity.ts'
 import type { Judging } from './facts.ts'
-import type { Asking, Passed, Refused, Verdict } from './judge-id.ts'
+import { type AskedId, answered, judgeId, type Passed, type Refused, type Verdict } from './judge-id.ts'
 import { type FoundId, idsIn, type Path, placesOf, placeText, withIds, writtenAt } from './marks.ts'
-import { type NearMatches, nearMatches, nearOfParent } from './near.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
 import { joinedKey, keyValues, textOf } from './rows.ts'
-
-/** A question about one place of a call. The answer is one of the ids. */
-export interface AskedId extends Asking {
-  readonly path: string
-  readonly given: Json
-}
+import { type NearMatches, nearMatches, nearOfParent } from './suggestions.ts'
 
 /**
  * `ok`: run it with these arguments. `ask`: the person has to say which things are meant; judge it again with the
@@ -54,7 +47,8 @@ export async function judgeCall(
     const entities = found.entities.map((name) => judging.entities.get(name) ?? undeclared(name))
     const isOff = entities.some(({ policy }) => policy === 'off')
     const beside = (entity: string): readonly string[] => idsBeside(found, entity, judged)
-    const verdict = isOff ? undefined : await judgeAny(found, { ...judging, beside }, above)
+    const inCall = places.length < 2 ? judging : { ...judging, beside }
+    const verdict = isOff ? undefined : await judgeAny(found, inCall, above)
     judged.push({ found, entities, verdict })
   }
   const inOrder =
@@ -157,7 +151,12 @@ function containerOf({ path }: FoundId): Path {
 }
 
 /** An id that may be of several entities has to be good as one of them. */
-async function judgeAny(found: FoundId, judging: Judging, above: Above | undefined): Promise<Verdict> {
+function judgeAny(found: FoundId, judging: Judging, above: Above | undefined): Promise<Verdict> {
+  const [only = '', ...others] = found.entities
+  return others.length === 0 ? judgeBelow(found, only, { judging, above }) : judgeEach(found, judging, above)
+}
+
+async function judgeEach(found: FoundId, judging: Judging, above: Above | undefined): Promise<Verdict> {
   const verdicts: Verdict[] = []
   for (const name of found.entities) {
     const verdict = await judgeBelow(found, name, { judging, above })
@@ -182,7 +181,7 @@ function isUnchanged(found: PlacedId, { id }: Passed): boolean {
   return found.parts === undefined ? found.given === writtenAt(found, id) : found.given === id
 }
 
-/** What is like an id that was refused, known here or else above. */
+/** Suggestions for an id that was refused, from this conversation or else from the one above. */
 async function nearTo(
   given: string,
   {
@@ -213,7 +212,7 @@ async function refuse(
   },
   judging: Judging,
 ): Promise<Refusal> {
-  const lookup = judging.lookups?.[entity.name]
+  const lookup = judging.lookups?.()[entity.name]
   const { kindOf } = verdict
   const near = await nearTo(textOf(given) ?? '', { verdict, entity, above }, judging)
   const argument = kindOf === undefined ? undefined : placesOf(parameters, kindOf)[0]
@@ -232,12 +231,11 @@ function groundedArgs(
   args: Json,
   passed: readonly { readonly found: PlacedId; readonly verdict: Passed }[],
 ): { readonly args: Json; readonly grounds: readonly Ground[] } {
-  const changed = passed.filter(({ found, verdict }) => !isUnchanged(found, verdict))
+  const changes = passed.flatMap(({ found, verdict }) =>
+    isUnchanged(found, verdict) ? [] : changesAt(found, verdict),
+  )
   return {
-    args: withIds(
-      args,
-      changed.flatMap(({ found, verdict }) => changesAt(found, verdict)),
-    ),
+    args: changes.length === 0 ? args : withIds(args, changes),
     grounds: passed.map(({ found, verdict }) => ({
       path: placeText(found.path),
       entity: verdict.entity,
@@ -254,4 +252,56 @@ function changesAt(found: PlacedId, { id }: Passed): Parameters<typeof withIds>[
   if (found.parts === undefined) return [{ found, to: writtenAt(found, id) }]
   const values = keyValues(id)
   return found.parts.map((part, at) => ({ found: part, to: writtenAt(part, values[at] ?? '') }))
+}
+
+/** The conversation above, asked about one value of one entity. A verdict that lets it pass says where it is known. */
+export interface Above {
+  readonly judge: (found: FoundId, entity: Entity, beside?: Judging['beside']) => Promise<Verdict>
+  /** The strictest declaration of an entity there or further above; undefined if nobody there declares it. */
+  readonly declared: (entity: string) => Promise<Entity | undefined>
+  /** Things that are known there and like what was written. */
+  readonly near: (given: string, entity: Entity) => Promise<NearMatches>
+}
+
+/** The entities as they count in a conversation: where the one above declares one more strictly, as it is declared there. */
+export async function strictest(
+  entities: Entities,
+  above: Pick<Above, 'declared'> | undefined,
+): Promise<Entities> {
+  if (above === undefined) return entities
+  const all = [...entities.values()].map(async (own) => stricter(own, await above.declared(own.name)))
+  return new Map((await Promise.all(all)).map((entity) => [entity.name, entity]))
+}
+
+export function stricter(own: Entity, other: Entity | undefined): Entity {
+  return other !== undefined && STRICTNESS[other.policy] > STRICTNESS[own.policy] ? other : own
+}
+
+const STRICTNESS = { off: 0, warn: 1, enforce: 2 } as const satisfies Record<GroundingPolicy, number>
+
+/** The decision about one entity, here or else above. What was refused here for a reason stays refused for that reason. */
+export function judgeBelow(
+  found: FoundId,
+  name: string,
+  { judging, above }: { readonly judging: Judging; readonly above: Above | undefined },
+): Promise<Verdict> {
+  const own = judgeId(found, name, judging)
+  return above === undefined ? own : orAbove(found, own, { name, judging, above })
+}
+
+async function orAbove(
+  found: FoundId,
+  judged: Promise<Verdict>,
+  { name, judging, above }: { readonly name: string; readonly judging: Judging; readonly above: Above },
+): Promise<Verdict> {
+  const own = await judged
+  if (own.kind !== 'refused') return own
+  const entity = judging.entities.get(name) ?? undeclared(name)
+  const verdict = await above.judge(found, entity, judging.beside)
+  if (verdict.kind === 'ok') return entity.sources.has(verdict.source) ? verdict : own
+  if (verdict.kind === 'ask') {
+    const answer = await judging.facts.asked?.(placeText(found.path))
+    return entity.sources.has('asked') ? answered(verdict, answer) : own
+  }
+  return own.reason === 'unknown' ? verdict : own
 }

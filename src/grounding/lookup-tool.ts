@@ -15,11 +15,11 @@ import {
   shown,
 } from '../protocol/index.ts'
 import { defineTool, jsonSchema, type ToolContext, type ToolGrounding } from '../tool/index.ts'
-import { type Candidate, candidate, optionTexts } from './case.ts'
 import { type Entity, isEntity } from './entity.ts'
-import { nearest } from './near.ts'
-import { isTypoOf } from './normal.ts'
+import { type Candidate, candidate, optionTexts } from './readings.ts'
 import { type RowFields, sightingsIn } from './rows.ts'
+import { nearest } from './suggestions.ts'
+import { isTypoOf } from './text-normalize.ts'
 import type { GroundedTool } from './tool-grounding.ts'
 
 /**

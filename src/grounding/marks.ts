@@ -4,8 +4,8 @@
  */
 import { ENTITY_MARK, type Json, type JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, type SchemaNode, schemaNode } from '../tool/index.ts'
-import { couldBe } from './could-be.ts'
-import { type MarkMeaning, readMark } from './entity.ts'
+import { type Entities, type MarkMeaning, readMark } from './entity.ts'
+import { matchesSchema } from './schema-match.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -19,7 +19,7 @@ export interface FoundId {
   readonly isKey?: true
   /** It counts as it stands: no label and no place is read into it. */
   readonly isLiteral?: true
-  /** What the schema wants here, if it says so. */
+  /** The type that the schema declares here. */
   readonly wants?: 'number' | 'text'
   /** Which part of the id it is, if the id is made of several arguments. */
   readonly part?: string
@@ -35,7 +35,7 @@ export function idsIn(schema: JsonObject, args: Json): readonly FoundId[] {
   return [...walked(schema, args).found.values()]
 }
 
-/** What arguments have in them, looked through once. */
+/** The ids and the undeclared fields of arguments, found in one walk. */
 export interface Survey {
   readonly ids: readonly FoundId[]
   /** Fields of objects whose schema names its fields and does not name these. */
@@ -44,7 +44,7 @@ export interface Survey {
    * Texts without a mark that look like ids of the entities given: values, and names in objects whose fields have no names
    * in the schema. Numbers, words and fixed values of the schema are none.
    */
-  readonly unmarked: (patterns: Patterns) => readonly FoundId[]
+  readonly unmarked: (entities: Entities) => readonly FoundId[]
 }
 
 export function surveyOf(schema: JsonObject, args: Json): Survey {
@@ -52,7 +52,7 @@ export function surveyOf(schema: JsonObject, args: Json): Survey {
   return {
     ids: [...walk.found.values()],
     undeclared: () => undeclaredIn(walk),
-    unmarked: (patterns) => (patterns.length === 0 ? [] : unmarkedIn(walk, args, patterns)),
+    unmarked: (entities) => unmarkedIn(walk, args, entities),
   }
 }
 
@@ -64,7 +64,7 @@ function undeclaredIn({ objects }: Walk): readonly Path[] {
   )
 }
 
-function unmarkedIn({ found, fixed, objects }: Walk, args: Json, patterns: Patterns): readonly FoundId[] {
+function unmarkedIn({ found, fixed, objects }: Walk, args: Json, all: Entities): readonly FoundId[] {
   const candidates: FoundId[] = []
   const add = (value: Json, path: Path, isKey: boolean): void => {
     // Blanks around an id do not hide it: many tools trim.
@@ -73,7 +73,9 @@ function unmarkedIn({ found, fixed, objects }: Walk, args: Json, patterns: Patte
     const key = keyOf(path, isKey)
     const isNamed = isKey && objects.get(keyOf(path.slice(0, -1)))?.hasNames === true
     if (isNamed || found.has(key) || fixed.has(key)) return
-    const entities = patterns.filter(([, pattern]) => pattern.test(given)).map(([name]) => name)
+    const entities = [...all.values()]
+      .filter(({ pattern, policy }) => policy !== 'off' && pattern?.test(given))
+      .map(({ name }) => name)
     if (entities.length > 0)
       candidates.push({ path, entities, given, isLiteral: true, ...(isKey ? { isKey } : {}) })
   }
@@ -90,9 +92,6 @@ function unmarkedIn({ found, fixed, objects }: Walk, args: Json, patterns: Patte
   look(args, [])
   return candidates
 }
-
-/** Of each entity by its name. */
-export type Patterns = readonly (readonly [entity: string, pattern: RegExp])[]
 
 /** A short number is a count, and a word is a word, whatever pattern they fit. */
 function looksLikeId(text: string): boolean {
@@ -227,7 +226,7 @@ interface Place {
   readonly above: JsonObject[]
 }
 
-/** What one node of a schema says. Schemas are looked at with every call and never change, so each node is read once. */
+/** A node of a schema, parsed. Every call walks the schema and schemas never change, so each node is parsed once. */
 interface Node extends Marked {
   readonly isFixed: boolean
   readonly ref: Json | undefined
@@ -300,7 +299,7 @@ function visit(walk: Walk, given: Json | undefined, place: Place): void {
   place.above.push(schema)
   const node = nodeOf(schema)
   if (node.marks.length > 0) note(walk, node, place)
-  if (node.isFixed && couldBe(schema, place.value, walk.root)) walk.fixed.add(keyOf(place.path))
+  if (node.isFixed && matchesSchema(schema, place.value, walk.root)) walk.fixed.add(keyOf(place.path))
   sameValue(walk, node, place)
   if (Array.isArray(place.value)) inList(walk, node, place)
   else if (typeof place.value === 'object' && place.value !== null) inObject(walk, node, place)
@@ -332,10 +331,10 @@ function note(
   const { marks, wants, isKey } = marked
   const part = marks.find((mark) => mark.part !== undefined)?.part
   const key = keyOf(path, isKey)
-  const known = walk.found.get(key)
+  const names = [...(walk.found.get(key)?.entities ?? []), ...marks.map(({ entity }) => entity)]
   walk.found.set(key, {
     path,
-    entities: [...new Set([...(known?.entities ?? []), ...marks.map(({ entity }) => entity)])],
+    entities: names.length < 2 ? names : [...new Set(names)],
     given: value,
     ...(isKey ? { isKey } : {}),
     ...wants,
@@ -352,12 +351,12 @@ function wantedType(type: Json | undefined): Pick<FoundId, 'wants'> {
   return types.length === 1 && types[0] === 'string' ? { wants: 'text' } : {}
 }
 
-/** What other schemas say about the same value. Of alternatives, those count that the value could be. */
+/** Walks the other schemas of the same value; of alternatives, those that it matches. */
 function sameValue(walk: Walk, { ref, same, choices }: Node, place: Place): void {
   if (typeof ref === 'string') visit(walk, refOf(walk.root, ref), place)
   for (const inner of same) visit(walk, inner, place)
   for (const all of choices) {
-    const fitting = all.filter((inner) => couldBe(inner, place.value, walk.root))
+    const fitting = all.filter((inner) => matchesSchema(inner, place.value, walk.root))
     // One of a few fixed words, such as "all", is no id.
     if (fitting.some((inner) => isFixed(inner) && entitiesIn(inner as JsonObject).length === 0)) continue
     for (const inner of fitting.length > 0 ? fitting : all) visit(walk, inner, place)

@@ -3,7 +3,7 @@
  * elsewhere.
  */
 import { foldedText, normalLabel } from '../protocol/index.ts'
-import { isTypoOf, wordsOf } from './normal.ts'
+import { isTypoOf, wordsOf } from './text-normalize.ts'
 
 export interface WritingRules {
   /** The one form of all ways to write an id, if there are several. */
@@ -11,20 +11,24 @@ export interface WritingRules {
   readonly isOwnNoun: (word: string) => boolean
   /** A word for things of another kind that could have this id. */
   readonly isOtherNoun: (word: string, id: string) => boolean
+  /** Whether a text looks like an id of the same kind. */
+  readonly isId: (text: string) => boolean
   /** A number of up to four digits counts only after its noun or a sign: it may be an amount. */
   readonly isLongAgo?: boolean
 }
 
 /**
  * An id as the person wrote it, or undefined. It stands by itself: "12" is not in "120", nor in "12.5" or "12/05", and a
- * price or a share is no id. What is said of another kind of thing is said of that: "project 6" is no task 6. It may be in another form with the same normal one, and without the # that it
- * begins with if a letter follows or its noun comes before it.
+ * price or a share is no id. What is said of another kind of thing is said of that: "project 6" is no task 6. Inside of a path
+ * or an address it is no id either, unless it is its end. It may be in another form with the same normal one, and without the
+ * # that it begins with if a letter follows or its noun comes before it.
  */
 export function writtenAs(text: string, id: string, rules: WritingRules): string | undefined {
   const isMeant = (place: Stretch): boolean => {
     const written = text.slice(place.from, place.to)
     const noun = nounBefore(text, place)
     if (noun !== undefined && rules.isOtherNoun(noun, id)) return false
+    if (!isMeantInPath(text, place, rules)) return false
     const isOpen = !rules.isLongAgo || !/^\d{1,4}$/.test(written)
     return isOpen || isSigned(text, place) || (noun !== undefined && rules.isOwnNoun(noun))
   }
@@ -70,6 +74,29 @@ function isAlone(text: string, { from, to }: Stretch): boolean {
   const isNumber = /^\d+$/.test(text.slice(from, to))
   return !isNumber || !(AMOUNT_BEFORE.test(before) || AMOUNT_AFTER.test(after))
 }
+
+/**
+ * Whether the person means this part of a path. The end of an address is the thing that it leads to. In any other path the
+ * other parts have to be ids too, as in `ord_5/ord_6`, or a noun of the kind, as in `orders/ord_5`.
+ */
+function isMeantInPath(
+  text: string,
+  { from, to }: Stretch,
+  { isId, isOwnNoun }: Pick<WritingRules, 'isId' | 'isOwnNoun'>,
+): boolean {
+  const before = /[^\s"'<>()[\]{},;|]*$/u.exec(text.slice(Math.max(0, from - LONGEST_PATH), from))?.[0] ?? ''
+  const after = /^[^\s"'<>()[\]{},;|]*/u.exec(text.slice(to, to + LONGEST_PATH))?.[0] ?? ''
+  if (!/[\\/]/.test(before + after)) return true
+  if (ADDRESS.test(before)) return before.endsWith('/') && ADDRESS_END.test(after)
+  const others = `${before}/${after}`.split(/[\\/]/).map((part) => part.replace(/[.!?:…]+$/u, ''))
+  return others.every((part) => part === '' || isId(part) || isOwnNoun(foldedText(part)))
+}
+
+const LONGEST_PATH = 2000
+/** A scheme or a host with a dot, up to the first slash of its path. */
+const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/]*|[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+(?::\d+)?)(?:\/|$)/iu
+/** A slash, a query, a fragment, the end of a sentence. */
+const ADDRESS_END = /^\/?(?:[?#].*|[.!?:…]*)$/u
 
 function nounBefore(text: string, { from }: Stretch): string | undefined {
   return NOUN_BEFORE.exec(foldedText(text.slice(Math.max(0, from - LONGEST_NOUN), from)))?.[1]

@@ -5,7 +5,7 @@
 import type { Sighting } from '../protocol/index.ts'
 
 export interface OutputFilterOptions {
-  /** What stands for an id; its label, or else its entity in brackets, unless said otherwise. */
+  /** The replacement of an id; its label, or else its entity in brackets, by default. */
   readonly replace?: (sighting: Sighting) => string
 }
 
@@ -16,9 +16,9 @@ export interface OutputFilter {
 }
 
 export interface StreamFilter {
-  /** What may be shown now. */
+  /** The text that can be shown now. */
   readonly push: (piece: string) => string
-  /** What was held back, when no more comes. */
+  /** The text that was held back, at the end of the stream. */
   readonly end: () => string
 }
 

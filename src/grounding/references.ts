@@ -1,15 +1,28 @@
 /**
- * Whether the person speaks of a thing: by its id in any turn, by its label, or by its place in the newest listing. A label
- * that two things have, or a number that is an id and a place, does not say which.
+ * Decides whether the person speaks of a thing: by its id in any turn, by its label, or by its place in the newest listing;
+ * and whether a part belongs to the parent that the call or the state names.
  */
 import { normalLabel } from '../protocol/index.ts'
-import { type Candidate, type Case, isNounOf, isOtherNoun } from './case.ts'
-import { type ChosenAt, isExpired, isSince, type Said } from './facts.ts'
+import type { Entity } from './entity.ts'
+import { activeIds, type ChosenAt, chosenAt, isExpired, isSince, type Said } from './facts.ts'
 import { labelPlaces, type Stretch, typoPlaces, widerThan, writtenAs } from './mentions.ts'
-import { isTypoOf, wordsOf } from './normal.ts'
 import { atPlace, type Ordinal, ordinalsIn } from './ordinals.ts'
-import { comparable, isListedLast, labelled, listedForPerson } from './readings.ts'
+import {
+  type Candidate,
+  type Case,
+  candidate,
+  chosenOption,
+  comparable,
+  isListedLast,
+  isNounOf,
+  isOtherNoun,
+  isSameId,
+  labelled,
+  listedForPerson,
+  optionText,
+} from './readings.ts'
 import { keyValues } from './rows.ts'
+import { isTypoOf, wordsOf } from './text-normalize.ts'
 
 export type Spoken =
   | { readonly verdict: 'yes' | 'no' }
@@ -59,15 +72,18 @@ function writtenIn(
   about: Case,
 ): string | undefined {
   const { entity } = about
+  const { pattern, normal = (part: string) => part } = entity
   const rules = {
     ...(entity.normal === undefined ? {} : { normal: entity.normal }),
     isOwnNoun: (word: string) => isNounOf(entity, word),
     isOtherNoun: (word: string, form: string) => isOtherNoun(about, word, form),
+    isId: (part: string) => pattern?.test(part) === true || pattern?.test(normal(part)) === true,
     isLongAgo,
   }
   if (entity.key === undefined) return writtenAs(text, id, rules)
   const parts = keyValues(id)
-  const { normal: _, ...plain } = rules
+  const { normal: _, ...others } = rules
+  const plain = { ...others, isId: (part: string) => parts.includes(part) }
   const isWhole = parts.length === entity.key.length
   return isWhole && parts.every((part) => writtenAs(text, part, plain) !== undefined) ? id : undefined
 }
@@ -76,6 +92,29 @@ function writtenIn(
 export async function saysNumber(text: string, about: Case): Promise<boolean> {
   const isPlace = async () => (await spokenPlaces(about)).some(({ place }) => String(place) === text)
   return writtenNow(text, about) !== undefined || isPlace()
+}
+
+/**
+ * The one of several things with one label that the person picked last, in an answer to any question, if that is not too
+ * old and the person does not speak of another one of them now.
+ */
+export async function pickedBefore(
+  options: readonly Candidate[],
+  about: Case,
+): Promise<{ readonly thing: Candidate; readonly seq?: number } | undefined> {
+  const { facts, now } = about.judging
+  for (const said of await facts.saidBefore()) {
+    if (!said.isPicked || isExpired(said, about.entity, now)) continue
+    const thing = said.text.split('\n').flatMap((line) => chosenOption(options, line) ?? [])[0]
+    if (thing === undefined) continue
+    const words = wordsOf(facts.userText)
+    const isNamed = ({ id, detail }: Candidate): boolean =>
+      writtenNow(id, about) !== undefined ||
+      (detail !== undefined && labelPlaces(words, detail, () => false).length > 0)
+    const isOther = options.some((option) => option.id !== thing.id && isNamed(option))
+    return isOther ? undefined : { thing, ...(said.seq === undefined ? {} : { seq: said.seq }) }
+  }
+  return undefined
 }
 
 /** Whether the person has written the id or the name of a thing since a choice, in an earlier turn. */
@@ -173,4 +212,69 @@ async function spokenPlaces(about: Case): Promise<readonly Ordinal[]> {
   const spoken = ordinalsIn(judging.facts.userText, entity, judging.entities.values())
   const isClear = spoken.every(({ hasNoun }) => hasNoun) || (await isListedLast(about))
   return isClear ? spoken : spoken.filter(({ hasNoun }) => hasNoun)
+}
+
+/** The parent of a part, and the parent that it should have instead. */
+export interface OtherParent {
+  /** The kind of both. */
+  readonly entity: Entity
+  readonly own: Candidate
+  readonly wanted: readonly Candidate[]
+  /** When `wanted` was chosen; undefined if it stands in the same call. */
+  readonly since?: ChosenAt
+}
+
+/**
+ * The nearest thing above that the call names or that is chosen, if the part is of another one. Undefined if it is not, or
+ * if that cannot be known because no tool has said what it is a part of.
+ */
+export async function otherParent(thing: Candidate, about: Case): Promise<OtherParent | undefined> {
+  const { facts, now, beside } = about.judging
+  if (about.entity.parent === undefined) return undefined
+  let own = thing.parent ?? (await facts.seen(about.entity.name, thing.id))?.parent
+  for (
+    let above: Entity | undefined = about.entity.parent;
+    above && own !== undefined;
+    above = above.parent
+  ) {
+    const entity: Entity = above
+    const id = own
+    const seen = await facts.seen(entity.name, id)
+    const named = async (ids: readonly string[]) =>
+      Promise.all(ids.map(async (each) => candidate((await facts.seen(entity.name, each)) ?? { id: each })))
+    const isIn = (ids: readonly string[]): boolean => ids.some((each) => isSameId(entity, each, id))
+    const called = beside?.(entity.name) ?? []
+    if (called.length > 0)
+      return isIn(called)
+        ? undefined
+        : { entity, own: candidate(seen ?? { id }), wanted: await named(called) }
+    const active = await facts.active(entity.name)
+    if (active !== undefined && !isExpired(active, entity, now)) {
+      if (isIn(activeIds(active))) return undefined
+      const wanted = active.ids === undefined ? [candidate(active)] : await named(activeIds(active))
+      return { entity, own: candidate(seen ?? { id }), wanted, since: chosenAt(active) }
+    }
+    own = seen?.parent
+  }
+  return undefined
+}
+
+/**
+ * Whether the person means a part of something else than what is chosen, by words of this turn: its own id, the name or id
+ * of what it belongs to, or its own name where tools have shown parts of what is chosen and none is called so.
+ */
+export async function isOtherMeant(thing: Candidate, other: OtherParent, about: Case): Promise<boolean> {
+  if (writtenNow(thing.id, about) !== undefined) return true
+  const above: Case = { ...about, entity: other.entity, active: undefined, lapsed: undefined }
+  if (writtenNow(other.own.id, above) !== undefined) return true
+  if ((await namedByLabel(other.own, above)).verdict === 'yes') return true
+  if ((await namedByLabel(thing, about)).verdict !== 'yes') return false
+  const shown = (await comparable(about)) ?? []
+  return shown.some(({ thing: { parent } }) => other.wanted.some(({ id }) => id === parent))
+}
+
+/** As a refusal says it. */
+export function parentText({ entity, own, wanted }: OtherParent): string {
+  const noun = entity.called['en']?.one ?? entity.name
+  return `${noun} ${optionText(own)}, not to ${wanted.map(optionText).join(' or ')}`
 }

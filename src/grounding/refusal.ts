@@ -1,13 +1,14 @@
 /**
- * What a model is told when an id is refused: why, what is chosen, what it may have meant, and what to do next. One
- * refusal has to be enough to do it right.
+ * The texts for a call that does not run as it is: the refusal for the model, with the reason and the next step, and the
+ * question for the person, with its options. How people are reached is not known here.
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
-import type { Candidate } from './case.ts'
 import type { Entity } from './entity.ts'
-import type { RefusalReason, Refused } from './judge-id.ts'
-import type { NearMatches } from './near.ts'
-import { parentText } from './parents.ts'
+import type { AskedId, RefusalReason, Refused } from './judge-id.ts'
+import { calledIn, type WordsOptions, wordsFor } from './prompt-blocks.ts'
+import { type Candidate, chosenOption, optionTexts } from './readings.ts'
+import { parentText } from './references.ts'
+import type { NearMatches } from './suggestions.ts'
 
 /** One refused id. `next` is the advice as data: ids to use, a tool to call, or to ask the person. */
 export interface Refusal {
@@ -21,7 +22,7 @@ export interface Refusal {
   readonly kindOf?: string
   /** The argument of this tool that takes ids of `kindOf`. */
   readonly argument?: string
-  /** What it is a part of, where it should be a part of something else. */
+  /** The parent that it has, where another one is wanted. */
   readonly parent?: Candidate
   readonly next: NextStep
   /** All of this in words. */
@@ -150,4 +151,31 @@ function shown({ id, label }: Candidate): string {
 
 function nounOf({ name, called }: Entity): string {
   return called['en']?.one ?? name
+}
+
+/** Fits a request of the kind `choice`. */
+export interface Question {
+  readonly kind: 'choice'
+  /** The place in the arguments; it tells the questions of one call apart. */
+  readonly name: string
+  readonly prompt: string
+  readonly options: readonly string[]
+}
+
+/** Each option is the label with its detail, or with the id where that is needed to tell it apart. */
+export function questionOf(asked: AskedId, entity: Entity, options: WordsOptions = {}): Question {
+  return {
+    kind: 'choice',
+    name: asked.path,
+    prompt: wordsFor(options).which(calledIn(entity, options.language)),
+    options: optionTexts(asked.options),
+  }
+}
+
+/** The id that an answer names: by the text of an option, by an id, or by a label that only one of them has. */
+export function answeredId(asked: Pick<AskedId, 'options'>, answer: Json | undefined): string | undefined {
+  const exact = chosenOption(asked.options, answer)
+  if (exact !== undefined) return exact.id
+  const named = asked.options.filter(({ label }) => label !== undefined && label === answer)
+  return named.length === 1 ? named[0]?.id : undefined
 }

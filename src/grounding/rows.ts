@@ -1,4 +1,4 @@
-/** What the rows of a result show: ids with their labels and parents. */
+/** Reads the rows of a result: ids with their labels and parents. */
 import type { Sighting } from '../protocol/index.ts'
 import { matchesIn } from './mentions.ts'
 
@@ -12,7 +12,7 @@ export type RowField<Row> = string | readonly string[] | ((row: Row) => unknown)
 export interface RowFields<Row> {
   readonly id: RowField<Row>
   readonly label?: RowField<Row>
-  /** What tells rows with the same label apart, for people: a town, a date. */
+  /** Tells rows with the same label apart, for people: a town, a date. */
   readonly detail?: RowField<Row>
   readonly parent?: RowField<Row>
   /** `id` is a text, and each part of it that fits the `pattern` of the entity is an id. */
@@ -28,7 +28,7 @@ export interface RowEntity {
 /** Rows in a list, in a record by their names, or one text. */
 export type Rows<Row> = Iterable<Row> | { readonly [key: string]: Row }
 
-/** What stands between the fields of a key that is made of several. */
+/** The separator between the fields of a composite key. */
 const KEY_JOINT = '|'
 
 /** The id that is made of several values. A value may have the joint in it, so it is escaped there. */
@@ -48,7 +48,48 @@ export function sightingsIn<Row>(
   rows: Rows<Row>,
   { input, ...fields }: RowFields<Row> & { readonly input?: unknown },
 ): readonly Sighting[] {
-  return sightingsAt(entity, placedRows(rows), { ...fields, input } as RowFields<unknown>)
+  const placed = placedRows(rows)
+  if (typeof rows !== 'string') noteMissingField(entity, placed, fields.id as RowField<unknown>)
+  return sightingsAt(entity, placed, { ...fields, input } as RowFields<unknown>)
+}
+
+/** Runs `read` and collects a problem for each list of rows of which none has the field of the id. */
+export function withRowProblems<T>(read: () => T): {
+  readonly result: T
+  readonly problems: readonly string[]
+} {
+  const before = problemsSoFar
+  const problems: string[] = []
+  problemsSoFar = problems
+  try {
+    return { result: read(), problems }
+  } finally {
+    problemsSoFar = before
+  }
+}
+
+/** Of the reading that goes on. Reading never waits, so there is one at a time. */
+let problemsSoFar: string[] | undefined
+
+function noteMissingField({ name }: RowEntity, rows: readonly PlacedRow[], id: RowField<unknown>): void {
+  if (problemsSoFar === undefined || rows.length === 0 || typeof id === 'function') return
+  const missing = [id]
+    .flat()
+    .find((field) => !field.startsWith('$') && rows.every(({ row }) => lacks(row, field)))
+  if (missing === undefined) return
+  const names = [...new Set(rows.flatMap(({ row }) => Object.keys(row as object)))].slice(0, MOST_NAMES)
+  problemsSoFar.push(
+    `none of ${rows.length} rows of ${JSON.stringify(name)} has the field ${JSON.stringify(missing)}; they have: ${names.join(', ')}`,
+  )
+}
+
+const MOST_NAMES = 12
+
+/** A row that is empty or no object says nothing about its fields. */
+function lacks(row: unknown, field: string): boolean {
+  if (typeof row !== 'object' || row === null || Object.keys(row).length === 0) return false
+  const [first = field] = field.split('.')
+  return !Object.hasOwn(row, field) && !Object.hasOwn(row, first)
 }
 
 /** A row with the name that it has in its record. */
@@ -62,9 +103,12 @@ export function sightingsByPlace(
   places: readonly { readonly steps: readonly string[]; readonly mapping: PlaceMapping }[],
   { output, input }: { readonly output: unknown; readonly input?: unknown },
 ): readonly Sighting[] {
-  return places.flatMap(({ steps, mapping: { entity, ...fields } }) =>
-    sightingsAt(entity, rowsAt({ row: output }, steps), { ...fields, input }),
-  )
+  return places.flatMap(({ steps, mapping: { entity, ...fields } }) => {
+    const rows = rowsAt({ row: output }, steps)
+    // One object may be something else, such as an error.
+    if (steps.includes('[]') || steps.includes('*')) noteMissingField(entity, rows, fields.id)
+    return sightingsAt(entity, rows, { ...fields, input })
+  })
 }
 
 export interface PlaceMapping extends RowFields<unknown> {

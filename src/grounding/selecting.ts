@@ -1,6 +1,6 @@
 /**
- * What is chosen, as it changes: what is chosen replaces what was, and whatever was a part of something else is let go.
- * Where it is kept is not known here.
+ * Applies selections to the active values: a new value replaces the old one, and a switch of the parent deselects its parts.
+ * Where the values are kept is not known here.
  */
 import type { ActiveValue, ChosenBy, Selection } from '../protocol/index.ts'
 import type { Entities, Entity } from './entity.ts'
@@ -14,7 +14,7 @@ export interface Selecting {
   readonly origin?: { readonly contextId: string; readonly seq: number }
 }
 
-/** What is chosen after these selections, in the order of their parents first. */
+/** The active values after these selections, parents first. */
 export function withSelections(
   active: readonly ActiveValue[],
   selections: readonly Selection[],
@@ -100,7 +100,7 @@ function selected(
   return chosen === undefined ? kept : [...kept, chosen]
 }
 
-/** What is chosen again keeps what was known of it. */
+/** A thing that is chosen again keeps its label and parent. */
 function chosenValue(
   { entity, id, ids, by: whose, ...about }: Selection,
   before: ActiveValue | undefined,
@@ -131,7 +131,7 @@ function chosenValue(
   }
 }
 
-/** A part of something else than what is chosen: then that is no longer what is spoken of. */
+/** A child of another parent deselects the active parent. */
 function otherParent(
   values: readonly ActiveValue[],
   { entity, parent, entities }: { entity: string; parent: string | undefined; entities: Entities },

@@ -1,14 +1,34 @@
-/** What a tool says about ids beside what its schema says: which things its output shows, and which it chooses. */
-import { HoldfastError, type Json, quote, type Selection, type Sighting } from '../protocol/index.ts'
-import { markNames, type Tool, type ToolGrounding, thrownText } from '../tool/index.ts'
-import { type Entities, readMark } from './entity.ts'
-import { textOf } from './rows.ts'
+/**
+ * The knowledge of a tool about ids beside its schema: the things that its output shows and chooses. `grounded` adds it to
+ * tools that know nothing of entities, such as those of another program.
+ */
+import {
+  ENTITY_MARK,
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  quote,
+  type Selection,
+  type Sighting,
+} from '../protocol/index.ts'
+import {
+  markNames,
+  markProblem,
+  refOf,
+  type SchemaNode,
+  schemaNode,
+  type Tool,
+  type ToolGrounding,
+  thrownText,
+} from '../tool/index.ts'
+import { type Entities, type Entity, type EntityMark, readMark } from './entity.ts'
+import { type RowFields, sightingsByPlace, textOf, withRowProblems } from './rows.ts'
 
 export interface GroundedTool<In = unknown, Out = unknown> extends Tool<In, Out> {
   readonly grounding: ToolGrounding
 }
 
-/** What a result showed and chose. `problem`: why that could not be found out; the result stands all the same. */
+/** The sightings and selections of a result. `problem`: why they could not be read; the result stands all the same. */
 export interface Shown {
   readonly seen: readonly Sighting[]
   readonly selects: readonly Selection[]
@@ -22,11 +42,14 @@ export function shownBy(
 ): Shown {
   const { grounding } = tool
   try {
-    const seen = (grounding?.seen?.(output, input) ?? []).map(checkedThing)
+    const { result, problems } = withRowProblems(() => grounding?.seen?.(output, input) ?? [])
+    const seen = result.map(checkedThing)
     const selects = (grounding?.selects?.(output, input) ?? []).map(checkedThing)
     const isMissed = grounding?.seen !== undefined && seen.length === 0 && isRows(output)
-    const problem = `${tool.name} returned rows and none of them showed an id. Check the names of the fields that it reads ids from.`
-    return { seen, selects, ...(isMissed ? { problem } : {}) }
+    if (!isMissed && problems.length === 0) return { seen, selects }
+    const why = problems.length === 0 ? 'none of them showed an id' : problems.join('; ')
+    const problem = `${tool.name} returned rows, and ${why}. Check the names of the fields that it reads ids from.`
+    return { seen, selects, problem }
   } catch (error) {
     const why = thrownText(error)
     return { seen: [], selects: [], problem: `What ${tool.name} returned could not be read: ${why}` }
@@ -93,4 +116,157 @@ export function lookupsOf(
   for (const [name, { lookup }] of entities)
     if (lookup !== undefined && tools.some((tool) => tool.name === lookup)) found[name] ??= lookup
   return found
+}
+
+/** Rows of an output that are things of an entity. */
+export interface RowMapping extends RowFields<unknown> {
+  readonly entity: Entity
+}
+
+export interface ToolMapping<In = unknown, Out = unknown> {
+  /** Where ids go in: `projectId`, `items[].taskId`, `byProject.*.taskId`. */
+  readonly input?: Readonly<Record<string, EntityMark>>
+  /**
+   * What the output shows: a function, or rows by their place: `{ 'projects[]': { entity: project, id: 'id', label: 'name' } }`,
+   * several where a row shows several things. The output itself is at the empty place.
+   */
+  readonly returns?: ((output: Out, input: In) => readonly Sighting[]) | RowMappings
+  /** As `unmarkedIds` of `defineTool`. */
+  readonly unmarkedIds?: 'judge' | 'allow'
+  /** The selections of an output. */
+  readonly selects?: (output: Out, input: In) => readonly Selection[]
+}
+
+/**
+ * The same tool, with marks in its schema and knowledge of its output. Throws `invalid-option` if the schema has no such
+ * place: a guard that looks where nothing is would be none.
+ */
+export function grounded<In, Out>(tool: Tool<In, Out>, mapping: ToolMapping<In, Out>): GroundedTool<In, Out> {
+  const { input = {}, returns, selects, unmarkedIds } = mapping
+  const parameters = Object.entries(input).reduce<JsonObject>((schema, [place, given]) => {
+    const mark = entityName(given, { tool: tool.name, place })
+    const marked = markedAt(schema, stepsOf(place), { root: schema, mark })
+    if (marked === undefined) {
+      throw new HoldfastError('invalid-option', {
+        message: `The arguments of ${quote(tool.name)} have no ${quote(place)}. Write a place that its schema has, such as projectId or items[].taskId.`,
+        details: { tool: tool.name, place },
+      })
+    }
+    return marked
+  }, tool.parameters)
+  const problem = markProblem(parameters)
+  if (problem !== undefined)
+    throw new HoldfastError('invalid-option', {
+      message: `Tool ${quote(tool.name)} cannot be grounded: ${problem}.`,
+      details: { tool: tool.name },
+    })
+  const seen = typeof returns === 'function' ? returns : returns && rowsBy(returns)
+  return Object.freeze({
+    ...tool,
+    parameters,
+    grounding: {
+      ...tool.grounding,
+      ...(unmarkedIds === 'allow' ? { unmarkedIds } : {}),
+      ...(seen === undefined ? {} : { seen: seen as (output: Json, input: unknown) => readonly Sighting[] }),
+      ...(selects === undefined
+        ? {}
+        : { selects: selects as (output: Json, input: unknown) => readonly Selection[] }),
+    },
+  })
+}
+
+/** Programs without types may give anything; a place whose entity is not known would not be guarded. */
+function entityName(given: unknown, details: { readonly tool: string; readonly place: string }): string {
+  const { name, id } = (given ?? {}) as Partial<EntityMark>
+  if (typeof name === 'string' && typeof id === 'function') return name
+  throw new HoldfastError('invalid-option', {
+    message: `${quote(details.place)} of ${quote(details.tool)} must be given one entity, made by entity(). Where an id may be of several entities, mark the schema itself: { 'x-entity': ['a', 'b'] }.`,
+    details,
+  })
+}
+
+/** `items[].taskId` as `items`, `[]`, `taskId`. */
+function stepsOf(place: string): readonly string[] {
+  return place
+    .replaceAll('[]', '.[]')
+    .split('.')
+    .filter((step) => step !== '')
+}
+
+interface Marking {
+  readonly root: SchemaNode
+  readonly mark: string
+}
+
+/** A copy with the mark at the end of the steps, in every alternative that has such a place; undefined if none has. */
+function markedAt(
+  given: Json | undefined,
+  steps: readonly string[],
+  marking: Marking,
+): SchemaNode | undefined {
+  const schema = schemaNode(given)
+  if (schema === undefined) return undefined
+  const [step, ...rest] = steps
+  if (step === undefined) return { ...schema, [ENTITY_MARK]: marking.mark }
+  const changes = [
+    step === '[]' ? inItems(schema, rest, marking) : inProperty(schema, { step, rest }, marking),
+    ...(['anyOf', 'oneOf', 'allOf'] as const).map((word) => inAlternatives(schema, { word, steps }, marking)),
+  ].filter((change) => change !== undefined)
+  if (changes.length > 0) return Object.assign({}, schema, ...changes) as SchemaNode
+  // What is referred to may be used elsewhere, for something else.
+  const target = typeof schema['$ref'] === 'string' ? refOf(marking.root, schema['$ref']) : undefined
+  const marked = target && target !== schema ? markedAt(target, steps, marking) : undefined
+  if (marked === undefined) return undefined
+  const { $ref: _, ...own } = schema
+  return { ...marked, ...own }
+}
+
+function inItems(schema: SchemaNode, rest: readonly string[], marking: Marking): JsonObject | undefined {
+  const word = Array.isArray(schema['items']) ? 'additionalItems' : 'items'
+  const one = markedAt(schema[word], rest, marking)
+  const lists = (['prefixItems', 'items'] as const).flatMap((name) => {
+    const list = schema[name]
+    if (!Array.isArray(list)) return []
+    const marked = (list as readonly Json[]).map((item) => markedAt(item, rest, marking))
+    if (marked.every((item) => item === undefined)) return []
+    return [[name, marked.map((item, at) => item ?? (list as readonly Json[])[at] ?? true)] as const]
+  })
+  if (one === undefined && lists.length === 0) return undefined
+  return { ...(one === undefined ? {} : { [word]: one }), ...Object.fromEntries(lists) }
+}
+
+function inProperty(
+  schema: SchemaNode,
+  { step, rest }: { readonly step: string; readonly rest: readonly string[] },
+  marking: Marking,
+): JsonObject | undefined {
+  if (step === '*') {
+    const additionalProperties = markedAt(schema['additionalProperties'], rest, marking)
+    return additionalProperties && { additionalProperties }
+  }
+  const properties = schemaNode(schema['properties'])
+  if (properties === undefined || !Object.hasOwn(properties, step)) return undefined
+  const marked = markedAt(properties[step], rest, marking)
+  return marked && { properties: { ...properties, [step]: marked } }
+}
+
+function inAlternatives(
+  schema: SchemaNode,
+  { word, steps }: { readonly word: string; readonly steps: readonly string[] },
+  marking: Marking,
+): JsonObject | undefined {
+  const list = schema[word]
+  if (!Array.isArray(list)) return undefined
+  const marked = (list as readonly Json[]).map((each) => markedAt(each, steps, marking))
+  if (marked.every((each) => each === undefined)) return undefined
+  return { [word]: marked.map((each, at) => each ?? (list as readonly Json[])[at] ?? true) }
+}
+
+type RowMappings = Readonly<Record<string, RowMapping | readonly RowMapping[]>>
+
+function rowsBy(mappings: RowMappings): (output: unknown, input: unknown) => readonly Sighting[] {
+  const places = Object.entries(mappings).flatMap(([place, mapping]) =>
+    [mapping].flat().map((each) => ({ steps: stepsOf(place), mapping: each })),
+  )
+  return (output, input) => sightingsByPlace(places, { output, input })
 }

@@ -201,6 +201,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     call.replay = data.replay
     call.idempotencyKey = data.idempotencyKey
     if (data.argsKey !== undefined) call.argsKey = data.argsKey
+    if (data.grounds !== undefined) call.grounds = data.grounds
   },
   'tool.end'(draft, { data }) {
     const { open } = draft

@@ -37,6 +37,7 @@ export async function clearContext(store: Store, key: ContextKey, reason?: strin
   if (head === undefined)
     throw new HoldfastError('not-found', { message: `There is no conversation ${keyText(key)}.` })
   if (head.status === 'running' || head.status === 'paused') throw turnOpen(key, head.turn)
+  const { active = [] } = await loadSession(store, key)
   return persist(store, {
     key,
     id: systemIds.next('append'),
@@ -44,6 +45,8 @@ export async function clearContext(store: Store, key: ContextKey, reason?: strin
     claim: { driver: `${processIdentity()}#clear`, leaseMs: 10_000 },
     entries: [
       { type: 'clear', turn: 0, data: { reason } },
+      // A choice is forgotten with the words and results that it was made by.
+      ...(active.length === 0 ? [] : [{ type: 'active', turn: 0, data: { values: [], by: 'clear' } }]),
       { type: 'release', turn: 0, data: { reason: 'cleared' } },
     ],
   })

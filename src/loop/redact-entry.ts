@@ -26,6 +26,7 @@ const CONTENT: Kept = { '*': PART }
 const MESSAGES: Kept = { '*': { role: true, model: true, by: true, content: CONTENT } }
 const STOP: Kept = { by: true }
 const FAILURE: Kept = { kind: true, next: true, waitMs: true, status: true }
+const GROUNDS: Kept = { '*': { entity: true, source: true, seq: true } }
 const SETTLED: Kept = { callId: true, status: true }
 
 const KEPT: Readonly<Record<EntryType, Kept>> = {
@@ -48,12 +49,15 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
         tools: true,
         messages: { of: true, end: true, splices: { '*': { at: true, remove: true, insert: MESSAGES } } },
       },
-      grounds: { '*': { entity: true, source: true, seq: true } },
+      grounds: GROUNDS,
     },
   },
   'model.start': true,
   'model.end': { content: CONTENT, finish: true, model: true, usage: true, error: FAILURE, sent: true },
-  'tool.start': { ...SETTLED, tool: true, idempotencyKey: true, argsKey: true, replay: true },
+  'tool.start': {
+    ...{ ...SETTLED, tool: true, idempotencyKey: true, argsKey: true, replay: true },
+    grounds: GROUNDS,
+  },
   'tool.end': { ...SETTLED, usage: true, seen: { '*': { entity: true } } },
   'tool.late': SETTLED,
   usage: true,

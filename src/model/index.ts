@@ -4,7 +4,7 @@ export { CONTEXT_SIZES, CONTEXT_SIZES_AS_OF, contextSizeOf } from './context-siz
 export type { FailureKind, FailureOptions, NamedFile, NextStep, RetryPosition } from './failure.ts'
 export { afterFailure, ModelFailure } from './failure.ts'
 export { FILE_LIMITS, FILE_LIMITS_AS_OF } from './file-limits.ts'
-export type { ActiveSince, EntityWords, KnownThings } from './known-things.ts'
+export type { ActiveSince, EntityWords, GroundingContext } from './grounding-context.ts'
 export type {
   LanguageModel,
   ModelCall,

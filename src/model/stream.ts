@@ -8,7 +8,7 @@ import type { AssistantPart, JsonObject, Message, SentHashes, Usage } from '../p
 import { NO_USAGE } from '../protocol/index.ts'
 import { Assembly, type ModelDelta } from './assemble.ts'
 import { type FailureKind, type FailureOptions, ModelFailure } from './failure.ts'
-import { type KnownThings, withCallIds } from './known-things.ts'
+import { type GroundingContext, withCallIds } from './grounding-context.ts'
 import type {
   LanguageModel,
   ModelCall,
@@ -40,7 +40,7 @@ export interface ModelRequest {
   /** What tools say to people, by call: for a model without words of its own, and for no other. */
   readonly displays?: ReadonlyMap<string, string>
   /** What is known of things that have ids: for the same models, which read no blocks of text. */
-  readonly known?: KnownThings
+  readonly known?: GroundingContext
   /** Is told what is sent, by the first of several requests. */
   readonly record?: { sent: SentHashes | undefined }
   /** Called while the reply arrives, and never after the call has ended. It should not throw. */

@@ -85,8 +85,14 @@ const LETTERS: Readonly<Record<string, string>> = {
   ı: 'i',
 }
 
+const ASCII = /^[\0-\x7f]*$/
+const ASCII_GAPS = /[^a-z0-9]+/g
+const GAPS = /[^\p{L}\p{N}\p{M}]+/gu
+
 /** Lower case without the accents of Latin letters. Marks of other scripts make other letters, so they stay. */
 export function foldedText(text: string): string {
+  // Nothing else is done to most ids and labels.
+  if (ASCII.test(text)) return text.toLowerCase()
   return text
     .normalize('NFKD')
     .replace(/[\u0300-\u036f]/g, '')
@@ -100,9 +106,8 @@ export function foldedText(text: string): string {
  * between them. What is stored by it depends on it, so it never changes.
  */
 export function normalLabel(label: string): string {
-  const words = foldedText(label)
-    .replace(/[^\p{L}\p{N}\p{M}]+/gu, ' ')
-    .trim()
+  const folded = foldedText(label)
+  const words = folded.replace(ASCII.test(folded) ? ASCII_GAPS : GAPS, ' ').trim()
   // A label of signs only is still a label.
   return words === '' ? label.trim().toLowerCase() : words
 }

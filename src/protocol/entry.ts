@@ -125,6 +125,8 @@ export interface EntryData {
     /** The same for every call of this tool with these arguments. */
     readonly argsKey?: string
     readonly replay: ReplayClass
+    /** The source of each id among the arguments. */
+    readonly grounds?: readonly Ground[]
   }
   'tool.end': {
     readonly callId: string

@@ -5,6 +5,7 @@ export type { ContextKey, Owner, Principal } from './context.ts'
 export { checkOwner, childKey, contextKey, keyText, LOCAL_OWNER, sameKey } from './context.ts'
 export type { Defined } from './defined.ts'
 export { defined } from './defined.ts'
+export { editDistance } from './edit-distance.ts'
 export type { ActiveValue, ChosenBy, Ground, GroundSource, Selection, Sighting } from './entity.ts'
 export { ENTITY_MARK, foldedText, normalLabel } from './entity.ts'
 export type {

@@ -1,4 +1,5 @@
 /** The name that somebody probably meant. */
+import { editDistance } from './edit-distance.ts'
 
 /** The one among `names` that is most like `name`, if any is like it; case and punctuation count for nothing. */
 export function nearestName(name: unknown, names: readonly string[]): string | undefined {
@@ -6,8 +7,12 @@ export function nearestName(name: unknown, names: readonly string[]): string | u
   if (typeof name !== 'string') return undefined
   const wanted = simplified(name)
   const ranked = names
-    .map((each) => ({ each, steps: distance(wanted, simplified(each)) }))
-    .filter(({ each, steps }) => steps <= Math.max(2, Math.floor(simplified(each).length / 3)))
+    .flatMap((each) => {
+      const known = simplified(each)
+      const most = Math.max(known.length < 4 ? 1 : 2, Math.floor(known.length / 3))
+      const steps = editDistance(wanted, known, most)
+      return steps > most ? [] : [{ each, steps }]
+    })
     .toSorted((a, b) => a.steps - b.steps)
   return ranked[0]?.each
 }
@@ -20,18 +25,4 @@ function simplified(name: string): string {
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]/gu, '')
     .slice(0, LONGEST)
-}
-
-/** Levenshtein: how many letters must be added, removed or replaced. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replace = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(replace, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }

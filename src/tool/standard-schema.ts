@@ -84,7 +84,7 @@ function converted(schema: StandardSchema, instead: string): unknown {
     }
     if (typeof toJsonSchema === 'function') return (toJsonSchema as () => unknown).call(schema)
   } catch (error) {
-    throw unusable(thrownText(error), instead)
+    throw error instanceof HoldfastError ? error : unusable(thrownText(error), instead)
   }
   return undefined
 }

@@ -42,6 +42,7 @@ interface Sources {
 }
 
 class TurnFacts implements Facts {
+  readonly asked?: (path: string) => AskedAnswer | undefined
   readonly #play: Play
   readonly #sources: Sources
   #entries: readonly Entry[] | undefined
@@ -52,6 +53,7 @@ class TurnFacts implements Facts {
   constructor(play: Play, sources: Sources) {
     this.#play = play
     this.#sources = sources
+    if (sources.answers.length > 0) this.asked = (path) => this.#answerTo(path)
   }
 
   active(entity: string): Chosen | undefined {
@@ -64,12 +66,13 @@ class TurnFacts implements Facts {
     return value === undefined || sinceSeq === undefined ? value : { ...value, sinceSeq }
   }
 
-  async seen(entity: string, id: string): Promise<Seen | undefined> {
+  seen(entity: string, id: string): Seen | undefined | Promise<Seen | undefined> {
     const inWindow = merged(this.#sources.showings.flatMap((showing) => seenIn(showing, entity, id)))
     const needsParent = this.#entityOf(entity)?.parent !== undefined
     const hasAll = inWindow?.label !== undefined && (!needsParent || inWindow.parent !== undefined)
     if (hasAll || this.#hasAll) return inWindow
-    return merged([...(inWindow === undefined ? [] : [inWindow]), ...(await this.#older(entity, { id }))])
+    const held = inWindow === undefined ? [] : [inWindow]
+    return this.#older(entity, { id }).then((older) => merged([...held, ...older]))
   }
 
   seenThisTurn(entity: string, id: string): boolean {
@@ -92,7 +95,7 @@ class TurnFacts implements Facts {
       [...(kinds.get(entity)?.byId.keys() ?? [])].filter((id) => normal(id) === form),
     )
     const known = (await this.#older(entity, { normal: form })).map(({ id }) => id)
-    const all = await Promise.all([...new Set([...ids, ...known])].map((id) => this.seen(entity, id)))
+    const all = await Promise.all([...new Set([...ids, ...known])].map(async (id) => this.seen(entity, id)))
     return all.filter((one) => one !== undefined)
   }
 
@@ -154,7 +157,7 @@ class TurnFacts implements Facts {
     return [...this.#before, ...older.filter(({ seq }) => seq === undefined || !known.has(seq))]
   }
 
-  asked(path: string): AskedAnswer | undefined {
+  #answerTo(path: string): AskedAnswer | undefined {
     const answer = this.#sources.answers.findLast(({ from, name }) => from === GROUNDING && name === path)
     const { value, origin } = answer ?? {}
     return value === undefined ? undefined : { value, isPersons: origin === undefined }

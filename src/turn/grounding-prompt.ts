@@ -37,10 +37,32 @@ export function withRules(play: Play, own: string | undefined): string | undefin
 /** A turn has one language and one set of entities. */
 const SYSTEM = new WeakMap<Play, { readonly own: string | undefined; readonly whole: string }>()
 
-/** The blocks at the end of a prompt: recent tool results in short, and the active things. `handle` stands for an id. */
-export async function groundingBlocks(
+/** The last message of a prompt, which holds the blocks of grounding. */
+export interface BlocksMessage {
+  readonly role: 'user'
+  readonly content: string
+}
+
+/** The message that ends a prompt; the same object as before while its text is the same, so that it is projected once. */
+export async function blocksMessage(
   play: Play,
   wire: { readonly handle?: (entity: string, id: string) => string } = {},
+): Promise<BlocksMessage | undefined> {
+  const content = await groundingBlocks(play, wire)
+  if (content === undefined) return undefined
+  const before = LAST_BLOCKS.get(play)
+  if (before?.content === content) return before
+  const message: BlocksMessage = { role: 'user', content }
+  LAST_BLOCKS.set(play, message)
+  return message
+}
+
+const LAST_BLOCKS = new WeakMap<Play, BlocksMessage>()
+
+/** The blocks at the end of a prompt: recent tool results in short, and the active things. `handle` stands for an id. */
+async function groundingBlocks(
+  play: Play,
+  wire: { readonly handle?: (entity: string, id: string) => string },
 ): Promise<string | undefined> {
   const { entities } = play.scope.definition.grounding
   const { turns, memory } = await shownLately(play, wire.handle)

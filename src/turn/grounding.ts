@@ -54,14 +54,15 @@ async function judged(
     const prepared = await convert(call.args)
     if (!prepared.ok || (await isGroundedBefore(play, call, prepared))) return { call, prepared }
   }
-  const above = await idsAbove(play)
-  const entities = await strictest(play.scope.definition.grounding.entities, above)
+  const above = play.scope.above && (await idsAbove(play))
+  const own = play.scope.definition.grounding.entities
+  const entities = above === undefined ? own : await strictest(own, above)
   const now = play.scope.clock.now()
   const facts = await factsOf(play, call)
   const { parameters } = tool
   const guarded = await guardCall(
     { parameters, args: call.args, allowsUnmarked: allowsUnmarked(tool), convert },
-    { entities, facts, now, lookups: lookupsOf(tools, entities) },
+    { entities, facts, now, lookups: () => lookupsOf(tools, entities) },
     above,
   ).catch((error: unknown) => unreadable(play, call, error))
   if (guarded === undefined) return undefined
@@ -75,8 +76,8 @@ async function judged(
     askWhich(play, call, judgement.asks)
     return undefined
   }
-  const good = sayGrounds(play, call, { judgement, dropped })
-  await renew(play, judgement.grounds, now)
+  const good = withGrounds(play, call, { judgement, dropped })
+  if (play.session.active !== undefined) await renew(play, judgement.grounds, now)
   return good && { call: good, prepared: converted }
 }
 
@@ -129,23 +130,30 @@ function askWhich(play: Play, { callId }: Call, asks: readonly AskedId[]): void 
   }
 }
 
-function sayGrounds(
+/**
+ * The call with the sources of its ids, which `tool.start` records. Changed arguments are an entry of their own: they have
+ * to be in the journal before anybody is asked about the call.
+ */
+function withGrounds(
   play: Play,
   call: Call,
   { judgement, dropped }: { readonly judgement: Judgement; readonly dropped: readonly string[] },
 ): Call | undefined {
   const { callId } = call
-  const { args, grounds } = judgement
-  play.draft.say('phase', {
-    name: 'ground',
-    callId,
-    changes: {
-      ...(args === call.args ? {} : { args: { [callId]: args } }),
-      grounds: grounds.map((one) => withOrigin(play, one)),
-      ...(dropped.length === 0 ? {} : { dropped }),
-    },
-  })
+  const { args } = judgement
+  const grounds = judgement.grounds.map((one) => withOrigin(play, one))
+  if (args === call.args && dropped.length === 0) return { ...call, grounds }
+  const changed = args === call.args ? {} : { args: { [callId]: args } }
+  const left = dropped.length === 0 ? {} : { dropped }
+  play.draft.say('phase', { name: 'ground', callId, changes: { ...changed, grounds, ...left } })
   return play.call(callId)
+}
+
+/** Records the sources of a call that does not start now: a later turn or process must not judge it by other words. */
+export function recordGrounds(play: Play, { callId, grounds }: Call): void {
+  const isKnown = play.open.calls.some((call) => call.callId === callId && call.grounds !== undefined)
+  if (grounds !== undefined && !isKnown)
+    play.draft.say('phase', { name: 'ground', callId, changes: { grounds } })
 }
 
 /** What is the chosen one because it was chosen above is known there. */
@@ -222,7 +230,7 @@ function personsState(play: Play): ActorState | undefined {
 export async function hearPerson(play: Play): Promise<void> {
   const { entities } = play.scope.definition.grounding
   const persons = personsState(play)
-  const above = entities.size === 0 ? undefined : await idsAbove(play)
+  const above = entities.size === 0 ? undefined : play.scope.above && (await idsAbove(play))
   if (persons === undefined && above === undefined) return
   const { active = [] } = play.session
   const own = active.filter((value) => !isPersonal(value, entities) && !isFromAbove(play, value))

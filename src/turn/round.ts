@@ -11,7 +11,7 @@ import { HoldfastError } from '../protocol/index.ts'
 import { approvalOf as approvalQuestion, argumentsKey, thrownText } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
-import { ground } from './grounding.ts'
+import { ground, recordGrounds } from './grounding.ts'
 import { isDue, Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
 import { beforeRound, finishAtLimit, tellEnded } from './phases.ts'
@@ -42,6 +42,7 @@ export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
     const group = firstGroup(ready).slice(0, toolConcurrency)
     const rest = ready.slice(group.length).filter(({ call }) => call.state === 'started')
     for (const one of group) if (one.call.state === 'requested') sayStart(play, one)
+    for (const one of ready.slice(group.length)) recordGrounds(play, one.call)
     yield* play.commit('tools')
     yield* runGroup(play, group, credentials)
     if (play.inbox.length > 0 || play.open.requests.length > 0) await hearAnswers(play)
@@ -133,6 +134,7 @@ async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
   const asking = approval === undefined ? questionFor(play, { call, tool, input, argsKey }) : undefined
   const question = isPromise(asking) ? await asking : asking
   if (question === undefined) return { call, tool, input, argsKey }
+  recordGrounds(play, call)
   const about = { tool: tool.name, args: call.args }
   request(play, { id: 'approval', from: 'approval', kind: 'confirmation', prompt: question, about }, callId)
   return undefined
@@ -182,14 +184,16 @@ async function approvalFor(play: Play, { call, tool, input }: Ready): Promise<st
 }
 
 function sayStart(play: Play, { call, tool, argsKey }: Ready): void {
-  const { callId, args } = call
+  const { callId, args, idempotencyKey, grounds } = call
   play.draft.say('tool.start', {
     callId,
     tool: tool.name,
     args,
-    idempotencyKey: call.idempotencyKey ?? callId,
+    idempotencyKey: idempotencyKey ?? callId,
     argsKey,
     replay: tool.replay,
+    // A call that asked something and runs again has said them with its first start.
+    ...(grounds === undefined || idempotencyKey !== undefined ? {} : { grounds }),
   })
 }
 

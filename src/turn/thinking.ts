@@ -34,9 +34,9 @@ import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
 import { hearPerson } from './grounding.ts'
-import { configuredPrompt, groundingBlocks, withRules } from './grounding-prompt.ts'
+import { groundingContext } from './grounding-context.ts'
+import { blocksMessage, configuredPrompt, withRules } from './grounding-prompt.ts'
 import { runPhase } from './hooks.ts'
-import { knownThings } from './known-things.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
 import {
@@ -234,13 +234,13 @@ async function askModel(
     const wiring = wireIds(play, { readsData: isWordless })
     wire = isPromise(wiring) ? await wiring : wiring
     const hasEntities = scope.definition.grounding.entities.size > 0
-    const blocks = isWordless || !hasEntities ? undefined : await groundingBlocks(play, wire.blocks)
+    const blocks = isWordless || !hasEntities ? undefined : await blocksMessage(play, wire.blocks)
     if (messages.every(isBlank)) return silence()
     const parts: PromptParts = {
       ...(system === undefined ? {} : { system }),
       messages: wire.messages(messages),
       tools: specs(tools, isWordless ? undefined : wire, prompt?.tools),
-      ...(blocks === undefined ? {} : { blocks }),
+      ...(blocks === undefined ? {} : { blocks: blocks.content }),
     }
     const fitting = fittingMessages(play, source, parts)
     const sent = isPromise(fitting) ? await fitting : fitting
@@ -253,9 +253,9 @@ async function askModel(
     const request: ModelRequest = {
       model,
       ...parts,
-      messages: blocks === undefined ? sent : [...sent, { role: 'user', content: blocks }],
+      messages: blocks === undefined ? sent : [...sent, blocks],
       ...requestSettings(source),
-      ...(isWordless ? { displays: await displays(play), ...(await knownThings(play, tools)) } : {}),
+      ...(isWordless ? { displays: await displays(play), ...(await groundingContext(play, tools)) } : {}),
       signal: play.stop,
       ids: scope.ids,
       timer: scope.timer,

@@ -13,8 +13,8 @@ import { memoryStore } from '../../src/store/memory/index.ts'
 import { CountingIds, ManualClock, ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { defineTool, type Tool } from '../../src/tool/index.ts'
 import { calls, openSqlite, sqlitePath } from '../turn/kit.ts'
+import { cancelTool, listing, order } from './guarded-tools.ts'
 
-const order = entity('order', { pattern: /ord_\d+/, ttl: '7h' })
 const entities = [order]
 const ORDERS = [
   { id: 'ord_1', name: 'Chairs' },
@@ -22,22 +22,8 @@ const ORDERS = [
 ]
 
 function shop() {
-  const cancelled: string[] = []
-  const cancel = defineTool({
-    name: 'cancel',
-    description: 'Cancels an order.',
-    input: z.object({ orderId: z.string().meta(order.id()) }),
-    run: ({ orderId }) => void cancelled.push(orderId),
-  })
-  const list = defineTool({
-    name: 'list',
-    description: 'Lists orders.',
-    input: z.object({}),
-    replay: 'safe',
-    run: () => ORDERS,
-    returns: (rows) => order.rows(rows, { id: 'id', label: 'name' }),
-  })
-  return { cancelled, cancel, list }
+  const list = listing('list', ORDERS, (rows) => order.rows(rows, { id: 'id', label: 'name' }))
+  return { ...cancelTool(), list }
 }
 
 const cancelOf = (orderId: string) => calls(['cancel', { orderId }])
@@ -59,7 +45,7 @@ function talk(script: readonly ScriptedStep[], tools: readonly Tool[], more: Par
 async function grounds(store: Store, contextId: string): Promise<readonly Ground[]> {
   const entries = await store.read({ ...LOCAL_OWNER, contextId })
   return entries.flatMap(({ type, data }) =>
-    type === 'phase' ? ((data as EntryData['phase']).changes?.grounds ?? []) : [],
+    type === 'tool.start' ? ((data as EntryData['tool.start']).grounds ?? []) : [],
   )
 }
 

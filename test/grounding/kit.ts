@@ -61,7 +61,7 @@ export async function judged(
   const args = parameters === ONE_PROJECT ? { projectId: given } : given
   return judgeCall(
     { parameters, args },
-    { entities, facts: new MemoryFacts(facts), now, lookups: { project: 'find_project' } },
+    { entities, facts: new MemoryFacts(facts), now, lookups: () => ({ project: 'find_project' }) },
   )
 }
 

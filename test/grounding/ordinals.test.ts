@@ -1,8 +1,8 @@
 /** Places in a list, as people say them. */
 import { describe, expect, it } from 'vitest'
 import { writtenAs } from '../../src/grounding/mentions.ts'
-import { isTypoOf } from '../../src/grounding/normal.ts'
 import { ordinalsIn, ordinalsOf } from '../../src/grounding/ordinals.ts'
+import { isTypoOf } from '../../src/grounding/text-normalize.ts'
 import { normalLabel } from '../../src/protocol/index.ts'
 import { project, task } from './kit.ts'
 
@@ -104,7 +104,22 @@ describe('an id in a text', () => {
   it.each([
     ['Open abc-1.', 'abc-1', true],
     ['(abc-1)', 'abc-1', true],
-    ['https://x.test/projects/abc-1', 'abc-1', true],
+    ['see https://x.test/projects/abc-1.', 'abc-1', true],
+    ['https://x.test/projects/abc-1/?tab=2#top', 'abc-1', true],
+    ['x.test:80/projects/abc-1', 'abc-1', true],
+    ['http://x/abc-1/foo', 'abc-1', false],
+    ['http://abc-1/foo', 'abc-1', false],
+    ['https://x.test/find?near=abc-1', 'abc-1', false],
+    ['a/12345', '12345', false],
+    ['logs/abc-1', 'abc-1', false],
+    ['C:\\logs\\abc-1', 'abc-1', false],
+    ['abc-1/logs', 'abc-1', false],
+    ['projects/abc-1', 'abc-1', true],
+    ['close abc-1/abc-2, please', 'abc-1', true],
+    ['close abc-1/abc-2.', 'abc-2', true],
+    ['and/or abc-1', 'abc-1', true],
+    ['and/or/a/12', 'a/12', false],
+    ['open a/12', 'a/12', true],
     ['abc-12', 'abc-1', false],
     ['xabc-1', 'abc-1', false],
     ['abc-1-b', 'abc-1', false],
@@ -126,7 +141,8 @@ describe('an id in a text', () => {
       ({ nouns: { one, many } }: typeof task) =>
       (word: string) =>
         one.has(word) || many.has(word)
-    const rules = { isOwnNoun: isNounOf(project), isOtherNoun: isNounOf(task) }
+    const isId = (part: string): boolean => /^abc-\d+$/.test(part)
+    const rules = { isOwnNoun: isNounOf(project), isOtherNoun: isNounOf(task), isId }
     expect(writtenAs(said, id, rules)).toBe(isSaid ? id : undefined)
   })
 })

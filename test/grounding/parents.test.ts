@@ -5,6 +5,7 @@ import { entity, type MemoryFactsOptions } from '../../src/grounding/index.ts'
 import type { Json, JsonObject, Sighting } from '../../src/protocol/index.ts'
 import { defineTool } from '../../src/tool/index.ts'
 import { bench, calls, KEY } from '../turn/kit.ts'
+import { recording } from './guarded-tools.ts'
 import { active, brief, bureau, champigny, HOUR, judged, NOW, project, shown, task } from './kit.ts'
 
 const part = (id: string, label: string, parent: string): Sighting => ({ entity: 'task', id, label, parent })
@@ -196,7 +197,6 @@ describe('a call', () => {
 it('in a turn: what was listed of the project before does not run after the switch', async () => {
   const site = entity('project', { pattern: /p-\d/ })
   const job = entity('task', { parent: site, pattern: /t-\d+/ })
-  const ran: string[] = []
   const list = defineTool({
     name: 'list',
     description: 'Lists tasks.',
@@ -204,12 +204,7 @@ it('in a turn: what was listed of the project before does not run after the swit
     run: ({ projectId }) => [1, 2].map((n) => ({ id: `t-${projectId.slice(2)}${n}`, projectId })),
     returns: (rows) => job.rows(rows, { id: 'id', parent: 'projectId' }),
   })
-  const close = defineTool({
-    name: 'close',
-    description: 'Closes a task.',
-    input: z.object({ taskId: z.string().meta(job.id()) }),
-    run: ({ taskId }) => void ran.push(taskId),
-  })
+  const { tool: close, ran } = recording('close', z.object({ taskId: z.string().meta(job.id()) }))
   const script = [
     calls(['list', { projectId: 'p-1' }]),
     'Listed.',
@@ -227,7 +222,7 @@ it('in a turn: what was listed of the project before does not run after the swit
   await agent.input('Close the first one')
   expect(ran).toEqual([])
   await agent.input('Then list and close the first')
-  expect(ran).toEqual(['t-21'])
+  expect(ran).toEqual([{ taskId: 't-21' }])
   const rejected = (await store.read(KEY)).filter(({ data }) => data['status'] === 'rejected')
   expect(rejected).toHaveLength(3)
 })

@@ -1,5 +1,5 @@
 /** Options of a question are the asker's words: a picked option speaks of a thing, and makes no id good. */
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent, agentTool } from '../../src/agent/index.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
@@ -7,7 +7,7 @@ import { entity } from '../../src/grounding/index.ts'
 import { agentNode, LOCAL_OWNER } from '../../src/index.ts'
 import type { Json, JsonObject } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
-import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
+import { ManualClock, ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { ask, askUser, defineTool } from '../../src/tool/index.ts'
 import { calls } from '../turn/kit.ts'
 
@@ -171,4 +171,59 @@ it('a message that answers a question has a program’s words where it says so',
     { type: 'text', text: 'ord_6666', by: 'program' },
   ]).outcome
   expect(refunded).toEqual([])
+})
+
+describe('of two things with one label', () => {
+  const lamp = entity('lamp')
+  const use = calls(['use', { lampId: 'Lamp' }])
+
+  function house(script: readonly ScriptedStep[]) {
+    const used: string[] = []
+    const list = defineTool({
+      name: 'list',
+      description: 'Lists lamps.',
+      input: z.object({}),
+      run: () => [
+        { id: 'l-1', name: 'Lamp', room: 'Kitchen' },
+        { id: 'l-2', name: 'Lamp', room: 'Hall' },
+      ],
+      returns: (rows) => lamp.rows(rows, { id: 'id', label: 'name', detail: 'room' }),
+    })
+    const useIt = defineTool({
+      name: 'use',
+      description: 'Uses a lamp.',
+      input: z.object({ lampId: z.string().meta(lamp.id()) }),
+      run: ({ lampId }) => void used.push(lampId),
+    })
+    const clock = new ManualClock(1000)
+    const model = new ScriptedModel([calls('list'), use, 'Done.', ...script])
+    const config = { contextId: 'house', clock, store: memoryStore({ clock }), entities: [lamp] }
+    const agent = new Agent({ ...config, model, tools: [list, useIt] })
+    return { used, agent, clock }
+  }
+
+  it('the one that the person picked is meant from then on', async () => {
+    const { agent, used } = house([use, 'Done.', use, 'Done.'])
+    await answered(agent, 'Lamp (Hall)', 'Use the lamp')
+    expect((await agent.executeTurn('Use the lamp again').outcome).reason).toBe('stop')
+    expect(used).toEqual(['l-2', 'l-2'])
+  })
+
+  it('the question is asked again if the person speaks of the other one, or after the time to live', async () => {
+    const { agent, used, clock } = house([use, 'Done.', use, 'Done.'])
+    await answered(agent, 'Lamp (Hall)', 'Use the lamp')
+    await answered(agent, 'Lamp (Kitchen)', 'Use the lamp in the kitchen')
+    expect(used).toEqual(['l-2', 'l-1'])
+    clock.advance(8 * 3_600_000)
+    expect((await agent.executeTurn('Use the lamp').outcome).reason).toBe('stop')
+    expect(used).toEqual(['l-2', 'l-1'])
+  })
+
+  it('the question is asked again after the conversation was cleared', async () => {
+    const { agent, used } = house([calls('list'), use, 'Which?'])
+    await answered(agent, 'Lamp (Hall)', 'Use the lamp')
+    await agent.clear()
+    expect((await agent.executeTurn('Use the lamp').outcome).requests).toHaveLength(1)
+    expect(used).toEqual(['l-2'])
+  })
 })

@@ -38,10 +38,8 @@ const show = (tool: string, id: string) => calls([tool, { id }])
 async function groundsIn(store: Store): Promise<unknown[]> {
   const entries = await store.read(KEY)
   return entries.flatMap(({ type, data }: Entry) => {
-    const { grounds = [] } = (data['changes'] ?? {}) as {
-      grounds?: readonly { source: string; seq?: number }[]
-    }
-    return type === 'phase'
+    const { grounds = [] } = data as { grounds?: readonly { source: string; seq?: number }[] }
+    return type === 'tool.start'
       ? grounds.map(({ source, seq }) => [source, entries.find((entry) => entry.seq === seq)?.type])
       : []
   })
@@ -137,6 +135,18 @@ describe.each(STORES)('an id that the person wrote, on %s', (_name, open) => {
     await agent.input('It cost 120 €, I want 12 of them, user 7 knows, see xW1234 and W1234-b')
     for (const _ of tries) await agent.input('Go on')
     expect(ran).toEqual([])
+  })
+
+  it('counts as the end of an address, and not inside of one or of a path', async () => {
+    const { ran, ...config } = shop()
+    const tries = ['W1111', 'W2222', 'W3333', 'W4444', 'W5555']
+    const script = tries.flatMap((id) => [show('order', id), 'Well.'])
+    const { agent } = bench({ store: open(), script, ...config })
+    await agent.input(
+      'https://shop.test/orders/W1111, https://shop.test/W2222/edit, logs/W3333 and W4444/W5555',
+    )
+    for (const _ of tries.slice(1)) await agent.input('Go on')
+    expect(ran).toEqual(['W1111', 'W4444', 'W5555'])
   })
 
   it('counts as a small number after its noun or a sign', async () => {

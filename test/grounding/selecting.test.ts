@@ -75,3 +75,53 @@ it('the code of a tool can select what is known where it runs or where it select
   expect(await selectInside(heard, order.select('ord_6666'), 'Pick one')).toBe(undefined)
   expect([said.active, heard.active]).toMatchObject([[{ id: 'ord_6666', by: 'tool' }], [{ by: 'tool' }]])
 })
+
+it('an id that tools have shown as one of another kind is not selected, where no pattern tells them apart', async () => {
+  const room = entity('room')
+  const lamp = entity('lamp')
+  const list = defineTool({
+    name: 'list',
+    description: 'Lists lamps.',
+    input: z.object({}),
+    run: () => [{ id: 'x-1' }, { id: 'x-2' }],
+    returns: (rows) => [...lamp.rows(rows, { id: 'id' }), ...room.rows([{ id: 'x-2' }], { id: 'id' })],
+  })
+  const model = new ScriptedModel([calls('list'), 'Done.'])
+  const agent = new Agent({ contextId: 'house', model, tools: [list], entities: [room, lamp] })
+  await agent.input('List')
+  await expect(agent.select(room.select('x-1'))).rejects.toThrow(
+    'Nothing was selected: a tool has shown "x-1" as the id of "lamp", not of "room".',
+  )
+  await agent.select(room.select('x-2'))
+  await agent.select(room.select('x-3'), lamp.select('x-1'))
+  expect(agent.active.map(({ id }) => id)).toEqual(['x-3', 'x-1'])
+})
+
+it('a choice is forgotten when the conversation is cleared; one that is the person’s is not', async () => {
+  const mine = entity('mine', { scope: 'actor' })
+  const used: string[] = []
+  const use = defineTool({
+    name: 'use',
+    description: 'Uses things.',
+    input: z.object({
+      id: z.string().meta(order.id()).optional(),
+      own: z.string().meta(mine.id()).optional(),
+    }),
+    run: ({ id, own }) => void used.push(id ?? own ?? ''),
+  })
+  const model = new ScriptedModel([
+    calls(['use', { id: 'ord_1111' }]),
+    'Done.',
+    calls(['use', { id: 'ord_1111' }]),
+    calls(['use', { own: 'm-1' }]),
+    'Done.',
+  ])
+  const agent = new Agent({ contextId: 'desk', model, tools: [use], entities: [order, mine] })
+  await agent.select(order.select('ord_1111'), mine.select('m-1'))
+  await agent.input('Use it')
+  await agent.clear()
+  expect(agent.active.map(({ id }) => id)).toEqual(['m-1'])
+  await agent.input('Use both')
+  expect(used).toEqual(['ord_1111', 'm-1'])
+  expect(agent.active.map(({ id }) => id)).toEqual(['m-1'])
+})

@@ -3,44 +3,29 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent, agentTool } from '../../src/agent/index.ts'
 import { entity } from '../../src/grounding/index.ts'
-import type { Sighting } from '../../src/protocol/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
-import { defineTool } from '../../src/tool/index.ts'
+import { calls } from '../turn/kit.ts'
+import { listing, recording } from './guarded-tools.ts'
 
 const flight = entity('flight', { key: ['number', 'date'] })
 const order = entity('order', { pattern: /ord_\d+/, normalize: (id) => id.replace(/^ord_/, '') })
 const project = entity('project', { pattern: /p-\d+/ })
 const task = entity('task', { pattern: /t-\d+/, parent: project })
 
-type Rows = readonly Record<string, string>[]
-
-function listing(name: string, rows: Rows, returns: (rows: Rows) => readonly Sighting[]) {
-  return defineTool({ name, description: 'Lists.', input: z.object({}), run: () => rows, returns })
-}
-
 it('an id of several arguments that a schema converts and a person approves is the one that was shown', async () => {
-  const booked: unknown[] = []
   const flights = listing('flights', [{ no: 'HF12', on: '2026-11-20' }], (rows) =>
     flight.rows(rows, { id: ['no', 'on'] }),
   )
-  const book = defineTool({
-    name: 'book',
-    description: 'Books.',
-    input: z.object({
-      number: z.string().toUpperCase().meta(flight.part('number').id()),
-      date: z.string().meta(flight.part('date').id()),
-    }),
-    approve: 'always',
-    run: (input) => {
-      booked.push(input)
-      return 'booked'
-    },
+  const input = z.object({
+    number: z.string().toUpperCase().meta(flight.part('number').id()),
+    date: z.string().meta(flight.part('date').id()),
   })
+  const { tool: book, ran: booked } = recording('book', input, { approve: 'always' })
   const model = new ScriptedModel([
-    { calls: [{ tool: 'flights', args: {} }] },
-    { calls: [{ tool: 'book', args: { number: 'hf12', date: '2026-11-20' } }] },
+    calls('flights'),
+    calls(['book', { number: 'hf12', date: '2026-11-20' }]),
     'Booked.',
-    { calls: [{ tool: 'book', args: { number: 'hf12', date: '2026-11-21' } }] },
+    calls(['book', { number: 'hf12', date: '2026-11-21' }]),
     'Sorry.',
   ])
   const agent = new Agent({ contextId: 'fly', model, tools: [flights, book], entities: [flight] })
@@ -53,38 +38,24 @@ it('an id of several arguments that a schema converts and a person approves is t
 })
 
 it('an approved call whose schema takes a prefix off stays grounded', async () => {
-  const cancelled: unknown[] = []
   const orders = listing('orders', [{ id: 'ord_5' }], (rows) => order.rows(rows, { id: 'id' }))
-  const cancel = defineTool({
-    name: 'cancel',
-    description: 'Cancels.',
-    input: z.object({
-      id: z
-        .string()
-        .transform((id) => id.replace(/^ord_/, ''))
-        .meta(order.id()),
-    }),
+  const id = z
+    .string()
+    .transform((text) => text.replace(/^ord_/, ''))
+    .meta(order.id())
+  const { tool: cancel, ran: cancelled } = recording('cancel', z.object({ id }), {
     parameters: { type: 'object', properties: { id: { type: 'string', ...order.id() } } },
     approve: 'always',
-    run: ({ id }) => {
-      cancelled.push(id)
-      return 'ok'
-    },
   })
-  const model = new ScriptedModel([
-    { calls: [{ tool: 'orders', args: {} }] },
-    { calls: [{ tool: 'cancel', args: { id: 'ord_5' } }] },
-    'Done.',
-  ])
+  const model = new ScriptedModel([calls('orders'), calls(['cancel', { id: 'ord_5' }]), 'Done.'])
   const agent = new Agent({ contextId: 'shop', model, tools: [orders, cancel], entities: [order] })
   const { requests } = await agent.executeTurn('Cancel it').outcome
   expect(requests).toHaveLength(1)
   await agent.answer({ [requests[0]?.requestId ?? '']: true }).outcome
-  expect(cancelled).toEqual(['5'])
+  expect(cancelled).toEqual([{ id: '5' }])
 })
 
 it('a part beside another parent is refused below as above, though the caller has seen both', async () => {
-  const moved: unknown[] = []
   const list = listing(
     'list',
     [
@@ -93,22 +64,15 @@ it('a part beside another parent is refused below as above, though the caller ha
     ],
     (rows) => [...task.rows(rows, { id: 'id', parent: 'project' }), ...project.rows(rows, { id: 'project' })],
   )
-  const close = defineTool({
-    name: 'close',
-    description: 'Closes.',
-    input: z.object({ projectId: z.string().meta(project.id()), taskId: z.string().meta(task.id()) }),
-    run: (input) => {
-      moved.push(input)
-      return 'ok'
-    },
-  })
+  const input = z.object({ projectId: z.string().meta(project.id()), taskId: z.string().meta(task.id()) })
+  const { tool: close, ran: closed } = recording('close', input)
   const child = agentTool({
     name: 'closer',
     description: 'Closes tasks.',
     agent: {
       model: new ScriptedModel([
-        { calls: [{ tool: 'close', args: { projectId: 'p-1', taskId: 't-2' } }] },
-        { calls: [{ tool: 'close', args: { projectId: 'p-1', taskId: 't-1' } }] },
+        calls(['close', { projectId: 'p-1', taskId: 't-2' }]),
+        calls(['close', { projectId: 'p-1', taskId: 't-1' }]),
         'Closed.',
       ]),
       tools: [close],
@@ -116,61 +80,43 @@ it('a part beside another parent is refused below as above, though the caller ha
     },
   })
   const model = new ScriptedModel([
-    { calls: [{ tool: 'list', args: {} }] },
-    { calls: [{ tool: 'closer', args: { message: 'close t-2 of p-1' } }] },
+    calls('list'),
+    calls(['closer', { message: 'close t-2 of p-1' }]),
     'Done.',
   ])
   const agent = new Agent({ contextId: 'site', model, tools: [list, child], entities: [task] })
   await agent.input('Close the task')
-  expect(moved).toEqual([{ projectId: 'p-1', taskId: 't-1' }])
+  expect(closed).toEqual([{ projectId: 'p-1', taskId: 't-1' }])
 })
 
 it('a thing that stands in a list twice has two places', async () => {
-  const used: unknown[] = []
   const list = listing('list', [{ id: 'p-1' }, { id: 'p-1' }, { id: 'p-2' }], (rows) =>
     project.rows(rows, { id: 'id' }),
   )
-  const use = defineTool({
-    name: 'use',
-    description: 'Uses.',
-    input: z.object({ id: z.string().meta(project.id()) }),
-    run: ({ id }) => {
-      used.push(id)
-      return 'ok'
-    },
-  })
+  const { tool: use, ran } = recording('use', z.object({ id: z.string().meta(project.id()) }))
   const model = new ScriptedModel([
-    { calls: [{ tool: 'list', args: {} }] },
+    calls('list'),
     'Listed.',
-    { calls: [{ tool: 'use', args: { id: 'project 2' } }] },
-    { calls: [{ tool: 'use', args: { id: 'project 3' } }] },
+    calls(['use', { id: 'project 2' }]),
+    calls(['use', { id: 'project 3' }]),
     'Used.',
   ])
   const agent = new Agent({ contextId: 'twice', model, tools: [list, use], entities: [project] })
   await agent.input('List')
   await agent.input('Use project 2 and project 3')
-  expect(used).toEqual(['p-1', 'p-2'])
+  expect(ran.map(({ id }) => id)).toEqual(['p-1', 'p-2'])
 })
 
 it('an id is good though the window begins inside of the turn that showed it', async () => {
-  const used: unknown[] = []
   const list = listing('list', [{ id: 'p-1' }], (rows) => project.rows(rows, { id: 'id' }))
-  const use = defineTool({
-    name: 'use',
-    description: 'Uses.',
-    input: z.object({ id: z.string().meta(project.id()) }),
-    run: ({ id }) => {
-      used.push(id)
-      return 'ok'
-    },
-  })
+  const { tool: use, ran } = recording('use', z.object({ id: z.string().meta(project.id()) }))
   for (const talks of [0, 1, 2, 3, 4]) {
     const small = Array.from({ length: talks }, () => 'Hello.')
     const model = new ScriptedModel([
-      { calls: [{ tool: 'list', args: {} }] },
+      calls('list'),
       'Listed.',
       ...small,
-      { calls: [{ tool: 'use', args: { id: 'p-1' } }] },
+      calls(['use', { id: 'p-1' }]),
       'Used.',
     ])
     const config = { model, tools: [list, use], entities: [project], maxMessages: 4 }
@@ -179,5 +125,5 @@ it('an id is good though the window begins inside of the turn that showed it', a
     for (const _ of small) await agent.input('Hello')
     await agent.input('Go on')
   }
-  expect(used).toEqual(['p-1', 'p-1', 'p-1', 'p-1', 'p-1'])
+  expect(ran.map(({ id }) => id)).toEqual(['p-1', 'p-1', 'p-1', 'p-1', 'p-1'])
 })

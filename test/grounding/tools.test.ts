@@ -254,8 +254,43 @@ describe('fields that rows do not have', () => {
   })
 
   it('are told, because a result with rows shows nothing', () => {
-    expect(shownBy(list, { output: [{ id: 'ord_1' }] }).problem).toMatch(/none of them showed an id/)
+    expect(shownBy(list, { output: [{ id: 'ord_1' }] }).problem).toBe(
+      'list returned rows, and none of 1 rows of "order" has the field "uid"; they have: id. Check the names of the fields that it reads ids from.',
+    )
     expect(shownBy(list, { output: [] }).problem).toBe(undefined)
+  })
+
+  it('are told of rows at any depth, also if others show something', () => {
+    const item = entity('item')
+    const output = { orders: [{ id: 'ord_1', items: [{ sku: 'i-1' }, { sku: 'i-2' }] }] }
+    const nested = defineTool({
+      name: 'nested',
+      description: 'Lists orders with their items.',
+      input: z.object({}),
+      run: () => output,
+      returns: ({ orders }) => [
+        ...order.rows(orders, { id: 'id' }),
+        ...orders.flatMap(({ items }) => item.rows(items, { id: 'itemId' })),
+      ],
+    })
+    const missing = /none of 2 rows of "item" has the field "itemId"; they have: sku/
+    expect(shownBy(nested, { output })).toMatchObject({
+      seen: [{ id: 'ord_1' }],
+      problem: expect.stringMatching(missing) as string,
+    })
+    const plain = defineTool({ name: 'plain', description: 'Lists.', input: z.object({}), run: () => output })
+    const mapped = grounded(plain, { returns: { 'orders[].items[]': { entity: item, id: 'itemId' } } })
+    expect(shownBy(mapped, { output }).problem).toMatch(missing)
+  })
+
+  it('are not told where a row has the field and no value, is empty, or is one object', () => {
+    const rowsOf = (id: string) =>
+      grounded(list as never, { returns: ({ list: all }: { list: object[] }) => order.rows(all, { id }) })
+    for (const all of [[{ id: null }], [{}], [], [null]])
+      expect(shownBy(rowsOf('id'), { output: { list: all } }).problem).toBe(undefined)
+    expect(shownBy(rowsOf('order.id'), { output: { list: [{ order: null }] } }).problem).toBe(undefined)
+    const one = grounded(list, { returns: { '': { entity: order, id: 'id' } } })
+    expect(shownBy(one, { output: { error: 'not found' } }).problem).toBe(undefined)
   })
 
   it('make a lookup fail instead of telling that there is nothing', async () => {

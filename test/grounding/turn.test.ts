@@ -74,10 +74,8 @@ describe.each(STORES)('an id, on %s', (_name, open) => {
     const { agent, store } = bench({ store: open(), script: [listing, tasksOf('p-11'), 'Roof.'], ...config })
     await agent.input('Show the tasks of Champigny')
     expect(ran).toEqual(['p-11'])
-    const phase = (await store.read(KEY)).find(
-      ({ type, data }) => type === 'phase' && data['name'] === 'ground',
-    )
-    expect(phase?.data['changes']).toMatchObject({
+    const start = (await store.read(KEY)).findLast(({ type }) => type === 'tool.start')
+    expect(start?.data).toMatchObject({
       grounds: [{ path: 'projectId', entity: 'project', id: 'p-11', source: 'seen' }],
     })
   })

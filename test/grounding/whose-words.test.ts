@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent, type AgentConfig, agentTool, viewsOf } from '../../src/agent/index.ts'
 import { END, graph as newGraph, START, value } from '../../src/graph/index.ts'
-import { entity } from '../../src/grounding/index.ts'
 import { agentNode, importContext } from '../../src/index.ts'
 import { LOCAL_OWNER, type Message } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
@@ -14,21 +13,15 @@ import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { ask, defineTool, type Tool } from '../../src/tool/index.ts'
 import { runTurn } from '../../src/turn/index.ts'
 import { calls, gate } from '../turn/kit.ts'
+import { cancelTool, order } from './guarded-tools.ts'
 
-const order = entity('order', { pattern: /ord_\d+/, ttl: '7h' })
 const entities = [order]
 const WORDS = 'Cancel ord_5'
 const cancelIt = calls(['cancel', { orderId: 'ord_5' }])
 
 /** A conversation `other` that can be spoken to, and the ids that its tool was run with. */
 function shop(script: readonly ScriptedStep[], more: Partial<AgentConfig> = {}) {
-  const cancelled: string[] = []
-  const cancel = defineTool({
-    name: 'cancel',
-    description: 'Cancels an order.',
-    input: z.object({ orderId: z.string().meta(order.id()) }),
-    run: ({ orderId }) => void cancelled.push(orderId),
-  })
+  const { cancel, cancelled } = cancelTool()
   const which = defineTool({
     name: 'which',
     description: 'Asks which order.',

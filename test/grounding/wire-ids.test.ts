@@ -115,7 +115,7 @@ describe('codes instead of ids', () => {
     const entries = await store.read(KEY)
     expect(JSON.stringify(entries)).not.toMatch(/[pt]~[a-z0-9]/)
     const grounds = entries.flatMap(({ type, data }) =>
-      type === 'phase' ? (data['changes'] as { grounds: unknown[] }).grounds : [],
+      type === 'tool.start' ? ((data['grounds'] ?? []) as unknown[]) : [],
     )
     expect(grounds).toMatchObject([
       { entity: 'project', id: BUREAU, source: 'seen', path: 'projectId' },

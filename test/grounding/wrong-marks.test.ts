@@ -182,3 +182,20 @@ describe('an agent refuses marks of entities that it does not have', () => {
     expect([status, error?.code]).toEqual(['failed', 'invalid-option'])
   })
 })
+
+describe('an entity that is given to a schema instead of the mark of its ids', () => {
+  const flight = entity('flight', { key: ['number', 'date'] })
+  const given: readonly (readonly [instead: string, unknown])[] = [
+    ['.meta(order.id())', order],
+    ['.meta(order.destination.id())', order.destination],
+    ['.meta(flight.part("date").id())', flight.part('date')],
+  ]
+
+  it.each(given)('is refused with what to write: %s', (instead, wrong) => {
+    const id = () => z.string().meta(wrong as never)
+    const define = (input: z.ZodObject) =>
+      defineTool({ name: 'act', description: 'Acts.', input, run: () => null })
+    expect(() => define(z.object({ id: id() }))).toThrow(instead)
+    expect(() => define(z.object({ from: id(), to: id() }))).toThrow(instead)
+  })
+})

@@ -67,7 +67,7 @@ describe('npm start without a terminal', () => {
     const verdicts = [
       claims.askedClaim(entries),
       claims.askedClaim(without('request.end')),
-      claims.askedClaim(without('phase')),
+      claims.askedClaim(without('tool.start', 'select_project')),
       claims.refusedClaim(entries, updates),
       claims.refusedClaim(without('tool.end'), updates),
       claims.refusedClaim(entries, ['tsk-9999', ...updates]),

@@ -118,7 +118,7 @@ function activeThing({ entity, id, ids, label, at }: ActiveValue, entities: Enti
   }
 }
 
-type Ground = NonNullable<NonNullable<EntryData['phase']['changes']>['grounds']>[number]
+type Ground = NonNullable<EntryData['tool.start']['grounds']>[number]
 
 interface GroundedCall {
   readonly turn: number
@@ -161,10 +161,20 @@ function readCall(
   if (type === 'model.end')
     for (const part of (data as EntryData['model.end']).content)
       if (part.type === 'tool-call') tools.set(part.callId, part.tool)
-  if (type !== 'phase') return
+  const { callId, grounds = [] } = groundsIn(type, data)
+  const isNew = calls.every((call) => call.callId !== callId)
+  if (callId !== undefined && grounds.length > 0 && isNew) calls.push({ turn, callId, grounds })
+}
+
+/** A call that was changed or parked before it started has a `phase` with its grounds as well. */
+function groundsIn(
+  type: string,
+  data: Entry['data'],
+): { readonly callId?: string; readonly grounds?: readonly Ground[] } {
+  if (type === 'tool.start') return data
+  if (type !== 'phase') return {}
   const { callId, changes } = data as EntryData['phase']
-  if (callId !== undefined && changes?.grounds !== undefined && changes.grounds.length > 0)
-    calls.push({ turn, callId, grounds: changes.grounds })
+  return { ...(callId && { callId }), ...(changes?.grounds && { grounds: changes.grounds }) }
 }
 
 function activeLines(active: readonly ActiveThing[], columns: number): Styled[] {

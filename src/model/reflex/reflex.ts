@@ -5,7 +5,7 @@
  */
 import { systemTimer, type Timer } from '../../base/index.ts'
 import { checkOptions } from '../../protocol/index.ts'
-import type { KnownThings } from '../known-things.ts'
+import type { GroundingContext } from '../grounding-context.ts'
 import type {
   LanguageModel,
   ModelCall,
@@ -88,11 +88,11 @@ function replyTo(call: ModelCall): ReflexReply {
 
 function decisionOn({ prompt, tools = [], toolChoice, providerOptions }: ModelCall): Decision {
   const named = toolChoice?.type === 'tool' ? toolChoice.toolName : undefined
-  const data = (providerOptions?.['holdfast'] ?? {}) as Partial<KnownThings> & {
+  const data = (providerOptions?.['holdfast'] ?? {}) as Partial<GroundingContext> & {
     readonly displays?: Displays
   }
   const { displays } = data
-  const known = data.entities === undefined ? undefined : (data as KnownThings)
+  const known = data.entities === undefined ? undefined : (data as GroundingContext)
   const offered = toolChoice?.type === 'none' ? [] : tools
   const profiles = offered
     .filter(({ type, name }) => type === 'function' && (named === undefined || name === named))

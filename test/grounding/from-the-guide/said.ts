@@ -273,8 +273,10 @@ const forms: Generator = async (dice) => {
   const id = `${dice.text('ABCDEFGH', 3)}${dice.text('123456789', 4)}`
   const trial = new Trial(dice, { entities: [kind], input: idOf(kind) })
   const known = dice.pick(['shown', 'chosen', 'chosen by a tool', 'said'] as const)
-  // The form that is known differs from the one that is written, unless it was only said.
-  const form = known === 'said' ? id : dice.pick([id, variant(dice, id)])
+  // The form that is known differs from the one that is written, unless it was only said. A program selects no id that is
+  // off the pattern.
+  const isAsIs = known === 'said' || (known === 'chosen' && !normal)
+  const form = isAsIs ? id : dice.pick([id, variant(dice, id)])
   const written = known === 'said' || form !== id ? id : variant(dice, id)
   if (known === 'shown')
     await trial.talk.turn('List.', [show({ [kind.name]: [{ id: form }, { id: 'ZZZ0001' }] })])

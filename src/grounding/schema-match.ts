@@ -1,11 +1,11 @@
 /**
- * Which of several schemas a value is meant for. It looks only at what tells alternatives apart: types, fixed values and
- * required properties. Whether the value is right in all else is for the validator to say.
+ * Finds the alternatives of a schema that a value is meant for, by types, fixed values and required properties. The
+ * validator checks everything else.
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, schemaNode } from '../tool/index.ts'
 
-export function couldBe(given: Json | undefined, value: Json, root: JsonObject): boolean {
+export function matchesSchema(given: Json | undefined, value: Json, root: JsonObject): boolean {
   return fits(given, value, { root, left: DEEPEST })
 }
 

@@ -1,18 +1,17 @@
-/** What somebody may have meant who wrote something that is not there. */
-import { normalLabel } from '../protocol/index.ts'
-import { type Candidate, type Case, candidate, isNounOf } from './case.ts'
+/** Suggestions for an id that was refused: known things that are like it, by edit distance, by label or by the words of the person. */
+import { editDistance, normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
 import { isExpired, type Judging } from './facts.ts'
 import { labelPlaces, matchesIn } from './mentions.ts'
-import { editDistance, isTypoOf, wordsOf } from './normal.ts'
-import type { OtherParent } from './parents.ts'
-import { writtenBefore, writtenNow } from './references.ts'
+import { type Candidate, type Case, candidate, isNounOf } from './readings.ts'
+import { type OtherParent, writtenBefore, writtenNow } from './references.ts'
+import { isLikeWord, isTypoOf, SHORTEST_TYPO, wordsOf } from './text-normalize.ts'
 
 const MOST = 5
 /** A refusal is rare, and a comparison takes a few microseconds. */
 const LOOKED_AT = 1000
 
-/** What is like something, best first; `best` if one of them is clearly more like it than all others. */
+/** Suggestions, best first; `best` if one of them is clearly nearer than all others. */
 export interface NearMatches {
   readonly near: readonly Candidate[]
   readonly best?: Candidate
@@ -89,8 +88,10 @@ const CLEAR = 0.75
 
 function ranked<Row extends Candidate>(rows: readonly Row[], rankOf: (row: Row) => number): NearMatches {
   const all = rows
-    .map((row) => ({ row, rank: rankOf(row) }))
-    .filter(({ rank }) => rank > 0)
+    .flatMap((row) => {
+      const rank = rankOf(row)
+      return rank > 0 ? [{ row, rank }] : []
+    })
     .toSorted((a, b) => b.rank - a.rank)
   const near = all.slice(0, MOST).map(({ row }) => candidate(row))
   const [first, second] = all
@@ -101,9 +102,21 @@ function ranked<Row extends Candidate>(rows: readonly Row[], rankOf: (row: Row) 
 /** How like an id or a label in normal form is to what was written: from 0, nothing in common, to 1. */
 function likenessTo(given: string): (id: string, label: string | undefined) => number {
   const normal = normalLabel(given)
+  const words = normal.split(' ')
+  // The labels of a list share most of their words.
+  const known = new Map<string, boolean>()
+  const isLike = (word: string): boolean => {
+    if (word.length < SHORTEST_TYPO) return words.includes(word)
+    let is = known.get(word)
+    if (is === undefined) {
+      is = words.some((own) => isLikeWord(own, word))
+      known.set(word, is)
+    }
+    return is
+  }
   return (id, label) => {
     const byId = idLikeness(given, id)
-    return label === undefined ? byId : Math.max(byId, labelLikeness(normal, label))
+    return label === undefined ? byId : Math.max(byId, labelLikeness({ normal, isLike }, label))
   }
 }
 
@@ -118,13 +131,17 @@ function idLikeness(given: string, id: string): number {
 
 const LONGEST = 64
 
-function labelLikeness(given: string, label: string): number {
-  if (given === label) return 1
-  if (isTypoOf(given, label)) return 0.95
+interface GivenLabel {
+  readonly normal: string
+  /** Whether a word is one of its words, or one with typos. */
+  readonly isLike: (word: string) => boolean
+}
+
+function labelLikeness({ normal, isLike }: GivenLabel, label: string): number {
+  if (normal === label) return 1
   const theirs = label.split(' ')
-  const words = given.split(' ')
-  const common = theirs.filter(
-    (word) => word.length > 2 && words.some((own) => own === word || isTypoOf(own, word)),
-  )
-  return common.length === 0 ? 0 : 0.5 + (0.4 * common.length) / Math.max(theirs.length, 1)
+  const common = theirs.filter(isLike)
+  if (common.length === theirs.length && isTypoOf(normal, label)) return 0.95
+  const telling = common.filter(({ length }) => length > 2)
+  return telling.length === 0 ? 0 : 0.5 + (0.4 * telling.length) / theirs.length
 }
