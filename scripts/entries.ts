@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 export interface Entry {
   /** `holdfast/sqlite`. */
   readonly specifier: string
-  /** Below dist and src, without extension: `store/sqlite/index`. */
+  /** ChildContext dist and src, without extension: `store/sqlite/index`. */
   readonly path: string
 }
 

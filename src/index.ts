@@ -7,7 +7,7 @@ export type {
   ArtifactStore,
   Auth,
   CompactOptions,
-  Drive,
+  DriveResult,
   MessageQuery,
   MessageStore,
   Observer,

@@ -23,7 +23,7 @@ export class BareAgent {
     this.#talk = talk
   }
 
-  async playTurn(): Promise<void> {
+  async turnLoop(): Promise<void> {
     const talk = this.#talk
     const turn = talk.turn + 1
     const principal = { tenant: talk.key.tenant, actor: talk.key.actor }

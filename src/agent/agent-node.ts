@@ -1,12 +1,12 @@
 /** An agent that others run: as a node of a graph, or as a tool of another agent (R17). It has no conversation of its own. */
 import {
   type AnswerOrigins,
-  type Below,
+  type ChildContext,
+  type ChildResult,
   giveCause,
   HANDED_DOWN,
   leastLimits,
   metadataBelow,
-  type Ran,
   type Runnable,
   runChild,
 } from '../drive/index.ts'
@@ -71,9 +71,13 @@ export function checkSubAgent(what: string, config: unknown): void {
   setUp({ ...config, contextId: 'sub-agent' })
 }
 
-export async function runAgent(config: SubAgentConfig, message: string, below: Below): Promise<Ran<string>> {
-  const { nursery, name, principal, credentials, signal } = below
-  const { contextId, ...ports } = nursery.config
+export async function runAgent(
+  config: SubAgentConfig,
+  message: string,
+  below: ChildContext,
+): Promise<ChildResult<string>> {
+  const { childScope, name, principal, credentials, signal } = below
+  const { contextId, ...ports } = childScope.config
   const key = childKey({ ...ports.owner, contextId }, name)
   const agent = new Agent({
     ...config,

@@ -3,7 +3,7 @@
  * calling it is attach-or-start, so running the call again finds what was done before. Its events come out under the
  * caller's, its questions are asked by the caller, and what it uses counts for the caller.
  */
-import { NURSERY, type Nursery, questionFrom, type TurnOutcome } from '../drive/index.ts'
+import { CHILD_SCOPE, type ChildScope, questionFrom, type TurnOutcome } from '../drive/index.ts'
 import {
   checkOptions,
   defined,
@@ -98,22 +98,22 @@ function checkGiven(definition: unknown): void {
 }
 
 async function callAgent(config: SubAgentConfig, message: string, context: ToolContext): Promise<string> {
-  const nursery = (context as ToolContext & { readonly [NURSERY]?: Nursery })[NURSERY]
-  if (nursery === undefined) {
+  const childScope = (context as ToolContext & { readonly [CHILD_SCOPE]?: ChildScope })[CHILD_SCOPE]
+  if (childScope === undefined) {
     throw new HoldfastError('invalid-option', { message: 'A sub-agent can only be called by an Agent.' })
   }
   const { callId, principal, credentials, metadata, signal } = context
   const { outcome, seen } = await runAgent(config, message, {
-    nursery,
+    childScope,
     name: callId,
     principal,
     credentials,
     metadata,
     signal,
-    answers: nursery.answers ?? {},
-    limits: nursery.limits(),
+    answers: childScope.answers ?? {},
+    limits: childScope.limits(),
   })
-  return resultOf({ ...outcome, ...defined({ seen }) }, nursery.config.clock.now()) as string
+  return resultOf({ ...outcome, ...defined({ seen }) }, childScope.config.clock.now()) as string
 }
 
 function resultOf(

@@ -7,15 +7,15 @@ import {
   type AnswerOrigins,
   answering,
   askedFor,
+  CHILD_SCOPE,
   Conversation,
   checkReason,
   copyJson,
-  type Drive,
+  type DriveResult,
   HANDED_DOWN,
   isBusy,
   isPaused,
   isShutDown,
-  NURSERY,
   refuseInside,
   type TurnView as Turn,
   type TurnError,
@@ -54,10 +54,10 @@ import {
   contextPercent,
   type GivenAnswers,
   type MessageInput,
-  playTurn,
   runReadyHooks,
   type TurnDefinition,
   tokenBudget,
+  turnLoop,
 } from '../turn/index.ts'
 import { abandonChild } from './abandon-child.ts'
 import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
@@ -137,7 +137,7 @@ export class Agent {
   }
 
   get state(): AgentState {
-    const { session } = this.#conversation.driver.ledger
+    const { session } = this.#conversation.driver.journal
     const runs = this.#status === 'ready' && this.#conversation.isBusy
     return {
       status: runs ? 'busy' : this.#status,
@@ -159,8 +159,8 @@ export class Agent {
   get session(): SessionView {
     const { models, fixedSystem } = this.#setup.definition
     const system = this.#system ?? fixedSystem
-    const { ledger } = this.#conversation.driver
-    return sessionView({ ledger, models, ...defined({ system }) })
+    const { journal } = this.#conversation.driver
+    return sessionView({ journal, models, ...defined({ system }) })
   }
 
   /**
@@ -168,8 +168,8 @@ export class Agent {
    * if nobody has said how many tokens the model can be sent, or nothing was loaded yet.
    */
   get contextPercent(): number | undefined {
-    const { ledger } = this.#conversation.driver
-    return ledger.isLoaded ? contextPercent(ledger.heldEntries, this.#setup.definition.models) : undefined
+    const { journal } = this.#conversation.driver
+    return journal.isLoaded ? contextPercent(journal.heldEntries, this.#setup.definition.models) : undefined
   }
 
   get artifacts(): Artifacts {
@@ -271,7 +271,7 @@ export class Agent {
    * Goes on by one model call or one round of tools, for an engine that calls again. What is to be done comes from the
    * journal: an input that anybody posted, an open turn, a request that has expired.
    */
-  async drive(): Promise<Drive> {
+  async drive(): Promise<DriveResult> {
     this.#refuseInside('drive')
     return this.#conversation.drive()
   }
@@ -426,16 +426,16 @@ export class Agent {
       const { driver } = conversation
       await driver.ownership.flush()
       await work()
-      // Written past the ledger, which `session` and `state` are read from.
+      // Written past the journal, which `session` and `state` are read from.
       await driver.ownership.refresh()
     })
   }
 
-  #begin(asking: TurnOptions, wish: Parameters<Conversation['ask']>[1]): Turn {
+  #begin(asking: TurnOptions, request: Parameters<Conversation['ask']>[1]): Turn {
     const closed = this.#closing ?? this.#status
     if (closed === 'shutdown') throw isShutDown(this.contextId)
     if (closed === 'paused') throw isPaused(this.contextId)
-    const turn = this.#conversation.ask(asking, wish)
+    const turn = this.#conversation.ask(asking, request)
     if (this.#status === 'created') this.#status = 'ready'
     return turn
   }
@@ -461,13 +461,13 @@ export class Agent {
     const own = metadata === undefined ? {} : { metadata }
     const definition = this.#remembering(this.#setup.definition)
     const extras = (ids: IdsAbove, told?: GivenAnswers) => ({
-      [NURSERY]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, ...told },
+      [CHILD_SCOPE]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, ...told },
     })
     return new Conversation({
       ...this.#setup,
       store: this.store,
       allow: this.#config.allow,
-      play: (scope, ledger) => playTurn(turnScope(scope, ledger, { ...own, definition, extras })),
+      play: (scope, journal) => turnLoop(turnScope(scope, journal, { ...own, definition, extras })),
       window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),

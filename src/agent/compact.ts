@@ -59,9 +59,9 @@ export async function compactNow(
   const { keep = Math.ceil(setup.maxMessages / 2), strategy = 'sliding', instructions } = options
   const { signal = new AbortController().signal } = options
   if (signal.aborted) return false
-  const { ledger } = driver
-  const { session } = ledger
-  const entries = await ledger.window()
+  const { journal } = driver
+  const { session } = journal
+  const entries = await journal.window()
   const cut = compaction(entries, session, { keep })
   if (cut === undefined) return false
   if (strategy === 'sliding') {
@@ -88,8 +88,8 @@ export async function compactNow(
 }
 
 /** A summary costs money, and could not be stored while somebody else drives. */
-async function checkFree({ ledger, ownership }: Driver, clock: Clock): Promise<void> {
-  const { store, key } = ledger
+async function checkFree({ journal, ownership }: Driver, clock: Clock): Promise<void> {
+  const { store, key } = journal
   const head = await store.head(key)
   if (head === undefined || ownership.isOwner) return
   if (isOwned(head, { now: clock.now(), liveness: processLiveness })) throw owned(key, head)

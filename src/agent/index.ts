@@ -1,7 +1,7 @@
 /** The stateful shell: agents, their turns, sub-agents, views and the verbs of an operator. */
 export type {
   Auth,
-  Drive,
+  DriveResult,
   Observer,
   Subscription,
   TurnError,

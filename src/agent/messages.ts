@@ -82,14 +82,14 @@ export function checkQuery(place: 'getMessages()' | 'getRecent()', query: Messag
 
 /** What an agent is asked for: the newest that fit, those included that are not saved yet; the window without a query. */
 export async function readMessages(
-  { ledger, isPlaying }: Driver,
+  { journal, isPlaying }: Driver,
   { maxMessages, maxTokens }: Pick<AgentSetup, 'maxMessages' | 'maxTokens'>,
   query: MessageQuery,
 ): Promise<readonly Message[]> {
-  const { store, key, hasUnsaved, session } = ledger
+  const { store, key, hasUnsaved, session } = journal
   const isWindow = query.maxMessages === undefined && query.maxTokens === undefined
-  if (isWindow && (hasUnsaved || isPlaying)) return ledger.messages()
-  if (hasUnsaved) return newestMessages({ store: heldOver(ledger.heldEntries, store), key, session }, query)
+  if (isWindow && (hasUnsaved || isPlaying)) return journal.messages()
+  if (hasUnsaved) return newestMessages({ store: heldOver(journal.heldEntries, store), key, session }, query)
   const stored = await storedMessages(store, key)
   if (!isWindow) return newestMessages(stored, query)
   const view = { maxMessages, ...(await tokenBudget(maxTokens)), session: stored.session }

@@ -44,7 +44,7 @@ export async function select(
   selections: readonly Selection[],
 ): Promise<void> {
   const { entities } = setup.definition.grounding
-  const { active = [], origin } = driver.ledger.session
+  const { active = [], origin } = driver.journal.session
   const at = setup.clock.now()
   const isCalls = inputOrigin().origin !== undefined
   const by: ChosenBy = isCalls ? 'tool' : 'program'
@@ -92,7 +92,7 @@ async function checkKind(
 ): Promise<void> {
   const { entities } = setup.definition.grounding
   if (entities.get(selection.entity)?.pattern !== undefined) return
-  const { cleared = 0 } = driver.ledger.session
+  const { cleared = 0 } = driver.journal.session
   const sightings = journalSightings(store, setup.key, () => cleared)
   const isShownAs = async (entity: string, id: string) => (await sightings.seen(entity, { id })).length > 0
   for (const id of idsOf(selection)) {
@@ -112,7 +112,7 @@ async function checkGood(
   const { above } = idsAround()
   const entities = await strictest(setup.definition.grounding.entities, above)
   if (entities.get(entity)?.policy !== 'enforce') return
-  const { active = [], cleared = 0 } = driver.ledger.session
+  const { active = [], cleared = 0 } = driver.journal.session
   const sightings = journalSightings(store, setup.key, () => cleared)
   for (const id of idsOf({ entity, ...selection })) {
     const seen = await sightings.seen(entity, { id })
@@ -155,7 +155,7 @@ export async function activeAtStart({
   principal,
 }: Choosing): Promise<ActiveAtStart | undefined> {
   const { entities } = setup.definition.grounding
-  const { active = [], origin, turn, open } = driver.ledger.session
+  const { active = [], origin, turn, open } = driver.journal.session
   const hasPersonal = [...entities.values()].some(({ scope }) => scope === 'actor')
   if (!hasPersonal || origin !== undefined || open !== undefined) return undefined
   const persons = await actorState(store, principal).read()
@@ -168,7 +168,7 @@ export function activeNow(
   { definition, clock }: AgentSetup,
   atStart?: ActiveAtStart,
 ): readonly ActiveValue[] {
-  const { active = [], turn } = driver.ledger.session
+  const { active = [], turn } = driver.journal.session
   const isUnchanged = atStart?.turn === turn && atStart.before === JSON.stringify(active)
   return unexpired(isUnchanged ? atStart.values : active, definition.grounding.entities, clock.now())
 }

@@ -1,5 +1,5 @@
 /** A conversation at this moment, in the words of people who write hooks: to read, not to change. */
-import type { Ledger } from '../drive/index.ts'
+import type { JournalState } from '../drive/index.ts'
 import { transcript } from '../journal/index.ts'
 import {
   defined,
@@ -28,14 +28,14 @@ export interface SessionView {
 }
 
 export interface SessionSource {
-  readonly ledger: Ledger
+  readonly journal: JournalState
   readonly models: readonly ModelSource[]
   readonly system?: string
 }
 
-export function sessionView({ ledger, models, system = '' }: SessionSource): SessionView {
-  const { session } = ledger
-  const heldEntries = sinceCut(ledger)
+export function sessionView({ journal, models, system = '' }: SessionSource): SessionView {
+  const { session } = journal
+  const heldEntries = sinceCut(journal)
   const percent = contextPercent(heldEntries, models)
   const { open, parked, turn } = session
   const trace = heldEntries.filter((entry) => entry.turn === turn && turn > 0)
@@ -57,7 +57,7 @@ export function sessionView({ ledger, models, system = '' }: SessionSource): Ses
 }
 
 /** What is held may begin before the last cut: it is dropped when the next prompt is made. */
-function sinceCut({ session, heldEntries }: Ledger): readonly Entry[] {
+function sinceCut({ session, heldEntries }: JournalState): readonly Entry[] {
   const { from, summary } = session.window
   const shown = heldEntries.filter(({ seq }) => seq >= from || seq === summary)
   const taken = new Set(shown.flatMap(({ takes = [] }) => takes))

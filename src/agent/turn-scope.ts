@@ -1,16 +1,16 @@
 /** What the driver of an agent adds to what every driver lends: the words of the conversation, and its person. */
-import { idsAround, type Ledger } from '../drive/index.ts'
-import type { PlayScope } from '../loop/index.ts'
+import { idsAround, type JournalState } from '../drive/index.ts'
+import type { LoopScope } from '../loop/index.ts'
 import type { TurnScope } from '../turn/index.ts'
 import { actorState } from './actor-state.ts'
 import { journalSightings } from './sightings.ts'
 
 export function turnScope(
-  scope: PlayScope,
-  ledger: Ledger,
+  scope: LoopScope,
+  journal: JournalState,
   own: Pick<TurnScope, 'definition' | 'metadata'> & { readonly extras: NonNullable<TurnScope['extras']> },
 ): TurnScope {
-  const { store } = ledger
+  const { store } = journal
   return {
     ...scope,
     ...own,
@@ -24,9 +24,9 @@ export function turnScope(
         return scope.view.inbox
       },
       request: (seq) => scope.view.request(seq),
-      messages: () => ledger.messages(),
-      window: () => ledger.window(),
-      ...journalSightings(store, scope.key, () => ledger.session.cleared ?? 0),
+      messages: () => journal.messages(),
+      window: () => journal.window(),
+      ...journalSightings(store, scope.key, () => journal.session.cleared ?? 0),
     },
   }
 }

@@ -12,19 +12,19 @@ import {
 } from '../protocol/index.ts'
 import { checkAnswer, inputOrigin } from '../tool/index.ts'
 import { copyJson } from './copy-json.ts'
-import type { Ledger } from './ledger.ts'
+import type { JournalState } from './journal-state.ts'
 import { nothingToContinue, waitsForAnswers } from './refusal.ts'
 
 /** What waits for an answer, oldest first. */
-export async function openRequests(ledger: Ledger, now: number): Promise<readonly RequestData[]> {
-  const { store, key } = ledger
-  const requests = stillOpen(ledger.session).requests.filter(({ expiresAt = now + 1 }) => expiresAt > now)
+export async function openRequests(journal: JournalState, now: number): Promise<readonly RequestData[]> {
+  const { store, key } = journal
+  const requests = stillOpen(journal.session).requests.filter(({ expiresAt = now + 1 }) => expiresAt > now)
   const entries = await Promise.all(requests.map(({ seq }) => store.read(key, { from: seq, to: seq })))
   return entries.flat().map((entry) => dataOf(entry, 'request.start'))
 }
 
 export interface Answering {
-  readonly check: (ledger: Ledger) => Promise<void>
+  readonly check: (journal: JournalState) => Promise<void>
   readonly keys: readonly string[]
   readonly posts: () => readonly NewInboxEntry[]
 }
@@ -48,36 +48,36 @@ export function answering(
     return { type: 'answer', key: ids.next('answer'), data: { requestId, value, ...asked, ...posted } }
   })
   return {
-    check: (ledger) => checkAnswers(ledger, answers, clock.now()),
+    check: (journal) => checkAnswers(journal, answers, clock.now()),
     keys: posts.map(({ key }) => key),
     posts: () => posts,
   }
 }
 
 async function checkAnswers(
-  ledger: Ledger,
+  journal: JournalState,
   answers: Readonly<Record<string, Json>>,
   now: number,
 ): Promise<void> {
-  const requests = await openRequests(ledger, now)
+  const requests = await openRequests(journal, now)
   const ids = requests.map(({ requestId }) => requestId)
   // What is posted is what JSON makes of it, so that is what is looked at.
   const given = copyJson('answers', answers)
   const lost = Object.keys(answers).find((requestId) => given[requestId] === undefined)
-  if (lost !== undefined) throw wrong(ledger.key.contextId, `${lost} has no answer that JSON can carry`, ids)
-  if (Object.keys(given).length === 0) throw wrong(ledger.key.contextId, 'no answer was given', ids)
+  if (lost !== undefined) throw wrong(journal.key.contextId, `${lost} has no answer that JSON can carry`, ids)
+  if (Object.keys(given).length === 0) throw wrong(journal.key.contextId, 'no answer was given', ids)
   for (const [requestId, value] of Object.entries(given) as [string, Json][]) {
     const request = requests.find((candidate) => candidate.requestId === requestId)
     if (request === undefined)
-      throw wrong(ledger.key.contextId, `nothing waits for ${requestId === '' ? '""' : requestId}`, ids)
+      throw wrong(journal.key.contextId, `nothing waits for ${requestId === '' ? '""' : requestId}`, ids)
     const problem = await checkAnswer(request, value)
-    if (problem !== undefined) throw wrong(ledger.key.contextId, `${requestId}: ${problem}`, ids)
+    if (problem !== undefined) throw wrong(journal.key.contextId, `${requestId}: ${problem}`, ids)
   }
 }
 
 /** May the conversation go on without anything new? Not after its end, and not while all that it needs is an answer. */
 export function checkContinuation(
-  { session, key: { contextId } }: Ledger,
+  { session, key: { contextId } }: JournalState,
   { now, isAuthorised }: { readonly now: number; readonly isAuthorised: boolean },
 ): void {
   const { outcome, stopped, parked: { requests = [] } = {} } = session

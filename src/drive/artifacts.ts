@@ -4,7 +4,7 @@ import { dataOf } from '../loop/index.ts'
 import type { ArtifactInfo, Entry, NewEntry } from '../protocol/index.ts'
 import { artifactKey, changesPrefix, type IndexRow, type Store } from '../store/index.ts'
 import { type ArtifactPort, artifacts, type ConversationArtifacts } from '../tool/index.ts'
-import type { LedgerOptions } from './ledger.ts'
+import type { JournalStateOptions } from './journal-state.ts'
 
 export type { ConversationArtifacts } from '../tool/index.ts'
 
@@ -17,7 +17,7 @@ export interface ArtifactSource {
 }
 
 export function journalArtifacts(
-  { store, key }: Pick<LedgerOptions, 'store' | 'key'>,
+  { store, key }: Pick<JournalStateOptions, 'store' | 'key'>,
   { clearedAt, record }: ArtifactSource,
 ): ConversationArtifacts {
   const port: ArtifactPort = {
@@ -47,7 +47,7 @@ export function journalArtifacts(
 
 async function allRows(
   store: Store,
-  key: LedgerOptions['key'],
+  key: JournalStateOptions['key'],
   prefix: string,
 ): Promise<readonly IndexRow[]> {
   const rows: IndexRow[] = []

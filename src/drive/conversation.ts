@@ -4,7 +4,7 @@
  */
 
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
-import type { Continuation, Limits } from '../loop/index.ts'
+import type { Limits } from '../loop/index.ts'
 import {
   HoldfastError,
   type NewInboxEntry,
@@ -12,49 +12,23 @@ import {
   type RequestData,
   type TurnEvent,
 } from '../protocol/index.ts'
-import type { Credentials } from '../tool/index.ts'
 import { checkContinuation, openRequests } from './answers.ts'
-import { Audience } from './audience.ts'
-import { type Auth, checkLetIn, principalOf } from './auth.ts'
+import { checkLetIn, principalOf } from './auth.ts'
 import { giveCause } from './cause.ts'
+import { type ChildScope, limitsLeft } from './child-scope.ts'
 import { Driver } from './driver.ts'
 import type { DriverOptions, Offers } from './driver-options.ts'
-import { sparingOwnTurn } from './find-taken.ts'
-import { Handle, type HandleOptions } from './handle.ts'
-import type { Ledger } from './ledger.ts'
-import { limitsLeft, type Nursery } from './nursery.ts'
+import { withoutSelfCancel } from './find-consumed.ts'
 import { isOfTheCaller, Outbox } from './outbox.ts'
 import { type Callers, Pump } from './pump.ts'
 import { cancelledEarly, checkReason } from './refusal.ts'
+import { Subscribers } from './subscribers.ts'
 import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
-
-/** What somebody wants of the conversation. */
-export interface Wish {
-  /** What to post; `busy` is the number of the turn that runs, if one does. Throws to refuse. */
-  readonly posts?: (busy: number | undefined) => readonly NewInboxEntry[]
-  /** Go on without anything new. */
-  readonly continuing?: Continuation
-  readonly keys?: readonly string[]
-  /** The key that the sender chose: it may have been heard before. */
-  readonly repeats?: string
-  readonly principal: Principal
-  readonly credentials?: Credentials
-  readonly signal?: AbortSignal
-  /** Nobody drives it but `turn.step()`. */
-  readonly manual?: boolean
-  /** Looked at before anything is posted; rejects to refuse. */
-  readonly check?: (ledger: Ledger) => Promise<void>
-}
-
-/** How a turn is asked for. What is left out is the owner's. */
-export interface Asking {
-  readonly auth?: Auth
-  readonly signal?: AbortSignal
-  readonly manual?: boolean
-}
+import type { Asking, TurnRequest } from './turn-request.ts'
+import { TurnSubscription, type TurnSubscriptionOptions } from './turn-subscription.ts'
 
 /** `again`: there is more to do now. `at`: there may be then. `done`: not before somebody says something. */
-export type Drive =
+export type DriveResult =
   | { readonly state: 'again' }
   | { readonly state: 'at'; readonly time: number }
   | { readonly state: 'done' }
@@ -71,8 +45,8 @@ export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'em
 export class Conversation {
   readonly driver: Driver
   readonly #options: ConversationOptions
-  readonly #audience: Audience
-  readonly #wishes = new Map<Handle, Wish>()
+  readonly #subscribers: Subscribers
+  readonly #requests = new Map<TurnSubscription, TurnRequest>()
   readonly #outbox: Outbox
   readonly #pump: Pump
   /** How many callers have asked and not yet posted. */
@@ -83,24 +57,24 @@ export class Conversation {
 
   constructor(options: ConversationOptions) {
     this.#options = options
-    const audience = new Audience(options.store, options.key)
-    this.#audience = audience
+    const subscribers = new Subscribers(options.store, options.key)
+    this.#subscribers = subscribers
     this.#outbox = new Outbox({
       post: (posts) => this.driver.ownership.post(posts),
       mayCarry: () => this.driver.mayCarry,
       opening: () => this.driver.opening,
-      join: (handle, posted) => audience.join(handle, posted),
+      join: (subscription, posted) => subscribers.join(subscription, posted),
     })
     this.driver = new Driver({
       ...options,
       offers: this.#offers(),
-      onEntry: (entry, how) => audience.hear(entry, how),
+      onEntry: (entry, how) => subscribers.hear(entry, how),
       onWanted: () => this.#serve(),
       thrown: (turn, error) => void (this.#thrown = { turn, error }),
       emit: (type, data) =>
-        audience.delta({ type, turn: this.driver.ledger.session.turn, data } as TurnEvent),
+        subscribers.delta({ type, turn: this.driver.journal.session.turn, data } as TurnEvent),
     })
-    this.#pump = new Pump({ ...options, driver: this.driver, audience, callers: this.#callers() })
+    this.#pump = new Pump({ ...options, driver: this.driver, subscribers, callers: this.#callers() })
   }
 
   #callers(): Callers {
@@ -132,30 +106,32 @@ export class Conversation {
   }
 
   /** The first caller who wants to go on without anything new, and for whom no turn has begun yet. */
-  #toContinue(): Wish | undefined {
-    for (const [handle, wish] of this.#wishes)
-      if (handle.isExpecting && !handle.isStored && !handle.turn.isEnded) return wish
+  #toContinue(): TurnRequest | undefined {
+    for (const [subscription, request] of this.#requests)
+      if (subscription.isExpecting && !subscription.isStored && !subscription.turn.isEnded) return request
     return undefined
   }
 
   get isBusy(): boolean {
-    if (this.#audience.isCompleting) return true
-    return this.turn !== undefined || (this.driver.ledger.session.open !== undefined && this.driver.isPlaying)
+    if (this.#subscribers.isCompleting) return true
+    return (
+      this.turn !== undefined || (this.driver.journal.session.open !== undefined && this.driver.isPlaying)
+    )
   }
 
   /** The turn that runs or is about to, if somebody here listens to it. */
   get turn(): Turn | undefined {
-    for (const { turn } of this.#audience.handles) if (!turn.isEnded) return turn
+    for (const { turn } of this.#subscribers.subscriptions) if (!turn.isEnded) return turn
     return undefined
   }
 
   /** Begins what is wished for, in the order of asking. Throws `forbidden` for somebody who is not let in. */
-  ask({ auth = {}, signal, manual }: Asking, wish: Omit<Wish, keyof Asking | 'principal'>): Turn {
+  ask({ auth = {}, signal, manual }: Asking, request: Omit<TurnRequest, keyof Asking | 'principal'>): Turn {
     const { key, allow } = this.#options
     const principal = principalOf(key, auth)
     checkLetIn(key, principal, allow)
     return this.#begin({
-      ...wish,
+      ...request,
       principal,
       ...(auth.credentials === undefined ? {} : { credentials: auth.credentials }),
       ...(signal === undefined ? {} : { signal }),
@@ -164,40 +140,40 @@ export class Conversation {
   }
 
   /** What the turn that runs lends to conversations below it. `limits`: of the turn, as they were declared. */
-  childScope(limits: Limits): Nursery {
+  childScope(limits: Limits): ChildScope {
     const { key, store, clock, timer, ids, leaseMs } = this.#options
     const { contextId, ...owner } = key
     return {
-      config: { contextId, parentSince: this.driver.ledger.seen, owner, store, clock, timer, ids, leaseMs },
-      limits: () => limitsLeft(this.driver.ledger.session, limits, clock.now()),
-      forward: (event) => this.#audience.forward(this.driver.ledger.session.turn, event),
+      config: { contextId, parentSince: this.driver.journal.seen, owner, store, clock, timer, ids, leaseMs },
+      limits: () => limitsLeft(this.driver.journal.session, limits, clock.now()),
+      forward: (event) => this.#subscribers.forward(this.driver.journal.session.turn, event),
     }
   }
 
-  #begin(wish: Wish): Turn {
-    const handle = this.#listen({ keys: wish.keys ?? [] })
-    this.#wishes.set(handle, wish)
+  #begin(request: TurnRequest): Turn {
+    const subscription = this.#listen({ keys: request.keys ?? [] })
+    this.#requests.set(subscription, request)
     this.#arriving += 1
-    this.#entering = this.#entering.then(() => this.#arrive(wish, handle))
-    return handle.turn
+    this.#entering = this.#entering.then(() => this.#arrive(request, subscription))
+    return subscription.turn
   }
 
-  async #arrive(wish: Wish, handle: Handle): Promise<void> {
+  async #arrive(request: TurnRequest, subscription: TurnSubscription): Promise<void> {
     try {
-      await this.#enter(wish, handle)
+      await this.#enter(request, subscription)
     } catch (error) {
-      this.driver.vault.forget(wish.keys ?? [])
-      handle.refuse(error)
+      this.driver.vault.forget(request.keys ?? [])
+      subscription.refuse(error)
     }
     this.#arriving -= 1
-    if (!wish.manual && !handle.turn.isEnded) this.#pump.start()
+    if (!request.manual && !subscription.turn.isEnded) this.#pump.start()
   }
 
   /** A turn that never was. */
   refused(error: unknown): Turn {
-    const handle = this.#listen({})
-    handle.refuse(error)
-    return handle.turn
+    const subscription = this.#listen({})
+    subscription.refuse(error)
+    return subscription.turn
   }
 
   /** Follows or takes up the turn that is open, if there is one. */
@@ -205,10 +181,12 @@ export class Conversation {
     await this.#entering
     this.#pump.resume()
     await this.#refresh()
-    const { session, inbox } = this.driver.ledger
+    const { session, inbox } = this.driver.journal
     if (session.open === undefined && inbox.length === 0 && !this.#isWaiting()) return undefined
     const number = session.open?.turn
-    const isKnown = [...this.#audience.handles].some((handle) => handle.number === number)
+    const isKnown = [...this.#subscribers.subscriptions].some(
+      (subscription) => subscription.number === number,
+    )
     if (number !== undefined && !isKnown) await this.#retell(number)
     this.#pump.start()
     return this.turn
@@ -225,12 +203,12 @@ export class Conversation {
     await this.#entering
     // An opening may be refused: another process runs a turn, and that is the one to be cancelled.
     while (this.driver.opening !== undefined) await this.driver.opening
-    const [first] = this.#audience.handles
+    const [first] = this.#subscribers.subscriptions
     if (first?.number !== undefined) return this.#cancelTurn(first, reason)
     // What was asked for here may wait for a turn of another process, and that is the one which runs.
     await this.#refresh()
-    const { ledger, ownership } = this.driver
-    const { open, parked, turn } = ledger.session
+    const { journal, ownership } = this.driver
+    const { open, parked, turn } = journal.session
     if (open !== undefined) await ownership.post([this.cancelPost(open.turn, reason)])
     else if (first !== undefined) await this.#cancelTurn(first, reason)
     else if (parked !== undefined) {
@@ -282,23 +260,23 @@ export class Conversation {
   async lastTurn(refusal?: HoldfastError): Promise<Turn | undefined> {
     await this.#entering
     await this.#refresh()
-    const { turn: number, closed } = this.driver.ledger.session
+    const { turn: number, closed } = this.driver.journal.session
     if (number === 0) return undefined
-    const handle = await this.#retell(number)
-    if (handle.turn.isEnded) return handle.turn
-    if (refusal !== undefined) handle.refuse(refusal)
+    const subscription = await this.#retell(number)
+    if (subscription.turn.isEnded) return subscription.turn
+    if (refusal !== undefined) subscription.refuse(refusal)
     else if (closed !== 'paused') this.#pump.start()
-    return handle.turn
+    return subscription.turn
   }
 
-  async #retell(number: number): Promise<Handle> {
-    const handle = this.#listen({})
-    await this.#audience.retell(handle, number)
-    return handle
+  async #retell(number: number): Promise<TurnSubscription> {
+    const subscription = this.#listen({})
+    await this.#subscribers.retell(subscription, number)
+    return subscription
   }
 
   /** Goes on by one model call or one round of tools, and says whether there is more. */
-  async drive(): Promise<Drive> {
+  async drive(): Promise<DriveResult> {
     await this.settled()
     await this.#refresh()
     for (;;) {
@@ -317,7 +295,7 @@ export class Conversation {
   async requests(): Promise<readonly RequestData[]> {
     await this.#entering
     await this.#refresh()
-    return openRequests(this.driver.ledger, this.#options.clock.now())
+    return openRequests(this.driver.journal, this.#options.clock.now())
   }
 
   /** Does something between what is asked for here, in the order of asking. A turn may be running. */
@@ -333,7 +311,8 @@ export class Conversation {
 
   /** Somebody steps a turn by hand: nobody else does. */
   #isByHand(): boolean {
-    for (const [handle, { manual }] of this.#wishes) if (manual && !handle.turn.isEnded) return true
+    for (const [subscription, { manual }] of this.#requests)
+      if (manual && !subscription.turn.isEnded) return true
     return false
   }
 
@@ -342,22 +321,22 @@ export class Conversation {
     await this.#load()
   }
 
-  #listen(about: Omit<HandleOptions, 'turn'>): Handle {
+  #listen(about: Omit<TurnSubscriptionOptions, 'turn'>): TurnSubscription {
     const turn: Turn = new Turn({
-      cancel: (reason) => this.#cancelTurn(handle, reason),
+      cancel: (reason) => this.#cancelTurn(subscription, reason),
       step: () => this.#stepByHand(turn),
-      completing: (tell) => this.#audience.complete(tell),
+      completing: (tell) => this.#subscribers.complete(tell),
       ended: (outcome) => {
-        this.#audience.handles.delete(handle)
-        this.#wishes.delete(handle)
+        this.#subscribers.subscriptions.delete(subscription)
+        this.#requests.delete(subscription)
         if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
           giveCause(outcome, this.#thrown.error)
         this.#options.onOutcome(outcome)
       },
     })
-    const handle = new Handle({ turn, ...about })
-    this.#audience.handles.add(handle)
-    return handle
+    const subscription = new TurnSubscription({ turn, ...about })
+    this.#subscribers.subscriptions.add(subscription)
+    return subscription
   }
 
   /** Others wait for a conversation that is held here because something is not saved yet. */
@@ -368,33 +347,36 @@ export class Conversation {
       .catch(() => {})
   }
 
-  async #enter(wish: Wish, handle: Handle): Promise<void> {
-    const isPlain = wish.continuing === undefined && wish.check === undefined
+  async #enter(request: TurnRequest, subscription: TurnSubscription): Promise<void> {
+    const isPlain = request.continuing === undefined && request.check === undefined
     const loading = isPlain ? this.#load() : this.#refresh()
     if (isPromise(loading)) await loading
-    if (wish.check !== undefined) await wish.check(this.driver.ledger)
-    const { signal, credentials, keys = [] } = wish
+    if (request.check !== undefined) await request.check(this.driver.journal)
+    const { signal, credentials, keys = [] } = request
     if (signal?.aborted) throw cancelledEarly()
-    if (signal !== undefined) this.#cancelWith(signal, handle)
-    const secrets = credentials === undefined ? undefined : { principal: wish.principal, credentials }
+    if (signal !== undefined) this.#cancelWith(signal, subscription)
+    const secrets = credentials === undefined ? undefined : { principal: request.principal, credentials }
     if (secrets !== undefined) for (const key of keys) this.driver.vault.entrust(key, secrets)
-    if (wish.continuing === undefined) await this.#post(wish, handle)
-    else this.#continue(wish, handle)
+    if (request.continuing === undefined) await this.#post(request, subscription)
+    else this.#continue(request, subscription)
   }
 
-  #cancelWith(signal: AbortSignal, handle: Handle): void {
-    const stop = () => void handle.turn.cancel('aborted').catch(() => {})
+  #cancelWith(signal: AbortSignal, subscription: TurnSubscription): void {
+    const stop = () => void subscription.turn.cancel('aborted').catch(() => {})
     signal.addEventListener('abort', stop)
-    void handle.turn.outcome.finally(() => signal.removeEventListener('abort', stop))
+    void subscription.turn.outcome.finally(() => signal.removeEventListener('abort', stop))
   }
 
-  async #post({ posts: postsFor, repeats, credentials }: Wish, handle: Handle): Promise<void> {
+  async #post(
+    { posts: postsFor, repeats, credentials }: TurnRequest,
+    subscription: TurnSubscription,
+  ): Promise<void> {
     const { store, key } = this.#options
-    const turn = this.driver.ledger.session.open?.turn
+    const turn = this.driver.journal.session.open?.turn
     let posts = this.driver.vault.withoutSecrets(postsFor?.(turn) ?? [], credentials)
     if (posts.length > 1 && turn !== undefined && repeats !== undefined)
-      posts = await sparingOwnTurn(posts, { store, key, turn, posted: repeats })
-    const caller = { handle, posts, ...(repeats === undefined ? {} : { repeats }) }
+      posts = await withoutSelfCancel(posts, { store, key, turn, posted: repeats })
+    const caller = { subscription, posts, ...(repeats === undefined ? {} : { repeats }) }
     try {
       await this.#outbox.send(caller, { isAlone: this.#arriving === 1 })
     } catch (error) {
@@ -403,27 +385,28 @@ export class Conversation {
     }
   }
 
-  #continue({ continuing, credentials, principal }: Wish, handle: Handle): void {
-    const { ledger, vault } = this.driver
-    const { open } = ledger.session
+  #continue({ continuing, credentials, principal }: TurnRequest, subscription: TurnSubscription): void {
+    const { journal, vault } = this.driver
+    const { open } = journal.session
     if (continuing === undefined) return
     const now = this.#options.clock.now()
-    if (open === undefined) checkContinuation(ledger, { now, isAuthorised: credentials !== undefined })
+    if (open === undefined) checkContinuation(journal, { now, isAuthorised: credentials !== undefined })
     const secrets = credentials === undefined ? undefined : { principal, credentials }
     if (open !== undefined) {
       if (secrets !== undefined) vault.refresh(open.turn, secrets, open.principal)
-      handle.follow(open.turn, this.#audience.since)
+      subscription.follow(open.turn, this.#subscribers.since)
       return
     }
     if (secrets !== undefined) vault.entrust(undefined, secrets)
-    handle.expect(ledger.session.turn + 1)
+    subscription.expect(journal.session.turn + 1)
   }
 
   /** One caller answers for what it asked for (P3); all who wait hear of what keeps the conversation from being driven. */
   #answerFor(error: unknown): boolean {
     const refused = this.#toContinue()
     if (isOfTheCaller(error) && refused !== undefined) {
-      for (const [handle, wish] of this.#wishes) if (wish === refused) handle.refuse(error)
+      for (const [subscription, request] of this.#requests)
+        if (request === refused) subscription.refuse(error)
       return true
     }
     this.#outbox.drop()
@@ -435,20 +418,21 @@ export class Conversation {
   async #turnToOwner(): Promise<void> {
     await this.#outbox.postOffered()
     await this.#load()
-    const { open } = this.driver.ledger.session
+    const { open } = this.driver.journal.session
     if (open === undefined) return
-    for (const handle of this.#wishes.keys())
-      if (handle.isExpecting && !handle.isStored) handle.follow(open.turn, this.#audience.since)
+    for (const subscription of this.#requests.keys())
+      if (subscription.isExpecting && !subscription.isStored)
+        subscription.follow(open.turn, this.#subscribers.since)
   }
 
   #refuseAll(error: unknown): void {
-    for (const handle of [...this.#audience.handles]) handle.refuse(error)
+    for (const subscription of [...this.#subscribers.subscriptions]) subscription.refuse(error)
   }
 
   /** Does anybody wait for a turn that has not ended? */
   #isWaiting(): boolean {
-    for (const handle of this.#audience.handles)
-      if (!handle.turn.isEnded && !this.#wishes.get(handle)?.manual) return true
+    for (const subscription of this.#subscribers.subscriptions)
+      if (!subscription.turn.isEnded && !this.#requests.get(subscription)?.manual) return true
     return false
   }
 
@@ -456,22 +440,22 @@ export class Conversation {
     const { driver } = this
     const ready = () => (driver.isPlaying ? undefined : this.#options.onLoaded?.())
     return chain(chain(driver.ownership.read(), ready), () =>
-      this.#audience.isSeated ? undefined : this.#seat(),
+      this.#subscribers.isStarted ? undefined : this.#startFrom(),
     )
   }
 
-  async #seat(): Promise<void> {
-    const { ledger } = this.driver
-    this.#audience.seat(ledger.session.seq, await openRequests(ledger, this.#options.clock.now()))
+  async #startFrom(): Promise<void> {
+    const { journal } = this.driver
+    this.#subscribers.startFrom(journal.session.seq, await openRequests(journal, this.#options.clock.now()))
   }
 
-  async #cancelTurn(handle: Handle, reason?: string): Promise<void> {
+  async #cancelTurn(subscription: TurnSubscription, reason?: string): Promise<void> {
     await this.#entering
-    if (handle.turn.isEnded) return
+    if (subscription.turn.isEnded) return
     const post = (turn: number) => this.driver.ownership.post([this.cancelPost(turn, reason)])
     // A turn that waits for another to end is cancelled as soon as it begins.
-    if (handle.number === undefined) handle.whenKnown((turn) => void post(turn).catch(() => {}))
-    else await post(handle.number)
+    if (subscription.number === undefined) subscription.whenKnown((turn) => void post(turn).catch(() => {}))
+    else await post(subscription.number)
   }
 
   async #stepByHand(turn: Turn): Promise<TurnStep> {

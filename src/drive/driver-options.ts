@@ -1,9 +1,9 @@
 /** What a driver is made with, and what a step of it says. */
 import type { MaybePromise } from '../base/index.ts'
-import type { Batch, Continuation, Next, PlayScope, PlayTerms } from '../loop/index.ts'
+import type { Batch, Continuation, LoopScope, LoopTerms, Next } from '../loop/index.ts'
 import type { NewInboxEntry, Principal } from '../protocol/index.ts'
 import type { Credentials } from '../tool/index.ts'
-import type { Ledger } from './ledger.ts'
+import type { JournalState } from './journal-state.ts'
 import type { OwnershipOptions } from './ownership.ts'
 
 /** What callers want the next turn to begin with (`outbox.ts`). */
@@ -19,18 +19,18 @@ export interface Offers {
 }
 
 export interface DriverOptions extends OwnershipOptions {
-  readonly definition: PlayTerms
-  /** What is driven: one turn, from wherever the ledger stands. */
-  readonly play: (scope: PlayScope, ledger: Ledger) => AsyncGenerator<Batch, boolean>
+  readonly definition: LoopTerms
+  /** What is driven: one turn, from wherever the journal stands. */
+  readonly play: (scope: LoopScope, journal: JournalState) => AsyncGenerator<Batch, boolean>
   readonly offers?: Offers
   /** False: entries that no effect depends on are held back until something must be durable, or until asked for. */
   readonly autoSave: boolean
   readonly heartbeatMs: number
-  readonly emit: PlayScope['emit']
+  readonly emit: LoopScope['emit']
   /** An inbox entry has come for a conversation that is held and not driven. */
   readonly onWanted?: () => void
-  readonly abandoned?: PlayScope['abandoned']
-  readonly thrown?: PlayScope['thrown']
+  readonly abandoned?: LoopScope['abandoned']
+  readonly thrown?: LoopScope['thrown']
   /** For turns whose credentials nobody in this process has brought (R19). */
   readonly credentials?: (principal: Principal) => MaybePromise<Credentials | undefined>
 }

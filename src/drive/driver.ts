@@ -4,7 +4,7 @@
  */
 import { chain, type MaybePromise } from '../base/index.ts'
 import { isStarted, type Session } from '../journal/index.ts'
-import { type Batch, dataOf, type Next, type PlayScope } from '../loop/index.ts'
+import { type Batch, dataOf, type LoopScope, type Next } from '../loop/index.ts'
 import {
   type Entry,
   type EntryData,
@@ -20,7 +20,7 @@ import { type DeferredWrites, deferredWrites, owedTo } from './deferred-writes.t
 import { type DriverOptions, NO_OFFERS, type Offers, type Progress } from './driver-options.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { mayWait } from './holding-back.ts'
-import type { Ledger, Publication } from './ledger.ts'
+import type { JournalState, Publication } from './journal-state.ts'
 import { LoopView } from './loop-view.ts'
 import { isOfTheCaller } from './outbox.ts'
 import { isLoss, Ownership } from './ownership.ts'
@@ -60,21 +60,21 @@ export class Driver {
       timer: options.timer,
       everyMs: options.heartbeatMs,
       onBeat: () => {
-        if (this.ownership.state.is === 'holding' && !this.ledger.isInboxEmpty) options.onWanted?.()
+        if (this.ownership.state.is === 'holding' && !this.journal.isInboxEmpty) options.onWanted?.()
       },
       onLost: (error) => this.#lose(error),
     })
     this.artifacts = journalArtifacts(options, {
       clearedAt: async () => {
         await this.ownership.refresh()
-        return this.ledger.session.cleared ?? 0
+        return this.journal.session.cleared ?? 0
       },
       record: (entry) => this.record([entry]),
     })
   }
 
-  get ledger(): Ledger {
-    return this.ownership.ledger
+  get journal(): JournalState {
+    return this.ownership.journal
   }
 
   get isPlaying(): boolean {
@@ -104,7 +104,7 @@ export class Driver {
   }
 
   get #isUntouched(): boolean {
-    return this.ledger.session.open === undefined && this.ledger.isInboxEmpty
+    return this.journal.session.open === undefined && this.journal.isInboxEmpty
   }
 
   /** Stop after the effects that are under way: `pause` until somebody says so, `release` for anybody to go on. */
@@ -144,7 +144,7 @@ export class Driver {
     const posts = this.#offers.carry()
     const loop = this.#loop(posts)
     try {
-      return await (this.ledger.session.open === undefined ? this.#begin(loop, posts) : this.#takeOver(loop))
+      return await (this.journal.session.open === undefined ? this.#begin(loop, posts) : this.#takeOver(loop))
     } catch (error) {
       this.#offers.returned()
       if (ownership.state.is !== 'opening') throw error
@@ -158,7 +158,7 @@ export class Driver {
 
   /** A new turn: its first batch goes into the journal with the claim. */
   async #begin(loop: Loop, posts: readonly NewInboxEntry[]): Promise<Progress> {
-    const from = this.ledger.session
+    const from = this.journal.session
     let result = await loop.batches.next()
     while (!result.done) {
       const { value: batch } = result
@@ -238,11 +238,11 @@ export class Driver {
       else this.ownership.advanced(next)
     }
     const progress = { state: 'again', next } as const
-    return next === 'done' || this.ledger.isWorthSaving ? this.#saved(loop, progress) : progress
+    return next === 'done' || this.journal.isWorthSaving ? this.#saved(loop, progress) : progress
   }
 
   async #saved(loop: Loop, progress: Progress & { readonly next: Next }): Promise<Progress> {
-    await this.ledger.snapshot()
+    await this.journal.snapshot()
     if (progress.next === 'done') await loop.batches.return(true)
     return progress
   }
@@ -265,7 +265,7 @@ export class Driver {
       this.ownership.broke()
       await this.#putDown(state.loop, why)
     }
-    if (!this.ownership.isOwner || this.ledger.hasUnsaved) return
+    if (!this.ownership.isOwner || this.journal.hasUnsaved) return
     this.#deferred.release(this.ownership)
     await this.#deferred.tried()
   }
@@ -300,7 +300,7 @@ export class Driver {
     if (state.is === 'driving') {
       this.ownership.close()
       await state.loop.batches.return(true)
-      const { turn, open } = this.ledger.session
+      const { turn, open } = this.journal.session
       const pause = this.#stopping === 'pause' ? ({ pause: true } as const) : {}
       const data = { reason: this.#stopping ?? '', ...pause }
       if (open !== undefined) await this.ownership.append([{ type: 'release', turn, data }])
@@ -340,10 +340,10 @@ export class Driver {
 
   /** A driver that stops between turns, with messages in its inbox, says so: followers wait for it to go on. */
   async handOver(): Promise<void> {
-    const { ledger, ownership } = this
+    const { journal, ownership } = this
     const isOwed = ({ epoch, open }: Session) =>
-      open === undefined && epoch > 0 && epoch === ownership.epoch && !ledger.isInboxEmpty
-    if (ownership.state.is !== 'free' || !isOwed(ledger.session)) return
+      open === undefined && epoch > 0 && epoch === ownership.epoch && !journal.isInboxEmpty
+    if (ownership.state.is !== 'free' || !isOwed(journal.session)) return
     const release = { type: 'release', data: { reason: 'stopped' } }
     await quietly(this.record((session) => (isOwed(session) ? [release] : [])))
   }
@@ -354,11 +354,11 @@ export class Driver {
 
   /** Results that were held back are not lost with the ownership (R4). */
   #handInHeld(): void {
-    this.#handIn(this.ledger.unsaved, this.ledger.saved)
+    this.#handIn(this.journal.unsaved, this.journal.saved)
   }
 
   /** Results that are in nobody's journal are for the one who has the turn now. */
-  #handIn(entries: readonly NewEntry[], session: Session = this.ledger.session): void {
+  #handIn(entries: readonly NewEntry[], session: Session = this.journal.session): void {
     for (const { type, data } of entries) {
       if (type !== 'tool.end' && type !== 'effect.end') continue
       const { callId, seen: _, ...settled } = data as EntryData['tool.end']
@@ -373,8 +373,8 @@ export class Driver {
 
   /** Is there anything to open a turn for, or one to go on with? */
   get hasWork(): boolean {
-    if (!this.#offers.isEmpty() || !this.ledger.isInboxEmpty) return true
-    return this.ledger.session.open !== undefined || this.#expiry() <= this.#options.clock.now()
+    if (!this.#offers.isEmpty() || !this.journal.isInboxEmpty) return true
+    return this.journal.session.open !== undefined || this.#expiry() <= this.#options.clock.now()
   }
 
   #idle(): Progress {
@@ -383,16 +383,16 @@ export class Driver {
   }
 
   #expiry(): number {
-    const requests = this.ledger.session.parked?.requests ?? []
+    const requests = this.journal.session.parked?.requests ?? []
     return Math.min(...requests.map(({ expiresAt }) => expiresAt ?? Number.POSITIVE_INFINITY))
   }
 
   #loop(posts: readonly NewInboxEntry[]): Loop {
     const [cancel, stop] = [new AbortController(), new AbortController()]
-    return { batches: this.#options.play(this.#scope(posts, { cancel, stop }), this.ledger), cancel, stop }
+    return { batches: this.#options.play(this.#scope(posts, { cancel, stop }), this.journal), cancel, stop }
   }
 
-  #scope(posts: readonly NewInboxEntry[], { cancel, stop }: Omit<Loop, 'batches'>): PlayScope {
+  #scope(posts: readonly NewInboxEntry[], { cancel, stop }: Omit<Loop, 'batches'>): LoopScope {
     const { key, definition, clock, timer, ids, emit, abandoned, thrown } = this.#options
     const continuing = this.#offers.continuing()
     return {
@@ -418,7 +418,7 @@ export class Driver {
   }
 
   #credentials(principal: Principal): MaybePromise<Credentials | undefined> {
-    const { turn } = this.ledger.session
+    const { turn } = this.journal.session
     const here = this.vault.of(turn, principal)
     const { credentials: find } = this.#options
     if (here !== undefined || find === undefined) return here
@@ -437,7 +437,7 @@ export class Driver {
   }
 
   #heard(entry: Entry, how?: Publication): void {
-    const { session } = this.ledger
+    const { session } = this.journal
     if (how !== 'saved') this.vault.follow(entry, session.open?.principal)
     if (entry.type === 'cancel' && dataOf(entry, 'cancel').turn === session.open?.turn) this.#cancel()
     this.#options.onEntry(entry, how)

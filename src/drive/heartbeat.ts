@@ -26,7 +26,7 @@ export class Heartbeat {
   start(): void {
     if (this.#isBeating) return
     this.#isBeating = true
-    const { store, key } = this.#options.ownership.ledger
+    const { store, key } = this.#options.ownership.journal
     const leave = cancelBell(store).listen(keyText(key), () => void this.#renew())
     void this.#beat().finally(leave)
   }
@@ -35,9 +35,9 @@ export class Heartbeat {
     const { ownership, timer, everyMs } = this.#options
     for (;;) {
       await timer.wait(everyMs, { background: true })
-      const { state, ledger } = ownership
+      const { state, journal } = ownership
       // Set in the same tick as the decision, so that a turn that begins then starts a new loop.
-      this.#isBeating = state.is === 'driving' || (state.is === 'holding' && ledger.hasUnsaved)
+      this.#isBeating = state.is === 'driving' || (state.is === 'holding' && journal.hasUnsaved)
       if (!this.#isBeating) return
       if (ownership.age >= everyMs / 2) await this.#renew()
     }

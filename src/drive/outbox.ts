@@ -10,11 +10,11 @@
  * P6  A full inbox refuses callers, never the driver. Whoever finds it full drives.
  */
 import { type Entry, type ErrorCode, HoldfastError, type NewInboxEntry } from '../protocol/index.ts'
-import type { Handle } from './handle.ts'
 import { heardAndPruned } from './refusal.ts'
+import type { TurnSubscription } from './turn-subscription.ts'
 
 export interface Caller {
-  readonly handle: Handle
+  readonly subscription: TurnSubscription
   readonly posts: readonly NewInboxEntry[]
   /** The key that the sender chose: it may have been posted before. */
   readonly repeats?: string
@@ -28,7 +28,7 @@ export interface OutboxOptions {
   /** While a claim is on its way: resolves when it is decided (P4). */
   readonly opening: () => Promise<void> | undefined
   /** Tells a caller of the turn that took its message; false if the journal does not reach back to it. */
-  readonly join: (handle: Handle, posted: string) => Promise<boolean>
+  readonly join: (subscription: TurnSubscription, posted: string) => Promise<boolean>
 }
 
 /** What an append is refused for because of what one caller wants to post. */
@@ -84,7 +84,7 @@ export class Outbox {
 
   /** The claim was granted: the posts that it carried are stored. */
   stored(): void {
-    this.#carried?.handle.markStored()
+    this.#carried?.subscription.markStored()
     this.#carried = undefined
   }
 
@@ -102,7 +102,7 @@ export class Outbox {
     try {
       await this.#post(caller)
     } catch (error) {
-      caller.handle.refuse(error)
+      caller.subscription.refuse(error)
     }
   }
 
@@ -111,11 +111,11 @@ export class Outbox {
     this.#offered = undefined
   }
 
-  async #post({ handle, posts, repeats }: Caller): Promise<void> {
+  async #post({ subscription, posts, repeats }: Caller): Promise<void> {
     const added = await this.#options.post(posts)
-    handle.markStored()
+    subscription.markStored()
     if (repeats === undefined || added.some(({ key }) => key === repeats)) return
     // Sent before: this caller listens to what has become of it.
-    if (!(await this.#options.join(handle, repeats))) throw heardAndPruned(repeats)
+    if (!(await this.#options.join(subscription, repeats))) throw heardAndPruned(repeats)
   }
 }

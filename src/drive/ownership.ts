@@ -23,7 +23,7 @@ import {
 } from '../protocol/index.ts'
 import { type AppendRequest, type PersistOptions, persist, type Receipt } from '../store/index.ts'
 import { cancelBell } from './cancel-bell.ts'
-import { Ledger, type LedgerOptions } from './ledger.ts'
+import { JournalState, type JournalStateOptions } from './journal-state.ts'
 import { Serial } from './serial.ts'
 import {
   after,
@@ -37,7 +37,7 @@ import {
   type Transitions,
 } from './state.ts'
 
-export interface OwnershipOptions extends LedgerOptions {
+export interface OwnershipOptions extends JournalStateOptions {
   readonly timer: Timer
   readonly ids: Ids
   /** Who claims. */
@@ -61,7 +61,7 @@ export interface Claim {
 const MOST_CLAIMS = 5
 
 export class Ownership {
-  readonly ledger: Ledger
+  readonly journal: JournalState
   readonly #options: OwnershipOptions
   readonly #onLost: (why: HoldfastError) => void
   /** W1 */
@@ -76,7 +76,7 @@ export class Ownership {
     this.#options = options
     this.#onLost = onLost
     this.#patience = { wait: (ms) => options.timer.wait(ms) }
-    this.ledger = new Ledger(options)
+    this.journal = new JournalState(options)
   }
 
   get state(): State {
@@ -97,36 +97,36 @@ export class Ownership {
     return this.#options.clock.elapsed() - at
   }
 
-  /** Makes the ledger current if it is known to be stale. */
+  /** Makes the journal current if it is known to be stale. */
   read(): MaybePromise<void> {
-    if (this.#inOrder.isIdle && (this.#isKeptCurrent || this.ledger.isUpToDate)) return
+    if (this.#inOrder.isIdle && (this.#isKeptCurrent || this.journal.isUpToDate)) return
     return this.#inOrder.run(async () => {
-      if (!this.#isKeptCurrent) await this.ledger.bringUpToDate()
+      if (!this.#isKeptCurrent) await this.journal.bringUpToDate()
     })
   }
 
-  /** Looks whether others have written, and makes the ledger current. */
+  /** Looks whether others have written, and makes the journal current. */
   refresh(): Promise<void> {
     return this.#inOrder.run(async () => {
-      if (!this.#isKeptCurrent && !(await this.ledger.isCurrent())) await this.ledger.load()
+      if (!this.#isKeptCurrent && !(await this.journal.isCurrent())) await this.journal.load()
     })
   }
 
-  /** The ledger may be stale: others may have written. */
+  /** The journal may be stale: others may have written. */
   forget(): void {
-    if (!this.#isKeptCurrent) this.ledger.forget()
+    if (!this.#isKeptCurrent) this.journal.forget()
   }
 
-  /** Receipts keep the ledger of an owner current. One that is about to open a turn relies on it as it is. */
+  /** Receipts keep the journal of an owner current. One that is about to open a turn relies on it as it is. */
   get #isKeptCurrent(): boolean {
     const { is } = this.#state
     return is === 'opening' || is === 'driving' || is === 'holding'
   }
 
-  /** To `opening`, if `isWanted` says so of the current ledger (S2). */
+  /** To `opening`, if `isWanted` says so of the current journal (S2). */
   open(isWanted: () => boolean): Promise<boolean> {
     return this.#inOrder.run(async () => {
-      if (!this.ledger.isUpToDate) await this.ledger.bringUpToDate()
+      if (!this.journal.isUpToDate) await this.journal.bringUpToDate()
       if (this.#state.is !== 'free' || !isWanted()) return false
       this.#on({ type: 'opens' })
       return true
@@ -136,7 +136,7 @@ export class Ownership {
   /** The claim that opens or takes over a turn. Rejects with `owned`, `moved`, or what the store refuses in it. */
   claim(claim: Claim): Promise<void> {
     return this.#inOrder.run(async () => {
-      if (claim.first !== undefined && claim.first.from !== this.ledger.session) throw moved(this.ledger)
+      if (claim.first !== undefined && claim.first.from !== this.journal.session) throw moved(this.journal)
       await this.#claim({ posts: claim.posts ?? [], entries: claim.first?.entries ?? [], loop: claim.loop })
     })
   }
@@ -154,8 +154,8 @@ export class Ownership {
       const state = this.#state
       if (state.is === 'opening') return false
       if (state.is === 'settling') throw state.why
-      if (!this.#isKeptCurrent) await this.ledger.bringUpToDate()
-      const entries = entriesFor(this.ledger.session)
+      if (!this.#isKeptCurrent) await this.journal.bringUpToDate()
+      const entries = entriesFor(this.journal.session)
       if (entries.length === 0) return true
       if (this.isOwner) await this.#append(entries)
       else await this.#claim({ posts: [], entries: released(entries) })
@@ -165,29 +165,29 @@ export class Ownership {
 
   /** Appends what is held back. */
   async flush(): Promise<void> {
-    if (this.ledger.hasUnsaved) await this.append([])
+    if (this.journal.hasUnsaved) await this.append([])
   }
 
   /** Holds entries back, as the owner, until the next append. */
   hold(entries: readonly NewEntry[]): void {
-    this.ledger.hold(entries)
+    this.journal.hold(entries)
   }
 
-  /** Lets anybody drive it, wherever it stands: also when the ledger is stale. */
+  /** Lets anybody drive it, wherever it stands: also when the journal is stale. */
   release(reason: string): Promise<void> {
     return this.#inOrder.run(async () => {
       const grant = grantOf(this.#state)
       if (grant === undefined) return
-      const release: NewEntry = { type: 'release', turn: this.ledger.session.turn, data: { reason } }
+      const release: NewEntry = { type: 'release', turn: this.journal.session.turn, data: { reason } }
       await this.#writeAs(grant, [release])
       if (this.#holds(grant.epoch)) this.#on({ type: 'ended' })
-      this.ledger.forget()
+      this.journal.forget()
     })
   }
 
   /** Ends an ownership without a loop: with the end of the turn that is held back, or a release. */
   letGo(): Promise<void> {
-    return this.ledger.hasUnsaved ? this.append([]) : this.release('idle')
+    return this.journal.hasUnsaved ? this.append([]) : this.release('idle')
   }
 
   /** Into the inbox, as anybody may. Returns the entries that were not there before (W1). */
@@ -200,10 +200,10 @@ export class Ownership {
     if (grant === undefined) return
     const { store, key, clock } = this.#options
     const at = clock.elapsed()
-    const { inbox } = await store.renew({ key, epoch: grant.epoch, since: this.ledger.seen })
+    const { inbox } = await store.renew({ key, epoch: grant.epoch, since: this.journal.seen })
     if (!this.#holds(grant.epoch)) return // W2
     this.#on({ type: 'granted', at })
-    this.ledger.receive(inbox, { isOwner: true })
+    this.journal.receive(inbox, { isOwner: true })
   }
 
   /** Once the writes under way are answered: one of them may have ended the ownership that a renewal was refused for. */
@@ -222,19 +222,19 @@ export class Ownership {
 
   /** The claim of an opening was refused, or never made. */
   refused(): void {
-    this.ledger.forget()
+    this.journal.forget()
     this.#on({ type: 'refused' })
   }
 
   /** Another driver was let in, or the conversation was erased. */
   passedOver(why: HoldfastError): void {
-    this.ledger.forget()
+    this.journal.forget()
     this.#on({ type: 'passed over', why })
   }
 
   /** The turn cannot go on here, and the epoch is still held: a release is owed (S5). */
   broke(): void {
-    this.ledger.forget()
+    this.journal.forget()
     this.#on({ type: 'broke' })
   }
 
@@ -259,14 +259,14 @@ export class Ownership {
         return await this.#claimOnce(claim)
       } catch (error) {
         const isLast = attempt >= MOST_CLAIMS || claim.posts.length > 0 || !HoldfastError.is(error, 'moved')
-        if (isLast || !(await this.ledger.readInbox())) throw this.#refusal(error)
+        if (isLast || !(await this.journal.readInbox())) throw this.#refusal(error)
       }
     }
   }
 
   async #claimOnce({ posts, entries, loop }: Asked): Promise<void> {
     const { driver, leaseMs, clock } = this.#options
-    const [since, sentAt] = [this.ledger.seen, clock.elapsed()]
+    const [since, sentAt] = [this.journal.seen, clock.elapsed()]
     const receipt = await this.#write({ since, claim: { driver, leaseMs }, inbox: posts, entries })
     this.#epoch = receipt.epoch
     // A repetition renews nothing: its grant is as old as can be, and is renewed before any effect.
@@ -274,7 +274,7 @@ export class Ownership {
     const grant = { epoch: receipt.epoch, at }
     this.#on(loop === undefined ? { type: 'claimed to append', grant } : { type: 'claimed', grant, loop })
     // A bare claim is granted wherever the journal stands.
-    if (receipt.first !== since + 1) await this.ledger.load()
+    if (receipt.first !== since + 1) await this.journal.load()
     else this.#absorb(receipt)
   }
 
@@ -282,8 +282,8 @@ export class Ownership {
     const grant = grantOf(this.#state)
     if (grant === undefined) throw this.lossError()
     const at = this.#options.clock.elapsed()
-    const { ledger } = this
-    const all = ledger.hasUnsaved ? [...ledger.unsaved, ...entries] : entries
+    const { journal } = this
+    const all = journal.hasUnsaved ? [...journal.unsaved, ...entries] : entries
     const receipt = await this.#writeAs(grant, all)
     if (!this.#holds(grant.epoch)) throw this.lossError() // W2
     if (!receipt.repeated) this.#on({ type: 'granted', at })
@@ -292,7 +292,7 @@ export class Ownership {
 
   /** A loop hears of its loss by itself, and hands in what it has. An owner without one is told here (S5). */
   #writeAs({ epoch }: Grant, entries: readonly NewEntry[]): Promise<Receipt> {
-    return this.#write({ since: this.ledger.seen, epoch, entries }).catch((error: unknown) => {
+    return this.#write({ since: this.journal.seen, epoch, entries }).catch((error: unknown) => {
       if (isLoss(error) && this.#holds(epoch) && this.#state.is !== 'driving') this.#onLost(error)
       throw this.#refusal(error)
     })
@@ -301,15 +301,17 @@ export class Ownership {
   /** Keeps W4. */
   #absorb(receipt: Receipt): void {
     if (receipt.entries.some(({ type }) => kindOf(type)?.ends)) this.#on({ type: 'ended' })
-    this.ledger.absorb(receipt)
+    this.journal.absorb(receipt)
   }
 
   async #post(posts: readonly NewInboxEntry[]): Promise<readonly Entry[]> {
-    const receipt = await this.#write({ since: this.ledger.newest, inbox: posts }).catch((error: unknown) => {
-      throw this.#refusal(error)
-    })
+    const receipt = await this.#write({ since: this.journal.newest, inbox: posts }).catch(
+      (error: unknown) => {
+        throw this.#refusal(error)
+      },
+    )
     const { isOwner } = this
-    this.ledger.receive(receipt.inbox, { isOwner })
+    this.journal.receive(receipt.inbox, { isOwner })
     const { store, key } = this.#options
     if (!isOwner && posts.some(({ type }) => type === 'cancel')) cancelBell(store).ring(keyText(key))
     return receipt.entries
@@ -325,14 +327,14 @@ export class Ownership {
 
   /** The next caller reads first, and finds what has begun anew under the name, if anything has (L4). */
   #refusal(error: unknown): unknown {
-    if (HoldfastError.is(error, 'erased')) this.ledger.forget()
+    if (HoldfastError.is(error, 'erased')) this.journal.forget()
     return error
   }
 
   /** The error for a loop that drives no longer. */
   lossError(): HoldfastError {
     if (this.#state.is === 'settling') return this.#state.why
-    const { contextId } = this.ledger.key
+    const { contextId } = this.journal.key
     return new HoldfastError('fenced', {
       message: `${contextId} is not driven from here any more.`,
       details: { contextId },
@@ -358,7 +360,7 @@ function released(entries: readonly NewEntry[]): readonly NewEntry[] {
   return isReleased ? entries : [...entries, { type: 'release', turn: 0, data: { reason: 'said' } }]
 }
 
-function moved({ key: { contextId } }: Ledger): HoldfastError {
+function moved({ key: { contextId } }: JournalState): HoldfastError {
   return new HoldfastError('moved', {
     message: `Entries were appended to ${contextId} after the turn was prepared. It is prepared again.`,
     details: { contextId },

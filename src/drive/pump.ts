@@ -13,9 +13,9 @@
 import { type Clock, processLiveness, type Timer } from '../base/index.ts'
 import type { ContextKey } from '../protocol/index.ts'
 import { erased, type Head, isOwned, type Store } from '../store/index.ts'
-import type { Audience } from './audience.ts'
 import type { Driver } from './driver.ts'
 import type { Progress } from './driver-options.ts'
+import type { Subscribers } from './subscribers.ts'
 
 /** Those who ask something of the conversation. */
 export interface Callers {
@@ -37,7 +37,7 @@ export interface Callers {
 
 export interface PumpOptions {
   readonly driver: Driver
-  readonly audience: Audience
+  readonly subscribers: Subscribers
   readonly callers: Callers
   readonly key: ContextKey
   readonly store: Store
@@ -111,12 +111,12 @@ export class Pump {
   }
 
   async #followOwner(): Promise<void> {
-    const { driver, audience, callers, store, key, timer, heartbeatMs } = this.#options
+    const { driver, subscribers, callers, store, key, timer, heartbeatMs } = this.#options
     await callers.turnToOwner()
-    await audience.catchUp()
+    await subscribers.catchUp()
     const head = await store.head(key)
     if (head?.lease !== undefined) return this.#follow({ isElsewhere: true })
-    // Released since the claim was refused. The audience has heard of the release already: no watch would report it (C3).
+    // Released since the claim was refused. The subscribers has heard of the release already: no watch would report it (C3).
     driver.ownership.forget()
     const { settling } = driver
     if (settling !== undefined) await Promise.race([settling, timer.wait(heartbeatMs)])
@@ -124,24 +124,24 @@ export class Pump {
 
   /** Somebody waits, and nothing is to be done here: sleeps until there may be something (C2). */
   async #awaitOthers(): Promise<void> {
-    const { driver, audience, callers, store, key } = this.#options
+    const { driver, subscribers, callers, store, key } = this.#options
     const arriving = callers.arriving()
     if (arriving !== undefined || callers.hasOffers()) return arriving
-    await audience.catchUp()
-    const { ownership, ledger } = driver
+    await subscribers.catchUp()
+    const { ownership, journal } = driver
     if (ownership.isOwner) await ownership.flush()
     const head = await store.head(key)
     if (!callers.isWaiting()) return
     // Nobody will ever answer them.
     if (head?.status === 'erased') throw erased(key)
-    const isCurrent = ledger.isLoaded && (head?.seq ?? 0) === ledger.seen
+    const isCurrent = journal.isLoaded && (head?.seq ?? 0) === journal.seen
     if (isCurrent) await this.#follow({ isElsewhere: false })
     else ownership.forget()
   }
 
   /** Publishes the entries of other processes, until one of them is done or gone, or a heartbeat has passed (C3). */
   async #follow({ isElsewhere }: { readonly isElsewhere: boolean }): Promise<void> {
-    const { driver, audience, callers, store, key, timer, heartbeatMs } = this.#options
+    const { driver, subscribers, callers, store, key, timer, heartbeatMs } = this.#options
     // Whoever wants to go on without anything new has nothing to post to the owner.
     if ((isElsewhere ? callers.hasPosts() : callers.hasOffers()) || this.#isHalted) return
     const wake = new AbortController()
@@ -159,11 +159,11 @@ export class Pump {
     }
     const looking = look().catch(() => wake.abort())
     try {
-      for await (const entry of store.watch(key, { since: audience.told, signal })) {
-        audience.hear(entry)
+      for await (const entry of store.watch(key, { since: subscribers.told, signal })) {
+        subscribers.hear(entry)
         if (entry.type === 'release') break
         // With more in its inbox the other goes on by itself, or releases when it stops. If it dies, `look` notices.
-        if (entry.type === 'turn.end' && !audience.hasWaiting) break
+        if (entry.type === 'turn.end' && !subscribers.hasWaiting) break
       }
     } finally {
       wake.abort()

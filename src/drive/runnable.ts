@@ -9,16 +9,16 @@ import type { Json, JsonObject, Principal, RequestData, Sighting, TurnEvent } fr
 import type { AskRequest, Credentials } from '../tool/index.ts'
 import type { AnswerOrigins } from './answers.ts'
 import { giveCause } from './cause.ts'
-import type { Nursery } from './nursery.ts'
+import type { ChildScope } from './child-scope.ts'
 import type { TurnOutcome, TurnView } from './turn.ts'
 
 export interface Runnable<in I, out O> {
-  readonly '~run': (below: Below, input: I) => Promise<Ran<O>>
+  readonly '~run': (below: ChildContext, input: I) => Promise<ChildResult<O>>
 }
 
 /** What the caller lends. */
-export interface Below {
-  readonly nursery: Nursery
+export interface ChildContext {
+  readonly childScope: ChildScope
   /** What it is called below the caller's conversation; the same when it is run again. */
   readonly name: string
   /** Which attempt of the caller this is: what failed in an earlier one is gone on with. 1 unless said otherwise. */
@@ -37,7 +37,7 @@ export interface Below {
  * `requests` of the outcome: what it waits for. `usage`: of all its turns, those that ended to wait included. `output` is
  * there when it has come to its end.
  */
-export interface Ran<O> {
+export interface ChildResult<O> {
   readonly outcome: TurnOutcome
   readonly output?: O
   /** The newest things that tools and nodes there have shown. */
@@ -61,12 +61,12 @@ export interface Child {
 }
 
 /** Attach or start: to its end, or until it waits for somebody. */
-export async function runChild(child: Child, below: Below): Promise<TurnOutcome> {
+export async function runChild(child: Child, below: ChildContext): Promise<TurnOutcome> {
   await child.start()
   try {
     for (;;) {
       const turn = await takeUp(child, below)
-      for await (const event of turn) below.nursery.forward(under(below.name, event))
+      for await (const event of turn) below.childScope.forward(under(below.name, event))
       const outcome = await turn.outcome
       const requests = await child.requests()
       // What it waits for may have expired meanwhile: then there is nothing to ask, and it can go on.
@@ -86,9 +86,12 @@ function waits({ status }: TurnOutcome): boolean {
   return status === 'input-required' || status === 'auth-required'
 }
 
-async function takeUp(child: Child, { answers, nursery, signal, attempt = 1 }: Below): Promise<TurnView> {
+async function takeUp(
+  child: Child,
+  { answers, childScope, signal, attempt = 1 }: ChildContext,
+): Promise<TurnView> {
   const told = await answersFor(child, answers)
-  if (Object.keys(told).length > 0) return child.answer(told, nursery.answerOrigins ?? {})
+  if (Object.keys(told).length > 0) return child.answer(told, childScope.answerOrigins ?? {})
   const running = child.turnNow()
   if (running !== undefined) {
     signal.addEventListener('abort', () => void running.cancel('cancelled by its caller').catch(() => {}))
@@ -107,7 +110,7 @@ async function takeUp(child: Child, { answers, nursery, signal, attempt = 1 }: B
 const ATTEMPT = '~attempt'
 
 /** What is stored with the turns of a child. */
-export function metadataBelow({ metadata, attempt = 1 }: Below): JsonObject {
+export function metadataBelow({ metadata, attempt = 1 }: ChildContext): JsonObject {
   return attempt > 1 ? { ...metadata, [ATTEMPT]: attempt } : metadata
 }
 

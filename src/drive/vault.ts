@@ -1,5 +1,5 @@
 /**
- * The secrets of those who ask, in memory and nowhere else (R19). They come with an inbox entry, or with the wish to go
+ * The secrets of those who ask, in memory and nowhere else (R19). They come with an inbox entry, or with the request to go
  * on, and are for the turn which that begins, and for the one who asked: nobody else's turn ever sees them.
  */
 

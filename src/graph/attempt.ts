@@ -1,5 +1,12 @@
 /** One attempt to run a node: its context, and what it may still do while somebody waits for it. */
-import { type Below, isComplete, NURSERY, type Nursery, questionFrom, type Runnable } from '../drive/index.ts'
+import {
+  CHILD_SCOPE,
+  type ChildContext,
+  type ChildScope,
+  isComplete,
+  questionFrom,
+  type Runnable,
+} from '../drive/index.ts'
 import type { GraphTask, SeenInRun, TaskAnswer } from '../journal/index.ts'
 import { idsOfRun, reasonsOf } from '../loop/index.ts'
 import {
@@ -26,14 +33,14 @@ import {
   type ToolContext,
 } from '../tool/index.ts'
 import type { AnswerTo, NodeContext, NodeDefinition, Question } from './definition.ts'
-import type { Desk } from './desk.ts'
 import { checkPublic, type Doer, performStep } from './effects.ts'
+import type { EntryQueue } from './entry-queue.ts'
 import { invalid } from './invalid.ts'
 import type { Run } from './run.ts'
 
 export interface AttemptOptions {
   readonly run: Run
-  readonly desk: Desk
+  readonly queue: EntryQueue
   readonly task: GraphTask
   readonly node: NodeDefinition
   readonly credentials: Credentials
@@ -53,7 +60,7 @@ class Waiting extends Error {}
 
 export class Attempt implements Doer {
   readonly run: Run
-  readonly desk: Desk
+  readonly queue: EntryQueue
   readonly node: NodeDefinition
   /** The task. */
   readonly name: string
@@ -77,9 +84,9 @@ export class Attempt implements Doer {
   #asked = 0
   #isOpen = true
 
-  constructor({ run, desk, task, node, credentials }: AttemptOptions) {
+  constructor({ run, queue, task, node, credentials }: AttemptOptions) {
     this.run = run
-    this.desk = desk
+    this.queue = queue
     this.node = node
     this.name = task.task
     this.number = task.attempt
@@ -116,7 +123,7 @@ export class Attempt implements Doer {
   }
 
   checkOpen(): void {
-    if (this.#isOpen && this.desk.isOpen) return
+    if (this.#isOpen && this.queue.isOpen) return
     throw new HoldfastError('cancelled', {
       message: `${this.name} is not waited for any more, and cannot begin anything.`,
     })
@@ -251,7 +258,7 @@ export class Attempt implements Doer {
     throw Object.assign(failure, { code: error?.code ?? reason })
   }
 
-  #below(suffix: string, prefix: string, signal: AbortSignal): Below {
+  #below(suffix: string, prefix: string, signal: AbortSignal): ChildContext {
     const { principal, credentials, metadata } = this.context
     const answers: Record<string, Json> = {}
     const answerOrigins: Record<string, InputOrigin> = {}
@@ -260,9 +267,9 @@ export class Attempt implements Doer {
       answers[name.slice(prefix.length)] = value
       if (origin !== undefined) answerOrigins[name.slice(prefix.length)] = origin
     }
-    const nursery = { ...this.#nursery(), answerOrigins }
+    const childScope = { ...this.#childScope(), answerOrigins }
     return {
-      nursery,
+      childScope,
       name: `${this.name}${suffix}`,
       attempt: this.number,
       principal,
@@ -270,7 +277,7 @@ export class Attempt implements Doer {
       metadata,
       signal,
       answers,
-      limits: nursery.limits(),
+      limits: childScope.limits(),
     }
   }
 
@@ -289,7 +296,7 @@ export class Attempt implements Doer {
   }
 
   /** Those below know ids from this run, and from wherever it is run itself. */
-  #nursery(): Nursery {
+  #childScope(): ChildScope {
     const { scope } = this.run
     const { origin } = this.run.position
     const above = origin?.contextId === scope.above?.key.contextId ? scope.above : undefined
@@ -300,7 +307,7 @@ export class Attempt implements Doer {
       said: () => scope.entries(this.run.position.said ?? []),
       above,
     })
-    return { ...scope.nursery, ids }
+    return { ...scope.childScope, ids }
   }
 
   #seenNow(): readonly SeenInRun[] {
@@ -329,7 +336,7 @@ export class Attempt implements Doer {
       reasons: {},
       progress: (progress) => run.scope.emit('node.progress', { task: this.name, node: node.name, progress }),
     }
-    return { ...context, ...{ [NURSERY]: this.#nursery() } }
+    return { ...context, ...{ [CHILD_SCOPE]: this.#childScope() } }
   }
 }
 

@@ -44,7 +44,7 @@ function startFrom(run: Run, entry: Entry): void {
 
 /** Its run begins when those before it are over. */
 function queueInput(run: Run, entry: Entry): void {
-  run.draft.say('graph.queue', givenIn(run, entry))
+  run.draft.append('graph.queue', givenIn(run, entry))
 }
 
 /** Begins the next of the runs that are queued, in the turn that is open. False if none is. */
@@ -74,7 +74,7 @@ function sayStart(run: Run, { update, origin }: Given): void {
   const initial = initialChanges(graph, before)
   const state = withChanges(before, graph.kinds, initial)
   const changes = { ...initial, ...reducedChanges(graph, state, [update]) }
-  run.draft.say('graph.start', {
+  run.draft.append('graph.start', {
     graph: graph.name,
     channels: graph.kinds,
     update,

@@ -11,7 +11,7 @@ import {
   verifyCall,
 } from '../tool/index.ts'
 import type { Effect, EffectContext, NodeDefinition, StepOptions } from './definition.ts'
-import type { Desk } from './desk.ts'
+import type { EntryQueue } from './entry-queue.ts'
 import { STEP } from './graph-options.ts'
 import { invalid } from './invalid.ts'
 import { plainTool } from './plain-tool.ts'
@@ -20,7 +20,7 @@ import type { Run } from './run.ts'
 /** Whoever takes a step: one attempt to run a node. */
 export interface Doer {
   readonly run: Run
-  readonly desk: Desk
+  readonly queue: EntryQueue
   readonly node: NodeDefinition
   /** The task, by its name, and as it stands now. */
   readonly name: string
@@ -75,9 +75,9 @@ function wasDone(output: Json | undefined): boolean {
 
 async function begin(wanted: Wanted): Promise<Settled> {
   const { attempt, callId, key, idempotencyKey, tool } = wanted
-  const { run, desk, name: task } = attempt
-  await desk.sayDurably(() =>
-    run.draft.say('effect.start', { callId, task, key, idempotencyKey, replay: tool.replay }),
+  const { run, queue, name: task } = attempt
+  await queue.sayDurably(() =>
+    run.draft.append('effect.start', { callId, task, key, idempotencyKey, replay: tool.replay }),
   )
   return carryOut(wanted)
 }
@@ -112,7 +112,7 @@ export const UNKNOWN =
 
 /** Settled once (R4): what comes after the run has gone on without it is handed in. */
 function sayEnd({ attempt, callId }: Wanted, settled: Settled, takes: readonly string[] = []): Settled {
-  const { run, desk } = attempt
+  const { run, queue } = attempt
   const { status, output, cut } = settled
   const end = { callId, status, output, ...(cut ? { cut } : {}) }
   const tooLate = (): void => {
@@ -120,10 +120,10 @@ function sayEnd({ attempt, callId }: Wanted, settled: Settled, takes: readonly s
   }
   const write = (): void => {
     run.underWay.delete(callId)
-    if (isStarted(run.session, callId)) run.draft.say('effect.end', end, takes)
+    if (isStarted(run.session, callId)) run.draft.append('effect.end', end, takes)
     else tooLate()
   }
-  desk.say(write, tooLate)
+  queue.say(write, tooLate)
   return settled
 }
 

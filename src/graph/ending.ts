@@ -11,7 +11,7 @@ export interface Ending {
 }
 
 export function endRun(run: Run, outcome: OutcomeReason, ending: Ending = {}): undefined {
-  run.desk.drain()
+  run.queue.drain()
   if (!isWaiting(outcome)) settleRest(run)
   const cancel = run.cancelKey()
   accountFor(run, run.open.turn, cancel)
@@ -21,7 +21,7 @@ export function endRun(run: Run, outcome: OutcomeReason, ending: Ending = {}): u
 /** Ends every open request, and every effect of which nobody will know more. */
 export function settleRest(run: Run): void {
   const { draft } = run
-  for (const { requestId } of run.open.requests) draft.say('request.end', { requestId, how: 'cancelled' })
+  for (const { requestId } of run.open.requests) draft.append('request.end', { requestId, how: 'cancelled' })
   settleEffects(run)
 }
 
@@ -34,9 +34,9 @@ export function settleEffects(run: Run): void {
 function settleEffect(run: Run, callId: string): void {
   const late = handedIn(run, callId)
   if (late?.key === undefined) {
-    run.draft.say('effect.end', { callId, status: 'unknown', output: UNKNOWN })
+    run.draft.append('effect.end', { callId, status: 'unknown', output: UNKNOWN })
     return
   }
   const { status, output, cut } = dataOf(late, 'late-result')
-  run.draft.say('effect.end', { callId, status, output, ...(cut ? { cut } : {}) }, [late.key])
+  run.draft.append('effect.end', { callId, status, output, ...(cut ? { cut } : {}) }, [late.key])
 }

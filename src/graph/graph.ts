@@ -1,13 +1,13 @@
 /** A graph that can be run: by values, by answers, or from where it stopped. It keeps nothing between runs; the journal does. */
 import { systemClock, systemIds, systemTimer } from '../base/index.ts'
 import {
-  type Below,
+  type ChildContext,
+  type ChildResult,
   checkStore,
   giveCause,
   leastLimits,
   metadataBelow,
   problemOf,
-  type Ran,
   type Runnable,
   runChild,
   type TurnError,
@@ -193,10 +193,10 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   }
 
   /** As a node of another graph, or below whatever runs it. */
-  async '~run'(below: Below, input: UpdateOf<C>): Promise<Ran<StateOf<C>>> {
-    const { nursery, name, principal, credentials, signal, limits } = below
+  async '~run'(below: ChildContext, input: UpdateOf<C>): Promise<ChildResult<StateOf<C>>> {
+    const { childScope, name, principal, credentials, signal, limits } = below
     const metadata = metadataBelow(below)
-    const { contextId, owner, ...ports } = nursery.config
+    const { contextId, owner, ...ports } = childScope.config
     const key = childKey({ ...owner, contextId }, name)
     const thread = this.#thread(key, { ...ports, parent: contextId, credentials: () => credentials })
     const values = checkedUpdate(this['~graph'].channels, { who: `the input of ${name}` }, input)
@@ -237,11 +237,11 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
       contextId,
       turn,
       stateAt: async (seq) => {
-        const { session, isLoaded } = thread.ledger
+        const { session, isLoaded } = thread.journal
         const isThere = isLoaded && seq !== undefined && session.seq === seq
         return this.#stateOf(isThere ? session : await loadSession(this.#store, key, seq))
       },
-      lastState: () => this.#stateOf(thread.ledger.session),
+      lastState: () => this.#stateOf(thread.journal.session),
       done: async () => {
         live.delete(thread)
         if (live.size === 0) this.#live.delete(keyText(key))

@@ -4,7 +4,7 @@
  * and edges and branches say which tasks are next. It starts wherever the session stands; recovery is the same
  * generator from a later position.
  */
-import { NURSERY } from '../drive/index.ts'
+import { CHILD_SCOPE } from '../drive/index.ts'
 import type { GraphState } from '../journal/index.ts'
 import { type Batch, findCredentials, type LoopSteps, runLoop, waitingFor } from '../loop/index.ts'
 import { defined, type EntryData, type JsonObject, type TaskData } from '../protocol/index.ts'
@@ -34,7 +34,7 @@ function stepsOf(run: Run): LoopSteps {
 
 /** What the run does next, from where it stands. */
 function nextPart(run: Run): AsyncIterable<Batch> | undefined {
-  run.desk.drain()
+  run.queue.drain()
   const { tasks } = run.session.graph ?? { tasks: [] }
   const limit = usedUp(run)
   if (run.signal.aborted)
@@ -117,10 +117,12 @@ async function leadingFrom(run: Run, state: GraphState): Promise<Leading> {
     state: stateView(state, run.graph.channels),
     ...arrivedIn(run),
   }
-  const { key, nursery } = run.scope
+  const { key, childScope } = run.scope
   const context = { contextId: key.contextId, turn: run.open.turn, signal: run.stop }
   return run.within(
-    runAround({ contextId: key.contextId, [NURSERY]: nursery }, () => leadingOn(run.graph, ended, context)),
+    runAround({ contextId: key.contextId, [CHILD_SCOPE]: childScope }, () =>
+      leadingOn(run.graph, ended, context),
+    ),
   )
 }
 
@@ -147,7 +149,7 @@ function sayStep(run: Run, { leading, changes, leads }: Step): void {
     ...(Object.keys(changes).length === 0 ? {} : { changes }),
     ...defined({ waiting: leading.waiting, leads }),
   }
-  run.draft.say('graph.step', data)
+  run.draft.append('graph.step', data)
 }
 
 function finish(run: Run, { waiting }: Leading): void {
@@ -155,7 +157,7 @@ function finish(run: Run, { waiting }: Leading): void {
     const [from = '', to] = join.split('>')
     const missing = from.split('+').filter((node) => !arrived.includes(node))
     const message = `The run is over, and ${to} was never begun: it waited for ${missing.join(', ')}.`
-    run.draft.say('warning', { code: 'join-incomplete', message })
+    run.draft.append('warning', { code: 'join-incomplete', message })
   }
   if (!startQueued(run)) endRun(run, 'stop')
 }
@@ -179,6 +181,6 @@ function stepsTaken({ limits: { steps = 0 }, position: { step } }: Run): Reached
 }
 
 function endAtLimit(run: Run, { limit, message }: Reached): undefined {
-  run.draft.say('warning', { code: limit, message: `${message} Go on with null as the input.` })
+  run.draft.append('warning', { code: limit, message: `${message} Go on with null as the input.` })
   return endRun(run, 'limit', { limit })
 }

@@ -1,11 +1,11 @@
 /** A run of a graph in play: what it is given, what it has said, and what is under way. */
-import type { Nursery } from '../drive/index.ts'
+import type { ChildScope } from '../drive/index.ts'
 import type { GraphPosition } from '../journal/index.ts'
-import { type IdsAbove, type PlayScope, RunBase } from '../loop/index.ts'
+import { type IdsAbove, type LoopScope, RunBase } from '../loop/index.ts'
 import { type Entry, HoldfastError } from '../protocol/index.ts'
 import type { Settled } from '../tool/index.ts'
 import type { GraphDefinition } from './definition.ts'
-import { Desk } from './desk.ts'
+import { EntryQueue } from './entry-queue.ts'
 
 /** Reaching one ends the turn with what was reached (R14). */
 export interface GraphLimits {
@@ -19,10 +19,10 @@ export interface GraphLimits {
 
 const DEFAULT_STEPS = 50
 
-export interface GraphScope extends PlayScope {
+export interface GraphScope extends LoopScope {
   readonly graph: GraphDefinition
   readonly limits: GraphLimits
-  readonly nursery: Nursery
+  readonly childScope: ChildScope
   /** What is known of ids where the run is asked for, if that is inside of a call. */
   readonly above?: IdsAbove
   /** Entries of the run by their positions. */
@@ -32,7 +32,7 @@ export interface GraphScope extends PlayScope {
 export class Run extends RunBase<GraphScope> {
   /** Effects that this process has begun and whose ends have not been said, by their calls. */
   readonly underWay: Map<string, Promise<Settled>> = new Map()
-  readonly desk: Desk = new Desk()
+  readonly queue: EntryQueue = new EntryQueue()
   /** What effects and nodes threw in this process, by their calls and tasks. */
   readonly thrown: Map<string, unknown> = new Map()
   #limits: GraphLimits | undefined
@@ -63,7 +63,7 @@ export class Run extends RunBase<GraphScope> {
 
   override close(): void {
     super.close()
-    if (this.desk.isOpen)
-      this.desk.close(new HoldfastError('cancelled', { message: 'The turn is over, or in other hands.' }))
+    if (this.queue.isOpen)
+      this.queue.close(new HoldfastError('cancelled', { message: 'The turn is over, or in other hands.' }))
   }
 }

@@ -13,7 +13,7 @@ import {
 import { askedBy, type CallEnd, type Credentials, runCall, type Tool } from '../tool/index.ts'
 import { Attempt } from './attempt.ts'
 import type { NodeDefinition, RetryPolicy } from './definition.ts'
-import type { Desk } from './desk.ts'
+import type { EntryQueue } from './entry-queue.ts'
 import { plainTool } from './plain-tool.ts'
 import type { Run } from './run.ts'
 import { stateView } from './state-view.ts'
@@ -25,17 +25,17 @@ export async function* runTasks(
   tasks: readonly GraphTask[],
   credentials: Credentials,
 ): AsyncGenerator<Batch, void> {
-  const { desk } = run
-  const working = tasks.map((task) => desk.employ(runTask(run, { desk, task, credentials })))
+  const { queue } = run
+  const working = tasks.map((task) => queue.employ(runTask(run, { queue, task, credentials })))
   for (;;) {
-    const sayings = await desk.next()
+    const sayings = await queue.next()
     try {
       for (const { write } of sayings) write()
-      if (desk.isDone && sayings.every(({ durable }) => durable === undefined)) return
+      if (queue.isDone && sayings.every(({ durable }) => durable === undefined)) return
       if (sayings.length > 0) yield* run.commit('tools')
       for (const { durable } of sayings) durable?.resolve()
     } catch (error) {
-      desk.close(error, sayings)
+      queue.close(error, sayings)
       await Promise.allSettled(working)
       throw error
     }
@@ -43,19 +43,19 @@ export async function* runTasks(
 }
 
 interface Running {
-  readonly desk: Desk
+  readonly queue: EntryQueue
   readonly task: GraphTask
   readonly credentials: Credentials
 }
 
-async function runTask(run: Run, { desk, task, credentials }: Running): Promise<void> {
+async function runTask(run: Run, { queue, task, credentials }: Running): Promise<void> {
   const node = run.graph.nodes.get(task.node)
   if (node === undefined) {
     const message = `The graph has no node ${task.node} any more. Add it again, or give the graph a new input.`
-    desk.say(() => sayFailure(run, task, { error: { code: 'no-such-node', message, next: 'fail' } }))
+    queue.say(() => sayFailure(run, task, { error: { code: 'no-such-node', message, next: 'fail' } }))
     return
   }
-  const attempt = new Attempt({ run, desk, task, node, credentials })
+  const attempt = new Attempt({ run, queue, task, node, credentials })
   const end = await runCall({
     tool: nodeTool(run, attempt),
     input: undefined,
@@ -65,7 +65,7 @@ async function runTask(run: Run, { desk, task, credentials }: Running): Promise<
     graceMs: run.scope.definition.graceMs,
   })
   attempt.close()
-  desk.say(() => sayEnd(run, attempt, end))
+  queue.say(() => sayEnd(run, attempt, end))
 }
 
 function nodeTool(run: Run, attempt: Attempt): Tool {
@@ -95,7 +95,7 @@ function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
   const used = isFree ? {} : { usage }
   // A run that was cut off goes on with the task, and has to know what was counted.
   const isOpen = end.kind === 'asks' || (end.status !== 'ok' && run.signal.aborted)
-  if (isOpen && !isFree) run.draft.say('usage', { callId: task.task, usage, below })
+  if (isOpen && !isFree) run.draft.append('usage', { callId: task.task, usage, below })
   if (end.kind === 'asks') {
     for (const { name, ...asked } of end.requests) {
       const before = task.answers?.filter((answer) => answer.name === name).length ?? 0
@@ -106,7 +106,7 @@ function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
     const said = Object.keys(update).length === 0 ? {} : { update }
     const { seen } = attempt
     const shown = seen.length === 0 ? {} : { seen }
-    run.draft.say('node.end', { task: task.task, node: task.node, ...said, ...used, ...shown })
+    run.draft.append('node.end', { task: task.task, node: task.node, ...said, ...used, ...shown })
   } else if (!run.signal.aborted) {
     if (attempt.thrown !== undefined) debugThrown(`Node ${task.node}`, attempt.thrown)
     run.thrown.set(task.task, attempt.thrown)
@@ -116,7 +116,7 @@ function sayEnd(run: Run, attempt: Attempt, end: CallEnd): void {
 }
 
 function sayFailure(run: Run, { task, node }: GraphTask, failure: Failure): void {
-  run.draft.say('node.end', { task, node, ...failure })
+  run.draft.append('node.end', { task, node, ...failure })
 }
 
 interface Failure {

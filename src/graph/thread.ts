@@ -7,11 +7,11 @@ import {
   type Child,
   Conversation,
   idsAround,
-  type Ledger,
+  type JournalState,
   refuseInside,
   type TurnView,
 } from '../drive/index.ts'
-import type { Continuation, PlayTerms } from '../loop/index.ts'
+import type { Continuation, LoopTerms } from '../loop/index.ts'
 import {
   type ContextKey,
   defined,
@@ -35,7 +35,7 @@ export interface ThreadOptions {
   readonly definition: GraphDefinition
   readonly key: ContextKey
   readonly store: Store
-  readonly terms: PlayTerms
+  readonly terms: LoopTerms
   readonly limits: GraphLimits
   readonly clock: Clock
   readonly timer: Timer
@@ -67,16 +67,16 @@ export class Thread {
       abandoned: (task) => void abandonBelow(options.store, options.key, task).catch(() => {}),
       play: (scope) => {
         const { steps: _, ...rest } = limits
-        const nursery = this.#conversation.childScope(rest)
-        const own = { graph: definition, limits, nursery, entries: this.#entries }
+        const childScope = this.#conversation.childScope(rest)
+        const own = { graph: definition, limits, childScope, entries: this.#entries }
         return playGraph({ ...scope, ...own, ...idsAround() })
       },
       onOutcome: () => {},
     })
   }
 
-  get ledger(): Ledger {
-    return this.#conversation.driver.ledger
+  get journal(): JournalState {
+    return this.#conversation.driver.journal
   }
 
   /** The turn that runs, if one does and this process knows of it. */
@@ -147,10 +147,10 @@ export class Thread {
     }
   }
 
-  #begin(asking: Asking, wish: Parameters<Conversation['ask']>[1]): TurnView {
+  #begin(asking: Asking, request: Parameters<Conversation['ask']>[1]): TurnView {
     const { store, key } = this.#options
     refuseInside(store, key, 'A run')
-    return this.#conversation.ask(asking, wish)
+    return this.#conversation.ask(asking, request)
   }
 
   #asked({ limits, ...asking }: Asking): Continuation {

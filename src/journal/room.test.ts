@@ -4,7 +4,7 @@ import type { Entry, EntryType, JsonObject, Message, Usage } from '../protocol/i
 import { memoryStore } from '../store/memory/index.ts'
 import { Backwards } from './backwards.ts'
 import { fold } from './fold.ts'
-import { HeldWindow } from './held-window.ts'
+import { LiveWindow } from './live-window.ts'
 import { loadSession } from './load.ts'
 import { newSession, type Session } from './session.ts'
 import { transcript } from './transcript.ts'
@@ -124,7 +124,7 @@ describe('a window by tokens that begins inside of an imported exchange', () => 
       [{ type: 'text', text: '1' }],
       [{ type: 'text', text: '5' }],
     ])
-    const held = await HeldWindow.read(store, key, { session, tokens })
+    const held = await LiveWindow.read(store, key, { session, tokens })
     expect(await held.messages(session)).toEqual(shown)
   })
 })

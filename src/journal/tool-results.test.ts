@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Entry, JsonObject, Message, Sighting, ToolResultPart } from '../protocol/index.ts'
 import { fold } from './fold.ts'
-import { HeldWindow } from './held-window.ts'
+import { LiveWindow } from './live-window.ts'
 import { compactResult, trimPoint } from './tool-results.ts'
 import { transcript } from './transcript.ts'
 
@@ -191,14 +191,14 @@ describe('a window by tokens', () => {
 
   it('counts trimmed results as they are shown: it has room for more, held or read again', async () => {
     const entries = journal(...Array.from({ length: 6 }, () => 'ask' as const))
-    const held = await HeldWindow.over(entries, key, { session: fold(entries), tokens })
+    const held = await LiveWindow.over(entries, key, { session: fold(entries), tokens })
     const before = await held.messages(fold(entries))
     const start = trimming(entries, (startsOf(entries).at(-1) ?? 0) - 1)
     entries.push(start)
     held.add([start])
     const session = fold(entries)
     const after = await held.messages(session)
-    const fresh = await HeldWindow.over(entries, key, { session, tokens })
+    const fresh = await LiveWindow.over(entries, key, { session, tokens })
     expect(after).toEqual(await fresh.messages(session))
     expect(after.length).toBeGreaterThan(before.length)
     expect(lengthOf(before)).toBeLessThanOrEqual(tokens.max)
@@ -213,7 +213,7 @@ describe('a window by tokens', () => {
     entries.push({ seq: entries.length + 1, turn: 0, at: 1, type: 'compact', v: 1, data: compact })
     const session = fold(entries)
     expect(session.window.trimmedUpTo).toBe(third - 1)
-    const held = await HeldWindow.over(entries, key, { session, tokens })
+    const held = await LiveWindow.over(entries, key, { session, tokens })
     const results = (await held.messages(session)).filter(({ role }) => role === 'tool')
     expect(results.map((message) => JSON.stringify(message).includes('left out'))).toEqual([true, false])
   })

@@ -1,6 +1,6 @@
 /**
  * What a turn says until it is made durable. The loop reads the session only from here: it stands as if everything said
- * were in the journal already, so live play and recovery look at the same thing.
+ * were in the journal already, so live run and recovery look at the same thing.
  */
 import type { Clock } from '../base/index.ts'
 import { advance, type OpenTurn, type Session } from '../journal/index.ts'
@@ -12,20 +12,20 @@ import {
   type JsonObject,
   type NewEntry,
 } from '../protocol/index.ts'
-import type { Batch, Next, PlayScope } from './driver-port.ts'
+import type { Batch, LoopScope, Next } from './driver-port.ts'
 
 /** The data of an entry as it may be stored. */
 export type Hide = <T extends JsonObject>(type: string, data: T) => T
 
 export class Draft {
   readonly #clock: Clock
-  readonly #scope: PlayScope
+  readonly #scope: LoopScope
   readonly #hide: Hide
   #said: NewEntry[] = []
   #taken = new Set<string>()
   #session: Session
 
-  constructor(scope: PlayScope, hide: Hide) {
+  constructor(scope: LoopScope, hide: Hide) {
     this.#scope = scope
     this.#hide = hide
     this.#clock = scope.clock
@@ -53,7 +53,7 @@ export class Draft {
   }
 
   /** The one way for a turn into its journal: here it loses its secrets, so that what is read is what will be stored. */
-  say<T extends EntryType>(type: T, given: EntryData[T], takes: readonly string[] = []): void {
+  append<T extends EntryType>(type: T, given: EntryData[T], takes: readonly string[] = []): void {
     this.#add(type, this.#hide(type, given), takes)
   }
 

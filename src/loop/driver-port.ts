@@ -29,8 +29,8 @@ export interface Batch {
  */
 export type Next = 'model' | 'tools' | 'hooks' | 'wait' | 'on' | 'done'
 
-/** What every play keeps to, whatever is played. */
-export interface PlayTerms {
+/** What every run keeps to, whatever is played. */
+export interface LoopTerms {
   /** How long somebody may take to answer a request that does not say. */
   readonly requestTtlMs: number
   /** Claims without progress before a turn is given up (R7). */
@@ -40,14 +40,14 @@ export interface PlayTerms {
 }
 
 /** What a driver lends to whatever it drives: a turn of an agent, or a run of a graph. */
-export interface PlayScope {
+export interface LoopScope {
   readonly key: ContextKey
-  readonly definition: PlayTerms
+  readonly definition: LoopTerms
   readonly clock: Clock
   readonly timer: Timer
   readonly ids: Ids
   /** As of the last batch that was made durable, with everything else that has come in since. */
-  readonly view: PlayView
+  readonly view: JournalView
   /** Somebody wants a turn although nothing new was said. */
   readonly continuing?: Continuation
   /** Aborts when the turn is cancelled. */
@@ -80,7 +80,7 @@ export interface Continuation {
   readonly credentials?: true
 }
 
-export interface PlayView {
+export interface JournalView {
   readonly session: Session
   /** Inbox entries that nobody has taken, oldest first. */
   readonly inbox: readonly Entry[]

@@ -19,19 +19,19 @@ export interface Ending {
 
 /** The last words of a turn: how it ended, what it used, and when to look again if it waits. */
 export function sayTurnEnd(
-  play: RunBase,
+  run: RunBase,
   outcome: OutcomeReason,
   { error, limit, stopped, cancel }: Ending & { readonly cancel?: string },
 ): void {
-  const { usage, startedAt, requests } = play.open
-  const maximum = limit === undefined ? undefined : (play.limits as Record<string, number | undefined>)[limit]
+  const { usage, startedAt, requests } = run.open
+  const maximum = limit === undefined ? undefined : (run.limits as Record<string, number | undefined>)[limit]
   const expiries = requests.flatMap(({ expiresAt }) => expiresAt ?? [])
-  play.draft.say(
+  run.draft.append(
     'turn.end',
     {
       outcome,
       usage,
-      durationMs: Math.max(0, play.scope.clock.now() - startedAt),
+      durationMs: Math.max(0, run.scope.clock.now() - startedAt),
       ...(error === undefined ? {} : { error }),
       ...(limit === undefined ? {} : { limit }),
       ...(maximum === undefined ? {} : { maximum }),
@@ -48,8 +48,8 @@ export function waitingFor(requests: readonly Request[]): OutcomeReason {
 }
 
 /** What whoever ran a call has handed in since. */
-export function handedIn(play: RunBase, callId: string): Entry | undefined {
-  return play.inbox.find(
+export function handedIn(run: RunBase, callId: string): Entry | undefined {
+  return run.inbox.find(
     (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
   )
 }
@@ -59,22 +59,22 @@ export function handedIn(play: RunBase, callId: string): Entry | undefined {
  * calls that were settled otherwise, have come to nothing. A cancel of turn `ending`, and the one with the key `ends`, is
  * left for whoever ends that turn, and one of a turn to come is left alone.
  */
-export function accountFor(play: RunBase, ending: number, ends?: string): void {
-  const { inbox } = play
+export function accountFor(run: RunBase, ending: number, ends?: string): void {
+  const { inbox } = run
   if (inbox.length === 0) return
-  const open = new Set(stillOpen(play.session).calls.map(({ callId }) => callId))
+  const open = new Set(stillOpen(run.session).calls.map(({ callId }) => callId))
   for (const entry of inbox) {
     const takes = entry.key === undefined ? [] : [entry.key]
     if (entry.type === 'late-result') {
       const { callId, status, output } = dataOf(entry, 'late-result')
       if (open.has(callId)) continue
-      if (play.session.unknown?.some((call) => call.callId === callId))
-        play.draft.say('tool.late', { callId, status, output }, takes)
-      else play.draft.say('take', { as: 'nothing', reason: `${callId} was settled before` }, takes)
+      if (run.session.unknown?.some((call) => call.callId === callId))
+        run.draft.append('tool.late', { callId, status, output }, takes)
+      else run.draft.append('take', { as: 'nothing', reason: `${callId} was settled before` }, takes)
     } else if (entry.type === 'cancel' && entry.key !== ends) {
       const { turn } = dataOf(entry, 'cancel')
-      if (turn < play.session.turn || (turn === play.session.turn && turn !== ending))
-        play.draft.say('take', { as: 'nothing', reason: `turn ${turn} is over` }, takes)
+      if (turn < run.session.turn || (turn === run.session.turn && turn !== ending))
+        run.draft.append('take', { as: 'nothing', reason: `turn ${turn} is over` }, takes)
     }
   }
 }

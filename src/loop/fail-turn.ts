@@ -56,7 +56,7 @@ function settleDropped(run: RunBase, attempt: number): void {
     if (type !== 'tool.end' && type !== 'effect.end') continue
     const { callId, status, ...end } = data as EntryData['tool.end']
     const rest = attempt === 1 ? end : ({ output: UNSTORED, cut: true } as const)
-    if (isStarted(run.session, callId)) run.draft.say(type, { callId, status, ...rest })
+    if (isStarted(run.session, callId)) run.draft.append(type, { callId, status, ...rest })
   }
 }
 

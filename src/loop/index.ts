@@ -4,10 +4,10 @@ export { callConfig, optionFailed } from './config-function.ts'
 export {
   type Batch,
   type Continuation,
+  type JournalView,
+  type LoopScope,
+  type LoopTerms,
   type Next,
-  type PlayScope,
-  type PlayTerms,
-  type PlayView,
 } from './driver-port.ts'
 export { accountFor, type Ending, handedIn, sayTurnEnd, waitingFor } from './end-turn.ts'
 export { type EndFailed, endsTurn, type Failure } from './fail-turn.ts'

@@ -35,61 +35,61 @@ export interface TakeInput {
 export type Trim = Pick<EntryData['turn.start'], 'trimmedUpTo'>
 
 /** Opens a turn, whatever is played in it. If there is no reason for one, what came in is accounted for. */
-export async function openTurn(play: RunBase, take: TakeInput, trim: Trim = {}): Promise<Reason> {
-  const { parked, turn } = play.session
+export async function openTurn(run: RunBase, take: TakeInput, trim: Trim = {}): Promise<Reason> {
+  const { parked, turn } = run.session
   // A turn for anything else would have another number, and the cancel would be too late.
   if (
     parked !== undefined &&
-    play.inbox.some(({ type, data }) => type === 'cancel' && data['turn'] === turn)
+    run.inbox.some(({ type, data }) => type === 'cancel' && data['turn'] === turn)
   ) {
-    startTurn(play, {}, trim)
+    startTurn(run, {}, trim)
     return 'cancel'
   }
-  const first = play.inbox.find(
+  const first = run.inbox.find(
     ({ type, data }) => type === 'input' || (type === 'answer' && isAsked(parked?.requests, data)),
   )
-  if (first?.type === 'input' && isBeforeRequests(play, first)) return keepInput(play, first, take)
-  accountFor(play, play.session.turn + 1)
-  const { continuing } = play.scope
+  if (first?.type === 'input' && isBeforeRequests(run, first)) return keepInput(run, first, take)
+  accountFor(run, run.session.turn + 1)
+  const { continuing } = run.scope
   if (first?.type === 'input') take.start(first)
-  else if (first !== undefined) startTurn(play, dataOf(first, 'answer'), trim)
-  else if (continuing !== undefined) startTurn(play, continuing, trim)
-  else if (hasExpired(play, parked?.requests)) startTurn(play, {}, trim)
+  else if (first !== undefined) startTurn(run, dataOf(first, 'answer'), trim)
+  else if (continuing !== undefined) startTurn(run, continuing, trim)
+  else if (hasExpired(run, parked?.requests)) startTurn(run, {}, trim)
   else {
-    takeRest(play)
-    play.draft.say('release', { reason: 'idle' })
+    takeRest(run)
+    run.draft.append('release', { reason: 'idle' })
     return 'none'
   }
-  if (first?.type !== 'input') await hearAnswers(play)
-  if (continuing?.credentials) answerCredentials(play)
+  if (first?.type !== 'input') await hearAnswers(run)
+  if (continuing?.credentials) answerCredentials(run)
   return first === undefined ? 'continued' : (first.type as 'input' | 'answer')
 }
 
 /** Was it posted before one of the requests that are open now? */
-function isBeforeRequests(play: RunBase, { seq }: Entry): boolean {
-  const { requests = [] } = play.session.parked ?? {}
-  return requests.some((request) => request.seq > seq && !hasExpired(play, [request]))
+function isBeforeRequests(run: RunBase, { seq }: Entry): boolean {
+  const { requests = [] } = run.session.parked ?? {}
+  return requests.some((request) => request.seq > seq && !hasExpired(run, [request]))
 }
 
 /** A turn that takes the input and waits on, or, of an input that cannot be used, a refusal that touches nothing else. */
-function keepInput(play: RunBase, input: Entry, { queue }: TakeInput): Reason {
+function keepInput(run: RunBase, input: Entry, { queue }: TakeInput): Reason {
   const takes = input.key === undefined ? [] : [input.key]
-  const { parked, graph } = play.session
+  const { parked, graph } = run.session
   const { principal, limits, metadata, credentials } = dataOf(input, 'input')
   const needed = credentials ?? parked?.credentials ?? graph?.credentials
   const asked = { principal, limits, metadata, credentials: needed } as Asked
   try {
     checkAsked(asked)
-    startTurn(play, asked, { takes })
+    startTurn(run, asked, { takes })
     queue(input)
   } catch (error) {
-    play.drop()
-    play.draft.say('take', { as: 'nothing', reason: thrownText(error) }, takes)
-    play.draft.say('release', { reason: 'idle' })
+    run.drop()
+    run.draft.append('take', { as: 'nothing', reason: thrownText(error) }, takes)
+    run.draft.append('release', { reason: 'idle' })
     return 'none'
   }
-  accountFor(play, play.open.turn)
-  sayTurnEnd(play, waitingFor(play.open.requests), {})
+  accountFor(run, run.open.turn)
+  sayTurnEnd(run, waitingFor(run.open.requests), {})
   return 'over'
 }
 
@@ -108,10 +108,10 @@ function isObject(value: unknown): boolean {
 }
 
 /** For a turn that cannot begin as it was asked to: it takes what it was asked, and nothing else. False if it was not. */
-export function startBare(play: RunBase): boolean {
-  const entry = play.inbox.find(({ type, key }) => type === 'input' && key !== undefined)
+export function startBare(run: RunBase): boolean {
+  const entry = run.inbox.find(({ type, key }) => type === 'input' && key !== undefined)
   if (entry?.key === undefined) return false
-  startTurn(play, {}, { takes: [entry.key] })
+  startTurn(run, {}, { takes: [entry.key] })
   return true
 }
 
@@ -135,11 +135,11 @@ export function wrongKind(contextId: string, message: string, details: JsonObjec
 }
 
 export function startTurn(
-  play: RunBase,
+  run: RunBase,
   asked: Asked,
   { takes = [], trimmedUpTo }: Trim & { readonly takes?: readonly string[] } = {},
 ): void {
-  const { tenant, actor } = play.scope.key
+  const { tenant, actor } = run.scope.key
   const { principal = { tenant, actor }, limits, metadata, credentials } = asked
   const data: EntryData['turn.start'] = {
     principal,
@@ -148,27 +148,27 @@ export function startTurn(
     ...(credentials === undefined ? {} : { credentials }),
     ...(trimmedUpTo === undefined ? {} : { trimmedUpTo }),
   }
-  play.draft.say('turn.start', data, takes)
+  run.draft.append('turn.start', data, takes)
 }
 
 /** Whoever asks the turn to go on and brings credentials has answered the request for them. */
-function answerCredentials(play: RunBase): void {
-  for (const { requestId, from } of play.open.requests)
-    if (from === 'credentials') play.draft.say('request.end', { requestId, how: 'answered' })
+function answerCredentials(run: RunBase): void {
+  for (const { requestId, from } of run.open.requests)
+    if (from === 'credentials') run.draft.append('request.end', { requestId, how: 'answered' })
 }
 
 /** Answers to what nobody asked, cancels of what nobody began: if they stayed, they would want a driver for ever. */
-function takeRest(play: RunBase): void {
-  for (const { key } of play.inbox)
+function takeRest(run: RunBase): void {
+  for (const { key } of run.inbox)
     if (key !== undefined)
-      play.draft.say('take', { as: 'nothing', reason: 'nothing was waiting for it' }, [key])
+      run.draft.append('take', { as: 'nothing', reason: 'nothing was waiting for it' }, [key])
 }
 
 function isAsked(requests: readonly Request[] = [], data: JsonObject): boolean {
   return requests.some(({ requestId }) => requestId === data['requestId'])
 }
 
-export function hasExpired(play: RunBase, requests: readonly Request[] = []): boolean {
-  const now = play.scope.clock.now()
+export function hasExpired(run: RunBase, requests: readonly Request[] = []): boolean {
+  const now = run.scope.clock.now()
   return requests.some(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now)
 }

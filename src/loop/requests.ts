@@ -22,7 +22,7 @@ export type Question = Omit<RequestData, 'requestId' | 'expiresAt' | 'callId'> &
 
 export function request(play: RunBase, { id, expiresInMs, ...question }: Question, callId?: string): void {
   const { definition, clock } = play.scope
-  play.draft.say('request.start', {
+  play.draft.append('request.start', {
     ...question,
     requestId: callId === undefined ? id : `${callId}/${id}`,
     ...(callId === undefined ? {} : { callId }),
@@ -70,7 +70,7 @@ export function expire(play: RunBase): void {
   const now = play.scope.clock.now()
   for (const { requestId, expiresAt } of play.open.requests)
     if (expiresAt !== undefined && expiresAt <= now)
-      play.draft.say('request.end', { requestId, how: 'expired' })
+      play.draft.append('request.end', { requestId, how: 'expired' })
 }
 
 async function hear(play: RunBase, entry: Entry): Promise<void> {
@@ -86,10 +86,10 @@ async function hear(play: RunBase, entry: Entry): Promise<void> {
     const posted = origin === undefined ? {} : { origin }
     const picked = pickedTexts(question ?? {}, value)
     const offered = picked.length === 0 ? {} : { picked }
-    play.draft.say('request.end', { requestId, how: 'answered', value, ...posted, ...offered }, takes)
+    play.draft.append('request.end', { requestId, how: 'answered', value, ...posted, ...offered }, takes)
   } else {
-    play.draft.say('take', { as: 'nothing', reason: problem }, takes)
-    play.draft.say('warning', {
+    play.draft.append('take', { as: 'nothing', reason: problem }, takes)
+    play.draft.append('warning', {
       code: 'invalid-answer',
       message: `The answer to ${requestId} was not used: ${problem}`,
     })

@@ -13,16 +13,16 @@ import {
 import { type Credentials, NO_SECRETS, type Redactor, redactorOf } from '../tool/index.ts'
 import { callConfig } from './config-function.ts'
 import { Draft } from './draft.ts'
-import type { Batch, Next, PlayScope } from './driver-port.ts'
+import type { Batch, LoopScope, Next } from './driver-port.ts'
 import { redactEntry } from './redact-entry.ts'
 import { shortened } from './shorten.ts'
 
-type Signals = Pick<PlayScope, 'signal' | 'stop'>
+type Signals = Pick<LoopScope, 'signal' | 'stop'>
 
 /** What was waited for did not come before the turn was cancelled, out of time, or with somebody else. */
 export class Interrupted extends Error {}
 
-export abstract class RunBase<S extends PlayScope = PlayScope> {
+export abstract class RunBase<S extends LoopScope = LoopScope> {
   readonly scope: S
   readonly draft: Draft
   /** What was said last and could not be stored. */

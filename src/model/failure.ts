@@ -1,6 +1,6 @@
 /**
  * A model call that brought no whole reply, as data: what kind of failure, what was used and received on the way, and
- * what to do next. It does not know providers' errors; `trouble.ts` reads those.
+ * what to do next. It does not know providers' errors; `provider-errors.ts` reads those.
  */
 import type { AssistantPart, JsonObject, Usage } from '../protocol/index.ts'
 import { NO_USAGE } from '../protocol/index.ts'

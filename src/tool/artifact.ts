@@ -98,7 +98,7 @@ interface Caller {
   readonly secrets?: Redactor
 }
 
-interface Desk extends Caller {
+interface CallArtifacts extends Caller {
   readonly port: ArtifactPort
   readonly queue: KeyedQueue
   /** Of files that are being appended to, by their ids: a secret may be split over two chunks. */
@@ -120,11 +120,11 @@ const FILE: Omit<OptionSet<FileOptions>, 'place'> = {
 const DATA: Omit<OptionSet<DatasetOptions>, 'place'> = { options: { name: 'a text', schema: 'an object' } }
 const READ: OptionSet<{ readonly version?: number }> = { place: 'read()', options: { version: 'a number' } }
 
-function artifactsOf(desk: Desk): Artifacts {
+function artifactsOf(call: CallArtifacts): Artifacts {
   const write = (id: string, made: Made): Promise<ArtifactInfo> =>
-    inOrder(desk, id, () => written(desk, id, made))
+    inOrder(call, id, () => written(call, id, made))
   const append = (id: string, kind: Kind, content: Content): Promise<ArtifactInfo> =>
-    inOrder(desk, id, () => appended(desk, { id, kind, content }))
+    inOrder(call, id, () => appended(call, { id, kind, content }))
   return {
     writeFile: async (id, content, options = {}) => {
       checkOptions(options, { place: 'writeFile()', ...FILE })
@@ -144,18 +144,18 @@ function artifactsOf(desk: Desk): Artifacts {
       return write(id, { kind: 'dataset', options })
     },
     appendRows: (id, rows) => append(id, 'dataset', { json: rows }),
-    complete: (id) => inOrder(desk, id, () => closed(desk, id, 'complete')),
+    complete: (id) => inOrder(call, id, () => closed(call, id, 'complete')),
     read: async (id, options = {}) => {
       checkOptions(options, READ)
-      return inOrder(desk, id, () => contentOf(desk.port, id, options.version))
+      return inOrder(call, id, () => contentOf(call.port, id, options.version))
     },
-    list: async () => (await desk.port.list()).filter(({ deleted }) => !deleted),
-    delete: (id) => inOrder(desk, id, () => closed(desk, id, 'delete')),
+    list: async () => (await call.port.list()).filter(({ deleted }) => !deleted),
+    delete: (id) => inOrder(call, id, () => closed(call, id, 'delete')),
   }
 }
 
 async function inOrder<T>(
-  { queue, secrets = NO_SECRETS }: Desk,
+  { queue, secrets = NO_SECRETS }: CallArtifacts,
   id: string,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -174,8 +174,12 @@ interface Made {
   readonly options: FileOptions & DatasetOptions
 }
 
-async function written(desk: Desk, id: string, { kind, content, options }: Made): Promise<ArtifactInfo> {
-  const before = await desk.port.find(id)
+async function written(
+  call: CallArtifacts,
+  id: string,
+  { kind, content, options }: Made,
+): Promise<ArtifactInfo> {
+  const before = await call.port.find(id)
   if (before !== undefined && !before.deleted && before.kind !== kind) throw wrongKind(before, kind)
   const { name, mediaType, schema } = options
   const told = {
@@ -187,13 +191,13 @@ async function written(desk: Desk, id: string, { kind, content, options }: Made)
     kind,
     op: 'write' as const,
     version: (before?.version ?? 0) + 1,
-    ...(desk.secrets ?? NO_SECRETS).json(told),
+    ...(call.secrets ?? NO_SECRETS).json(told),
   }
   if (schema !== undefined) await checkFits(id, schema, kind === 'data' ? contentRows(content) : [])
-  desk.ends.delete(id)
-  const chunk = content === undefined ? NOTHING : await stored(desk, content)
+  call.ends.delete(id)
+  const chunk = content === undefined ? NOTHING : await stored(call, content)
   const chunks = content === undefined ? 0 : 1
-  return recorded(desk, {
+  return recorded(call, {
     ...base,
     ...chunk,
     chunk: chunks,
@@ -213,8 +217,8 @@ interface Addition {
   readonly content: Content
 }
 
-async function appended(desk: Desk, { id, kind, content }: Addition): Promise<ArtifactInfo> {
-  const before = await existing(desk.port, id)
+async function appended(call: CallArtifacts, { id, kind, content }: Addition): Promise<ArtifactInfo> {
+  const before = await existing(call.port, id)
   if (before.kind !== kind) throw wrongKind(before, kind)
   if (before.complete) {
     throw new HoldfastError('invalid-option', {
@@ -225,10 +229,10 @@ async function appended(desk: Desk, { id, kind, content }: Addition): Promise<Ar
   if (kind === 'dataset') await checkRows(before, contentRows(content)[0])
   if (isNothing(content)) return before
   const chunk = await stored(
-    desk,
-    typeof content === 'string' ? withoutSplit(desk, before, content) : content,
+    call,
+    typeof content === 'string' ? withoutSplit(call, before, content) : content,
   )
-  return recorded(desk, {
+  return recorded(call, {
     ...changeOf(before),
     ...chunk,
     op: 'append',
@@ -243,7 +247,7 @@ async function appended(desk: Desk, { id, kind, content }: Addition): Promise<Ar
  * once that has 8 characters. Chunks are durable one by one, so nothing of them can wait for the next.
  */
 function withoutSplit(
-  { ends, secrets = NO_SECRETS }: Desk,
+  { ends, secrets = NO_SECRETS }: CallArtifacts,
   { artifactId, version }: ArtifactInfo,
   chunk: string,
 ): string {
@@ -271,12 +275,12 @@ function isNothing(content: Content): boolean {
   return content.length === 0
 }
 
-async function closed(desk: Desk, id: string, op: 'complete' | 'delete'): Promise<ArtifactInfo> {
-  const before = await existing(desk.port, id)
+async function closed(call: CallArtifacts, id: string, op: 'complete' | 'delete'): Promise<ArtifactInfo> {
+  const before = await existing(call.port, id)
   if (op === 'complete' && before.complete) return before
-  desk.ends.delete(id)
+  call.ends.delete(id)
   const change = { ...changeOf(before), op, bytes: 0, complete: before.complete || op === 'complete' }
-  return recorded(desk, op === 'complete' ? { ...change, chunk: before.chunks + 1 } : change)
+  return recorded(call, op === 'complete' ? { ...change, chunk: before.chunks + 1 } : change)
 }
 
 async function contentOf(port: ArtifactPort, id: string, wanted?: number): Promise<ArtifactContent> {
@@ -327,7 +331,7 @@ interface Stored {
 
 const NOTHING: Stored = { bytes: 0 }
 
-async function stored({ port, secrets = NO_SECRETS }: Desk, content: Content): Promise<Stored> {
+async function stored({ port, secrets = NO_SECRETS }: CallArtifacts, content: Content): Promise<Stored> {
   if (content instanceof Uint8Array) {
     checkKeeps(content, secrets)
     return content.length === 0
@@ -338,7 +342,7 @@ async function stored({ port, secrets = NO_SECRETS }: Desk, content: Content): P
   return { bytes: bytesOf(json, typeof content === 'string'), content: json }
 }
 
-async function recorded({ port, callId }: Desk, change: ArtifactChange): Promise<ArtifactInfo> {
+async function recorded({ port, callId }: CallArtifacts, change: ArtifactChange): Promise<ArtifactInfo> {
   const signed = callId === undefined ? change : { ...change, callId }
   await port.record(signed, change.blob === undefined ? [] : [change.blob])
   return artifactInfo(signed)

@@ -26,7 +26,7 @@ import { isStandardSchema, issueLines, jsonSchemaOf } from './standard-schema.ts
 import { thrown } from './thrown.ts'
 import { JsonProblem, jsonBytes, toJson } from './to-json.ts'
 import type { Settled, Tool } from './tool.ts'
-import { type TroubleCode, troubled } from './trouble.ts'
+import { type TroubleCode, troubled } from './tool-errors.ts'
 
 /** How a run ended: with a result, or with questions whose answers it wants before it is run again. */
 export type CallEnd = ({ readonly kind: 'settled' } & Settled) | ({ readonly kind: 'asks' } & Questions)

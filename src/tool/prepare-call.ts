@@ -5,7 +5,7 @@ import { issueLines, type StandardResult } from './standard-schema.ts'
 import { thrown } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 import type { Settled, Tool } from './tool.ts'
-import { troubled } from './trouble.ts'
+import { troubled } from './tool-errors.ts'
 
 /** A call as the model asked for it. */
 export interface RequestedCall {

@@ -9,7 +9,7 @@ import { type CallEnd, failed, finished, type Questions } from './finish-call.ts
 import { NO_SECRETS, type Redactor } from './redact.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 import type { Settled, Tool, ToolContext, Verdict } from './tool.ts'
-import { troubled } from './trouble.ts'
+import { troubled } from './tool-errors.ts'
 
 /** Nobody looks at it; without a reason, an abort makes an exception with a stack. */
 const SETTLED = 'settled'

@@ -3,7 +3,7 @@ import { isKnown, OVER_MESSAGES, type Session, type TokenBudget, transcript } fr
 import { contextSizeOf, estimatedTokens, tokenCounter } from '../model/index.ts'
 import type { Entry, EntryData } from '../protocol/index.ts'
 import type { ModelSource, TurnDefinition } from './definition.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 
 /** How many tokens a model can be sent at once; undefined if nobody has said. */
 export function contextSize({ name, settings }: ModelSource): number | undefined {
@@ -66,20 +66,20 @@ export function contextPercent(
 }
 
 /** The window with what was said and is not durable yet, which has no place in the journal so far. */
-export async function entriesSoFar(play: Play): Promise<readonly Entry[]> {
-  return withDraft(play, await play.scope.view.window())
+export async function entriesSoFar(run: TurnRun): Promise<readonly Entry[]> {
+  return withDraft(run, await run.scope.view.window())
 }
 
-function withDraft(play: Play, durable: readonly Entry[]): readonly Entry[] {
-  if (play.draft.isEmpty) return durable
-  const inputs = play.scope.view.inbox.filter((entry) => !durable.includes(entry))
-  return [...durable, ...inputs, ...draftedEntries(play)]
+function withDraft(run: TurnRun, durable: readonly Entry[]): readonly Entry[] {
+  if (run.draft.isEmpty) return durable
+  const inputs = run.scope.view.inbox.filter((entry) => !durable.includes(entry))
+  return [...durable, ...inputs, ...draftedEntries(run)]
 }
 
-function draftedEntries(play: Play): readonly Entry[] {
-  const { session, inbox } = play.scope.view
+function draftedEntries(run: TurnRun): readonly Entry[] {
+  const { session, inbox } = run.scope.view
   const places = new Map(inbox.map(({ key, seq }) => [key, seq]))
-  return play.draft.batch('on').entries.map(
+  return run.draft.batch('on').entries.map(
     ({ takes = [], ...entry }, index): Entry => ({
       v: 1,
       at: 0,
@@ -92,14 +92,14 @@ function draftedEntries(play: Play): readonly Entry[] {
 
 /** The same window, with the results in it that showed things, oldest first, at the cost of what is new. */
 export async function sightingsSoFar(
-  play: Play,
+  run: TurnRun,
 ): Promise<{ readonly results: readonly Entry[]; readonly entries: () => readonly Entry[] }> {
-  const durable = await play.scope.view.window()
+  const durable = await run.scope.view.window()
   const shown = durableSightings(durable)
-  const isShowing = play.draft.batch('on').entries.some(showsThings)
+  const isShowing = run.draft.batch('on').entries.some(showsThings)
   return {
-    results: isShowing ? [...shown, ...draftedEntries(play).filter(showsThings)] : shown,
-    entries: () => withDraft(play, durable),
+    results: isShowing ? [...shown, ...draftedEntries(run).filter(showsThings)] : shown,
+    entries: () => withDraft(run, durable),
   }
 }
 
@@ -137,15 +137,15 @@ export function isDue(
 }
 
 /** Says that the context is nearly full, once for each time that it comes to be. */
-export function warnIfFull(play: Play, entries: readonly Entry[]): void {
-  const { models, warnAtPercent } = play.scope.definition
+export function warnIfFull(run: TurnRun, entries: readonly Entry[]): void {
+  const { models, warnAtPercent } = run.scope.definition
   const [model] = models
   const size = firstContextSize(models)
-  if (model === undefined || size === undefined || play.session.window.nearFull !== undefined) return
+  if (model === undefined || size === undefined || run.session.window.nearFull !== undefined) return
   const tokens = promptTokens(entries)
   const percent = Math.round((100 * tokens) / size)
   if (percent < warnAtPercent) return
-  play.draft.say('warning', {
+  run.draft.append('warning', {
     code: 'context-near-full',
     message: `The conversation takes ${percent} % of what ${model.name} can be sent: about ${tokens} of ${size} tokens. Compact it with agent.compact(), or let autoCompact do so.`,
     tokens: Math.round((size * warnAtPercent) / 100),
@@ -153,11 +153,11 @@ export function warnIfFull(play: Play, entries: readonly Entry[]): void {
 }
 
 /** Says that prompts leave messages out and nothing makes room, once until the conversation is compacted or cleared. */
-export function warnIfOver(play: Play): void {
-  const { compact, maxMessages } = play.scope.definition
-  const { messages, overMessages } = play.session.window
+export function warnIfOver(run: TurnRun): void {
+  const { compact, maxMessages } = run.scope.definition
+  const { messages, overMessages } = run.session.window
   if (compact !== undefined || overMessages || messages <= maxMessages) return
-  play.draft.say('warning', {
+  run.draft.append('warning', {
     code: OVER_MESSAGES,
     message: `The conversation has ${messages} messages, and prompts get about the newest ${maxMessages} of them. Compact it with agent.compact(), let autoCompact do so, or raise maxMessages.`,
   })

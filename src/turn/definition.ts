@@ -2,12 +2,12 @@
 import type { MaybePromise } from '../base/index.ts'
 import type { Entities, WordsOptions } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
-import type { Limits, PlayTerms } from '../loop/index.ts'
+import type { Limits, LoopTerms } from '../loop/index.ts'
 import type { LanguageModel, ModelOptions } from '../model/index.ts'
 import type { JsonObject, Principal } from '../protocol/index.ts'
 import type { Credentials, Tool } from '../tool/index.ts'
 
-export interface TurnDefinition extends PlayTerms {
+export interface TurnDefinition extends LoopTerms {
   /** The model to ask first, then those to fall back to. */
   readonly models: readonly ModelSource[]
   readonly tools: (turn: TurnInfo) => MaybePromise<readonly Tool[]>

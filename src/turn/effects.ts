@@ -25,7 +25,7 @@ import { uncounted } from './ending.ts'
 import { select, shown } from './grounding.ts'
 import { idsOfTurn } from './ids-above.ts'
 import { tellEnded } from './phases.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 
 /** A call that nothing stands in the way of. */
 export interface Ready {
@@ -37,7 +37,7 @@ export interface Ready {
 
 /** Every call of the group is durably started. What ends while others run is made durable without waiting for them. */
 export async function* runGroup(
-  play: Play,
+  play: TurnRun,
   group: readonly Ready[],
   credentials: Credentials,
 ): AsyncGenerator<Batch, void> {
@@ -77,7 +77,7 @@ export async function* runGroup(
   }
 }
 
-export async function callRun(play: Play, one: Ready, credentials: Credentials): Promise<CallRun> {
+export async function callRun(play: TurnRun, one: Ready, credentials: Credentials): Promise<CallRun> {
   const { scope } = play
   const { callId, idempotencyKey } = one.call
   const { turn, iteration } = play.open
@@ -130,12 +130,12 @@ function readyOf(group: readonly Ready[], callId: string): Ready | undefined {
   return group.find(({ call }) => call.callId === callId)
 }
 
-function sayEnd(play: Play, { callId, end }: Ended, one: Ready | undefined): MaybePromise<void> {
+function sayEnd(play: TurnRun, { callId, end }: Ended, one: Ready | undefined): MaybePromise<void> {
   if (end.kind === 'settled') return saySettled(play, callId, { ...end, ...one })
   const call = play.open.calls.find((candidate) => candidate.callId === callId)
   const before = call?.answers?.length ?? 0
   const usage = end.usage && uncounted(call, end.usage)
-  if (usage !== undefined) play.draft.say('usage', { callId, usage })
+  if (usage !== undefined) play.draft.append('usage', { callId, usage })
   for (const { name, ...asked } of end.requests)
     request(play, { id: before === 0 ? name : `${name}-${before}`, name, ...asked }, callId)
 }
@@ -148,7 +148,7 @@ interface SettledCall extends Settled {
   readonly takes?: readonly string[]
 }
 
-export function saySettled(play: Play, callId: string, settled: SettledCall): MaybePromise<void> {
+export function saySettled(play: TurnRun, callId: string, settled: SettledCall): MaybePromise<void> {
   const { status, output, cut, display, usage: used, seen = [], tool, input, takes } = settled
   const call = play.open.calls.find((candidate) => candidate.callId === callId)
   const usage = used && uncounted(call, used)
@@ -163,6 +163,6 @@ export function saySettled(play: Play, callId: string, settled: SettledCall): Ma
     ...(usage === undefined ? {} : { usage }),
     ...(status === 'ok' ? shown(play, isWhole ? tool : undefined, { output, input, seen }) : {}),
   }
-  play.draft.say('tool.end', end, takes)
+  play.draft.append('tool.end', end, takes)
   if (isWhole && tool?.grounding !== undefined) return select(play, tool, { output, input })
 }

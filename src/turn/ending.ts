@@ -4,33 +4,36 @@ import { accountFor, dataOf, type Ending, handedIn, sayTurnEnd } from '../loop/i
 import { isWaiting, moreUsage, NO_USAGE, type OutcomeReason, type Usage } from '../protocol/index.ts'
 import { type Compaction, compactEntry, compaction, keepOf } from './compaction.ts'
 import { entriesSoFar, isDue, isWatched, warnIfFull, warnIfOver } from './context.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 
 export const NOT_RUN = 'Not run: the turn ended first.'
 
-export async function endTurn(play: Play, outcome: OutcomeReason, ending: Ending = {}): Promise<void> {
-  const { draft } = play
+export async function endTurn(run: TurnRun, outcome: OutcomeReason, ending: Ending = {}): Promise<void> {
+  const { draft } = run
   const { why = NOT_RUN } = ending
   const waiting = isWaiting(outcome)
-  if (!waiting) settleRest(play, why)
-  const cancel = play.cancelKey()
-  accountFor(play, play.open.turn, cancel)
-  const isFilling = !waiting && isWatched(play.scope.definition)
-  const compact = isFilling ? await compactionAtEnd(play) : undefined
-  if (!waiting) warnIfOver(play)
-  if (compact !== undefined) draft.say('compact', compact)
-  sayTurnEnd(play, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
+  if (!waiting) settleRest(run, why)
+  const cancel = run.cancelKey()
+  accountFor(run, run.open.turn, cancel)
+  const isFilling = !waiting && isWatched(run.scope.definition)
+  const compact = isFilling ? await compactionAtEnd(run) : undefined
+  if (!waiting) warnIfOver(run)
+  if (compact !== undefined) draft.append('compact', compact)
+  sayTurnEnd(run, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
 }
 
 /** Ends every open request and call of the turn, as far as it can be said how. */
-export function settleRest(play: Play, why: string): void {
-  const { draft } = play
-  for (const { requestId } of play.open.requests) draft.say('request.end', { requestId, how: 'cancelled' })
-  for (const call of play.open.calls) {
-    if (call.state === 'started') settleUnknown(play, call)
+export function settleRest(run: TurnRun, why: string): void {
+  const { draft } = run
+  for (const { requestId } of run.open.requests) draft.append('request.end', { requestId, how: 'cancelled' })
+  for (const call of run.open.calls) {
+    if (call.state === 'started') settleUnknown(run, call)
     else if (call.state === 'requested')
-      draft.say('tool.end', { callId: call.callId, ...(expired(call) ?? { status: 'not-run', output: why }) })
-    if (call.state === 'requested' && call.idempotencyKey !== undefined) play.scope.abandoned?.(call.callId)
+      draft.append('tool.end', {
+        callId: call.callId,
+        ...(expired(call) ?? { status: 'not-run', output: why }),
+      })
+    if (call.state === 'requested' && call.idempotencyKey !== undefined) run.scope.abandoned?.(call.callId)
   }
 }
 
@@ -46,17 +49,17 @@ const UNKNOWN =
   'Started, and nobody can say whether it happened: the process that ran it is gone. Check before doing it again.'
 
 /** With what whoever ran it has handed in since; else as unknown. */
-export function settleUnknown(play: Play, call: Call, why: string = UNKNOWN): void {
+export function settleUnknown(run: TurnRun, call: Call, why: string = UNKNOWN): void {
   const { callId } = call
-  const late = handedIn(play, callId)
+  const late = handedIn(run, callId)
   if (late?.key === undefined) {
-    play.scope.abandoned?.(callId)
-    play.draft.say('tool.end', { callId, status: 'unknown', output: why })
+    run.scope.abandoned?.(callId)
+    run.draft.append('tool.end', { callId, status: 'unknown', output: why })
     return
   }
   const { usage: used, ...settled } = dataOf(late, 'late-result')
   const usage = used && uncounted(call, used)
-  play.draft.say('tool.end', { ...settled, ...(usage === undefined ? {} : { usage }), callId }, [late.key])
+  run.draft.append('tool.end', { ...settled, ...(usage === undefined ? {} : { usage }), callId }, [late.key])
 }
 
 /** Of all that a sub-agent has used for a call, what no turn has counted yet; undefined if that is nothing. */
@@ -66,10 +69,10 @@ export function uncounted(call: Pick<Call, 'used'> | undefined, used: Usage): Us
 }
 
 /** Sliding only: a summary would keep the turn from ending, and may never be needed. */
-async function compactionAtEnd(play: Play): Promise<Compaction | undefined> {
-  const { session, scope } = play
+async function compactionAtEnd(run: TurnRun): Promise<Compaction | undefined> {
+  const { session, scope } = run
   const { compact } = scope.definition
-  const entries = await entriesSoFar(play)
+  const entries = await entriesSoFar(run)
   const isNeeded = isDue(scope.definition, { entries, session })
   if (isNeeded && compact?.strategy === 'sliding') {
     const unsaved = session.window.messages - scope.view.session.window.messages
@@ -79,6 +82,6 @@ async function compactionAtEnd(play: Play): Promise<Compaction | undefined> {
     })
     if (cut !== undefined) return compactEntry(entries, cut, { strategy: 'sliding' })
   }
-  if (!isNeeded || compact?.strategy === 'sliding') warnIfFull(play, entries)
+  if (!isNeeded || compact?.strategy === 'sliding') warnIfFull(run, entries)
   return undefined
 }

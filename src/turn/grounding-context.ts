@@ -5,16 +5,16 @@ import type { ActiveSince, GroundingContext } from '../model/index.ts'
 import type { Entry, Sighting } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import { entriesSoFar } from './context.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 
 /** As a part of a request to a model; nothing where no entity is declared. */
 export async function groundingContext(
-  play: Play,
+  run: TurnRun,
   tools: readonly Tool[],
 ): Promise<{ readonly known?: GroundingContext }> {
-  const { entities, memoryTurns } = play.scope.definition.grounding
+  const { entities, memoryTurns } = run.scope.definition.grounding
   if (entities.size === 0) return {}
-  const entries = await entriesSoFar(play)
+  const entries = await entriesSoFar(run)
   const words = [...entities].map(([name, { nouns, called, parent }]) => {
     const names = Object.fromEntries(Object.entries(called).map(([language, { one }]) => [language, one]))
     const owner = parent === undefined ? {} : { parent: parent.name }
@@ -23,7 +23,7 @@ export async function groundingContext(
   const known: GroundingContext = {
     entities: Object.fromEntries(words),
     seen: seenBy(entries),
-    active: activeSince(play, entries),
+    active: activeSince(run, entries),
     lookups: lookupsOf(tools),
     memoryTurns,
   }
@@ -41,9 +41,9 @@ function seenBy(entries: readonly Entry[]): Record<string, readonly Sighting[]> 
 }
 
 /** What was chosen in the course of the window; what is chosen now if that did not change in it. */
-function activeSince(play: Play, entries: readonly Entry[]): readonly ActiveSince[] {
-  const { entities } = play.scope.definition.grounding
-  const now = play.scope.clock.now()
+function activeSince(run: TurnRun, entries: readonly Entry[]): readonly ActiveSince[] {
+  const { entities } = run.scope.definition.grounding
+  const now = run.scope.clock.now()
   const since: ActiveSince[] = []
   let call: { readonly callId?: string } = {}
   for (const entry of entries) {
@@ -51,5 +51,5 @@ function activeSince(play: Play, entries: readonly Entry[]): readonly ActiveSinc
     if (entry.type === 'active')
       since.push({ ...call, values: unexpired(dataOf(entry, 'active').values, entities, now) })
   }
-  return since.length > 0 ? since : [{ values: unexpired(play.session.active ?? [], entities, now) }]
+  return since.length > 0 ? since : [{ values: unexpired(run.session.active ?? [], entities, now) }]
 }

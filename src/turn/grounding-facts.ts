@@ -21,17 +21,17 @@ import {
   type Sighting,
 } from '../protocol/index.ts'
 import { sightingsSoFar } from './context.ts'
-import type { Play } from './play.ts'
 import type { View } from './scope.ts'
+import type { TurnRun } from './turn-run.ts'
 
 /** Who asks when the person has to say which thing is meant. */
 export const GROUNDING = 'grounding'
 
-export async function factsOf(play: Play, { answers = [] }: Call): Promise<Facts> {
-  const { results, entries } = await sightingsSoFar(play)
-  const now = play.scope.clock.now()
+export async function factsOf(run: TurnRun, { answers = [] }: Call): Promise<Facts> {
+  const { results, entries } = await sightingsSoFar(run)
+  const now = run.scope.clock.now()
   const showings = results.map((entry) => showingOf(entry, now)).reverse()
-  return new TurnFacts(play, { answers, showings, entries })
+  return new TurnFacts(run, { answers, showings, entries })
 }
 
 interface Sources {
@@ -43,21 +43,21 @@ interface Sources {
 
 class TurnFacts implements Facts {
   readonly asked?: (path: string) => AskedAnswer | undefined
-  readonly #play: Play
+  readonly #run: TurnRun
   readonly #sources: Sources
   #entries: readonly Entry[] | undefined
   #isWhole: boolean | undefined
   #heard: readonly Entry[] | undefined
   #before: readonly Said[] | undefined
 
-  constructor(play: Play, sources: Sources) {
-    this.#play = play
+  constructor(run: TurnRun, sources: Sources) {
+    this.#run = run
     this.#sources = sources
     if (sources.answers.length > 0) this.asked = (path) => this.#answerTo(path)
   }
 
   active(entity: string): Chosen | undefined {
-    const { session, scope } = this.#play
+    const { session, scope } = this.#run
     const { entities } = scope.definition.grounding
     const value = unexpired(session.active ?? [], entities, scope.clock.now()).find(
       (one) => one.entity === entity,
@@ -76,7 +76,7 @@ class TurnFacts implements Facts {
   }
 
   seenThisTurn(entity: string, id: string): boolean {
-    const { turn } = this.#play.open
+    const { turn } = this.#run.open
     return this.#sources.showings.some(
       (showing) => showing.turn === turn && showing.kinds.get(entity)?.byId.has(id),
     )
@@ -118,20 +118,20 @@ class TurnFacts implements Facts {
     const isHeld = before !== undefined || this.#hasAll
     return (
       lists.find(({ length }) => length > 1) ??
-      (isHeld ? undefined : await this.#play.scope.view.listing(entity)) ??
+      (isHeld ? undefined : await this.#run.scope.view.listing(entity)) ??
       lists.find(({ length }) => length === 1) ??
       []
     )
   }
 
   async lists(): Promise<readonly ShownList[]> {
-    const { turn } = this.#play.open
+    const { turn } = this.#run.open
     const lists = this.#sources.showings.flatMap(({ kinds, at, turn: of }): ShownList[] => {
       const several = [...kinds].filter(([, { byId }]) => byId.size > 1).map(([entity]) => entity)
       return several.length === 0 ? [] : [{ entities: several, at, isThisTurn: of === turn }]
     })
     if (this.#hasAll || lists.some(({ isThisTurn }) => !isThisTurn)) return lists
-    const older = await this.#play.scope.view.lastList()
+    const older = await this.#run.scope.view.lastList()
     return older === undefined ? lists : [...lists, { ...older, isThisTurn: false }]
   }
 
@@ -145,7 +145,7 @@ class TurnFacts implements Facts {
 
   async saidBefore(id?: string): Promise<readonly Said[]> {
     const heard = this.#inputs
-    const now = this.#play.scope.clock.now()
+    const now = this.#run.scope.clock.now()
     this.#before ??= personsEntries(this.#all)
       .filter((entry) => !heard.includes(entry))
       // An answer that is taken but not durable yet has no time of its own.
@@ -153,7 +153,7 @@ class TurnFacts implements Facts {
       .reverse()
     if (id === undefined || this.#hasAll) return this.#before
     const known = new Set([...this.#before, ...heard].map(({ seq }) => seq))
-    const older = await this.#play.scope.view.said(id)
+    const older = await this.#run.scope.view.said(id)
     return [...this.#before, ...older.filter(({ seq }) => seq === undefined || !known.has(seq))]
   }
 
@@ -164,7 +164,7 @@ class TurnFacts implements Facts {
   }
 
   #entityOf(name: string): Entity | undefined {
-    return this.#play.scope.definition.grounding.entities.get(name)
+    return this.#run.scope.definition.grounding.entities.get(name)
   }
 
   get #all(): readonly Entry[] {
@@ -173,19 +173,19 @@ class TurnFacts implements Facts {
   }
 
   get #inputs(): readonly Entry[] {
-    this.#heard ??= heardIn(this.#all, this.#play.open.turn)
+    this.#heard ??= heardIn(this.#all, this.#run.open.turn)
     return this.#heard
   }
 
   /** The window has all there is: no index knows more. */
   get #hasAll(): boolean {
-    const { session, scope } = this.#play
+    const { session, scope } = this.#run
     this.#isWhole ??= hasEvery(this.#all, { from: session.cleared ?? 0, to: scope.view.session.seq })
     return this.#isWhole
   }
 
   async #older(...[entity, by]: Parameters<View['seen']>): Promise<readonly Seen[]> {
-    return this.#hasAll ? [] : this.#play.scope.view.seen(entity, by)
+    return this.#hasAll ? [] : this.#run.scope.view.seen(entity, by)
   }
 }
 

@@ -25,8 +25,8 @@ import type { ActiveValue, Ground, Json, Sighting } from '../protocol/index.ts'
 import { markNames, type Prepared, prepareCall, type Tool, thrownText } from '../tool/index.ts'
 import { factsOf, GROUNDING } from './grounding-facts.ts'
 import { idsAbove } from './ids-above.ts'
-import type { Play } from './play.ts'
 import type { ActorState } from './scope.ts'
+import type { TurnRun } from './turn-run.ts'
 
 /** A call with ids that are good, and what the schema of its tool makes of it. */
 export interface GroundedCall {
@@ -35,75 +35,79 @@ export interface GroundedCall {
 }
 
 /** Undefined if there are ids that are not good, and that was said. */
-export function ground(play: Play, call: Call): MaybePromise<GroundedCall | undefined> {
-  return chain(offeredTools(play, call), (tools) => {
+export function ground(run: TurnRun, call: Call): MaybePromise<GroundedCall | undefined> {
+  return chain(offeredTools(run, call), (tools) => {
     const tool = tools.find(({ name }) => name === call.tool)
     if (tool !== undefined && call.malformed === undefined && markNames(tool.parameters).length > 0)
-      return judged(play, call, { tool, tools })
-    return chain(play.within(prepareCall(call, tools)), (prepared) => ({ call, prepared }))
+      return judged(run, call, { tool, tools })
+    return chain(run.within(prepareCall(call, tools)), (prepared) => ({ call, prepared }))
   })
 }
 
 async function judged(
-  play: Play,
+  run: TurnRun,
   call: Call,
   { tool, tools }: { readonly tool: Tool; readonly tools: readonly Tool[] },
 ): Promise<GroundedCall | undefined> {
-  const convert = async (args: Json): Promise<Prepared> => play.within(prepareCall({ ...call, args }, tools))
+  const convert = async (args: Json): Promise<Prepared> => run.within(prepareCall({ ...call, args }, tools))
   if (call.grounds !== undefined) {
     const prepared = await convert(call.args)
-    if (!prepared.ok || (await isGroundedBefore(play, call, prepared))) return { call, prepared }
+    if (!prepared.ok || (await isGroundedBefore(run, call, prepared))) return { call, prepared }
   }
-  const above = play.scope.above && (await idsAbove(play))
-  const own = play.scope.definition.grounding.entities
+  const above = run.scope.above && (await idsAbove(run))
+  const own = run.scope.definition.grounding.entities
   const entities = above === undefined ? own : await strictest(own, above)
-  const now = play.scope.clock.now()
-  const facts = await factsOf(play, call)
+  const now = run.scope.clock.now()
+  const facts = await factsOf(run, call)
   const { parameters } = tool
   const guarded = await guardCall(
     { parameters, args: call.args, allowsUnmarked: allowsUnmarked(tool), convert },
     { entities, facts, now, lookups: () => lookupsOf(tools, entities) },
     above,
-  ).catch((error: unknown) => unreadable(play, call, error))
+  ).catch((error: unknown) => unreadable(run, call, error))
   if (guarded === undefined) return undefined
   const { judgement, converted, dropped } = guarded
-  sayWarnings(play, judgement)
+  sayWarnings(run, judgement)
   if (judgement.kind === 'refused') {
-    play.draft.say('tool.end', { callId: call.callId, status: 'rejected', output: judgement.output })
+    run.draft.append('tool.end', { callId: call.callId, status: 'rejected', output: judgement.output })
     return undefined
   }
   if (judgement.kind === 'ask') {
-    askWhich(play, call, judgement.asks)
+    askWhich(run, call, judgement.asks)
     return undefined
   }
-  const good = withGrounds(play, call, { judgement, dropped })
-  if (play.session.active !== undefined) await renew(play, judgement.grounds, now)
+  const good = withGrounds(run, call, { judgement, dropped })
+  if (run.session.active !== undefined) await renew(run, judgement.grounds, now)
   return good && { call: good, prepared: converted }
 }
 
 /** The tools that the call may mean: one that a hook hid from the model is as good as none. */
-function offeredTools(play: Play, { offered }: Call): MaybePromise<readonly Tool[]> {
-  const tools = play.tools()
+function offeredTools(run: TurnRun, { offered }: Call): MaybePromise<readonly Tool[]> {
+  const tools = run.tools()
   if (offered === undefined) return tools
   return chain(tools, (all) => all.filter(({ name }) => offered.includes(name)))
 }
 
 /** What a schema made of the arguments cannot be looked through: the call is not made, and the turn goes on. */
-function unreadable(play: Play, { callId }: Call, error: unknown): undefined {
+function unreadable(run: TurnRun, { callId }: Call, error: unknown): undefined {
   if (error instanceof Interrupted) throw error
-  const message = `Not run: its ids could not be checked. ${thrownText(error, play.secrets)}`
-  play.draft.say('tool.end', { callId, status: 'error', output: { error: 'unreadable-arguments', message } })
+  const message = `Not run: its ids could not be checked. ${thrownText(error, run.secrets)}`
+  run.draft.append('tool.end', {
+    callId,
+    status: 'error',
+    output: { error: 'unreadable-arguments', message },
+  })
 }
 
 /** A schema may convert the same arguments in another way the next time: then they have to be judged anew. */
 export async function isGroundedBefore(
-  play: Play,
+  run: TurnRun,
   { grounds = [] }: Call,
   { tool, input }: Extract<Prepared, { ok: true }>,
 ): Promise<boolean> {
   const { parameters } = tool
   if (markNames(parameters).length === 0) return true
-  const entities = await strictest(play.scope.definition.grounding.entities, await idsAbove(play))
+  const entities = await strictest(run.scope.definition.grounding.entities, await idsAbove(run))
   return isStillGrounded({ parameters, input, allowsUnmarked: allowsUnmarked(tool) }, grounds, entities)
 }
 
@@ -111,22 +115,22 @@ function allowsUnmarked({ grounding }: Tool): boolean {
   return grounding?.unmarkedIds === 'allow'
 }
 
-function sayWarnings(play: Play, { warnings }: Judgement): void {
+function sayWarnings(run: TurnRun, { warnings }: Judgement): void {
   for (const refusal of warnings) {
     const message = `An id was used that is not grounded. ${refusalText([refusal])}`
-    play.draft.say('warning', { code: 'ungrounded', message })
+    run.draft.append('warning', { code: 'ungrounded', message })
   }
 }
 
-function askWhich(play: Play, { callId }: Call, asks: readonly AskedId[]): void {
-  const { entities, words } = play.scope.definition.grounding
-  const { language } = play.open.metadata ?? {}
+function askWhich(run: TurnRun, { callId }: Call, asks: readonly AskedId[]): void {
+  const { entities, words } = run.scope.definition.grounding
+  const { language } = run.open.metadata ?? {}
   for (const asked of asks) {
     const entity = entities.get(asked.entity)
     if (entity === undefined) continue
     const options = { ...words, ...(typeof language === 'string' ? { language } : {}) }
     const { name, ...question } = questionOf(asked, entity, options)
-    request(play, { ...question, id: name, name, from: GROUNDING }, callId)
+    request(run, { ...question, id: name, name, from: GROUNDING }, callId)
   }
 }
 
@@ -135,43 +139,43 @@ function askWhich(play: Play, { callId }: Call, asks: readonly AskedId[]): void 
  * to be in the journal before anybody is asked about the call.
  */
 function withGrounds(
-  play: Play,
+  run: TurnRun,
   call: Call,
   { judgement, dropped }: { readonly judgement: Judgement; readonly dropped: readonly string[] },
 ): Call | undefined {
   const { callId } = call
   const { args } = judgement
-  const grounds = judgement.grounds.map((one) => withOrigin(play, one))
+  const grounds = judgement.grounds.map((one) => withOrigin(run, one))
   if (args === call.args && dropped.length === 0) return { ...call, grounds }
   const changed = args === call.args ? {} : { args: { [callId]: args } }
   const left = dropped.length === 0 ? {} : { dropped }
-  play.draft.say('phase', { name: 'ground', callId, changes: { ...changed, grounds, ...left } })
-  return play.call(callId)
+  run.draft.append('phase', { name: 'ground', callId, changes: { ...changed, grounds, ...left } })
+  return run.call(callId)
 }
 
 /** Records the sources of a call that does not start now: a later turn or process must not judge it by other words. */
-export function recordGrounds(play: Play, { callId, grounds }: Call): void {
-  const isKnown = play.open.calls.some((call) => call.callId === callId && call.grounds !== undefined)
+export function recordGrounds(run: TurnRun, { callId, grounds }: Call): void {
+  const isKnown = run.open.calls.some((call) => call.callId === callId && call.grounds !== undefined)
   if (grounds !== undefined && !isKnown)
-    play.draft.say('phase', { name: 'ground', callId, changes: { grounds } })
+    run.draft.append('phase', { name: 'ground', callId, changes: { grounds } })
 }
 
 /** What is the chosen one because it was chosen above is known there. */
-function withOrigin(play: Play, { seq, ...good }: Ground): Ground {
-  const values = play.session.active ?? []
+function withOrigin(run: TurnRun, { seq, ...good }: Ground): Ground {
+  const values = run.session.active ?? []
   const chosen = values.find(({ entity, ...value }) => entity === good.entity && value.origin !== undefined)
-  const isAbove = good.source === 'state' && chosen !== undefined && isFromAbove(play, chosen)
+  const isAbove = good.source === 'state' && chosen !== undefined && isFromAbove(run, chosen)
   if (isAbove && chosen.origin !== undefined) return { ...good, above: chosen.origin }
   return seq === undefined ? good : { ...good, seq }
 }
 
 /** What is used stays chosen for as long as if it had been chosen now. */
-async function renew(play: Play, grounds: NonNullable<Call['grounds']>, now: number): Promise<void> {
+async function renew(run: TurnRun, grounds: NonNullable<Call['grounds']>, now: number): Promise<void> {
   const isUsed = (value: ActiveValue): boolean =>
     grounds.some(({ entity, id }) => entity === value.entity && activeIds(value).includes(id))
   const isOld = (value: ActiveValue): boolean => isUsed(value) && now - value.at > RENEW_AFTER_MS
-  if (play.session.active?.some(isOld))
-    await choose(play, { by: 'used' }, (values) =>
+  if (run.session.active?.some(isOld))
+    await choose(run, { by: 'used' }, (values) =>
       values.map((value) => (isUsed(value) ? { ...value, at: now } : value)),
     )
 }
@@ -181,18 +185,18 @@ const RENEW_AFTER_MS = 60_000
 
 /** Changes what is chosen, for the conversation and, where that is its scope, for the person. */
 async function choose(
-  play: Play,
+  run: TurnRun,
   said: { readonly by: string; readonly chosen?: readonly string[] },
   change: (values: readonly ActiveValue[]) => readonly ActiveValue[],
 ): Promise<void> {
-  const own = change(play.session.active ?? [])
-  const persons = personsState(play)
-  const values = persons === undefined ? own : await forPerson(play, { own, by: said.by, change })
-  play.draft.say('active', { values, ...said })
+  const own = change(run.session.active ?? [])
+  const persons = personsState(run)
+  const values = persons === undefined ? own : await forPerson(run, { own, by: said.by, change })
+  run.draft.append('active', { values, ...said })
 }
 
 async function forPerson(
-  play: Play,
+  run: TurnRun,
   {
     own,
     by,
@@ -203,59 +207,59 @@ async function forPerson(
     readonly change: (values: readonly ActiveValue[]) => readonly ActiveValue[]
   },
 ): Promise<readonly ActiveValue[]> {
-  const { entities } = play.scope.definition.grounding
+  const { entities } = run.scope.definition.grounding
   try {
-    const changed = await personsState(play)?.change(by, (values) => personal(change(values), entities))
+    const changed = await personsState(run)?.change(by, (values) => personal(change(values), entities))
     return [...(changed ?? []), ...own.filter((value) => !isPersonal(value, entities))]
   } catch (error) {
-    const why = thrownText(error, play.secrets)
+    const why = thrownText(error, run.secrets)
     const message = `What was chosen holds in this conversation only: ${why}`
-    play.draft.say('warning', { code: 'state-not-kept', message })
-    const origin = { contextId: play.scope.key.contextId, seq: play.session.seq }
+    run.draft.append('warning', { code: 'state-not-kept', message })
+    const origin = { contextId: run.scope.key.contextId, seq: run.session.seq }
     return own.map((value) => (isPersonal(value, entities) ? { ...value, origin } : value))
   }
 }
 
 /** A fork has what was chosen when it was made, and goes its own way from there. */
-function personsState(play: Play): ActorState | undefined {
-  const { actor, definition } = play.scope
+function personsState(run: TurnRun): ActorState | undefined {
+  const { actor, definition } = run.scope
   const hasAny = [...definition.grounding.entities.values()].some(({ scope }) => scope === 'actor')
-  return hasAny && play.session.origin === undefined ? actor?.(play.open.principal) : undefined
+  return hasAny && run.session.origin === undefined ? actor?.(run.open.principal) : undefined
 }
 
 /**
  * Reads what is chosen elsewhere, by the person or in the conversation above, and puts it on record, so that the turn can
  * be played again as it was. What is chosen here comes first, then what the person has chosen.
  */
-export async function hearPerson(play: Play): Promise<void> {
-  const { entities } = play.scope.definition.grounding
-  const persons = personsState(play)
-  const above = entities.size === 0 ? undefined : play.scope.above && (await idsAbove(play))
+export async function hearPerson(run: TurnRun): Promise<void> {
+  const { entities } = run.scope.definition.grounding
+  const persons = personsState(run)
+  const above = entities.size === 0 ? undefined : run.scope.above && (await idsAbove(run))
   if (persons === undefined && above === undefined) return
-  const { active = [] } = play.session
-  const own = active.filter((value) => !isPersonal(value, entities) && !isFromAbove(play, value))
-  const chosen = persons === undefined ? [] : personal(await play.within(persons.read()), entities)
+  const { active = [] } = run.session
+  const own = active.filter((value) => !isPersonal(value, entities) && !isFromAbove(run, value))
+  const chosen = persons === undefined ? [] : personal(await run.within(persons.read()), entities)
   const inherited = ((await above?.active()) ?? []).filter(({ entity }) => entities.has(entity))
   const values = [...chosen, ...inherited].reduceRight<readonly ActiveValue[]>(
     (rest, value) => (rest.some(({ entity }) => entity === value.entity) ? rest : [value, ...rest]),
     own,
   )
   if (JSON.stringify(values) === JSON.stringify(active)) return
-  play.draft.say('active', { values, by: persons === undefined ? 'above' : 'person' })
+  run.draft.append('active', { values, by: persons === undefined ? 'above' : 'person' })
 }
 
 /** What has its origin in another conversation was chosen above. */
-function isFromAbove({ scope }: Play, { origin }: ActiveValue): boolean {
+function isFromAbove({ scope }: TurnRun, { origin }: ActiveValue): boolean {
   return scope.above !== undefined && origin !== undefined && origin.contextId !== scope.key.contextId
 }
 
 /** What a result shows, for its entry, with the normal forms by which ids are found again; what it chooses is said after it. */
 export function shown(
-  play: Play,
+  run: TurnRun,
   tool: Tool | undefined,
   { output, input, seen: below }: { output: Json; input: unknown; seen: readonly Sighting[] },
 ): { readonly seen?: readonly Sighting[] } {
-  const { entities } = play.scope.definition.grounding
+  const { entities } = run.scope.definition.grounding
   const own = tool?.grounding === undefined ? [] : shownBy(tool, { output, input }).seen
   const seen = [...below, ...own].map((one) => {
     const normal = entities.get(one.entity)?.normal?.(one.id) ?? one.id
@@ -266,18 +270,18 @@ export function shown(
 
 /** Says what a result chose, and why it could not be read if it could not. */
 export async function select(
-  play: Play,
+  run: TurnRun,
   tool: Tool,
   result: { readonly output: Json; readonly input: unknown },
 ): Promise<void> {
   const { selects, problem } = shownBy(tool, result)
-  if (problem !== undefined) play.draft.say('warning', { code: 'ungrounded', message: problem })
+  if (problem !== undefined) run.draft.append('warning', { code: 'ungrounded', message: problem })
   if (selects.length === 0) return
-  const { entities } = play.scope.definition.grounding
-  const at = play.scope.clock.now()
+  const { entities } = run.scope.definition.grounding
+  const at = run.scope.clock.now()
   // What holds for a person is stored elsewhere, too.
-  const safe = play.redacted(selects)
-  const chosen = newlyChosen(play.session.active ?? [], safe, 'tool')
+  const safe = run.redacted(selects)
+  const chosen = newlyChosen(run.session.active ?? [], safe, 'tool')
   const said = { by: tool.name, ...(chosen.length === 0 ? {} : { chosen }) }
-  await choose(play, said, (values) => withSelections(values, safe, { entities, at, by: 'tool' }))
+  await choose(run, said, (values) => withSelections(values, safe, { entities, at, by: 'tool' }))
 }

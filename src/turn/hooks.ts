@@ -32,7 +32,7 @@ import {
 import { NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
 import { contextPercent, firstContextSize } from './context.ts'
 import { idsOfTurn } from './ids-above.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 
 /** Everything that a hook can do; each is given what its row of the table allows. */
 interface HookActions {
@@ -47,7 +47,7 @@ interface HookActions {
 export type DataMaker<Name extends HookName> = (phase: Phase) => DataOf<Name>
 
 /** Is there a hook of this name, and is it to run now? */
-export function isDue(play: Play, name: HookName): boolean {
+export function isDue(play: TurnRun, name: HookName): boolean {
   return play.hooks.has(name) && (play.open.stop === undefined || HOOK_KINDS[name].afterStop === true)
 }
 
@@ -55,7 +55,7 @@ const HOOK_KINDS: { readonly [Name in HookName]: HookKind } = HOOK_TABLE
 
 /** All the hooks of one name, in their order, as one phase of the turn. */
 export async function* runPhase<Name extends HookName>(
-  play: Play,
+  play: TurnRun,
   name: Name,
   make: () => DataMaker<Name> | Promise<DataMaker<Name>>,
 ): AsyncGenerator<Batch, void> {
@@ -99,7 +99,7 @@ function nameOf(hook: HookName, plugin: string | undefined): string {
 
 /** What the hooks of one phase want. */
 export class Phase {
-  readonly #play: Play
+  readonly #play: TurnRun
   readonly #notes: { readonly text: string; readonly from: string }[] = []
   readonly #rejected = new Map<string, string>()
   readonly #args = new Map<string, Json>()
@@ -107,7 +107,7 @@ export class Phase {
   #stop: StopWish | undefined
   readonly #repairs: string[] = []
 
-  constructor(play: Play) {
+  constructor(play: TurnRun) {
     this.#play = play
   }
 
@@ -124,12 +124,12 @@ export class Phase {
       ...(prompt === undefined ? {} : { prompt }),
       ...(this.#stop === undefined ? {} : { stop: this.#stop }),
     }
-    draft.say('phase', { ...mark, ...(Object.keys(changes).length === 0 ? {} : { changes }) })
+    draft.append('phase', { ...mark, ...(Object.keys(changes).length === 0 ? {} : { changes }) })
     if (this.#repairs.length > 0)
-      draft.say('warning', { code: 'prompt-repaired', message: [...new Set(this.#repairs)].join(' ') })
-    for (const note of this.#notes) draft.say('note', note)
+      draft.append('warning', { code: 'prompt-repaired', message: [...new Set(this.#repairs)].join(' ') })
+    for (const note of this.#notes) draft.append('note', note)
     for (const [callId, output] of this.#rejected)
-      draft.say('tool.end', { callId, status: 'rejected', output })
+      draft.append('tool.end', { callId, status: 'rejected', output })
   }
 
   /** A call as those before want it. */
@@ -233,7 +233,7 @@ function checkedPrompt(changes: Json): Partial<Prompt> {
 }
 
 /** A hook may hang; the turn does not wait for it longer than it lasts itself, and if its time is up a little longer. */
-async function patiently<T>(play: Play, run: () => Promise<T>): Promise<T> {
+async function patiently<T>(play: TurnRun, run: () => Promise<T>): Promise<T> {
   if (!play.signal.aborted) return play.within(run())
   const { timer, definition, stop, signal } = play.scope
   const over = new AbortController()
@@ -250,7 +250,7 @@ async function patiently<T>(play: Play, run: () => Promise<T>): Promise<T> {
   }
 }
 
-async function turnPoint(play: Play): Promise<TurnPoint> {
+async function turnPoint(play: TurnRun): Promise<TurnPoint> {
   const { contextId, turn, principal, credentials, metadata, task } = await patiently(play, async () =>
     play.lookUp(),
   )
@@ -271,7 +271,7 @@ async function turnPoint(play: Play): Promise<TurnPoint> {
 }
 
 /** How full the context is has to be counted, so this is done for those who look. */
-async function tellContext({ scope: { view, definition } }: Play, point: object): Promise<void> {
+async function tellContext({ scope: { view, definition } }: TurnRun, point: object): Promise<void> {
   const entries = await view.window()
   if (firstContextSize(definition.models) === undefined) return
   let percent: number | undefined

@@ -4,18 +4,18 @@ import { aboveOf, type IdsAbove } from '../loop/index.ts'
 import type { ContextKey, Entry, EntryData } from '../protocol/index.ts'
 import { entriesSoFar } from './context.ts'
 import { factsOf } from './grounding-facts.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 
 /** Of a turn of an agent, while it waits for a call or a hook. */
-export function idsOfTurn(play: Play): IdsAbove {
-  const { key, definition, clock } = play.scope
+export function idsOfTurn(run: TurnRun): IdsAbove {
+  const { key, definition, clock } = run.scope
   const { entities } = definition.grounding
   return {
     key,
     active: async () => {
-      const said = (await entriesSoFar(play)).findLast(({ type }) => type === 'active')
-      const origin = { contextId: key.contextId, seq: said?.seq ?? play.session.seq }
-      return unexpired(play.session.active ?? [], entities, clock.now()).map((value) =>
+      const said = (await entriesSoFar(run)).findLast(({ type }) => type === 'active')
+      const origin = { contextId: key.contextId, seq: said?.seq ?? run.session.seq }
+      return unexpired(run.session.active ?? [], entities, clock.now()).map((value) =>
         value.origin === undefined ? { ...value, origin } : value,
       )
     },
@@ -23,12 +23,12 @@ export function idsOfTurn(play: Play): IdsAbove {
       key,
       entities,
       now: () => clock.now(),
-      above: () => idsAbove(play),
+      above: () => idsAbove(run),
       // A call that is not waited for any more has no turn to speak of.
       know: async () => {
-        const { open } = play.session
+        const { open } = run.session
         if (open === undefined) return undefined
-        return { facts: await factsOf(play, NO_CALL), seq: open.startSeq }
+        return { facts: await factsOf(run, NO_CALL), seq: open.startSeq }
       },
     }),
   }
@@ -37,11 +37,11 @@ export function idsOfTurn(play: Play): IdsAbove {
 const NO_CALL = { callId: '', tool: '', state: 'requested', args: null } as const
 
 /** The conversation that this turn serves; undefined if its words are not from there. */
-export async function idsAbove(play: Play): Promise<IdsAbove | undefined> {
-  const { above, key } = play.scope
+export async function idsAbove(run: TurnRun): Promise<IdsAbove | undefined> {
+  const { above, key } = run.scope
   if (above === undefined || isChild(key, above.key)) return above
-  const { turn } = play.open
-  const entries = await entriesSoFar(play)
+  const { turn } = run.open
+  const entries = await entriesSoFar(run)
   const taken = new Set(entries.filter((entry) => entry.turn === turn).flatMap(({ takes = [] }) => takes))
   const inputs = entries.filter(({ seq, type }) => (type === 'input' || type === 'answer') && taken.has(seq))
   const isFromThere = ({ data }: Entry): boolean =>

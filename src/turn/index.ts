@@ -13,7 +13,7 @@ export type {
   TurnInfo,
 } from './definition.ts'
 export { runReadyHooks } from './hooks.ts'
-export { playTurn } from './loop.ts'
+export { turnLoop } from './loop.ts'
 export { modelSecrets } from './model-secrets.ts'
 export type { FileInput, MessageInput } from './parse-message.ts'
 export { parseMessage } from './parse-message.ts'

@@ -1,6 +1,6 @@
 /** Which limit a turn has reached, if any (R14). */
 import type { Limits } from '../loop/index.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 
 /** Those that end a turn between its steps. Tool calls over the limit are refused one by one. */
 type Reached = Exclude<keyof Limits, 'iterations' | 'toolCalls'>
@@ -10,23 +10,23 @@ export interface ReachedLimit {
   readonly message: string
 }
 
-export function limitReached(play: Play): ReachedLimit | undefined {
-  const { usage, startedAt } = play.open
+export function limitReached(run: TurnRun): ReachedLimit | undefined {
+  const { usage, startedAt } = run.open
   return (
-    reached(play, 'durationMs', play.scope.clock.now() - startedAt) ??
-    reached(play, 'tokens', usage.inputTokens + usage.outputTokens) ??
-    reached(play, 'costUsd', usage.costUsd)
+    reached(run, 'durationMs', run.scope.clock.now() - startedAt) ??
+    reached(run, 'tokens', usage.inputTokens + usage.outputTokens) ??
+    reached(run, 'costUsd', usage.costUsd)
   )
 }
 
 /** Looked at when the model asks for calls: it has read by then what went wrong, and could have done something else. */
-export function failuresReached(play: Play): ReachedLimit | undefined {
-  const { calls, requests, failures } = play.open
+export function failuresReached(run: TurnRun): ReachedLimit | undefined {
+  const { calls, requests, failures } = run.open
   const isNew = calls.every(({ state, answers }) => state === 'requested' && answers === undefined)
-  return isNew && requests.length === 0 ? reached(play, 'consecutiveFailures', failures) : undefined
+  return isNew && requests.length === 0 ? reached(run, 'consecutiveFailures', failures) : undefined
 }
 
-function reached({ limits }: Play, limit: Reached, value: number): ReachedLimit | undefined {
+function reached({ limits }: TurnRun, limit: Reached, value: number): ReachedLimit | undefined {
   const most = limits[limit]
   if (most === undefined || value < most) return undefined
   return { limit, message: DESCRIPTIONS[limit](value, most) }

@@ -4,47 +4,47 @@ import { NO_USAGE, type StopWish } from '../protocol/index.ts'
 import { begin } from './beginning.ts'
 import { endTurn } from './ending.ts'
 import { limitReached, type ReachedLimit } from './limits.ts'
+import { goOnAfterFailure, hasSteering, runModelStep } from './model-step.ts'
 import { closeIteration, finish, finishAtLimit, finishCancelled, isClosing } from './phases.ts'
-import { Play } from './play.ts'
-import { playRound } from './round.ts'
+import { runRound } from './round.ts'
 import type { TurnScope } from './scope.ts'
-import { goOnAfterFailure, hasSteering, think } from './thinking.ts'
+import { TurnRun } from './turn-run.ts'
 
-export function playTurn(scope: TurnScope): AsyncGenerator<Batch, boolean> {
-  return runLoop(() => stepsOf(new Play(scope)))
+export function turnLoop(scope: TurnScope): AsyncGenerator<Batch, boolean> {
+  return runLoop(() => stepsOf(new TurnRun(scope)))
 }
 
-function stepsOf(play: Play): LoopSteps {
+function stepsOf(run: TurnRun): LoopSteps {
   return {
-    run: play,
-    begin: () => begin(play),
-    next: () => nextPart(play),
-    cancel: () => finishCancelled(play),
-    fail: (error) => endFailed(play, error),
+    run: run,
+    begin: () => begin(run),
+    next: () => nextPart(run),
+    cancel: () => finishCancelled(run),
+    fail: (error) => endFailed(run, error),
   }
 }
 
 /** What the turn does next, from where it stands. No generator of its own: each one makes every batch take longer. */
-function nextPart(play: Play): AsyncGenerator<Batch, void> {
-  const { stop, failed, calls } = play.open
-  if (play.signal.aborted) return finishAtLimit(play, timeIsUp(play))
-  if (stop !== undefined) return finish(play, 'stop', stopped(stop))
-  if (failed) return goOnAfterFailure(play)
-  if (calls.length > 0) return playRound(play)
-  if (!isClosing(play)) return think(play)
-  return play.hooks.isEmpty ? afterIteration(play) : closeAndGoOn(play)
+function nextPart(run: TurnRun): AsyncGenerator<Batch, void> {
+  const { stop, failed, calls } = run.open
+  if (run.signal.aborted) return finishAtLimit(run, timeIsUp(run))
+  if (stop !== undefined) return finish(run, 'stop', stopped(stop))
+  if (failed) return goOnAfterFailure(run)
+  if (calls.length > 0) return runRound(run)
+  if (!isClosing(run)) return runModelStep(run)
+  return run.hooks.isEmpty ? afterIteration(run) : closeAndGoOn(run)
 }
 
 /** The end of an iteration: nothing is open. */
-async function* closeAndGoOn(play: Play): AsyncGenerator<Batch, void> {
-  yield* closeIteration(play)
-  if (play.open.stop === undefined) yield* afterIteration(play)
+async function* closeAndGoOn(run: TurnRun): AsyncGenerator<Batch, void> {
+  yield* closeIteration(run)
+  if (run.open.stop === undefined) yield* afterIteration(run)
 }
 
-function afterIteration(play: Play): AsyncGenerator<Batch, void> {
-  const { overCalls, replied } = play.open
-  if (overCalls) return finish(play, 'limit', { limit: 'toolCalls', message: TOO_MANY_CALLS })
-  return replied && !hasSteering(play) ? finish(play, 'stop') : think(play)
+function afterIteration(run: TurnRun): AsyncGenerator<Batch, void> {
+  const { overCalls, replied } = run.open
+  if (overCalls) return finish(run, 'limit', { limit: 'toolCalls', message: TOO_MANY_CALLS })
+  return replied && !hasSteering(run) ? finish(run, 'stop') : runModelStep(run)
 }
 
 const TOO_MANY_CALLS = 'The turn has made as many tool calls as it may.'
@@ -54,18 +54,18 @@ function stopped(stop: StopWish): Ending {
   return { stopped: stop, why: `Not run: ${stop.by} ended the turn${reason}.` }
 }
 
-function timeIsUp(play: Play): ReachedLimit {
-  return limitReached(play) ?? { limit: 'durationMs', message: 'The time of the turn is up.' }
+function timeIsUp(run: TurnRun): ReachedLimit {
+  return limitReached(run) ?? { limit: 'durationMs', message: 'The time of the turn is up.' }
 }
 
 /** A model call that is open ends with the turn. */
-async function endFailed(play: Play, error: Failure): Promise<void> {
-  if (play.open.thinking)
-    play.draft.say('model.end', {
+async function endFailed(run: TurnRun, error: Failure): Promise<void> {
+  if (run.open.thinking)
+    run.draft.append('model.end', {
       content: [],
       finish: 'error',
       usage: NO_USAGE,
       error: { kind: 'unknown', ...error, next: 'fail' },
     })
-  await endTurn(play, 'failed', { error })
+  await endTurn(run, 'failed', { error })
 }

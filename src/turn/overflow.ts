@@ -18,7 +18,7 @@ import { compaction } from './compaction.ts'
 import { contextSize } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { type Fitted, fitMessages } from './fit-prompt.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 
 /** What a request is made of. */
 export interface PromptParts {
@@ -48,18 +48,18 @@ interface Limit {
 
 /** Messages that fit. Throws a `ModelFailure` if the prompt is too long: one without a cause if room can be made. */
 export function fittingMessages(
-  play: Play,
+  run: TurnRun,
   source: ModelSource,
   parts: PromptParts,
 ): MaybePromise<readonly Message[]> {
   // Most models are asked without any limit that is known, and nothing is counted for them.
-  const hasLimit = contextSize(source) !== undefined || play.scope.definition.compact !== undefined
-  return hasLimit ? fitIn(play, source, parts) : parts.messages
+  const hasLimit = contextSize(source) !== undefined || run.scope.definition.compact !== undefined
+  return hasLimit ? fitIn(run, source, parts) : parts.messages
 }
 
-async function fitIn(play: Play, source: ModelSource, parts: PromptParts): Promise<readonly Message[]> {
-  const entries = await play.scope.view.window()
-  const limit = limitOf(play, source, entries)
+async function fitIn(run: TurnRun, source: ModelSource, parts: PromptParts): Promise<readonly Message[]> {
+  const entries = await run.scope.view.window()
+  const limit = limitOf(run, source, entries)
   if (limit === undefined || promptTokens(parts, estimatedTokens) <= limit.target * SURELY_FITS)
     return parts.messages
   const counter = await tokenCounter()
@@ -67,14 +67,14 @@ async function fitIn(play: Play, source: ModelSource, parts: PromptParts): Promi
   if (tokens <= limit.target) return parts.messages
   const isExact = counter.exact && filesIn(parts.messages).length === 0
   const most = isExact ? limit.most : limit.most * ESTIMATE_SLACK
-  if (play.scope.definition.compact === undefined) {
+  if (run.scope.definition.compact === undefined) {
     if (tokens > most) throw noRoom(source, limit, { parts, counter })
     return parts.messages
   }
-  if (canCompact(play, entries)) throw overflow(source, limit, tokens)
+  if (canCompact(run, entries)) throw overflow(source, limit, tokens)
   const rest = cutToFit(source, { parts, counter, limit, most, tokens })
-  const isSaid = entries.some(({ turn, data }) => turn === play.open.turn && data['code'] === CUT)
-  if (!isSaid) sayCut(play, source, rest)
+  const isSaid = entries.some(({ turn, data }) => turn === run.open.turn && data['code'] === CUT)
+  if (!isSaid) sayCut(run, source, rest)
   return rest.messages
 }
 
@@ -96,9 +96,9 @@ function cutToFit(source: ModelSource, fitting: Fitting): Fitted {
 }
 
 /** What is known of how much the model takes: by its settings, or by what it has refused. */
-function limitOf(play: Play, source: ModelSource, entries: readonly Entry[]): Limit | undefined {
+function limitOf(run: TurnRun, source: ModelSource, entries: readonly Entry[]): Limit | undefined {
   const size = contextSize(source)
-  const refused = play.scope.definition.compact === undefined ? undefined : refusedTokens(entries, source)
+  const refused = run.scope.definition.compact === undefined ? undefined : refusedTokens(entries, source)
   if (refused !== undefined && refused <= (size ?? refused)) {
     const why = `it has refused a prompt of about ${refused} tokens`
     return { target: refused / 2, most: refused * 0.9, why }
@@ -138,18 +138,18 @@ function isFailedCompaction({ type, data }: Entry): boolean {
 }
 
 /** Is there anything before this turn that a compaction could take, and has none failed in it? */
-function canCompact(play: Play, entries: readonly Entry[]): boolean {
-  const { turn } = play.open
+function canCompact(run: TurnRun, entries: readonly Entry[]): boolean {
+  const { turn } = run.open
   const hasFailed = entries.some((entry) => entry.turn === turn && isFailedCompaction(entry))
   if (hasFailed || overflowsIn(entries, turn) >= MOST_OVERFLOWS) return false
-  return compaction(entries, play.scope.view.session, { keep: 0 }) !== undefined
+  return compaction(entries, run.scope.view.session, { keep: 0 }) !== undefined
 }
 
 /** May the same model be asked again, with less? */
-export async function canMakeRoom(play: Play, failure: ModelFailure): Promise<boolean> {
+export async function canMakeRoom(run: TurnRun, failure: ModelFailure): Promise<boolean> {
   if (failure.kind !== 'context-length' || failure.cause === NO_ROOM) return false
-  if (play.scope.definition.compact === undefined) return false
-  return overflowsIn(await play.scope.view.window(), play.open.turn) < MOST_OVERFLOWS
+  if (run.scope.definition.compact === undefined) return false
+  return overflowsIn(await run.scope.view.window(), run.open.turn) < MOST_OVERFLOWS
 }
 
 /**
@@ -204,7 +204,7 @@ function noRoom(
 
 const CUT = 'prompt-cut'
 
-function sayCut(play: Play, { name }: ModelSource, { cutResults, leftOut }: Fitted): void {
+function sayCut(run: TurnRun, { name }: ModelSource, { cutResults, leftOut }: Fitted): void {
   const message = `The prompt for ${name} was cut to fit: ${cutResults} rounds with shortened results, ${leftOut} messages left out. The journal keeps all of it.`
-  play.draft.say('warning', { code: CUT, message })
+  run.draft.append('warning', { code: CUT, message })
 }

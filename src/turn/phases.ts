@@ -18,28 +18,28 @@ import {
 } from '../protocol/index.ts'
 import { endTurn, NOT_RUN, settleRest } from './ending.ts'
 import { configuredPrompt, withRules } from './grounding-prompt.ts'
+import { callResults, lastReply, lastWords, pendingCalls } from './hook-input.ts'
 import { type DataMaker, isDue, Phase, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
-import type { Play } from './play.ts'
 import { changed, difference } from './prompt-edit.ts'
-import { callResults, lastReply, lastWords, pendingCalls } from './told.ts'
+import type { TurnRun } from './turn-run.ts'
 
 const nothing = () => ({})
 
 /** Before the model is asked, however often this one call is tried. */
-export async function* beforeModel(play: Play): AsyncGenerator<Batch, void> {
+export async function* beforeModel(play: TurnRun): AsyncGenerator<Batch, void> {
   if (play.open.fresh) yield* runPhase(play, 'afterUserInput', () => nothing)
   const { phase } = play.open
   if (isAheadOfModel('beforeIteration', phase)) yield* runPhase(play, 'beforeIteration', () => nothing)
   if (isAheadOfModel('beforeLlm', phase) || !(await fits(play))) yield* editPrompt(play)
 }
 
-async function fits(play: Play): Promise<boolean> {
+async function fits(play: TurnRun): Promise<boolean> {
   const { messages } = play.open.prompt ?? {}
   return messages === undefined || changed(await play.scope.view.messages(), messages) !== undefined
 }
 
-async function* editPrompt(play: Play): AsyncGenerator<Batch, void> {
+async function* editPrompt(play: TurnRun): AsyncGenerator<Batch, void> {
   if (!isDue(play, 'beforeLlm')) return
   if (play.draft.hasNews) yield* play.commit('hooks')
   const before = await promptOf(play)
@@ -48,7 +48,7 @@ async function* editPrompt(play: Play): AsyncGenerator<Batch, void> {
   phase.say({ name: 'beforeLlm' }, promptChanges(before, phase.prompt))
 }
 
-async function promptOf(play: Play): Promise<Prompt> {
+async function promptOf(play: TurnRun): Promise<Prompt> {
   const [tools, own] = await Promise.all([play.tools(), configuredPrompt(play)])
   return {
     system: withRules(play, own) ?? '',
@@ -69,7 +69,7 @@ function promptChanges(before: Prompt, after: Partial<Prompt>): PromptChanges | 
 }
 
 /** When the reply is there, and before the round that it asks for. */
-export async function* beforeRound(play: Play): AsyncGenerator<Batch, void> {
+export async function* beforeRound(play: TurnRun): AsyncGenerator<Batch, void> {
   if (isAhead('afterLlm', play.open.phase)) yield* afterReply(play)
   if (play.open.calls.length === 0 || !isAhead('beforeTools', play.open.phase)) return
   yield* runPhase(play, 'beforeTools', async () => {
@@ -78,7 +78,7 @@ export async function* beforeRound(play: Play): AsyncGenerator<Batch, void> {
   })
 }
 
-async function* afterReply(play: Play): AsyncGenerator<Batch, void> {
+async function* afterReply(play: TurnRun): AsyncGenerator<Batch, void> {
   yield* runPhase(play, 'afterLlm', async () => {
     const reply = await lastReply(play)
     return (phase) => ({ reply: { ...reply, calls: phase.left(reply.calls) } })
@@ -86,7 +86,7 @@ async function* afterReply(play: Play): AsyncGenerator<Batch, void> {
 }
 
 /** What is left of an iteration when nothing is open: the model has said its piece, or all calls have come to rest. */
-export async function* closeIteration(play: Play): AsyncGenerator<Batch, void> {
+export async function* closeIteration(play: TurnRun): AsyncGenerator<Batch, void> {
   if (play.open.replied && isAhead('afterLlm', play.open.phase)) yield* afterReply(play)
   if (!play.open.replied) yield* tellEnded(play)
   if (play.open.stop !== undefined) return
@@ -100,7 +100,7 @@ export async function* closeIteration(play: Play): AsyncGenerator<Batch, void> {
  * The iteration of a turn that ends in the middle of it: calls that were not run are settled, and the hooks that close what
  * others have opened are told. Nothing can be stopped any more.
  */
-async function* closeOpened(play: Play, why: string): AsyncGenerator<Batch, void> {
+async function* closeOpened(play: TurnRun, why: string): AsyncGenerator<Batch, void> {
   if (play.open.phase === 'model') yield* afterReply(play)
   const isRound = hasRound(play.open)
   if (play.open.calls.length > 0) settleRest(play, why)
@@ -111,19 +111,19 @@ async function* closeOpened(play: Play, why: string): AsyncGenerator<Batch, void
     yield* runPhase(play, 'afterIteration', () => nothing)
 }
 
-async function afterRound(play: Play): Promise<DataMaker<'afterTools'>> {
+async function afterRound(play: TurnRun): Promise<DataMaker<'afterTools'>> {
   const results = await callResults(play)
   return () => ({ results })
 }
 
 /** Has the iteration more to do than a model call? */
-export function isClosing({ open }: Play): boolean {
+export function isClosing({ open }: TurnRun): boolean {
   const { replied, overCalls, phase } = open
   return replied === true || overCalls === true || (phase !== undefined && CLOSING_STEPS.has(phase))
 }
 
 /** Tells of each call that has come to rest and was not told of. `next` says what else goes on meanwhile. */
-export async function* tellEnded(play: Play, next: Next = 'hooks'): AsyncGenerator<Batch, void> {
+export async function* tellEnded(play: TurnRun, next: Next = 'hooks'): AsyncGenerator<Batch, void> {
   if (!play.hooks.has('afterEachTool', 'onError') || play.open.ended === undefined) return
   // A hook that was interrupted by a cancel hangs, and would again.
   if (play.scope.signal.aborted && play.open.ended.some((callId) => play.told.has(callId))) return
@@ -158,20 +158,20 @@ function failureText(output: Json): Pick<CallError, 'message' | 'name' | 'code'>
 }
 
 export async function* finishAtLimit(
-  play: Play,
+  play: TurnRun,
   { limit, message }: ReachedLimit,
 ): AsyncGenerator<Batch, void> {
-  play.draft.say('warning', { code: limit, message })
+  play.draft.append('warning', { code: limit, message })
   yield* finish(play, 'limit', { limit, message, why: `Not run. ${message}` })
 }
 
 /** Hooks are told of the calls that have ended; no hook keeps a turn from being cancelled. */
-export async function* finishCancelled(play: Play): AsyncGenerator<Batch, void> {
+export async function* finishCancelled(play: TurnRun): AsyncGenerator<Batch, void> {
   try {
     yield* tellEnded(play)
   } catch (error) {
     if (HoldfastError.is(error, 'hook-failed'))
-      play.draft.say('warning', { code: error.code, message: error.message })
+      play.draft.append('warning', { code: error.code, message: error.message })
     else if (!(error instanceof Interrupted)) throw error
     // Another driver has the turn: what is said here does not count.
     else if (!play.scope.signal.aborted) throw error
@@ -181,7 +181,7 @@ export async function* finishCancelled(play: Play): AsyncGenerator<Batch, void> 
 
 /** Ends a turn that has done what it could: not one that failed, was cancelled or waits. */
 export async function* finish(
-  play: Play,
+  play: TurnRun,
   outcome: OutcomeReason,
   ending: Ending & { readonly message?: string } = {},
 ): AsyncGenerator<Batch, void> {

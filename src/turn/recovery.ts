@@ -5,13 +5,13 @@ import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool
 import { callRun, type Ready, saySettled } from './effects.ts'
 import { settleUnknown } from './ending.ts'
 import { isGroundedBefore } from './grounding.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 
 /** Settles what can be settled, and returns what is to run again. */
-export async function recoverStarted(play: Play, credentials: Credentials): Promise<readonly Ready[]> {
+export async function recoverStarted(run: TurnRun, credentials: Credentials): Promise<readonly Ready[]> {
   const again: Ready[] = []
-  for (const call of play.calls.filter(({ state }) => state === 'started')) {
-    const verdict = await judge(play, call, credentials)
+  for (const call of run.calls.filter(({ state }) => state === 'started')) {
+    const verdict = await judge(run, call, credentials)
     if (verdict !== undefined) again.push(verdict)
   }
   return again
@@ -20,34 +20,34 @@ export async function recoverStarted(play: Play, credentials: Credentials): Prom
 const FORGOTTEN =
   'Started, and nobody can say whether it happened: the process that ran it is gone, and with it a credential in its arguments, which is not stored. Check before doing it again.'
 
-async function judge(play: Play, call: Call, credentials: Credentials): Promise<Ready | undefined> {
+async function judge(run: TurnRun, call: Call, credentials: Credentials): Promise<Ready | undefined> {
   const { callId, tool, args } = call
-  const isKnown = play.knowsArguments(callId)
+  const isKnown = run.knowsArguments(callId)
   const prepared = isKnown
-    ? await play.within(prepareCall({ callId, tool, args }, await play.tools()))
+    ? await run.within(prepareCall({ callId, tool, args }, await run.tools()))
     : undefined
-  const late = handedIn(play, callId)
+  const late = handedIn(run, callId)
   if (late?.key !== undefined) {
     const known = prepared?.ok ? { tool: prepared.tool, input: prepared.input } : {}
-    await saySettled(play, callId, { ...dataOf(late, 'late-result'), ...known, takes: [late.key] })
+    await saySettled(run, callId, { ...dataOf(late, 'late-result'), ...known, takes: [late.key] })
     return undefined
   }
-  if (!prepared?.ok || !(await isGroundedBefore(play, call, prepared))) {
-    settleUnknown(play, call, isKnown ? undefined : FORGOTTEN)
+  if (!prepared?.ok || !(await isGroundedBefore(run, call, prepared))) {
+    settleUnknown(run, call, isKnown ? undefined : FORGOTTEN)
     return undefined
   }
   const ready = {
     call,
     tool: prepared.tool,
     input: prepared.input,
-    argsKey: call.argsKey ?? argumentsKey(tool, play.redacted(args)),
+    argsKey: call.argsKey ?? argumentsKey(tool, run.redacted(args)),
   }
   // The stricter of what it was started as and what it is now.
   if (call.replay === 'safe' && prepared.tool.replay === 'safe') return ready
-  const verified = async () => verifyCall(await callRun(play, ready, credentials))
-  const found = prepared.tool.verify && (await play.within(verified()))
+  const verified = async () => verifyCall(await callRun(run, ready, credentials))
+  const found = prepared.tool.verify && (await run.within(verified()))
   if (found === 'run') return ready
-  if (found === undefined) settleUnknown(play, call)
-  else await saySettled(play, callId, { ...found, tool: ready.tool, input: ready.input })
+  if (found === undefined) settleUnknown(run, call)
+  else await saySettled(run, callId, { ...found, tool: ready.tool, input: ready.input })
   return undefined
 }

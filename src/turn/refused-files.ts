@@ -7,7 +7,7 @@ import { dataOf } from '../loop/index.ts'
 import { fileDigest, filesIn, type ModelFailure, type NamedFile, type ShownFiles } from '../model/index.ts'
 import { type Entry, fileTitle, type Message } from '../protocol/index.ts'
 import type { ModelSource } from './definition.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -26,43 +26,47 @@ function filesOf(error: { readonly [field: string]: unknown } | undefined): read
 }
 
 /** Does the turn go on without the files? It does if none of them was brought by it: then nobody waits for them. */
-export async function goesOnWithout(play: Play, { kind, files }: ModelFailure): Promise<boolean> {
+export async function goesOnWithout(run: TurnRun, { kind, files }: ModelFailure): Promise<boolean> {
   if (kind !== 'file-refused') return false
-  const brought = await broughtBy(play)
+  const brought = await broughtBy(run)
   return files.every(({ digest }) => !brought.has(digest))
 }
 
 /** What is told to the person: a file of an earlier turn is left out from here on. */
-export function sayRefused(play: Play, { name }: ModelSource, { files, message }: ModelFailure): void {
+export function sayRefused(run: TurnRun, { name }: ModelSource, { files, message }: ModelFailure): void {
   const titles = files.map(fileTitle).join(', ')
-  play.draft.say('warning', {
+  run.draft.append('warning', {
     code: 'file-refused',
-    message: play.redacted(`The turn went on without ${titles}, which ${name} refused. ${message}`),
+    message: run.redacted(`The turn went on without ${titles}, which ${name} refused. ${message}`),
   })
 }
 
 /** Says once a turn that it brought more pictures than the vendor takes. */
-export async function warnIfBeyond(play: Play, { name }: ModelSource, { beyond }: ShownFiles): Promise<void> {
+export async function warnIfBeyond(
+  run: TurnRun,
+  { name }: ModelSource,
+  { beyond }: ShownFiles,
+): Promise<void> {
   if (beyond.length === 0) return
-  const brought = await broughtBy(play)
+  const brought = await broughtBy(run)
   const own = beyond.filter((file) => brought.has(fileDigest(file)))
-  if (own.length === 0 || (await hasWarned(play))) return
+  if (own.length === 0 || (await hasWarned(run))) return
   const message = `${own.length} of the files that were sent are not shown to ${name}: it takes no more at once. The newest are shown.`
-  play.draft.say('warning', { code: 'files-left-out', message })
+  run.draft.append('warning', { code: 'files-left-out', message })
 }
 
-async function hasWarned(play: Play): Promise<boolean> {
-  const entries = await play.scope.view.window()
+async function hasWarned(run: TurnRun): Promise<boolean> {
+  const entries = await run.scope.view.window()
   return entries.some(
     ({ turn, type, data }) =>
-      turn === play.open.turn && type === 'warning' && data['code'] === 'files-left-out',
+      turn === run.open.turn && type === 'warning' && data['code'] === 'files-left-out',
   )
 }
 
 /** The digests of the files that came with what the turn was asked or told on the way. */
-async function broughtBy(play: Play): Promise<ReadonlySet<string>> {
-  const entries = await play.scope.view.window()
-  const taken = new Set(entries.flatMap(({ turn, takes = [] }) => (turn === play.open.turn ? takes : [])))
+async function broughtBy(run: TurnRun): Promise<ReadonlySet<string>> {
+  const entries = await run.scope.view.window()
+  const taken = new Set(entries.flatMap(({ turn, takes = [] }) => (turn === run.open.turn ? takes : [])))
   const said = entries
     .filter(({ seq, type }) => type === 'input' && taken.has(seq))
     .map((entry): Message => ({ role: 'user', content: dataOf(entry, 'input').message }))

@@ -12,55 +12,55 @@ import { approvalOf as approvalQuestion, argumentsKey, thrownText } from '../too
 import { type Ready, runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
 import { ground, recordGrounds } from './grounding.ts'
+import { pendingCall } from './hook-input.ts'
 import { isDue, Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
 import { beforeRound, finishAtLimit, tellEnded } from './phases.ts'
-import type { Play } from './play.ts'
 import { recoverStarted } from './recovery.ts'
-import { pendingCall } from './told.ts'
+import type { TurnRun } from './turn-run.ts'
 
-export async function* playRound(play: Play): AsyncGenerator<Batch, void> {
-  const failures = failuresReached(play)
+export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
+  const failures = failuresReached(run)
   if (failures !== undefined) {
-    yield* finishAtLimit(play, failures)
+    yield* finishAtLimit(run, failures)
     return
   }
-  if (!play.hooks.isEmpty) yield* beforeRound(play)
-  if (play.open.stop !== undefined || play.open.calls.length === 0) return
-  const credentials = yield* findCredentials(play)
+  if (!run.hooks.isEmpty) yield* beforeRound(run)
+  if (run.open.stop !== undefined || run.open.calls.length === 0) return
+  const credentials = yield* findCredentials(run)
   if (credentials === undefined) {
-    await endToWait(play)
+    await endToWait(run)
     return
   }
-  const again = play.open.calls.some(isStarted) ? await recoverStarted(play, credentials) : []
-  yield* commitForHooks(play)
-  let ready: readonly Ready[] = [...again, ...(await findReady(play))]
-  while (ready.length > 0 && !play.signal.aborted && play.open.stop === undefined) {
-    const { toolConcurrency } = play.scope.definition
+  const again = run.open.calls.some(isStarted) ? await recoverStarted(run, credentials) : []
+  yield* commitForHooks(run)
+  let ready: readonly Ready[] = [...again, ...(await findReady(run))]
+  while (ready.length > 0 && !run.signal.aborted && run.open.stop === undefined) {
+    const { toolConcurrency } = run.scope.definition
     // A driver that wants to let go does so here: nothing is started any more.
-    if (play.scope.leave?.aborted) yield* play.commit('wait')
+    if (run.scope.leave?.aborted) yield* run.commit('wait')
     const group = firstGroup(ready).slice(0, toolConcurrency)
     const rest = ready.slice(group.length).filter(({ call }) => call.state === 'started')
-    for (const one of group) if (one.call.state === 'requested') sayStart(play, one)
-    for (const one of ready.slice(group.length)) recordGrounds(play, one.call)
-    yield* play.commit('tools')
-    yield* runGroup(play, group, credentials)
-    if (play.inbox.length > 0 || play.open.requests.length > 0) await hearAnswers(play)
-    ready = play.signal.aborted ? [] : rest
-    if (ready.length > 0 || play.signal.aborted) continue
+    for (const one of group) if (one.call.state === 'requested') sayStart(run, one)
+    for (const one of ready.slice(group.length)) recordGrounds(run, one.call)
+    yield* run.commit('tools')
+    yield* runGroup(run, group, credentials)
+    if (run.inbox.length > 0 || run.open.requests.length > 0) await hearAnswers(run)
+    ready = run.signal.aborted ? [] : rest
+    if (ready.length > 0 || run.signal.aborted) continue
     // Before the next call is looked at, hooks are told of the last one.
-    if (play.open.calls.some(isNext)) yield* tellEnded(play)
-    yield* commitForHooks(play)
-    ready = play.open.stop === undefined ? await findReady(play) : []
+    if (run.open.calls.some(isNext)) yield* tellEnded(run)
+    yield* commitForHooks(run)
+    ready = run.open.stop === undefined ? await findReady(run) : []
   }
-  if (play.signal.aborted || play.open.stop !== undefined || play.open.calls.length === 0) return
-  yield* tellEnded(play)
-  if (play.open.stop === undefined) await endToWait(play)
+  if (run.signal.aborted || run.open.stop !== undefined || run.open.calls.length === 0) return
+  yield* tellEnded(run)
+  if (run.open.stop === undefined) await endToWait(run)
 }
 
 /** What was said is durable before the hooks of the next calls are told of it. */
-function* commitForHooks(play: Play): Generator<Batch, void> {
-  if (play.draft.hasNews && isHookedIn(play, play.open.calls.filter(isNext))) yield* play.commit('hooks')
+function* commitForHooks(run: TurnRun): Generator<Batch, void> {
+  if (run.draft.hasNews && isHookedIn(run, run.open.calls.filter(isNext))) yield* run.commit('hooks')
 }
 
 function isNext({ state }: Call): boolean {
@@ -79,47 +79,47 @@ function firstGroup(ready: readonly Ready[]): readonly Ready[] {
 }
 
 /** Settles what cannot run, asks where somebody has to agree, and returns what can start now, no more than may at once. */
-async function findReady(play: Play): Promise<readonly Ready[]> {
+async function findReady(run: TurnRun): Promise<readonly Ready[]> {
   const ready: Ready[] = []
-  const asking = new Set(play.open.requests.map(({ callId }) => callId))
-  const requested = play.calls.filter(({ callId, state }) => state === 'requested' && !asking.has(callId))
-  const { toolCalls = Number.POSITIVE_INFINITY } = play.limits
+  const asking = new Set(run.open.requests.map(({ callId }) => callId))
+  const requested = run.calls.filter(({ callId, state }) => state === 'requested' && !asking.has(callId))
+  const { toolCalls = Number.POSITIVE_INFINITY } = run.limits
   for (const call of requested) {
-    if (play.open.stop !== undefined) return []
-    if (ready.length >= play.scope.definition.toolConcurrency) return ready
+    if (run.open.stop !== undefined) return []
+    if (ready.length >= run.scope.definition.toolConcurrency) return ready
     const isNew = call.idempotencyKey === undefined
-    const started = play.open.toolCalls + ready.filter((one) => one.call.idempotencyKey === undefined).length
-    if (isNew && started >= toolCalls) refuse(play, call, toolCalls)
+    const started = run.open.toolCalls + ready.filter((one) => one.call.idempotencyKey === undefined).length
+    if (isNew && started >= toolCalls) refuse(run, call, toolCalls)
     else {
-      const one = await prepare(play, call)
+      const one = await prepare(run, call)
       if (one !== undefined) ready.push(one)
     }
   }
   return ready
 }
 
-async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
-  if (!play.knowsArguments(asked.callId)) {
-    rejectForgotten(play, asked)
+async function prepare(run: TurnRun, asked: Call): Promise<Ready | undefined> {
+  if (!run.knowsArguments(asked.callId)) {
+    rejectForgotten(run, asked)
     return undefined
   }
-  const hooked = isHookedIn(play, [asked]) ? await beforeCall(play, asked) : asked
-  const grounding = hooked && ground(play, hooked)
+  const hooked = isHookedIn(run, [asked]) ? await beforeCall(run, asked) : asked
+  const grounding = hooked && ground(run, hooked)
   const grounded = isPromise(grounding) ? await grounding : grounding
   if (grounded === undefined) return undefined
   const { call, prepared } = grounded
   const { callId } = call
   if (!prepared.ok) {
-    play.draft.say('tool.end', { callId, ...prepared.settled })
+    run.draft.append('tool.end', { callId, ...prepared.settled })
     return undefined
   }
   const { tool, input } = prepared
   // Of what is stored: it is the same in every process, and says nothing of a secret.
-  const argsKey = argumentsKey(tool.name, play.redacted(call.args))
+  const argsKey = argumentsKey(tool.name, run.redacted(call.args))
   const unanswered = call.answers?.find(({ how, from }) => how !== 'answered' && from !== 'approval')
   if (unanswered !== undefined) {
     reject(
-      play,
+      run,
       call,
       unanswered.how === 'expired' ? UNANSWERED : 'The person did not answer and said something else.',
     )
@@ -128,27 +128,27 @@ async function prepare(play: Play, asked: Call): Promise<Ready | undefined> {
   const approval = approvalOf(call)
   if (approval?.approved === false) {
     const reason = approval.reason === undefined ? '' : ` (${approval.reason})`
-    reject(play, call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
+    reject(run, call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
     return undefined
   }
-  const asking = approval === undefined ? questionFor(play, { call, tool, input, argsKey }) : undefined
+  const asking = approval === undefined ? questionFor(run, { call, tool, input, argsKey }) : undefined
   const question = isPromise(asking) ? await asking : asking
   if (question === undefined) return { call, tool, input, argsKey }
-  recordGrounds(play, call)
+  recordGrounds(run, call)
   const about = { tool: tool.name, args: call.args }
-  request(play, { id: 'approval', from: 'approval', kind: 'confirmation', prompt: question, about }, callId)
+  request(run, { id: 'approval', from: 'approval', kind: 'confirmation', prompt: question, about }, callId)
   return undefined
 }
 
-function isHookedIn(play: Play, calls: readonly Call[]): boolean {
-  return isDue(play, 'beforeEachTool') && calls.some(({ checked }) => !checked)
+function isHookedIn(run: TurnRun, calls: readonly Call[]): boolean {
+  return isDue(run, 'beforeEachTool') && calls.some(({ checked }) => !checked)
 }
 
 /** The call as the hooks before it want it; undefined if they do not want it. To throw is to reject it. */
-async function beforeCall(play: Play, call: Call): Promise<Call | undefined> {
+async function beforeCall(run: TurnRun, call: Call): Promise<Call | undefined> {
   const { callId } = call
-  const phase = new Phase(play)
-  const asked = await pendingCall(play, call)
+  const phase = new Phase(run)
+  const asked = await pendingCall(run, call)
   let refusal: string | undefined
   try {
     await phase.run('beforeEachTool', () => ({ pending: phase.edited(asked) }))
@@ -156,36 +156,36 @@ async function beforeCall(play: Play, call: Call): Promise<Call | undefined> {
     if (!HoldfastError.is(error, 'hook-failed')) throw error
     const { cause, details } = error
     debugThrown(`The hook ${details['hook'] as string}`, cause)
-    refusal = thrownText(cause, play.secrets)
+    refusal = thrownText(cause, run.secrets)
   }
   phase.say({ name: 'beforeEachTool', callId })
-  if (refusal !== undefined) reject(play, call, `Rejected: ${refusal}`)
-  if (refusal !== undefined || play.open.stop !== undefined) return undefined
-  return play.call(callId)
+  if (refusal !== undefined) reject(run, call, `Rejected: ${refusal}`)
+  if (refusal !== undefined || run.open.stop !== undefined) return undefined
+  return run.call(callId)
 }
 
 /** Somebody has to agree if the tool says so, or if the same call may have happened before (R4). */
-function questionFor(play: Play, ready: Ready): MaybePromise<string | undefined> {
+function questionFor(run: TurnRun, ready: Ready): MaybePromise<string | undefined> {
   const { tool, argsKey } = ready
   if (
     tool.replay === 'never' &&
-    play.session.unknown?.some((other) => other.argsKey === argsKey && !other.repeated)
+    run.session.unknown?.some((other) => other.argsKey === argsKey && !other.repeated)
   )
     return `${tool.name} was started before with the same arguments, and nobody knows whether it happened. Run it again?`
-  return tool.approve === 'never' ? undefined : approvalFor(play, ready)
+  return tool.approve === 'never' ? undefined : approvalFor(run, ready)
 }
 
-async function approvalFor(play: Play, { call, tool, input }: Ready): Promise<string | undefined> {
-  const { principal } = await play.info()
+async function approvalFor(run: TurnRun, { call, tool, input }: Ready): Promise<string | undefined> {
+  const { principal } = await run.info()
   const about = { tool: tool.name, input, principal, callId: call.callId }
-  await play.credentials()
-  const onFailed = (message: string): void => play.draft.say('warning', { code: 'approve-failed', message })
-  return play.within(approvalQuestion(tool, about, { secrets: play.secrets, onFailed }))
+  await run.credentials()
+  const onFailed = (message: string): void => run.draft.append('warning', { code: 'approve-failed', message })
+  return run.within(approvalQuestion(tool, about, { secrets: run.secrets, onFailed }))
 }
 
-function sayStart(play: Play, { call, tool, argsKey }: Ready): void {
+function sayStart(run: TurnRun, { call, tool, argsKey }: Ready): void {
   const { callId, args, idempotencyKey, grounds } = call
-  play.draft.say('tool.start', {
+  run.draft.append('tool.start', {
     callId,
     tool: tool.name,
     args,
@@ -198,23 +198,23 @@ function sayStart(play: Play, { call, tool, argsKey }: Ready): void {
 }
 
 /** One more than the turn may make. The model has had its chance: the turn ends when the round does. */
-function refuse(play: Play, { callId, tool }: Call, most: number): void {
+function refuse(run: TurnRun, { callId, tool }: Call, most: number): void {
   const message = `${tool} was not run: the turn may make ${most} tool calls.`
-  play.draft.say('tool.end', { callId, status: 'not-run', output: message })
-  play.draft.say('warning', { code: 'toolCalls', message })
+  run.draft.append('tool.end', { callId, status: 'not-run', output: message })
+  run.draft.append('warning', { code: 'toolCalls', message })
 }
 
 /** The arguments had a secret in them, which was with the process that received them. */
-function rejectForgotten(play: Play, { callId, tool }: Call): void {
+function rejectForgotten(run: TurnRun, { callId, tool }: Call): void {
   const error = `${tool} was not run: its arguments contained a credential, which is not stored, and the agent that received them is not here any more. Nothing was done. Call it again.`
-  play.draft.say('tool.end', { callId, status: 'rejected', output: { error, code: 'redacted-arguments' } })
+  run.draft.append('tool.end', { callId, status: 'rejected', output: { error, code: 'redacted-arguments' } })
 }
 
-function reject(play: Play, { callId }: Call, output: string): void {
-  play.draft.say('tool.end', { callId, status: 'rejected', output })
+function reject(run: TurnRun, { callId }: Call, output: string): void {
+  run.draft.append('tool.end', { callId, status: 'rejected', output })
 }
 
 /** Nothing more can be done until somebody answers. */
-async function endToWait(play: Play): Promise<void> {
-  await endTurn(play, waitingFor(play.open.requests))
+async function endToWait(run: TurnRun): Promise<void> {
+  await endTurn(run, waitingFor(run.open.requests))
 }

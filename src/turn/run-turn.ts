@@ -3,7 +3,7 @@
  * your loop, and what follows is backed by what you stored. Give the same entries back to go on after a crash.
  */
 import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
-import { advance, fold, HeldWindow, importEntries, importMessages, type Session } from '../journal/index.ts'
+import { advance, fold, importEntries, importMessages, LiveWindow, type Session } from '../journal/index.ts'
 import { CallArguments, redactEntry } from '../loop/index.ts'
 import {
   type ArtifactChange,
@@ -37,7 +37,7 @@ import {
 import { tokenBudget } from './context.ts'
 import { defineTurn } from './define-turn.ts'
 import { heldSightings } from './held-sightings.ts'
-import { playTurn } from './loop.ts'
+import { turnLoop } from './loop.ts'
 import { type MessageInput, parseMessage } from './parse-message.ts'
 import type { TurnScope } from './scope.ts'
 import { FOREIGN_CONFIG, TURN_CONFIG, type TurnConfig } from './turn-config.ts'
@@ -86,17 +86,17 @@ export async function* runTurn(options: RunTurnOptions): AsyncGenerator<readonly
   const journal = await Journal.open({ ...options, ...prompt, message })
   const opening = [...journal.bringIn(history), ...journal.receive(message)]
   if (opening.length > 0) yield opening
-  const play = playTurn(journal.scope())
+  const run = turnLoop(journal.scope())
   try {
     for (;;) {
-      const { value, done } = await play.next()
+      const { value, done } = await run.next()
       const entries = [...journal.takeRecorded(), ...(done ? [] : journal.append(value.entries))]
       if (entries.length > 0) yield entries
       if (done) return { outcome: journal.session.outcome, session: journal.session }
     }
   } finally {
     // Whoever leaves the loop leaves the turn: nothing of it may go on by itself.
-    await play.return(true)
+    await run.return(true)
   }
 }
 
@@ -170,7 +170,7 @@ const RUN_TURN: OptionSet<RunTurnOptions> = {
 class Journal {
   readonly #options: RunTurnOptions
   readonly #key: ContextKey
-  readonly #window: HeldWindow
+  readonly #window: LiveWindow
   readonly #clock: Clock
   readonly #changes: Entry[] = []
   #inbox: Entry[] = []
@@ -179,7 +179,7 @@ class Journal {
 
   private constructor(
     options: RunTurnOptions,
-    held: { key: ContextKey; window: HeldWindow; session: Session },
+    held: { key: ContextKey; window: LiveWindow; session: Session },
   ) {
     this.#options = options
     this.#key = held.key
@@ -203,7 +203,7 @@ class Journal {
     const key = contextKey({ tenant: principal.tenant, actor: principal.actor, contextId })
     const session = fold(entries)
     const limits = { maxMessages, ...(await tokenBudget(maxTokens)) }
-    const window = await HeldWindow.over(entries, key, { session, ...limits })
+    const window = await LiveWindow.over(entries, key, { session, ...limits })
     return new Journal(options, { key, window, session })
   }
 

@@ -1,7 +1,7 @@
-/** What the loop of an agent's turn is lent beyond what every play is: the words of the conversation, and its person. */
+/** What the loop of an agent's turn is lent beyond what every run is: the words of the conversation, and its person. */
 import type { MaybePromise } from '../base/index.ts'
 import type { Said, Seen, ShownList } from '../grounding/index.ts'
-import type { IdsAbove, PlayScope, PlayView } from '../loop/index.ts'
+import type { IdsAbove, JournalView, LoopScope } from '../loop/index.ts'
 import type {
   ActiveValue,
   Entry,
@@ -13,7 +13,7 @@ import type {
 } from '../protocol/index.ts'
 import type { TurnDefinition } from './definition.ts'
 
-export interface TurnScope extends PlayScope {
+export interface TurnScope extends LoopScope {
   readonly definition: TurnDefinition
   readonly view: View
   /** What the person of the turn has chosen, in whatever conversation. Without it, what is chosen is the conversation's. */
@@ -41,7 +41,7 @@ export interface ActorState {
   ) => Promise<readonly ActiveValue[]>
 }
 
-export interface View extends PlayView {
+export interface View extends JournalView {
   /** What a prompt is made from. */
   readonly messages: () => MaybePromise<readonly Message[]>
   /** The entries that `messages` come from. */

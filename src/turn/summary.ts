@@ -11,7 +11,7 @@ import { type Compaction, type Cut, compactEntry, compaction, cutMessages, keepO
 import { entriesSoFar, isDue, warnIfFull } from './context.ts'
 import type { CompactionPlan } from './definition.ts'
 import { wantsRoom } from './overflow.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 import { type SummaryRequest, writeSummary } from './write-summary.ts'
 
 /** The entry of a compaction, or why there is none. `usage` is what was used for nothing. */
@@ -38,28 +38,28 @@ export async function summarise(
 }
 
 /** Before a model call of a turn: compacts if it is time, or says that it soon will be. */
-export async function* makeRoom(play: Play): AsyncGenerator<Batch, void> {
-  const { definition } = play.scope
-  const entries = await entriesSoFar(play)
+export async function* makeRoom(run: TurnRun): AsyncGenerator<Batch, void> {
+  const { definition } = run.scope
+  const entries = await entriesSoFar(run)
   const { compact } = definition
   // A prompt that was too long leaves no choice: all but this turn goes, whenever else it would have been time.
-  const isTight = wantsRoom(entries, play.session.turn)
-  const isWanted = compact?.strategy === 'summary' && isDue(definition, { entries, session: play.session })
-  if (compact === undefined || !(isTight || (isWanted && !hasTried(play, entries)))) {
-    warnIfFull(play, entries)
+  const isTight = wantsRoom(entries, run.session.turn)
+  const isWanted = compact?.strategy === 'summary' && isDue(definition, { entries, session: run.session })
+  if (compact === undefined || !(isTight || (isWanted && !hasTried(run, entries)))) {
+    warnIfFull(run, entries)
     return
   }
   // The turn must be here to stay before anybody works for it.
-  if (!play.draft.isEmpty) yield* play.commit('model')
-  const compacted = await compactWindow(play, { ...compact, ...(isTight ? { keep: 0 } : {}) })
-  if (compacted === undefined) warnIfFull(play, await entriesSoFar(play))
-  else if ('entry' in compacted) play.draft.say('compact', compacted.entry)
-  else if (!play.signal.aborted) play.draft.say('warning', failureWarning(play, compacted))
-  if (!play.draft.isEmpty) yield* play.commit('on')
+  if (!run.draft.isEmpty) yield* run.commit('model')
+  const compacted = await compactWindow(run, { ...compact, ...(isTight ? { keep: 0 } : {}) })
+  if (compacted === undefined) warnIfFull(run, await entriesSoFar(run))
+  else if ('entry' in compacted) run.draft.append('compact', compacted.entry)
+  else if (!run.signal.aborted) run.draft.append('warning', failureWarning(run, compacted))
+  if (!run.draft.isEmpty) yield* run.commit('on')
 }
 
-async function compactWindow(play: Play, plan: CompactionPlan): Promise<Summarised | undefined> {
-  const { view, definition, ids, timer } = play.scope
+async function compactWindow(run: TurnRun, plan: CompactionPlan): Promise<Summarised | undefined> {
+  const { view, definition, ids, timer } = run.scope
   const [entries, { session }] = [await view.window(), view]
   // What the turn has said so far is not what it goes on from.
   const own = saidIn(entries, session.turn)
@@ -73,13 +73,13 @@ async function compactWindow(play: Play, plan: CompactionPlan): Promise<Summaris
     {
       models: model === undefined ? definition.models : [model],
       ...(instructions === undefined ? {} : { instructions }),
-      signal: play.stop,
+      signal: run.stop,
       ids,
       timer,
     },
   )
   // It was passed on to somebody else, who decides this anew.
-  if (play.stop.aborted && !play.signal.aborted) await play.scope.mayAct()
+  if (run.stop.aborted && !run.signal.aborted) await run.scope.mayAct()
   return summarised
 }
 
@@ -88,10 +88,10 @@ function saidIn(entries: readonly Entry[], turn: number): number {
 }
 
 function failureWarning(
-  play: Play,
+  run: TurnRun,
   { failure, usage }: { readonly failure: ModelFailure; readonly usage: Usage },
 ): EntryData['warning'] {
-  return { ...summaryWarning(play.secrets.ended(failure.message)), usage }
+  return { ...summaryWarning(run.secrets.ended(failure.message)), usage }
 }
 
 export function summaryWarning(why: string): EntryData['warning'] {
@@ -100,7 +100,7 @@ export function summaryWarning(why: string): EntryData['warning'] {
 }
 
 /** Once a turn is enough: what failed, or did not help, is tried again in the next. */
-function hasTried({ session }: Play, entries: readonly Entry[]): boolean {
+function hasTried({ session }: TurnRun, entries: readonly Entry[]): boolean {
   return entries.some(({ turn, type, data }) => {
     if (turn !== session.turn) return false
     return type === 'compact' || (type === 'warning' && data['code'] === 'compaction-failed')

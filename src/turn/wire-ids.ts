@@ -27,24 +27,24 @@ import type {
 } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import { entriesSoFar } from './context.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 
 /** For one call of a model. One that reads ids as data needs no codes. */
-export function wireIds(play: Play, { readsData }: { readonly readsData: boolean }): MaybePromise<WireIds> {
-  const { handles, hidden } = play.scope.definition.grounding
+export function wireIds(run: TurnRun, { readsData }: { readonly readsData: boolean }): MaybePromise<WireIds> {
+  const { handles, hidden } = run.scope.definition.grounding
   const isCoded = handles && !readsData
-  return isCoded || hidden.size > 0 ? wireFor(play, isCoded) : AS_THEY_ARE
+  return isCoded || hidden.size > 0 ? wireFor(run, isCoded) : AS_THEY_ARE
 }
 
-async function wireFor(play: Play, isCoded: boolean): Promise<WireIds> {
-  const { entities, hidden } = play.scope.definition.grounding
-  const things = knownThings(await entriesSoFar(play), play.session.active ?? [])
+async function wireFor(run: TurnRun, isCoded: boolean): Promise<WireIds> {
+  const { entities, hidden } = run.scope.definition.grounding
+  const things = knownThings(await entriesSoFar(run), run.session.active ?? [])
   const coded = isCoded ? things.filter(tellsApart(things)) : []
   const handles = isCoded ? handleTable(entities, coded) : undefined
   const codes = coded.map(({ id, ...thing }) => ({ ...thing, id: handles?.encode(thing.entity, id) ?? id }))
   const ids = things.filter(({ entity }) => hidden.has(entity))
   const filter = outputFilter([...named(ids), ...codes])
-  return new WireIds({ tools: await play.tools(), filter, ...(handles === undefined ? {} : { handles }) })
+  return new WireIds({ tools: await run.tools(), filter, ...(handles === undefined ? {} : { handles }) })
 }
 
 interface Wiring {

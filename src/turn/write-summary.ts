@@ -12,11 +12,11 @@ import {
   tokenCounter,
 } from '../model/index.ts'
 import { addUsage, type Message, NO_USAGE, type Usage } from '../protocol/index.ts'
-import { NO_MODEL, notAsked, requestSettings, stepAfter } from './asking.ts'
 import { contextSize } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { shortened } from './fit-prompt.ts'
-import { wordsOf } from './told.ts'
+import { wordsOf } from './hook-input.ts'
+import { NO_MODEL, notAsked, requestSettings, stepAfter } from './model-retry.ts'
 
 export interface SummaryRequest {
   /** Whom to ask, in this order. */

@@ -1,7 +1,7 @@
 /** A conversation that begins anew under an erased contextId, for agents and graphs: new ones, and those of before (R15). */
 import { describe, expect, it } from 'vitest'
 import { Agent, type AgentConfig, agentNode, agentTool } from '../../src/agent/index.ts'
-import { Audience } from '../../src/drive/audience.ts'
+import { Subscribers } from '../../src/drive/subscribers.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 import { recreateContext } from '../../src/journal/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'
@@ -130,8 +130,8 @@ describe('a conversation that begins anew', () => {
   it('is not told to those who were told of the old one, however late they read on', async () => {
     const store = memoryStore()
     await agentOf(store, ['Hello.']).agent.executeTurn('One').outcome
-    const audience = new Audience(store, KEY)
-    audience.seat((await store.head(KEY))?.seq ?? 0, [])
+    const audience = new Subscribers(store, KEY)
+    audience.startFrom((await store.head(KEY))?.seq ?? 0, [])
     await beginAnew(store)
     await expect(audience.catchUp()).rejects.toMatchObject({ code: 'erased' })
   })

@@ -14,7 +14,7 @@ function two(script: ConstructorParameters<typeof ScriptedModel>[0], latencyMs =
   return { a: new Agent(config), b: new Agent(config) }
 }
 
-// Ledger is loaded once and never again: openRequests, checkAnswers and checkContinuation read what was.
+// JournalState is loaded once and never again: openRequests, checkAnswers and checkContinuation read what was.
 it('an answer is taken by an agent that was started before the question was asked', async () => {
   const { a, b } = two([calls('ask'), 'Done.'])
   await b.start()
@@ -45,7 +45,7 @@ it('compact sees what others have said', async () => {
   expect(await b.compact({ keep: 2 })).toBe(true)
 })
 
-// Conversation.cancel finds no open turn in a ledger that was read before that turn began, and does nothing.
+// Conversation.cancel finds no open turn in a journal that was read before that turn began, and does nothing.
 it('cancel reaches the second turn of another agent as it reached the first', async () => {
   const { a, b } = two(() => 'Too late.', 1500)
   const reasons: string[] = []

@@ -104,7 +104,7 @@ it.each([
   ])
 })
 
-// Driver.record and Driver.#commit both claim on one ledger; the loser's `forget(true)` takes the winner's ledger away.
+// Driver.record and Driver.#commit both claim on one journal; the loser's `forget(true)` takes the winner's journal away.
 it('an artifact that is written while a turn begins does not make the turn fail', async () => {
   const store = memoryStore()
   const agent = new Agent({ contextId: 'talk', store, model: new ScriptedModel(['ok']) })
@@ -121,7 +121,7 @@ it('an artifact that is written while a turn begins does not make the turn fail'
   expect((await journal(store)).at(-1)).toContain('turn.end stop')
 })
 
-// The same by `compact` (Agent.#between forgets the ledger of a turn that has begun meanwhile).
+// The same by `compact` (Agent.#between forgets the journal of a turn that has begun meanwhile).
 it('a turn that begins while the window is compacted does not fail', async () => {
   const reasons = new Set<string>()
   for (let delay = 0; delay < 40; delay++) {

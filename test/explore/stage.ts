@@ -61,7 +61,7 @@ interface Actor {
   begun: boolean
 }
 
-export class Play implements Stage {
+export class TurnRun implements Stage {
   replaying = true
   readonly violations: { rule: string; message: string }[] = []
   /** What the last step led to, in words. */
@@ -78,8 +78,8 @@ export class Play implements Stage {
     this.#left = { crash: 0, ambiguous: 0, stray: 0, unheard: 0, ...faults }
   }
 
-  static async begin(scenario: Scenario): Promise<Play> {
-    const play = new Play(scenario.faults)
+  static async begin(scenario: Scenario): Promise<TurnRun> {
+    const play = new TurnRun(scenario.faults)
     const world = await scenario.setup(play)
     play.#world = world
     play.#moves = (world.moves ?? []).map(({ times }) => times)

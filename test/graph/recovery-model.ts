@@ -78,7 +78,7 @@ class Model {
     this.#note()
     let failures = 0
     for (; this.#turn < MOST_TURNS; this.#turn++) {
-      const end = this.#playTurn()
+      const end = this.#turnLoop()
       this.#ends.push(`turn ${this.#turn}: ${end}`)
       if (end === 'stop') break
       if (end.startsWith('failed')) failures += 1
@@ -95,7 +95,7 @@ class Model {
     task.state = 'begun'
   }
 
-  #playTurn(): string {
+  #turnLoop(): string {
     for (;;) {
       for (const task of this.#tasks) if (task.state === 'begun') this.#run(task)
       const failed = this.#tasks.find(({ state }) => state === 'failed')

@@ -1,7 +1,7 @@
 /** R9 and R11 for compactions: whatever was said, what stays after a cut is a legal transcript that begins with the summary. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fold, HeldWindow, messageCount, readWindow, transcript } from '../../src/journal/index.ts'
+import { fold, LiveWindow, messageCount, readWindow, transcript } from '../../src/journal/index.ts'
 import { estimatedTokens } from '../../src/model/index.ts'
 import type { Entry, Message } from '../../src/protocol/index.ts'
 import { type Cut, compaction } from '../../src/turn/compaction.ts'
@@ -76,7 +76,7 @@ describe('a compaction of any journal', () => {
     const data = { upTo, kept, summary: 'What was.' }
     const compact: Entry = { seq: log.length + 1, turn: 0, at: 0, v: 1, type: 'compact', data }
     const session = fold([compact], fold(log))
-    const held = await HeldWindow.over([...log, compact], key, { session, maxMessages: 1e9 })
+    const held = await LiveWindow.over([...log, compact], key, { session, maxMessages: 1e9 })
     return held.messages(session)
   }
 })

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   fold,
-  HeldWindow,
+  LiveWindow,
   messageCount,
   readWindow,
   transcript,
@@ -55,7 +55,7 @@ describe.each(STORES)('a held window on a journal in the %s store', (name) => {
     const key = conversationKey(`held-${name}`)
     await converse(stage.store, key, { from: 1, to: 1 })
     let session = fold(await stage.store.read(key))
-    const held = await HeldWindow.read(stage.store, key, { session, maxMessages: 20 })
+    const held = await LiveWindow.read(stage.store, key, { session, maxMessages: 20 })
     const most = [0, 0]
     for (let turn = 2; turn <= 300; turn++) {
       await converse(stage.store, key, { from: turn, to: turn })
@@ -81,7 +81,7 @@ describe.each(STORES)('a held window on a journal in the %s store', (name) => {
     for (const place of places) {
       const at = first + (place % (log.length - first + 1))
       let session = fold(log.slice(0, at))
-      const held = await HeldWindow.read(stage.store, key, { session, ...limits })
+      const held = await LiveWindow.read(stage.store, key, { session, ...limits })
       const arrivals = arrivalsAfter(log, { at, delays: view.delays })
       for (let seq = at + 1; seq <= log.length; seq++) {
         const entry = log[seq - 1] as Entry
@@ -115,7 +115,7 @@ interface Difference {
 }
 
 /** What an entry takes and is not held: it has waited for so long, or was there before the window. */
-function letGo({ held }: HeldWindow, { takes = [] }: Entry, log: readonly Entry[]): readonly Entry[] {
+function letGo({ held }: LiveWindow, { takes = [] }: Entry, log: readonly Entry[]): readonly Entry[] {
   const missing = takes.filter((taken) => !held.some(({ seq }) => seq === taken))
   return missing.flatMap((seq) => log[seq - 1] ?? [])
 }

@@ -3,11 +3,11 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   fold,
-  HeldWindow,
   type Imported,
   type ImportFormat,
   importContext,
   importMessages,
+  LiveWindow,
   newSession,
   readWindow,
   transcript,
@@ -132,7 +132,7 @@ it(
         const store = memoryStore()
         for (const script of scripts) await importContext(store, KEY, { history: written(script, 'openai') })
         const entries = await store.read(KEY)
-        const held = await HeldWindow.over([], KEY, { session: newSession(), maxMessages })
+        const held = await LiveWindow.over([], KEY, { session: newSession(), maxMessages })
         let session = newSession()
         for (const entry of entries) {
           session = fold([entry], session)

@@ -3,8 +3,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   fold,
-  HeldWindow,
   isKnown,
+  LiveWindow,
   loadSession,
   messageCount,
   newSession,
@@ -104,14 +104,14 @@ describe.each(STORES)('a window by tokens on a journal in the %s store', (name) 
     const starts: number[] = []
     const sizes: number[] = []
     let session = newSession()
-    let held: HeldWindow | undefined
+    let held: LiveWindow | undefined
     const limit = options({ maxMessages: Number.POSITIVE_INFINITY, max: 1500 })
     for (let turn = 1; turn <= 200; turn++) {
       await converse(stage.store, key, { from: turn, to: turn })
       const entries = await stage.store.read(key, { from: session.seq + 1 })
       session = fold(entries, session)
       held?.add(entries)
-      held ??= await HeldWindow.read(stage.store, key, { session, ...limit })
+      held ??= await LiveWindow.read(stage.store, key, { session, ...limit })
       const messages = await held.messages(session)
       expect(messages).toEqual(transcript(await readWindow(stage.store, key, { session, ...limit })))
       sizes.push(estimatedTokens.messages(messages))
@@ -135,7 +135,7 @@ describe.each(STORES)('a window by tokens on a journal in the %s store', (name) 
     }
     await converse(stage.store, key, { from: 1, to: 1 })
     let session = await loadSession(stage.store, key)
-    const held = await HeldWindow.read(stage.store, key, { session, tokens: { max: 1500, count } })
+    const held = await LiveWindow.read(stage.store, key, { session, tokens: { max: 1500, count } })
     for (let turn = 2; turn <= 100; turn++) {
       await converse(stage.store, key, { from: turn, to: turn })
       for (const entry of await stage.store.read(key, { from: session.seq + 1 })) {

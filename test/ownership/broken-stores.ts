@@ -49,7 +49,7 @@ export const positionExpected: Spoil = (store) =>
     append: async (request) => {
       const head = await store.head(request.key)
       const moved = request.epoch !== undefined && head?.epoch === request.epoch && head.seq !== request.since
-      if (moved) throw new HoldfastError('fenced', { message: 'The journal is not where you think.' })
+      if (moved) throw new HoldfastError('fenced', { message: 'The journal is not where you runModelStep.' })
       return store.append(request)
     },
   })

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { explore } from '../explore/explore.ts'
 import { type Scenario, type Violation } from '../explore/scenario.ts'
-import { Play } from '../explore/stage.ts'
+import { TurnRun } from '../explore/stage.ts'
 import { driveReal } from './real-driver.ts'
 import {
   FAST_BROKEN_STORES_REAL,
@@ -166,7 +166,7 @@ async function playOn(
   beginning: readonly string[],
 ): Promise<{ lines: string[]; violations: Omit<Violation, 'schedule'>[] }> {
   const scenario: Scenario = scenarioOf(setting, { drive: driveReal })
-  const play = await Play.begin(scenario)
+  const play = await TurnRun.begin(scenario)
   play.replaying = false
   const lines: string[] = []
   for (;;) {

@@ -11,7 +11,7 @@ import type { LanguageModel, ModelStreamPart, PromptMessage } from '../../src/mo
 import { HoldfastError } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { defineTool, type StandardSchema, type Tool } from '../../src/tool/index.ts'
-import { defineTurn, playTurn } from '../../src/turn/index.ts'
+import { defineTurn, turnLoop } from '../../src/turn/index.ts'
 import { decorate } from './decorate.ts'
 import { type DriverOptions, type DriverPorts, replayOf } from './reference-driver.ts'
 import { type StateReport, StateRules } from './state-rules.ts'
@@ -161,8 +161,8 @@ function driverOf(ports: Parts, options: DriverOptions): Driver {
   return new Driver({
     ...{ key, store, clock, timer, ids, driver, leaseMs, definition },
     transitions: rules.table(ports.table),
-    play: (scope, ledger) =>
-      rules.loop(playTurn(turnScope(scope, ledger, { definition, extras: () => ({}) }))),
+    play: (scope, journal) =>
+      rules.loop(turnLoop(turnScope(scope, journal, { definition, extras: () => ({}) }))),
     window: async () => ({ maxMessages: 100 }),
     autoSave,
     heartbeatMs: heartbeats > 0 ? leaseMs / 2 : Number.POSITIVE_INFINITY,
@@ -187,13 +187,13 @@ function toolOf(name: string, effect: DriverPorts['effect']): Tool {
 }
 
 /** Whoever thinks a thought that kills has no time to say so. */
-function modelOf(think: DriverPorts['model'], die: (reason: unknown) => void): LanguageModel {
+function modelOf(runModelStep: DriverPorts['model'], die: (reason: unknown) => void): LanguageModel {
   return {
     specificationVersion: 'v3',
     provider: 'pretend',
     modelId: 'model',
     doStream: async ({ prompt }) => {
-      const asked = await think(whereIn(prompt)).catch((reason: unknown) => {
+      const asked = await runModelStep(whereIn(prompt)).catch((reason: unknown) => {
         die(reason)
         return new Promise<never>(() => {})
       })

@@ -31,7 +31,7 @@ export interface Scene {
   /** Nobody else uses the store. */
   readonly alone: boolean
   readonly isSeenDead: (driver: string) => boolean
-  /** Somebody has set the wall clock: leases may lapse while their holders think otherwise. */
+  /** Somebody has set the wall clock: leases may lapse while their holders runModelStep otherwise. */
   readonly clockWasSet: () => boolean
 }
 

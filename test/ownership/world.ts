@@ -116,12 +116,12 @@ export function sqliteBench(): Bench {
 }
 
 /** Who drives: the reference, or the real thing. Resolves to how it ended: `idle`, `owned`, `lost`, `paused`. */
-export type Drive = (ports: RealPorts, options: DriverOptions) => Promise<string>
+export type DriveResult = (ports: RealPorts, options: DriverOptions) => Promise<string>
 
 export interface Surroundings {
   readonly bench?: Bench
   /** The reference driver unless said otherwise. */
-  readonly drive?: Drive
+  readonly drive?: DriveResult
   /** Filled with what happened, and how often. */
   readonly coverage?: Map<string, number>
   /** Filled with the transitions that the real driver took, and how often. */
@@ -145,7 +145,7 @@ export function scenarioOf(setting: Setting, surroundings: Surroundings = {}): S
 class OwnershipWorld {
   readonly #setting: Setting
   readonly #stage: Stage
-  readonly #driver: Drive
+  readonly #driver: DriveResult
   readonly #clock = new ManualClock()
   readonly #open: (process: string) => Store
   readonly #witness: Witness
@@ -209,7 +209,7 @@ class OwnershipWorld {
       storePort(port, applying, { reads: this.#setting.reads ?? 'each' }),
     )
     const { poison, heartbeats = 0, returns, flaws = [], refuses = [] } = this.#setting
-    const think = async () => {
+    const runModelStep = async () => {
       if (poison) await port.point({ label: 'model', perform: () => {}, deadly: true })
     }
     const effect = (call: Call) => this.#witness.effect(port, call)
@@ -218,7 +218,7 @@ class OwnershipWorld {
       {
         store: port.process === 'A' ? refusing(store, refuses) : store,
         clock: this.#clock,
-        ...this.#parts(port.process, think),
+        ...this.#parts(port.process, runModelStep),
         effect,
       },
       { key, driver: port.process, leaseMs: LEASE_MS, maxClaims: MAX_CLAIMS, heartbeats, returns, flaws },
@@ -308,14 +308,14 @@ class OwnershipWorld {
     if (head?.status === 'running') this.#stage.violate('R7', 'a turn that kills every driver never ends')
   }
 
-  async #driveAlone(name: string, think: () => Promise<void>): Promise<string> {
+  async #driveAlone(name: string, runModelStep: () => Promise<void>): Promise<string> {
     const { store, key } = this.#witness.scene
     const effect = (call: Call) => this.#witness.perform({ process: name, call, heard: true })
     return this.#driver(
       {
         store: this.#witness.hearing(name, this.#witness.applying(name, store)),
         clock: this.#clock,
-        ...this.#parts(name, think),
+        ...this.#parts(name, runModelStep),
         effect,
       },
       { key, driver: name, leaseMs: LEASE_MS, maxClaims: MAX_CLAIMS, flaws: this.#setting.flaws ?? [] },
@@ -337,7 +337,7 @@ class OwnershipWorld {
     }
   }
 
-  #parts(name: string, think: () => Promise<void>): Omit<RealPorts, 'store' | 'clock' | 'effect'> {
+  #parts(name: string, runModelStep: () => Promise<void>): Omit<RealPorts, 'store' | 'clock' | 'effect'> {
     const counting = new CountingIds()
     const { tools = ['pay'], autoSave = true, table } = this.#setting
     return {
@@ -353,7 +353,7 @@ class OwnershipWorld {
       timer: this.#timer(name),
       // A second turn is there for what it takes, not for what it does.
       model: async ({ turn, iteration }) => {
-        await think()
+        await runModelStep()
         return turn === 1 && iteration === 1 ? tools : []
       },
     }

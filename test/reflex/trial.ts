@@ -40,7 +40,7 @@ async function playCase(set: ToolSet, { kind, messages }: Case): Promise<Judged[
   let offered: readonly string[] = []
   for (const message of messages) {
     prompt.push({ role: 'user', content: [{ type: 'text', text: message.text }] })
-    const { made, text } = await playTurn(set, prompt)
+    const { made, text } = await turnLoop(set, prompt)
     const verdict = judge(set, resolved(message, offered), { made, text })
     const invented = inventedIn(prompt, made)
     const story = `${kind}: ${messages.map((each) => each.text).join(' | ')}\n  at ${JSON.stringify(message)}\n  made ${JSON.stringify(made)}\n  said ${text}`
@@ -61,7 +61,7 @@ function resolved(message: Message, offered: readonly string[]): Message {
   return { ...message, expected: { kind: 'calls', calls } }
 }
 
-async function playTurn(set: ToolSet, prompt: PromptMessage[]): Promise<{ made: Made[]; text: string }> {
+async function turnLoop(set: ToolSet, prompt: PromptMessage[]): Promise<{ made: Made[]; text: string }> {
   const made: Made[] = []
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const { content } = await reflex().doGenerate({ prompt, tools: set.tools })

@@ -4,7 +4,7 @@ import { systemIds } from '../../base/index.ts'
 import { HoldfastError } from '../../protocol/index.ts'
 import { backup } from './node-sqlite.ts'
 import { openFile } from './open.ts'
-import { translate } from './trouble.ts'
+import { translate } from './sqlite-errors.ts'
 
 /** More pages than a file can have: a copy in one step is of one moment, however much is written meanwhile. */
 const ALL_PAGES = 2 ** 30

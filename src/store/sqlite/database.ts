@@ -13,7 +13,7 @@ import { HoldfastError } from '../../protocol/index.ts'
 import { FileIdentity } from './file-identity.ts'
 import { openFile } from './open.ts'
 import { checkSchema, inspectFile, MIGRATIONS, migrate } from './schema.ts'
-import { Busy, isBusy, translate } from './trouble.ts'
+import { Busy, isBusy, translate } from './sqlite-errors.ts'
 
 export interface DatabaseOptions {
   readonly synchronous: 'FULL' | 'NORMAL'

@@ -7,7 +7,7 @@ import type { Database } from './database.ts'
 import { entryAt } from './reader.ts'
 import { checksumMatches, rowChecksum } from './row-checksum.ts'
 import type { ContextRow } from './rows.ts'
-import { Damage } from './trouble.ts'
+import { Damage } from './sqlite-errors.ts'
 
 const COLUMNS = 'key, seq, taken, digest, crc'
 /** Left to itself the planner prefers the primary key, and reads everything that ever came in. */

@@ -9,7 +9,7 @@ import { type ErrorCode, HoldfastError } from '../../protocol/index.ts'
 import { inspectLog } from './log.ts'
 import { DatabaseSync } from './node-sqlite.ts'
 import { inspectFile } from './schema.ts'
-import { isNotWritable, translate } from './trouble.ts'
+import { isNotWritable, translate } from './sqlite-errors.ts'
 
 export interface OpenOptions {
   readonly synchronous: 'FULL' | 'NORMAL'

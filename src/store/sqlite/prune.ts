@@ -10,7 +10,7 @@ import type { Database } from './database.ts'
 import { catchUp } from './derived.ts'
 import { basesOf, turnOf, viewOf } from './reader.ts'
 import { type ContextRow, contextById, insertBase } from './rows.ts'
-import { advance, type Desk, dropBlobs, writeEntry } from './writer.ts'
+import { advance, dropBlobs, type WriteContext, writeEntry } from './writer.ts'
 
 const SLICE = 5000
 
@@ -24,19 +24,19 @@ export interface Slice {
 }
 
 /** Writes the base and deletes the first slice. */
-export function prune(desk: Desk, request: Port.PruneRequest): Slice {
-  const { db } = desk
+export function prune(writing: WriteContext, request: Port.PruneRequest): Slice {
+  const { db } = writing
   // Rows of the derived indexes outlive the entries that they came from, so ours must all be there first.
-  const context = catchUp(desk, request.key)
+  const context = catchUp(writing, request.key)
   const needed = context && oldestNeeded(db, context, request.upTo)
   const kept = context === undefined ? 0 : Math.max(0, ...forkPoints(db, context.id))
   const facts = { head: context?.head, forkedAt: context?.forkedAt ?? 0, needed, kept }
-  const entry = baseEntry(request, facts, desk.judge().now)
+  const entry = baseEntry(request, facts, writing.judge().now)
   if (context === undefined) return { context: 0, deleted: 0, base: 0, more: false }
   if (entry !== undefined) {
-    writeEntry(desk, context, { entry, encoded: encode(entry.type, entry.data), append: null })
+    writeEntry(writing, context, { entry, encoded: encode(entry.type, entry.data), append: null })
     insertBase(db, context.id, { upTo: request.upTo, seq: entry.seq, kept })
-    advance(desk, context, { head: advanceHead(context.head, entry), entries: [entry] })
+    advance(writing, context, { head: advanceHead(context.head, entry), entries: [entry] })
   }
   return sweep(db, context.id)
 }

@@ -25,7 +25,7 @@ import {
   toContextRow,
   toEntry,
 } from './rows.ts'
-import { Damage, isDamage } from './trouble.ts'
+import { Damage, isDamage } from './sqlite-errors.ts'
 
 const OLDEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`
 const NEWEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?`

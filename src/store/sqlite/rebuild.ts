@@ -12,29 +12,32 @@ import { fileEntry, unfile } from './inbox.ts'
 import { entryAt, ownEntries, unlessDamaged, unreadable } from './reader.ts'
 import { checksumMatches } from './row-checksum.ts'
 import { type ContextRow, contextById, findContext, insertBase, putContext, suspectContext } from './rows.ts'
-import { Damage } from './trouble.ts'
-import type { Desk } from './writer.ts'
+import { Damage } from './sqlite-errors.ts'
+import type { WriteContext } from './writer.ts'
 
-export function rebuild(desk: Desk, key: ContextKey): { repaired: boolean; head: Head | undefined } {
-  const suspect = suspectContext(desk.db, key)
+export function rebuild(
+  writing: WriteContext,
+  key: ContextKey,
+): { repaired: boolean; head: Head | undefined } {
+  const suspect = suspectContext(writing.db, key)
   if (suspect === undefined) return { repaired: false, head: undefined }
   const { row, intact } = suspect
-  if (row.head.status === 'erased' && (intact || !hasEntries(desk.db, row.id))) {
-    if (!intact) putContext(desk.db, row)
+  if (row.head.status === 'erased' && (intact || !hasEntries(writing.db, row.id))) {
+    if (!intact) putContext(writing.db, row)
     return { repaired: !intact, head: row.head }
   }
-  const context = intact ? row : restoreParent(desk.db, row)
-  const base = rebuildBases(desk.db, context)
+  const context = intact ? row : restoreParent(writing.db, row)
+  const base = rebuildBases(writing.db, context)
   const above = base === undefined ? context.forkedAt : (base.data as EntryData['base']).upTo
-  unfile(desk.db, context.id, above)
-  dropDerived(desk.db, context.id, above)
-  const head = headFrom(context.head, base, refiled(desk, context, above))
+  unfile(writing.db, context.id, above)
+  dropDerived(writing.db, context.id, above)
+  const head = headFrom(context.head, base, refiled(writing, context, above))
   // A lost tail must not become the truth by being recomputed.
   if (head === undefined || (intact && head.seq < row.head.seq))
     throw unreadable(key, (head?.seq ?? above) + 1)
   const right = intact && sameHead(head, row.head)
   const kept = right ? row.head : head
-  putContext(desk.db, { ...context, head: kept, derivedSeq: kept.seq, derivedBy: desk.derivedBy })
+  putContext(writing.db, { ...context, head: kept, derivedSeq: kept.seq, derivedBy: writing.derivedBy })
   return { repaired: !right, head: kept }
 }
 
@@ -43,10 +46,10 @@ function hasEntries(db: Database, context: number): boolean {
 }
 
 /** Entries in order, each filed in the inbox and the derived indexes as it passes. */
-function* refiled(desk: Desk, context: ContextRow, above: number): Generator<Entry> {
-  for (const entry of ownEntries(desk.db, context, above)) {
-    fileEntry(desk.db, context, { entry, encoded: encode(entry.type, entry.data) })
-    derive(desk, context.id, entry)
+function* refiled(writing: WriteContext, context: ContextRow, above: number): Generator<Entry> {
+  for (const entry of ownEntries(writing.db, context, above)) {
+    fileEntry(writing.db, context, { entry, encoded: encode(entry.type, entry.data) })
+    derive(writing, context.id, entry)
     yield entry
   }
 }

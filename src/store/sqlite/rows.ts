@@ -13,7 +13,7 @@ import type { BaseMark } from '../lineage.ts'
 import type { Head, HeadStatus } from '../port.ts'
 import type { Cell, Database } from './database.ts'
 import { checksumMatches, rowChecksum } from './row-checksum.ts'
-import { Damage, isDamage, isTrouble } from './trouble.ts'
+import { Damage, isDamage, isTrouble } from './sqlite-errors.ts'
 
 /** A context's row: its head, and what only this adapter needs to know. */
 export interface ContextRow {

@@ -78,7 +78,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Sql
 class FileStore implements SqliteStore {
   readonly path: string
   readonly #db: Database
-  readonly #desk: writer.Desk
+  readonly #writing: writer.WriteContext
   readonly #bell = new Bell()
   readonly #keys = new KeyCheck()
   readonly #pollMs: number
@@ -98,7 +98,7 @@ class FileStore implements SqliteStore {
     const judge = () => ({ now: clock.now(), liveness })
     const backlogs = new Backlogs(this.#db)
     const headCache = new HeadCache(this.#db)
-    this.#desk = { db: this.#db, judge, derivations, derivedBy, backlogs, headCache }
+    this.#writing = { db: this.#db, judge, derivations, derivedBy, backlogs, headCache }
   }
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {
@@ -106,7 +106,7 @@ class FileStore implements SqliteStore {
     if (request.parent !== undefined) this.#check({ ...request.key, contextId: request.parent })
     checkRequest(request)
     const encoded = encodeRequest(request)
-    const receipt = await this.#db.write(() => writer.append(this.#desk, request, encoded))
+    const receipt = await this.#db.write(() => writer.append(this.#writing, request, encoded))
     this.#bell.ring(keyText(request.key))
     return receipt
   }
@@ -116,8 +116,8 @@ class FileStore implements SqliteStore {
     const context = await this.#db.read(() => findContext(this.#db, request.key))
     const refusal = refuseRenewal(request, context?.head)
     if (refusal !== undefined) throw refusal
-    if (isStale(context, this.#desk.judge().now))
-      await this.#db.write(() => writer.renew(this.#desk, request))
+    if (isStale(context, this.#writing.judge().now))
+      await this.#db.write(() => writer.renew(this.#writing, request))
     return this.#db.read(() => {
       const now = findContext(this.#db, request.key)
       return { seq: now?.head.seq ?? 0, inbox: pendingInbox(this.#db, now, request.since) }
@@ -199,13 +199,15 @@ class FileStore implements SqliteStore {
 
   async due(limit?: number): Promise<readonly Port.Head[]> {
     const most = limitOf(limit, 100)
-    return this.#db.read(() => reader.dueContexts(this.#db, this.#desk.judge(), most))
+    return this.#db.read(() => reader.dueContexts(this.#db, this.#writing.judge(), most))
   }
 
   async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
     checkOwner(owner)
     const hash = hashOf(bytes)
-    await this.#db.write(() => writer.putBlob(this.#db, owner, { hash, bytes, at: this.#desk.judge().now }))
+    await this.#db.write(() =>
+      writer.putBlob(this.#db, owner, { hash, bytes, at: this.#writing.judge().now }),
+    )
     return hash
   }
 
@@ -216,7 +218,7 @@ class FileStore implements SqliteStore {
 
   async saveSnapshot(key: ContextKey, snapshot: Port.Snapshot): Promise<void> {
     this.#check(key)
-    await this.#db.write(() => writer.saveSnapshot(this.#desk, key, snapshot))
+    await this.#db.write(() => writer.saveSnapshot(this.#writing, key, snapshot))
   }
 
   async loadSnapshot(key: ContextKey, query: Port.SnapshotQuery): Promise<Port.Snapshot | undefined> {
@@ -235,14 +237,14 @@ class FileStore implements SqliteStore {
   async fork(request: Port.ForkRequest): Promise<Port.Receipt> {
     this.#check(request.parent)
     this.#check(request.child)
-    const receipt = await this.#db.write(() => writer.fork(this.#desk, request))
+    const receipt = await this.#db.write(() => writer.fork(this.#writing, request))
     this.#bell.ring(keyText(request.child))
     return receipt
   }
 
   async prune(request: Port.PruneRequest): Promise<Port.PruneReceipt> {
     this.#check(request.key)
-    let slice = await this.#db.write(() => prune(this.#desk, request))
+    let slice = await this.#db.write(() => prune(this.#writing, request))
     this.#bell.ring(keyText(request.key))
     const { base, context } = slice
     let { deleted } = slice
@@ -255,7 +257,7 @@ class FileStore implements SqliteStore {
 
   async erase(key: ContextKey): Promise<number> {
     this.#check(key)
-    const erased = await this.#db.write(() => writer.erase(this.#desk, key))
+    const erased = await this.#db.write(() => writer.erase(this.#writing, key))
     for (const gone of erased) this.#bell.ring(keyText(gone))
     // Repeating an erase finishes what a full disk or another process's reading has prevented.
     if (erased.length === 0 && (await this.head(key)) === undefined) return 0
@@ -270,7 +272,7 @@ class FileStore implements SqliteStore {
 
   async recreate(request: Port.RecreateRequest): Promise<Port.Head> {
     this.#check(request.key)
-    const head = await this.#db.write(() => writer.recreate(this.#desk, request))
+    const head = await this.#db.write(() => writer.recreate(this.#writing, request))
     this.#bell.ring(keyText(request.key))
     return head
   }
@@ -282,7 +284,7 @@ class FileStore implements SqliteStore {
 
   async rebuild(key: ContextKey): Promise<{ repaired: boolean; head: Port.Head | undefined }> {
     this.#check(key)
-    return this.#db.write(() => rebuild(this.#desk, key))
+    return this.#db.write(() => rebuild(this.#writing, key))
   }
 
   async backup(target: string): Promise<void> {
@@ -305,7 +307,7 @@ class FileStore implements SqliteStore {
   #view(key: ContextKey, indexed: boolean): reader.View | undefined {
     const context = findContext(this.#db, key)
     if (context === undefined) return undefined
-    const fresh = indexed ? freshRows(this.#desk, context) : []
+    const fresh = indexed ? freshRows(this.#writing, context) : []
     return reader.viewOf(this.#db, context, fresh)
   }
 
@@ -313,9 +315,9 @@ class FileStore implements SqliteStore {
     if (this.#db.readOnly) return
     const behind = await this.#db.read(() => {
       const context = findContext(this.#db, key)
-      return context !== undefined && isBehind(this.#desk, context)
+      return context !== undefined && isBehind(this.#writing, context)
     })
-    if (behind) await this.#db.write(() => catchUp(this.#desk, key))
+    if (behind) await this.#db.write(() => catchUp(this.#writing, key))
   }
 
   #startPolling(): void {

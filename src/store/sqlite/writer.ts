@@ -41,14 +41,18 @@ import {
 } from './rows.ts'
 
 /** What every writing function needs. */
-export interface Desk extends Indexes {
+export interface WriteContext extends Indexes {
   readonly headCache: HeadCache
   readonly judge: () => LeaseJudge
 }
 
-export function append(desk: Desk, request: Port.AppendRequest, encoded: EncodedData): Port.Receipt {
-  const { db } = desk
-  const context = desk.headCache.find(request.key)
+export function append(
+  writing: WriteContext,
+  request: Port.AppendRequest,
+  encoded: EncodedData,
+): Port.Receipt {
+  const { db } = writing
+  const context = writing.headCache.find(request.key)
   const digest = (type: string, data: object) => inboxDigest(type, encoded.get(data as never) as Encoded)
   const earlier = context && findAppend(db, context, request)
   const facts = {
@@ -56,7 +60,7 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
     earlier: earlier !== undefined,
     inbox: inboxFacts(db, context, request),
   }
-  const decision = decideAppend(request, facts, { ...desk.judge(), digestOf: digest })
+  const decision = decideAppend(request, facts, { ...writing.judge(), digestOf: digest })
   if (decision.kind === 'refused') throw decision.error
   if (decision.kind === 'repeated')
     return repeatedReceipt(db, context as ContextRow, { request, ...(earlier as Stored) })
@@ -70,14 +74,14 @@ export function append(desk: Desk, request: Port.AppendRequest, encoded: Encoded
   }))
   let target = context
   if (entries.length > 0) {
-    target ??= insertContext(db, head, { parentId: parentOf(db, request), derivedBy: desk.derivedBy })
+    target ??= insertContext(db, head, { parentId: parentOf(db, request), derivedBy: writing.derivedBy })
     for (const [i, entry] of entries.entries()) {
       const appendId = i === 0 || i === entries.length - 1 ? request.id : null
       const together =
         entry.key === undefined && entry.takes === undefined ? {} : takenTogether(entries, entry)
-      writeEntry(desk, target, { entry, encoded: texts[i] as Encoded, append: appendId, ...together })
+      writeEntry(writing, target, { entry, encoded: texts[i] as Encoded, append: appendId, ...together })
     }
-    desk.headCache.keep(advance(desk, target, { head, entries }))
+    writing.headCache.keep(advance(writing, target, { head, entries }))
   }
   const first = (context?.head.seq ?? 0) + 1
   const last = first + entries.length - 1
@@ -94,53 +98,53 @@ function takenTogether(entries: readonly Entry[], entry: Entry): Pick<Filing, 't
   return { taken, takes }
 }
 
-export function renew(desk: Desk, request: Port.RenewRequest): void {
-  const context = findContext(desk.db, request.key)
+export function renew(writing: WriteContext, request: Port.RenewRequest): void {
+  const context = findContext(writing.db, request.key)
   const refusal = refuseRenewal(request, context?.head)
   if (refusal !== undefined) throw refusal
   const { head, derivedSeq } = context as ContextRow
-  const lease = head.lease && { ...head.lease, renewedAt: desk.judge().now }
-  updateHead(desk.db, context as ContextRow, { head: { ...head, ...(lease && { lease }) }, derivedSeq })
+  const lease = head.lease && { ...head.lease, renewedAt: writing.judge().now }
+  updateHead(writing.db, context as ContextRow, { head: { ...head, ...(lease && { lease }) }, derivedSeq })
 }
 
-export function fork(desk: Desk, request: Port.ForkRequest): Port.Receipt {
-  const { db } = desk
+export function fork(writing: WriteContext, request: Port.ForkRequest): Port.Receipt {
+  const { db } = writing
   const parent = findContext(db, request.parent)
   const parentBase = parent === undefined ? 0 : (lineage(db, parent).base?.mark.upTo ?? 0)
   const facts = { parent: parent?.head, child: findContext(db, request.child)?.head, parentBase }
-  const entry = forkEntry(request, facts, desk.judge().now)
+  const entry = forkEntry(request, facts, writing.judge().now)
   const head = forkHead(request, entry)
-  const child = insertContext(db, head, { parentId: (parent as ContextRow).id, derivedBy: desk.derivedBy })
-  writeEntry(desk, child, { entry, encoded: encode(entry.type, entry.data), append: null })
-  derive(desk, child.id, entry)
+  const child = insertContext(db, head, { parentId: (parent as ContextRow).id, derivedBy: writing.derivedBy })
+  writeEntry(writing, child, { entry, encoded: encode(entry.type, entry.data), append: null })
+  derive(writing, child.id, entry)
   updateHead(db, child, { head, derivedSeq: entry.seq })
   return forkReceipt(entry, head)
 }
 
 /** Returns the keys of what is gone. Damage is no reason to keep a conversation, so no row has to be intact. */
-export function erase(desk: Desk, key: ContextKey): ContextKey[] {
-  const context = suspectContext(desk.db, key)?.row
-  return context === undefined || context.head.status === 'erased' ? [] : eraseTree(desk, context)
+export function erase(writing: WriteContext, key: ContextKey): ContextKey[] {
+  const context = suspectContext(writing.db, key)?.row
+  return context === undefined || context.head.status === 'erased' ? [] : eraseTree(writing, context)
 }
 
-export function recreate(desk: Desk, request: Port.RecreateRequest): Port.Head {
-  const { db } = desk
+export function recreate(writing: WriteContext, request: Port.RecreateRequest): Port.Head {
+  const { db } = writing
   const context = findContext(db, request.key)
   const parent = context?.parentId === undefined ? undefined : contextById(db, context.parentId)
-  const entry = recreateEntry(request, { head: context?.head, parent: parent?.head }, desk.judge().now)
+  const entry = recreateEntry(request, { head: context?.head, parent: parent?.head }, writing.judge().now)
   const { id, head: before, ...row } = context as ContextRow
   if (entry === undefined) return before
   const head = recreatedHead(before, entry)
   const parentId = head.parent === undefined ? undefined : row.parentId
-  const next = { id, head, parentId, forkedAt: 0, derivedSeq: entry.seq, derivedBy: desk.derivedBy }
-  writeEntry(desk, next, { entry, encoded: encode(entry.type, entry.data), append: null })
+  const next = { id, head, parentId, forkedAt: 0, derivedSeq: entry.seq, derivedBy: writing.derivedBy }
+  writeEntry(writing, next, { entry, encoded: encode(entry.type, entry.data), append: null })
   insertBase(db, id, { upTo: request.upTo, seq: entry.seq, kept: 0 })
-  derive(desk, id, entry)
+  derive(writing, id, entry)
   putContext(db, next)
   return head
 }
 
-export function saveSnapshot({ db }: Desk, key: ContextKey, snapshot: Port.Snapshot): void {
+export function saveSnapshot({ db }: WriteContext, key: ContextKey, snapshot: Port.Snapshot): void {
   const context = findContext(db, key)
   if (context === undefined || context.head.status === 'erased' || snapshot.seq > context.head.seq) return
   if (isOfErased(context.head, snapshot.seq)) return
@@ -176,7 +180,7 @@ interface Writing extends Filing {
   readonly append: string | null
 }
 
-export function writeEntry({ db }: Desk, context: ContextRow, writing: Writing): void {
+export function writeEntry({ db }: WriteContext, context: ContextRow, writing: Writing): void {
   const { entry, encoded } = writing
   const { id } = context
   const { key } = context.head
@@ -202,12 +206,12 @@ function useBlob(db: Database, { id, seq, blob }: { id: number; seq: number; blo
 
 /** Moves the head over new entries, and the derived indexes if nothing older is missing; a later lookup catches up. */
 export function advance(
-  desk: Desk,
+  writing: WriteContext,
   context: ContextRow,
   next: { readonly head: Port.Head; readonly entries: readonly Entry[] },
 ): ContextRow {
-  const change = { head: next.head, derivedSeq: deriveNext(desk, context, next) }
-  updateHead(desk.db, context, change)
+  const change = { head: next.head, derivedSeq: deriveNext(writing, context, next) }
+  updateHead(writing.db, context, change)
   return { ...context, ...change }
 }
 
@@ -249,20 +253,20 @@ function parentOf(db: Database, request: Port.AppendRequest): number | null {
   return found?.id ?? null
 }
 
-function eraseTree(desk: Desk, context: ContextRow): ContextKey[] {
-  const { db } = desk
+function eraseTree(writing: WriteContext, context: ContextRow): ContextKey[] {
+  const { db } = writing
   const { id, head } = context
   const below = db
     .all('SELECT id FROM context WHERE parent = ?', id)
     .map(([child]) => suspectById(db, child as number))
     .filter((child) => child !== undefined && child.head.status !== 'erased')
-    .flatMap((child) => (child === undefined ? [] : eraseTree(desk, child)))
+    .flatMap((child) => (child === undefined ? [] : eraseTree(writing, child)))
   for (const table of ['entry', 'inbox', 'base', 'derived', 'snapshot'])
     db.run(`DELETE FROM ${table} WHERE context = ?`, id)
   forgetProgress(db, id)
-  desk.backlogs.forget(id)
+  writing.backlogs.forget(id)
   dropBlobs(db, { context: id, above: 0, upTo: Number.MAX_SAFE_INTEGER })
-  putContext(db, { ...context, head: tombstone(head, desk.judge().now), derivedSeq: head.seq })
+  putContext(db, { ...context, head: tombstone(head, writing.judge().now), derivedSeq: head.seq })
   return [head.key, ...below]
 }
 

@@ -23,7 +23,7 @@ import { blobReader, readEntries, viewOf } from '../reader.ts'
 import { rebuild, restoreParent } from '../rebuild.ts'
 import { checksumMatches } from '../row-checksum.ts'
 import { type ContextRow, contextById, findContext, putContext, toEntry } from '../rows.ts'
-import type { Desk } from '../writer.ts'
+import type { WriteContext } from '../writer.ts'
 import { DamagedFile } from './damaged-file.ts'
 
 export interface SalvageReport {
@@ -195,7 +195,7 @@ const ENTRY_INTO =
 async function copyLive(db: Database, find: Find, { stored, key, found, live }: Live): Promise<boolean> {
   const { id } = find
   const last = live.at(-1)?.entry.seq ?? 0
-  const desk: Desk = {
+  const writing: WriteContext = {
     db,
     judge: () => ({ now: 0, liveness: () => 'unknown' }),
     derivations: STANDARD_DERIVATIONS,
@@ -214,7 +214,7 @@ async function copyLive(db: Database, find: Find, { stored, key, found, live }: 
       }
       if (stored === undefined) putContext(db, restoreParent(db, context))
       copyOldRows(db, find, (live[0]?.entry.seq ?? 1) - 1)
-      rebuild(desk, key)
+      rebuild(writing, key)
       const whole = viewOf(db, findContext(db, key) as ContextRow)
       for (let from = 1; from <= last; from += 1000) readEntries(db, whole, { from, to: from + 999 })
     })

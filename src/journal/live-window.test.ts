@@ -4,7 +4,7 @@ import type { Entry, JsonObject, Message } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
 import { fold } from './fold.ts'
-import { HeldWindow } from './held-window.ts'
+import { LiveWindow } from './live-window.ts'
 import { newSession, type Session } from './session.ts'
 import { transcript } from './transcript.ts'
 import { readWindow } from './window.ts'
@@ -14,7 +14,7 @@ const key = { tenant: 't', actor: 'a', contextId: 'c' }
 describe('a held window', () => {
   let store: Store
   let session: Session
-  let held: HeldWindow
+  let held: LiveWindow
   let maxMessages: number
   let serial = 0
 
@@ -36,7 +36,7 @@ describe('a held window', () => {
     await begin('Count.')
     for (const n of [1, 2, 3]) await drive('note', said(`${n}`))
     await hold(2)
-    const over = await HeldWindow.over(await store.read(key), key, { session, maxMessages })
+    const over = await LiveWindow.over(await store.read(key), key, { session, maxMessages })
     expect(over.held).toEqual(held.held)
     expect(await over.messages(session)).toEqual(await held.messages(session))
   })
@@ -197,7 +197,7 @@ describe('a held window', () => {
 
   async function hold(limit: number): Promise<void> {
     maxMessages = limit
-    held = await HeldWindow.read(store, key, { session, maxMessages })
+    held = await LiveWindow.read(store, key, { session, maxMessages })
   }
 
   async function append(type: string, data: JsonObject, takes?: string[]): Promise<readonly Entry[]> {

@@ -5,9 +5,9 @@
 import { beginsAnew } from '../journal/index.ts'
 import type { ContextKey, Entry, EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
 import { begunAnew, type Store } from '../store/index.ts'
-import { findPosted } from './find-taken.ts'
-import type { Handle } from './handle.ts'
-import type { Publication } from './ledger.ts'
+import { findPosted } from './find-consumed.ts'
+import type { Publication } from './journal-state.ts'
+import type { TurnSubscription } from './turn-subscription.ts'
 
 /** Of one turn, when it is told again. */
 const MOST_ENTRIES = 100_000
@@ -17,8 +17,8 @@ interface Heard {
   readonly how: Publication | undefined
 }
 
-export class Audience {
-  readonly handles: Set<Handle> = new Set()
+export class Subscribers {
+  readonly subscriptions: Set<TurnSubscription> = new Set()
   readonly #store: Store
   readonly #key: ContextKey
   /** The last position that was told; undefined before the conversation was looked at. */
@@ -57,7 +57,7 @@ export class Audience {
     }
   }
 
-  get isSeated(): boolean {
+  get isStarted(): boolean {
     return this.#told !== undefined
   }
 
@@ -75,7 +75,7 @@ export class Audience {
   }
 
   /** From here on. */
-  seat(seq: number, asked: readonly RequestData[]): void {
+  startFrom(seq: number, asked: readonly RequestData[]): void {
     this.#told ??= seq
     for (const request of asked) this.#asked.set(request.requestId, request)
   }
@@ -92,15 +92,15 @@ export class Audience {
    * with that one, of the newest of these; while it waits, of the turn that will take it. False if the journal does not
    * reach back to it.
    */
-  async join(handle: Handle, posted: string): Promise<boolean> {
+  async join(subscription: TurnSubscription, posted: string): Promise<boolean> {
     for (;;) {
       await this.catchUp()
       const before = this.#ended
       const found = await findPosted(this.#store, this.#key, posted)
       // A turn that ended meanwhile may have taken it, and is not told again.
       if (before !== this.#ended) continue
-      if (found?.turn !== undefined) await this.retell(handle, found.turn, found.isOver)
-      else if (found !== undefined) handle.recognise(eventOf(found.entry), this.#since)
+      if (found?.turn !== undefined) await this.retell(subscription, found.turn, found.isOver)
+      else if (found !== undefined) subscription.recognise(eventOf(found.entry), this.#since)
       return found !== undefined
     }
   }
@@ -121,26 +121,27 @@ export class Audience {
    * Tells one listener of a turn of the past, as far as it has come; what comes after is told as it happens. `isOver`:
    * the conversation has turned to something else since, and nothing that the turn asked waits any more.
    */
-  async retell(handle: Handle, number: number, isOver = false): Promise<void> {
+  async retell(subscription: TurnSubscription, number: number, isOver = false): Promise<void> {
     for (;;) {
       const before = this.#told
       const entries = await this.#store.read(this.#key, { turn: number, limit: MOST_ENTRIES })
       const hasEnded = entries.some(({ type, turn }) => type === 'turn.end' && turn === number)
       if (before !== this.#told && !hasEnded) continue
       const events = entries.filter(({ turn }) => turn === number).map((entry) => eventOf(entry))
-      handle.follow(number, events, isOver ? [] : [...this.#asked.values()])
+      subscription.follow(number, events, isOver ? [] : [...this.#asked.values()])
       return
     }
   }
 
   /** What is not stored. */
   delta(event: TurnEvent): void {
-    for (const handle of this.handles) handle.delta(event)
+    for (const subscription of this.subscriptions) subscription.delta(event)
   }
 
   /** Something that happened below turn `number`. */
   forward(number: number, event: TurnEvent): void {
-    for (const handle of this.handles) if (handle.number === number) handle.turn.push(event)
+    for (const subscription of this.subscriptions)
+      if (subscription.number === number) subscription.turn.push(event)
   }
 
   async #fill(first: Heard): Promise<void> {
@@ -167,7 +168,7 @@ export class Audience {
     if (event.type === 'request.start') this.#asked.set(event.data.requestId, event.data)
     else if (event.type === 'request.end') this.#asked.delete(event.data.requestId)
     else if (event.type === 'clear') this.#asked.clear()
-    for (const handle of this.handles) handle.see(event, this.#since, this.#asked)
+    for (const subscription of this.subscriptions) subscription.see(event, this.#since, this.#asked)
     if (entry.type === 'turn.end') this.#ended += 1
     if (entry.type === 'turn.end' || (entry.type === 'release' && entry.turn === 0)) this.#since = []
   }

@@ -1,4 +1,4 @@
-/** One turn in play: what it is given, what it has said, and what it has looked up on the way. */
+/** One turn in run: what it is given, what it has said, and what it has looked up on the way. */
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import { checkMarkedEntities } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
@@ -19,7 +19,7 @@ import { lastOf } from './last-of.ts'
 import { modelSecrets } from './model-secrets.ts'
 import type { TurnScope } from './scope.ts'
 
-export class Play extends RunBase<TurnScope> {
+export class TurnRun extends RunBase<TurnScope> {
   /** Ended calls that hooks have begun to be told of here; those still in `open.ended` were interrupted. */
   readonly told: Set<string> = new Set()
   /** What tools threw in this process, by their calls. */

@@ -2,7 +2,7 @@
 import { APICallError } from '@ai-sdk/provider'
 import { describe, expect, it } from 'vitest'
 import { afterFailure, ModelFailure } from './index.ts'
-import { readTrouble } from './trouble.ts'
+import { readTrouble } from './provider-errors.ts'
 
 function callError(statusCode: number, message: string, more: object = {}): APICallError {
   return new APICallError({ message, url: 'https://x', requestBodyValues: {}, statusCode, ...more })

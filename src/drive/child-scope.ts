@@ -17,7 +17,7 @@ import {
 import type { Store } from '../store/index.ts'
 import { callsAround } from '../tool/index.ts'
 
-export interface Nursery {
+export interface ChildScope {
   readonly config: {
     readonly contextId: string
     /** The position of the conversation that is known. */
@@ -40,7 +40,7 @@ export interface Nursery {
   readonly answerOrigins?: Readonly<Record<string, InputOrigin>>
 }
 
-export const NURSERY: unique symbol = Symbol('holdfast.nursery')
+export const CHILD_SCOPE: unique symbol = Symbol('holdfast.childScope')
 
 /**
  * What may be used below: what the turn has not used of its limits yet, in equal parts for what runs at the same time. So
@@ -83,8 +83,8 @@ export function leastLimits(own: Limits = {}, left: Limits): Limits {
  */
 export function idsAround(): { readonly above?: IdsAbove } {
   for (const context of callsAround()) {
-    const { [NURSERY]: nursery } = context as { readonly [NURSERY]?: Nursery }
-    if (nursery !== undefined) return nursery.ids === undefined ? {} : { above: nursery.ids }
+    const { [CHILD_SCOPE]: childScope } = context as { readonly [CHILD_SCOPE]?: ChildScope }
+    if (childScope !== undefined) return childScope.ids === undefined ? {} : { above: childScope.ids }
   }
   return {}
 }
@@ -95,7 +95,7 @@ export function idsAround(): { readonly above?: IdsAbove } {
  */
 export function refuseInside(store: Store, key: ContextKey, what: string): void {
   const isInside = callsAround().some((context) => {
-    const { config } = (context as { readonly [NURSERY]?: Nursery })[NURSERY] ?? {}
+    const { config } = (context as { readonly [CHILD_SCOPE]?: ChildScope })[CHILD_SCOPE] ?? {}
     return config?.store === store && sameKey({ ...config.owner, contextId: config.contextId }, key)
   })
   if (!isInside) return

@@ -1,17 +1,17 @@
-/** Finds, among the entries of a conversation, those that a turn handle is about. It drives nothing. */
+/** Finds, among the entries of a conversation, those that a turn subscription is about. It drives nothing. */
 
 import { originOf } from '../loop/index.ts'
 import type { EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
 import { problemOf } from './refusal.ts'
 import type { Turn } from './turn.ts'
 
-export interface HandleOptions {
+export interface TurnSubscriptionOptions {
   readonly turn: Turn
   /** Inbox keys of what began it. */
   readonly keys?: readonly string[]
 }
 
-export class Handle {
+export class TurnSubscription {
   readonly turn: Turn
   readonly #keys: ReadonlySet<string>
   readonly #positions = new Set<number>()
@@ -20,7 +20,7 @@ export class Handle {
   #number: number | undefined
   #heard: ((number: number) => void) | undefined
 
-  constructor({ turn, keys = [] }: HandleOptions) {
+  constructor({ turn, keys = [] }: TurnSubscriptionOptions) {
     this.turn = turn
     this.#keys = new Set(keys)
   }
@@ -41,7 +41,7 @@ export class Handle {
   }
 
   /**
-   * Ends the handle as failed, or as cancelled if the turn never began because of that. With nothing stored, the caller
+   * Ends the subscription as failed, or as cancelled if the turn never began because of that. With nothing stored, the caller
    * is told that it was refused; otherwise the outcome says `stored`, because a driver may play it later (P5).
    */
   refuse(error: unknown): void {

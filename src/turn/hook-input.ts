@@ -3,16 +3,16 @@ import type { CallResult, PendingCall, Reply } from '../hook/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { AssistantPart, Entry, ToolCallPart } from '../protocol/index.ts'
 import { lastOf } from './last-of.ts'
-import type { Play } from './play.ts'
+import type { TurnRun } from './turn-run.ts'
 
 /** The last reply of the turn. */
-export async function lastReply(play: Play): Promise<Reply> {
-  const entries = await play.scope.view.window()
+export async function lastReply(run: TurnRun): Promise<Reply> {
+  const entries = await run.scope.view.window()
   const { content = [], finish = '', model, usage } = lastOf(entries, 'model.end')?.data ?? {}
   return {
     text: wordsOf(content),
     content,
-    calls: await pendingCalls(play),
+    calls: await pendingCalls(run),
     finish,
     ...(model === undefined ? {} : { model }),
     ...(usage === undefined ? {} : { usage }),
@@ -20,28 +20,28 @@ export async function lastReply(play: Play): Promise<Reply> {
 }
 
 /** What the model said last in this turn, if it said anything. */
-export async function lastWords(play: Play): Promise<string> {
-  const entries = await play.scope.view.window()
-  const { turn } = play.open
+export async function lastWords(run: TurnRun): Promise<string> {
+  const entries = await run.scope.view.window()
+  const { turn } = run.open
   const said = lastOf(entries, 'model.end', (entry) => {
     return entry.turn === turn && wordsOf(entry.data.content) !== ''
   })
   return wordsOf(said?.data.content ?? [])
 }
 
-export async function pendingCalls(play: Play): Promise<readonly PendingCall[]> {
-  const requested = play.calls.filter(({ state }) => state === 'requested')
-  return Promise.all(requested.map((call) => pendingCall(play, call)))
+export async function pendingCalls(run: TurnRun): Promise<readonly PendingCall[]> {
+  const requested = run.calls.filter(({ state }) => state === 'requested')
+  return Promise.all(requested.map((call) => pendingCall(run, call)))
 }
 
-export async function pendingCall(play: Play, { callId, tool, args }: Call): Promise<PendingCall> {
-  const description = (await play.tools()).find(({ name }) => name === tool)?.description
+export async function pendingCall(run: TurnRun, { callId, tool, args }: Call): Promise<PendingCall> {
+  const description = (await run.tools()).find(({ name }) => name === tool)?.description
   return { callId, tool, args, ...(description === undefined ? {} : { description }) }
 }
 
 /** Of the calls of the last round, in the order in which they were asked for; of all of them if none are named. */
-export async function callResults(play: Play, callIds?: readonly string[]): Promise<readonly CallResult[]> {
-  const entries = await play.scope.view.window()
+export async function callResults(run: TurnRun, callIds?: readonly string[]): Promise<readonly CallResult[]> {
+  const entries = await run.scope.view.window()
   const asked = lastOf(entries, 'model.end', ({ data }) => {
     return data.content.some(({ type }) => type === 'tool-call')
   })

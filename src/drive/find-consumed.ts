@@ -49,7 +49,7 @@ const MOST_ENTRIES = 100_000
  * A re-sent interrupt must not cancel the turn it started, nor one that goes on with it: without the cancel, if `turn` is
  * such a turn. Reads no turn before the one that the input began.
  */
-export async function sparingOwnTurn(
+export async function withoutSelfCancel(
   posts: readonly NewInboxEntry[],
   { store, key, turn, posted }: { store: Store; key: ContextKey; turn: number; posted: string },
 ): Promise<readonly NewInboxEntry[]> {

@@ -6,14 +6,14 @@
  * L2  Others' inbox entries extend what is known, as long as no other entry lies between. Anything else that others wrote
  *     makes it stale: `isLoaded` is false, and it is read again before it is used.
  * L3  Every entry of an append or a post of this process is published once, in order, and one that is held back both
- *     when it is said and when it is durable. What was only read is for the audience to fill in.
+ *     when it is said and when it is durable. What was only read is for the subscribers to fill in.
  * L4  It is of one conversation. If that was erased and another has begun under its name, reading it rejects with `erased`.
  */
 import type { Clock, MaybePromise } from '../base/index.ts'
 import {
   advance,
-  HeldWindow,
   isWorthSaving,
+  LiveWindow,
   loadSince,
   newSession,
   type Session,
@@ -23,7 +23,7 @@ import {
 import { type ContextKey, type Entry, formatOf, type Message, type NewEntry } from '../protocol/index.ts'
 import { begunAnew, isOfErased, type Receipt, type Store } from '../store/index.ts'
 
-export interface LedgerOptions {
+export interface JournalStateOptions {
   readonly key: ContextKey
   readonly store: Store
   readonly clock: Clock
@@ -48,11 +48,11 @@ interface Unsaved {
   readonly before: Session
 }
 
-export class Ledger {
-  readonly #options: LedgerOptions
+export class JournalState {
+  readonly #options: JournalStateOptions
   #session: Session = newSession()
   #isLoaded = false
-  #window: HeldWindow | undefined
+  #window: LiveWindow | undefined
   readonly #inbox = new Map<string, Entry>()
   #seen = 0
   /** The newest inbox entry that was published. Past `seen` when others wrote in between. */
@@ -60,7 +60,7 @@ export class Ledger {
   #snapshotAt = 0
   #unsaved: Unsaved | undefined
 
-  constructor(options: LedgerOptions) {
+  constructor(options: JournalStateOptions) {
     this.#options = options
   }
 
@@ -125,8 +125,8 @@ export class Ledger {
     return this.#held.messages(this.#session)
   }
 
-  get #held(): HeldWindow {
-    if (this.#window === undefined) throw new Error('The ledger was not loaded.')
+  get #held(): LiveWindow {
+    if (this.#window === undefined) throw new Error('The journal was not loaded.')
     return this.#window
   }
 
@@ -141,7 +141,7 @@ export class Ledger {
     const { session, since } = await loadSince(store, key)
     const inbox = await store.inbox(key)
     const held =
-      window === undefined ? undefined : await HeldWindow.read(store, key, { session, ...(await window()) })
+      window === undefined ? undefined : await LiveWindow.read(store, key, { session, ...(await window()) })
     if (this.newest > 0 && isOfErased(session, this.newest)) throw begunAnew(key, session) // L4
     this.#session = session
     this.#window = held

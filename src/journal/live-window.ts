@@ -13,7 +13,7 @@ import { limitsOf, readStretch, type Stretch, summaryTokens, type WindowOptions 
 
 type Source = Pick<Store, 'read' | 'lookup'>
 
-export class HeldWindow {
+export class LiveWindow {
   readonly #store: Source
   readonly #key: ContextKey
   readonly #limits: WindowLimits
@@ -48,10 +48,10 @@ export class HeldWindow {
     store: Source,
     key: ContextKey,
     view: WindowOptions & { session: Session },
-  ): Promise<HeldWindow> {
+  ): Promise<LiveWindow> {
     const { session } = view
     const stretch = await readStretch(store, key, view)
-    return new HeldWindow(store, key, { session, limits: limitsOf(view), stretch })
+    return new LiveWindow(store, key, { session, limits: limitsOf(view), stretch })
   }
 
   /** Over entries that are all in memory. */
@@ -59,8 +59,8 @@ export class HeldWindow {
     entries: readonly Entry[],
     key: ContextKey,
     view: WindowOptions & { session: Session },
-  ): Promise<HeldWindow> {
-    return HeldWindow.read(heldSource(entries), key, view)
+  ): Promise<LiveWindow> {
+    return LiveWindow.read(heldSource(entries), key, view)
   }
 
   /** Entries that were appended, or came into the inbox. */

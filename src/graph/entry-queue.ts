@@ -12,7 +12,7 @@ interface Saying {
   readonly unheard?: () => void
 }
 
-export class Desk {
+export class EntryQueue {
   #sayings: Saying[] = []
   #bell = Promise.withResolvers<void>()
   #atWork = 0

@@ -29,7 +29,6 @@ import {
   quote,
 } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
-import { NO_MODEL, notAsked, requestSettings, stepAfter } from './asking.ts'
 import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
@@ -39,6 +38,7 @@ import { blocksMessage, configuredPrompt, withRules } from './grounding-prompt.t
 import { runPhase } from './hooks.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
+import { NO_MODEL, notAsked, requestSettings, stepAfter } from './model-retry.ts'
 import {
   canMakeRoom,
   fittingMessages,
@@ -49,65 +49,65 @@ import {
   withLength,
 } from './overflow.ts'
 import { beforeModel, finish, finishAtLimit } from './phases.ts'
-import type { Play } from './play.ts'
 import { changed } from './prompt-edit.ts'
 import { redactDeltas } from './redact-deltas.ts'
 import { goesOnWithout, refusedBy, sayRefused, warnIfBeyond } from './refused-files.ts'
 import { makeRoom } from './summary.ts'
+import type { TurnRun } from './turn-run.ts'
 import { type WireIds, wireIds } from './wire-ids.ts'
 
 /** One attempt. What comes after one that failed is in the session, so a retry holds after a crash and a pause too. */
-export async function* think(play: Play): AsyncGenerator<Batch, void> {
-  takeSteering(play)
-  if (isAtLimit(play)) {
-    yield* endByLimit(play)
+export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
+  takeSteering(run)
+  if (isAtLimit(run)) {
+    yield* endByLimit(run)
     return
   }
   // Whoever has none of these does not wait for them.
-  if (isWatched(play.scope.definition)) yield* makeRoom(play)
-  if (play.scope.definition.grounding.entities.size > 0) await hearPerson(play)
-  if (!play.hooks.isEmpty) yield* beforeModel(play)
-  if (play.open.stop !== undefined || play.signal.aborted) return
-  if (isSilent(play)) {
-    await endTurn(play, 'failed', { error: NOTHING_TO_SAY })
+  if (isWatched(run.scope.definition)) yield* makeRoom(run)
+  if (run.scope.definition.grounding.entities.size > 0) await hearPerson(run)
+  if (!run.hooks.isEmpty) yield* beforeModel(run)
+  if (run.open.stop !== undefined || run.signal.aborted) return
+  if (isSilent(run)) {
+    await endTurn(run, 'failed', { error: NOTHING_TO_SAY })
     return
   }
-  if (play.open.retry?.until !== undefined) yield* waitToRetry(play)
-  if (play.signal.aborted) return
-  const { index, attempt } = nextAttempt(play)
-  const { models } = play.scope.definition
+  if (run.open.retry?.until !== undefined) yield* waitToRetry(run)
+  if (run.signal.aborted) return
+  const { index, attempt } = nextAttempt(run)
+  const { models } = run.scope.definition
   const source = models[index]
   if (source === undefined) throw noModel()
-  const early = isLookedUpEarly(play) ? yield* lookUpEarly(play) : undefined
-  const iteration = play.open.iteration + 1
-  play.draft.say('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
-  yield* play.commit('model')
+  const early = isLookedUpEarly(run) ? yield* lookUpEarly(run) : undefined
+  const iteration = run.open.iteration + 1
+  run.draft.append('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
+  yield* run.commit('model')
   // Hooks are told of what was said before the model is.
-  if (!play.hooks.has(...HEARING_HOOKS) && hasSteering(play)) yield* hearSteering(play)
-  play.sent = undefined
-  const found = early ?? lookUp(play)
-  const reply = await askModel(play, source, isPromise(found) ? await found : found)
+  if (!run.hooks.has(...HEARING_HOOKS) && hasSteering(run)) yield* hearSteering(run)
+  run.sent = undefined
+  const found = early ?? lookUp(run)
+  const reply = await askModel(run, source, isPromise(found) ? await found : found)
   if (!(reply instanceof ModelFailure)) {
     const { content } = reply
-    takeReply(play, {
+    takeReply(run, {
       ...reply,
-      content: play.secrets.isEmpty ? content : await withKnownTools(play, content),
+      content: run.secrets.isEmpty ? content : await withKnownTools(run, content),
     })
     // It may have to be cut, and its calls with it.
-    if (isLarge(reply.content)) yield* play.commit('on')
-  } else if (play.signal.aborted) sayAborted(play, source, reply)
+    if (isLarge(reply.content)) yield* run.commit('on')
+  } else if (run.signal.aborted) sayAborted(run, source, reply)
   else {
-    const goesOn = await goesOnWithout(play, reply)
+    const goesOn = await goesOnWithout(run, reply)
     const isFinal = index + 1 >= models.length
-    const isAgain = goesOn || (isFinal && (await canMakeRoom(play, reply)))
+    const isAgain = goesOn || (isFinal && (await canMakeRoom(run, reply)))
     const step = isAgain ? AGAIN : stepAfter(reply, source, attempt)
     const isLast = step.next === 'fallback' && isFinal
     const { next } = isLast ? { next: 'fail' } : step
-    sayFailed(play, source, { failure: reply, step: isLast ? { next } : step })
-    if (goesOn) sayRefused(play, source, reply)
+    sayFailed(run, source, { failure: reply, step: isLast ? { next } : step })
+    if (goesOn) sayRefused(run, source, reply)
     const { kind, message } = reply
-    yield* tellFailed(play, {
-      message: play.secrets.ended(message),
+    yield* tellFailed(run, {
+      message: run.secrets.ended(message),
       model: source.name,
       kind,
       next,
@@ -115,8 +115,8 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
     })
     if (isLast) {
       debugThrown(`The model ${source.name}`, reply)
-      play.failedBy(reply.cause ?? reply)
-      await endTurn(play, 'failed', { error: errorOf(play, reply) })
+      run.failedBy(reply.cause ?? reply)
+      await endTurn(run, 'failed', { error: errorOf(run, reply) })
     }
   }
 }
@@ -125,9 +125,9 @@ export async function* think(play: Play): AsyncGenerator<Batch, void> {
 const AGAIN = { next: 'retry', waitMs: 0 } as const
 
 /** Which model is asked, and for which time. Models may have changed since the last attempt; then those are asked. */
-function nextAttempt(play: Play): { readonly index: number; readonly attempt: number } {
-  const { retry } = play.open
-  const { models } = play.scope.definition
+function nextAttempt(run: TurnRun): { readonly index: number; readonly attempt: number } {
+  const { retry } = run.open
+  const { models } = run.scope.definition
   if (retry === undefined) return { index: 0, attempt: 1 }
   const { model, attempt, skipped = 0 } = retry
   const isGivenUp = attempt === 0
@@ -139,14 +139,14 @@ function nextAttempt(play: Play): { readonly index: number; readonly attempt: nu
 }
 
 /** What is left of the wait before the next attempt. */
-async function* waitToRetry(play: Play): AsyncGenerator<Batch, void> {
-  const { timer, clock, leave } = play.scope
-  const left = (play.open.retry?.until ?? 0) - clock.now()
+async function* waitToRetry(run: TurnRun): AsyncGenerator<Batch, void> {
+  const { timer, clock, leave } = run.scope
+  const left = (run.open.retry?.until ?? 0) - clock.now()
   if (left <= 0) return
-  if (!play.draft.isEmpty) yield* play.commit('wait')
-  await timer.wait(left, { signal: leave === undefined ? play.stop : AbortSignal.any([play.stop, leave]) })
+  if (!run.draft.isEmpty) yield* run.commit('wait')
+  await timer.wait(left, { signal: leave === undefined ? run.stop : AbortSignal.any([run.stop, leave]) })
   // A driver that wants to let go does so here: the next attempt is not begun.
-  if (leave?.aborted && !play.stop.aborted) yield* play.commit('wait')
+  if (leave?.aborted && !run.stop.aborted) yield* run.commit('wait')
 }
 
 const NOTHING_TO_SAY = {
@@ -154,40 +154,40 @@ const NOTHING_TO_SAY = {
   message: 'Nothing was said that a model could answer. Say something first.',
 }
 
-function isSilent({ session: { window } }: Play): boolean {
+function isSilent({ session: { window } }: TurnRun): boolean {
   return window.messages === 0 && window.summary === undefined
 }
 
 /** What was said to the running turn is heard before the model is asked again. */
-function takeSteering(play: Play): void {
-  for (const entry of play.inbox) {
-    if (entry.key !== undefined && isSteering(entry)) play.draft.say('take', { as: 'message' }, [entry.key])
+function takeSteering(run: TurnRun): void {
+  for (const entry of run.inbox) {
+    if (entry.key !== undefined && isSteering(entry)) run.draft.append('take', { as: 'message' }, [entry.key])
   }
 }
 
 /** What the receipt of the last batch has shown is heard too: the model has not been asked yet. */
-function* hearSteering(play: Play): Generator<Batch, void> {
-  while (hasSteering(play)) {
-    takeSteering(play)
-    yield* play.commit('model')
+function* hearSteering(run: TurnRun): Generator<Batch, void> {
+  while (hasSteering(run)) {
+    takeSteering(run)
+    yield* run.commit('model')
   }
 }
 
-function isAtLimit(play: Play): boolean {
-  const { iterations = 1 } = play.limits
-  return play.open.iteration >= iterations || limitReached(play) !== undefined
+function isAtLimit(run: TurnRun): boolean {
+  const { iterations = 1 } = run.limits
+  return run.open.iteration >= iterations || limitReached(run) !== undefined
 }
 
-async function* endByLimit(play: Play): AsyncGenerator<Batch, void> {
-  const { iterations = 1 } = play.limits
-  const reached = limitReached(play)
+async function* endByLimit(run: TurnRun): AsyncGenerator<Batch, void> {
+  const { iterations = 1 } = run.limits
+  const reached = limitReached(run)
   if (reached !== undefined) {
-    yield* finishAtLimit(play, reached)
+    yield* finishAtLimit(run, reached)
     return
   }
-  const message = `The model was asked ${play.open.iteration} times and still wants to go on; the limit is ${iterations}.`
-  play.draft.say('warning', { code: 'max-iterations', message })
-  yield* finish(play, 'max-iterations', { limit: 'iterations', message })
+  const message = `The model was asked ${run.open.iteration} times and still wants to go on; the limit is ${iterations}.`
+  run.draft.append('warning', { code: 'max-iterations', message })
+  yield* finish(run, 'max-iterations', { limit: 'iterations', message })
 }
 
 interface Configured {
@@ -196,45 +196,45 @@ interface Configured {
 }
 
 /** What may fail is looked up before the model call begins: it is no failure of the model. */
-function isLookedUpEarly(play: Play): boolean {
-  const { lookups } = play.scope.definition
-  return lookups === 'each call' || (lookups === 'once' && !play.isLookedUp)
+function isLookedUpEarly(run: TurnRun): boolean {
+  const { lookups } = run.scope.definition
+  return lookups === 'each call' || (lookups === 'once' && !run.isLookedUp)
 }
 
-async function* lookUpEarly(play: Play): AsyncGenerator<Batch, Configured> {
+async function* lookUpEarly(run: TurnRun): AsyncGenerator<Batch, Configured> {
   // A function may take its time, and results of tools do not wait for it.
-  if (play.draft.hasNews) yield* play.commit('on')
-  return lookUp(play)
+  if (run.draft.hasNews) yield* run.commit('on')
+  return lookUp(run)
 }
 
 /** Credentials are here once the start of the turn is durable. */
-function lookUp(play: Play): MaybePromise<Configured> {
-  const [tools, system] = [play.tools(), configuredPrompt(play)]
+function lookUp(run: TurnRun): MaybePromise<Configured> {
+  const [tools, system] = [run.tools(), configuredPrompt(run)]
   if (!isPromise(tools) && !isPromise(system)) return { tools, system }
   return Promise.all([tools, system]).then(([found, text]) => ({ tools: found, system: text }))
 }
 
 async function askModel(
-  play: Play,
+  run: TurnRun,
   source: ModelSource,
   { tools, system: own }: Configured,
 ): Promise<ModelReply | ModelFailure> {
-  const { scope } = play
+  const { scope } = run
   let wire: WireIds | undefined
   try {
-    const resolved = play.within(source.resolve())
+    const resolved = run.within(source.resolve())
     const model = isPromise(resolved) ? await resolved : resolved
     checkChoice(source, tools)
-    const { prompt } = play.open
+    const { prompt } = run.open
     const isWordless = hasNoWords(model)
-    const system = prompt?.system ?? (isWordless ? own : withRules(play, own))
-    const shown = shownMessages(play, source, model)
+    const system = prompt?.system ?? (isWordless ? own : withRules(run, own))
+    const shown = shownMessages(run, source, model)
     const messages = isPromise(shown) ? await shown : shown
     if (messages === undefined) return lostEdit()
-    const wiring = wireIds(play, { readsData: isWordless })
+    const wiring = wireIds(run, { readsData: isWordless })
     wire = isPromise(wiring) ? await wiring : wiring
     const hasEntities = scope.definition.grounding.entities.size > 0
-    const blocks = isWordless || !hasEntities ? undefined : await blocksMessage(play, wire.blocks)
+    const blocks = isWordless || !hasEntities ? undefined : await blocksMessage(run, wire.blocks)
     if (messages.every(isBlank)) return silence()
     const parts: PromptParts = {
       ...(system === undefined ? {} : { system }),
@@ -242,9 +242,9 @@ async function askModel(
       tools: specs(tools, isWordless ? undefined : wire, prompt?.tools),
       ...(blocks === undefined ? {} : { blocks: blocks.content }),
     }
-    const fitting = fittingMessages(play, source, parts)
+    const fitting = fittingMessages(run, source, parts)
     const sent = isPromise(fitting) ? await fitting : fitting
-    const safe = redactDeltas(play.secrets, ({ type, ...data }) => scope.emit(type, data))
+    const safe = redactDeltas(run.secrets, ({ type, ...data }) => scope.emit(type, data))
     const deltas = wire.deltas(safe.push)
     const end = (): void => {
       deltas.end()
@@ -255,48 +255,48 @@ async function askModel(
       ...parts,
       messages: blocks === undefined ? sent : [...sent, blocks],
       ...requestSettings(source),
-      ...(isWordless ? { displays: await displays(play), ...(await groundingContext(play, tools)) } : {}),
-      signal: play.stop,
+      ...(isWordless ? { displays: await displays(run), ...(await groundingContext(run, tools)) } : {}),
+      signal: run.stop,
       ids: scope.ids,
       timer: scope.timer,
       // Requests that only look for files that were refused come after the one that counts.
-      record: play,
+      record: run,
       onDelta: deltas.push,
     }
     const asked = { request, source, parts: { ...parts, messages: sent } }
     try {
-      return wire.reply(await askForReply(play, asked))
+      return wire.reply(await askForReply(run, asked))
     } finally {
       end()
     }
   } catch (error) {
     // It was passed on to somebody else: whatever went wrong here is nobody's business any more.
-    if (play.stop.aborted && !play.signal.aborted) await scope.mayAct()
-    return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notAsked(error, play.secrets)
+    if (run.stop.aborted && !run.signal.aborted) await scope.mayAct()
+    return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notAsked(error, run.secrets)
   }
 }
 
 /** The messages as hooks want them, without files that the model would refuse. Undefined if an edit does not fit. */
 function shownMessages(
-  play: Play,
+  run: TurnRun,
   source: ModelSource,
   model: LanguageModel,
 ): MaybePromise<readonly Message[] | undefined> {
-  return chain(play.scope.view.messages(), (messages) => {
-    const edited = changed(messages, play.open.prompt?.messages)
-    return edited === undefined || !hasFiles(edited) ? edited : withFiles(play, edited, { source, model })
+  return chain(run.scope.view.messages(), (messages) => {
+    const edited = changed(messages, run.open.prompt?.messages)
+    return edited === undefined || !hasFiles(edited) ? edited : withFiles(run, edited, { source, model })
   })
 }
 
 async function withFiles(
-  play: Play,
+  run: TurnRun,
   edited: readonly Message[],
   { source, model: { provider } }: { readonly source: ModelSource; readonly model: LanguageModel },
 ): Promise<readonly Message[]> {
-  const { view } = play.scope
+  const { view } = run.scope
   const refused = refusedBy(await view.window(), source.name)
   const shown = shownFiles(edited, { provider, refused })
-  await warnIfBeyond(play, source, shown)
+  await warnIfBeyond(run, source, shown)
   return shown.messages
 }
 
@@ -307,19 +307,19 @@ interface Asked {
 }
 
 /** Rejects with the failure, once it is known whether files are to blame for it. */
-function askForReply(play: Play, { request, source, parts }: Asked): Promise<ModelReply> {
+function askForReply(run: TurnRun, { request, source, parts }: Asked): Promise<ModelReply> {
   return streamModel(request).catch(async (error: unknown): Promise<never> => {
     if (!(error instanceof ModelFailure)) throw error
-    const makesRoomFirst = isHalfFull(source, parts) && (await canMakeRoom(play, error))
-    const isFirst = overflowsIn(await play.scope.view.window(), play.open.turn) === 0
+    const makesRoomFirst = isHalfFull(source, parts) && (await canMakeRoom(run, error))
+    const isFirst = overflowsIn(await run.scope.view.window(), run.open.turn) === 0
     if (makesRoomFirst && isFirst) throw await withLength(error, parts)
     throw await withLength(await withRefusedFiles(request, error), parts)
   })
 }
 
-async function displays(play: Play): Promise<ReadonlyMap<string, string>> {
+async function displays(run: TurnRun): Promise<ReadonlyMap<string, string>> {
   const told = new Map<string, string>()
-  for (const entry of await play.scope.view.window()) {
+  for (const entry of await run.scope.view.window()) {
     if (entry.type !== 'tool.end') continue
     const { callId, display } = dataOf(entry, 'tool.end')
     if (display !== undefined) told.set(callId, display)
@@ -327,10 +327,10 @@ async function displays(play: Play): Promise<ReadonlyMap<string, string>> {
   return told
 }
 
-function takeReply(play: Play, { content, finish: why, model, usage }: ModelReply): void {
-  play.draft.say('model.end', { content, finish: why, model, usage, ...sentTo(play) })
+function takeReply(run: TurnRun, { content, finish: why, model, usage }: ModelReply): void {
+  run.draft.append('model.end', { content, finish: why, model, usage, ...sentTo(run) })
   if (why === 'length')
-    play.draft.say('warning', {
+    run.draft.append('warning', {
       code: 'length',
       message: 'The reply was cut off: it reached the most tokens that a reply may have.',
     })
@@ -338,69 +338,69 @@ function takeReply(play: Play, { content, finish: why, model, usage }: ModelRepl
 
 /** An entry keeps the names of tools as they are; what is no name of a tool may be a secret. */
 async function withKnownTools(
-  play: Play,
+  run: TurnRun,
   content: readonly AssistantPart[],
 ): Promise<readonly AssistantPart[]> {
-  const tools = await play.tools()
+  const tools = await run.tools()
   return content.map((part) =>
     part.type !== 'tool-call' || tools.some(({ name }) => name === part.tool)
       ? part
-      : { ...part, tool: play.redacted(part.tool) },
+      : { ...part, tool: run.redacted(part.tool) },
   )
 }
 
-export function hasSteering(play: Play): boolean {
-  return play.inbox.some(isSteering)
+export function hasSteering(run: TurnRun): boolean {
+  return run.inbox.some(isSteering)
 }
 
 function isSteering(entry: Entry): boolean {
   return entry.type === 'input' && (dataOf(entry, 'input').steer ?? false)
 }
 
-async function* tellFailed(play: Play, failure: Omit<ModelError, 'source'>): AsyncGenerator<Batch, void> {
+async function* tellFailed(run: TurnRun, failure: Omit<ModelError, 'source'>): AsyncGenerator<Batch, void> {
   const error: ModelError = { source: 'model', ...failure }
-  yield* runPhase(play, 'onError', () => () => ({ error }))
+  yield* runPhase(run, 'onError', () => () => ({ error }))
 }
 
 /** Whoever was to go on after a failed call may have gone before it told anybody, or before it ended the turn. */
-export async function* goOnAfterFailure(play: Play): AsyncGenerator<Batch, void> {
-  const { error = {}, model = '' } = lastOf(await play.scope.view.window(), 'model.end')?.data ?? {}
+export async function* goOnAfterFailure(run: TurnRun): AsyncGenerator<Batch, void> {
+  const { error = {}, model = '' } = lastOf(await run.scope.view.window(), 'model.end')?.data ?? {}
   const { message, kind, next } = error as { message: string; kind: string; next: string }
-  yield* tellFailed(play, { message, model, kind, next })
-  if (play.open.retry === undefined) await endTurn(play, 'failed', { error: { code: 'model', ...error } })
-  else if (play.open.stop === undefined) yield* think(play)
+  yield* tellFailed(run, { message, model, kind, next })
+  if (run.open.retry === undefined) await endTurn(run, 'failed', { error: { code: 'model', ...error } })
+  else if (run.open.stop === undefined) yield* runModelStep(run)
 }
 
-function sentTo({ sent }: Play): Pick<EntryData['model.end'], 'sent'> {
+function sentTo({ sent }: TurnRun): Pick<EntryData['model.end'], 'sent'> {
   return sent === undefined ? {} : { sent }
 }
 
 /** What had arrived stays: the person has read it. */
-function sayAborted(play: Play, { name }: ModelSource, { partial, usage }: ModelFailure): void {
-  play.draft.say('model.end', { content: partial, finish: 'aborted', model: name, usage, ...sentTo(play) })
+function sayAborted(run: TurnRun, { name }: ModelSource, { partial, usage }: ModelFailure): void {
+  run.draft.append('model.end', { content: partial, finish: 'aborted', model: name, usage, ...sentTo(run) })
 }
 
 function sayFailed(
-  play: Play,
+  run: TurnRun,
   { name }: ModelSource,
   { failure, step }: { failure: ModelFailure; step: { readonly next: string; readonly waitMs?: number } },
 ): void {
-  const error: JsonObject = { ...failureData(play, failure), ...step }
+  const error: JsonObject = { ...failureData(run, failure), ...step }
   const { usage } = failure
-  play.draft.say('model.end', { content: [], finish: 'error', model: name, usage, error, ...sentTo(play) })
+  run.draft.append('model.end', { content: [], finish: 'error', model: name, usage, error, ...sentTo(run) })
 }
 
-function errorOf(play: Play, failure: ModelFailure): JsonObject {
+function errorOf(run: TurnRun, failure: ModelFailure): JsonObject {
   const { cause } = failure
   const code = HoldfastError.is(cause) ? cause.code : 'model'
   const known =
     cause === NOTHING_TO_SAY || cause === NO_ROOM ? (cause as { readonly code: string }) : { code }
-  return { ...known, ...failureData(play, failure) }
+  return { ...known, ...failureData(run, failure) }
 }
 
 /** The message was shortened before anybody here saw it. */
-function failureData(play: Play, failure: ModelFailure): JsonObject {
-  return { ...failure.toData(), message: play.secrets.ended(failure.message) }
+function failureData(run: TurnRun, failure: ModelFailure): JsonObject {
+  return { ...failure.toData(), message: run.secrets.ended(failure.message) }
 }
 
 /** Prompts leave out texts of blanks, and of these messages nothing would be left. */
