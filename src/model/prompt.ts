@@ -17,7 +17,7 @@ import type {
 import type { LanguageModel, PromptMessage, PromptOutput, PromptPart } from './language-model.ts'
 import { modelName } from './name.ts'
 import { withoutRepeatedItems } from './repeated-items.ts'
-import { chained } from './sent-hashes.ts'
+import { lineHash, messagesHash } from './sent-hashes.ts'
 import { wellFormed } from './well-formed.ts'
 
 export interface PromptInput {
@@ -44,7 +44,7 @@ export function hashedPrompt(input: PromptInput): {
   const made = linesOf(input.model, input.messages)
   const lines = made.lines.slice()
   const once = made.hasOptions ? withoutRepeatedItems(lines) : lines
-  const hash = once === lines ? hashOf(made) : once.reduce(chained, '')
+  const hash = messagesHash(once === lines ? hashesOf(made) : once.map(lineHash))
   return { prompt: withSystem(once, input), hash }
 }
 
@@ -60,10 +60,10 @@ interface Lines {
   readonly messages: Message[]
   readonly ends: number[]
   readonly lines: PromptMessage[]
+  /** Of each line, as far as somebody asked. */
+  readonly hashes: string[]
   /** A provider has attached something to a part, such as the name of an item. */
   hasOptions: boolean
-  /** Of each line with all before it, as far as somebody asked. */
-  readonly hashes: string[]
 }
 
 /** By the first message. A window grows at its end, so that nearly all of its last prompt is the beginning of the next. */
@@ -104,14 +104,13 @@ function withoutBeginning(made: Lines, first: Message): Lines | undefined {
     messages: made.messages.slice(at),
     ends: made.ends.slice(at).map((end) => end - gone),
     lines: made.lines.slice(gone),
-    hashes: [],
+    hashes: made.hashes.slice(gone),
   }
 }
 
-function hashOf({ lines, hashes }: Lines): string {
-  for (let i = hashes.length; i < lines.length; i++)
-    hashes.push(chained(hashes.at(-1) ?? '', lines[i] as PromptMessage))
-  return hashes.at(-1) ?? ''
+function hashesOf({ lines, hashes }: Lines): readonly string[] {
+  for (let i = hashes.length; i < lines.length; i++) hashes.push(lineHash(lines[i] as PromptMessage))
+  return hashes
 }
 
 /** Forgets what is not the beginning of these messages any more. */

@@ -1,12 +1,12 @@
 /**
  * Hashes of what a model call was sent: the same in every process and on every store, and another one exactly if
- * something else was sent. They name a request; nothing of it can be read out of them.
+ * something else was sent, be it in another order. They name a request; nothing of it can be read out of them.
  *
- * They are made for every call, so nothing is hashed twice: the hash of the messages is a chain that goes on with each
- * line of a prompt that grows, and system prompt, tools and settings are compared with those of the last call.
+ * They are made for every call, so no text is hashed twice: each line of a prompt has its own hash, which stays when a
+ * window moves on, and system prompt, tools and settings are compared with those of the last call.
  */
 import { hash } from 'node:crypto'
-import { canonical, type Json, type JsonObject, type SentHashes } from '../protocol/index.ts'
+import type { JsonObject, SentHashes } from '../protocol/index.ts'
 import type {
   LanguageModel,
   ModelCall,
@@ -22,9 +22,13 @@ function digest(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, DIGITS)
 }
 
-/** The hash of the lines before, and of one more. */
-export function chained(before: string, { role, content }: PromptMessage): string {
-  let text = `${before}\n${role}`
+/** The hash of all lines of a prompt, from the hash of each. */
+export function messagesHash(lineHashes: readonly string[]): string {
+  return digest(lineHashes.join(''))
+}
+
+export function lineHash({ role, content }: PromptMessage): string {
+  let text: string = role
   if (typeof content === 'string') text += framed(content)
   else for (const part of content) text += isPlainText(part) ? framed(part.text) : `\n${partText(part)}`
   return digest(text)
@@ -41,7 +45,7 @@ function isPlainText(part: PromptPart): part is PromptPart & { readonly text: st
 
 /** As JSON: addresses of files are objects in prompts. */
 function partText(part: PromptPart): string {
-  return canonical((part.type === 'file' ? { ...part, data: plainData(part.data) } : part) as unknown as Json)
+  return JSON.stringify(part.type === 'file' ? { ...part, data: plainData(part.data) } : part)
 }
 
 function plainData(data: unknown): unknown {
@@ -62,7 +66,7 @@ interface Known {
 
 const known = new WeakMap<LanguageModel, Known>()
 
-/** `messages` is the chain of the prompt's lines without the system prompt. Headers are no part of it: they hold keys. */
+/** `messages` is the hash of the prompt's lines without the system prompt. Headers are no part of it: they hold keys. */
 export function sentHashes(model: LanguageModel, call: ModelCall, messages: string): SentHashes {
   const { prompt, tools = [], abortSignal: _, headers: _headers, ...settings } = call
   const last = lastOf(model)
@@ -74,7 +78,7 @@ export function sentHashes(model: LanguageModel, call: ModelCall, messages: stri
   }
   if (!areSame(tools, last.tools)) {
     last.tools = tools
-    last.toolsHash = digest(canonical(tools as Json))
+    last.toolsHash = digest(JSON.stringify(tools))
   }
   return {
     ...(system === undefined ? {} : { system: last.systemHash }),
@@ -85,7 +89,7 @@ export function sentHashes(model: LanguageModel, call: ModelCall, messages: stri
 }
 
 function settingsHash(last: Known, settings: JsonObject): string {
-  const text = canonical(settings)
+  const text = JSON.stringify(settings)
   if (text !== last.settings) {
     last.settings = text
     last.settingsHash = digest(text)
