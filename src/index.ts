@@ -96,11 +96,10 @@ export {
 export type { Limits } from './loop/index.ts'
 export type {
   LanguageModel,
+  ModelCapabilities,
   ModelOptions,
   ModelRef,
   PriceTable,
-  Reflex,
-  ReflexOptions,
   TokenCount,
 } from './model/index.ts'
 export {
@@ -111,7 +110,6 @@ export {
   FILE_LIMITS_AS_OF,
   PRICES,
   PRICES_AS_OF,
-  reflex,
   resolveModel,
 } from './model/index.ts'
 export type {

@@ -8,7 +8,6 @@ import type { Batch } from '../loop/index.ts'
 import { dataOf, isLarge } from '../loop/index.ts'
 import {
   filesIn,
-  hasNoWords,
   type LanguageModel,
   ModelFailure,
   type ModelReply,
@@ -32,9 +31,9 @@ import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
 import { hearPerson } from './grounding.ts'
+import { groundingContext } from './grounding-context.ts'
 import { configuredPrompt, groundingBlocks, withRules } from './grounding-prompt.ts'
 import { runPhase } from './hooks.ts'
-import { knownThings } from './known-things.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
 import {
@@ -210,17 +209,17 @@ async function askModel(
     const model = await play.within(source.resolve())
     checkChoice(source, tools)
     const { prompt } = play.open
-    const isWordless = hasNoWords(model)
-    const system = prompt?.system ?? (isWordless ? own : withRules(play, own))
+    const readsData = model.capabilities?.structuredContext === true
+    const system = prompt?.system ?? (readsData ? own : withRules(play, own))
     const messages = await shownMessages(play, source, model)
     if (messages === undefined) return lostEdit()
-    wire = await wireIds(play, { readsData: isWordless })
-    const blocks = isWordless ? undefined : await groundingBlocks(play, wire.blocks)
+    wire = await wireIds(play, { readsData })
+    const blocks = readsData ? undefined : await groundingBlocks(play, wire.blocks)
     if (messages.every(isBlank)) return silence()
     const parts: PromptParts = {
       ...(system === undefined ? {} : { system }),
       messages: wire.messages(messages),
-      tools: specs(tools, isWordless ? undefined : wire, prompt?.tools),
+      tools: specs(tools, readsData ? undefined : wire, prompt?.tools),
       ...(blocks === undefined ? {} : { blocks }),
     }
     const sent = await fittingMessages(play, source, parts)
@@ -235,7 +234,7 @@ async function askModel(
       ...parts,
       messages: blocks === undefined ? sent : [...sent, { role: 'user', content: blocks }],
       ...requestSettings(source),
-      ...(isWordless ? { displays: await displays(play), ...(await knownThings(play, tools)) } : {}),
+      ...(readsData ? { displays: await displays(play), ...(await groundingContext(play, tools)) } : {}),
       signal: play.stop,
       ids: scope.ids,
       timer: scope.timer,

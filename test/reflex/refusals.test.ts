@@ -1,8 +1,8 @@
 /** What the embedded model does after a call was refused because of an id: what the refusal says, or ask. */
 import { describe, expect, it } from 'vitest'
-import type { KnownThings, PromptMessage, PromptPart } from '../../src/model/index.ts'
-import { reflex } from '../../src/model/index.ts'
+import type { GroundingContext, PromptMessage, PromptPart } from '../../src/model/index.ts'
 import type { JsonObject } from '../../src/protocol/index.ts'
+import { reflex } from '../../src/reflex/index.ts'
 import { tool } from './kit.ts'
 
 const kiln = { type: 'string', 'x-entity': 'kiln' }
@@ -12,7 +12,7 @@ const tools = [
   tool('heat_kiln', 'Heats a kiln.', { 'kilnId!': kiln }),
 ]
 
-const KNOWN: KnownThings = {
+const KNOWN: GroundingContext = {
   entities: { kiln: { called: { en: 'kiln' }, one: ['kiln'], many: ['kilns'] } },
   seen: {
     c1: [
@@ -56,7 +56,7 @@ interface Next {
 async function after(
   { given, reason, next }: { readonly given: string; readonly reason: string; readonly next: Next },
   more: readonly PromptMessage[] = [],
-  known: KnownThings = KNOWN,
+  known: GroundingContext = KNOWN,
 ): Promise<readonly string[]> {
   const value = { error: 'ungrounded', message: 'No.', reason, entity: 'kiln', path: 'kilnId', given, next }
   const prompt = [

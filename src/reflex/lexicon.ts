@@ -2,7 +2,7 @@
  * Words of a request in the words that the tools use: what people call things in their language, and the few French words
  * that carry grammar. Where a tool itself uses a word, it stays. Names of things are left as they were written.
  */
-import type { EntityWords } from '../known-things.ts'
+import type { EntityWords } from '../model/grounding-context.ts'
 import { FRENCH, FRENCH_SHORT } from './grammar.ts'
 import { stemOf, type Token } from './words.ts'
 

@@ -2,8 +2,9 @@
  * What the JSON Schema of a tool says about its parameters, as far as rules can use it. Schemas come from strangers:
  * whatever is strange in one is left out, nothing throws, and no pattern is run that could take long.
  */
-import { ENTITY_MARK, type Json } from '../../protocol/index.ts'
-import type { ToolDeclaration } from '../language-model.ts'
+
+import type { ToolDeclaration } from '../model/language-model.ts'
+import { ENTITY_MARK, type Json } from '../protocol/index.ts'
 import { ID_WORDS, PARTICLES, STOP } from './grammar.ts'
 import { foldText, type Token, tokenise } from './words.ts'
 

@@ -1,5 +1,5 @@
 /** Everything that reflex says. Questions end with a question mark, and nothing else does. */
-import type { Json, JsonObject } from '../../protocol/index.ts'
+import type { Json, JsonObject } from '../protocol/index.ts'
 import type { Done } from './conversation.ts'
 import { ID_WORDS } from './grammar.ts'
 import { labelOf, type Row, type Scalar } from './results.ts'

@@ -1,5 +1,5 @@
 /** A call that was not run because an id in it was not good, and what the refusal says to do instead. */
-import type { Json } from '../../protocol/index.ts'
+import type { Json } from '../protocol/index.ts'
 import type { Done } from './conversation.ts'
 
 export interface Refusal {

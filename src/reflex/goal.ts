@@ -1,5 +1,5 @@
 /** What a person wants, what is done for it next, and what is known on the way. */
-import type { Json, JsonObject } from '../../protocol/index.ts'
+import type { Json, JsonObject } from '../protocol/index.ts'
 import type { Done } from './conversation.ts'
 import type { Things } from './knowledge.ts'
 import type { Profile } from './match.ts'

@@ -2,7 +2,7 @@
  * The arguments of one call, from the words of a request and from what tools have told before. A value that is not there
  * is never made up: it is a gap.
  */
-import type { Json, JsonObject } from '../../protocol/index.ts'
+import type { Json, JsonObject } from '../protocol/index.ts'
 import { Claims, type Gap } from './claims.ts'
 import { fillText, isName, nameLeft, nameOf, restOf } from './free-text.ts'
 import type { Things } from './knowledge.ts'

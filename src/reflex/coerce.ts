@@ -1,5 +1,5 @@
 /** Whether a value fits a parameter, and how it has to be written for it. It never changes what the value means. */
-import type { Json } from '../../protocol/index.ts'
+import type { Json } from '../protocol/index.ts'
 import { DATE_WORDS, EMAIL_WORDS, FALSE, TRUE, URL_WORDS } from './grammar.ts'
 import type { Param } from './schema.ts'
 import type { Span } from './values.ts'

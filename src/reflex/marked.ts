@@ -2,8 +2,9 @@
  * Things whose kind the schemas name: what tools have shown of them in the last few turns, what is chosen, and which of
  * them a request means. It takes ids that are known or that were written down, and makes none.
  */
-import { type ActiveValue, foldedText } from '../../protocol/index.ts'
-import type { KnownThings } from '../known-things.ts'
+
+import type { GroundingContext } from '../model/grounding-context.ts'
+import { type ActiveValue, foldedText } from '../protocol/index.ts'
 import type { Claims } from './claims.ts'
 import { fitSpan } from './coerce.ts'
 import type { Done, Exchange } from './conversation.ts'
@@ -31,7 +32,7 @@ export function isMarked(param: Param): param is MarkedParam {
 }
 
 /** The rows of the last few turns that showed any, and what was chosen at their end. */
-export function markedIn(turns: readonly Exchange[], known: KnownThings | undefined): Marked {
+export function markedIn(turns: readonly Exchange[], known: GroundingContext | undefined): Marked {
   if (known === undefined) return NOTHING_MARKED
   const { entities, lookups, memoryTurns } = known
   const calls = turns.flatMap((turn) => turn.calls)

@@ -2,7 +2,7 @@
  * Which thing a request means, for parameters that take an id: one that was written down, or one of the rows that tools
  * have given, by its name, its place in the list, or because it was spoken of last.
  */
-import type { Json } from '../../protocol/index.ts'
+import type { Json } from '../protocol/index.ts'
 import type { Claims } from './claims.ts'
 import { fitSpan } from './coerce.ts'
 import { ID_WORDS, ordinalOf, PRONOUNS, STOP } from './grammar.ts'

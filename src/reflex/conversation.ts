@@ -2,9 +2,10 @@
  * Reads a prompt: who said what, what was called and what came of it. A conversation is a list of turns, each begun by
  * one message of the person. It understands no words.
  */
-import type { ActiveValue, Sighting } from '../../protocol/index.ts'
-import type { KnownThings } from '../known-things.ts'
-import type { PromptMessage, PromptPart } from '../language-model.ts'
+
+import type { GroundingContext } from '../model/grounding-context.ts'
+import type { PromptMessage, PromptPart } from '../model/language-model.ts'
+import type { ActiveValue, Sighting } from '../protocol/index.ts'
 
 export interface Done {
   readonly tool: string
@@ -39,7 +40,7 @@ export type Displays = Readonly<Record<string, unknown>>
 /** The turns, oldest first. Messages of the person that follow each other directly are one turn. */
 export function readConversation(
   prompt: readonly PromptMessage[],
-  { displays = {}, known }: { readonly displays?: Displays; readonly known?: KnownThings } = {},
+  { displays = {}, known }: { readonly displays?: Displays; readonly known?: GroundingContext } = {},
 ): Exchange[] {
   const turns: OpenExchange[] = []
   for (const message of prompt) {
@@ -68,7 +69,7 @@ function readReply(content: readonly PromptPart[], turn: OpenExchange): void {
 
 interface Told {
   readonly displays: Displays
-  readonly known?: KnownThings
+  readonly known?: GroundingContext
 }
 
 function readResults(content: readonly PromptPart[], turn: OpenExchange, { displays, known }: Told): void {
@@ -91,7 +92,7 @@ function readResults(content: readonly PromptPart[], turn: OpenExchange, { displ
   }
 }
 
-function shownBy(id: string, { seen, active }: KnownThings): Pick<Done, 'seen' | 'active'> {
+function shownBy(id: string, { seen, active }: GroundingContext): Pick<Done, 'seen' | 'active'> {
   const since = active.findLast(({ callId }) => callId === id)
   return {
     ...(Object.hasOwn(seen, id) ? { seen: seen[id] ?? [] } : {}),

@@ -1,17 +1,17 @@
 /** What the journal tells of things that have ids, for a model that reads data instead of blocks of text. */
 import { lookupsOf, unexpired } from '../grounding/index.ts'
 import { dataOf } from '../loop/index.ts'
-import type { ActiveSince, KnownThings } from '../model/index.ts'
+import type { ActiveSince, GroundingContext } from '../model/index.ts'
 import type { Entry, Sighting } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import { entriesSoFar } from './context.ts'
 import type { Play } from './play.ts'
 
 /** As a part of a request to a model; nothing where no entity is declared. */
-export async function knownThings(
+export async function groundingContext(
   play: Play,
   tools: readonly Tool[],
-): Promise<{ readonly known?: KnownThings }> {
+): Promise<{ readonly known?: GroundingContext }> {
   const { entities, memoryTurns } = play.scope.definition.grounding
   if (entities.size === 0) return {}
   const entries = await entriesSoFar(play)
@@ -20,7 +20,7 @@ export async function knownThings(
     const owner = parent === undefined ? {} : { parent: parent.name }
     return [name, { called: names, one: [...nouns.one], many: [...nouns.many], ...owner }] as const
   })
-  const known: KnownThings = {
+  const known: GroundingContext = {
     entities: Object.fromEntries(words),
     seen: seenBy(entries),
     active: activeSince(play, entries),

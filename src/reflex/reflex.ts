@@ -3,16 +3,16 @@
  * request with the tools of the call, fills in what was said, looks up what it can, and asks for the rest. It has the
  * interface of every other model, knows nothing but the prompt and the tools of the call, and says the same to the same.
  */
-import { systemTimer, type Timer } from '../../base/index.ts'
-import { checkOptions } from '../../protocol/index.ts'
-import type { KnownThings } from '../known-things.ts'
+import { systemTimer, type Timer } from '../base/index.ts'
+import type { GroundingContext } from '../model/grounding-context.ts'
 import type {
   LanguageModel,
   ModelCall,
   ModelStream,
   ModelStreamPart,
   ProviderUsage,
-} from '../language-model.ts'
+} from '../model/language-model.ts'
+import { checkOptions } from '../protocol/index.ts'
 import { type Displays, readConversation } from './conversation.ts'
 import { type Decision, decide } from './decide.ts'
 import { lexiconOf } from './lexicon.ts'
@@ -46,6 +46,7 @@ export interface Reflex extends LanguageModel {
   readonly specificationVersion: 'v3'
   readonly provider: 'holdfast'
   readonly modelId: 'reflex'
+  readonly capabilities: { readonly structuredContext: true; readonly freeText: false }
   readonly supportedUrls: Record<string, RegExp[]>
   doGenerate(call: ModelCall): Promise<ReflexReply>
 }
@@ -61,6 +62,7 @@ export function reflex(options: ReflexOptions = {}): Reflex {
     specificationVersion: 'v3',
     provider: 'holdfast',
     modelId: 'reflex',
+    capabilities: { structuredContext: true, freeText: false },
     supportedUrls: {},
     doGenerate: async (call) => replyTo(call),
     doStream: async (call) => ({ stream: streamOf(replyTo(call), call.abortSignal, { paceMs, timer }) }),
@@ -88,11 +90,11 @@ function replyTo(call: ModelCall): ReflexReply {
 
 function decisionOn({ prompt, tools = [], toolChoice, providerOptions }: ModelCall): Decision {
   const named = toolChoice?.type === 'tool' ? toolChoice.toolName : undefined
-  const data = (providerOptions?.['holdfast'] ?? {}) as Partial<KnownThings> & {
+  const data = (providerOptions?.['holdfast'] ?? {}) as Partial<GroundingContext> & {
     readonly displays?: Displays
   }
   const { displays } = data
-  const known = data.entities === undefined ? undefined : (data as KnownThings)
+  const known = data.entities === undefined ? undefined : (data as GroundingContext)
   const offered = toolChoice?.type === 'none' ? [] : tools
   const profiles = offered
     .filter(({ type, name }) => type === 'function' && (named === undefined || name === named))

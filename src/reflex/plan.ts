@@ -2,7 +2,7 @@
  * From a goal to the next step towards it: the call itself, a call that looks up what the goal needs, or a question.
  * It repeats no call, and looks something up only with tools that say that they only look.
  */
-import type { Json, JsonObject } from '../../protocol/index.ts'
+import type { Json, JsonObject } from '../protocol/index.ts'
 import { adviceOn, lookUpBy, oneByOne, outcomeOf } from './advice.ts'
 import { askWhich } from './asking.ts'
 import { Claims } from './claims.ts'

@@ -1,6 +1,7 @@
 /** What is known of things at one point of a conversation, and what came of looking for one. */
-import type { ActiveValue } from '../../protocol/index.ts'
-import type { EntityWords } from '../known-things.ts'
+
+import type { EntityWords } from '../model/grounding-context.ts'
+import type { ActiveValue } from '../protocol/index.ts'
 import type { Lexicon } from './lexicon.ts'
 import type { Row } from './results.ts'
 

@@ -1,5 +1,5 @@
 /** Places in a list of things of one kind that a request names: `project 2`, `the second one`, `tasks 1 and 3`. */
-import type { EntityWords } from '../known-things.ts'
+import type { EntityWords } from '../model/grounding-context.ts'
 import type { Claims } from './claims.ts'
 import { BEFORE_NAMES, ordinalOf, STOP } from './grammar.ts'
 import { stemOf } from './words.ts'

@@ -2,8 +2,9 @@
  * What to do next in a conversation: say something, call tools, or ask. It keeps nothing between calls: what a question
  * was about is found again by deciding once more at the place where it was asked.
  */
-import type { JsonObject } from '../../protocol/index.ts'
-import type { KnownThings } from '../known-things.ts'
+
+import type { GroundingContext } from '../model/grounding-context.ts'
+import type { JsonObject } from '../protocol/index.ts'
 import { readAnswer } from './answer.ts'
 import { chooseTool } from './choose.ts'
 import type { Done, Exchange } from './conversation.ts'
@@ -41,7 +42,7 @@ export interface Scene {
   readonly forced: boolean
   readonly lexicon: Lexicon
   /** What is known of ids whose kind the schemas name. */
-  readonly known?: KnownThings
+  readonly known?: GroundingContext
 }
 
 /** Older calls are forgotten. */

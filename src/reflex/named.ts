@@ -1,5 +1,5 @@
 /** Arguments whose parameter is named in the request: `limit 5`, `colour: red`, `5 tries`, `with the title "A"`. */
-import type { Json } from '../../protocol/index.ts'
+import type { Json } from '../protocol/index.ts'
 import type { Claims } from './claims.ts'
 import { fitSpan, fitText, formOfParam } from './coerce.ts'
 import { FALSE, FLAG_WORDS, LINKS, LOOSE_LINKS, NEGATION, STOP, TRUE } from './grammar.ts'

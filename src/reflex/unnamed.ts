@@ -2,7 +2,7 @@
  * Arguments whose parameter is not named: a value goes to the only parameter that it fits. Where it fits several, the
  * words around it decide; where these do not either, nothing is taken and the parameter is unsure.
  */
-import type { Json } from '../../protocol/index.ts'
+import type { Json } from '../protocol/index.ts'
 import type { Claims } from './claims.ts'
 import { fitSpan, formOfParam } from './coerce.ts'
 import { FROM, NEGATION, STOP, TO } from './grammar.ts'

@@ -1,10 +1,10 @@
 /**
- * What a model without words of its own is told about things that have ids, as data instead of as text: what tools have
- * shown, what is chosen, and how people call them. Calls are named by their ids.
+ * Grounding as data, for models with the capability `structuredContext`: what tools have shown, what is chosen, and how
+ * people call things. Calls are named by their ids.
  */
 import type { ActiveValue, Sighting } from '../protocol/index.ts'
 
-export interface KnownThings {
+export interface GroundingContext {
   /** Every entity with the words that people have for one of them and for several. */
   readonly entities: Readonly<Record<string, EntityWords>>
   /** What the result of each call showed. */
@@ -33,7 +33,7 @@ export interface ActiveSince {
 }
 
 /** The same with calls by the ids that they have in a prompt. */
-export function withCallIds(known: KnownThings, idOf: (callId: string) => string): KnownThings {
+export function withCallIds(known: GroundingContext, idOf: (callId: string) => string): GroundingContext {
   return {
     ...known,
     seen: Object.fromEntries(Object.entries(known.seen).map(([callId, seen]) => [idOf(callId), seen])),

@@ -1,5 +1,5 @@
 /** Understands a message as the answer to the question before it. */
-import type { Json } from '../../protocol/index.ts'
+import type { Json } from '../protocol/index.ts'
 import { chooseTool } from './choose.ts'
 import { fitSpan, fitText } from './coerce.ts'
 import { fillArguments } from './fill.ts'

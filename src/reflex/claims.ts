@@ -2,7 +2,7 @@
  * The work on the arguments of one call: what is filled, and which words and values of the request are used up. A
  * value is used for one parameter only.
  */
-import type { Json } from '../../protocol/index.ts'
+import type { Json } from '../protocol/index.ts'
 import { ENDS, NAMING, PLACES, STOP } from './grammar.ts'
 import type { Profile } from './match.ts'
 import type { Request } from './request.ts'
