@@ -1,37 +1,41 @@
 /**
- * What to do next in a conversation: say something, call tools, or ask. It keeps nothing between calls: what a question
- * was about is found again by deciding once more at the place where it was asked.
+ * What to do next in a conversation: call tools, ask, or say something. A message is read, tools are chosen by evidence,
+ * arguments are filled, and then the next step is taken. It keeps nothing between calls: what a question was about is found
+ * again by deciding once more at the place where it was asked.
  */
-
 import type { GroundingContext } from '../model/grounding-context.ts'
-import type { JsonObject } from '../protocol/index.ts'
+import type { Json, JsonObject } from '../protocol/index.ts'
 import { readAnswer } from './answer.ts'
-import { chooseTool } from './choose.ts'
 import type { Done, Exchange } from './conversation.ts'
 import { type Filled, fillArguments } from './fill.ts'
-import type { Call, Goal, Pending, Step } from './goal.ts'
-import { AGAIN, asksAboutSelf, asksForHelp, GREETINGS, STOP, THANKS } from './grammar.ts'
-import type { Things } from './knowledge.ts'
-import type { Lexicon } from './lexicon.ts'
-import { markedIn } from './marked.ts'
-import { matchTools, type Profile } from './match.ts'
-import { goalsFor, isSame, matchOf, nextStep } from './plan.ts'
-import { refusalOf } from './refusal.ts'
-import { readRequest } from './request.ts'
-import { latestOf, type Row, rowsOf } from './results.ts'
-import { isPointing } from './things.ts'
+import { chooseTool, matchOf, matchTools, uncoveredVerbs } from './intent.ts'
 import {
-  askTool,
-  SAY_LEFT,
-  SAY_WELCOME,
-  sayHello,
-  sayResults,
-  sayTools,
-  sayTrouble,
-  sayUnknown,
-  sayWho,
-} from './wording.ts'
-import { foldText } from './words.ts'
+  type Call,
+  callByName,
+  type Goal,
+  goalsFor,
+  isSame,
+  nextStep,
+  type Pending,
+  refusalOf,
+  type Step,
+} from './plan.ts'
+import { groupsOf, isContent, type Lexicon, languageOf, readRequest } from './request.ts'
+import { idFor } from './rows.ts'
+import { isMarked, nounsOf, referredTo, type Things, takesRow, thingsOf } from './things.ts'
+import type { Profile } from './tools.ts'
+import {
+  AGAIN,
+  asksAboutSelf,
+  asksForHelp,
+  GREETINGS,
+  ordinalOf,
+  PRONOUNS,
+  STOP,
+  THANKS,
+} from './vocabulary.ts'
+import { Wording } from './wording.ts'
+import { foldText, stemOf, stemsOf } from './words.ts'
 
 export type Decision = Step | { readonly kind: 'say'; readonly text: string }
 
@@ -40,26 +44,38 @@ export interface Scene {
   readonly profiles: readonly Profile[]
   /** One of these has to be called, whatever the words say. */
   readonly forced: boolean
+  /** Its language is that of the instructions. */
   readonly lexicon: Lexicon
-  /** What is known of ids whose kind the schemas name. */
-  readonly known?: GroundingContext
+  readonly known?: GroundingContext | undefined
 }
 
-/** Older calls are forgotten. */
-const MOST_CALLS = 50
+/** A scene at its last turn: in which language it is, and what was known when the turn began. */
+interface Moment extends Scene {
+  readonly turn: Exchange
+  readonly before: readonly Exchange[]
+  readonly things: Things
+  readonly wording: Wording
+}
+
 /** Questions about questions end somewhere. */
 const DEEPEST = 8
 
 export function decide(scene: Scene, depth = 0): Decision {
-  const { turns, profiles } = scene
-  const tools = profiles.map(({ tool }) => tool)
+  const { turns, profiles, known } = scene
+  const spoken = turns
+    .map(({ text }) => languageOf(text, scene.lexicon.nouns))
+    .findLast((each) => each !== undefined)
+  const lexicon = { ...scene.lexicon, language: spoken ?? scene.lexicon.language }
+  const wording = new Wording(lexicon.language)
   const turn = turns.at(-1)
-  if (turn === undefined || turn.text === '') return say(sayHello(tools))
+  if (turn === undefined || turn.text === '') return say(wording.hello(profiles.map(({ tool }) => tool)))
   const trouble = turn.calls.find((call) => call.failed && refusalOf(call) === undefined)
-  if (trouble) return say(sayTrouble(trouble))
-  const wanted = goalsOf(scene, turn, depth)
-  if (!Array.isArray(wanted)) return wanted as Decision
-  return pursue(wanted as readonly Goal[], scene, turn)
+  if (trouble) return say(wording.trouble(trouble))
+  const before = turns.slice(0, -1)
+  const things = thingsOf(before, { lexicon, known, current: 0 })
+  const moment = { ...scene, lexicon, wording, turn, before, things }
+  const wanted = goalsOf(moment, depth)
+  return Array.isArray(wanted) ? pursue(wanted as readonly Goal[], moment) : (wanted as Decision)
 }
 
 function say(text: string): Decision {
@@ -67,8 +83,12 @@ function say(text: string): Decision {
 }
 
 /** The next step of all goals that are not reached; questions only when nothing else is left to do. */
-function pursue(wanted: readonly Goal[], scene: Scene, turn: Exchange): Decision {
-  const situation = { profiles: scene.profiles, things: thingsOf(scene), calls: turn.calls }
+function pursue(
+  wanted: readonly Goal[],
+  { turns, turn, profiles, lexicon, known, wording }: Moment,
+): Decision {
+  const things = thingsOf(turns, { lexicon, known, current: turn.calls.length })
+  const situation = { profiles, things, calls: turn.calls, wording }
   const goals = wanted.flatMap((goal) => goalsFor(goal, situation))
   const run = turn.calls.filter((call) => refusalOf(call) === undefined)
   const reached = reachedBy(goals, run)
@@ -80,15 +100,12 @@ function pursue(wanted: readonly Goal[], scene: Scene, turn: Exchange): Decision
   if (fresh.length > 0) return { kind: 'call', calls: fresh }
   const question = steps.find((step) => step.kind === 'ask')
   const done = reached.filter((call) => call !== undefined)
+  if (question !== undefined)
+    return done.length === 0
+      ? question
+      : { ...question, text: `${wording.results(done)}\n\n${question.text}` }
   const stuck = done.length === 0 ? turn.calls.findLast((call) => !run.includes(call)) : undefined
-  if (question === undefined && stuck !== undefined) return say(sayTrouble(stuck))
-  if (question === undefined) return say(sayResults(done.length > 0 ? done : turn.calls.slice(-1)))
-  if (done.length === 0) return question
-  return { ...question, text: `${sayResults(done)}\n\n${question.text}` }
-}
-
-function isNew(call: Call, before: readonly Call[], done: readonly Done[]): boolean {
-  return ![...before, ...done].some((other) => isSame(other, call))
+  return say(stuck ? wording.trouble(stuck) : wording.results(done.length > 0 ? done : turn.calls.slice(-1)))
 }
 
 /** For each goal the call that reached it. */
@@ -100,114 +117,186 @@ function reachedBy(goals: readonly Goal[], calls: readonly Done[]): (Done | unde
   })
 }
 
-function thingsOf({ turns, known, lexicon }: Scene): Things {
-  const calls = turns.flatMap((turn) => turn.calls).slice(-MOST_CALLS)
-  const seen = rowsOf(calls)
-  return { rows: latestOf(seen), seen, focus: focusOf(calls, seen), marked: markedIn(turns, known), lexicon }
-}
-
-/** The thing that the latest call was about: the only one in its result, or else one that its arguments name. */
-function focusOf(calls: readonly Done[], seen: readonly Row[]): Row | undefined {
-  for (let list = calls.length - 1; list >= 0; list--) {
-    const own = seen.filter((row) => row.list === list && row.id !== undefined)
-    if (own.length === 1) return own[0]
-    const given = new Set(idsIn(calls[list]?.args))
-    const named = seen.filter((row) => row.list <= list && given.has(String(row.id)))
-    if (named.length > 0) return named.at(-1)
-  }
-  return undefined
-}
-
-function idsIn(args: unknown): string[] {
-  const values: unknown[] = Object.values(args ?? {})
-  return values.filter((value) => typeof value === 'string' || typeof value === 'number').map(String)
+function isNew(call: Call, earlier: readonly Call[], made: readonly Done[]): boolean {
+  return ![...earlier, ...made].some((other) => isSame(other, call))
 }
 
 /** What is wanted in this turn, or what to say if nothing can be made of it. */
-function goalsOf(scene: Scene, turn: Exchange, depth: number): readonly Goal[] | Decision {
-  const { turns, profiles } = scene
-  const before = turns.slice(0, -1)
-  const things = thingsOf({ ...scene, turns: before })
-  const pending = depth < DEEPEST ? pendingOf(scene, depth) : undefined
+function goalsOf(moment: Moment, depth: number): readonly Goal[] | Decision {
+  const { turn, profiles, things, wording } = moment
+  const { text } = turn
+  const pending = depth < DEEPEST ? pendingOf(moment, depth) : undefined
   if (pending) {
-    const answer = readAnswer({ pending: pending.pending, text: turn.text, profiles, things })
+    const answer = readAnswer({ pending: pending.pending, text, profiles, things })
     if (answer.kind === 'goal') return [answer.goal]
-    if (answer.kind === 'left') return say(SAY_LEFT)
-    if (answer.kind === 'unclear' && pending.pending.of !== 'tool') return pending
+    if (answer.kind === 'left') return say(wording.left)
+    if (answer.kind === 'unclear' && pending.pending.of !== 'tool' && pending.pending.of !== 'without')
+      return pending
   }
-  const again = followUp(turn.text, before, { profiles, things })
+  const again = followUp(moment)
   if (again) return [again]
-  const clauses = clausesOf(turn.text, profiles, things)
+  const pointed = justPointed(moment)
+  if (pointed) return pointed
+  const clauses = clausesOf(moment)
   if (clauses) return clauses
-  const choice = chooseTool(turn.text, profiles, things)
-  if (choice.kind === 'one') return [goalFor(choice.match.profile, turn.text)]
-  return withoutChoice(scene, turn, choice.kind === 'several' ? choice.profiles : [])
+  const choice = chooseTool(text, profiles, things)
+  if (choice.kind === 'one') return [goalFor(choice.match.profile, text)]
+  if (choice.kind === 'denied') return say(wording.left)
+  return withoutChoice(moment, choice.kind === 'several' ? choice.profiles : [])
 }
 
-function goalFor(tool: Profile, text: string): Goal {
-  return { text, tool, preset: {} }
+function goalFor(tool: Profile, text: string, preset: JsonObject = {}): Goal {
+  return { text, tool, preset }
 }
 
 /** The question that was asked last, found by asking it again. */
-function pendingOf(scene: Scene, depth: number): (Step & { kind: 'ask'; pending: Pending }) | undefined {
-  const { turns } = scene
+function pendingOf(scene: Moment, depth: number): (Step & { kind: 'ask'; pending: Pending }) | undefined {
+  const { turns, profiles, forced, lexicon, known } = scene
   const asked = turns.at(-2)
   if (asked === undefined || !asked.reply.endsWith('?')) return undefined
-  const decision = decide({ ...scene, turns: [...turns.slice(0, -2), { ...asked, reply: '' }] }, depth + 1)
+  const earlier = [...turns.slice(0, -2), { ...asked, reply: '' }]
+  const decision = decide({ turns: earlier, profiles, forced, lexicon, known }, depth + 1)
   return decision.kind === 'ask' && decision.text === asked.reply ? decision : undefined
 }
 
-function withoutChoice(
-  { profiles, forced, lexicon }: Scene,
-  { text }: Exchange,
-  close: readonly Profile[],
-): readonly Goal[] | Decision {
+function withoutChoice(moment: Moment, close: readonly Profile[]): readonly Goal[] | Decision {
+  const { profiles, forced, turn, wording, things } = moment
   const tools = profiles.map(({ tool }) => tool)
-  const words = readRequest(text, lexicon).tokens.map(({ word }) => word)
-  if (asksAboutSelf(foldText(text.slice(0, 1000)))) return say(sayWho(tools))
-  if (asksForHelp(foldText(text.slice(0, 1000)))) return say(sayTools(tools))
-  if (close.length > 0) {
-    return {
-      kind: 'ask',
-      text: askTool(close.map(({ tool }) => tool)),
-      pending: { of: 'tool', text, tools: close },
-    }
-  }
+  const request = readRequest(turn.text, things.lexicon)
+  const folded = foldText(turn.text.slice(0, 1000))
+  if (asksAboutSelf(folded)) return say(wording.who(tools))
+  if (asksForHelp(folded)) return say(wording.tools(tools))
   const [only] = profiles
-  if (forced && profiles.length === 1 && only) return [goalFor(only, text)]
-  if (words.length <= 8 && words.every((word) => GREETINGS.has(word) || THANKS.has(word) || STOP.has(word))) {
-    if (words.some((word) => THANKS.has(word))) return say(SAY_WELCOME)
-    if (words.some((word) => GREETINGS.has(word))) return say(sayHello(tools))
+  if (forced && profiles.length === 1 && only) return [goalFor(only, turn.text)]
+  const [verb] = uncoveredVerbs(request, profiles)
+  if (verb !== undefined) {
+    const { start = 0, end = 0 } = request.tokens[verb] ?? {}
+    return say(wording.cannot(turn.text.slice(start, end), tools))
   }
-  return say(sayUnknown(tools))
+  if (close.length > 0) {
+    const found = byName(moment, close)
+    if (found) return found
+    const pending: Pending = { of: 'tool', text: turn.text, tools: close }
+    return { kind: 'ask', text: wording.askTool(close.map(({ tool }) => tool)), pending }
+  }
+  const words = request.tokens.map(({ word }) => word)
+  if (words.length <= 8 && words.every((word) => GREETINGS.has(word) || THANKS.has(word) || STOP.has(word))) {
+    if (words.some((word) => THANKS.has(word))) return say(wording.welcome)
+    if (words.some((word) => GREETINGS.has(word))) return say(wording.hello(tools))
+  }
+  return say(wording.unknown(tools))
 }
 
-interface Known {
-  readonly profiles: readonly Profile[]
-  readonly things: Things
+/** Tools that differ in the kind of thing they take: its name is looked up, and decides. */
+function byName(
+  { turns, turn, profiles, lexicon, known, things }: Moment,
+  close: readonly Profile[],
+): readonly Goal[] | Decision | undefined {
+  const request = readRequest(turn.text, lexicon)
+  const isWanting = close.map((profile) =>
+    fillArguments({ match: matchOf(profile, request), request, things }),
+  )
+  const { mention = '', isNamed = false } = isWanting.find((filled) => filled.isNamed) ?? {}
+  const kinds = close.flatMap(({ tool }) => tool.params.filter(isMarked).filter(({ required }) => required))
+  const finders = [...new Set(kinds.flatMap(({ entity }) => things.lookups[entity] ?? []))]
+  if (!isNamed || close.length < 2 || kinds.length < close.length || finders.length === 0) return undefined
+  const calls = finders.map((tool) => callByName(mention, tool, { profiles }))
+  const open = calls.filter((call) => !turn.calls.some((done) => isSame(done, call)))
+  if (open.length > 0) return { kind: 'call', calls: open }
+  const found = turn.calls.flatMap(({ seen = [], tool, output }) =>
+    finders.includes(tool) && (output as { outcome?: unknown } | null)?.outcome !== 'none' ? seen : [],
+  )
+  const entities = new Set(found.map(({ entity }) => entity))
+  const fitting = close.filter(({ tool }) =>
+    tool.params.some((param) => isMarked(param) && entities.has(param.entity)),
+  )
+  const [tool] = fitting
+  if (tool === undefined || fitting.length > 1) return undefined
+  const later = thingsOf(turns, { lexicon, known, current: turn.calls.length })
+  return fillArguments({ match: matchOf(tool, request), request, things: later }).things.length > 1
+    ? undefined
+    : [goalFor(tool, turn.text)]
+}
+
+const SELECT = groupsOf(stemOf('select'))
+
+/** `2`, `the first one`, `Bureau` after a list: the thing is chosen or shown, if one tool does that. */
+function justPointed({ turn, profiles, things, wording }: Moment): readonly Goal[] | Decision | undefined {
+  const request = readRequest(turn.text, things.lexicon)
+  const [row, more] = referredTo({ request }, things)
+  if (row === undefined || more !== undefined || row.id === undefined) return undefined
+  const label = new Set(stemsOf(row.label))
+  const isPointing = request.tokens.every(({ word, stem, said }, at) => {
+    const isPlace = ordinalOf(word) !== undefined || request.spanOf[at]?.kind === 'number'
+    return (
+      isPlace ||
+      STOP.has(word) ||
+      label.has(said) ||
+      row.nouns.has(stem) ||
+      word === 'number' ||
+      !isContent(request, at)
+    )
+  })
+  const isEmpty = request.tokens.every(({ word }) => STOP.has(word) && !PRONOUNS.has(word))
+  if (!isPointing || isEmpty || request.tokens.some(({ word }) => word === 'not')) return undefined
+  if (request.tokens.every(({ word }) => STOP.has(word))) return undefined
+  const taking = profiles.flatMap((tool) => {
+    const ids = tool.tool.params.filter((param) => takesRow(param, nounsOf(param, tool, things), row))
+    const needed = tool.tool.params.filter(({ required }) => required)
+    const [param] = ids
+    const isOnly = param !== undefined && ids.length === 1 && needed.every((each) => each === param)
+    return param === undefined ? [] : [{ tool, param, isOnly }]
+  })
+  const selecting = taking.filter(
+    ({ tool, isOnly }) =>
+      isOnly &&
+      tool.verbs.some((verb) => groupsOf(verb).some((group) => SELECT.includes(group)) && !tool.looks),
+  )
+  const showing = taking.filter(({ tool, isOnly }) => isOnly && tool.looks && !tool.lists)
+  const [best, other] = selecting.length > 0 ? selecting : showing
+  const preset = ({ param }: (typeof taking)[number]): JsonObject => ({
+    [param.name]: idFor(row, param) ?? null,
+  })
+  if (best !== undefined && other === undefined)
+    return [{ ...goalFor(best.tool, turn.text, preset(best)), isAgreed: true }]
+  const tools = taking.slice(0, 4).map(({ tool }) => tool)
+  if (tools.length === 0) return undefined
+  const pending: Pending = { of: 'tool', text: turn.text, tools, row }
+  return { kind: 'ask', text: wording.askTool(tools.map(({ tool }) => tool)), pending }
 }
 
 /** `and the second one`, `and in X`: the same as before, with another thing or another text. */
-function followUp(text: string, before: readonly Exchange[], { profiles, things }: Known): Goal | undefined {
+function followUp({ turn: { text }, before, profiles, things }: Moment): Goal | undefined {
   const last = before.at(-1)?.calls.at(-1)
   const tool = profiles.find((profile) => profile.tool.name === last?.tool)
   if (last === undefined || tool === undefined || last.failed) return undefined
   const request = readRequest(text, things.lexicon)
   const words = request.tokens.map(({ word }) => word)
-  const again = words.slice(0, 3).some((word) => AGAIN.has(word) || word === 'about')
-  if (words.length > 12 || !(again || isPointing(words))) return undefined
-  if (matchTools(profiles, request).some(({ verbSaid }) => verbSaid)) return undefined
+  const again = [...words.slice(0, 3), words.at(-1) ?? ''].some((word) => AGAIN.has(word) || word === 'about')
+  const isPointing = words.some((word) => PRONOUNS.has(word) || ordinalOf(word) !== undefined)
+  if (words.length > 12 || !(again || (isPointing && tool.looks))) return undefined
+  if (
+    matchTools(profiles, request).some(({ plainVerb }) => plainVerb) ||
+    uncoveredVerbs(request, []).length > 0
+  )
+    return undefined
   const filled = fillArguments({ match: matchOf(tool, request), request, things })
   const ids = tool.tool.params.filter(({ isId }) => isId)
+  if (again && filled.isNamed && filled.things.length === 1 && ids.length === 1)
+    return goalFor(tool, text, Object.fromEntries(keptOf(last, ids)))
   const args = ids.length > 0 ? sameFor(filled) : again && tool.looks ? sameWith(tool, filled) : undefined
   if (args === undefined) return undefined
-  const kept = Object.entries(last.args ?? {}).filter(([name]) => !ids.some((id) => id.name === name))
-  return { text, tool, preset: { ...Object.fromEntries(kept), ...args } }
+  return { ...goalFor(tool, text, { ...Object.fromEntries(keptOf(last, ids)), ...args }), isAgreed: true }
+}
+
+/** The arguments of a call that are no ids. */
+function keptOf({ args }: Done, ids: readonly { readonly name: string }[]): [string, Json | undefined][] {
+  return Object.entries((args ?? {}) as JsonObject).filter(([name]) => !ids.some((id) => id.name === name))
 }
 
 /** Another thing, if it is clear which. */
-function sameFor({ args, things, rest }: Filled): JsonObject | undefined {
-  return things.length === 0 && rest === '' ? args : undefined
+function sameFor({ args, things, rest, named }: Filled): JsonObject | undefined {
+  return things.length === 0 && rest === '' && named > 0 ? args : undefined
 }
 
 /** Another text, for a tool that needs one and only looks. */
@@ -216,24 +305,25 @@ function sameWith({ tool }: Profile, { args, rest }: Filled): JsonObject | undef
     ({ required, type, choices }) => required && type === 'string' && choices === undefined,
   )
   const [param] = texts
-  return texts.length === 1 && param && rest !== '' ? { ...args, [param.name]: rest } : undefined
+  const value = (param && args[param.name]) ?? rest
+  return texts.length === 1 && param && value !== '' ? { ...args, [param.name]: value } : undefined
 }
 
 const MOST_CLAUSES = 4
+const CUTS = [
+  /\s*(?:;|\.\s|\n|,?\s+(?:and\s+|et\s+)?(?:then|also|puis|ensuite)\s)\s*/i,
+  /\s*(?:;|,?\s+(?:and|then|also|et|puis)\s)\s*/i,
+]
 
 /** Several requests in one message, if each of them is clear by itself. */
-function clausesOf(text: string, profiles: readonly Profile[], things: Things): readonly Goal[] | undefined {
+function clausesOf({ turn: { text }, profiles, things }: Moment): readonly Goal[] | undefined {
   if (text.length > 1000 || /["“«`]/.test(text)) return undefined
-  for (const cut of [
-    /\s*(?:;|\.\s|\n|,?\s+(?:and\s+|et\s+)?(?:then|also|puis)\s)\s*/i,
-    /\s*(?:;|,?\s+(?:and|then|also|et|puis)\s)\s*/i,
-  ]) {
+  for (const cut of CUTS) {
     const parts = text.split(cut).filter((part) => /\p{L}/u.test(part))
     if (parts.length < 2 || parts.length > MOST_CLAUSES) continue
-    const choices = parts.map((part) => chooseTool(part, profiles, things))
-    const goals = choices.flatMap((choice, at) => {
-      const clear = choice.kind === 'one' && choice.match.verbSaid
-      return clear ? [goalFor(choice.match.profile, parts[at] ?? '')] : []
+    const goals = parts.flatMap((part) => {
+      const choice = chooseTool(part, profiles, things)
+      return choice.kind === 'one' && choice.match.verbSaid ? [goalFor(choice.match.profile, part)] : []
     })
     if (goals.length === parts.length) return goals
   }

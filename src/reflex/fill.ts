@@ -4,16 +4,13 @@
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { Claims, type Gap } from './claims.ts'
+import { fitSpan } from './coerce.ts'
+import { fillChoices, fillForms, fillLists, fillNamed, fillNumbers } from './fill-values.ts'
 import { fillText, isName, nameLeft, nameOf, restOf } from './free-text.ts'
-import type { Things } from './knowledge.ts'
-import { activeOf, fillMarked, isMarked, markedRows, nounStems } from './marked.ts'
-import type { Match, Profile } from './match.ts'
-import { fillNamed } from './named.ts'
 import type { Request } from './request.ts'
-import { idFor, type Row } from './results.ts'
-import type { Param } from './schema.ts'
-import { fillFromRows, fillLeftId, fillWrittenId, nounsOf, takeLabel } from './things.ts'
-import { fillChoices, fillForms, fillLists, fillNumbers } from './unnamed.ts'
+import { idFor, latestOf, type Row } from './rows.ts'
+import { fillThing, isMarked, nounsOf, rowsFor, type Things, takeLabel } from './things.ts'
+import type { Param, Profile } from './tools.ts'
 
 export interface UnknownThing {
   readonly param: Param
@@ -21,9 +18,7 @@ export interface UnknownThing {
   /** The rows that are meant equally well; empty if none is. */
   readonly rows: readonly Row[]
   /** One was named that is not there, so that the chosen one is not meant. */
-  readonly isMissed?: boolean
-  /** The one spoken of last. */
-  readonly pointed?: Row
+  readonly isMissed: boolean
 }
 
 export interface Filled {
@@ -34,22 +29,22 @@ export interface Filled {
   readonly things: readonly UnknownThing[]
   /** How many values of the request found a place. */
   readonly used: number
-  /** How many things were found among those that are known. */
+  /** How many things were found among those that are known, and how many of them were named. */
   readonly known: number
-  /** How many of them were named. */
   readonly named: number
   /** How many ids are only what was left over. */
   readonly guessed: number
-  /** The words that nothing has explained. */
+  /** The words that nothing has explained; of those, the ones beside words of the tool. */
   readonly rest: string
-  /** Of those, what may be the name of a thing. */
+  readonly residue: string
+  /** What may be the name of a thing, and whether it is written as names are. */
   readonly mention: string
-  /** Whether it is written as names are. */
   readonly isNamed: boolean
 }
 
 export interface FillInput {
-  readonly match: Pick<Match, 'profile' | 'tokens'>
+  /** The tool, and the tokens of the request that spoke for it. */
+  readonly match: { readonly profile: Profile; readonly tokens: ReadonlySet<number> }
   readonly request: Request
   readonly things: Things
   /** What is already settled. */
@@ -60,45 +55,29 @@ export interface FillInput {
   readonly isInner?: boolean
 }
 
-export function fillArguments({
-  match,
-  request,
-  things,
-  preset = {},
-  canLookUp = () => false,
-  isInner = false,
-}: FillInput): Filled {
-  const nounPlaces = kindWords(match.profile, request, things)
-  const claims = new Claims(request, match.profile, new Set([...match.tokens, ...nounPlaces]))
-  const { params } = match.profile.tool
+export function fillArguments(input: FillInput): Filled {
+  const { match, request, things, preset = {}, canLookUp = () => false, isInner = false } = input
+  const { profile } = match
+  const { params } = profile.tool
+  const marked = params.filter(isMarked).flatMap((param) => nounsOf(param, profile, things))
+  const kindAt = request.tokens.flatMap(({ stem }, at) => (marked.includes(stem) ? [at] : []))
+  const claims = new Claims(request, profile, new Set([...match.tokens, ...kindAt]))
   Object.assign(claims.args, preset)
   const plain = params.filter(({ isId }) => !isId)
-  const ids = params.filter(({ isId }) => isId)
-  const unknown = new Map<string, UnknownThing>()
-  let known = 0
-  let guessed = 0
   takePreset(claims, preset, things)
   fillNamed(claims, params)
-  for (const param of ids) if (claims.isOpen(param) && !isMarked(param)) fillWrittenId(claims, param)
   fillForms(claims, plain)
   fillChoices(claims, plain)
-  for (const param of ids.filter((each) => claims.isOpen(each))) {
-    if (fillThing(claims, param, { things, unknown })) known++
-  }
+  const unknown = fillThings(claims, things)
+  const named = params.filter(
+    ({ isId, name }) => isId && Object.hasOwn(claims.args, name) && !Object.hasOwn(preset, name),
+  ).length
   fillNumbers(claims, plain)
-  const named = known
-  for (const at of nounPlaces) claims.takeTokens(at, at + 1)
-  known += fillChosen(claims, unknown, { things, isInner })
-  for (const { param, nouns } of [...unknown.values()].filter((thing) => !isMarked(thing.param))) {
-    const kinds = canLookUp(nouns) ? (['number'] as const) : (['number', 'quoted'] as const)
-    if (unknown.size === 1 && fillLeftId(claims, param, kinds)) {
-      unknown.delete(param.name)
-      guessed++
-    }
-  }
+  for (const at of kindAt) claims.takeTokens(at, at + 1)
+  const chosen = fillChosen(claims, unknown, { things, isInner })
+  const guessed = fillLeftIds(claims, unknown, canLookUp)
   fillText(claims, plain, unknown.size === 0)
   fillLists(claims, plain)
-  fillObjects(claims, { match, request, things })
   fillDefaults(claims, params)
   const gaps = params
     .filter((param) => param.required && claims.isOpen(param) && !unknown.has(param.name))
@@ -109,10 +88,11 @@ export function fillArguments({
     gaps: [...claims.unsure, ...gaps],
     things: [...unknown.values()],
     used: claims.used,
-    known,
+    known: named + chosen,
     named,
     guessed,
     rest: restOf(claims),
+    residue: claims.residue(),
     mention,
     isNamed: isName(claims, mention),
   }
@@ -122,52 +102,41 @@ export function fillArguments({
 function takePreset(claims: Claims, preset: JsonObject, things: Things): void {
   for (const param of claims.profile.tool.params) {
     if (!param.isId || !Object.hasOwn(preset, param.name)) continue
-    const rows = isMarked(param) ? markedRows(things, param.entity) : things.rows
-    const row = rows.find((each) => idFor(each, param) === preset[param.name])
+    const rows = latestOf(things.seen)
+    const row = rows.find(
+      (each) => idFor(each, param) === preset[param.name] || each.label === preset[param.name],
+    )
     if (row) takeLabel(claims, row)
+    else claims.takeText(JSON.stringify(preset[param.name]))
   }
 }
 
-/** What may be the name of a thing that is not known; of marked ones, rather what is written as names are. */
-function mentionIn(claims: Claims, unknown: readonly UnknownThing[]): string {
-  const name = nameOf(claims)
-  const isOpen = unknown.some(({ param }) => isMarked(param))
-  return isOpen && !isName(claims, name) ? nameLeft(claims) || name : name
+function fillThings(claims: Claims, things: Things): Map<string, UnknownThing> {
+  const unknown = new Map<string, UnknownThing>()
+  for (const param of claims.profile.tool.params) {
+    if (!param.isId || !claims.isOpen(param)) continue
+    const found = fillThing(claims, param, things)
+    if (found.kind === 'filled' || !param.required) continue
+    const nouns = nounsOf(param, claims.profile, things)
+    const rows = found.kind === 'several' ? found.rows : []
+    unknown.set(param.name, { param, nouns, rows, isMissed: found.kind === 'missed' })
+  }
+  return unknown
 }
 
-interface Search {
-  readonly things: Things
-  readonly unknown: Map<string, UnknownThing>
-}
-
-function fillThing(claims: Claims, param: Param, { things, unknown }: Search): boolean {
-  const found = isMarked(param) ? fillMarked(claims, param, things) : fillFromRows(claims, param, things)
-  if (found.kind === 'filled') return true
-  const rows = found.kind === 'several' ? found.rows : []
-  const more = found.kind === 'pointed' ? { pointed: found.row } : { isMissed: found.kind === 'missed' }
-  if (param.required) unknown.set(param.name, { param, nouns: nounsOf(claims, param), rows, ...more })
-  return false
-}
-
-/** Where a kind of things is called what it is called, which is no name of one and speaks for the tool. */
-function kindWords({ tool }: Profile, { tokens }: Request, { marked }: Things): readonly number[] {
-  const kinds = tool.params.filter(isMarked).map(({ entity }) => entity)
-  const nouns = new Set(kinds.flatMap((kind) => nounStems(marked, kind)))
-  return tokens.flatMap(({ stem }, at) => (nouns.has(stem) ? [at] : []))
-}
-
-/** What nobody named is the chosen one, or else the one spoken of last. */
+/** What nobody named is the chosen one. */
 function fillChosen(
   claims: Claims,
   unknown: Map<string, UnknownThing>,
   { things, isInner }: { readonly things: Things; readonly isInner: boolean },
 ): number {
   let filled = 0
-  for (const { param, rows, isMissed, pointed } of [...unknown.values()]) {
-    if (!isMarked(param) || isMissed || rows.length > 0) continue
-    if (!isInner && nameLeft(claims) !== '') continue
-    const active = activeOf(things.marked, param.entity)
-    const chosen = markedRows(things, param.entity).find(({ id }) => id === active?.id) ?? pointed
+  for (const { param, rows, nouns, isMissed } of [...unknown.values()]) {
+    if (!isMarked(param) || isMissed || rows.length > 0 || (!isInner && nameLeft(claims) !== '')) continue
+    const active = things.active.find(({ entity }) => entity === param.entity)
+    const known = rowsFor(param, nouns, things)
+    const isPointed = things.focus?.entity === param.entity && claims.points()
+    const chosen = known.find(({ id }) => id === active?.id) ?? (isPointed ? things.focus : undefined)
     const value = chosen && idFor(chosen, param)
     if (value === undefined) continue
     claims.set(param, value)
@@ -177,21 +146,36 @@ function fillChosen(
   return filled
 }
 
-function fillObjects(claims: Claims, { match, request, things }: FillInput): void {
-  for (const param of match.profile.tool.params) {
-    if (param.params === undefined || !claims.isOpen(param)) continue
-    const tool = { ...match.profile.tool, params: param.params.map((each) => ({ ...each, isId: false })) }
-    const inner = new Claims(request, { ...match.profile, tool }, match.tokens)
-    fillNamed(inner, tool.params)
-    fillForms(inner, tool.params)
-    fillChoices(inner, tool.params)
-    fillObjects(inner, { match: { ...match, profile: inner.profile }, request, things })
-    fillDefaults(inner, tool.params)
-    const open = tool.params.some((each) => each.required && inner.isOpen(each))
-    if (!open && inner.unsure.length === 0 && (Object.keys(inner.args).length > 0 || param.required)) {
-      claims.set(param, inner.args)
-    }
-  }
+/** A value that nothing else has taken, right behind words of the tool, where no thing can be looked up by it. */
+function fillLeftIds(
+  claims: Claims,
+  unknown: Map<string, UnknownThing>,
+  canLookUp: (nouns: readonly string[]) => boolean,
+): number {
+  const [only] = [...unknown.values()]
+  if (unknown.size !== 1 || only === undefined || isMarked(only.param)) return 0
+  const { param, nouns } = only
+  const fitting = claims
+    .spans(...(canLookUp(nouns) ? (['number'] as const) : (['number', 'quoted'] as const)))
+    .filter((span) => {
+      const at = claims.placeOf(span)
+      const counts = claims.profile.nouns.includes(claims.request.tokens[at + 1]?.stem ?? '')
+      const isFree = span.kind === 'quoted' || (/\d/.test(span.raw) && claims.followsTool(at) && !counts)
+      return isFree && fitSpan(param, span) !== undefined
+    })
+  const [span] = fitting
+  if (fitting.length !== 1 || span === undefined) return 0
+  claims.set(param, fitSpan(param, span) as Json)
+  claims.takeSpan(span)
+  unknown.delete(param.name)
+  return 1
+}
+
+/** What may be the name of a thing that is not known; of marked ones, rather what is written as names are. */
+function mentionIn(claims: Claims, unknown: readonly UnknownThing[]): string {
+  const name = nameOf(claims)
+  const isOpen = unknown.some(({ param }) => isMarked(param))
+  return isOpen && !isName(claims, name) ? nameLeft(claims) || name : name
 }
 
 /** What the schema itself decides. */

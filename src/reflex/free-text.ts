@@ -1,117 +1,114 @@
 /**
- * Arguments that are plain text: what stands behind a colon, in quotes or behind `named`, and at last the words of the
+ * Arguments that are plain text: what stands behind `named`, in quotes or behind a colon, and at last the words of the
  * request that nothing else has explained. Words are taken only if one parameter can have them.
  */
-import { BREAK, type Claims } from './claims.ts'
+import type { Claims } from './claims.ts'
 import { fitSpan, fitText, formOfParam } from './coerce.ts'
-import { BEFORE_NAMES, CURRENT, NAME_WORDS, NAMING, STOP, TEXT_WORDS } from './grammar.ts'
-import { isKnownVerb } from './match.ts'
-import { isContent } from './request.ts'
-import type { Param } from './schema.ts'
+import { BREAK, groupsOf, isContent } from './request.ts'
+import type { Param } from './tools.ts'
+import type { Span } from './values.ts'
+import {
+  BEFORE_NAMES,
+  CURRENT,
+  EXPRESSION_WORDS,
+  NAME_WORDS,
+  NAMING,
+  PLACE_WORDS,
+  STOP,
+  TEXT_WORDS,
+} from './vocabulary.ts'
+
+type Run = readonly [from: number, to: number]
 
 /** `settled` says that no thing is still to be looked up whose name the left-over words may be. */
 export function fillText(claims: Claims, params: readonly Param[], settled: boolean): void {
   const open = () => params.filter((param) => isPlain(param) && claims.isOpen(param))
+  putSpan(claims, speaksOf(open(), EXPRESSION_WORDS), claims.spans('expression', 'literal'))
   fillNaming(claims, open(), settled)
-  if (settled) fillLiteral(claims, open())
+  if (settled && claims.spans('quoted').length === 0)
+    putSpan(
+      claims,
+      open().find(({ required }) => required),
+      claims.spans('literal', 'expression'),
+    )
   fillQuoted(claims, open(), settled)
-  fillBehindColon(claims, open())
-  fillTarget(claims, open())
-  if (settled) fillRest(claims, open())
+  fillBehindColon(claims, onlyOne(open()))
+  fillTarget(
+    claims,
+    open().filter(({ required }) => required),
+  )
+  fillWhere(claims, speaksOf(open(), PLACE_WORDS))
+  if (settled) fillRest(claims, onlyOne(open()))
 }
 
-function isPlain(param: Param): boolean {
-  const texts = param.type === 'string' || param.type === 'any'
-  return texts && !param.isId && param.choices === undefined && formOfParam(param) === undefined
+function isPlain({ type, isId, choices, ...param }: Param): boolean {
+  const isText = type === 'string' || type === 'any'
+  return isText && !isId && choices === undefined && formOfParam({ type, isId, ...param }) === undefined
 }
 
-function put(claims: Claims, param: Param, [from, to]: readonly [number, number]): boolean {
+function put(claims: Claims, param: Param, [from, to]: Run): void {
   const value = to > from ? fitText(param, claims.textOf(from, to)) : undefined
-  if (value === undefined) return false
+  if (value === undefined) return
   claims.set(param, value)
   claims.takeTokens(from, to)
-  return true
+}
+
+/** The only value there is. */
+function putSpan(claims: Claims, param: Param | undefined, [span, more]: readonly Span[]): void {
+  const value = param && span && more === undefined ? fitSpan(param, span) : undefined
+  if (value === undefined) return
+  claims.set(param as Param, value)
+  claims.takeSpan(span as Span)
+}
+
+function speaksOf(params: readonly Param[], words: ReadonlySet<string>): Param | undefined {
+  const found = params.filter(({ stems }) => stems.some((stem) => words.has(stem)))
+  return found.length === 1 ? found[0] : undefined
 }
 
 /** The parameter that free text goes to: the only required one, or else the only one that is made for text. */
 function onlyOne(params: readonly Param[]): Param | undefined {
   const required = params.filter(({ required: needed }) => needed)
   if (required.length > 0) return required.length === 1 ? required[0] : undefined
-  const made = params.filter(({ stems }) => stems.some((stem) => TEXT_WORDS.has(stem)))
-  return made.length === 1 ? made[0] : undefined
-}
-
-function nameParam(params: readonly Param[]): Param | undefined {
-  const named = params.filter(({ stems }) => NAME_WORDS.has(stems.at(-1) ?? ''))
-  return named.find(({ required }) => required) ?? (named.length === 1 ? named[0] : undefined)
+  return speaksOf(params, TEXT_WORDS)
 }
 
 /** `named X`: the name, or the one required text of a tool that has no name for it. */
 function fillNaming(claims: Claims, params: readonly Param[], settled: boolean): void {
   const { tokens, spanOf } = claims.request
-  const param = nameParam(params) ?? (settled ? onlyOne(params) : undefined)
-  const at = tokens.findIndex(
-    ({ word }, place) => NAMING.has(word) && claims.isFree(place) && spanOf[place] === undefined,
-  )
-  if (param === undefined || at < 0) return
-  const span = spanOf[at + 1]
-  if (span === undefined) {
-    put(claims, param, [at + 1, claims.runEnd(at + 1)])
-    return
-  }
-  const value = claims.isFree(at + 1) ? fitSpan(param, span) : undefined
-  if (value === undefined) return
-  claims.set(param, value)
-  claims.takeSpan(span)
-}
-
-/** A path or the like goes to the first text that is needed, as it would in a call. */
-function fillLiteral(claims: Claims, params: readonly Param[]): void {
-  const [span, more] = claims.spans('literal')
-  const param = params.find(({ required }) => required)
-  const value = param && span && more === undefined ? fitSpan(param, span) : undefined
-  if (param === undefined || span === undefined || value === undefined || claims.spans('quoted').length > 0)
-    return
-  claims.set(param, value)
-  claims.takeSpan(span)
+  const named = params.filter(({ stems }) => NAME_WORDS.has(stems.at(-1) ?? ''))
+  const own = named.find(({ required }) => required) ?? (named.length === 1 ? named[0] : undefined)
+  const param = own ?? (settled ? onlyOne(params) : undefined)
+  const at =
+    tokens.findIndex(({ word }, place) => NAMING.has(word) && claims.isFree(place) && !spanOf[place]) + 1
+  if (param === undefined || at === 0) return
+  const span = spanOf[at]
+  if (span === undefined) put(claims, param, [at, claims.runEnd(at)])
+  else if (claims.isFree(at)) putSpan(claims, param, [span])
 }
 
 /** One quoted text and one place for it. Several of both are not guessed at. */
 function fillQuoted(claims: Claims, params: readonly Param[], settled: boolean): void {
   const quoted = claims.spans('quoted', 'literal')
   const required = params.filter(({ required: needed }) => needed)
-  const param = settled
-    ? (onlyOne(params) ?? (params.length === 1 ? params[0] : undefined))
-    : onlyOne(required)
-  const [span] = quoted
-  if (quoted.length !== 1 || span === undefined) {
-    if (quoted.length > 1)
-      for (const each of required) claims.unsure.push({ param: each, options: quoted.map(({ raw }) => raw) })
-    return
-  }
-  const value = param && fitSpan(param, span)
-  if (param === undefined || value === undefined) return
-  claims.set(param, value)
-  claims.takeSpan(span)
+  const only = params.length === 1 ? params[0] : undefined
+  putSpan(claims, settled ? (onlyOne(params) ?? only) : onlyOne(required), quoted)
+  if (quoted.length > 1)
+    for (const param of required) claims.unsure.push({ param, options: quoted.map(({ raw }) => raw) })
 }
 
-/** Everything behind the first colon that belongs to no name. */
-function fillBehindColon(claims: Claims, params: readonly Param[]): void {
-  const param = onlyOne(params)
-  const { tokens } = claims.request
-  if (param === undefined) return
-  const says = /^(?:saying|says|reading)$/
-  const at = tokens.findIndex(({ word }, place) => {
-    return (
+/** Everything behind the first colon that belongs to no name. What is searched for is short. */
+function fillBehindColon(claims: Claims, param: Param | undefined): void {
+  const { tokens, sentenceOf } = claims.request
+  const at = tokens.findIndex(
+    (_, place) =>
       place > 0 &&
       claims.isFree(place) &&
-      (claims.gapBefore(place).includes(':') || says.test(tokens[place - 1]?.word ?? word))
-    )
-  })
-  if (at < 0 || [...claims.spoken].some((place) => place >= at)) return
+      (claims.gapBefore(place).includes(':') ||
+        /^(?:saying|says|reading)$/.test(tokens[place - 1]?.word ?? '')),
+  )
+  if (param === undefined || at < 0 || [...claims.spoken].some((place) => place >= at)) return
   let end = at
-  // What is searched for is short; what is written down may be long.
-  const { sentenceOf } = claims.request
   const isPart = (place: number): boolean => !claims.profile.looks || sentenceOf[place] === sentenceOf[at]
   while (end < tokens.length && claims.isFree(end) && isPart(end)) end++
   if (end < tokens.length) while (end > at && STOP.has(tokens[end - 1]?.word ?? '')) end--
@@ -119,73 +116,54 @@ function fillBehindColon(claims: Claims, params: readonly Param[]): void {
 }
 
 /** `… to X` or `… as X` at the end: what something is changed into. */
-function fillTarget(claims: Claims, params: readonly Param[]): void {
-  const required = params.filter(({ required: needed }) => needed)
-  const [param] = required
-  if (required.length !== 1 || param === undefined || !claims.profile.tool.params.some(({ isId }) => isId))
-    return
+function fillTarget(claims: Claims, [param, more]: readonly Param[]): void {
+  const isTitle = param && more === undefined && NAME_WORDS.has(param.stems.at(-1) ?? '')
+  if (!isTitle || !claims.profile.tool.params.some(({ isId }) => isId)) return
   const { tokens } = claims.request
-  const at = tokens.findLastIndex(
-    ({ word }, place) => (word === 'to' || word === 'as') && claims.isFree(place),
+  const at = tokens.findLastIndex(({ word }, place) => /^(?:to|as)$/.test(word) && claims.isFree(place)) + 1
+  if (at > 0 && !claims.spoken.has(at) && !STOP.has(tokens[at]?.word ?? ''))
+    put(claims, param, [at, claims.runEnd(at)])
+}
+
+/** `in X`, for a tool that asks for a place. */
+function fillWhere(claims: Claims, param: Param | undefined): void {
+  const { tokens } = claims.request
+  const at = tokens.findIndex(({ word }, place) => /^(?:in|at)$/.test(word) && claims.isFree(place)) + 1
+  const from = tokens[at]?.word === 'the' ? at + 1 : at
+  if (param && at > 0) put(claims, param, [from, claims.runEnd(from)])
+}
+
+/** The left-over words that follow directly on words of the tool; words before its noun only describe that. */
+function fillRest(claims: Claims, param: Param | undefined): void {
+  const isText = param?.stems.some((stem) => TEXT_WORDS.has(stem))
+  const run = longestOf(
+    runsIn(claims).filter(([from, to]) => claims.followsTool(from) && (isText || !claims.leadsToName(to))),
   )
-  if (at < 0 || claims.spoken.has(at + 1) || STOP.has(tokens[at + 1]?.word ?? '')) return
-  if (nameParam([param]) !== undefined) put(claims, param, [at + 1, claims.runEnd(at + 1)])
-}
-
-/** The left-over words that follow directly on words of the tool. */
-function fillRest(claims: Claims, params: readonly Param[]): void {
-  const param = onlyOne(params)
-  const runs = param ? runsIn(claims).filter((run) => mayBe(claims, param, run)) : []
-  const run = longestOf(runs)
   if (param && run) put(claims, param, run)
-  else if (param?.required) fillRemainder(claims, param)
 }
-
-/** No words but numbers and signs: all that stands behind the last word of the tool. */
-function fillRemainder(claims: Claims, param: Param): void {
-  const last = Math.max(...claims.spoken)
-  const { tokens, text } = claims.request
-  if (!Number.isFinite(last) || last + 1 >= tokens.length) return
-  const rest = text
-    .slice(tokens[last]?.end)
-    .trim()
-    .replace(/[.!?]+$/, '')
-  const plain = tokens.every((_, at) => at <= last || claims.request.spanOf[at]?.kind === 'number')
-  const value = plain && /^\S/.test(rest) ? fitText(param, rest) : undefined
-  if (value === undefined) return
-  claims.set(param, value)
-  claims.takeTokens(last + 1, tokens.length)
-}
-
-/** Words between what is done and what it is done to describe the thing; they may be searched for, but name nothing. */
-function mayBe(claims: Claims, { stems }: Param, [from, to]: Run): boolean {
-  return claims.followsTool(from) && (!claims.leadsToName(to) || stems.some((stem) => TEXT_WORDS.has(stem)))
-}
-
-type Run = readonly [from: number, to: number]
 
 /** What nothing has explained, in the sentence that speaks most of the tool. */
 export function restOf(claims: Claims): string {
-  const quoted = claims.spans('quoted', 'literal')[0]?.raw
-  const run = longestOf(runsIn(claims))
-  return quoted ?? (run ? claims.textOf(run[0], run[1]) : '')
+  return claims.spans('quoted', 'literal')[0]?.raw ?? textOfRun(claims, longestOf(runsIn(claims)))
 }
 
 /** Of that, what stands next to words of the tool, and so may be the name of a thing. */
 export function nameOf(claims: Claims): string {
-  const quoted = claims.spans('quoted', 'literal')[0]?.raw
   const runs = runsIn(claims)
   const run =
     longestOf(runs.filter(([from]) => claims.followsTool(from))) ??
     longestOf(runs.filter(([, to]) => claims.leadsToName(to)))
-  return quoted ?? (run ? claims.textOf(run[0], run[1]) : '')
+  return claims.spans('quoted', 'literal')[0]?.raw ?? textOfRun(claims, run)
 }
 
 /** What is left and written as names are, wherever it stands. */
 export function nameLeft(claims: Claims): string {
-  const quoted = claims.spans('quoted')[0]?.raw
-  const names = runsIn(claims).map(([from, to]) => claims.textOf(from, to))
-  return quoted ?? names.find((name) => isName(claims, name)) ?? ''
+  const names = runsIn(claims).map((run) => textOfRun(claims, run))
+  return claims.spans('quoted')[0]?.raw ?? names.find((name) => isName(claims, name)) ?? ''
+}
+
+function textOfRun(claims: Claims, run: Run | undefined): string {
+  return run ? claims.textOf(run[0], run[1]) : ''
 }
 
 /** Whether words are the name of something: in quotes, with a capital, or behind `for` and the like. */
@@ -201,46 +179,32 @@ export function isName({ request: { tokens, text, spanOf } }: Claims, name: stri
 }
 
 function longestOf(runs: readonly Run[]): Run | undefined {
-  return runs.reduce<Run | undefined>((best, run) => {
-    return best === undefined || run[1] - run[0] > best[1] - best[0] ? run : best
-  }, undefined)
-}
-
-function runsIn(claims: Claims): Run[] {
-  const { tokens, sentenceOf } = claims.request
-  const sentence = mainSentence(claims)
-  const runs: Run[] = []
-  let from = -1
-  for (let at = 0; at <= tokens.length; at++) {
-    const plain =
-      at < tokens.length && sentenceOf[at] === sentence && claims.isFree(at) && !claims.spoken.has(at)
-    if (from >= 0 && (!plain || BREAK.test(claims.gapBefore(at)))) {
-      const run = trimmed(claims, [from, at])
-      if (!isEmpty(claims, run)) runs.push(run)
-      from = -1
-    }
-    if (plain && from < 0) from = at
-  }
-  return runs
+  return runs.reduce<Run | undefined>(
+    (best, run) => (best === undefined || run[1] - run[0] > best[1] - best[0] ? run : best),
+    undefined,
+  )
 }
 
 /** Well-known verbs alone name nothing. */
-function isEmpty({ request }: Claims, [from, to]: Run): boolean {
-  return request.tokens.slice(from, to).every(({ stem, word }) => isKnownVerb(stem) || STOP.has(word))
-}
-
-function trimmed(claims: Claims, [from, to]: readonly [number, number]): readonly [number, number] {
-  let [start, end] = [from, to]
-  while (start < end && !isContent(claims.request, start)) start++
-  while (end > start && !isContent(claims.request, end - 1)) end--
-  return [start, end]
-}
-
-function mainSentence({ request, spoken }: Claims): number {
-  const counts = new Map<number, number>()
-  for (const at of spoken) {
-    const sentence = request.sentenceOf[at] ?? 0
-    counts.set(sentence, (counts.get(sentence) ?? 0) + 1)
+function runsIn(claims: Claims): Run[] {
+  const { tokens, sentenceOf } = claims.request
+  const sentence = claims.mainSentence
+  const runs: Run[] = []
+  let from = -1
+  for (let at = 0; at <= tokens.length; at++) {
+    const isLeft =
+      at < tokens.length && sentenceOf[at] === sentence && claims.isFree(at) && !claims.spoken.has(at)
+    if (from >= 0 && (!isLeft || BREAK.test(claims.gapBefore(at)))) {
+      let [start, end] = [from, at]
+      while (start < end && !isContent(claims.request, start)) start++
+      while (end > start && !isContent(claims.request, end - 1)) end--
+      const isNamed = tokens
+        .slice(start, end)
+        .some(({ stem, word }) => groupsOf(stem).length === 0 && !STOP.has(word))
+      if (isNamed) runs.push([start, end])
+      from = -1
+    }
+    if (isLeft && from < 0) from = at
   }
-  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? 0
+  return runs
 }

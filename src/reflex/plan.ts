@@ -1,45 +1,72 @@
 /**
  * From a goal to the next step towards it: the call itself, a call that looks up what the goal needs, or a question.
- * It repeats no call, and looks something up only with tools that say that they only look.
+ * It repeats no call, looks something up only with tools that only look, and does what a refusal says instead of guessing.
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
-import { adviceOn, lookUpBy, oneByOne, outcomeOf } from './advice.ts'
-import { askWhich } from './asking.ts'
 import { Claims } from './claims.ts'
+import type { Done } from './conversation.ts'
 import { type Filled, fillArguments, type UnknownThing } from './fill.ts'
-import type { Call, Goal, Situation, Step } from './goal.ts'
-import type { Things } from './knowledge.ts'
-import { isMarked, markedRows, nounStems, offeredRows, severalMarked } from './marked.ts'
-import { type Match, matchTools, type Profile } from './match.ts'
+import { matchOf } from './intent.ts'
 import { type Request, readRequest } from './request.ts'
-import { idFor, type Row } from './results.ts'
-import type { Param } from './schema.ts'
-import { rowsFor } from './things.ts'
-import { askParam } from './wording.ts'
+import { idFor, type Row } from './rows.ts'
+import { isMarked, rowsFor, severalNamed, type Things } from './things.ts'
+import type { Param, Profile } from './tools.ts'
+import type { Wording } from './wording.ts'
 
-/** A goal for each of the things, where a request names several for a tool that takes one. */
+/** Something that the person wants, as far as it is settled. */
+export interface Goal {
+  readonly text: string
+  readonly tool: Profile
+  readonly preset: JsonObject
+  /** Whether the person wants it although some words are left out. */
+  readonly isAgreed?: boolean
+}
+
+export interface Call {
+  readonly tool: string
+  readonly args: JsonObject
+}
+
+/** What a question was about, so that the next message can be understood as its answer. */
+export type Pending =
+  | { readonly of: 'tool'; readonly text: string; readonly tools: readonly Profile[]; readonly row?: Row }
+  | { readonly of: 'param'; readonly goal: Goal; readonly param: Param; readonly options: readonly Json[] }
+  | { readonly of: 'row'; readonly goal: Goal; readonly param: Param; readonly rows: readonly Row[] }
+  | { readonly of: 'without'; readonly goal: Goal }
+
+export type Step =
+  | { readonly kind: 'call'; readonly calls: readonly Call[] }
+  | { readonly kind: 'ask'; readonly text: string; readonly pending: Pending }
+
+export interface Situation {
+  readonly profiles: readonly Profile[]
+  readonly things: Things
+  /** What was called in this turn. */
+  readonly calls: readonly Done[]
+  readonly wording: Wording
+}
+
+/** A goal for each of the things, where a request or a refusal names several for a tool that takes one. */
 export function goalsFor(goal: Goal, situation: Situation): readonly Goal[] {
-  const advised = oneByOne(goal, situation)
-  if (advised !== undefined) return advised
-  const { things } = situation
-  const marked = goal.tool.tool.params.filter(isMarked).filter(({ required }) => required)
-  const [param] = marked.filter(({ name }) => !Object.hasOwn(goal.preset, name))
-  if (param === undefined || marked.length > 1) return [goal]
-  const request = readRequest(goal.text, things.lexicon)
+  const refused = refusedBy(goal, situation)
+  const each = (name: string, ids: readonly Json[]): Goal[] =>
+    ids.map((id) => ({ ...goal, preset: { ...goal.preset, [name]: id }, isAgreed: true }))
+  if (refused?.refusal.do === 'one-by-one') return each(refused.param.name, refused.refusal.ids)
+  const ids = goal.tool.tool.params.filter(({ isId, required }) => isId && required)
+  const [param] = ids.filter(({ name }) => !Object.hasOwn(goal.preset, name))
+  if (param === undefined || ids.length > 1 || !isMarked(param)) return [goal]
+  const request = readRequest(goal.text, situation.things.lexicon)
   const { profile, tokens } = matchOf(goal.tool, request)
-  const rows = severalMarked(new Claims(request, profile, tokens), param, things)
-  const ids = rows.flatMap((row) => idFor(row, param) ?? [])
-  return ids.length < 2
-    ? [goal]
-    : ids.map((id) => ({ ...goal, preset: { ...goal.preset, [param.name]: id } }))
+  const rows = severalNamed(new Claims(request, profile, tokens), param, situation.things)
+  const found = rows.flatMap((row) => idFor(row, param) ?? [])
+  return found.length < 2 ? [goal] : each(param.name, found)
 }
 
 export function nextStep(wanted: Goal, situation: Situation): Step {
   const advice = adviceOn(wanted, situation)
-  if (advice?.kind === 'step') return advice.step
-  if (advice?.kind === 'look') return lookAgain(wanted, advice, situation)
-  const goal = advice?.goal ?? wanted
-  const { profiles, things } = situation
+  if (advice !== undefined && 'kind' in advice) return advice
+  const goal = advice ?? wanted
+  const { profiles, things, wording } = situation
   const request = readRequest(goal.text, things.lexicon)
   const match = matchOf(goal.tool, request)
   const canLookUp = (nouns: readonly string[]): boolean => lookupsFor(nouns, goal.tool, profiles).length > 0
@@ -49,34 +76,64 @@ export function nextStep(wanted: Goal, situation: Situation): Step {
     foundRow(thing, situation) ? [] : (lookUp(thing, { goal, request, filled, situation, depth: 0 }) ?? []),
   )
   if (lookups.length > 0) return { kind: 'call', calls: unique(lookups) }
-  const only = searched.map((thing) => foundRow(thing, situation) ?? onlyRow(thing, filled, situation))
   const preset = { ...goal.preset }
-  for (const [at, thing] of searched.entries()) {
-    const row = only[at]
+  for (const thing of searched) {
+    const row = foundRow(thing, situation) ?? onlyRow(thing, filled, situation)
     const id = row && idFor(row, thing.param)
     if (id !== undefined) preset[thing.param.name] = id
   }
   if (Object.keys(preset).length > Object.keys(goal.preset).length)
-    return nextStep({ ...goal, preset }, situation)
-  return (
-    ask(goal, filled, things) ?? { kind: 'call', calls: [{ tool: goal.tool.tool.name, args: filled.args }] }
-  )
+    return nextStep(
+      { ...goal, preset, isAgreed: goal.isAgreed || filled.residue === filled.mention },
+      situation,
+    )
+  const call = { tool: goal.tool.tool.name, args: filled.args }
+  const isCalled = situation.calls.some((done) => isSame(done, call))
+  const question = askFor(goal, filled, situation)
+  if (question !== undefined) return question
+  if (filled.residue === '' || goal.isAgreed || isCalled) return { kind: 'call', calls: [call] }
+  const open = goal.tool.tool.params.filter(({ name }) => !Object.hasOwn(filled.args, name))
+  const text = wording.askWithout(goal.tool.tool, filled.residue, open)
+  return { kind: 'ask', text, pending: { of: 'without', goal } }
 }
 
-function lookAgain(
+function askFor(
   goal: Goal,
-  { param, orElse }: { readonly param: Param; readonly orElse: Step },
+  { things: unknown, gaps, mention }: Filled,
   situation: Situation,
-): Step {
-  const request = readRequest(goal.text, situation.things.lexicon)
-  const filled = fillArguments({ match: matchOf(goal.tool, request), request, things: situation.things })
-  const nouns = isMarked(param) ? nounStems(situation.things.marked, param.entity) : param.stems
-  const calls = lookUp({ param, nouns, rows: [] }, { goal, request, filled, situation, depth: DEEPEST })
-  return calls === undefined || calls.length === 0 ? orElse : { kind: 'call', calls }
+): Step | undefined {
+  const [thing] = unknown
+  if (thing) {
+    const { param, nouns } = thing
+    const several = thing.rows.length > 0
+    const rows = several ? thing.rows : rowsFor(param, nouns, situation.things)
+    return askWhich(goal, { param, rows, said: several ? '' : mention }, situation)
+  }
+  const [gap] = gaps
+  if (gap === undefined) return undefined
+  const { param, options = [] } = gap
+  const text = situation.wording.askParam(goal.tool.tool, param, options)
+  return { kind: 'ask', text, pending: { of: 'param', goal, param, options } }
 }
 
-export function matchOf(profile: Profile, request: Request): Pick<Match, 'profile' | 'tokens'> {
-  return matchTools([profile], request)[0] ?? { profile, tokens: new Set() }
+interface Wanted {
+  readonly param: Param
+  readonly rows: readonly Row[]
+  /** What it was called, if nothing is called so. */
+  readonly said: string
+}
+
+function askWhich(goal: Goal, { param, rows, said }: Wanted, { things, wording }: Situation): Step {
+  const { tool } = goal.tool
+  const pending: Pending =
+    rows.length === 0 ? { of: 'param', goal, param, options: [] } : { of: 'row', goal, param, rows }
+  if (isMarked(param)) {
+    const called = things.entities[param.entity]?.called ?? {}
+    const noun = called[wording.language] ?? called['en'] ?? param.entity
+    return { kind: 'ask', text: wording.askThing(noun, { rows, said }), pending }
+  }
+  const text = rows.length === 0 ? wording.askParam(tool, param) : wording.askRow(tool, param, { rows, said })
+  return { kind: 'ask', text, pending }
 }
 
 function unique(calls: readonly Call[]): Call[] {
@@ -84,38 +141,29 @@ function unique(calls: readonly Call[]): Call[] {
 }
 
 /** The only one that a search by name in this turn has found, whatever it is called. */
-function foundRow({ param }: UnknownThing, { things, calls }: Situation): Row | undefined {
+function foundRow({ param, nouns }: UnknownThing, { things, calls }: Situation): Row | undefined {
   if (!isMarked(param)) return undefined
-  const search = calls.findLast(({ tool }) => tool === things.marked.lookups[param.entity])
+  const search = calls.findLast(({ tool }) => tool === things.lookups[param.entity])
   const [first, second] = search?.seen ?? []
   if (first === undefined || second !== undefined || outcomeOf(search?.output) === 'none') return undefined
-  return markedRows(things, param.entity).find(({ id }) => id === first.id)
+  return [...things.seen, ...rowsFor(param, nouns, things)].findLast(
+    ({ id, entity }) => id === first.id && entity === param.entity,
+  )
+}
+
+function outcomeOf(output: unknown): unknown {
+  return (output as { readonly outcome?: unknown } | null | undefined)?.outcome
 }
 
 /** When nothing was said about which one, and there is just one; of things that may be chosen, just one now. */
 function onlyRow(
-  { param, nouns }: UnknownThing,
+  { param, nouns, isMissed }: UnknownThing,
   { rest }: Filled,
   { things, calls }: Situation,
 ): Row | undefined {
   const isNow = ({ id }: Row): boolean => calls.some(({ seen = [] }) => seen.some((one) => one.id === id))
   const kind = rowsFor(param, nouns, things).filter((row) => !isMarked(param) || isNow(row))
-  return kind.length === 1 && rest === '' ? kind[0] : undefined
-}
-
-function ask(goal: Goal, filled: Filled, things: Things): Step | undefined {
-  const { tool } = goal.tool
-  const [thing] = filled.things
-  if (thing) {
-    const { param, nouns } = thing
-    const several = thing.rows.length > 0
-    const rows = several ? thing.rows : rowsFor(param, nouns, things)
-    return askWhich(goal, { param, rows, said: several ? '' : filled.mention }, things)
-  }
-  const [gap] = filled.gaps
-  if (gap === undefined) return undefined
-  const { param, options = [] } = gap
-  return { kind: 'ask', text: askParam(tool, param, options), pending: { of: 'param', goal, param, options } }
+  return kind.length === 1 && rest === '' && !isMissed ? kind[0] : undefined
 }
 
 /** Tools that look for such things: those that list many first, and those that have the noun in their name. */
@@ -144,7 +192,7 @@ const DEEPEST = 2
 /** A call that may tell of the thing, or one that it needs first; undefined if all were made or none can be. */
 function lookUp({ nouns, param }: UnknownThing, search: Search): Call[] | undefined {
   const { goal, request, filled, situation, depth } = search
-  const first = depth === 0 ? lookUpMarked(param, filled, situation) : undefined
+  const first = depth === 0 ? lookUpMarked({ param, nouns }, filled, situation) : undefined
   if (first !== undefined) return first
   const known = rowsFor(param, nouns, situation.things).length > 0
   for (const profile of lookupsFor(nouns, goal.tool, situation.profiles)) {
@@ -166,15 +214,23 @@ function lookUp({ nouns, param }: UnknownThing, search: Search): Call[] | undefi
 }
 
 /** By its name, with the tool that is made for that; nothing to call if no name was said and some are known. */
-function lookUpMarked(param: Param, { mention, isNamed }: Filled, situation: Situation): Call[] | undefined {
+function lookUpMarked(
+  { param, nouns }: Pick<UnknownThing, 'param' | 'nouns'>,
+  { mention, isNamed }: Filled,
+  situation: Situation,
+): Call[] | undefined {
   if (!isMarked(param)) return undefined
-  const tool = situation.things.marked.lookups[param.entity]
-  if (!isNamed) return offeredRows(situation.things, param.entity).length > 0 ? [] : undefined
-  const step = tool === undefined ? undefined : lookUpBy(mention, tool, situation)
-  const calls = step?.kind === 'call' ? step.calls : []
-  return calls.length > 0 && !calls.some((call) => situation.calls.some((done) => isSame(done, call)))
-    ? [...calls]
-    : undefined
+  if (!isNamed) return rowsFor(param, nouns, situation.things).length > 0 ? [] : undefined
+  const tool = situation.things.lookups[param.entity]
+  const call = tool === undefined ? undefined : callByName(mention, tool, situation)
+  return call === undefined || situation.calls.some((done) => isSame(done, call)) ? undefined : [call]
+}
+
+/** The call of a tool that finds things by their name. */
+export function callByName(name: string, tool: string, { profiles }: Pick<Situation, 'profiles'>): Call {
+  const params = profiles.find((profile) => profile.tool.name === tool)?.tool.params ?? []
+  const text = params.find(({ type, required, isId }) => type === 'string' && required && !isId)
+  return { tool, args: { [text?.name ?? 'name']: name } }
 }
 
 /** Only what a search needs; a text that it needs is what was said of the thing. */
@@ -200,4 +256,112 @@ function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(',')}}`
+}
+
+/** A call that was not run because an id in it was not good, and what the refusal says to do instead. */
+interface Refusal {
+  /** The parameter whose id was refused. */
+  readonly path: string
+  readonly given: Json
+  readonly reason: string
+  readonly do: string
+  readonly ids: readonly string[]
+  /** The tool that finds things by their name. */
+  readonly tool?: string
+}
+
+export function refusalOf({ output, failed }: Pick<Done, 'output' | 'failed'>): Refusal | undefined {
+  if (!failed || !isRecord(output) || output['error'] !== 'ungrounded') return undefined
+  const { path, given, reason, next } = output
+  if (typeof path !== 'string' || !isRecord(next)) return undefined
+  const { do: advice, ids, tool } = next
+  return {
+    path,
+    given: given as Json,
+    reason: String(reason),
+    do: String(advice),
+    ids: Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [],
+    ...(typeof tool === 'string' ? { tool } : {}),
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+interface Refused {
+  readonly refusal: Refusal
+  readonly param: Param
+  /** What was called after it. */
+  readonly later: readonly Done[]
+}
+
+/** The latest refusal of a call for this goal. */
+function refusedBy({ tool, preset }: Goal, { calls }: Situation): Refused | undefined {
+  const at = calls.findLastIndex((call) => {
+    const refusal = call.tool === tool.tool.name ? refusalOf(call) : undefined
+    const settled = refusal && preset[refusal.path]
+    return refusal !== undefined && (settled === undefined || settled === refusal.given)
+  })
+  const refusal = at < 0 ? undefined : refusalOf(calls[at] as Done)
+  const param = tool.tool.params.find(({ name }) => name === refusal?.path)
+  return refusal === undefined || param === undefined
+    ? undefined
+    : { refusal, param, later: calls.slice(at + 1) }
+}
+
+/** What a refusal makes of a goal: another goal, or the next step. Undefined if nothing was refused. */
+function adviceOn(goal: Goal, situation: Situation): Goal | Step | undefined {
+  const refused = refusedBy(goal, situation)
+  if (refused === undefined || refused.refusal.do === 'one-by-one') return undefined
+  const { refusal, param, later } = refused
+  const { things } = situation
+  const settled = (id: string): Goal => ({
+    ...goal,
+    preset: { ...goal.preset, [param.name]: id },
+    isAgreed: true,
+  })
+  const known = isMarked(param)
+    ? rowsFor(param, [], { ...things, active: things.active.filter(({ entity }) => entity === param.entity) })
+    : []
+  const askAmong = (rows: readonly Row[]): Step => askWhich(goal, { param, rows, said: '' }, situation)
+  const { tool, ids } = refusal
+  const given = typeof refusal.given === 'string' ? refusal.given : JSON.stringify(refusal.given)
+  // The person spoke of another thing than the chosen one, so the chosen one is no way out.
+  const isOther = refusal.reason === 'not-active'
+  if (refusal.do === 'use' && !isOther) {
+    const [id, more] = ids
+    return id !== undefined && more === undefined
+      ? settled(id)
+      : askAmong(known.filter((row) => ids.includes(String(row.id))))
+  }
+  if (tool === undefined) {
+    const isShown = later.some(({ seen = [] }) => seen.some(({ id }) => id === given))
+    if (isShown && later.every((call) => refusalOf(call) === undefined)) return settled(given)
+    const look = later.length === 0 && isOther ? lookAgain(goal, param, situation) : []
+    return look.length > 0 ? { kind: 'call', calls: look } : askAmong(known)
+  }
+  const found = later.find((call) => call.tool === tool)
+  if (found === undefined) {
+    const label = known.find(({ id }) => id === given)?.label ?? given
+    return { kind: 'call', calls: [callByName(label, tool, situation)] }
+  }
+  const seen = outcomeOf(found.output) === 'none' ? [] : (found.seen ?? [])
+  const [first, second] = seen
+  if (first !== undefined && second === undefined) return settled(first.id)
+  if (seen.some(({ id }) => id === given)) return settled(given)
+  if (first?.label !== undefined && seen.every(({ label }) => label === first.label))
+    return settled(first.label)
+  const shown = known.filter((row) => (found.seen ?? []).some(({ id }) => id === row.id))
+  return askAmong(shown.length > 0 ? shown : known)
+}
+
+/** Things of this kind are listed once more: what a tool of this turn shows is good. */
+function lookAgain(goal: Goal, param: Param, situation: Situation): readonly Call[] {
+  const request = readRequest(goal.text, situation.things.lexicon)
+  const filled = fillArguments({ match: matchOf(goal.tool, request), request, things: situation.things })
+  const { one = [], many = [] } = situation.things.entities[param.entity ?? ''] ?? {}
+  const nouns = isMarked(param) ? [...one, ...many, param.entity] : param.stems
+  const unknown = { param, nouns, rows: [], isMissed: false }
+  return lookUp(unknown, { goal, request, filled, situation, depth: DEEPEST }) ?? []
 }

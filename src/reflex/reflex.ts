@@ -13,11 +13,11 @@ import type {
   ProviderUsage,
 } from '../model/language-model.ts'
 import { checkOptions } from '../protocol/index.ts'
-import { type Displays, readConversation } from './conversation.ts'
+import { readConversation, type Structured } from './conversation.ts'
 import { type Decision, decide } from './decide.ts'
-import { lexiconOf } from './lexicon.ts'
-import { profileOf } from './match.ts'
-import { toolInfo } from './schema.ts'
+import { languageOf, lexiconOf } from './request.ts'
+import { type Profile, profileOf } from './tools.ts'
+import { stemsOf } from './words.ts'
 
 export interface ReflexOptions {
   /** Time between two pieces of text, for those who want to watch it being said; none unless said otherwise. */
@@ -90,20 +90,34 @@ function replyTo(call: ModelCall): ReflexReply {
 
 function decisionOn({ prompt, tools = [], toolChoice, providerOptions }: ModelCall): Decision {
   const named = toolChoice?.type === 'tool' ? toolChoice.toolName : undefined
-  const data = (providerOptions?.['holdfast'] ?? {}) as Partial<GroundingContext> & {
-    readonly displays?: Displays
-  }
-  const { displays } = data
-  const known = data.entities === undefined ? undefined : (data as GroundingContext)
-  const offered = toolChoice?.type === 'none' ? [] : tools
-  const profiles = offered
-    .filter(({ type, name }) => type === 'function' && (named === undefined || name === named))
-    .map((tool) => profileOf(toolInfo(tool, known?.entities)))
-  const forced = named !== undefined || toolChoice?.type === 'required'
-  const told = { ...(displays === undefined ? {} : { displays }), ...(known === undefined ? {} : { known }) }
-  const turns = readConversation(prompt, told)
-  const lexicon = lexiconOf(new Set(profiles.flatMap(({ name }) => name)), known?.entities ?? {})
-  return decide({ turns, profiles, forced, lexicon, ...(known === undefined ? {} : { known }) })
+  const data = (providerOptions?.['holdfast'] ?? {}) as Partial<GroundingContext> & Structured
+  const { displays, unknown, entities } = data
+  const known = entities === undefined ? undefined : (data as GroundingContext)
+  const offered = (toolChoice?.type === 'none' ? [] : tools).filter(
+    ({ type, name }) => type === 'function' && (named === undefined || name === named),
+  )
+  const about = offered
+    .map(({ name, description = '' }) => `${name.replaceAll('_', ' ')} ${description}`)
+    .join(' ')
+  const language = languageOf(about) ?? 'en'
+  const profiles = offered.map((tool) => profileOf(tool, { entities, language }))
+  const system = prompt.map(({ role, content }) => (role === 'system' ? content : '')).join(' ')
+  return decide({
+    turns: readConversation(prompt, { displays, unknown, known }),
+    profiles,
+    forced: named !== undefined || toolChoice?.type === 'required',
+    lexicon: lexiconOf(wordsOf(profiles), entities ?? {}, languageOf(system) ?? 'en'),
+    known,
+  })
+}
+
+/** The stems that tools use: requests are read in these words. */
+function wordsOf(profiles: readonly Profile[]): ReadonlySet<string> {
+  const choices = profiles.flatMap(({ tool }) => tool.params.flatMap(({ choices: given = [] }) => given))
+  return new Set([
+    ...profiles.flatMap(({ weights }) => [...weights.keys()]),
+    ...choices.flatMap((choice) => stemsOf(String(choice))),
+  ])
 }
 
 const CHARS_PER_TOKEN = 4

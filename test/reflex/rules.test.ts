@@ -85,7 +85,7 @@ describe('one sentence', () => {
     async (said) => {
       const [reply = ''] = await talk(TOOLS, [said])
       expect(reply).toMatch(
-        /^I did not find anything in this that I can do\. This is what I can do:\n- list_projects/,
+        /^(?:None of my tools can do that: “delete”|I did not find anything in this that I can do)\. I am reflex, a model made of rules[^\n]*\. This is what I can do:\n- list_projects/,
       )
     },
   )
