@@ -190,7 +190,7 @@ export class Claims {
     for (let at = 0; at < tokens.length; at++) {
       let end = at
       while (end < tokens.length && clauseOf[end] === clauseOf[at] && this.#isUnexplained(end)) end++
-      if (end > at && this.#isTied(at, end)) return this.textOf(at, end)
+      if (end > at && (this.spoken.size === 0 || this.#isTied(at, end))) return this.textOf(at, end)
       at = Math.max(at, end - 1)
     }
     return ''

@@ -218,6 +218,7 @@ function byName(
     : [goalFor(tool, turn.text)]
 }
 
+const NO_CHOICE = new Set(['not', 'no', 'never', 'what', 'who', 'where', 'how', 'why', 'if'])
 const SELECT = groupsOf(stemOf('select'))
 
 /** `2`, `the first one`, `Bureau` after a list: the thing is chosen or shown, if one tool does that. */
@@ -238,7 +239,7 @@ function justPointed({ turn, profiles, things, wording }: Moment): readonly Goal
     )
   })
   const isEmpty = request.tokens.every(({ word }) => STOP.has(word) && !PRONOUNS.has(word))
-  if (!isPointing || isEmpty || request.tokens.some(({ word }) => word === 'not')) return undefined
+  if (!isPointing || isEmpty || request.tokens.some(({ word }) => NO_CHOICE.has(word))) return undefined
   if (request.tokens.every(({ word }) => STOP.has(word))) return undefined
   const taking = profiles.flatMap((tool) => {
     const ids = tool.tool.params.filter((param) => takesRow(param, nounsOf(param, tool, things), row))
@@ -323,7 +324,10 @@ function clausesOf({ turn: { text }, profiles, things }: Moment): readonly Goal[
     if (parts.length < 2 || parts.length > MOST_CLAUSES) continue
     const goals = parts.flatMap((part) => {
       const choice = chooseTool(part, profiles, things)
-      return choice.kind === 'one' && choice.match.verbSaid ? [goalFor(choice.match.profile, part)] : []
+      const first = readRequest(part, things.lexicon).tokens.findIndex(({ word }) => !STOP.has(word))
+      return choice.kind === 'one' && choice.match.verbAt.has(first)
+        ? [goalFor(choice.match.profile, part)]
+        : []
     })
     if (goals.length === parts.length) return goals
   }

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../protocol/index.ts'
 import { Claims, type Gap } from './claims.ts'
 import { fitSpan } from './coerce.ts'
 import { fillChoices, fillForms, fillLists, fillNamed, fillNumbers } from './fill-values.ts'
-import { fillText, isName, nameLeft, nameOf, restOf } from './free-text.ts'
+import { fillText, isName, nameLeft, nameOf, restOf, runsIn } from './free-text.ts'
 import type { Request } from './request.ts'
 import { idFor, latestOf, type Row } from './rows.ts'
 import { fillThing, isMarked, nounsOf, rowsFor, type Things, takeLabel } from './things.ts'
@@ -36,6 +36,8 @@ export interface Filled {
   readonly guessed: number
   /** The words that nothing has explained; of those, the ones beside words of the tool. */
   readonly rest: string
+  /** How many runs of them there are. */
+  readonly runs: number
   readonly residue: string
   /** What may be the name of a thing, and whether it is written as names are. */
   readonly mention: string
@@ -84,7 +86,11 @@ export function fillArguments(input: FillInput): Filled {
     .map((param) => ({ param }))
   const mention = mentionIn(claims, [...unknown.values()])
   return {
-    args: claims.args,
+    args: Object.fromEntries(
+      params.flatMap(({ name }) =>
+        Object.hasOwn(claims.args, name) ? [[name, claims.args[name] as Json]] : [],
+      ),
+    ),
     gaps: [...claims.unsure, ...gaps],
     things: [...unknown.values()],
     used: claims.used,
@@ -92,6 +98,7 @@ export function fillArguments(input: FillInput): Filled {
     named,
     guessed,
     rest: restOf(claims),
+    runs: runsIn(claims).length,
     residue: claims.residue(),
     mention,
     isNamed: isName(claims, mention),

@@ -79,9 +79,10 @@ function fillNaming(claims: Claims, params: readonly Param[], settled: boolean):
   const named = params.filter(({ stems }) => NAME_WORDS.has(stems.at(-1) ?? ''))
   const own = named.find(({ required }) => required) ?? (named.length === 1 ? named[0] : undefined)
   const param = own ?? (settled ? onlyOne(params) : undefined)
-  const at =
+  let at =
     tokens.findIndex(({ word }, place) => NAMING.has(word) && claims.isFree(place) && !spanOf[place]) + 1
   if (param === undefined || at === 0) return
+  while (tokens[at]?.word === 'just') at++
   const span = spanOf[at]
   if (span === undefined) put(claims, param, [at, claims.runEnd(at)])
   else if (claims.isFree(at)) putSpan(claims, param, [span])
@@ -135,7 +136,9 @@ function fillWhere(claims: Claims, param: Param | undefined): void {
 
 /** The left-over words that follow directly on words of the tool; words before its noun only describe that. */
 function fillRest(claims: Claims, param: Param | undefined): void {
-  const isText = param?.stems.some((stem) => TEXT_WORDS.has(stem))
+  const isText = param?.stems.some(
+    (stem) => TEXT_WORDS.has(stem) || (claims.profile.looks && NAME_WORDS.has(stem)),
+  )
   const run = longestOf(
     runsIn(claims).filter(([from, to]) => claims.followsTool(from) && (isText || !claims.leadsToName(to))),
   )
@@ -186,7 +189,7 @@ function longestOf(runs: readonly Run[]): Run | undefined {
 }
 
 /** Well-known verbs alone name nothing. */
-function runsIn(claims: Claims): Run[] {
+export function runsIn(claims: Claims): Run[] {
   const { tokens, sentenceOf } = claims.request
   const sentence = claims.mainSentence
   const runs: Run[] = []

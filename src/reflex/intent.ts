@@ -297,6 +297,9 @@ function standsAlone(first: Match, all: readonly Rated[]): boolean {
   )
 }
 
+/** Words that no name has in it. */
+const CLAUSE = /\b(?:should|be|is|are|and|it|to|has|have|can|must|will|needs?|doit|est|et|a)\b/i
+const POLITE = new Set(['can', 'could', 'would', 'will', 'please', 'might'])
 const NOT = /^(?:not|never|dont)$/
 const DOUBT =
   /^(?:if|unless|why|how|when|did|was|were|has|had|what|should (?:i|we)|(?:can|may|must|do|could) i|have (?:you|i|we))\b/
@@ -309,12 +312,17 @@ function isDenied({ tokens }: Request, { verbAt }: Match): boolean {
   })
 }
 
-/** `should I …`, `if …`: a wish that is doubted or tied to something is not to be acted on. */
-function isDoubted({ tokens, sentenceOf }: Request, { profile, verbAt }: Match): boolean {
+/** `should I …`, `if …`, `is it …ed?`: a wish that is doubted or tied to something is not to be acted on. */
+function isDoubted(request: Request, { profile, verbAt }: Match): boolean {
+  const { tokens, sentenceOf, text } = request
   return [...verbAt].some((at) => {
     const first = sentenceOf.indexOf(sentenceOf[at] ?? 0)
-    const opening = tokens.slice(first, first + 2).map(({ word }) => word)
-    return !profile.looks && DOUBT.test(opening.join(' '))
+    const last = sentenceOf.lastIndexOf(sentenceOf[at] ?? 0)
+    const words = tokens.slice(first, last + 1).map(({ word }) => word)
+    const isQuestion =
+      /^[^\p{L}\p{N}]*\?/u.test(text.slice(tokens[last]?.end)) && !words.some((word) => POLITE.has(word))
+    const isLate = tokens.slice(first, at).some((_, step) => isContent(request, first + step))
+    return !profile.looks && (DOUBT.test(words.slice(0, 2).join(' ')) || (isQuestion && isLate))
   })
 }
 
@@ -351,9 +359,14 @@ function rate(
     0.15 * (unexplained + unfounded + filled.guessed) +
     (match.formFits ? 0 : 0.12)
   const isFilled = isComplete && filled.gaps.length + filled.things.length === 0
-  // A verb that nobody knows may be among the words that are left.
-  const sure = (isSure(match) && (match.plainVerb || isComplete)) || (isFilled && isOnlyLook(match, all))
   const isNaming = filled.isNamed && filled.things.length === 1
+  // A verb that nobody knows may be among the words that are left.
+  const sure =
+    (isSure(match) &&
+      (match.plainVerb ||
+        isComplete ||
+        (isNaming && filled.runs === 1 && match.profile.looks && !CLAUSE.test(filled.rest)))) ||
+    (isFilled && isOnlyLook(match, all))
   return { match, total: match.score + better - worse, sure, isComplete, isNaming }
 }
 

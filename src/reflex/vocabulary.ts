@@ -32,7 +32,8 @@ export const STOP: Words = words(`
   appreciated asap mentioning matching containing concerning regarding involving among following
   today tonight immediately instantly urgently straight finally anyway hmm hm uh um oh ah hey
   rush hurry pretty lovely mean say number guess think believe hope seems single brand whole entire full available
-  kind sort current latest existing own job favour favor minute hello hi`)
+  kind sort current latest existing own job favour favor minute hello hi
+  going belong belongs whats hows wheres theres contain contains around everyone anyone nobody`)
 
 /** Parts of verbs that tell one tool from another, although they say nothing elsewhere. */
 export const PARTICLES: Words = words('on off up down out')
@@ -218,15 +219,13 @@ export const FRENCH_GRAMMAR: ReadonlyMap<string, readonly string[]> = dictionary
 export const FRENCH: ReadonlyMap<string, readonly string[]> = dictionary(`
   show: affich- montr- donn- voir vois voyez present- visualis- consult- dis dites; list: list- enumer- liste
   listes; read: lis lire lisez lit; get: recuper- obten- obtiens; open: ouvr- ouvert ouverte ouverts ouvertes;
-  find: trouv- retrouv- cherch- recherch-; select: chois- selectionn- prends prendre prenez prend; create: cre-
-  fais faire faites fabriqu-; add: ajout- rajout- inser- insere; write: ecris ecrire ecrivez redig-; note: not-;
+  find: trouv- retrouv- cherch- recherch-; select: chois- selectionn- prends prendre prenez prend; create: cre- fabriqu-; make: fais faire faites; add: ajout- rajout- inser- insere; write: ecris ecrire ecrivez redig-; note: not-;
   record: enregistr-; delete: supprim- effac- enlev- retir- vire virer elimin-; update: modifi- corrig- actualis-;
-  change: chang-; set: regl- fix- defin- definis; put: mets mettre mettez met mettons pos-; mark: marqu- coch-
-  pass-; complete: complet- achev- clotur-; done: termin- fini finie finis finies fait faite faites finir; close:
+  change: chang-; set pay: regl-; set: fix- defin- definis; put: mets mettre mettez met mettons pos-; mark: marqu- coch-; place mark: pass-; complete: complet- achev- clotur-; done: termin- fini finie finis finies fait faite faites finir; close:
   ferm-; send: envoi- envoy- expedi-; order: command- commande commandes; buy: achet- achete; book: reserv- livre
   livres; schedule: planifi- programm-; cancel: annul-; move: deplac- transfer- transfere boug-; rename: renomm-;
   copy: copi- dupliqu-; start: demarr- lanc- commenc-; stop: arret- stopp-; turn+on: allum-; turn+off: etein-
-  eteign- eteindre eteins eteint; pay: pay- regle paie paies; translate: tradui-; convert: convert-; assign:
+  eteign- eteindre eteins eteint; pay: pay- paie paies; refund: rembours-; translate: tradui-; convert: convert-; assign:
   assign- affect- attribu-; share: partag-; archive: archiv-; print: imprim-; publish: publi-; approve: approuv-
   valid-; reject: rejet- refus-; lock: verrouill-; unlock: deverrouill-; call: appel- telephon-; remind: rappel-;
   calculate: calcul-; increase: augment- mont-; lower: baiss- diminu- redui-; restore: restaur-; export: export-;
