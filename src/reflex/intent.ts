@@ -7,7 +7,7 @@ import { groupsOf, isAsked, isContent, isInValue, type Request, readRequest } fr
 import type { Row } from './rows.ts'
 import { nounsOf, referredTo, type Things, takesRow } from './things.ts'
 import { isAlike, isCompletion, type Profile, WEIGHT } from './tools.ts'
-import { ASKING, LIGHT, MANY_SAID, PARTICLES, QUALIFIERS } from './vocabulary.ts'
+import { ASKING, LIGHT, MANY_SAID, PARTICLES, QUALIFIERS, STOP } from './vocabulary.ts'
 import { stemOf, type Token } from './words.ts'
 
 /** What speaks for a tool. */
@@ -297,8 +297,6 @@ function standsAlone(first: Match, all: readonly Rated[]): boolean {
   )
 }
 
-/** Words that no name has in it. */
-const CLAUSE = /\b(?:should|be|is|are|and|it|to|has|have|can|must|will|needs?|doit|est|et|a)\b/i
 const POLITE = new Set(['can', 'could', 'would', 'will', 'please', 'might'])
 const NOT = /^(?:not|never|dont)$/
 const DOUBT =
@@ -365,9 +363,20 @@ function rate(
     (isSure(match) &&
       (match.plainVerb ||
         isComplete ||
-        (isNaming && filled.runs === 1 && match.profile.looks && !CLAUSE.test(filled.rest)))) ||
+        (match.profile.looks && isNaming && filled.runs === 1 && isOneName(filled.rest)))) ||
     (isFilled && isOnlyLook(match, all))
   return { match, total: match.score + better - worse, sure, isComplete, isNaming }
+}
+
+/** `Mobile App`, `mobile app`; not `Mobile App renamed`. */
+function isOneName(text: string): boolean {
+  const words = text.split(/\s+/).filter((word) => word.length > 3 || !STOP.has(word.toLowerCase()))
+  const isCapital = (word: string): boolean => /^[\p{Lu}\p{N}]/u.test(word)
+  return (
+    words.length < 4 &&
+    (words.every(isCapital) || !words.some(isCapital)) &&
+    words.every((word) => !STOP.has(word))
+  )
 }
 
 /** Without its noun: the only tool that looks in that way, with everything explained by it. */
