@@ -50,7 +50,7 @@ export function fitText(param: Param, raw: string, span?: Span): Json | undefine
     case 'string':
     case 'any':
       if (param.type === 'any' && span?.kind === 'number') return span.value
-      return param.pattern === undefined || param.pattern.test(text.slice(0, 200)) ? text : undefined
+      return text
     case 'array':
     case 'object':
     default:

@@ -218,7 +218,9 @@ function byName(
     : [goalFor(tool, turn.text)]
 }
 
-const NO_CHOICE = new Set(['not', 'no', 'never', 'what', 'who', 'where', 'how', 'why', 'if'])
+const NO_CHOICE = new Set(['not', 'never', 'what', 'who', 'where', 'how', 'why', 'if'])
+/** Words of somebody who wants more than to see something. */
+const WANTING = new Set(['want', 'need', 'take', 'will', 'like', 'have'])
 const SELECT = groupsOf(stemOf('select'))
 
 /** `2`, `the first one`, `Bureau` after a list: the thing is chosen or shown, if one tool does that. */
@@ -226,13 +228,13 @@ function justPointed({ turn, profiles, things, wording }: Moment): readonly Goal
   const request = readRequest(turn.text, things.lexicon)
   const [row, more] = referredTo({ request }, things)
   if (row === undefined || more !== undefined || row.id === undefined) return undefined
-  const label = new Set(stemsOf(row.label))
+  const labels = new Set([row.label, ...row.fields.values()].flatMap((text) => stemsOf(String(text))))
   const isPointing = request.tokens.every(({ word, stem, said }, at) => {
     const isPlace = ordinalOf(word) !== undefined || request.spanOf[at]?.kind === 'number'
     return (
       isPlace ||
       STOP.has(word) ||
-      label.has(said) ||
+      labels.has(said) ||
       row.nouns.has(stem) ||
       word === 'number' ||
       !isContent(request, at)
@@ -254,7 +256,8 @@ function justPointed({ turn, profiles, things, wording }: Moment): readonly Goal
       tool.verbs.some((verb) => groupsOf(verb).some((group) => SELECT.includes(group)) && !tool.looks),
   )
   const showing = taking.filter(({ tool, isOnly }) => isOnly && tool.looks && !tool.lists)
-  const [best, other] = selecting.length > 0 ? selecting : showing
+  const wants = request.tokens.some(({ word }) => WANTING.has(word))
+  const [best, other] = selecting.length > 0 ? selecting : wants ? [] : showing
   const preset = ({ param }: (typeof taking)[number]): JsonObject => ({
     [param.name]: idFor(row, param) ?? null,
   })

@@ -140,7 +140,11 @@ function fillRest(claims: Claims, param: Param | undefined): void {
     (stem) => TEXT_WORDS.has(stem) || (claims.profile.looks && NAME_WORDS.has(stem)),
   )
   const run = longestOf(
-    runsIn(claims).filter(([from, to]) => claims.followsTool(from) && (isText || !claims.leadsToName(to))),
+    runsIn(claims).filter(
+      ([from, to]) =>
+        claims.followsTool(from) &&
+        (isText || !claims.leadsToName(to) || /^\p{Lu}/u.test(claims.textOf(from, to))),
+    ),
   )
   if (param && run) put(claims, param, run)
 }

@@ -188,9 +188,13 @@ function spanAt({ spanOf }: Request): number {
 /** `which …s`, `what is`; but not `…, which is …`. */
 function asks(request: Request, at: number): boolean {
   const next = request.tokens[at + 1]?.word ?? ''
+  const { sentenceOf } = request
+  const isRelative = sentenceOf.some(
+    (each, place) => place < at && each === sentenceOf[at] && isContent(request, place),
+  )
+  const isNear = (isRelative ? [1] : [1, 2, 3]).some((step) => isContent(request, at + step))
   return (
-    isContent(request, at + 1) ||
-    (/^(?:what|where|who)$/.test(request.tokens[at]?.word ?? '') && /^(?:is|are|s|the)$/.test(next))
+    isNear || (/^(?:what|where|who)$/.test(request.tokens[at]?.word ?? '') && /^(?:is|are|s|the)$/.test(next))
   )
 }
 
@@ -212,7 +216,8 @@ function matchOne(profile: Profile, { said, rarity, request }: Matching): Match 
     const isSetting = !isLooking && settings.some((each) => each === stem || isCompletion(stem))
     const isVerb = verbs.includes(stem) || isSetting
     const isOwnNoun = !isVerb && nouns.includes(stem)
-    const alike = !isVerb && !isOwnNoun && isAlike(profile, stem)
+    const isSaid = qualifierStems.has(stem) || at.some((place) => isAsked(request, place))
+    const alike = !isVerb && !isOwnNoun && isSaid && isAlike(profile, stem)
     const direct = content ? (weights.get(stem) ?? (isSetting ? WEIGHT.choice : 0)) : 0
     const weight = Math.max(direct, alike ? (content ? WEIGHT.synonym : WEIGHT.synonym / 2) : 0)
     if (weight === 0) return []

@@ -190,6 +190,8 @@ export function isAsked(request: Request, at: number): boolean {
   const [before, token] = [tokens[at - 1], tokens[at]]
   const isFirst = before === undefined || clauseOf[at] !== clauseOf[at - 1]
   if (/ed$|^(?:sent|bought|done)$/.test(token?.word ?? '')) return !isFirst && AUXILIARY.has(before.word)
+  // `tu peux la marquer`: a French infinitive is no noun.
+  if (request.language === 'fr' && /(?:er|ir|re)$/.test(token?.said ?? '')) return true
   return isFirst || !(BEFORE_NOUNS.has(before.word) || isContent(request, at - 1))
 }
 

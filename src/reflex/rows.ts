@@ -41,7 +41,8 @@ export function rowsOf({ tool, output, failed, seen = [] }: Done, list: number):
   const marked = seen.map(({ entity, id, label = id, parent }): Row => {
     const nouns = new Set([stemOf(entity.toLowerCase())])
     const owner = parent === undefined ? {} : { parent }
-    return { id, label, fields: new Map(), nouns, tool, list, isListed, entity, ...owner }
+    const fields = found.find((row) => String(row.id) === id)?.fields ?? new Map<string, Scalar>()
+    return { id, label, fields, nouns, tool, list, isListed, entity, ...owner }
   })
   return [...found.filter(({ id }) => !ids.has(String(id))), ...marked]
 }
@@ -121,7 +122,7 @@ export function latestOf(rows: readonly Row[]): Row[] {
 export function idFor(row: Row, { name, type }: Pick<Param, 'name' | 'type'>): Scalar | undefined {
   const wanted = stemsOf(name).join(' ')
   const like = [...row.fields].find(([key]) => stemsOf(key).join(' ') === wanted)?.[1]
-  const id = row.fields.get(name) ?? like ?? row.id
+  const id = row.entity === undefined ? (row.fields.get(name) ?? like ?? row.id) : row.id
   if (type === 'string' && typeof id === 'number') return String(id)
   const digits = (type === 'integer' || type === 'number') && typeof id === 'string' && /^\d{1,15}$/.test(id)
   return digits ? Number(id) : id

@@ -196,6 +196,14 @@ export function referredTo(
   if (number >= 0 && rest.length <= 1)
     return [listed[Number(spanOf[number]?.value) - 1]].flatMap((row) => row ?? [])
   const points = tokens.some(({ word }) => PRONOUNS.has(word))
+  const described = points
+    ? mentioned(
+        listed,
+        tokens.map(({ said }) => said),
+        NOTHING,
+      )
+    : []
+  if (described.length === 1) return described.map(({ row }) => row)
   return points ? [things.focus ?? things.seen.at(-1)].flatMap((row) => row ?? []) : []
 }
 
@@ -297,8 +305,6 @@ function labelsIn(
   nouns: readonly string[],
 ): readonly (readonly Row[])[] {
   const { tokens } = claims.request
-  const groups = Map.groupBy(rows, ({ label }) => foldedText(label))
-  const names = [...groups.values()].flatMap(([first]) => first ?? [])
   const stems = tokens.map(({ said }, at) => (claims.isFree(at) ? said : ''))
   const ignored = new Set([
     ...claims.profile.name,
@@ -306,7 +312,8 @@ function labelsIn(
     ...[...claims.spoken].map((at) => tokens[at]?.said ?? ''),
     ...tokens.flatMap(({ word, said }) => (STOP.has(word) || ordinalOf(word) !== undefined ? [said] : [])),
   ])
-  return mentioned(names, stems, ignored).map(({ row }) => groups.get(foldedText(row.label)) ?? [])
+  const found = mentioned(rows, stems, ignored).map(({ row }) => row)
+  return [...Map.groupBy(found, ({ label }) => foldedText(label)).values()]
 }
 
 /** A label that two marked things have is passed on as it is: the guard of ids asks which of them is meant. */
@@ -422,7 +429,8 @@ function numbered(claims: Claims, at: number, kindOf: KindOf): 'own' | 'other' |
   const kind = before < 0 ? undefined : kindOf(before)
   if (kind !== undefined) return kind
   const next = tokens[at + 1]
-  const counts = next !== undefined && !STOP.has(next.word) && spanOf[at + 1] === undefined
+  const counts =
+    next !== undefined && (!STOP.has(next.word) || next.word === 'of') && spanOf[at + 1] === undefined
   if (counts || /^\s*[%€$£]/.test(claims.gapBefore(at + 1)) || /[€$£]\s*$/.test(claims.gapBefore(at)))
     return undefined
   const isAlone = tokens.every(

@@ -1,6 +1,6 @@
 /**
  * What a tool is about: the words of its name and description, and what its JSON Schema says about parameters. Schemas
- * come from strangers: whatever is strange in one is left out, nothing throws, and no pattern is run that could take long.
+ * come from strangers: whatever is strange in one is left out, nothing throws, and patterns are left to the tool.
  */
 
 import type { ToolDeclaration } from '../model/language-model.ts'
@@ -26,7 +26,6 @@ export interface Param {
   readonly entity?: string
   readonly choices?: readonly (string | number | boolean)[]
   readonly format?: string
-  readonly pattern?: RegExp
   readonly minimum?: number
   readonly maximum?: number
   readonly default?: Json
@@ -245,13 +244,11 @@ function saysId(description: string): boolean {
   )
 }
 
-function limitsOf(shape: Shape): Pick<Param, 'format' | 'pattern' | 'minimum' | 'maximum' | 'default'> {
-  const pattern = safePattern(shape['pattern'])
+function limitsOf(shape: Shape): Pick<Param, 'format' | 'minimum' | 'maximum' | 'default'> {
   const minimum = lowest(shape['minimum'], shape['exclusiveMinimum'], 1)
   const maximum = lowest(shape['maximum'], shape['exclusiveMaximum'], -1)
   return {
     ...(typeof shape['format'] === 'string' ? { format: shape['format'] } : {}),
-    ...(pattern === undefined ? {} : { pattern }),
     ...(minimum === undefined ? {} : { minimum }),
     ...(maximum === undefined ? {} : { maximum }),
     ...(shape['default'] === undefined ? {} : { default: shape['default'] as Json }),
@@ -261,19 +258,6 @@ function limitsOf(shape: Shape): Pick<Param, 'format' | 'pattern' | 'minimum' | 
 function lowest(inclusive: unknown, exclusive: unknown, step: number): number | undefined {
   if (typeof inclusive === 'number') return inclusive
   return typeof exclusive === 'number' ? exclusive + step * Number.EPSILON : undefined
-}
-
-const LONGEST_PATTERN = 200
-
-/** Patterns that repeat a repetition can take for ever, so they are not run at all. */
-function safePattern(pattern: unknown): RegExp | undefined {
-  if (typeof pattern !== 'string' || pattern.length > LONGEST_PATTERN) return undefined
-  if (/\)[*+{?]|\\\d|\(\?/.test(pattern) || (pattern.match(/[*+]|\{\d+,/g)?.length ?? 0) > 3) return undefined
-  try {
-    return new RegExp(pattern, 'u')
-  } catch {
-    return undefined
-  }
 }
 
 /** The schema itself, with references followed, the first real alternative taken and parts put together. */

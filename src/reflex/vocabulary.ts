@@ -33,7 +33,7 @@ export const STOP: Words = words(`
   today tonight immediately instantly urgently straight finally anyway hmm hm uh um oh ah hey
   rush hurry pretty lovely mean say number guess think believe hope seems single brand whole entire full available
   kind sort current latest existing own job favour favor minute hello hi
-  going belong belongs whats hows wheres theres contain contains around everyone anyone nobody`)
+  going belong belongs whats hows wheres theres meant rather instead contain contains around everyone anyone nobody`)
 
 /** Parts of verbs that tell one tool from another, although they say nothing elsewhere. */
 export const PARTICLES: Words = words('on off up down out')
@@ -54,7 +54,7 @@ const CHANGING = `
 /** Verbs that no other word stands for. */
 const ALONE = `pay assign share upload download export import install archive translate remind invite reset deploy convert
   lock unlock merge split attach restore undo refund subscribe unsubscribe follow block mute repair summarise summarize
-  print explain compare sort water feed heat cool wash clean ship deliver return track sign draw paint sell rent hire fire`
+  print empty explain compare sort water feed heat cool wash clean ship deliver return track sign draw paint sell rent hire fire`
 
 export const VERB_GROUPS: readonly (readonly string[])[] = [
   ...`${LOOKING};${CHANGING}`.split(';'),
@@ -157,13 +157,10 @@ export const IDIOMS: ReadonlyMap<string, readonly (readonly string[])[]> = idiom
   many: 'how many',
   what: 'qu est ce que | qu est ce qu | c est quoi | il y a quoi',
   named: 'known as | by the name of | qui s appelle',
-  weather: 'quel temps fait il | quel temps fera t il | quel temps il fait',
-  '': `what about | how about | changed my mind | see to it | see to | see that | make sure | go ahead | that is all |
-    that s all | first of all | after all | at all | at once | right away | as soon as possible | as well | for good
-    | of course | for me | for us | by the way | a bit | no rush | s il te plait | s il vous plait | est ce que | y
-    a t il | il y a | y a | tout de suite | bien sur | en fait | d accord | de suite | pour moi | pour nous | ca
-    serait | ce serait | j ai besoin de | j aurais besoin de | j ai envie de | as t on | a t on | avons nous | ai je
-    | des que possible | je te prie | je vous prie | on a | to do with | out of`,
+  which: `are there | is there | do we have | do i have | have we got | y a t il | il y a | as t on | a t on | avons nous |
+    ai je | on a | est ce qu il y a | est ce que j ai`,
+  weather: 'il fait quel temps | quel temps fait il | quel temps fera t il | quel temps il fait',
+  '': `what about | how about | changed my mind | see to it | see to | see that | make sure | go ahead | that is all | that s all | first of all | after all | at all | at once | right away | as soon as possible | as well | for good | of course | for me | for us | by the way | a bit | no rush | s il te plait | s il vous plait | est ce que | tout de suite | bien sur | en fait | d accord | de suite | pour moi | pour nous | ca serait | ce serait | j ai besoin de | j aurais besoin de | j ai envie de | des que possible | je te prie | je vous prie | to do with | out of`,
 })
 
 function idioms(
@@ -225,7 +222,7 @@ export const FRENCH: ReadonlyMap<string, readonly string[]> = dictionary(`
   ferm-; send: envoi- envoy- expedi-; order: command- commande commandes; buy: achet- achete; book: reserv- livre
   livres; schedule: planifi- programm-; cancel: annul-; move: deplac- transfer- transfere boug-; rename: renomm-;
   copy: copi- dupliqu-; start: demarr- lanc- commenc-; stop: arret- stopp-; turn+on: allum-; turn+off: etein-
-  eteign- eteindre eteins eteint; pay: pay- paie paies; refund: rembours-; translate: tradui-; convert: convert-; assign:
+  eteign- eteindre eteins eteint; pay: pay- paie paies; refund: rembours-; empty: vid-; go: va vais allons aller; rather: plutot; translate: tradui-; convert: convert-; assign:
   assign- affect- attribu-; share: partag-; archive: archiv-; print: imprim-; publish: publi-; approve: approuv-
   valid-; reject: rejet- refus-; lock: verrouill-; unlock: deverrouill-; call: appel- telephon-; remind: rappel-;
   calculate: calcul-; increase: augment- mont-; lower: baiss- diminu- redui-; restore: restaur-; export: export-;

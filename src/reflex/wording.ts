@@ -5,65 +5,37 @@ import type { Language } from './request.ts'
 import { fieldsOf, type Row, type Scalar } from './rows.ts'
 import type { Param, ToolInfo } from './tools.ts'
 
-interface Sentences {
-  readonly who: string
-  readonly hello: string
-  readonly unknown: string
-  readonly cannot: (verb: string) => string
-  readonly tools: string
-  readonly noTools: string
-  readonly more: (count: number) => string
-  readonly welcome: string
-  readonly left: string
-  readonly oneTool: (tool: string) => string
-  readonly manyTools: (count: number) => string
-  readonly which: string
-  readonly whichKind: (noun: string) => string
-  readonly noneCalled: (name: string) => string
-  readonly known: string
-  readonly needs: (tool: string, param: string, about: string) => string
-  readonly among: (values: string) => string
-  readonly whatValue: (param: string) => string
-  readonly leftOver: (tool: string, words: string) => string
-  readonly takes: (params: string) => string
-  readonly without: string
-  readonly failed: (tool: string, why: string) => string
-  readonly unsettled: (tool: string) => string
-  readonly done: (tool: string) => string
-  readonly nothing: (tool: string) => string
-}
-
-const ENGLISH: Sentences = {
+const ENGLISH = {
   who: 'I am reflex, the model that comes with Holdfast. I am made of rules, not of a neural network: I compare your words with the tools I have, fill in what you said, and ask when something is missing or unclear.',
   hello: 'Hello.',
   unknown:
     'I did not find anything in this that I can do. I am reflex, a model made of rules, and understand requests for my tools.',
-  cannot: (verb) => `None of my tools can do that: “${verb}”. I am reflex, a model made of rules.`,
+  cannot: (verb: string) => `None of my tools can do that: “${verb}”. I am reflex, a model made of rules.`,
   tools: 'This is what I can do:',
   noTools: 'I can only call tools, and I have none here.',
-  more: (count) => `… and ${count} more`,
+  more: (count: number) => `… and ${count} more`,
   welcome: 'You are welcome.',
   left: 'All right, I leave it.',
-  oneTool: (tool) => `Do you want me to use ${tool}\nShall I?`,
-  manyTools: (count) => `I can read this in ${count} ways:`,
+  oneTool: (tool: string) => `Do you want me to use ${tool}\nShall I?`,
+  manyTools: (count: number) => `I can read this in ${count} ways:`,
   which: 'Which one do you mean?',
-  whichKind: (noun) => `Which ${noun}?`,
-  noneCalled: (name) => `None that I know is called "${name}".`,
+  whichKind: (noun: string) => `Which ${noun}?`,
+  noneCalled: (name: string) => `None that I know is called "${name}".`,
   known: 'These are known:',
-  needs: (tool, param, about) => `For ${tool} I need ${param}${about}.`,
-  among: (values) => `It can be ${values}.`,
-  whatValue: (param) => `What should ${param} be?`,
-  leftOver: (tool, words) => `I can use ${tool}, but I cannot do anything with “${words}”.`,
-  takes: (params) => `It takes ${params}.`,
+  needs: (tool: string, param: string, about: string) => `For ${tool} I need ${param}${about}.`,
+  among: (values: string) => `It can be ${values}.`,
+  whatValue: (param: string) => `What should ${param} be?`,
+  leftOver: (tool: string, words: string) => `I can use ${tool}, but I cannot do anything with “${words}”.`,
+  takes: (params: string) => `It takes ${params}.`,
   without: 'Shall I use it without that?',
-  failed: (tool, why) => `${tool} did not work: ${why}`,
-  unsettled: (tool) =>
+  failed: (tool: string, why: string) => `${tool} did not work: ${why}`,
+  unsettled: (tool: string) =>
     `The outcome of ${tool} is unknown: it was started, and it may or may not have happened. Check before you ask for it again.`,
-  done: (tool) => `Done: ${tool}.`,
-  nothing: (tool) => `${tool} found nothing.`,
+  done: (tool: string) => `Done: ${tool}.`,
+  nothing: (tool: string) => `${tool} found nothing.`,
 }
 
-const FRENCH: Sentences = {
+const FRENCH: typeof ENGLISH = {
   who: 'Je suis reflex, le modèle fourni avec Holdfast. Je suis fait de règles, pas d’un réseau de neurones : je compare vos mots aux outils que j’ai, je reprends ce que vous avez dit, et je demande quand il manque quelque chose.',
   hello: 'Bonjour.',
   unknown:
@@ -99,7 +71,7 @@ const LONGEST_VALUE = 300
 
 export class Wording {
   readonly language: Language
-  readonly #say: Sentences
+  readonly #say: typeof ENGLISH
 
   constructor(language: Language) {
     this.language = language

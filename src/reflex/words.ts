@@ -65,13 +65,13 @@ const IRREGULAR: Readonly<Record<string, string>> = {
   mice: 'mouse',
   indices: 'index',
   criteria: 'criterion',
-  done: 'done',
   sent: 'send',
   bought: 'buy',
 }
 
 /** The word without its ending. It need not be a word, only the same for all forms of one. */
 export function stemOf(form: string): string {
+  if (form === 'done') return form
   const word = Object.hasOwn(IRREGULAR, form) ? (IRREGULAR[form] as string) : form
   if (word.length < 4 || !/^[a-z]+$/.test(word)) return word.length === 3 ? undouble(word) : word
   let stem = word

@@ -16,7 +16,7 @@ export interface WordingCase {
   readonly language: 'en' | 'fr'
   readonly before?: readonly string[]
   readonly say: string
-  readonly expect: 'ask' | 'say' | ExpectedCall | readonly ExpectedCall[]
+  readonly expect: 'ask' | 'say' | 'none' | ExpectedCall | readonly ExpectedCall[]
 }
 
 export const WORDING_FILES = ['known', 'held-out'] as const
@@ -64,6 +64,7 @@ function judge({ expect }: WordingCase, { made, isAsking }: Played, looks: reado
   const acting = made.filter(({ tool }) => !looks.includes(tool))
   if (expect === 'ask')
     return acting.length > 0 ? 'wrong' : isAsking ? 'right' : made.length > 0 ? 'wrong' : 'gave up'
+  if (expect === 'none') return acting.length > 0 || (made.length > 0 && !isAsking) ? 'wrong' : 'right'
   if (expect === 'say') return made.length > 0 ? 'wrong' : isAsking ? 'asked' : 'right'
   const wanted = Array.isArray(expect) ? (expect as readonly ExpectedCall[]) : [expect as ExpectedCall]
   const rest = [...made]
