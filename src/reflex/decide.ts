@@ -6,6 +6,7 @@
 import type { GroundingContext } from '../model/grounding-context.ts'
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { readAnswer } from './answer.ts'
+import { Claims } from './claims.ts'
 import type { Done, Exchange } from './conversation.ts'
 import { type Filled, fillArguments } from './fill.ts'
 import { chooseTool, matchOf, matchTools, uncoveredVerbs } from './intent.ts'
@@ -20,9 +21,9 @@ import {
   refusalOf,
   type Step,
 } from './plan.ts'
-import { groupsOf, isContent, type Lexicon, languageOf, readRequest } from './request.ts'
+import { groupsOf, isContent, type Lexicon, languageOf, type Request, readRequest } from './request.ts'
 import { idFor } from './rows.ts'
-import { isMarked, nounsOf, referredTo, type Things, takesRow, thingsOf } from './things.ts'
+import { isMarked, nounsOf, referredTo, severalNamed, type Things, takesRow, thingsOf } from './things.ts'
 import type { Profile } from './tools.ts'
 import {
   AGAIN,
@@ -261,7 +262,8 @@ function justPointed({ turn, profiles, things, wording }: Moment): readonly Goal
   const preset = ({ param }: (typeof taking)[number]): JsonObject => ({
     [param.name]: idFor(row, param) ?? null,
   })
-  if (best !== undefined && other === undefined)
+  const isQuestion = turn.text.trimEnd().endsWith('?') && selecting.length > 0
+  if (best !== undefined && other === undefined && !isQuestion)
     return [{ ...goalFor(best.tool, turn.text, preset(best)), isAgreed: true }]
   const tools = taking.slice(0, 4).map(({ tool }) => tool)
   if (tools.length === 0) return undefined
@@ -319,9 +321,18 @@ const CUTS = [
   /\s*(?:;|,?\s+(?:and|then|also|et|puis)\s)\s*/i,
 ]
 
+/** `mark X and Y as done`: an `and` that joins things, and not requests. */
+function namesSeveral(tool: Profile, request: Request, things: Things): boolean {
+  const claims = new Claims(request, tool, matchOf(tool, request).tokens)
+  return tool.tool.params.some((param) => param.isId && severalNamed(claims, param, things).length > 1)
+}
+
 /** Several requests in one message, if each of them is clear by itself. */
 function clausesOf({ turn: { text }, profiles, things }: Moment): readonly Goal[] | undefined {
   if (text.length > 1000 || /["“«`]/.test(text)) return undefined
+  const whole = chooseTool(text, profiles, things)
+  if (whole.kind === 'one' && namesSeveral(whole.match.profile, readRequest(text, things.lexicon), things))
+    return undefined
   for (const cut of CUTS) {
     const parts = text.split(cut).filter((part) => /\p{L}/u.test(part))
     if (parts.length < 2 || parts.length > MOST_CLAUSES) continue

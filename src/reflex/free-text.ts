@@ -93,7 +93,10 @@ function fillQuoted(claims: Claims, params: readonly Param[], settled: boolean):
   const quoted = claims.spans('quoted', 'literal')
   const required = params.filter(({ required: needed }) => needed)
   const only = params.length === 1 ? params[0] : undefined
-  putSpan(claims, settled ? (onlyOne(params) ?? only) : onlyOne(required), quoted)
+  const [first] = quoted
+  const title =
+    first && claims.followsTool(claims.placeOf(first)) ? speaksOf(required, NAME_WORDS) : undefined
+  putSpan(claims, settled ? (onlyOne(params) ?? only ?? title) : onlyOne(required), quoted)
   if (quoted.length > 1)
     for (const param of required) claims.unsure.push({ param, options: quoted.map(({ raw }) => raw) })
 }

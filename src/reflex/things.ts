@@ -215,7 +215,7 @@ function isFillerOfPlace(stem: string): boolean {
 }
 
 function isPlaceNumber(span: Span | undefined): boolean {
-  return span?.kind === 'number' && /^\d{1,3}$/.test(span.raw) && Number(span.value) >= 1
+  return span?.kind === 'number' && /^(?:\d{1,3}|[a-z]+)$/i.test(span.raw) && Number(span.value) >= 1
 }
 
 /** Which thing a parameter means by what the request itself says; what is chosen is another matter. */
@@ -335,8 +335,9 @@ function takeAs(claims: Claims, param: Param, { row, value }: { row: Row; value:
 }
 
 /** The words of its name are explained, and are not to be taken for anything else. */
-export function takeLabel(claims: Claims, { label, id }: Row): void {
-  const words = new Set([...stemsOf(label), ...stemsOf(String(id ?? ''))])
+export function takeLabel(claims: Claims, { label, id, fields }: Row): void {
+  const described = [...fields.values()].filter((value) => typeof value === 'string')
+  const words = new Set([label, String(id ?? ''), ...described].flatMap(stemsOf))
   for (const span of claims.spans('quoted', 'id', 'uuid', 'literal'))
     if (stemsOf(span.raw).every((stem) => words.has(stem))) claims.takeSpan(span)
   for (const [at, { said, word }] of claims.request.tokens.entries())
@@ -428,6 +429,8 @@ function numbered(claims: Claims, at: number, kindOf: KindOf): 'own' | 'other' |
   while (before >= 0 && FILLERS.has(tokens[before]?.word ?? '')) before--
   const kind = before < 0 ? undefined : kindOf(before)
   if (kind !== undefined) return kind
+  // Numbers that are spelled out count things, unless something says that they name one.
+  if (!/\d/.test(spanOf[at]?.raw ?? '') && tokens[at - 1]?.word !== 'number') return undefined
   const next = tokens[at + 1]
   const counts =
     next !== undefined && (!STOP.has(next.word) || next.word === 'of') && spanOf[at + 1] === undefined

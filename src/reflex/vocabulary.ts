@@ -33,7 +33,7 @@ export const STOP: Words = words(`
   today tonight immediately instantly urgently straight finally anyway hmm hm uh um oh ah hey
   rush hurry pretty lovely mean say number guess think believe hope seems single brand whole entire full available
   kind sort current latest existing own job favour favor minute hello hi
-  going belong belongs whats hows wheres theres meant rather instead contain contains around everyone anyone nobody`)
+  going belong belongs whats hows wheres theres meant rather instead result answer contain contains around everyone anyone nobody`)
 
 /** Parts of verbs that tell one tool from another, although they say nothing elsewhere. */
 export const PARTICLES: Words = words('on off up down out')
@@ -159,7 +159,8 @@ export const IDIOMS: ReadonlyMap<string, readonly (readonly string[])[]> = idiom
   named: 'known as | by the name of | qui s appelle',
   which: `are there | is there | do we have | do i have | have we got | y a t il | il y a | as t on | a t on | avons nous |
     ai je | on a | est ce qu il y a | est ce que j ai`,
-  weather: 'il fait quel temps | quel temps fait il | quel temps fera t il | quel temps il fait',
+  weather:
+    'le temps qu il fait | temps qu il fait | il fait quel temps | quel temps fait il | quel temps fera t il | quel temps il fait',
   '': `what about | how about | changed my mind | see to it | see to | see that | make sure | go ahead | that is all | that s all | first of all | after all | at all | at once | right away | as soon as possible | as well | for good | of course | for me | for us | by the way | a bit | no rush | s il te plait | s il vous plait | est ce que | tout de suite | bien sur | en fait | d accord | de suite | pour moi | pour nous | ca serait | ce serait | j ai besoin de | j aurais besoin de | j ai envie de | des que possible | je te prie | je vous prie | to do with | out of`,
 })
 
@@ -218,11 +219,11 @@ export const FRENCH: ReadonlyMap<string, readonly string[]> = dictionary(`
   listes; read: lis lire lisez lit; get: recuper- obten- obtiens; open: ouvr- ouvert ouverte ouverts ouvertes;
   find: trouv- retrouv- cherch- recherch-; select: chois- selectionn- prends prendre prenez prend; create: cre- fabriqu-; make: fais faire faites; add: ajout- rajout- inser- insere; write: ecris ecrire ecrivez redig-; note: not-;
   record: enregistr-; delete: supprim- effac- enlev- retir- vire virer elimin-; update: modifi- corrig- actualis-;
-  change: chang-; set pay: regl-; set: fix- defin- definis; put: mets mettre mettez met mettons pos-; mark: marqu- coch-; place mark: pass-; complete: complet- achev- clotur-; done: termin- fini finie finis finies fait faite faites finir; close:
+  change: chang-; set pay: regl-; set: fix- defin- definis; put: mets mettre mettez met mettons; mark: marqu- coch-; place mark: pass-; complete: complet- achev- clotur-; done: termin- fini finie finis finies fait faite faites finir; close:
   ferm-; send: envoi- envoy- expedi-; order: command- commande commandes; buy: achet- achete; book: reserv- livre
   livres; schedule: planifi- programm-; cancel: annul-; move: deplac- transfer- transfere boug-; rename: renomm-;
   copy: copi- dupliqu-; start: demarr- lanc- commenc-; stop: arret- stopp-; turn+on: allum-; turn+off: etein-
-  eteign- eteindre eteins eteint; pay: pay- paie paies; refund: rembours-; empty: vid-; go: va vais allons aller; rather: plutot; translate: tradui-; convert: convert-; assign:
+  eteign- eteindre eteins eteint; pay: pay- paie paies; refund: rembours-; empty: vid-; new: nouveau nouvelle nouveaux nouvelles; go: va vais allons aller; rather: plutot; translate: tradui-; convert: convert-; assign:
   assign- affect- attribu-; share: partag-; archive: archiv-; print: imprim-; publish: publi-; approve: approuv-
   valid-; reject: rejet- refus-; lock: verrouill-; unlock: deverrouill-; call: appel- telephon-; remind: rappel-;
   calculate: calcul-; increase: augment- mont-; lower: baiss- diminu- redui-; restore: restaur-; export: export-;

@@ -22,7 +22,11 @@ export interface WordingCase {
 export const WORDING_FILES = ['known', 'held-out'] as const
 
 export function readWordings(file: (typeof WORDING_FILES)[number]): WordingCase[] {
-  return JSON.parse(readFileSync(new URL(`./${file}.json`, import.meta.url), 'utf8')) as WordingCase[]
+  const text = readFileSync(new URL(`./${file}.jsonl`, import.meta.url), 'utf8')
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as WordingCase)
 }
 
 interface Played {
