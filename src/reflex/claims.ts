@@ -200,8 +200,7 @@ export class Claims {
     const { request, spoken, profile } = this
     const { stem = '', word = '' } = request.tokens[at] ?? {}
     if (!this.isFree(at) || spoken.has(at) || UNSPACED.test(word)) return false
-    const isMeant =
-      request.spanOf[at] === undefined ? isContent(request, at) : request.spanOf[at]?.kind === 'quoted'
+    const isMeant = isContent(request, at) || (request.spanOf[at] !== undefined && !STOP.has(word))
     const isCount = ordinalOf(word) !== undefined && request.spanOf[at + 1]?.kind === 'number'
     return (
       isMeant &&

@@ -241,6 +241,20 @@ function distribute(claims: Claims, wanting: readonly Param[], spans: readonly S
     left.delete(span as Span)
   }
   const isOpen = (param: Param): boolean => claims.isOpen(param)
+  const isEither = spans.some((span, at) => {
+    const next = spans[at + 1]
+    return next !== undefined && /^\s*(?:or|ou)\s*$/i.test(claims.request.text.slice(span.end, next.start))
+  })
+  if (isEither) {
+    const options = spans.map(({ value }) => value)
+    claims.unsure.push(
+      ...wanting
+        .filter(isOpen)
+        .slice(0, 1)
+        .map((param) => ({ param, options })),
+    )
+    return
+  }
   for (const param of wanting.filter(isOpen)) {
     const near = [...left].filter((span) => isNear(claims, param, span))
     if (near.length === 1) give(param, near[0])

@@ -58,7 +58,13 @@ export function chooseTool(text: string, profiles: readonly Profile[], things: T
   const all = matchTools(fitting, request, contextOf(referred, profiles, things))
   const best = all[0]?.score ?? 0
   const rated = all
-    .filter((match) => isLikely(match) && !match.isOther && match.score >= 0.5 * best)
+    .filter(
+      (match) =>
+        isLikely(match) &&
+        !match.isOther &&
+        !isAboutOther(match, fitting, request) &&
+        match.score >= 0.5 * best,
+    )
     .slice(0, 8)
     .map((match) => rate(match, all, { request, things }))
     .filter((each) => isOffered(each, all))
@@ -72,6 +78,13 @@ export function chooseTool(text: string, profiles: readonly Profile[], things: T
   if (isClear && !isDiluted(request, first.match) && !isDoubted(request, first.match))
     return { kind: 'one', match: first.match }
   return { kind: 'several', profiles: serious.slice(0, MOST_OFFERED).map(({ match }) => match.profile) }
+}
+
+/** Of a tool whose noun was not said: whether the noun of another one was. */
+function isAboutOther({ profile, nounSaid }: Match, profiles: readonly Profile[], request: Request): boolean {
+  if (nounSaid || profile.looks) return false
+  const others = profiles.flatMap(({ nouns }) => nouns).filter((noun) => !profile.weights.has(noun))
+  return request.tokens.some(({ stem }, at) => others.includes(stem) && isContent(request, at))
 }
 
 /** What a message points at has to be something that the tool takes, unless the tool names its own kind in it. */
@@ -214,7 +227,9 @@ function matchOne(profile: Profile, { said, rarity, request }: Matching): Match 
   const isLooking = said.some(({ stem }) => groupsOf(stem).some((group) => group < LOOKING_GROUPS))
   const found = said.flatMap(({ stem, forms, at, content }) => {
     const isSetting = !isLooking && settings.some((each) => each === stem || isCompletion(stem))
-    const isVerb = verbs.includes(stem) || isSetting
+    const isAskedFor =
+      profile.looks || groupsOf(stem).length === 0 || at.some((place) => isAsked(request, place))
+    const isVerb = (verbs.includes(stem) && isAskedFor) || isSetting
     const isOwnNoun = !isVerb && nouns.includes(stem)
     const isSaid = qualifierStems.has(stem) || at.some((place) => isAsked(request, place))
     const alike = !isVerb && !isOwnNoun && isSaid && isAlike(profile, stem)
@@ -307,13 +322,29 @@ const NOT = /^(?:not|never|dont)$/
 const DOUBT =
   /^(?:if|unless|why|how|when|did|was|were|has|had|what|should (?:i|we)|(?:can|may|must|do|could) i|have (?:you|i|we))\b/
 
-/** `do not …`. */
-function isDenied({ tokens }: Request, { verbAt }: Match): boolean {
-  return [...verbAt].some((at) => {
-    const [last, second] = [tokens[at - 1]?.word ?? '', tokens[at - 2]?.word]
-    return NOT.test(last) || (last === 't' && second === 'don')
-  })
+/** `do not …`, `should not be …`. */
+function isDenied({ tokens, clauseOf }: Request, { verbAt }: Match): boolean {
+  return [...verbAt].some((at) =>
+    [1, 2, 3].some((step) => {
+      const words = tokens.slice(at - step, at).map(({ word }) => word)
+      const isNot = NOT.test(words[0] ?? '') || (words[0] === 'don' && words[1] === 't')
+      return isNot && clauseOf[at - step] === clauseOf[at] && words.every((word) => STOP.has(word))
+    }),
+  )
 }
+
+/** `was …ed`, `I …ed`, `I might …`, `nobody …`: told of, and not asked for. */
+function isTold({ tokens, clauseOf }: Request, at: number): boolean {
+  const first = clauseOf.indexOf(clauseOf[at] ?? 0)
+  const before = tokens.slice(first, at).map(({ word }) => word)
+  const isPast =
+    (tokens[at]?.word ?? '').endsWith('ed') &&
+    /^(?:i|we|you|he|she|they|have|has|had)$/.test(before.at(-1) ?? '')
+  return TOLD.test(before.join(' ')) || (isPast && !isCompletion(tokens[at]?.stem ?? ''))
+}
+
+const TOLD =
+  /\b(?:was(?! (?:wondering|hoping|thinking))|were|nobody|maybe|perhaps|probably)\b|(?:^|\b(?!you\b)\w+ )might\b/
 
 /** `should I …`, `if …`, `is it …ed?`: a wish that is doubted or tied to something is not to be acted on. */
 function isDoubted(request: Request, { profile, verbAt }: Match): boolean {
@@ -325,7 +356,10 @@ function isDoubted(request: Request, { profile, verbAt }: Match): boolean {
     const isQuestion =
       /^[^\p{L}\p{N}]*\?/u.test(text.slice(tokens[last]?.end)) && !words.some((word) => POLITE.has(word))
     const isLate = tokens.slice(first, at).some((_, step) => isContent(request, first + step))
-    return !profile.looks && (DOUBT.test(words.slice(0, 2).join(' ')) || (isQuestion && isLate))
+    return (
+      !profile.looks &&
+      (isTold(request, at) || DOUBT.test(words.slice(0, 2).join(' ')) || (isQuestion && isLate))
+    )
   })
 }
 

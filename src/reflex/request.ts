@@ -189,7 +189,12 @@ export function isAsked(request: Request, at: number): boolean {
   const { tokens, clauseOf } = request
   const [before, token] = [tokens[at - 1], tokens[at]]
   const isFirst = before === undefined || clauseOf[at] !== clauseOf[at - 1]
-  if (/ed$|^(?:sent|bought|done)$/.test(token?.word ?? '')) return !isFirst && AUXILIARY.has(before.word)
+  if (/ed$|^(?:sent|bought|done)$/.test(token?.word ?? '')) {
+    const clause = tokens.filter((_, place) => place < at && clauseOf[place] === clauseOf[at])
+    return (
+      !isFirst && (AUXILIARY.has(before.word) || clause.some(({ word }) => /^(?:have|get|want)$/.test(word)))
+    )
+  }
   // `tu peux la marquer`: a French infinitive is no noun.
   if (request.language === 'fr' && /(?:er|ir|re)$/.test(token?.said ?? '')) return true
   return isFirst || !(BEFORE_NOUNS.has(before.word) || isContent(request, at - 1))

@@ -248,6 +248,7 @@ export function severalNamed(claims: Claims, param: Param, things: Things): read
       group.length === 1 && text.includes(stemsOf(group[0]?.label ?? '').join(' '))
     return groups.length > 1 && groups.every(isWhole) ? groups.flat() : []
   }
+  if (/\s(?:or|ou)\s/i.test(claims.request.text)) return []
   const places = placesOf(claims, nouns, things)
   const { rows: listed, isLatest } = listFor(param, nouns, things)
   if (!isLatest && places.every(({ isBare }) => isBare)) return []

@@ -47,7 +47,7 @@ const CHANGING = `
   create add make new insert register record write save note generate put schedule plan arrange; delete remove
   erase drop destroy discard trash cancel clear; update edit change modify set alter adjust mark turn put correct;
   complete finish close done tick resolve; select choose pick switch use open take activate enter; send mail email
-  forward transmit write; order buy purchase; book reserve schedule plan arrange; move transfer shift relocate
+  forward transmit write; order buy purchase place; book reserve schedule plan arrange; move transfer shift relocate
   put; rename retitle; copy duplicate clone; start begin launch run execute trigger play resume; stop halt end
   pause; switch turn; close shut; increase raise; decrease lower reduce; approve accept confirm; reject decline
   refuse; restart reboot; call phone ring; publish post`
@@ -79,7 +79,7 @@ export const CHANGE: Words =
   edit change modify set alter adjust send write save move order buy purchase book reserve cancel rename`)
 /** Verbs that are often said of something else: they never exclude a tool. */
 export const LIGHT: Words = words(
-  'make get give take put start begin see have do use look tell know check what which many all every note new run open close end turn water plan book order call mail email fire sign record lower track return share play post cool split',
+  'make list get give take put start begin see have do use look tell know check what which many all every note new run open close end turn water plan book order call mail email fire sign record lower track return share play post cool split',
 )
 
 /** Between the name of a parameter and its value. */
