@@ -83,6 +83,7 @@ function problemOfRoom(item: Import): string | undefined {
   if (isTest(target)) return `room ${room.name} may not import the test ${target}`
   const other = roomOf(target)
   if (other && (other.name === room.name || room.rooms.includes(other.name))) return undefined
+  if (other && item.late && room.lateRooms?.includes(other.name)) return undefined
   const allowed = room.rooms.join(', ') || 'nothing'
   return other
     ? `room ${room.name} may not import room ${other.name}: ${target} (allowed: ${allowed})`

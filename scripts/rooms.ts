@@ -9,6 +9,8 @@ export interface Room {
   readonly name: string
   /** The rooms it may import, besides itself. Type-only and dynamic imports count. */
   readonly rooms: readonly string[]
+  /** The rooms it may import only when they are needed, by `import('…')`. */
+  readonly lateRooms?: readonly string[]
   /** True when only the files directly in the folder belong to it; each subfolder is then a room of its own. */
   readonly flat?: boolean
   /** True when it may not even import a builtin of Node. */
@@ -47,7 +49,8 @@ export const rooms: readonly Room[] = [
   { name: 'store/memory', rooms: [...ground, 'store'] },
   { name: 'store/sqlite', rooms: [...ground, 'store'] },
   { name: 'journal', rooms: [...ground, 'store'] },
-  { name: 'model', rooms: ground, latePackages: [...providers, 'gpt-tokenizer'] },
+  { name: 'model', rooms: ground, lateRooms: ['reflex'], latePackages: [...providers, 'gpt-tokenizer'] },
+  { name: 'reflex', rooms: [...ground, 'model'] },
   { name: 'tool', rooms: ground, latePackages: ['@cfworker/json-schema'] },
   { name: 'grounding', rooms: [...ground, 'tool'] },
   { name: 'hook', rooms: [...ground, 'tool'] },

@@ -95,12 +95,11 @@ export {
 export type { Limits } from './loop/index.ts'
 export type {
   LanguageModel,
+  ModelCapabilities,
   ModelOptions,
   ModelRef,
   ModelVendor,
   PriceTable,
-  Reflex,
-  ReflexOptions,
   TokenCount,
 } from './model/index.ts'
 export {
@@ -112,7 +111,6 @@ export {
   MODEL_VENDORS,
   PRICES,
   PRICES_AS_OF,
-  reflex,
   resolveModel,
 } from './model/index.ts'
 export type {

@@ -31,6 +31,10 @@ const PLANTED: Readonly<Record<string, string>> = {
     "export const other = (): Promise<unknown> => import('@ai-sdk/openai-like')",
     "export const inside = (): Promise<unknown> => import('@ai-sdk/openai/internal')\n",
   ].join('\n'),
+  'src/model/planted-room.ts': [
+    "export const late = (): Promise<unknown> => import('../reflex/index.ts')",
+    "export { reflex } from '../reflex/index.ts'\n",
+  ].join('\n'),
   'src/tool/planted.ts': "export const late = (): Promise<unknown> => import('@ai-sdk/openai')\n",
   'examples/planted.ts': "import '../src/index.ts'\nimport 'holdfast'\n",
   'bench/planted.ts': "import '../test/vendors/anthropic.ts'\nimport '../test/wire/talk.ts'\n",
@@ -141,6 +145,12 @@ describe('the import check', () => {
       `src/model/planted.ts:4 ${early}`,
       'src/model/planted.ts:5 room model may not import the package @ai-sdk/openai-like',
       'src/tool/planted.ts:1 room tool may not import the package @ai-sdk/openai',
+    ])
+  })
+
+  it('lets a room import its late rooms when they are needed, and not before', () => {
+    expect(said('src/model/planted-room.ts')).toEqual([
+      'src/model/planted-room.ts:2 room model may not import room reflex: src/reflex/index.ts (allowed: protocol, base)',
     ])
   })
 

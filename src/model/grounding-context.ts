@@ -1,6 +1,6 @@
 /**
- * What a model without words of its own is told about things that have ids, as data instead of as text: what tools have
- * shown, what is chosen, and how people call them. Calls are named by their ids.
+ * Grounding as data, for models with the capability `structuredContext`: what tools have shown, what is chosen, and how
+ * people call things. Calls are named by their ids.
  */
 import type { ActiveValue, Sighting } from '../protocol/index.ts'
 

@@ -8,6 +8,7 @@ export type { ActiveSince, EntityWords, GroundingContext } from './grounding-con
 export type {
   LanguageModel,
   ModelCall,
+  ModelCapabilities,
   ModelStream,
   ModelStreamPart,
   PromptMessage,
@@ -22,15 +23,13 @@ export type { Price, PricedTokens, PriceTable } from './prices.ts'
 export { costOf, PRICES, PRICES_AS_OF } from './prices.ts'
 export type { PromptInput } from './prompt.ts'
 export { toPrompt } from './prompt.ts'
-export type { Reflex, ReflexOptions } from './reflex/index.ts'
-export { reflex } from './reflex/index.ts'
 export { withRefusedFiles } from './refused-files.ts'
 export type { ResolveOptions, ResolvePorts } from './resolve.ts'
 export { checkModel, resolveModel } from './resolve.ts'
 export type { ShownFiles } from './shown-files.ts'
 export { fileDigest, filesIn, hasFiles, shownFiles } from './shown-files.ts'
 export type { ModelReply, ModelRequest } from './stream.ts'
-export { hasNoWords, streamModel } from './stream.ts'
+export { streamModel } from './stream.ts'
 export type { TokenCount, TokenCounter } from './tokens.ts'
 export { countTokens, estimatedTokens, tokenCounter } from './tokens.ts'
 export type { ModelVendor } from './vendors.ts'

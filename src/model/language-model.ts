@@ -14,7 +14,17 @@ export interface LanguageModel {
   /** The vendor and its API, such as `openai.responses`. */
   readonly provider: string
   readonly modelId: string
+  /** Beyond the interface of the AI SDK, whose models leave it out. */
+  readonly capabilities?: ModelCapabilities
   doStream(call: ModelCall): PromiseLike<ModelStream>
+}
+
+/** Every capability has the value of a language model unless the model says otherwise. */
+export interface ModelCapabilities {
+  /** The model reads displays and grounding as data in `providerOptions`, instead of as text in the prompt. */
+  readonly structuredContext?: boolean
+  /** False for a model that writes no text on request, such as a summary. */
+  readonly freeText?: boolean
 }
 
 export interface ModelStream {

@@ -6,7 +6,6 @@ import { HoldfastError, quote } from '../protocol/index.ts'
 import type { LanguageModel } from './language-model.ts'
 import { isEmbedded, type ParsedName, parseName } from './name.ts'
 import type { ModelOptions, ModelRef } from './options.ts'
-import { reflex } from './reflex/index.ts'
 import {
   ELSEWHERE,
   type Provider,
@@ -35,7 +34,7 @@ export async function resolveModel(
   ports: ResolvePorts = {},
 ): Promise<LanguageModel> {
   if (typeof ref !== 'string') return checkModel(ref)
-  if (isEmbedded(ref)) return reflex()
+  if (isEmbedded(ref)) return (await import('../reflex/index.ts')).reflex()
   const { vendor, modelId } = meaningOf(ref, options)
   const env = ports.env ?? process.env
   const settings = settingsFor(vendor, options, env)

@@ -37,9 +37,9 @@ export interface ModelRequest {
   readonly signal: AbortSignal
   readonly ids: Ids
   readonly timer: Timer
-  /** What tools say to people, by call: for a model without words of its own, and for no other. */
+  /** What tools say to people, by call; sent to models with structured context only. */
   readonly displays?: ReadonlyMap<string, string>
-  /** What is known of things that have ids: for the same models, which read no blocks of text. */
+  /** What is known of things that have ids; sent to the same models, which get no text about it. */
   readonly known?: GroundingContext
   /** Is told what is sent, by the first of several requests. */
   readonly record?: { sent: SentHashes | undefined }
@@ -240,20 +240,24 @@ function toCall(
   if (model.specificationVersion !== 'v3') copy('reasoning', settings, call)
   const { providerOptions } = settings
   if (providerOptions !== undefined) call.providerOptions = providerOptions
-  if (hasNoWords(model)) call.providerOptions = { ...providerOptions, [model.provider]: dataFor(request) }
+  if (model.capabilities?.structuredContext)
+    call.providerOptions = { ...providerOptions, [model.provider]: structuredContext(request) }
   return adaptCall(model.provider, call)
 }
 
-/** Is it one that words a result with what the tool says to people, and reads what is known as data? */
-export function hasNoWords({ provider, modelId }: LanguageModel): boolean {
-  return provider === 'holdfast' && modelId === 'reflex'
-}
-
-function dataFor({ displays = new Map(), known }: ModelRequest): JsonObject {
+function structuredContext({ displays = new Map(), known, messages }: ModelRequest): JsonObject {
   const told = Object.fromEntries([...displays].map(([callId, text]) => [wireId(callId), text]))
   // It is data through and through; only its interfaces are not aliases.
   const things = known === undefined ? {} : (withCallIds(known, wireId) as unknown as JsonObject)
-  return { displays: told, ...things }
+  return { displays: told, unknown: unknownCalls(messages), ...things }
+}
+
+/** A prompt shows an unknown outcome as a failure, because vendors have no other form for it. */
+function unknownCalls(messages: readonly Message[]): string[] {
+  return messages.flatMap(({ role, content }) => {
+    if (role !== 'tool') return []
+    return content.filter(({ status }) => status === 'unknown').map(({ callId }) => wireId(callId))
+  })
 }
 
 const PASSED_ON = [

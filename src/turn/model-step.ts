@@ -8,7 +8,6 @@ import type { Batch } from '../loop/index.ts'
 import { dataOf, isLarge } from '../loop/index.ts'
 import {
   hasFiles,
-  hasNoWords,
   type LanguageModel,
   ModelFailure,
   type ModelReply,
@@ -226,20 +225,20 @@ async function askModel(
     const model = isPromise(resolved) ? await resolved : resolved
     checkChoice(source, tools)
     const { prompt } = run.open
-    const isWordless = hasNoWords(model)
-    const system = prompt?.system ?? (isWordless ? own : withRules(run, own))
+    const readsData = model.capabilities?.structuredContext === true
+    const system = prompt?.system ?? (readsData ? own : withRules(run, own))
     const shown = shownMessages(run, source, model)
     const messages = isPromise(shown) ? await shown : shown
     if (messages === undefined) return lostEdit()
-    const wiring = wireIds(run, { readsData: isWordless })
+    const wiring = wireIds(run, { readsData })
     wire = isPromise(wiring) ? await wiring : wiring
     const hasEntities = scope.definition.grounding.entities.size > 0
-    const blocks = isWordless || !hasEntities ? undefined : await blocksMessage(run, wire.blocks)
+    const blocks = readsData || !hasEntities ? undefined : await blocksMessage(run, wire.blocks)
     if (messages.every(isBlank)) return silence()
     const parts: PromptParts = {
       ...(system === undefined ? {} : { system }),
       messages: wire.messages(messages),
-      tools: specs(tools, isWordless ? undefined : wire, prompt?.tools),
+      tools: specs(tools, readsData ? undefined : wire, prompt?.tools),
       ...(blocks === undefined ? {} : { blocks: blocks.content }),
     }
     const fitting = fittingMessages(run, source, parts)
@@ -255,7 +254,7 @@ async function askModel(
       ...parts,
       messages: blocks === undefined ? sent : [...sent, blocks],
       ...requestSettings(source),
-      ...(isWordless ? { displays: await displays(run), ...(await groundingContext(run, tools)) } : {}),
+      ...(readsData ? { displays: await displays(run), ...(await groundingContext(run, tools)) } : {}),
       signal: run.stop,
       ids: scope.ids,
       timer: scope.timer,

@@ -4,7 +4,6 @@
  */
 import type { Ids, Timer } from '../base/index.ts'
 import {
-  hasNoWords,
   ModelFailure,
   type ModelReply,
   streamModel,
@@ -130,7 +129,7 @@ class Summary {
     const { signal, ids, timer } = this.#request
     try {
       const model = await this.#source.resolve()
-      if (hasNoWords(model)) return wordless(this.#source)
+      if (model.capabilities?.freeText === false) return withoutSummaries(this.#source)
       const reply = await streamModel({
         model,
         system: SYSTEM,
@@ -168,7 +167,7 @@ function said(text: string): Message {
 }
 
 /** What it would say instead must not take the place of what was said. */
-function wordless({ name }: ModelSource): ModelFailure {
+function withoutSummaries({ name }: ModelSource): ModelFailure {
   const message = `${name} cannot write summaries. Name another model for them, or compact with the strategy sliding.`
   return new ModelFailure('invalid', { message })
 }

@@ -10,10 +10,10 @@ import {
   listStuck,
   memoryStore,
   pruneContext,
-  reflex,
   toolResult,
   viewsOf,
 } from '../../src/index.ts'
+import { reflex } from '../../src/reflex/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { standInContext } from '../../src/testing/tool-context.ts'
 import { openSqlite } from '../turn/kit.ts'

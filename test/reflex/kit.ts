@@ -1,7 +1,7 @@
 /** A conversation with the embedded model, told in short lines. */
 import type { ModelCall, PromptMessage, PromptPart, ToolDeclaration } from '../../src/model/index.ts'
-import { reflex } from '../../src/model/index.ts'
 import type { JsonObject } from '../../src/protocol/index.ts'
+import { reflex } from '../../src/reflex/index.ts'
 
 type Params = Readonly<Record<string, unknown>>
 

@@ -1,9 +1,10 @@
 /** The embedded model as a model: names, streams, usage, aborting, and whatever tools and texts it may be given. */
 import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { describe, expect, expectTypeOf, it, vi } from 'vitest'
-import { type Reflex, reflex, resolveModel } from '../../src/index.ts'
+import { resolveModel } from '../../src/index.ts'
 import type { ModelCall, ModelStreamPart, ToolDeclaration } from '../../src/model/index.ts'
 import { modelName } from '../../src/model/index.ts'
+import { type Reflex, reflex } from '../../src/reflex/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { ask, tool } from './kit.ts'
 

@@ -1,8 +1,8 @@
 /** What the embedded model does after a call was refused because of an id: what the refusal says, or ask. */
 import { describe, expect, it } from 'vitest'
 import type { GroundingContext, PromptMessage, PromptPart } from '../../src/model/index.ts'
-import { reflex } from '../../src/model/index.ts'
 import type { JsonObject } from '../../src/protocol/index.ts'
+import { reflex } from '../../src/reflex/index.ts'
 import { tool } from './kit.ts'
 
 const kiln = { type: 'string', 'x-entity': 'kiln' }

@@ -52,7 +52,7 @@ async function calls(...says: string[]): Promise<string[]> {
 describe('one sentence', () => {
   it.each([
     ["what's the weather in Paris?", 'get_weather {"city":"Paris"}'],
-    ['weather in New York in fahrenheit please', 'get_weather {"unit":"fahrenheit","city":"New York"}'],
+    ['weather in New York in fahrenheit please', 'get_weather {"city":"New York","unit":"fahrenheit"}'],
     ['list active projects', 'list_projects {"status":"active"}'],
     ['please create a project called Apollo', 'create_project {"name":"Apollo"}'],
     [
@@ -69,7 +69,7 @@ describe('one sentence', () => {
   it('looks up what it names before it acts on it', async () => {
     expect(await calls('add a task "Buy milk" to Mobile app with high priority, due 2026-05-01')).toEqual([
       'list_projects {}',
-      'create_task {"due":"2026-05-01","priority":"high","projectId":"p2","title":"Buy milk"}',
+      'create_task {"projectId":"p2","title":"Buy milk","priority":"high","due":"2026-05-01"}',
     ])
   })
 
@@ -85,7 +85,7 @@ describe('one sentence', () => {
     async (said) => {
       const [reply = ''] = await talk(TOOLS, [said])
       expect(reply).toMatch(
-        /^I did not find anything in this that I can do\. This is what I can do:\n- list_projects/,
+        /^(?:None of my tools can do that: “delete”|I did not find anything in this that I can do)\. I am reflex, a model made of rules[^\n]*\. This is what I can do:\n- list_projects/,
       )
     },
   )
@@ -114,7 +114,7 @@ describe('a talk', () => {
     expect(await talk(TOOLS, ['send an email to bob@x.org', 'Hello', 'How are you?'])).toEqual([
       'For send_email I need subject. What should subject be?',
       'For send_email I need body. What should body be?',
-      'send_email {"subject":"Hello","body":"How are you?","to":"bob@x.org"}',
+      'send_email {"to":"bob@x.org","subject":"Hello","body":"How are you?"}',
       'ok: true',
     ])
   })
@@ -237,7 +237,7 @@ describe('arguments', () => {
     const said =
       'plan a visit called Open house from 2026-05-01 until 2026-05-03 for eve@x.org, see https://x.org/a'
     expect((await talk([plan], [said]))[0]).toBe(
-      'plan_visit {"guestEmail":"eve@x.org","website":"https://x.org/a","startDate":"2026-05-01","endDate":"2026-05-03","visitTitle":"Open house"}',
+      'plan_visit {"startDate":"2026-05-01","endDate":"2026-05-03","guestEmail":"eve@x.org","visitTitle":"Open house","website":"https://x.org/a"}',
     )
   })
 

@@ -1,8 +1,8 @@
 /** Plays generated conversations against reflex and judges each message. */
 
 import type { PromptMessage, PromptPart } from '../../src/model/index.ts'
-import { reflex } from '../../src/model/index.ts'
 import type { JsonObject } from '../../src/protocol/index.ts'
+import { reflex } from '../../src/reflex/index.ts'
 import { type Case, type Message, makeCases } from './cases.ts'
 import type { Phrases } from './phrases.ts'
 import { Random } from './random.ts'

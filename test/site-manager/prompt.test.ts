@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { entities } from '../../examples/site-manager/site.ts'
 import type { Entity } from '../../src/index.ts'
 import type { ModelCall } from '../../src/model/index.ts'
-import { countTokens, reflex } from '../../src/model/index.ts'
+import { countTokens } from '../../src/model/index.ts'
 import type { JsonObject } from '../../src/protocol/index.ts'
+import { reflex } from '../../src/reflex/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import { Site, type Talk } from './kit.ts'
 
@@ -90,7 +91,15 @@ describe('the embedded model', () => {
     expect(JSON.stringify(last?.prompt)).not.toContain('Source of truth')
     expect(JSON.stringify(last?.tools)).toContain('"x-entity":"project"')
     const told = (last?.providerOptions?.['holdfast'] ?? {}) as JsonObject
-    expect(Object.keys(told)).toEqual(['displays', 'entities', 'seen', 'active', 'lookups', 'memoryTurns'])
+    expect(Object.keys(told)).toEqual([
+      'displays',
+      'unknown',
+      'entities',
+      'seen',
+      'active',
+      'lookups',
+      'memoryTurns',
+    ])
     expect(told['lookups']).toEqual({ project: 'find_project' })
     expect(Object.values(told['seen'] as JsonObject).flat()).toHaveLength(4)
   })

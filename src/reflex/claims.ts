@@ -2,13 +2,23 @@
  * The work on the arguments of one call: what is filled, and which words and values of the request are used up. A
  * value is used for one parameter only.
  */
-import type { Json } from '../../protocol/index.ts'
-import { ENDS, NAMING, PLACES, STOP } from './grammar.ts'
-import type { Profile } from './match.ts'
-import type { Request } from './request.ts'
-import { runsOf } from './request.ts'
-import type { Param } from './schema.ts'
+import type { Json } from '../protocol/index.ts'
+import { BREAK, isContent, type Request, runsOf } from './request.ts'
+import type { Param, Profile } from './tools.ts'
 import type { Span, SpanKind } from './values.ts'
+import {
+  BEFORE_NAMES,
+  CURRENT,
+  ENDS,
+  LIGHT,
+  NAMING,
+  ordinalOf,
+  PLACES,
+  PRONOUNS,
+  QUALIFIERS,
+  STOP,
+} from './vocabulary.ts'
+import { stemsOf, UNSPACED } from './words.ts'
 
 export interface Gap {
   readonly param: Param
@@ -17,11 +27,14 @@ export interface Gap {
 }
 
 const LONGEST_RUN = 40
-/** Signs that end a clause, and those with a colon. */
-const CLAUSE = /[,;.!?()\n]|\s[-–—]+\s/
-export const BREAK: RegExp = /[,;:.!?()\n]|\s[-–—]+\s/
+/** In a longer text, words that nothing has explained say little. */
+const LONGEST_REQUEST = 200
+/** Between a word and the word of the tool that it belongs to. */
+const LINKING = new Set(['the', 'of', 's', 'a'])
+/** Signs that end a clause, without the colon. */
+const CLAUSE = /[,;.!?()\n]|:\s|\s[-–—]+\s/
 
-function isMarked({ kind }: Span): boolean {
+function hasForm({ kind }: Span): boolean {
   return kind !== 'number' && kind !== 'id'
 }
 
@@ -35,12 +48,17 @@ export class Claims {
   readonly #tokens = new Set<number>()
   readonly #spans = new Set<Span>()
   readonly #sentences: ReadonlySet<number>
+  /** The sentence that speaks most of the tool. */
+  readonly mainSentence: number
 
   constructor(request: Request, profile: Profile, spoken: ReadonlySet<number>) {
     this.request = request
     this.profile = profile
     this.spoken = spoken
-    this.#sentences = new Set([...spoken].map((at) => request.sentenceOf[at] ?? 0))
+    const places = [...spoken].map((at) => request.sentenceOf[at] ?? 0)
+    this.#sentences = new Set(places)
+    const count = (sentence: number): number => places.filter((each) => each === sentence).length
+    this.mainSentence = [...this.#sentences].sort((a, b) => count(b) - count(a))[0] ?? 0
   }
 
   /** How many values with a form of their own have found a place. */
@@ -60,7 +78,7 @@ export class Claims {
   /** Values that are not used. A bare number or id counts only in a sentence that speaks of the tool. */
   spans(...kinds: readonly SpanKind[]): Span[] {
     return this.request.spans.filter((span) => {
-      return kinds.includes(span.kind) && !this.#spans.has(span) && (isMarked(span) || this.#isNear(span))
+      return kinds.includes(span.kind) && !this.#spans.has(span) && (hasForm(span) || this.#isNear(span))
     })
   }
 
@@ -163,6 +181,61 @@ export class Claims {
   textOf(from: number, to: number): string {
     const { tokens, text } = this.request
     return text.slice(tokens[from]?.start, tokens[to - 1]?.end)
+  }
+
+  /** Words that nothing has explained and that are tied to words of the tool, or stand alone behind a preposition. */
+  residue(): string {
+    const { tokens, clauseOf } = this.request
+    if (tokens.length > LONGEST_REQUEST) return ''
+    for (let at = 0; at < tokens.length; at++) {
+      let end = at
+      while (end < tokens.length && clauseOf[end] === clauseOf[at] && this.#isUnexplained(end)) end++
+      if (end > at && (this.spoken.size === 0 || this.#isTied(at, end))) return this.textOf(at, end)
+      at = Math.max(at, end - 1)
+    }
+    return ''
+  }
+
+  #isUnexplained(at: number): boolean {
+    const { request, spoken, profile } = this
+    const { stem = '', word = '' } = request.tokens[at] ?? {}
+    if (!this.isFree(at) || spoken.has(at) || UNSPACED.test(word)) return false
+    const isMeant = isContent(request, at) || (request.spanOf[at] !== undefined && !STOP.has(word))
+    const isCount = ordinalOf(word) !== undefined && request.spanOf[at + 1]?.kind === 'number'
+    return (
+      isMeant &&
+      !isCount &&
+      !profile.weights.has(stem) &&
+      ![LIGHT, QUALIFIERS, CURRENT].some((set) => set.has(word))
+    )
+  }
+
+  #isTied(from: number, to: number): boolean {
+    const { tokens, clauseOf } = this.request
+    const clause = clauseOf[from]
+    const own = [...this.spoken].filter((at) => clauseOf[at] === clause)
+    const words = (start: number, end: number): string[] => tokens.slice(start, end).map(({ word }) => word)
+    const first = clauseOf.indexOf(clause as number)
+    const lead = words(first, from)
+    if (own.length === 0) {
+      const others = tokens.filter((_, at) => clauseOf[at] === clause && this.#isUnexplained(at)).length
+      return BEFORE_NAMES.has(lead[0] ?? '') && lead.length <= 2 && others === to - from && to - from <= 2
+    }
+    const next = Math.min(...own.filter((at) => at >= to))
+    if (own.every((at) => at >= to)) return words(to, next).every((word) => LINKING.has(word))
+    return !(/ for (?:the|my|our|this)$/.test(` ${lead.join(' ')}`) && /^\p{Ll}/u.test(this.textOf(from, to)))
+  }
+
+  /** Whether a pronoun is left to be explained. */
+  points(): boolean {
+    return this.request.tokens.some(({ word }, at) => PRONOUNS.has(word) && this.isFree(at))
+  }
+
+  /** The words of a settled value are explained wherever they stand. */
+  takeText(text: string): void {
+    const stems = new Set(stemsOf(text))
+    for (const [at, { said, word }] of this.request.tokens.entries())
+      if (stems.has(said) && !STOP.has(word)) this.takeTokens(at, at + 1)
   }
 
   runsOf(stems: readonly string[]): number[] {

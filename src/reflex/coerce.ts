@@ -1,8 +1,8 @@
 /** Whether a value fits a parameter, and how it has to be written for it. It never changes what the value means. */
-import type { Json } from '../../protocol/index.ts'
-import { DATE_WORDS, EMAIL_WORDS, FALSE, TRUE, URL_WORDS } from './grammar.ts'
-import type { Param } from './schema.ts'
+import type { Json } from '../protocol/index.ts'
+import type { Param } from './tools.ts'
 import type { Span } from './values.ts'
+import { DATE_WORDS, EMAIL_WORDS, FALSE, TRUE, URL_WORDS } from './vocabulary.ts'
 import { foldText, stemsOf } from './words.ts'
 
 /** What kind of text a parameter takes, if its schema or its words say so. */
@@ -50,7 +50,7 @@ export function fitText(param: Param, raw: string, span?: Span): Json | undefine
     case 'string':
     case 'any':
       if (param.type === 'any' && span?.kind === 'number') return span.value
-      return param.pattern === undefined || param.pattern.test(text.slice(0, 200)) ? text : undefined
+      return text
     case 'array':
     case 'object':
     default:

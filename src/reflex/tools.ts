@@ -1,11 +1,13 @@
 /**
- * What the JSON Schema of a tool says about its parameters, as far as rules can use it. Schemas come from strangers:
- * whatever is strange in one is left out, nothing throws, and no pattern is run that could take long.
+ * What a tool is about: the words of its name and description, and what its JSON Schema says about parameters. Schemas
+ * come from strangers: whatever is strange in one is left out, nothing throws, and patterns are left to the tool.
  */
-import { ENTITY_MARK, type Json } from '../../protocol/index.ts'
-import type { ToolDeclaration } from '../language-model.ts'
-import { ID_WORDS, PARTICLES, STOP } from './grammar.ts'
-import { foldText, type Token, tokenise } from './words.ts'
+
+import type { ToolDeclaration } from '../model/language-model.ts'
+import { ENTITY_MARK, type Json } from '../protocol/index.ts'
+import { groupsOf, type Language, translated } from './request.ts'
+import { CHANGE, ID_WORDS, LOOK, MANY, PARTICLES, QUALIFIERS, STOP } from './vocabulary.ts'
+import { foldText, stemOf, stemsOf, type Token, tokenise } from './words.ts'
 
 export type ParamType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'any'
 
@@ -24,7 +26,6 @@ export interface Param {
   readonly entity?: string
   readonly choices?: readonly (string | number | boolean)[]
   readonly format?: string
-  readonly pattern?: RegExp
   readonly minimum?: number
   readonly maximum?: number
   readonly default?: Json
@@ -37,9 +38,38 @@ export interface Param {
 export interface ToolInfo {
   readonly name: string
   readonly description: string
-  readonly nameTokens: readonly Token[]
   readonly params: readonly Param[]
 }
+
+/** What a tool is about, ready to be compared. */
+export interface Profile {
+  readonly tool: ToolInfo
+  /** Stems of its name, and the forms that the name itself uses. */
+  readonly name: readonly string[]
+  readonly forms: ReadonlySet<string>
+  /** All words by which the tool tells what it does, in its name or first in its description. */
+  readonly verbs: readonly string[]
+  /** Values that it may set, which people say as verbs. */
+  readonly settings: readonly string[]
+  /** The rest of its name. */
+  readonly nouns: readonly string[]
+  /** The best weight of every stem that the tool has anywhere. */
+  readonly weights: ReadonlyMap<string, number>
+  /** Whether it only looks, and whether it answers with many. */
+  readonly looks: boolean
+  readonly lists: boolean
+}
+
+export const WEIGHT = {
+  name: 1,
+  synonym: 0.6,
+  verb: 0.8,
+  description: 0.35,
+  choice: 0.4,
+  param: 0.3,
+  about: 0.12,
+  context: 0.5,
+} as const
 
 type Shape = Readonly<Record<string, unknown>>
 
@@ -47,20 +77,114 @@ const MOST_PARAMS = 100
 const DEEPEST = 4
 const LONGEST_TEXT = 2000
 
-/** Marks of entities that nobody has said anything about count for nothing. */
-export function toolInfo(
-  { name, description, inputSchema }: ToolDeclaration,
-  entities: Readonly<Record<string, unknown>> = {},
-): ToolInfo {
-  const text = typeof description === 'string' ? description.slice(0, LONGEST_TEXT) : ''
+interface Around {
+  /** Marks of entities that nobody has said anything about count for nothing. */
+  readonly entities?: Readonly<Record<string, unknown>> | undefined
+  readonly language: Language
+}
+
+export function profileOf(declaration: ToolDeclaration, { entities = {}, language }: Around): Profile {
+  const { name: title, inputSchema } = declaration
+  const description = textOf(declaration.description)
   const root = isShape(inputSchema) ? inputSchema : {}
-  const nameTokens = tokenise(name).filter(
+  const params = paramsOf(root, root, 0).map(({ entity, ...param }): Param => {
+    const kind = entity !== undefined && Object.hasOwn(entities, entity) ? { entity } : {}
+    if (language === 'en') return { ...param, ...kind }
+    const own = translated(tokenise(param.name), language)
+    const about = [...own, ...translated(tokenise(param.description), language)]
+    return {
+      ...param,
+      stems: own.map(({ stem }) => stem),
+      about: new Set(about.map(({ word }) => word)),
+      ...kind,
+    }
+  })
+  const named = translated(tokenise(title), language).filter(
     ({ word }) => PARTICLES.has(word) || (!STOP.has(word) && !ID_WORDS.has(word)),
   )
-  const params = paramsOf(root, root, 0).map(({ entity, ...param }): Param => {
-    return entity !== undefined && Object.hasOwn(entities, entity) ? { ...param, entity } : param
-  })
-  return { name, description: text, nameTokens, params }
+  const described = translated(tokenise(description), language).filter(({ word }) => !STOP.has(word))
+  return profileFrom({ name: title, description, params }, named, described)
+}
+
+function profileFrom(tool: ToolInfo, named: readonly Token[], described: readonly Token[]): Profile {
+  const name = named.map(({ stem }) => stem)
+  const first = described[0]?.stem ?? ''
+  const spoken = verbsIn(name, first)
+  const nouns = name.filter((stem) => !spoken.includes(stem))
+  const verbs = first === '' || nouns.includes(first) ? spoken : [...new Set([...spoken, first])]
+  const weights = new Map<string, number>()
+  const put = (stem: string, weight: number): void => {
+    if (weight > (weights.get(stem) ?? 0)) weights.set(stem, weight)
+  }
+  for (const stem of name) put(stem, WEIGHT.name)
+  for (const stem of verbs) put(stem, WEIGHT.verb)
+  for (const { stem } of described) put(stem, WEIGHT.description)
+  for (const param of tool.params) putParam(param, put)
+  const cues = [...name, ...verbs]
+  const looks = cues.some((stem) => lookStems.has(stem)) && !cues.some((stem) => changeStems.has(stem))
+  const lists =
+    looks && (cues.some((stem) => manyStems.has(stem)) || described.some(({ word }) => MANY.has(word)))
+  return {
+    tool,
+    name,
+    forms: new Set(named.map(({ word }) => word)),
+    verbs,
+    settings: settingVerbs(verbs, tool.params),
+    nouns,
+    weights,
+    looks,
+    lists,
+  }
+}
+
+const lookStems = new Set([...LOOK].map(stemOf))
+const manyStems = new Set([...MANY].map(stemOf))
+const changeStems = new Set([...CHANGE].map(stemOf))
+const qualifierStems = new Set([...QUALIFIERS].map(stemOf))
+
+/** The well-known verbs of a name; without one, the word that the description begins with, or else the first. */
+function verbsIn(name: readonly string[], first: string): string[] {
+  const known = name.filter((stem) => groupsOf(stem).length > 0)
+  const [lead = ''] = name
+  // Of several, those behind the first are nouns: `add_note`, `send_mail`, `list_orders`.
+  const isLead = known.includes(lead) && !qualifierStems.has(lead)
+  const own = isLead ? known.filter((stem) => stem === lead || qualifierStems.has(stem)) : known
+  if (own.some((stem) => !qualifierStems.has(stem))) return own
+  if (own.length === 0 && groupsOf(first).length > 0) return [first]
+  const rest = name.filter((stem) => groupsOf(stem).length === 0)
+  if (own.length > 0 && rest.length < 2) return own
+  return [...own, ...(rest.includes(first) ? [first] : rest.slice(0, 1))]
+}
+
+const COMPLETE = groupsOf(stemOf('complete'))
+
+/** Of a tool that updates: what it may set something to, such as `done`, which people say as a verb. */
+function settingVerbs(verbs: readonly string[], params: readonly Param[]): string[] {
+  if (!verbs.some((verb) => groupsOf(verb).some((group) => UPDATE.includes(group)))) return []
+  const stems = params.flatMap(({ choices = [] }) =>
+    choices.map((choice) => stemOf(foldText(String(choice)))),
+  )
+  return stems.filter((stem) => isCompletion(stem))
+}
+
+const UPDATE = groupsOf(stemOf('update'))
+
+/** Whether a word says that something is finished. */
+export function isCompletion(stem: string): boolean {
+  return groupsOf(stem).some((group) => COMPLETE.includes(group))
+}
+
+function putParam(param: Param, put: (stem: string, weight: number) => void): void {
+  for (const stem of param.stems) put(stem, WEIGHT.param)
+  for (const choice of (param.choices ?? param.items?.choices ?? []).slice(0, 50))
+    for (const stem of stemsOf(String(choice))) put(stem, WEIGHT.choice)
+  for (const word of param.about) if (!STOP.has(word)) put(stemOf(word), WEIGHT.about)
+}
+
+/** Whether a word may stand for what the tool does. */
+export function isAlike({ verbs }: Profile, stem: string): boolean {
+  const groups = groupsOf(stem)
+  return groups.length > 0 && verbs.some((verb) => groupsOf(verb).some((group) => groups.includes(group)))
 }
 
 function paramsOf(schema: Shape, root: Shape, depth: number): Param[] {
@@ -120,13 +244,11 @@ function saysId(description: string): boolean {
   )
 }
 
-function limitsOf(shape: Shape): Pick<Param, 'format' | 'pattern' | 'minimum' | 'maximum' | 'default'> {
-  const pattern = safePattern(shape['pattern'])
+function limitsOf(shape: Shape): Pick<Param, 'format' | 'minimum' | 'maximum' | 'default'> {
   const minimum = lowest(shape['minimum'], shape['exclusiveMinimum'], 1)
   const maximum = lowest(shape['maximum'], shape['exclusiveMaximum'], -1)
   return {
     ...(typeof shape['format'] === 'string' ? { format: shape['format'] } : {}),
-    ...(pattern === undefined ? {} : { pattern }),
     ...(minimum === undefined ? {} : { minimum }),
     ...(maximum === undefined ? {} : { maximum }),
     ...(shape['default'] === undefined ? {} : { default: shape['default'] as Json }),
@@ -136,19 +258,6 @@ function limitsOf(shape: Shape): Pick<Param, 'format' | 'pattern' | 'minimum' | 
 function lowest(inclusive: unknown, exclusive: unknown, step: number): number | undefined {
   if (typeof inclusive === 'number') return inclusive
   return typeof exclusive === 'number' ? exclusive + step * Number.EPSILON : undefined
-}
-
-const LONGEST_PATTERN = 200
-
-/** Patterns that repeat a repetition can take for ever, so they are not run at all. */
-function safePattern(pattern: unknown): RegExp | undefined {
-  if (typeof pattern !== 'string' || pattern.length > LONGEST_PATTERN) return undefined
-  if (/\)[*+{?]|\\\d|\(\?/.test(pattern) || (pattern.match(/[*+]|\{\d+,/g)?.length ?? 0) > 3) return undefined
-  try {
-    return new RegExp(pattern, 'u')
-  } catch {
-    return undefined
-  }
 }
 
 /** The schema itself, with references followed, the first real alternative taken and parts put together. */

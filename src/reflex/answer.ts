@@ -1,16 +1,14 @@
 /** Understands a message as the answer to the question before it. */
-import type { Json } from '../../protocol/index.ts'
-import { chooseTool } from './choose.ts'
+import type { Json } from '../protocol/index.ts'
 import { fitSpan, fitText } from './coerce.ts'
 import { fillArguments } from './fill.ts'
-import type { Goal, Pending } from './goal.ts'
-import { CANCEL, NEGATION, ordinalOf, STOP, YES } from './grammar.ts'
-import type { Things } from './knowledge.ts'
-import { isMarked } from './marked.ts'
-import { isKnownVerb, matchTools, type Profile } from './match.ts'
-import { type Request, readRequest } from './request.ts'
-import { idFor, mentioned, type Row } from './results.ts'
-import type { Param } from './schema.ts'
+import { chooseTool, matchTools } from './intent.ts'
+import type { Goal, Pending } from './plan.ts'
+import { groupsOf, type Request, readRequest } from './request.ts'
+import { idFor, mentioned, type Row } from './rows.ts'
+import { isMarked, nounsOf, type Things, takesRow } from './things.ts'
+import type { Param, Profile } from './tools.ts'
+import { CANCEL, NEGATION, ordinalOf, STOP, YES } from './vocabulary.ts'
 
 export type Answer =
   | { readonly kind: 'goal'; readonly goal: Goal }
@@ -20,22 +18,24 @@ export type Answer =
   /** It is not understood, so the question stands. */
   | { readonly kind: 'unclear' }
 
-export interface Asked {
+interface Asked {
   readonly pending: Pending
   readonly text: string
   readonly profiles: readonly Profile[]
   readonly things: Things
 }
 
+const LONGEST_NAME = 6
+
 export function readAnswer(asked: Asked): Answer {
-  const { pending, text } = asked
-  const request = readRequest(text, asked.things.lexicon)
+  const { pending, text, profiles, things } = asked
+  const request = readRequest(text, things.lexicon)
   const words = request.tokens.map(({ word }) => word)
-  if (pending.of !== 'param' && isCancel(words)) return { kind: 'left' }
-  if (pending.of === 'param' && isCancel(words) && pending.param.type !== 'boolean') return { kind: 'left' }
+  const isYesOrNo = pending.of === 'param' && pending.param.type === 'boolean'
+  if (!isYesOrNo && isCancel(words)) return { kind: 'left' }
   const goal = goalOf(asked, request, words)
   if (goal) return { kind: 'goal', goal }
-  return chooseTool(text, asked.profiles, asked.things).kind === 'one' ? { kind: 'new' } : { kind: 'unclear' }
+  return chooseTool(text, profiles, things).kind === 'one' ? { kind: 'new' } : { kind: 'unclear' }
 }
 
 function isCancel(words: readonly string[]): boolean {
@@ -48,47 +48,53 @@ function isCancel(words: readonly string[]): boolean {
 }
 
 function goalOf(asked: Asked, request: Request, words: readonly string[]): Goal | undefined {
-  const { pending } = asked
+  const { pending, things } = asked
   const place = words.map(ordinalOf).find((each) => each !== undefined) ?? bareNumber(request)
-  const agreed = words.some((word) => YES.has(word))
+  const isAgreed =
+    words.some((word) => YES.has(word)) && words.every((word) => YES.has(word) || STOP.has(word))
+  if (pending.of === 'without') return isAgreed ? { ...pending.goal, isAgreed } : undefined
   if (pending.of === 'tool') {
-    const [first, second] = pending.tools
-    const said = pick(pending.tools, place) ?? named(pending.tools, request)
-    const tool = second === undefined ? (agreed ? first : undefined) : said
-    return tool && !isAnew(asked, request) ? { text: pending.text, tool, preset: {} } : undefined
+    const { tools, text, row } = pending
+    const [first, second] = tools
+    const said = pick(tools, place) ?? named(tools, request)
+    const tool = second === undefined ? (isAgreed ? first : undefined) : said
+    if (tool === undefined || isAnew(asked, request)) return undefined
+    const param = row && tool.tool.params.find((each) => takesRow(each, nounsOf(each, tool, things), row))
+    const id = row && param && idFor(row, param)
+    return {
+      text,
+      tool,
+      preset: param && id !== undefined ? { [param.name]: id } : {},
+      isAgreed: row !== undefined,
+    }
   }
   const { goal, param } = pending
+  const settled = (value: Json): Goal => ({ ...goal, preset: { ...goal.preset, [param.name]: value } })
   if (pending.of === 'row') {
     const row = rowOf(pending.rows, request, place)
-    const id = (row && idFor(row, param)) ?? (row ? undefined : nameGiven(asked, param, request))
-    return id === undefined ? undefined : { ...goal, preset: { ...goal.preset, [param.name]: id } }
+    const id = row ? idFor(row, param) : nameGiven(asked, param, request)
+    return id === undefined ? undefined : { ...settled(id), isAgreed: true }
   }
   if (isCommand(asked, request)) return undefined
   const value = valueOf(param, request)
-  if (value !== undefined) return { ...goal, preset: { ...goal.preset, [param.name]: value } }
-  return param.isId &&
-    request.tokens.length > 0 &&
-    chooseTool(asked.text, asked.profiles, asked.things).kind !== 'one'
-    ? { ...goal, text: `${goal.text}\n${asked.text}` }
-    : undefined
+  if (value !== undefined) return settled(value)
+  const isOther = request.tokens.length === 0 || chooseTool(asked.text, asked.profiles, things).kind === 'one'
+  return param.isId && !isOther ? { ...goal, text: `${goal.text}\n${asked.text}` } : undefined
 }
 
-/** The name of another thing than those that were offered: whoever judges ids knows it, or says how to find it. */
-function nameGiven(asked: Asked, param: Param, request: Request): string | undefined {
-  const isFree = chooseTool(asked.text, asked.profiles, asked.things).kind === 'none'
-  const isShort = request.tokens.length > 0 && request.tokens.length <= LONGEST_NAME
-  if (request.tokens.some(({ stem }) => isKnownVerb(stem))) return undefined
-  return isMarked(param) && param.type === 'string' && isShort && isFree ? bare(request.text) : undefined
+/** The name of another thing than those that were offered: the guard of ids knows it, or says how to find it. */
+function nameGiven(asked: Asked, param: Param, { tokens, text }: Request): string | undefined {
+  if (!isMarked(param) || param.type !== 'string' || tokens.length === 0 || tokens.length > LONGEST_NAME)
+    return undefined
+  if (tokens.some(({ stem }) => groupsOf(stem).length > 0)) return undefined
+  return chooseTool(asked.text, asked.profiles, asked.things).kind === 'none' ? bare(text) : undefined
 }
-
-const LONGEST_NAME = 6
 
 /** `2` alone is the second of what was offered. */
 function bareNumber({ spans, tokens }: Request): number | undefined {
   const [span] = spans
-  return spans.length === 1 && tokens.length <= 2 && span?.kind === 'number'
-    ? Number(span.value) - 1
-    : undefined
+  const isAlone = tokens.filter(({ word }) => !STOP.has(word) && word !== 'number').length <= 1
+  return spans.length === 1 && isAlone && span?.kind === 'number' ? Number(span.value) - 1 : undefined
 }
 
 function pick<T>(list: readonly T[], place: number | undefined): T | undefined {
@@ -98,8 +104,7 @@ function pick<T>(list: readonly T[], place: number | undefined): T | undefined {
 /** The one of the offered tools that the answer speaks of most. */
 function named(tools: readonly Profile[], request: Request): Profile | undefined {
   const [first, second] = matchTools(tools, request)
-  const clear = first !== undefined && first.score - (second?.score ?? 0) > 0.05
-  return clear ? first.profile : undefined
+  return first !== undefined && first.score - (second?.score ?? 0) > 0.05 ? first.profile : undefined
 }
 
 /** A whole new request may happen to speak of an offered tool; the name alone is an answer. */
@@ -112,13 +117,11 @@ function isAnew({ text, profiles, things }: Asked, request: Request): boolean {
   return rest !== '' || used > 0
 }
 
-function rowOf(rows: readonly Row[], request: Request, place: number | undefined): Row | undefined {
-  const found = mentioned(
-    rows,
-    request.tokens.map(({ stem, said = stem }) => said),
-    new Set(),
-  )
-  if (found.length === 1) return found[0]?.row
+function rowOf(rows: readonly Row[], { tokens }: Request, place: number | undefined): Row | undefined {
+  const stems = tokens.map(({ said }) => said)
+  const found = mentioned(rows, stems, new Set())
+  const [first] = found
+  if (first !== undefined && found.every(({ row }) => row.id === first.row.id)) return first.row
   return found.length === 0 ? pick(rows, place) : undefined
 }
 
@@ -135,9 +138,8 @@ function valueOf(param: Param, request: Request): Json | undefined {
   const fitting = request.spans.map((span) => fitSpan(param, span)).filter((value) => value !== undefined)
   if (fitting.length === 1 && (param.type !== 'string' || isOnlyValue(request))) return fitting[0]
   if (param.choices !== undefined || param.type === 'boolean') return wordOf(param, request)
-  if (isMarked(param)) return fitText(param, bare(request.text))
-  if ((param.type !== 'string' && param.type !== 'any') || param.isId) return fitText(param, request.text)
-  return fitText(param, bare(request.text))
+  const isText = (param.type === 'string' || param.type === 'any') && (!param.isId || isMarked(param))
+  return fitText(param, isText ? bare(request.text) : request.text)
 }
 
 /** One value, and around it only words without meaning. */
@@ -145,11 +147,13 @@ function isOnlyValue({ tokens, spanOf }: Request): boolean {
   return tokens.every(({ word }, at) => spanOf[at] !== undefined || STOP.has(word))
 }
 
-/** The longest run of words that is a choice. */
+/** The longest run of words that is a choice, as it was said or in the words of the tools. */
 function wordOf(param: Param, { tokens, text }: Request): Json | undefined {
   for (let length = Math.min(5, tokens.length); length > 0; length--) {
     for (let at = 0; at + length <= tokens.length; at++) {
-      const value = fitText(param, text.slice(tokens[at]?.start, tokens[at + length - 1]?.end))
+      const run = tokens.slice(at, at + length)
+      const said = fitText(param, text.slice(run[0]?.start, run.at(-1)?.end))
+      const value = said ?? fitText(param, run.map(({ word }) => word).join(' '))
       if (value !== undefined) return value
     }
   }
@@ -161,17 +165,18 @@ function bare(text: string): string {
   return text
     .trim()
     .replace(
-      /^(?:(?:please|use|take|ok|okay|let's say|it's|it is|it should be|call it|name it|make it|the \w+ is|that's)[\s,:]+)+/i,
+      /^(?:(?:please|use|take|ok|okay|let's say|it's|it is|it should be|call it|name it|make it|the \w+ is|that's|c'est|disons|prends|appelle-l[ea]|mets|celui de|celle de)[\s,:]+)+/i,
       '',
     )
-    .replace(/[\s,]*(?:please|thanks|thank you)?[.!]?$/i, '')
+    .replace(/[\s,]*(?:please|thanks|thank you|merci|svp|s'il (?:te|vous) pla[iî]t)?[.!]?$/i, '')
     .replace(/^["“«'](.*)["”»']$/, '$1')
+    .trim()
 }
 
 function listOf({ items }: Param, text: string): Json | undefined {
   if (items === undefined) return undefined
   const parts = bare(text)
-    .split(/\s*(?:,|;|\band\b)\s*/)
+    .split(/\s*(?:,|;|\b(?:and|et)\b)\s*/)
     .filter((part) => part !== '')
   const values = parts.map((part) => fitText(items, bare(part)))
   return values.length > 0 && values.every((value) => value !== undefined) ? values : undefined

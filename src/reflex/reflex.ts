@@ -3,21 +3,21 @@
  * request with the tools of the call, fills in what was said, looks up what it can, and asks for the rest. It has the
  * interface of every other model, knows nothing but the prompt and the tools of the call, and says the same to the same.
  */
-import { systemTimer, type Timer } from '../../base/index.ts'
-import { checkOptions } from '../../protocol/index.ts'
-import type { GroundingContext } from '../grounding-context.ts'
+import { systemTimer, type Timer } from '../base/index.ts'
+import type { GroundingContext } from '../model/grounding-context.ts'
 import type {
   LanguageModel,
   ModelCall,
   ModelStream,
   ModelStreamPart,
   ProviderUsage,
-} from '../language-model.ts'
-import { type Displays, readConversation } from './conversation.ts'
+} from '../model/language-model.ts'
+import { checkOptions } from '../protocol/index.ts'
+import { readConversation, type Structured } from './conversation.ts'
 import { type Decision, decide } from './decide.ts'
-import { lexiconOf } from './lexicon.ts'
-import { profileOf } from './match.ts'
-import { toolInfo } from './schema.ts'
+import { languageOf, lexiconOf } from './request.ts'
+import { type Profile, profileOf } from './tools.ts'
+import { stemsOf } from './words.ts'
 
 export interface ReflexOptions {
   /** Time between two pieces of text, for those who want to watch it being said; none unless said otherwise. */
@@ -46,6 +46,7 @@ export interface Reflex extends LanguageModel {
   readonly specificationVersion: 'v3'
   readonly provider: 'holdfast'
   readonly modelId: 'reflex'
+  readonly capabilities: { readonly structuredContext: true; readonly freeText: false }
   readonly supportedUrls: Record<string, RegExp[]>
   doGenerate(call: ModelCall): Promise<ReflexReply>
 }
@@ -61,6 +62,7 @@ export function reflex(options: ReflexOptions = {}): Reflex {
     specificationVersion: 'v3',
     provider: 'holdfast',
     modelId: 'reflex',
+    capabilities: { structuredContext: true, freeText: false },
     supportedUrls: {},
     doGenerate: async (call) => replyTo(call),
     doStream: async (call) => ({ stream: streamOf(replyTo(call), call.abortSignal, { paceMs, timer }) }),
@@ -88,20 +90,34 @@ function replyTo(call: ModelCall): ReflexReply {
 
 function decisionOn({ prompt, tools = [], toolChoice, providerOptions }: ModelCall): Decision {
   const named = toolChoice?.type === 'tool' ? toolChoice.toolName : undefined
-  const data = (providerOptions?.['holdfast'] ?? {}) as Partial<GroundingContext> & {
-    readonly displays?: Displays
-  }
-  const { displays } = data
-  const known = data.entities === undefined ? undefined : (data as GroundingContext)
-  const offered = toolChoice?.type === 'none' ? [] : tools
-  const profiles = offered
-    .filter(({ type, name }) => type === 'function' && (named === undefined || name === named))
-    .map((tool) => profileOf(toolInfo(tool, known?.entities)))
-  const forced = named !== undefined || toolChoice?.type === 'required'
-  const told = { ...(displays === undefined ? {} : { displays }), ...(known === undefined ? {} : { known }) }
-  const turns = readConversation(prompt, told)
-  const lexicon = lexiconOf(new Set(profiles.flatMap(({ name }) => name)), known?.entities ?? {})
-  return decide({ turns, profiles, forced, lexicon, ...(known === undefined ? {} : { known }) })
+  const data = (providerOptions?.['holdfast'] ?? {}) as Partial<GroundingContext> & Structured
+  const { displays, unknown, entities } = data
+  const known = entities === undefined ? undefined : (data as GroundingContext)
+  const offered = (toolChoice?.type === 'none' ? [] : tools).filter(
+    ({ type, name }) => type === 'function' && (named === undefined || name === named),
+  )
+  const about = offered
+    .map(({ name, description = '' }) => `${name.replaceAll('_', ' ')} ${description}`)
+    .join(' ')
+  const language = languageOf(about) ?? 'en'
+  const profiles = offered.map((tool) => profileOf(tool, { entities, language }))
+  const system = prompt.map(({ role, content }) => (role === 'system' ? content : '')).join(' ')
+  return decide({
+    turns: readConversation(prompt, { displays, unknown, known }),
+    profiles,
+    forced: named !== undefined || toolChoice?.type === 'required',
+    lexicon: lexiconOf(wordsOf(profiles), entities ?? {}, languageOf(system) ?? 'en'),
+    known,
+  })
+}
+
+/** The stems that tools use: requests are read in these words. */
+function wordsOf(profiles: readonly Profile[]): ReadonlySet<string> {
+  const choices = profiles.flatMap(({ tool }) => tool.params.flatMap(({ choices: given = [] }) => given))
+  return new Set([
+    ...profiles.flatMap(({ weights }) => [...weights.keys()]),
+    ...choices.flatMap((choice) => stemsOf(String(choice))),
+  ])
 }
 
 const CHARS_PER_TOKEN = 4

@@ -2,14 +2,17 @@
  * Reads a prompt: who said what, what was called and what came of it. A conversation is a list of turns, each begun by
  * one message of the person. It understands no words.
  */
-import type { ActiveValue, Sighting } from '../../protocol/index.ts'
-import type { GroundingContext } from '../grounding-context.ts'
-import type { PromptMessage, PromptPart } from '../language-model.ts'
+
+import type { GroundingContext } from '../model/grounding-context.ts'
+import type { PromptMessage, PromptPart } from '../model/language-model.ts'
+import type { ActiveValue, Sighting } from '../protocol/index.ts'
 
 export interface Done {
   readonly tool: string
   readonly args: unknown
   readonly failed: boolean
+  /** Whether nobody knows if it happened. */
+  readonly isUnknown: boolean
   /** Undefined while there is no result. */
   readonly output: unknown
   /** The result in words for people, if the tool has any. */
@@ -33,14 +36,17 @@ interface OpenExchange extends Exchange {
   reply: string
 }
 
-/** What tools say to people, by call. */
-export type Displays = Readonly<Record<string, unknown>>
+/** What is sent beside the prompt. */
+export interface Structured {
+  /** What tools say to people, by call. */
+  readonly displays?: Readonly<Record<string, unknown>> | undefined
+  /** Calls whose outcome is unknown. */
+  readonly unknown?: readonly string[] | undefined
+  readonly known?: GroundingContext | undefined
+}
 
 /** The turns, oldest first. Messages of the person that follow each other directly are one turn. */
-export function readConversation(
-  prompt: readonly PromptMessage[],
-  { displays = {}, known }: { readonly displays?: Displays; readonly known?: GroundingContext } = {},
-): Exchange[] {
+export function readConversation(prompt: readonly PromptMessage[], structured: Structured = {}): Exchange[] {
   const turns: OpenExchange[] = []
   for (const message of prompt) {
     if (message.role === 'system') continue
@@ -51,7 +57,7 @@ export function readConversation(
       else turns.push({ text, calls: [], reply: '' })
     } else if (last) {
       if (message.role === 'assistant') readReply(message.content, last)
-      else readResults(message.content, last, { displays, ...(known ? { known } : {}) })
+      else readResults(message.content, last, structured)
     }
   }
   return turns
@@ -61,17 +67,20 @@ function readReply(content: readonly PromptPart[], turn: OpenExchange): void {
   turn.reply = textOf(content)
   for (const { type, toolCallId = '', toolName = '', input } of content) {
     if (type === 'tool-call') {
-      turn.calls.push({ id: toolCallId, tool: toolName, args: input, failed: false, output: undefined })
+      turn.calls.push({
+        id: toolCallId,
+        tool: toolName,
+        args: input,
+        failed: false,
+        isUnknown: false,
+        output: undefined,
+      })
     }
   }
 }
 
-interface Told {
-  readonly displays: Displays
-  readonly known?: GroundingContext
-}
-
-function readResults(content: readonly PromptPart[], turn: OpenExchange, { displays, known }: Told): void {
+function readResults(content: readonly PromptPart[], turn: OpenExchange, structured: Structured): void {
+  const { displays = {}, unknown = [], known } = structured
   for (const { type, toolCallId = '', output } of content) {
     if (type !== 'tool-result') continue
     const at = turn.calls.findLastIndex(({ id }) => id === toolCallId)
@@ -84,6 +93,7 @@ function readResults(content: readonly PromptPart[], turn: OpenExchange, { displ
     turn.calls[at] = {
       ...call,
       failed,
+      isUnknown: unknown.includes(toolCallId),
       output: parsed(value ?? null),
       ...(typeof display === 'string' && display !== '' ? { display } : {}),
       ...(known === undefined ? {} : shownBy(toolCallId, known)),

@@ -1,0 +1,220 @@
+/**
+ * Arguments that are plain text: what stands behind `named`, in quotes or behind a colon, and at last the words of the
+ * request that nothing else has explained. Words are taken only if one parameter can have them.
+ */
+import type { Claims } from './claims.ts'
+import { fitSpan, fitText, formOfParam } from './coerce.ts'
+import { BREAK, groupsOf, isContent } from './request.ts'
+import type { Param } from './tools.ts'
+import type { Span } from './values.ts'
+import {
+  BEFORE_NAMES,
+  CURRENT,
+  EXPRESSION_WORDS,
+  NAME_WORDS,
+  NAMING,
+  PLACE_WORDS,
+  STOP,
+  TEXT_WORDS,
+} from './vocabulary.ts'
+
+type Run = readonly [from: number, to: number]
+
+/** `settled` says that no thing is still to be looked up whose name the left-over words may be. */
+export function fillText(claims: Claims, params: readonly Param[], settled: boolean): void {
+  const open = () => params.filter((param) => isPlain(param) && claims.isOpen(param))
+  putSpan(claims, speaksOf(open(), EXPRESSION_WORDS), claims.spans('expression', 'literal'))
+  fillNaming(claims, open(), settled)
+  if (settled && claims.spans('quoted').length === 0)
+    putSpan(
+      claims,
+      open().find(({ required }) => required),
+      claims.spans('literal', 'expression'),
+    )
+  fillQuoted(claims, open(), settled)
+  fillBehindColon(claims, onlyOne(open()))
+  fillTarget(
+    claims,
+    open().filter(({ required }) => required),
+  )
+  fillWhere(claims, speaksOf(open(), PLACE_WORDS))
+  if (settled) fillRest(claims, onlyOne(open()))
+}
+
+function isPlain({ type, isId, choices, ...param }: Param): boolean {
+  const isText = type === 'string' || type === 'any'
+  return isText && !isId && choices === undefined && formOfParam({ type, isId, ...param }) === undefined
+}
+
+function put(claims: Claims, param: Param, [from, to]: Run): void {
+  const value = to > from ? fitText(param, claims.textOf(from, to)) : undefined
+  if (value === undefined) return
+  claims.set(param, value)
+  claims.takeTokens(from, to)
+}
+
+/** The only value there is. */
+function putSpan(claims: Claims, param: Param | undefined, [span, more]: readonly Span[]): void {
+  const value = param && span && more === undefined ? fitSpan(param, span) : undefined
+  if (value === undefined) return
+  claims.set(param as Param, value)
+  claims.takeSpan(span as Span)
+}
+
+function speaksOf(params: readonly Param[], words: ReadonlySet<string>): Param | undefined {
+  const found = params.filter(({ stems }) => stems.some((stem) => words.has(stem)))
+  return found.length === 1 ? found[0] : undefined
+}
+
+/** The parameter that free text goes to: the only required one, or else the only one that is made for text. */
+function onlyOne(params: readonly Param[]): Param | undefined {
+  const required = params.filter(({ required: needed }) => needed)
+  if (required.length > 0) return required.length === 1 ? required[0] : undefined
+  return speaksOf(params, TEXT_WORDS)
+}
+
+/** `named X`: the name, or the one required text of a tool that has no name for it. */
+function fillNaming(claims: Claims, params: readonly Param[], settled: boolean): void {
+  const { tokens, spanOf } = claims.request
+  const named = params.filter(({ stems }) => NAME_WORDS.has(stems.at(-1) ?? ''))
+  const own = named.find(({ required }) => required) ?? (named.length === 1 ? named[0] : undefined)
+  const param = own ?? (settled ? onlyOne(params) : undefined)
+  let at =
+    tokens.findIndex(({ word }, place) => NAMING.has(word) && claims.isFree(place) && !spanOf[place]) + 1
+  if (param === undefined || at === 0) return
+  while (tokens[at]?.word === 'just') at++
+  const span = spanOf[at]
+  if (span === undefined) put(claims, param, [at, claims.runEnd(at)])
+  else if (claims.isFree(at)) putSpan(claims, param, [span])
+}
+
+/** One quoted text and one place for it. Several of both are not guessed at. */
+function fillQuoted(claims: Claims, params: readonly Param[], settled: boolean): void {
+  const quoted = claims.spans('quoted', 'literal')
+  const required = params.filter(({ required: needed }) => needed)
+  const only = params.length === 1 ? params[0] : undefined
+  const [first] = quoted
+  const title =
+    first && claims.followsTool(claims.placeOf(first)) ? speaksOf(required, NAME_WORDS) : undefined
+  putSpan(claims, settled ? (onlyOne(params) ?? only ?? title) : onlyOne(required), quoted)
+  if (quoted.length > 1)
+    for (const param of required) claims.unsure.push({ param, options: quoted.map(({ raw }) => raw) })
+}
+
+/** Everything behind the first colon that belongs to no name. What is searched for is short. */
+function fillBehindColon(claims: Claims, param: Param | undefined): void {
+  const { tokens, sentenceOf } = claims.request
+  const at = tokens.findIndex(
+    (_, place) =>
+      place > 0 &&
+      claims.isFree(place) &&
+      (claims.gapBefore(place).includes(':') ||
+        /^(?:saying|says|reading)$/.test(tokens[place - 1]?.word ?? '')),
+  )
+  if (param === undefined || at < 0 || [...claims.spoken].some((place) => place >= at)) return
+  let end = at
+  const isPart = (place: number): boolean => !claims.profile.looks || sentenceOf[place] === sentenceOf[at]
+  while (end < tokens.length && claims.isFree(end) && isPart(end)) end++
+  if (end < tokens.length) while (end > at && STOP.has(tokens[end - 1]?.word ?? '')) end--
+  put(claims, param, [at, end])
+}
+
+/** `… to X` or `… as X` at the end: what something is changed into. */
+function fillTarget(claims: Claims, [param, more]: readonly Param[]): void {
+  const isTitle = param && more === undefined && NAME_WORDS.has(param.stems.at(-1) ?? '')
+  if (!isTitle || !claims.profile.tool.params.some(({ isId }) => isId)) return
+  const { tokens } = claims.request
+  const at = tokens.findLastIndex(({ word }, place) => /^(?:to|as)$/.test(word) && claims.isFree(place)) + 1
+  if (at > 0 && !claims.spoken.has(at) && !STOP.has(tokens[at]?.word ?? ''))
+    put(claims, param, [at, claims.runEnd(at)])
+}
+
+/** `in X`, for a tool that asks for a place. */
+function fillWhere(claims: Claims, param: Param | undefined): void {
+  const { tokens } = claims.request
+  const at = tokens.findIndex(({ word }, place) => /^(?:in|at)$/.test(word) && claims.isFree(place)) + 1
+  const from = tokens[at]?.word === 'the' ? at + 1 : at
+  if (param && at > 0) put(claims, param, [from, claims.runEnd(from)])
+}
+
+/** The left-over words that follow directly on words of the tool; words before its noun only describe that. */
+function fillRest(claims: Claims, param: Param | undefined): void {
+  const isText = param?.stems.some(
+    (stem) => TEXT_WORDS.has(stem) || (claims.profile.looks && NAME_WORDS.has(stem)),
+  )
+  const run = longestOf(
+    runsIn(claims).filter(
+      ([from, to]) =>
+        claims.followsTool(from) &&
+        (isText || !claims.leadsToName(to) || /^\p{Lu}/u.test(claims.textOf(from, to))),
+    ),
+  )
+  if (param && run) put(claims, param, run)
+}
+
+/** What nothing has explained, in the sentence that speaks most of the tool. */
+export function restOf(claims: Claims): string {
+  return claims.spans('quoted', 'literal')[0]?.raw ?? textOfRun(claims, longestOf(runsIn(claims)))
+}
+
+/** Of that, what stands next to words of the tool, and so may be the name of a thing. */
+export function nameOf(claims: Claims): string {
+  const runs = runsIn(claims)
+  const run =
+    longestOf(runs.filter(([from]) => claims.followsTool(from))) ??
+    longestOf(runs.filter(([, to]) => claims.leadsToName(to)))
+  return claims.spans('quoted', 'literal')[0]?.raw ?? textOfRun(claims, run)
+}
+
+/** What is left and written as names are, wherever it stands. */
+export function nameLeft(claims: Claims): string {
+  const names = runsIn(claims).map((run) => textOfRun(claims, run))
+  return claims.spans('quoted')[0]?.raw ?? names.find((name) => isName(claims, name)) ?? ''
+}
+
+function textOfRun(claims: Claims, run: Run | undefined): string {
+  return run ? claims.textOf(run[0], run[1]) : ''
+}
+
+/** Whether words are the name of something: in quotes, with a capital, or behind `for` and the like. */
+export function isName({ request: { tokens, text, spanOf } }: Claims, name: string): boolean {
+  const start = name === '' ? -1 : text.indexOf(name)
+  const at = tokens.findIndex((token) => token.start >= start)
+  if (start < 0 || at < 0) return false
+  const said = tokens.filter((token) => token.start >= start && token.end <= start + name.length)
+  if (said.every(({ word }) => CURRENT.has(word) || STOP.has(word))) return false
+  if (spanOf[at]?.kind === 'quoted' || (at > 0 && /^[\p{Lu}\p{N}]/u.test(name))) return true
+  const before = tokens[at - 1]?.word === 'the' ? tokens[at - 2] : tokens[at - 1]
+  return BEFORE_NAMES.has(before?.word ?? '')
+}
+
+function longestOf(runs: readonly Run[]): Run | undefined {
+  return runs.reduce<Run | undefined>(
+    (best, run) => (best === undefined || run[1] - run[0] > best[1] - best[0] ? run : best),
+    undefined,
+  )
+}
+
+/** Well-known verbs alone name nothing. */
+export function runsIn(claims: Claims): Run[] {
+  const { tokens, sentenceOf } = claims.request
+  const sentence = claims.mainSentence
+  const runs: Run[] = []
+  let from = -1
+  for (let at = 0; at <= tokens.length; at++) {
+    const isLeft =
+      at < tokens.length && sentenceOf[at] === sentence && claims.isFree(at) && !claims.spoken.has(at)
+    if (from >= 0 && (!isLeft || BREAK.test(claims.gapBefore(at)))) {
+      let [start, end] = [from, at]
+      while (start < end && !isContent(claims.request, start)) start++
+      while (end > start && !isContent(claims.request, end - 1)) end--
+      const isNamed = tokens
+        .slice(start, end)
+        .some(({ stem, word }) => groupsOf(stem).length === 0 && !STOP.has(word))
+      if (isNamed) runs.push([start, end])
+      from = -1
+    }
+    if (isLeft && from < 0) from = at
+  }
+  return runs
+}

@@ -1,0 +1,367 @@
+/**
+ * From a goal to the next step towards it: the call itself, a call that looks up what the goal needs, or a question.
+ * It repeats no call, looks something up only with tools that only look, and does what a refusal says instead of guessing.
+ */
+import type { Json, JsonObject } from '../protocol/index.ts'
+import { Claims } from './claims.ts'
+import type { Done } from './conversation.ts'
+import { type Filled, fillArguments, type UnknownThing } from './fill.ts'
+import { matchOf } from './intent.ts'
+import { type Request, readRequest } from './request.ts'
+import { idFor, type Row } from './rows.ts'
+import { isMarked, rowsFor, severalNamed, type Things } from './things.ts'
+import type { Param, Profile } from './tools.ts'
+import type { Wording } from './wording.ts'
+
+/** Something that the person wants, as far as it is settled. */
+export interface Goal {
+  readonly text: string
+  readonly tool: Profile
+  readonly preset: JsonObject
+  /** Whether the person wants it although some words are left out. */
+  readonly isAgreed?: boolean
+}
+
+export interface Call {
+  readonly tool: string
+  readonly args: JsonObject
+}
+
+/** What a question was about, so that the next message can be understood as its answer. */
+export type Pending =
+  | { readonly of: 'tool'; readonly text: string; readonly tools: readonly Profile[]; readonly row?: Row }
+  | { readonly of: 'param'; readonly goal: Goal; readonly param: Param; readonly options: readonly Json[] }
+  | { readonly of: 'row'; readonly goal: Goal; readonly param: Param; readonly rows: readonly Row[] }
+  | { readonly of: 'without'; readonly goal: Goal }
+
+export type Step =
+  | { readonly kind: 'call'; readonly calls: readonly Call[] }
+  | { readonly kind: 'ask'; readonly text: string; readonly pending: Pending }
+
+export interface Situation {
+  readonly profiles: readonly Profile[]
+  readonly things: Things
+  /** What was called in this turn. */
+  readonly calls: readonly Done[]
+  readonly wording: Wording
+}
+
+/** A goal for each of the things, where a request or a refusal names several for a tool that takes one. */
+export function goalsFor(goal: Goal, situation: Situation): readonly Goal[] {
+  const refused = refusedBy(goal, situation)
+  const each = (name: string, ids: readonly Json[]): Goal[] =>
+    ids.map((id) => ({ ...goal, preset: { ...goal.preset, [name]: id }, isAgreed: true }))
+  if (refused?.refusal.do === 'one-by-one') return each(refused.param.name, refused.refusal.ids)
+  const ids = goal.tool.tool.params.filter(({ isId, required }) => isId && required)
+  const [param] = ids.filter(({ name }) => !Object.hasOwn(goal.preset, name))
+  if (param === undefined || ids.length > 1 || !isMarked(param)) return [goal]
+  const request = readRequest(goal.text, situation.things.lexicon)
+  const { profile, tokens } = matchOf(goal.tool, request)
+  const rows = severalNamed(new Claims(request, profile, tokens), param, situation.things)
+  const found = rows.flatMap((row) => idFor(row, param) ?? [])
+  return found.length < 2 ? [goal] : each(param.name, found)
+}
+
+export function nextStep(wanted: Goal, situation: Situation): Step {
+  const advice = adviceOn(wanted, situation)
+  if (advice !== undefined && 'kind' in advice) return advice
+  const goal = advice ?? wanted
+  const { profiles, things, wording } = situation
+  const request = readRequest(goal.text, things.lexicon)
+  const match = matchOf(goal.tool, request)
+  const canLookUp = (nouns: readonly string[]): boolean => lookupsFor(nouns, goal.tool, profiles).length > 0
+  const filled = fillArguments({ match, request, things, preset: goal.preset, canLookUp })
+  const searched = filled.things.filter(({ rows }) => rows.length === 0)
+  const lookups = searched.flatMap((thing) =>
+    foundRow(thing, situation) ? [] : (lookUp(thing, { goal, request, filled, situation, depth: 0 }) ?? []),
+  )
+  if (lookups.length > 0) return { kind: 'call', calls: unique(lookups) }
+  const preset = { ...goal.preset }
+  for (const thing of searched) {
+    const row = foundRow(thing, situation) ?? onlyRow(thing, filled, situation)
+    const id = row && idFor(row, thing.param)
+    if (id !== undefined) preset[thing.param.name] = id
+  }
+  if (Object.keys(preset).length > Object.keys(goal.preset).length)
+    return nextStep(
+      { ...goal, preset, isAgreed: goal.isAgreed || filled.residue === filled.mention },
+      situation,
+    )
+  const call = { tool: goal.tool.tool.name, args: filled.args }
+  const isCalled = situation.calls.some((done) => isSame(done, call))
+  const question = askFor(goal, filled, situation)
+  if (question !== undefined) return question
+  if (filled.residue === '' || goal.isAgreed || isCalled) return { kind: 'call', calls: [call] }
+  const open = goal.tool.tool.params.filter(({ name }) => !Object.hasOwn(filled.args, name))
+  const text = wording.askWithout(goal.tool.tool, filled.residue, open)
+  return { kind: 'ask', text, pending: { of: 'without', goal } }
+}
+
+function askFor(
+  goal: Goal,
+  { things: unknown, gaps, mention }: Filled,
+  situation: Situation,
+): Step | undefined {
+  const [thing] = unknown
+  if (thing) {
+    const { param, nouns } = thing
+    const several = thing.rows.length > 0
+    const rows = several ? thing.rows : rowsFor(param, nouns, situation.things)
+    return askWhich(goal, { param, rows, said: several ? '' : mention }, situation)
+  }
+  const [gap] = gaps
+  if (gap === undefined) return undefined
+  const { param, options = [] } = gap
+  const text = situation.wording.askParam(goal.tool.tool, param, options)
+  return { kind: 'ask', text, pending: { of: 'param', goal, param, options } }
+}
+
+interface Wanted {
+  readonly param: Param
+  readonly rows: readonly Row[]
+  /** What it was called, if nothing is called so. */
+  readonly said: string
+}
+
+function askWhich(goal: Goal, { param, rows, said }: Wanted, { things, wording }: Situation): Step {
+  const { tool } = goal.tool
+  const pending: Pending =
+    rows.length === 0 ? { of: 'param', goal, param, options: [] } : { of: 'row', goal, param, rows }
+  if (isMarked(param)) {
+    const called = things.entities[param.entity]?.called ?? {}
+    const noun = called[wording.language] ?? called['en'] ?? param.entity
+    return { kind: 'ask', text: wording.askThing(noun, { rows, said }), pending }
+  }
+  const text = rows.length === 0 ? wording.askParam(tool, param) : wording.askRow(tool, param, { rows, said })
+  return { kind: 'ask', text, pending }
+}
+
+function unique(calls: readonly Call[]): Call[] {
+  return calls.filter((call, at) => calls.findIndex((other) => isSame(other, call)) === at)
+}
+
+/** The only one that a search by name in this turn has found, whatever it is called. */
+function foundRow({ param, nouns }: UnknownThing, { things, calls }: Situation): Row | undefined {
+  if (!isMarked(param)) return undefined
+  const search = calls.findLast(({ tool }) => tool === things.lookups[param.entity])
+  const [first, second] = search?.seen ?? []
+  if (first === undefined || second !== undefined || outcomeOf(search?.output) === 'none') return undefined
+  return [...things.seen, ...rowsFor(param, nouns, things)].findLast(
+    ({ id, entity }) => id === first.id && entity === param.entity,
+  )
+}
+
+function outcomeOf(output: unknown): unknown {
+  return (output as { readonly outcome?: unknown } | null | undefined)?.outcome
+}
+
+/** When nothing was said about which one, and there is just one; of things that may be chosen, just one now. */
+function onlyRow(
+  { param, nouns, isMissed }: UnknownThing,
+  { rest }: Filled,
+  { things, calls }: Situation,
+): Row | undefined {
+  const isNow = ({ id }: Row): boolean => calls.some(({ seen = [] }) => seen.some((one) => one.id === id))
+  const kind = rowsFor(param, nouns, things).filter((row) => !isMarked(param) || isNow(row))
+  return kind.length === 1 && rest === '' && !isMissed ? kind[0] : undefined
+}
+
+/** Tools that look for such things: those that list many first, and those that have the noun in their name. */
+function lookupsFor(nouns: readonly string[], goal: Profile, profiles: readonly Profile[]): Profile[] {
+  const rate = ({ name, weights, lists, tool }: Profile): number => {
+    const named = nouns.some((noun) => name.includes(noun))
+    if (!named && !(lists && nouns.some((noun) => (weights.get(noun) ?? 0) >= 0.35))) return 0
+    const needs = tool.params.filter(({ required }) => required).length
+    return (named ? 4 : 1) + (lists ? 2 : 0) - Math.min(needs, 3) / 2
+  }
+  return profiles
+    .filter((profile) => profile.looks && profile.tool.name !== goal.tool.name && rate(profile) > 0)
+    .sort((a, b) => rate(b) - rate(a))
+}
+
+interface Search {
+  readonly goal: Goal
+  readonly request: Request
+  readonly filled: Filled
+  readonly situation: Situation
+  readonly depth: number
+}
+
+const DEEPEST = 2
+
+/** A call that may tell of the thing, or one that it needs first; undefined if all were made or none can be. */
+function lookUp({ nouns, param }: UnknownThing, search: Search): Call[] | undefined {
+  const { goal, request, filled, situation, depth } = search
+  const first = depth === 0 ? lookUpMarked({ param, nouns }, filled, situation) : undefined
+  if (first !== undefined) return first
+  const known = rowsFor(param, nouns, situation.things).length > 0
+  for (const profile of lookupsFor(nouns, goal.tool, situation.profiles)) {
+    const match = matchOf(profile, request)
+    const found = fillArguments({ match, request, things: situation.things, isInner: isMarked(param) })
+    const args = requiredOf(profile, found, depth === 0 ? filled.mention : '')
+    if (args !== undefined && found.things.length === 0) {
+      const call = { tool: profile.tool.name, args }
+      if (!situation.calls.some((done) => isSame(done, call))) return [call]
+    } else if (found.things.length > 0 && depth < DEEPEST && !known) {
+      const inner = { ...search, goal: { ...goal, tool: profile }, depth: depth + 1 }
+      const calls = found.things.flatMap((thing) =>
+        thing.rows.length > 0 ? [] : (lookUp(thing, inner) ?? []),
+      )
+      if (calls.length > 0) return calls
+    }
+  }
+  return undefined
+}
+
+/** By its name, with the tool that is made for that; nothing to call if no name was said and some are known. */
+function lookUpMarked(
+  { param, nouns }: Pick<UnknownThing, 'param' | 'nouns'>,
+  { mention, isNamed }: Filled,
+  situation: Situation,
+): Call[] | undefined {
+  if (!isMarked(param)) return undefined
+  if (!isNamed) return rowsFor(param, nouns, situation.things).length > 0 ? [] : undefined
+  const tool = situation.things.lookups[param.entity]
+  const call = tool === undefined ? undefined : callByName(mention, tool, situation)
+  return call === undefined || situation.calls.some((done) => isSame(done, call)) ? undefined : [call]
+}
+
+/** The call of a tool that finds things by their name. */
+export function callByName(name: string, tool: string, { profiles }: Pick<Situation, 'profiles'>): Call {
+  const params = profiles.find((profile) => profile.tool.name === tool)?.tool.params ?? []
+  const text = params.find(({ type, required, isId }) => type === 'string' && required && !isId)
+  return { tool, args: { [text?.name ?? 'name']: name } }
+}
+
+/** Only what a search needs; a text that it needs is what was said of the thing. */
+function requiredOf({ tool }: Profile, { args, gaps }: Filled, rest: string): JsonObject | undefined {
+  const given: Record<string, Json> = {}
+  for (const { name, required, type, isId, choices } of tool.params) {
+    if (!required) continue
+    const value = args[name]
+    const isText = type === 'string' && !isId && choices === undefined
+    if (isText && rest !== '') given[name] = rest
+    else if (value !== undefined && !gaps.some(({ param }) => param.name === name)) given[name] = value
+    else return undefined
+  }
+  return given
+}
+
+export function isSame(done: { readonly tool: string; readonly args: unknown }, call: Call): boolean {
+  return done.tool === call.tool && canonical(done.args) === canonical(call.args)
+}
+
+function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? ''
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(',')}}`
+}
+
+/** A call that was not run because an id in it was not good, and what the refusal says to do instead. */
+interface Refusal {
+  /** The parameter whose id was refused. */
+  readonly path: string
+  readonly given: Json
+  readonly reason: string
+  readonly do: string
+  readonly ids: readonly string[]
+  /** The tool that finds things by their name. */
+  readonly tool?: string
+}
+
+export function refusalOf({ output, failed }: Pick<Done, 'output' | 'failed'>): Refusal | undefined {
+  if (!failed || !isRecord(output) || output['error'] !== 'ungrounded') return undefined
+  const { path, given, reason, next } = output
+  if (typeof path !== 'string' || !isRecord(next)) return undefined
+  const { do: advice, ids, tool } = next
+  return {
+    path,
+    given: given as Json,
+    reason: String(reason),
+    do: String(advice),
+    ids: Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [],
+    ...(typeof tool === 'string' ? { tool } : {}),
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+interface Refused {
+  readonly refusal: Refusal
+  readonly param: Param
+  /** What was called after it. */
+  readonly later: readonly Done[]
+}
+
+/** The latest refusal of a call for this goal. */
+function refusedBy({ tool, preset }: Goal, { calls }: Situation): Refused | undefined {
+  const at = calls.findLastIndex((call) => {
+    const refusal = call.tool === tool.tool.name ? refusalOf(call) : undefined
+    const settled = refusal && preset[refusal.path]
+    return refusal !== undefined && (settled === undefined || settled === refusal.given)
+  })
+  const refusal = at < 0 ? undefined : refusalOf(calls[at] as Done)
+  const param = tool.tool.params.find(({ name }) => name === refusal?.path)
+  return refusal === undefined || param === undefined
+    ? undefined
+    : { refusal, param, later: calls.slice(at + 1) }
+}
+
+/** What a refusal makes of a goal: another goal, or the next step. Undefined if nothing was refused. */
+function adviceOn(goal: Goal, situation: Situation): Goal | Step | undefined {
+  const refused = refusedBy(goal, situation)
+  if (refused === undefined || refused.refusal.do === 'one-by-one') return undefined
+  const { refusal, param, later } = refused
+  const { things } = situation
+  const settled = (id: string): Goal => ({
+    ...goal,
+    preset: { ...goal.preset, [param.name]: id },
+    isAgreed: true,
+  })
+  const known = isMarked(param)
+    ? rowsFor(param, [], { ...things, active: things.active.filter(({ entity }) => entity === param.entity) })
+    : []
+  const askAmong = (rows: readonly Row[]): Step => askWhich(goal, { param, rows, said: '' }, situation)
+  const { tool, ids } = refusal
+  const given = typeof refusal.given === 'string' ? refusal.given : JSON.stringify(refusal.given)
+  // The person spoke of another thing than the chosen one, so the chosen one is no way out.
+  const isOther = refusal.reason === 'not-active'
+  if (refusal.do === 'use' && !isOther) {
+    const [id, more] = ids
+    return id !== undefined && more === undefined
+      ? settled(id)
+      : askAmong(known.filter((row) => ids.includes(String(row.id))))
+  }
+  if (tool === undefined) {
+    const isShown = later.some(({ seen = [] }) => seen.some(({ id }) => id === given))
+    if (isShown && later.every((call) => refusalOf(call) === undefined)) return settled(given)
+    const look = later.length === 0 && isOther ? lookAgain(goal, param, situation) : []
+    return look.length > 0 ? { kind: 'call', calls: look } : askAmong(known)
+  }
+  const found = later.find((call) => call.tool === tool)
+  if (found === undefined) {
+    const label = known.find(({ id }) => id === given)?.label ?? given
+    return { kind: 'call', calls: [callByName(label, tool, situation)] }
+  }
+  const seen = outcomeOf(found.output) === 'none' ? [] : (found.seen ?? [])
+  const [first, second] = seen
+  if (first !== undefined && second === undefined) return settled(first.id)
+  if (seen.some(({ id }) => id === given)) return settled(given)
+  if (first?.label !== undefined && seen.every(({ label }) => label === first.label))
+    return settled(first.label)
+  const shown = known.filter((row) => (found.seen ?? []).some(({ id }) => id === row.id))
+  return askAmong(shown.length > 0 ? shown : known)
+}
+
+/** Things of this kind are listed once more: what a tool of this turn shows is good. */
+function lookAgain(goal: Goal, param: Param, situation: Situation): readonly Call[] {
+  const request = readRequest(goal.text, situation.things.lexicon)
+  const filled = fillArguments({ match: matchOf(goal.tool, request), request, things: situation.things })
+  const { one = [], many = [] } = situation.things.entities[param.entity ?? ''] ?? {}
+  const nouns = isMarked(param) ? [...one, ...many, param.entity] : param.stems
+  const unknown = { param, nouns, rows: [], isMissed: false }
+  return lookUp(unknown, { goal, request, filled, situation, depth: DEEPEST }) ?? []
+}
