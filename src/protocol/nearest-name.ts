@@ -1,9 +1,9 @@
-/** The name that somebody probably meant. */
+/** Finds the name that a caller probably meant. */
 import { editDistance } from './edit-distance.ts'
 
-/** The one among `names` that is most like `name`, if any is like it; case and punctuation count for nothing. */
+/** The most similar of `names`, if any is similar; ignores case and punctuation. */
 export function nearestName(name: unknown, names: readonly string[]): string | undefined {
-  // Models have called tools by numbers.
+  // Models have used numbers as tool names.
   if (typeof name !== 'string') return undefined
   const wanted = simplified(name)
   const ranked = names

@@ -1,4 +1,4 @@
-/** Foreign text in a message: short, in quotes, and unable to disturb a terminal or a log. */
+/** Quotes foreign text for a message: shortened, and without characters that disturb a terminal or a log. */
 
 const UNTIDY = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
