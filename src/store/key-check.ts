@@ -1,4 +1,4 @@
-/** Names that a store is asked for. Whoever drives a conversation asks for the same one again and again. */
+/** Checks keys, and skips the last valid one: a driver uses the same key over and over. */
 import { type ContextKey, contextKey, sameKey } from '../protocol/index.ts'
 
 export class KeyCheck {
@@ -7,7 +7,7 @@ export class KeyCheck {
   /** Throws `invalid-key`. */
   check(key: ContextKey): void {
     if (this.#good !== undefined && sameKey(this.#good, key)) return
-    // A copy: what the caller holds may be changed.
+    // A copy: the caller may change its object.
     this.#good = contextKey(key)
   }
 }

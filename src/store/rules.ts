@@ -1,6 +1,6 @@
 /**
- * What an append may do, decided in one place for all stores and as a pure function: an adapter gathers the facts in
- * a transaction, asks, and writes what it is told. R1, R2, R5 and R6 are made true here.
+ * Decides what an append may do, as a pure function for all stores: an adapter gathers the facts in a transaction,
+ * calls it, and writes the decision. Keeps R1, R2, R5 and R6.
  */
 import {
   type ContextKey,
@@ -20,24 +20,24 @@ import { headDraft, headOf, moveHead, newHead } from './head.ts'
 import { isOwned, type LeaseJudge } from './lease.ts'
 import type { AppendRequest, Head, RenewRequest } from './port.ts'
 
-/** More untaken inputs than this and the sender has to wait: nobody is reading. A cancel or an answer still gets through. */
+/** The largest number of untaken inputs: beyond it, senders have to wait. A cancel or an answer still gets through. */
 export const MAX_PENDING = 1000
 const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 const MAX_KEY_LENGTH = 256
 /** Control, formatting and broken characters. */
 const UNTIDY = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
-/** What most ids and keys are made of, and quickly seen. */
+/** Fast path: most ids and keys are printable ASCII. */
 const TIDY = /^[ -~]+$/
 const ENTRY_TYPE = /^[a-z][a-z0-9.-]{0,63}$/
 const STORES_OWN: ReadonlySet<string> = new Set<EntryType>(['claim', 'fork', 'base'])
 
-/** What the adapter knows, read inside the transaction that will carry the append. */
+/** The adapter's knowledge, read inside the transaction of the append. */
 export interface Facts {
   readonly head: Head | undefined
-  /** An append with this id that is already stored after `since`. Needs to be looked for only if the head is past it. */
+  /** An append with this id is stored after `since`. Possible only if the head is past `since`. */
   readonly earlier: boolean
-  /** What is known of the inbox keys that the request posts or takes. */
+  /** State of the inbox keys that the request posts or takes. */
   readonly inbox: ReadonlyMap<string, InboxFact>
 }
 
@@ -45,7 +45,7 @@ export interface InboxFact {
   readonly seq: number
   /** Position of the entry that took it; 0 while it is pending. */
   readonly taken: number
-  /** Of type and data, as `digestOf` computes it. */
+  /** `digestOf` type and data. */
   readonly digest: string
 }
 
@@ -65,7 +65,7 @@ export function decideAppend(request: AppendRequest, facts: Facts, options: Deci
   if (facts.earlier) return { kind: 'repeated' }
   const refusal = fence(request, head, options)
   if (refusal !== undefined) return refuse(refusal)
-  // A repetition of it could not be recognised later.
+  // A later repetition would not be recognised.
   if (request.since > head.seq) return refuse(moved(request, head))
   try {
     return accept(request, { ...facts, head: birth(request, facts.head, head) }, options)
@@ -75,7 +75,7 @@ export function decideAppend(request: AppendRequest, facts: Facts, options: Deci
   }
 }
 
-/** Undefined if the epoch still owns the context, else why not. */
+/** Undefined if the epoch still owns the context, else the error. */
 export function refuseRenewal(request: RenewRequest, head: Head | undefined): HoldfastError | undefined {
   if (head?.status === 'erased') return erased(request.key)
   if (head !== undefined && isOfErased(head, request.since)) return begunAnew(request.key, head)
@@ -84,9 +84,9 @@ export function refuseRenewal(request: RenewRequest, head: Head | undefined): Ho
 }
 
 /**
- * The epoch that a stored append was made under. A repetition may come after somebody else has claimed, and being told
- * the newest epoch would hand it a fence that is not its own (R1). Refuses what is no repetition: the same id for other
- * things, or an append of which a part was pruned since.
+ * The epoch of a stored append. A repetition may come after another driver's claim; the newest epoch would give it a
+ * fence that is not its own (R1). Refuses requests that are no repetition: the same id for other entries, or an append
+ * that was pruned in part.
  */
 export function epochOf(request: AppendRequest, entries: readonly Entry[], head: Head): number {
   const { entries: wanted = [], inbox = [] } = request
@@ -103,7 +103,7 @@ export function epochOf(request: AppendRequest, entries: readonly Entry[], head:
   return request.epoch ?? (claim?.data['epoch'] as number | undefined) ?? head.epoch
 }
 
-/** Misuse that needs no facts to be seen. Throws before anything is queued. */
+/** Misuse that is visible without facts. Throws before anything is queued. */
 export function checkRequest(request: AppendRequest): void {
   const { entries = [], inbox = [], claim, epoch } = request
   if (entries.length + inbox.length === 0 && claim === undefined)
@@ -121,19 +121,19 @@ export function checkRequest(request: AppendRequest): void {
   for (const entry of inbox) {
     if (!isInboxType(entry.type)) throw misuse(`${quote(entry.type)} is not an inbox type`)
     checkText('an inbox key', entry.key)
-    // What is no object is refused where it is encoded.
+    // `encode` refuses data that is no object.
     const problem = shapeProblem(entry.type, entry.data ?? {})
     if (problem !== undefined) throw misuse(`${entry.type}: ${problem}`)
   }
   for (const entry of entries) checkDriverEntry(entry)
 }
 
-/** Does a position belong to the erased conversation that had the name before (R15)? */
+/** True if a position belongs to the erased conversation of the same name (R15). */
 export function isOfErased({ erasedUpTo }: Pick<Head, 'erasedUpTo'>, seq: number): boolean {
   return erasedUpTo !== undefined && seq <= erasedUpTo
 }
 
-/** Refuses a parent that is not there, or is not any more the one that the writer has seen (R17). */
+/** Refuses a parent that is missing, or was erased and recreated since the writer read it (R17). */
 export function checkParent(request: AppendRequest, parent: Head | undefined): void {
   const { key, parent: name = '', parentSince } = request
   const isGone = parent === undefined || parent.status === 'erased'
@@ -228,7 +228,7 @@ function stampDriverEntry(entry: NewEntry, stamping: Stamping): Entry {
   const { seq, at } = stamping
   const { turn, type, data, refs, optional } = entry
   const v = entry.v ?? formatOf(type)
-  // Not with spreads: this is done for every entry, and nearly none has any of the rest.
+  // No spreads: this runs for every entry, and few have any of the other fields.
   const stamped: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
   const takes = entry.takes?.map((key) => take(key, stamping))
   if (takes !== undefined && takes.length > 0) stamped.takes = takes

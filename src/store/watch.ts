@@ -1,20 +1,20 @@
-/** Watching by position: a bell says that something may have changed, reading says what (R18). */
+/** Watches by position: a bell signals a possible change, reading finds it (R18). */
 import type { Entry } from '../protocol/index.ts'
 import type { Head, WatchOptions } from './port.ts'
 import { isOfErased } from './rules.ts'
 
 const PAGE = 256
 
-/** Tells whoever listens for a key. Ringing for nothing is harmless; a lost ring is not, so listen before you read. */
+/** Notifies the listeners of a key. A spurious ring is harmless and a lost one is not, so listen before you read. */
 export class Bell {
   readonly #listeners = new Map<string, Set<() => void>>()
 
-  /** How many keys somebody listens for. */
+  /** Number of keys with listeners. */
   get size(): number {
     return this.#listeners.size
   }
 
-  /** Calls `heard` at each ring for the key, until the function that it returns is called. */
+  /** Calls the listener at each ring for the key, until the returned function is called. */
   listen(key: string, heard: () => void): () => void {
     const listeners = this.#listeners.get(key) ?? new Set()
     this.#listeners.set(key, listeners.add(heard))
@@ -33,7 +33,7 @@ export class Bell {
   }
 }
 
-/** Is there nothing more for a watcher that has seen what is before `from`: was the conversation that it watches erased? */
+/** True if the conversation of a watcher that has read up to `from` was erased: no entries will follow. */
 export function isOver(head: Head, from: number): boolean {
   return head.status === 'erased' || (from > 1 && isOfErased(head, from - 1))
 }
@@ -41,11 +41,11 @@ export function isOver(head: Head, from: number): boolean {
 export interface Watched {
   readonly bell: Bell
   readonly key: string
-  /** Entries from a position on, oldest first; `ended` when no more will ever come. */
+  /** Entries from a position on, oldest first; `ended` when no more will come. */
   readonly read: (from: number, limit: number) => Promise<Page>
-  /** Before the first read. If it fails, so does the watch, and `close` is not called. */
+  /** Called before the first read. If it rejects, so does the watch, and `close` is not called. */
   readonly open?: () => Promise<void>
-  /** When the watch is over, however it ends. */
+  /** Called when the watch ends, for any reason. */
   readonly close?: () => void
 }
 
@@ -54,7 +54,7 @@ interface Page {
   readonly ended: boolean
 }
 
-/** Leaving it ends it at once, also while somebody waits for its next entry; whoever does is told that it is over. */
+/** Leaving it ends it at once, also during a pending `next`, which then resolves as done. */
 export interface Watch extends AsyncIterableIterator<Entry> {
   next(): Promise<IteratorResult<Entry, undefined>>
   return(): Promise<IteratorResult<Entry, undefined>>
@@ -69,7 +69,7 @@ export function watchEntries(watched: Watched, options: WatchOptions = {}): Watc
     },
     next: () => entries.next(),
     return: () => {
-      // The generator's own return would queue behind the very wait that it should end.
+      // The generator's own return would queue behind the wait that it should end.
       over.abort()
       return entries.return(undefined)
     },
@@ -102,7 +102,7 @@ async function* follow(
   }
 }
 
-/** What is there, or, if that is nothing, an empty page once there may be more or nobody wants it any more. */
+/** Returns the available entries; without any, waits for a ring or the abort and returns an empty page. */
 async function nextPage({ bell, key, read }: Watched, from: number, over: AbortSignal): Promise<Page> {
   const changed = Promise.withResolvers<void>()
   const wake = () => changed.resolve()

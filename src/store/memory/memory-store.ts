@@ -1,6 +1,6 @@
 /**
- * The Store in the memory of one process: for tests, and for conversations that may be forgotten. It keeps the same
- * encoded rows as a database would, so what works here works there.
+ * The Store in the memory of one process, for tests and for conversations that need not survive it. Keeps the same
+ * encoded rows as a database, so both behave alike.
  */
 import { type Clock, type Liveness, processLiveness, systemClock } from '../../base/index.ts'
 import {
@@ -65,7 +65,7 @@ import { Context, type Draft, derive, hashesOf, matches } from './context.ts'
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock
-  /** Is the process of this driver id alive? By default, ids made by `processIdentity` are looked up. */
+  /** Liveness of a driver's process. By default, looks up ids made by `processIdentity`. */
   readonly liveness?: (driver: string) => Liveness
   readonly derivations?: readonly Derivation[]
 }
@@ -391,7 +391,7 @@ class MemoryStore implements Port.Store {
         for (const hash of refs) if (!this.#blobs.of(key).has(hash)) throw missingBlob(hash, key)
   }
 
-  /** All that can fail about an entry happens here, before anything is written. */
+  /** Everything that can fail about an entry happens here, before any write. */
   #draft(entry: Entry, append = '', known?: EncodedData): Draft {
     const encoded = known?.get(entry.data) ?? encode(entry.type, entry.data)
     return { entry, encoded, append, derived: derive(entry, this.#derivations) }
@@ -429,7 +429,7 @@ class MemoryStore implements Port.Store {
     return waiting.map((seq) => context.entry(seq, this.#blobs.reader(context.head.key)) as Entry)
   }
 
-  /** Drops those of the owner's blobs that no entry names any more. */
+  /** Drops the owner's blobs that no entry references. */
   #dropBlobs(owner: Owner, hashes: readonly string[]): void {
     const isOwners = ({ head: { key } }: Context) => key.tenant === owner.tenant && key.actor === owner.actor
     const rows = [...this.#contexts.values()].filter(isOwners).flatMap((one) => [...one.rows.values()])

@@ -1,4 +1,4 @@
-/** SQLite's error codes, and damage that SQLite cannot see, in the words of the Store port. */
+/** Translates SQLite's error codes, and damage that SQLite cannot see, into errors of the Store port. */
 import { type ErrorCode, HoldfastError, type JsonObject } from '../../protocol/index.ts'
 
 const ERROR = 1
@@ -19,7 +19,7 @@ const IOERR_SHMSIZE = 4874
 const CONSTRAINT_NOTNULL = 1299
 const CONSTRAINT_DATATYPE = 3091
 
-/** A row that SQLite hands out without complaint and that is not what was written. */
+/** A row that SQLite returns without an error and that fails its checksum. */
 export class Damage extends Error {
   readonly what: string
   readonly details: JsonObject
@@ -31,12 +31,12 @@ export class Damage extends Error {
   }
 }
 
-/** What SQLite reports as a result instead of an error. */
+/** Busy as a result of a pragma instead of an error. */
 export class Busy extends Error {
   readonly errcode: number = BUSY
 }
 
-/** Did SQLite say it? */
+/** True for errors of SQLite. */
 export function isTrouble(error: unknown): boolean {
   return primary(error) !== undefined
 }
@@ -46,7 +46,7 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED
 }
 
-/** May SQLite not write here, or not even beside the file? */
+/** True if SQLite may not write to the file, or beside it. */
 export function isNotWritable(error: unknown): boolean {
   const code = primary(error)
   return code === READONLY || code === CANTOPEN
@@ -57,7 +57,7 @@ export function isDamage(error: unknown): boolean {
   return code === CORRUPT || code === NOTADB || error instanceof Damage || isUnreadableNumber(error)
 }
 
-/** What went wrong, said so that the reader knows what to do. Errors that are not SQLite's pass unchanged. */
+/** The error with what happened and what to do. Errors that are not SQLite's pass unchanged. */
 export function translate(error: unknown, path: string): unknown {
   if (error instanceof Damage) return damagedRow(error, path)
   if (isUnreadableNumber(error)) return damagedRow(new Damage('A number', {}), path)
@@ -86,7 +86,7 @@ interface SqliteError extends Error {
   readonly errcode: number
 }
 
-/** What SQLite says in general terms when the description of the tables is not what our statements expect. */
+/** SQLite's general messages for a schema that does not match our statements. */
 const STRANGE = /unsupported file format|malformed|no such (table|column|index)/
 
 function verdict(primaryCode: number, error: SqliteError): Verdict {
@@ -193,7 +193,7 @@ function damagedRow({ what, details, cause }: Damage, path: string): HoldfastErr
   })
 }
 
-/** Nothing that is ever stored is outside the safe integers; a damaged cell may be, and Node refuses to read it. */
+/** Stored numbers are safe integers; a damaged cell may not be, and Node refuses to read it. */
 function isUnreadableNumber(error: unknown): boolean {
   return error instanceof RangeError && (error as NodeJS.ErrnoException).code === 'ERR_OUT_OF_RANGE'
 }

@@ -1,7 +1,7 @@
 /**
- * Copies the intact entries of a damaged file into a new one. The damaged file is only read. Of each conversation the
- * new file holds the entries up to the first that is lost, so that a conversation that goes on is whole; intact entries
- * after a gap are written beside it as JSON lines, for people to look at. Snapshots are derived and left out.
+ * Copies the intact entries of a damaged file into a new one, and only reads the damaged file. The new file holds each
+ * conversation's entries up to the first lost one, so that a conversation that continues is whole; intact entries after
+ * a gap are written beside it as JSON lines, for people to inspect. Snapshots are derived and left out.
  */
 import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import {
@@ -28,28 +28,28 @@ import { DamagedFile } from './damaged-file.ts'
 
 export interface SalvageReport {
   readonly conversations: readonly SalvagedConversation[]
-  /** The file with intact entries that follow a gap, one JSON object a line; absent if there are none. */
+  /** The file with intact entries after a gap, one JSON object per line; absent if there are none. */
   readonly rest?: string
 }
 
 export interface SalvagedConversation {
-  /** Absent if not even the name was left; its entries are then in the rest, under `context`. */
+  /** Absent if the name is lost; its entries are then in the rest, under `context`. */
   readonly key?: ContextKey
   readonly context: number
   readonly erased: boolean
-  /** Entries that are what was written. */
+  /** Number of intact entries. */
   readonly intact: number
-  /** Of these, the ones that the new file holds. */
+  /** Intact entries that the new file holds. */
   readonly kept: number
-  /** Positions, both ends inclusive, that should be there and are not. */
+  /** Missing positions, both ends inclusive. */
   readonly lost: readonly { readonly from: number; readonly to: number }[]
-  /** The head row was damaged: whether entries after the last one found are missing is not known. */
+  /** The head row was damaged: entries after the last one found may be missing. */
   readonly endUnknown: boolean
 }
 
 /**
- * Makes the new file `to`, which must not exist, from the damaged file `from`, which no store of this process may have
- * open. Needs disk space for two copies, which have names of their own until they are complete.
+ * Creates the new file `to`, which must not exist, from the damaged file `from`, which no store of this process may
+ * have open. Needs disk space for two copies, which have temporary names until they are complete.
  */
 export async function salvageSqlite(from: string, to: string): Promise<SalvageReport> {
   const rest = `${to}.rest.jsonl`
@@ -95,7 +95,7 @@ export async function salvageSqlite(from: string, to: string): Promise<SalvageRe
 interface Find {
   readonly damaged: DamagedFile
   readonly id: number
-  /** What the index of names says. */
+  /** The key in the index of names. */
   readonly name: ContextKey | undefined
   readonly rest: string
 }
@@ -131,7 +131,7 @@ async function copyContext(db: Database, find: Find): Promise<SalvagedConversati
   }
 }
 
-/** Blobs are verified by what they are called; the copies keep their numbers. */
+/** Blobs are verified by their hash; the copies keep their ids. */
 async function copyBlobs(damaged: DamagedFile, db: Database): Promise<void> {
   const put = 'INSERT OR IGNORE INTO blob (id, tenant, actor, hash, at, data) VALUES (?, ?, ?, ?, ?, ?)'
   for (const row of damaged.blobs()) {
@@ -164,7 +164,7 @@ function liveEntries(found: readonly Rows[], stored: ContextRow | undefined): Ro
   const live: Rows[] = []
   for (const item of found) if (item.entry.seq === start + live.length) live.push(item)
   const base = newestBase(found)
-  // A base that lies behind the gap cannot be what the new conversation starts from.
+  // A base after the gap cannot start the new conversation.
   return base === undefined || live.some(({ entry }) => entry.seq === base.seq) ? live : []
 }
 
@@ -191,7 +191,7 @@ interface Live {
 const ENTRY_INTO =
   'INSERT INTO entry (seq, turn, at, type, v, data, extra, crc, append, context) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
-/** False if the conversation cannot stand on its own in the new file, as a fork of one that lost its part of it. */
+/** False if the conversation is not self-contained in the new file, as a fork of one that lost its part. */
 async function copyLive(db: Database, find: Find, { stored, key, found, live }: Live): Promise<boolean> {
   const { id } = find
   const last = live.at(-1)?.entry.seq ?? 0
@@ -230,7 +230,7 @@ function unlinked(id: number, key: ContextKey): ContextRow {
   return { id, head: newHead(key, 0), parentId: undefined, forkedAt: 0, derivedSeq: 0, derivedBy: '' }
 }
 
-/** Rows of inbox and derived indexes whose entries were pruned; the others are computed anew. */
+/** Rows of inbox and derived indexes whose entries were pruned; the others are recomputed. */
 function copyOldRows(db: Database, { damaged, id }: Find, below: number): void {
   const inbox =
     'INSERT OR IGNORE INTO inbox (key, seq, taken, digest, crc, context) VALUES (?, ?, ?, ?, ?, ?)'
@@ -255,7 +255,7 @@ function useBlobs(
     db.run(use, id, entry.seq, key.tenant, key.actor, hash)
 }
 
-/** A parent that could not be copied cannot be belonged to. */
+/** Drops a parent that could not be copied. */
 function withParent(db: Database, context: ContextRow): ContextRow {
   if (context.parentId === undefined || contextById(db, context.parentId) !== undefined) return context
   const { parent, ...head } = context.head
