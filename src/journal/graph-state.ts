@@ -1,7 +1,6 @@
 /**
- * The state of a graph as plain data that is never changed: what is added to a list is added to its last chunk, so a
- * longer list costs no more. It applies what nodes said by the kind of each channel; reducers are not known here, and what
- * they made of it is said with the step.
+ * The state of a graph as immutable plain data: a list grows in its last chunk, so a longer list costs no more. Applies
+ * the updates of nodes by the kind of each channel; must not know reducers, whose results come with the step.
  */
 import type { ChannelKinds, Json, JsonObject } from '../protocol/index.ts'
 
@@ -12,7 +11,7 @@ export type Held = { readonly value: Json } | { readonly chunks: readonly (reado
 
 const CHUNK = 64
 
-/** What `update` says of each channel counts; channels of other kinds, and those that nobody declared, are left alone. */
+/** Applies `update` to each channel; ignores channels of other kinds and undeclared ones. */
 export function withUpdate(state: GraphState, kinds: ChannelKinds, update: JsonObject): GraphState {
   const changed: Record<string, Held> = {}
   for (const [channel, said] of Object.entries(update)) {
@@ -25,7 +24,7 @@ export function withUpdate(state: GraphState, kinds: ChannelKinds, update: JsonO
   return { ...state, ...changed }
 }
 
-/** Channels are set to these values, whatever they were. */
+/** Sets channels to these values. */
 export function withChanges(state: GraphState, kinds: ChannelKinds, changes: JsonObject): GraphState {
   const set: Record<string, Held> = {}
   for (const [channel, value] of Object.entries(changes))
@@ -34,14 +33,14 @@ export function withChanges(state: GraphState, kinds: ChannelKinds, changes: Jso
   return { ...state, ...set }
 }
 
-/** The whole of a channel, as its author knows it. */
+/** The whole value of a channel. */
 export function valueIn(state: GraphState, channel: string): Json | undefined {
   const held = Object.hasOwn(state, channel) ? state[channel] : undefined
   if (held === undefined) return undefined
   return 'chunks' in held ? ([] as Json[]).concat(...held.chunks) : held.value
 }
 
-/** How much there is to write when all of it is written. */
+/** Size of the whole state as stored. */
 export function sizeOf(state: GraphState): number {
   let items = 0
   for (const held of Object.values(state))

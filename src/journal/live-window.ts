@@ -1,6 +1,6 @@
 /**
- * The window of a conversation that somebody is driving: read once, then kept up with the entries that are appended. It
- * gives the same messages as a fresh `readWindow`, and holds no more entries than that needs (R13).
+ * The window of a conversation being driven: read once, then updated with the appended entries. Gives the same messages
+ * as a fresh `readWindow`, and holds no more entries than that needs (R13).
  */
 import { chain, type MaybePromise } from '../base/index.ts'
 import type { ContextKey, Entry, Message } from '../protocol/index.ts'
@@ -18,16 +18,16 @@ export class LiveWindow {
   readonly #key: ContextKey
   readonly #limits: WindowLimits
   #entries: Entry[]
-  /** Where the unbroken stretch up to the newest entry begins; what is held from before it is summary and opening. */
+  /** Start of the contiguous range up to the newest entry; entries before it are summary and opening. */
   #from: number
-  /** The tokens of what is held were looked at. */
+  /** The tokens of the entries were counted. */
   #isCounted = true
-  /** Where the window begins, by what decides it: as long as that stays, nothing falls out of it. */
+  /** The values that decide the start of the window: while they stay, nothing falls out of it. */
   #start: string
-  /** The session that the window is known to fit. */
+  /** The last session that fits the window. */
   #current: Session | undefined
   #messages: readonly Message[] | undefined
-  /** Has read the first `read` entries. Made anew when anything but the end of the window changes. */
+  /** Has read the first `read` entries. Recreated when anything but the end of the window changes. */
   #scribe: { readonly by: Scribe; read: number } | undefined
 
   private constructor(
@@ -54,7 +54,7 @@ export class LiveWindow {
     return new LiveWindow(store, key, { session, limits: limitsOf(view), stretch })
   }
 
-  /** Over entries that are all in memory. */
+  /** A window over entries in memory. */
   static over(
     entries: readonly Entry[],
     key: ContextKey,
@@ -63,7 +63,7 @@ export class LiveWindow {
     return LiveWindow.read(heldSource(entries), key, view)
   }
 
-  /** Entries that were appended, or came into the inbox. */
+  /** Adds appended and inbox entries. */
   add(entries: readonly Entry[]): void {
     for (const entry of entries) {
       const last = this.#entries.at(-1)
@@ -77,7 +77,7 @@ export class LiveWindow {
     this.#isCounted = false
   }
 
-  /** Takes out entries that were held before they had their place in the journal. */
+  /** Removes entries that were added before they were stored. */
   remove(entries: ReadonlySet<Entry>): void {
     this.#entries = this.#entries.filter((entry) => !entries.has(entry))
     this.#messages = undefined
@@ -89,7 +89,7 @@ export class LiveWindow {
     return this.#entries
   }
 
-  /** What is asked for again and again between two appends is looked at once. */
+  /** Cached between two appends. */
   entries(session: Session): MaybePromise<readonly Entry[]> {
     if (session === this.#current) return this.#entries
     const start = this.#startOf(session)
@@ -106,7 +106,7 @@ export class LiveWindow {
   }
 
   async #moveTo(start: string, session: Session): Promise<readonly Entry[]> {
-    // After a cut the window may begin before what is held.
+    // After a compaction or clear the window may begin before the held entries.
     const cut = start.split(' ')[0] !== this.#start.split(' ')[0]
     const memory = heldSource(this.#entries)
     const source = cut ? layered(memory, this.#store) : memory
@@ -130,7 +130,7 @@ export class LiveWindow {
     return by
   }
 
-  /** Some of what is held falls out of the window. What is left says the same as before, in the same messages. */
+  /** Drops entries that fell out of the window. The rest reads the same as before. */
   #keepOnly(entries: readonly Entry[]): void {
     const by = this.#scribe && this.#readAll(this.#entries)
     const isKept = by?.keep(new Set(entries.map(({ seq }) => seq)))
@@ -138,8 +138,8 @@ export class LiveWindow {
   }
 
   /**
-   * A round that fills the window holds it for as long as it is open, and then may be given up. Where tokens are counted,
-   * trimmed results leave room for what was said before.
+   * An open round that fills the window holds it, and may be dropped once closed. Where tokens are counted, trimmed
+   * results leave room for earlier messages.
    */
   #startOf(session: Session): string {
     const { from, messages, summary = 0 } = session.window
@@ -150,7 +150,7 @@ export class LiveWindow {
     return `${from}:${summary}:${trimmed ?? 0} ${messages - size} ${holder}`
   }
 
-  /** Does the limit on tokens want it to begin later than it does? */
+  /** True if the token limit requires a later start. */
   #isTooLong(session: Session): boolean {
     const { tokens } = this.#limits
     if (tokens === undefined || this.#isCounted) return false
@@ -209,12 +209,12 @@ function placeOf(entries: readonly Entry[], seq: number): number {
   return low
 }
 
-/** The store as it will be once the entries held in memory are saved. */
+/** The store as it will be once the entries in memory are saved. */
 export function heldOver(entries: readonly Entry[], store: Source): Source {
   return layered(heldSource(entries), store)
 }
 
-/** What is in memory, and below it what is stored. */
+/** Reads memory first, and below it the store. */
 function layered(held: Source, store: Source): Source {
   return {
     async read(key, range = {}) {

@@ -1,8 +1,8 @@
-/** How many messages an entry brings, for windows and totals. */
+/** Counts the messages of an entry, for windows and totals. */
 import type { Entry, Message } from '../protocol/index.ts'
 import { isKnown } from './format.ts'
 
-/** What an entry counts for in windows: one for each thing said, and one for each result of a call. */
+/** One for each message, and one for each result of a call. */
 export function messageCount(entry: Entry): number {
   if (!isKnown(entry)) return 0
   if (entry.type === 'turn.start') return entry.takes?.length ?? 0

@@ -1,6 +1,6 @@
 /**
- * Entries to messages (R9). Whatever happened on the way, each call is answered right after the message that asked for
- * it, by all and only its results; what was said while a round was open comes after it.
+ * Converts entries to messages (R9). In every case, each call is answered right after its message, by all and only its
+ * results; messages during an open round come after it.
  */
 import {
   type AssistantMessage,
@@ -24,9 +24,9 @@ import { understand } from './format.ts'
 import { compactMessage, type SeenByCall } from './tool-results.ts'
 
 /**
- * The messages of a stretch of entries. It should begin between two rounds and hold the inputs that it takes; results
+ * The messages of a range of entries. It should begin between two rounds and hold the inputs that it takes; results
  * without their call, and takes without their input, are left out. A round that is still open at the end is shown as
- * far as it has come: no model is called before it closes.
+ * far as it is settled: no model is called before it closes.
  */
 export function transcript(entries: Iterable<Entry>): Message[] {
   const scribe = new Scribe()
@@ -45,17 +45,17 @@ interface Round {
 interface Said {
   readonly seq: number
   readonly message: Message
-  /** Of a message with results: the things that each of them showed. */
+  /** For a message with results: the things that each of them showed. */
   readonly seen?: SeenByCall
 }
 
-/** The same for entries that come one by one: what was said is kept, and costs nothing again. */
+/** The same, incrementally: earlier messages are kept and cost nothing again. */
 export class Scribe {
   #messages: Said[] = []
   #queued: Said[] = []
   #round: Round | undefined
   #roundSeq = 0
-  /** Results up to here are compact. */
+  /** Results up to this position are compact. */
   #trimmedUpTo = 0
   readonly #inputs = new Map<number, UserMessage>()
 
@@ -116,13 +116,13 @@ export class Scribe {
     if (this.#round.results.size === this.#round.calls.length) this.closeRound('not-run', '')
   }
 
-  /** What was said elsewhere, in rounds that are whole. */
+  /** Adds imported messages, in whole rounds. */
   quote(seq: number, messages: readonly Message[]): void {
     this.closeRound('not-run', 'Not run.')
     for (const message of messages) this.say(seq, message)
   }
 
-  /** Answers whatever is still unanswered, so that what follows stands on legal ground. */
+  /** Settles all unanswered calls, so that the next message is legal. */
   closeRound(status: SettledStatus, why: string): void {
     const round = this.#round
     if (round === undefined) return
@@ -139,7 +139,7 @@ export class Scribe {
     this.leaveRound()
   }
 
-  /** Shows the results up to a position in their compact form from here on. */
+  /** Compacts the results up to a position from here on. */
   trimResults(upTo: number): void {
     const before = this.#trimmedUpTo
     if (upTo <= before) return
@@ -165,8 +165,8 @@ export class Scribe {
   }
 
   /**
-   * Forgets what was said by all entries but these, which must be as if nothing had come before them. False if they are
-   * not: the round that is open began with none of them.
+   * Drops the messages of all entries but these, which must stand by themselves. False if they do not: none of them
+   * began the open round.
    */
   keep(seqs: ReadonlySet<number>): boolean {
     if (this.#round !== undefined && !seqs.has(this.#roundSeq)) return false
@@ -176,8 +176,8 @@ export class Scribe {
   }
 
   /**
-   * Forgets everything said up to a position, and begins with a summary of it if there is one. A round goes with the
-   * message that asked, even if it is open: a window that begins after that message cannot show it either.
+   * Drops all messages up to a position, and begins with their summary if there is one. A round goes with its reply,
+   * even if it is open: a window that begins after that reply cannot show it either.
    */
   startOver(upTo: number, summary?: string): void {
     if (this.#round !== undefined && this.#roundSeq <= upTo) this.leaveRound()
@@ -217,7 +217,7 @@ function programMessage(content: UserContent): UserMessage {
   return { role: 'user', content, by: 'program' }
 }
 
-/** The result stands where nobody looks for a result any more, so it is told. */
+/** A late result comes after its place in the round, so it is a text. */
 function lateText({ callId, status, output }: EntryData['tool.late']): string {
   const said = typeof output === 'string' ? output : JSON.stringify(output)
   return `[The call ${callId}, whose outcome was unknown, has come to an end (${status}): ${said}]`

@@ -1,6 +1,6 @@
 /**
- * The stretch of a journal that a prompt is made from. Its cost depends on the window and not on the conversation (R13).
- * It moves in steps, so that a provider's prompt cache holds for many turns, and never splits a round (R11).
+ * The range of a journal that a prompt uses. Its cost depends on the window and not on the conversation (R13). It moves
+ * in steps, so that a provider's prompt cache holds for many turns, and never splits a round (R11).
  */
 import { type ContextKey, defined, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
 import { type Store, turnKey } from '../store/index.ts'
@@ -10,22 +10,22 @@ import { messageCount } from './message-count.ts'
 import type { Session } from './session.ts'
 
 export interface WindowOptions {
-  /** The most messages that a prompt gets, give or take the round that would be split. 100 if not given. */
+  /** The most messages in a prompt, give or take the round that would be split. 100 if not given. */
   readonly maxMessages?: number
-  /** The most tokens, summary and opening included. Only a round that alone has more is shown with more. */
+  /** The most tokens, summary and opening included. Exceeded only by a round that is larger by itself. */
   readonly tokens?: TokenBudget
 }
 
 const DEFAULT_MESSAGES = 100
 const PAGE = 200
-/** About; a guess that is wrong costs another page. */
+/** An estimate; a wrong one costs another page. */
 const ENTRIES_PER_MESSAGE = 3
 
 type Source = Pick<Store, 'read' | 'lookup'>
 
 /**
- * Entries, oldest first, for `transcript`. Before the newest messages come the summary of what was compacted away and,
- * if the window begins inside a turn, what that turn was asked.
+ * Entries, oldest first, for `transcript`. Before the newest messages come the summary of compacted ones and, if the
+ * window begins inside a turn, that turn's input.
  */
 export async function readWindow(
   store: Source,
@@ -36,8 +36,8 @@ export async function readWindow(
 }
 
 /**
- * The newest entries with at least so many messages, oldest first, for `transcript`. Unlike a window they do not move in
- * steps; the summary is among them only if they reach back to it, and the opening of a turn only if the turn is.
+ * The newest entries with at least so many messages, oldest first, for `transcript`. Unlike a window they do not move
+ * in steps; they hold the summary only if they reach back to it, and the opening of a turn only with the turn.
  */
 export async function readNewest(
   store: Source,
@@ -51,13 +51,13 @@ export async function readNewest(
   return [...entries, ...missing].sort((a, b) => a.seq - b.seq)
 }
 
-/** A window, and where the unbroken stretch up to its newest entry begins. */
+/** A window, and the start of its contiguous range up to the newest entry. */
 export interface Stretch {
   readonly entries: Entry[]
   readonly from: number
 }
 
-/** `floor`: nothing before this position is looked for, but for summary and opening. */
+/** `floor`: reads nothing before this position, except summary and opening. */
 export async function readStretch(
   store: Source,
   key: ContextKey,
@@ -122,7 +122,7 @@ async function counterFor(
   return (entry) => entryTokens(entry, tokens.count, { input, trimmedUpTo })
 }
 
-/** How much of what was found, newest first, is the window: summary and opening take their part of the tokens. */
+/** Number of found entries, newest first, in the window: summary and opening use part of the tokens. */
 async function lengthOf(
   store: Source,
   key: ContextKey,
@@ -147,7 +147,7 @@ export function summaryTokens(entries: readonly Entry[], session: Session, { cou
   return entry === undefined ? 0 : count({ role: 'user', content: summary })
 }
 
-/** Positions of what must be said before a window, whether or not it is far back. */
+/** Positions of the opening of a window, however far back. */
 async function openingOf(
   store: Source,
   key: ContextKey,
@@ -161,7 +161,7 @@ async function openingOf(
   return [...opening, ...(summary === undefined ? [] : [summary])].filter((seq) => seq >= from)
 }
 
-/** If the window begins inside of an exchange that was imported: where that begins. */
+/** The start of an imported exchange that the window begins inside of. */
 function importStart(entries: readonly Entry[]): readonly number[] {
   const first = entries.find((entry) => messageCount(entry) > 0)
   if (first === undefined || !isKnown(first) || first.type !== 'import') return []

@@ -1,4 +1,4 @@
-/** Reads the AI SDK's messages for models (`ModelMessage`, before that `CoreMessage`), and hands those for screens on. */
+/** Reads the AI SDK's model messages (`ModelMessage`, before that `CoreMessage`), and delegates UI messages. */
 import { defined, type Json, type JsonObject } from '../../protocol/index.ts'
 import { isApprovalPart, joinApprovals, unansweredBy } from './approvals.ts'
 import { argumentsOf, attached, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
@@ -44,7 +44,10 @@ function userPart(part: JsonObject): UserPart | undefined {
   return filePart(body, { mediaType: mediaType ?? mimeType, name: filename, guess })
 }
 
-/** A text, or since version 7 `{ type: 'data' | 'url' | 'text', … }`. What a provider keeps under an id cannot be read. */
+/**
+ * A text, or since version 7 `{ type: 'data' | 'url' | 'text', … }`. Files that a provider keeps under an id are
+ * unreadable.
+ */
 function fileBody(data: Json | undefined): string | undefined {
   if (!isObject(data)) return textIn(data)
   const { type, data: bytes, url, text } = data

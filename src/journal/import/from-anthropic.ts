@@ -1,4 +1,4 @@
-/** Reads messages of Anthropic's API. Its results stand in the user's messages, before anything that the user says. */
+/** Reads messages of Anthropic's API. Its results are in user messages, before the user's own parts. */
 import type { JsonObject } from '../../protocol/index.ts'
 import { argumentsOf, attached, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
 import {
@@ -31,7 +31,7 @@ export const anthropic: Format = {
   },
 }
 
-/** Text, image or document; undefined if it is none of these, or only names what is kept elsewhere. */
+/** Text, image or document; undefined for other parts, and for references to files kept elsewhere. */
 export function anthropicUserPart(part: JsonObject): UserPart | undefined {
   const { type, text, source, title } = part
   if (type === 'text' && typeof text === 'string') return { type: 'text', text }

@@ -1,4 +1,4 @@
-/** Reads Gemini's contents, in the spelling of the API and in that of its Python client. */
+/** Reads Gemini's contents, in the spelling of the API and of its Python client. */
 import type { Json, JsonObject } from '../../protocol/index.ts'
 import { argumentsOf, attached, callIds, resultIds, toolName } from './call-pieces.ts'
 import type { ForeignPart, ForeignResult, Format, Reading } from './foreign.ts'
@@ -48,7 +48,7 @@ function replyPart(part: JsonObject, reading: Reading): ForeignPart | undefined 
   return { ...callIds(id), tool: toolName(name), ...argumentsOf(args, reading), ...signed }
 }
 
-/** The API wants an object; clients put what the tool returned under `output` or `result`, and failures under `error`. */
+/** The API requires an object; clients put the output under `output` or `result`, and failures under `error`. */
 function resultOf({ functionResponse: told }: JsonObject): ForeignResult | undefined {
   if (!isObject(told)) return undefined
   const { id, name, response } = told

@@ -1,4 +1,4 @@
-/** Reads this package's own messages. Ids that are good stay, so that reading what was repaired changes nothing. */
+/** Reads this package's own messages. Valid ids stay, so that reading a repaired history changes nothing. */
 import type { Json, JsonObject, SettledStatus, UserContent } from '../../protocol/index.ts'
 import { resultIds, toolName } from './call-pieces.ts'
 import type { ForeignCall, ForeignPart, ForeignResult, Format, Reading } from './foreign.ts'

@@ -1,6 +1,6 @@
 /**
- * Reads LangChain's messages: live objects (as their `toJSON` tells them), `{ lc, type: 'constructor' }`,
- * `messages_to_dict`, and plain ones with `type` or `role`.
+ * Reads LangChain's messages: live objects (by their `toJSON`), `{ lc, type: 'constructor' }`, `messages_to_dict`, and
+ * plain ones with `type` or `role`.
  */
 import type { FilePart, JsonObject } from '../../protocol/index.ts'
 import { argumentsOf, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
@@ -64,7 +64,7 @@ function userPart(part: JsonObject): UserPart | undefined {
 
 const MEDIA: ReadonlySet<string> = new Set(['image', 'audio', 'video', 'file'])
 
-/** Its own blocks for files, of version 0.3 and of version 1. */
+/** LangChain's own file blocks, of versions 0.3 and 1. */
 function standardFile(part: JsonObject): FilePart | undefined {
   const { type, data, url, mime_type: mime, mimeType, filename } = part
   const body = textIn(data) ?? textIn(url)
@@ -96,7 +96,7 @@ function readReply(fields: JsonObject, reading: Reading): readonly Said[] {
   return replies.said()
 }
 
-/** Calls that stand among what is said are there a second time. */
+/** Calls among the content are duplicates. */
 function isCall({ type }: JsonObject): boolean {
   return type === 'tool_use' || type === 'tool_call' || type === 'input_json_delta'
 }

@@ -7,7 +7,7 @@ import { readUser, type UserPart } from './reading.ts'
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant'])
 
-/** Each item is a part of a reply; those that follow one another are one reply, which the reader of the list puts together. */
+/** Each item is a part of a reply; the reader of the list joins consecutive ones into one reply. */
 export const openaiResponses: Format = {
   name: 'openai-responses',
   expected: 'an item such as message, function_call, function_call_output or reasoning',

@@ -1,4 +1,4 @@
-/** Reads messages of OpenAI's chat completions, and of everything that speaks like them. */
+/** Reads messages of OpenAI's chat completions, and of compatible APIs. */
 import type { JsonObject } from '../../protocol/index.ts'
 import { argumentsOf, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
 import { type ForeignCall, type Format, type Reading, Replies, type Said } from './foreign.ts'
@@ -21,13 +21,13 @@ export const openai: Format = {
   },
 }
 
-/** Replies that only call have null as content, or none; what others say has one. */
+/** Replies with calls only may have null or no content; other messages need it. */
 function mayStand(item: JsonObject): boolean {
   if (hasContent(item)) return true
   return (item['content'] ?? null) === null && item['role'] !== 'user' && item['parts'] === undefined
 }
 
-/** Text, image, sound or file; undefined if it is none of these, or only names what is kept elsewhere. */
+/** Text, image, sound or file; undefined for other parts, and for references to files kept elsewhere. */
 export function openaiUserPart(part: JsonObject): UserPart | undefined {
   const { type, text, image_url: image, input_audio: audio, file } = part
   if (type === 'text' && typeof text === 'string') return { type: 'text', text }
@@ -59,7 +59,7 @@ function readAssistant(item: JsonObject, reading: Reading): readonly Said[] {
   return replies.said()
 }
 
-/** `tool_calls`, and the single `function_call` of before there were ids. */
+/** `tool_calls`, and the single `function_call` of the time before ids. */
 export function openaiCalls(item: JsonObject, reading: Reading): readonly ForeignCall[] {
   const calls = objectsIn(item['tool_calls']).map((call): ForeignCall => {
     const { function: named, custom } = call

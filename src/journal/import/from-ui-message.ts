@@ -1,6 +1,6 @@
 /**
- * Reads the AI SDK's messages for screens (`UIMessage`). There, a call and its result are one part, and all steps of a
- * turn are one message: it is taken apart again.
+ * Reads the AI SDK's UI messages (`UIMessage`), where a call and its result are one part, and all steps of a turn are
+ * one message: splits them again.
  */
 import { defined, type JsonObject } from '../../protocol/index.ts'
 import { unansweredBy } from './approvals.ts'
@@ -19,7 +19,7 @@ export function readUiMessage(item: JsonObject, reading: Reading): readonly Said
   return replies.said()
 }
 
-/** Before there were parts: the calls first, then what was said after them. */
+/** Messages from before there were parts: the calls first, then the text. */
 function olderParts(item: JsonObject, reading: Reading): readonly JsonObject[] {
   const calls = objectsIn(item['toolInvocations']).map((toolInvocation) => ({
     type: 'tool-invocation',
@@ -79,14 +79,14 @@ function settledAs(told: JsonObject): Pick<ForeignResult, 'status' | 'output'> |
   return undefined
 }
 
-/** Where it is known how far a call without a result had come. */
+/** Result of a call without one, if its state determines it. */
 function pendingOf({ state }: JsonObject): ForeignCall['unanswered'] {
   if (state === 'input-streaming' || state === 'partial-call')
     return { status: 'not-run', output: 'Not run: its arguments never arrived whole.' }
   return state === 'approval-requested' ? unansweredBy({}) : undefined
 }
 
-/** What the provider attached to a part, wherever this version of the AI SDK puts it. */
+/** Provider data of a part, in the fields of all versions of the AI SDK. */
 export function providerOf(part: JsonObject): { readonly provider?: JsonObject } {
   const { providerOptions, providerMetadata, callProviderMetadata } = part
   const provider = providerOptions ?? callProviderMetadata ?? providerMetadata

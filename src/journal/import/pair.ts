@@ -1,16 +1,16 @@
 /**
- * Which result belongs to which call, in a history that nobody vouches for: ids may be missing, used twice or wrong, and
- * results may stand anywhere. Every call gets at most one result and every result at most one call.
+ * Pairs calls with results in an untrusted history: ids may be missing, repeated or wrong, and results may be anywhere.
+ * Every call gets at most one result and every result at most one call.
  */
 import { quote } from '../../protocol/index.ts'
 import type { ForeignCall, ForeignResult, RepairKind, Said } from './foreign.ts'
 
-/** A call, and where the reply stands that asked for it. */
+/** A call, and the index of its reply. */
 export interface Asked {
   readonly index: number
   readonly at: number
   readonly call: ForeignCall
-  /** Replies without anything between them are one group: their results may come together. */
+  /** Consecutive replies are one group: their results may come together. */
   readonly group: number
   result?: ForeignResult
 }
@@ -23,7 +23,7 @@ interface Found {
 
 export type Note = (at: number, kind: RepairKind, said: string) => void
 
-/** Finds the result of each call, and says which results were moved, were there twice, or answer nothing. */
+/** Finds the result of each call, and reports results that were moved, repeated, or without a call. */
 export function pairUp(said: readonly Said[], note: Note): readonly Asked[] {
   const asked = callsIn(said)
   const candidates = matching(asked)
@@ -65,7 +65,7 @@ function resultsIn(said: readonly Said[]): readonly Found[] {
   )
 }
 
-/** The calls that a result may belong to, in order: by id where both have one, else by the name of the tool. */
+/** The candidate calls of a result, in order: by id where both have one, else by the tool's name. */
 function matching(asked: readonly Asked[]): (result: ForeignResult) => readonly Asked[] {
   const byId = Map.groupBy(asked, ({ call }) => call.id)
   const byTool = Map.groupBy(asked, ({ call }) => call.tool)
@@ -89,7 +89,7 @@ function duplicate(result: ForeignResult): string {
   return `${named(result)} was left out: that call has a result already.`
 }
 
-/** In the user's place it would speak with the user's voice, and there is no other place for it. */
+/** Dropped: as a user message it would pass for the user's words. */
 function orphan(result: ForeignResult): string {
   return `${named(result)} was left out: no message asks for that call.`
 }

@@ -1,4 +1,4 @@
-/** The pieces that histories of all formats are made of: texts, parts, files. Plain JSON in, plain JSON out. */
+/** Texts, parts and files in all formats. Plain JSON in, plain JSON out. */
 import { defined, type FilePart, type JsonObject, quote } from '../../protocol/index.ts'
 import type { Reading } from './foreign.ts'
 
@@ -6,7 +6,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value if it is a text with something in it. */
+/** The value if it is a non-empty text. */
 export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
@@ -15,12 +15,12 @@ export function objectsIn(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : []
 }
 
-/** A string, a list of parts, or something that is said in neither way. */
+/** True for a string or a list of parts. */
 export function hasContent({ content }: JsonObject): boolean {
   return typeof content === 'string' || Array.isArray(content)
 }
 
-/** Content as a list of parts; a string is one text. What is in the list and no object is left out, and said so. */
+/** Content as a list of parts; a string is one text. List items that are no parts are dropped with a note. */
 export function partsOf(content: unknown, reading: Reading): readonly JsonObject[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   if (!Array.isArray(content)) return []
@@ -37,12 +37,12 @@ export function dropPart(part: unknown, { note }: Reading): void {
   note('part-dropped', `A part of the kind ${quote(type)} was left out: there is no place for it.`)
 }
 
-/** The texts among the parts, one below the other. */
+/** The texts of the parts, joined by line breaks. */
 export function joinedText(parts: readonly JsonObject[]): string {
   return parts.flatMap(({ text }) => textIn(text) ?? []).join('\n')
 }
 
-/** A data URL gives its type and its bytes; anything else stays as it is, and is of the type that was told or guessed. */
+/** Splits a data URL into its type and bytes; keeps anything else, with the declared or default type. */
 export function filePart(
   data: string,
   told: { mediaType?: unknown; name?: unknown; guess: string },

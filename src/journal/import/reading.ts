@@ -1,6 +1,6 @@
 /**
- * How the parts of one item are read, whatever format they are of: a reader says what it makes of one, and what nobody
- * makes anything of is left out, and said so.
+ * Reads the parts of one item of any format: a format's function converts each part, and unknown parts are dropped with
+ * a note.
  */
 import type { FilePart, JsonObject, TextPart, UserContent } from '../../protocol/index.ts'
 import { type ForeignPart, type ForeignResult, type Reading, Replies, type Said } from './foreign.ts'
@@ -8,10 +8,10 @@ import { dropPart } from './pieces.ts'
 
 export type UserPart = TextPart | FilePart
 
-/** What is made of a part; undefined if it is something else. */
+/** The converted part; undefined if it is of another kind. */
 export type Read<T> = (part: JsonObject) => T | undefined
 
-/** For items in which results stand among what is said. */
+/** For items that mix results with content. */
 export interface Readers<T> {
   readonly said: Read<T>
   readonly result: Read<ForeignResult>
@@ -29,7 +29,7 @@ export function readUser(parts: readonly JsonObject[], read: Read<UserPart>, rea
   return { kind: 'user', at: reading.at, content: userContent(readEach(parts, read, reading)) }
 }
 
-/** Results come before anything that the user says. */
+/** Results come before the user's own parts. */
 export function readUserAndResults(
   parts: readonly JsonObject[],
   { said, result }: Readers<UserPart>,
@@ -50,7 +50,7 @@ export function readUserAndResults(
   return words.length === 0 ? [answered] : [answered, user]
 }
 
-/** `model`: who replied, if the item says it. */
+/** `model`: the replying model, if the item names it. */
 export function readReplies(
   parts: readonly JsonObject[],
   { said, result, model }: Readers<ForeignPart> & { readonly model?: string | undefined },
@@ -66,7 +66,7 @@ export function readReplies(
   return replies.said()
 }
 
-/** One text is said as it is, more than one as a list. */
+/** A single text becomes a string, anything else a list. */
 function userContent(parts: readonly UserPart[]): UserContent {
   const [only] = parts
   const isPlain = only?.type === 'text' && only.provider === undefined && only.by === undefined

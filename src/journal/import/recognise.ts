@@ -1,4 +1,4 @@
-/** Which format a history is of: the one that every item of it fits. What several formats share decides nothing. */
+/** Detects the format of a history: the one that fits every item. Items that fit several decide nothing. */
 import { HoldfastError, type JsonObject, quote } from '../../protocol/index.ts'
 import type { Format, ImportFormat } from './foreign.ts'
 import { aiSdk } from './from-ai-sdk.ts'
@@ -10,10 +10,10 @@ import { openai } from './from-openai.ts'
 import { openaiResponses } from './from-openai-responses.ts'
 import { objectsIn } from './pieces.ts'
 
-/** Of several that fit, the first is meant: they read the same then. */
+/** Of several that fit, the first: they read the same then. */
 const FORMATS: readonly Format[] = [aiSdk, openai, anthropic, openaiResponses, google, langchain, holdfast]
 
-/** Throws `invalid-option` for a name that there is not, and for the first item that does not fit. */
+/** Throws `invalid-option` for an unknown name, and for the first item that does not fit. */
 export function formatOf(items: readonly JsonObject[], given: ImportFormat | undefined): Format {
   if (given === undefined) return recognised(items)
   const format = FORMATS.find(({ name }) => name === given)
@@ -64,7 +64,7 @@ function mayBe(item: JsonObject, format: ImportFormat): boolean {
   return [...objectsIn(content), ...objectsIn(parts)].every((part) => votes(part)?.includes(format) ?? true)
 }
 
-/** The formats that have parts like this one; undefined if none has, or all have. */
+/** The formats that have parts like this one; undefined if none or all do. */
 function votes(part: JsonObject): readonly ImportFormat[] | undefined {
   const { type } = part
   if (typeof type !== 'string')

@@ -1,6 +1,6 @@
 /**
- * Makes a legal transcript of what a history says (R9), with ids of our own (R10). It is a pure function: the same
- * history gives the same messages, and a transcript that is legal already stays as it is.
+ * Makes a legal transcript of a history (R9), with ids of our own (R10). Pure: the same history gives the same
+ * messages, and a legal transcript stays as it is.
  */
 import {
   type AssistantPart,
@@ -17,17 +17,17 @@ import {
 import type { ForeignCall, ForeignPart, Said } from './foreign.ts'
 import { type Asked, type Note, pairUp } from './pair.ts'
 
-/** Said before a history that begins with a reply: models want to be spoken to first. */
+/** Precedes a history that begins with a reply: models require a user message first. */
 const OPENING = '[This conversation was imported. What it began with is not known.]'
 const NO_RESULT = 'The imported history has no result of this call. It is not known whether it ran.'
 
 export interface Repaired {
   readonly messages: readonly Message[]
-  /** What was said as the system before anybody else spoke. */
+  /** The leading system prompt. */
   readonly system?: string
 }
 
-/** `model`: who replied, for replies that do not say it. */
+/** `model`: the replying model, for replies that do not name it. */
 export function repair(said: readonly Said[], { note, model }: { note: Note; model?: string }): Repaired {
   const { system, rest } = withoutSystem(said, note)
   const asked = pairUp(rest, note)
@@ -52,7 +52,7 @@ export function repair(said: readonly Said[], { note, model }: { note: Note; mod
   return system === '' ? { messages } : { messages, system }
 }
 
-/** What the system says first is its prompt. What it says later is told to the model where it was said. */
+/** Leading system messages are the prompt. Later ones become notes to the model at their position. */
 function withoutSystem(said: readonly Said[], note: Note): { system: string; rest: readonly Said[] } {
   const begin = said.findIndex(({ kind }) => kind !== 'system')
   const end = begin < 0 ? said.length : begin
@@ -68,7 +68,7 @@ function withoutSystem(said: readonly Said[], note: Note): { system: string; res
   return { system: system.join('\n\n'), rest }
 }
 
-/** A file that no vendor could read becomes a text that says so; half a character in its name is repaired. */
+/** Replaces an unreadable file by a text; repairs lone surrogates in its name. */
 function withFiles(content: UserContent, note: (said: string) => void): UserContent {
   if (typeof content === 'string') return content
   return content.map((part) => {
@@ -83,14 +83,14 @@ function withFiles(content: UserContent, note: (said: string) => void): UserCont
   })
 }
 
-/** What is left without blank texts; undefined if that is nothing. */
+/** Drops blank texts; undefined if nothing is left. */
 function worded(content: UserContent): UserContent | undefined {
   if (typeof content === 'string') return content.trim() === '' ? undefined : content
   const parts = content.filter((part) => part.type === 'file' || part.text.trim() !== '')
   return parts.length === 0 ? undefined : parts
 }
 
-/** Ids of our own by position; one that is ours already stays, unless another call has it. */
+/** Assigns ids by position; keeps our own, unless another call has it. */
 function nameCalls(asked: readonly Asked[], note: Note): ReadonlyMap<ForeignCall, string> {
   const reserved = new Set(asked.flatMap(({ call }) => call.callId ?? []))
   const used = new Set<string>()
@@ -139,7 +139,7 @@ function replyMessages(said: Extract<Said, { kind: 'assistant' }>, round: Round)
   return results.length === 0 ? [reply] : [reply, { role: 'tool', content: results }]
 }
 
-/** The part with its own id and without what must not be kept; nothing if nothing is left. */
+/** The part with its own id, without data that must not be kept; empty if nothing is left. */
 function replyPart(
   part: ForeignPart,
   { model, ids }: { model: string | undefined; ids: ReadonlyMap<ForeignCall, string> },
