@@ -5,12 +5,12 @@ import { editDistance } from './edit-distance.ts'
 export function nearestName(name: unknown, names: readonly string[]): string | undefined {
   // Models have used numbers as tool names.
   if (typeof name !== 'string') return undefined
-  const wanted = simplified(name)
+  const target = simplified(name)
   const ranked = names
     .flatMap((each) => {
       const known = simplified(each)
       const most = Math.max(known.length < 4 ? 1 : 2, Math.floor(known.length / 3))
-      const steps = editDistance(wanted, known, most)
+      const steps = editDistance(target, known, most)
       return steps > most ? [] : [{ each, steps }]
     })
     .toSorted((a, b) => a.steps - b.steps)

@@ -38,10 +38,10 @@ const KINDS: { readonly [K in Kind]: (value: unknown) => boolean } = {
 }
 
 /** Throws `invalid-option` for a value that is no object, an unknown name, or a value of the wrong kind. */
-export function checkOptions<T>(given: unknown, { place, options, foreign }: OptionSet<T>): void {
-  if (!isObject(given)) throw invalidOption(place, `takes options as an object, not ${shown(given)}`)
+export function checkOptions<T>(input: unknown, { place, options, foreign }: OptionSet<T>): void {
+  if (!isObject(input)) throw invalidOption(place, `takes options as an object, not ${shown(input)}`)
   const names = Object.keys(options)
-  for (const [option, value] of Object.entries(given) as [string, unknown][]) {
+  for (const [option, value] of Object.entries(input) as [string, unknown][]) {
     if (!names.includes(option)) throw unknownName(place, option, adviceFor(option, names, foreign))
     const rule = options[option as keyof T]
     if (value !== undefined) checkValue(option, value, rule)
