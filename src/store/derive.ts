@@ -93,9 +93,9 @@ function sightingRows(
     ...(detail === undefined ? {} : { detail }),
     ...(parent === undefined ? {} : { parent }),
   }
-  const says = `${label === undefined ? '' : 'l'}${parent === undefined ? '' : 'p'}${detail === undefined ? '' : 'd'}`
+  const fields = `${label === undefined ? '' : 'l'}${parent === undefined ? '' : 'p'}${detail === undefined ? '' : 'd'}`
   return [
-    { key: `${seenPrefix(entity, id)}${says}`, value },
+    { key: `${seenPrefix(entity, id)}${fields}`, value },
     ...(label === undefined ? [] : [{ key: `${labelPrefix(entity, label)}${wellFormedKey(id)}`, value }]),
     ...(normal === undefined
       ? []
@@ -107,9 +107,9 @@ function sightingRows(
 const mentions: Derivation = {
   index: 'mentioned',
   rows: (entry) => {
-    const words = `${personsWords(entry)}\n${pickedWords(entry)}`
-    if (words === '\n') return NO_ROWS
-    return idTokens(words).map((token) => ({
+    const text = `${personsWords(entry)}\n${pickedWords(entry)}`
+    if (text === '\n') return NO_ROWS
+    return idTokens(text).map((token) => ({
       key: `${mentionPrefix(token)}${turnKey(entry.seq)}`,
       value: {},
     }))

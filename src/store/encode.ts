@@ -73,7 +73,7 @@ export function decode(
 }
 
 /** The data as a reader gets it. The copy made with the text suffices, unless several entries share the data (`shared`). */
-export function handedOut({ json, cuts, blobs, plain }: Encoded, shared: boolean): JsonObject {
+export function readerData({ json, cuts, blobs, plain }: Encoded, shared: boolean): JsonObject {
   return shared || plain === undefined ? decode(json, cuts, (hash) => blobs.get(hash)) : plain
 }
 
@@ -99,8 +99,8 @@ export function inboxDigest(type: string, { json, cuts }: Encoded): string {
 /** Covers everything that a reader gets, so that a flipped bit in a file is detected. */
 export function checksum(entry: Omit<Entry, 'data'>, json: string, cuts: string): number {
   const { seq, turn, at, type, v, key = '', takes = '', refs = '', optional = '' } = entry
-  const place = `${seq}\n${turn}\n${at}\n${type}\n${v}`
-  return crc32(`${place}\n${key}\n${String(takes)}\n${String(refs)}\n${optional}${cuts}${json}`)
+  const header = `${seq}\n${turn}\n${at}\n${type}\n${v}`
+  return crc32(`${header}\n${key}\n${String(takes)}\n${String(refs)}\n${optional}${cuts}${json}`)
 }
 
 /** Each level of the search serialises the whole value again. */

@@ -2,12 +2,12 @@
 import { type ContextKey, contextKey, sameKey } from '../protocol/index.ts'
 
 export class KeyCheck {
-  #good: ContextKey | undefined
+  #lastValid: ContextKey | undefined
 
   /** Throws `invalid-key`. */
   check(key: ContextKey): void {
-    if (this.#good !== undefined && sameKey(this.#good, key)) return
+    if (this.#lastValid !== undefined && sameKey(this.#lastValid, key)) return
     // A copy: the caller may change its object.
-    this.#good = contextKey(key)
+    this.#lastValid = contextKey(key)
   }
 }

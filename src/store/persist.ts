@@ -10,7 +10,7 @@ export interface PersistOptions {
 }
 
 /** Programming errors, which no retry mends. */
-const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError]
+const PROGRAMMING_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError]
 
 /**
  * Appends exactly once. Retries when the outcome is unknown (`ambiguous`, or an error that is not the store's own), and
@@ -27,13 +27,13 @@ export async function persist(
     try {
       return await store.append(request)
     } catch (error) {
-      if (!mayPass(error) || attempt >= attempts) throw error
+      if (!isTransient(error) || attempt >= attempts) throw error
     }
     await wait(10 * 2 ** attempt)
   }
 }
 
-function mayPass(error: unknown): boolean {
-  if (!HoldfastError.is(error)) return !MISTAKES.some((mistake) => error instanceof mistake)
+function isTransient(error: unknown): boolean {
+  if (!HoldfastError.is(error)) return !PROGRAMMING_ERRORS.some((type) => error instanceof type)
   return error.code === 'ambiguous' || (error.code.startsWith('store-') && error.retry === 'later')
 }

@@ -25,12 +25,12 @@ export const MAX_PENDING = 1000
 const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 const MAX_KEY_LENGTH = 256
 /** Control, formatting and broken characters. */
-const UNTIDY = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
 /** Fast path: most ids and keys are printable ASCII. */
-const TIDY = /^[ -~]+$/
+const PRINTABLE_ASCII = /^[ -~]+$/
 const ENTRY_TYPE = /^[a-z][a-z0-9.-]{0,63}$/
-const STORES_OWN: ReadonlySet<string> = new Set<EntryType>(['claim', 'fork', 'base'])
+const STORE_TYPES: ReadonlySet<string> = new Set<EntryType>(['claim', 'fork', 'base'])
 
 /** The adapter's knowledge, read inside the transaction of the append. */
 export interface Facts {
@@ -68,7 +68,7 @@ export function decideAppend(request: AppendRequest, facts: Facts, options: Deci
   // A later repetition would not be recognised.
   if (request.since > head.seq) return refuse(moved(request, head))
   try {
-    return accept(request, { ...facts, head: birth(request, facts.head, head) }, options)
+    return accept(request, { ...facts, head: withParent(request, facts.head, head) }, options)
   } catch (error) {
     if (HoldfastError.is(error)) return refuse(error)
     throw error
@@ -89,16 +89,16 @@ export function refuseRenewal(request: RenewRequest, head: Head | undefined): Ho
  * that was pruned in part.
  */
 export function epochOf(request: AppendRequest, entries: readonly Entry[], head: Head): number {
-  const { entries: wanted = [], inbox = [] } = request
+  const { entries: requested = [], inbox = [] } = request
   let claim: Entry | undefined
-  let place = 0
+  let index = 0
   let isSame = true
   for (const entry of entries) {
     if (entry.type === 'claim') claim = entry
     else if (isInboxType(entry.type)) isSame &&= inbox.some(({ key }) => key === entry.key)
-    else isSame &&= wanted[place++]?.type === entry.type
+    else isSame &&= requested[index++]?.type === entry.type
   }
-  isSame &&= place === wanted.length && (claim !== undefined) === (request.claim !== undefined)
+  isSame &&= index === requested.length && (claim !== undefined) === (request.claim !== undefined)
   if (!isSame) throw head.base > request.since ? repetitionPruned(request) : idReused(request)
   return request.epoch ?? (claim?.data['epoch'] as number | undefined) ?? head.epoch
 }
@@ -107,7 +107,7 @@ export function epochOf(request: AppendRequest, entries: readonly Entry[], head:
 export function checkRequest(request: AppendRequest): void {
   const { entries = [], inbox = [], claim, epoch } = request
   if (entries.length + inbox.length === 0 && claim === undefined)
-    throw misuse('an append must bring something')
+    throw misuse('an append needs inbox entries, entries or a claim')
   if (entries.length > 0 && claim === undefined && epoch === undefined) {
     throw misuse('driver entries need the epoch of a claim, or a claim beside them')
   }
@@ -212,32 +212,32 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
   return { kind: 'accepted', entries, head: headOf(head) }
 }
 
-interface Taking {
+interface TakeContext {
   readonly request: AppendRequest
   readonly facts: Facts
   readonly posted: ReadonlyMap<string, number>
   readonly taken: Set<number>
 }
 
-interface Stamping extends Taking {
+interface StampContext extends TakeContext {
   readonly seq: number
   readonly at: number
 }
 
-function stampDriverEntry(entry: NewEntry, stamping: Stamping): Entry {
-  const { seq, at } = stamping
+function stampDriverEntry(entry: NewEntry, context: StampContext): Entry {
+  const { seq, at } = context
   const { turn, type, data, refs, optional } = entry
   const v = entry.v ?? formatOf(type)
   // No spreads: this runs for every entry, and few have any of the other fields.
   const stamped: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
-  const takes = entry.takes?.map((key) => take(key, stamping))
+  const takes = entry.takes?.map((key) => take(key, context))
   if (takes !== undefined && takes.length > 0) stamped.takes = takes
   if (refs !== undefined && refs.length > 0) stamped.refs = refs
   if (optional === true) stamped.optional = true
   return stamped
 }
 
-function take(key: string, { request, facts, posted, taken }: Taking): number {
+function take(key: string, { request, facts, posted, taken }: TakeContext): number {
   const known = facts.inbox.get(key)
   const seq = posted.get(key) ?? (known?.taken === 0 ? known.seq : undefined)
   if (seq === undefined || taken.has(seq)) {
@@ -250,15 +250,15 @@ function take(key: string, { request, facts, posted, taken }: Taking): number {
   return seq
 }
 
-function birth(request: AppendRequest, existing: Head | undefined, head: Head): Head {
+function withParent(request: AppendRequest, existing: Head | undefined, head: Head): Head {
   if (existing !== undefined || request.parent === undefined) return head
   return { ...head, parent: { contextId: request.parent, kind: 'child', at: 0 } }
 }
 
 function checkDriverEntry(entry: NewEntry): void {
   if (isInboxType(entry.type))
-    throw misuse(`${quote(entry.type)} belongs into the inbox, not among driver entries`)
-  if (STORES_OWN.has(entry.type)) throw misuse(`${quote(entry.type)} is written by the store alone`)
+    throw misuse(`${quote(entry.type)} is an inbox type; post it with inbox, not with entries`)
+  if (STORE_TYPES.has(entry.type)) throw misuse(`${quote(entry.type)} is written by the store alone`)
   if (kindOf(entry.type) === undefined && !ENTRY_TYPE.test(entry.type))
     throw misuse(`${quote(entry.type)} is not an entry type`)
   if (!Number.isSafeInteger(entry.turn) || entry.turn < 0)
@@ -290,7 +290,7 @@ function checkText(what: string, text: unknown): void {
     typeof text === 'string' &&
     text.length > 0 &&
     text.length <= MAX_KEY_LENGTH &&
-    (TIDY.test(text) || !UNTIDY.test(text))
+    (PRINTABLE_ASCII.test(text) || !UNPRINTABLE.test(text))
   if (!proper)
     throw misuse(`${what} must be a string of 1 to ${MAX_KEY_LENGTH} visible characters, not ${quote(text)}`)
 }

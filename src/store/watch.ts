@@ -15,17 +15,17 @@ export class Bell {
   }
 
   /** Calls the listener at each ring for the key, until the returned function is called. */
-  listen(key: string, heard: () => void): () => void {
+  listen(key: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(key) ?? new Set()
-    this.#listeners.set(key, listeners.add(heard))
+    this.#listeners.set(key, listeners.add(listener))
     return () => {
-      listeners.delete(heard)
+      listeners.delete(listener)
       if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key)
     }
   }
 
   ring(key: string): void {
-    for (const heard of this.#listeners.get(key) ?? []) heard()
+    for (const listener of this.#listeners.get(key) ?? []) listener()
   }
 
   ringAll(): void {
@@ -38,7 +38,7 @@ export function isOver(head: Head, from: number): boolean {
   return head.status === 'erased' || (from > 1 && isOfErased(head, from - 1))
 }
 
-export interface Watched {
+export interface WatchSource {
   readonly bell: Bell
   readonly key: string
   /** Entries from a position on, oldest first; `ended` when no more will come. */
@@ -60,9 +60,9 @@ export interface Watch extends AsyncIterableIterator<Entry> {
   return(): Promise<IteratorResult<Entry, undefined>>
 }
 
-export function watchEntries(watched: Watched, options: WatchOptions = {}): Watch {
+export function watchEntries(source: WatchSource, options: WatchOptions = {}): Watch {
   const over = new AbortController()
-  const entries = follow(watched, options, over)
+  const entries = follow(source, options, over)
   return {
     [Symbol.asyncIterator]() {
       return this
@@ -77,18 +77,18 @@ export function watchEntries(watched: Watched, options: WatchOptions = {}): Watc
 }
 
 async function* follow(
-  watched: Watched,
+  source: WatchSource,
   { since = 0, signal }: WatchOptions,
   over: AbortController,
 ): AsyncGenerator<Entry, undefined> {
-  await watched.open?.()
+  await source.open?.()
   const stop = () => over.abort()
   signal?.addEventListener('abort', stop)
   if (signal?.aborted) stop()
   try {
     let position = since
     while (!over.signal.aborted) {
-      const { entries, ended } = await nextPage(watched, position + 1, over.signal)
+      const { entries, ended } = await nextPage(source, position + 1, over.signal)
       for (const entry of entries) {
         if (over.signal.aborted) return
         position = entry.seq
@@ -98,12 +98,12 @@ async function* follow(
     }
   } finally {
     signal?.removeEventListener('abort', stop)
-    watched.close?.()
+    source.close?.()
   }
 }
 
 /** Returns the available entries; without any, waits for a ring or the abort and returns an empty page. */
-async function nextPage({ bell, key, read }: Watched, from: number, over: AbortSignal): Promise<Page> {
+async function nextPage({ bell, key, read }: WatchSource, from: number, over: AbortSignal): Promise<Page> {
   const changed = Promise.withResolvers<void>()
   const wake = () => changed.resolve()
   const leave = bell.listen(key, wake)

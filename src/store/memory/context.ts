@@ -118,7 +118,7 @@ export class Context {
     const newest = new Map<string, IndexRow>()
     for (const { id, to } of lineageOf(this.line()).segments) {
       for (const row of (id.derived.get(query.index) ?? []).toReversed()) {
-        if (row.seq <= to && !newest.has(row.key) && wanted(row.key, query)) newest.set(row.key, row)
+        if (row.seq <= to && !newest.has(row.key) && matchesLookup(row.key, query)) newest.set(row.key, row)
       }
     }
     const rows = [...newest.values()].sort((a, b) => byCodePoint(a.key, b.key))
@@ -141,7 +141,7 @@ export class Context {
   }
 
   /** Parent and base of a context that is recreated after an erase. */
-  beginAnew(base: BaseMark, { parent }: Head): void {
+  recreate(base: BaseMark, { parent }: Head): void {
     this.bases = [base]
     if (parent === undefined) this.parent = undefined
   }
@@ -175,7 +175,7 @@ export function matches(head: Head, { status, prefix, parent, activeSince }: Lis
   return head.key.contextId.startsWith(prefix ?? '') && head.activeAt >= (activeSince ?? 0)
 }
 
-function wanted(key: string, query: LookupQuery): boolean {
+function matchesLookup(key: string, query: LookupQuery): boolean {
   if (query.key !== undefined) return key === query.key
   return key.startsWith(query.prefix ?? '') && byCodePoint(key, query.after ?? '') > 0
 }

@@ -19,9 +19,9 @@ import {
   type EncodedData,
   encode,
   encodeRequest,
-  handedOut,
   inboxDigest,
   isShared,
+  readerData,
 } from '../encode.ts'
 import { advanceHead } from '../head.ts'
 import {
@@ -120,7 +120,7 @@ class MemoryStore implements Port.Store {
     const written = context ?? this.#create(decision.head, this.#parentFor(request))
     this.#write(written, drafts, decision.head)
     const shared = isShared(encoded, request)
-    const entries = drafts.map((draft) => ({ ...draft.entry, data: handedOut(draft.encoded, shared) }))
+    const entries = drafts.map((draft) => ({ ...draft.entry, data: readerData(draft.encoded, shared) }))
     const epoch = request.epoch ?? decision.head.epoch
     return this.#receipt(written, request.since, { entries, epoch, repeated: false })
   }
@@ -320,7 +320,7 @@ class MemoryStore implements Port.Store {
     if (entry === undefined) return target.head
     const draft = this.#draft(entry)
     const head = recreatedHead(target.head, entry)
-    target.beginAnew({ upTo: request.upTo, seq: entry.seq, kept: 0 }, head)
+    target.recreate({ upTo: request.upTo, seq: entry.seq, kept: 0 }, head)
     this.#write(target, [draft], head)
     return head
   }

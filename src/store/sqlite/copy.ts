@@ -30,7 +30,7 @@ export async function makeFile(target: string, fill: (partial: string) => Promis
   const partial = ownName(target, 'partial')
   try {
     await fill(partial)
-    appear(partial, target)
+    moveIntoPlace(partial, target)
   } catch (error) {
     if (existsSync(partial)) removeFile(partial)
     throw translate(error, target)
@@ -48,18 +48,18 @@ export function ownName(target: string, what: string): string {
 }
 
 /** Gives a file its final name; throws `exists` if that is taken. */
-export function appear(partial: string, target: string): void {
+export function moveIntoPlace(partial: string, target: string): void {
   try {
     linkSync(partial, target)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw exists(target)
-    return appearWithoutLink(partial, target)
+    return moveWithoutLink(partial, target)
   }
   rmSync(partial)
 }
 
 /** Without hard links, reserve the name first: a rename alone would replace an existing file. */
-function appearWithoutLink(partial: string, target: string): void {
+function moveWithoutLink(partial: string, target: string): void {
   try {
     closeSync(openSync(target, 'wx'))
   } catch (error) {

@@ -51,7 +51,7 @@ export class Database {
   #queue: Job[] = []
   #writes = 0
   /** The next batch needs a savepoint for each of its jobs. */
-  #careful = false
+  #withSavepoints = false
   /** Number of jobs in the last batch. */
   #lastBatch = 0
   /** Time of the last yield to timers and sockets before a batch. */
@@ -115,7 +115,7 @@ export class Database {
   /** Runs a function that only reads, on one consistent snapshot. */
   async read<T>(run: () => T): Promise<T> {
     this.#checkOpen()
-    return this.#patiently(() => this.#readNow(run))
+    return this.#retryBusy(() => this.#readNow(run))
   }
 
   /**
@@ -141,13 +141,13 @@ export class Database {
   async rewrite(): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing
     this.#checkOpen()
-    await this.#patiently(() => this.#db.exec('VACUUM'))
+    await this.#retryBusy(() => this.#db.exec('VACUUM'))
   }
 
   /** Checkpoints the write-ahead log and truncates it, once no other process reads from it. */
   async emptyLog(): Promise<void> {
     this.#checkOpen()
-    await this.#patiently(() => {
+    await this.#retryBusy(() => {
       const [busy] = this.get('PRAGMA wal_checkpoint(TRUNCATE)') ?? []
       if (busy !== 0) throw new Busy()
     })
@@ -218,8 +218,8 @@ export class Database {
 
   #commit(jobs: readonly Job[]): (() => void)[] {
     try {
-      const settled = this.#careful ? jobs.map((job) => this.#runSaved(job)) : this.#runTogether(jobs)
-      this.#careful = settled === undefined
+      const settled = this.#withSavepoints ? jobs.map((job) => this.#runSaved(job)) : this.#runTogether(jobs)
+      this.#withSavepoints = settled === undefined
       if (settled !== undefined) {
         this.#statement('COMMIT').run()
         if (this.#options.synchronous === 'NORMAL' || this.#isInPlace()) return settled
@@ -271,7 +271,7 @@ export class Database {
     }
   }
 
-  async #patiently<T>(run: () => T): Promise<T> {
+  async #retryBusy<T>(run: () => T): Promise<T> {
     const deadline = performance.now() + this.#options.busyMs
     for (let attempt = 1; ; attempt++) {
       try {

@@ -9,7 +9,7 @@ import { type ContextRow, findContext } from './rows.ts'
 
 export class HeadCache {
   readonly #db: Database
-  #last: Kept | undefined
+  #last: CachedRow | undefined
 
   constructor(db: Database) {
     this.#db = db
@@ -30,7 +30,7 @@ export class HeadCache {
     this.#last = { row, writes, undone, others: isSame ? (last.others ?? this.#others()) : undefined }
   }
 
-  #isNow(last: Kept): boolean {
+  #isNow(last: CachedRow): boolean {
     if (last.writes !== this.#db.writes || last.undone !== this.#db.undone) return false
     if (last.others === undefined) return false
     const others = this.#others()
@@ -44,7 +44,7 @@ export class HeadCache {
   }
 }
 
-interface Kept {
+interface CachedRow {
   readonly row: ContextRow
   readonly writes: number
   readonly undone: number

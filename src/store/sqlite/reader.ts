@@ -80,12 +80,12 @@ export function entryAt(db: Database, key: ContextKey, at: { context: number; se
 
 /** Own entries of one context above a position, in order and without a gap, read lazily. */
 export function* ownEntries(db: Database, { id, head }: ContextRow, above: number): Generator<Entry> {
-  const place = { key: head.key, context: id, blob: blobReader(db, head.key) }
+  const source = { key: head.key, context: id, blob: blobReader(db, head.key) }
   for (let next = above + 1; ; ) {
     const rows = db.all(OLDEST, id, next, Number.MAX_SAFE_INTEGER, 1000)
     for (const row of rows) {
       if (row[0] !== next) throw unreadable(head.key, next)
-      yield toEntry(row, place)
+      yield toEntry(row, source)
       next += 1
     }
     if (rows.length === 0) return
@@ -231,12 +231,12 @@ export function listContexts(db: Database, query: Port.ListQuery): Port.ListPage
  * The first intact rows: one damaged conversation must not hide the others, and reading it reports the damage. Damaged
  * rows are replaced by later ones, because a page must not end at an untrusted row.
  */
-function intactRows(read: (count: number) => Cell[][], wanted: number): ContextRow[] {
-  for (let count = wanted; ; ) {
+function intactRows(read: (count: number) => Cell[][], limit: number): ContextRow[] {
+  for (let count = limit; ; ) {
     const rows = read(count)
     const intact = rows.flatMap((row) => unlessDamaged(() => toContextRow(row)) ?? [])
-    if (intact.length >= wanted || rows.length < count) return intact.slice(0, wanted)
-    count = wanted + rows.length - intact.length
+    if (intact.length >= limit || rows.length < count) return intact.slice(0, limit)
+    count = limit + rows.length - intact.length
   }
 }
 
@@ -251,7 +251,7 @@ const PENDING = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.pending > 0 OR
 const WAKING = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.wake_at <= ? ORDER BY c.active_at`
 
 export function dueContexts(db: Database, judge: LeaseJudge, limit: number): Port.Head[] {
-  const asked = { ...judge, liveness: remembering(judge.liveness) }
+  const memoisedJudge = { ...judge, liveness: memoised(judge.liveness) }
   const due = new Map<number, Port.Head>()
   for (const rows of [db.iterate(WAKING, judge.now), db.iterate(RUNNING), db.iterate(PENDING)]) {
     let found = 0
@@ -259,7 +259,7 @@ export function dueContexts(db: Database, judge: LeaseJudge, limit: number): Por
       if (found >= limit) break
       // One damaged conversation must not keep a host from the others; reading it reports the damage.
       const context = unlessDamaged(() => toContextRow(row))
-      if (context === undefined || !isDue(context.head, asked)) continue
+      if (context === undefined || !isDue(context.head, memoisedJudge)) continue
       due.set(context.id, context.head)
       found += 1
     }
@@ -268,7 +268,7 @@ export function dueContexts(db: Database, judge: LeaseJudge, limit: number): Por
 }
 
 /** Memoised: a system call for a process is slow, and one driver has many conversations. */
-function remembering(liveness: LeaseJudge['liveness']): LeaseJudge['liveness'] {
+function memoised(liveness: LeaseJudge['liveness']): LeaseJudge['liveness'] {
   const answers = new Map<string, ReturnType<LeaseJudge['liveness']>>()
   return (driver) => {
     const answer = answers.get(driver) ?? liveness(driver)
@@ -291,10 +291,10 @@ function readSegment(db: Database, key: ContextKey, { segment, newest, limit }: 
   // If the range is unreadable, find the first unreadable position by itself.
   if (rows === undefined)
     return Array.from({ length: count }, (_, i) => entryAt(db, key, { context: id, seq: positions(i) }))
-  const place = { key, context: id, blob: blobReader(db, key) }
+  const source = { key, context: id, blob: blobReader(db, key) }
   const entries = rows.map((row, i) => {
     if (row[0] !== positions(i)) throw unreadable(key, positions(i))
-    return toEntry(row, place)
+    return toEntry(row, source)
   })
   if (entries.length < count) throw unreadable(key, positions(entries.length))
   return entries

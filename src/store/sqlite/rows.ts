@@ -13,7 +13,7 @@ import type { BaseMark } from '../lineage.ts'
 import type { Head, HeadStatus } from '../port.ts'
 import type { Cell, Database } from './database.ts'
 import { checksumMatches, rowChecksum } from './row-checksum.ts'
-import { Damage, isDamage, isTrouble } from './sqlite-errors.ts'
+import { Damage, isDamage, isSqliteError } from './sqlite-errors.ts'
 
 /** A context's row: its head, and the fields of this adapter. */
 export interface ContextRow {
@@ -170,13 +170,13 @@ const INSERT_CONTEXT = `INSERT INTO context (tenant, actor, name, seq, at, turn,
   claims, wake_at, pending, base, parent, parent_kind, forked_at, created_at, active_at, derived_seq, derived_by, crc)
   VALUES (?, ?, ?, 0, 0, 0, 'idle', NULL, 0, NULL, NULL, NULL, 0, NULL, 0, 0, ?, ?, ?, ?, ?, ?, ?, 0)`
 
-export interface Birth {
+export interface NewContext {
   readonly parentId: number | null
   readonly derivedBy: string
 }
 
 /** Inserts the row of a new context; the first `updateHead` adds the head's own columns and the checksum. */
-export function insertContext(db: Database, head: Head, { parentId, derivedBy }: Birth): ContextRow {
+export function insertContext(db: Database, head: Head, { parentId, derivedBy }: NewContext): ContextRow {
   const { tenant, actor, contextId } = head.key
   const parent = parentId === null ? undefined : head.parent
   const forkedAt = parent?.kind === 'fork' ? parent.at : 0
@@ -269,14 +269,14 @@ export function insertEntry(
 }
 
 /** Source of an entry row: the key being read, the context that holds the row, and that owner's blobs. */
-export interface Place {
+export interface RowSource {
   readonly key: ContextKey
   readonly context: number
   readonly blob: (hash: string) => Uint8Array | undefined
 }
 
 /** An entry from a row of ENTRY_COLUMNS. Throws `entry-corrupt` if it is damaged. */
-export function toEntry(row: readonly Cell[], { key, context, blob }: Place): Entry {
+export function toEntry(row: readonly Cell[], { key, context, blob }: RowSource): Entry {
   const [seq, turn, at, type, v, json, extra, crc, append] = row as [
     number,
     number,
@@ -295,7 +295,7 @@ export function toEntry(row: readonly Cell[], { key, context, blob }: Place): En
     if (expected !== crc || typeof json !== 'string') throw new Error('its checksum does not match')
     return { ...envelope, data: decode(json, cuts, blob) }
   } catch (cause) {
-    if (isTrouble(cause) && !isDamage(cause)) throw cause
+    if (isSqliteError(cause) && !isDamage(cause)) throw cause
     throw damagedEntry(key, seq, cause as Error)
   }
 }

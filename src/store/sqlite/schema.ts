@@ -117,9 +117,9 @@ export function checkSchema(
 ): void {
   const model = new DatabaseSync(':memory:')
   for (const { up } of migrations) model.exec(up)
-  const [wanted, found] = [schemaOf(model), new Set(schemaOf(db))]
+  const [expected, found] = [schemaOf(model), new Set(schemaOf(db))]
   model.close()
-  if (!wanted.every((line) => found.has(line))) throw damaged(path)
+  if (!expected.every((line) => found.has(line))) throw damaged(path)
 }
 
 /** Migrates the file to the newest version in one transaction. Safe for concurrent processes. */

@@ -37,7 +37,7 @@ export class Busy extends Error {
 }
 
 /** True for errors of SQLite. */
-export function isTrouble(error: unknown): boolean {
+export function isSqliteError(error: unknown): boolean {
   return primary(error) !== undefined
 }
 
@@ -65,11 +65,11 @@ export function translate(error: unknown, path: string): unknown {
   if (code === undefined && !isSystemError(error)) return error
   const {
     name,
-    says,
+    text,
     retry = 'never',
   } = code === undefined ? systemVerdict(error as Error) : verdict(code, error as SqliteError)
   return new HoldfastError(name, {
-    message: `${path} ${says}`,
+    message: `${path} ${text}`,
     retry,
     details: { path, sqlite: extended(error) },
     cause: error,
@@ -78,7 +78,7 @@ export function translate(error: unknown, path: string): unknown {
 
 interface Verdict {
   readonly name: ErrorCode
-  readonly says: string
+  readonly text: string
   readonly retry?: 'later'
 }
 
@@ -87,63 +87,63 @@ interface SqliteError extends Error {
 }
 
 /** SQLite's general messages for a schema that does not match our statements. */
-const STRANGE = /unsupported file format|malformed|no such (table|column|index)/
+const SCHEMA_MISMATCH = /unsupported file format|malformed|no such (table|column|index)/
 
 function verdict(primaryCode: number, error: SqliteError): Verdict {
-  const said = error.message
-  const code = primaryCode === ERROR && STRANGE.test(said) ? CORRUPT : primaryCode
+  const reason = error.message
+  const code = primaryCode === ERROR && SCHEMA_MISMATCH.test(reason) ? CORRUPT : primaryCode
   switch (code) {
     case BUSY:
     case LOCKED:
       return {
         name: 'store-busy',
-        says: 'is locked by another process and stayed so. Nothing was written; try again, or end the process that holds it.',
+        text: 'is locked by another process and stayed so. Nothing was written; try again, or end the process that holds it.',
         retry: 'later',
       }
     case READONLY:
       return {
         name: 'store-read-only',
-        says: `cannot be written to (${said}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
+        text: `cannot be written to (${reason}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
       }
     case FULL:
       return {
         name: 'store-full',
-        says: 'cannot grow: the disk, or the size limit of the file, is full. Nothing was written; make room and try again.',
+        text: 'cannot grow: the disk, or the size limit of the file, is full. Nothing was written; make room and try again.',
         retry: 'later',
       }
     case CORRUPT:
     case NOTADB:
       return {
         name: 'store-corrupt',
-        says: `is damaged or not a SQLite database (${said}). It was left as it is: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair.`,
+        text: `is damaged or not a SQLite database (${reason}). It was left as it is: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair.`,
       }
     case CANTOPEN:
       return {
         name: 'store-failed',
-        says: `cannot be opened (${said}). Check that its folder exists and that this user may use it.`,
+        text: `cannot be opened (${reason}). Check that its folder exists and that this user may use it.`,
       }
     case IOERR:
       return ioVerdict(error)
     case TOOBIG:
-      return { name: 'too-large', says: 'cannot hold a value of this size. Store it in smaller parts.' }
+      return { name: 'too-large', text: 'cannot hold a value of this size. Store it in smaller parts.' }
     case CONSTRAINT:
       return constraintVerdict(error)
     default:
-      return { name: 'store-failed', says: `reports an error (${said}).` }
+      return { name: 'store-failed', text: `reports an error (${reason}).` }
   }
 }
 
 function systemVerdict({ message }: Error): Verdict {
-  const [said = ''] = message.split(',')
+  const [reason = ''] = message.split(',')
   if (/^(EACCES|EPERM|EROFS)\b/.test(message)) {
     return {
       name: 'store-read-only',
-      says: `cannot be written to (${said}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
+      text: `cannot be written to (${reason}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
     }
   }
   return {
     name: 'store-failed',
-    says: `cannot be opened (${said}). Check the path and that this user may use it.`,
+    text: `cannot be opened (${reason}). Check the path and that this user may use it.`,
   }
 }
 
@@ -153,20 +153,20 @@ function ioVerdict({ errcode, message }: SqliteError): Verdict {
     case IOERR_SHMSIZE:
       return {
         name: 'store-full',
-        says: `could not be written (${message}): the disk is full, or the file has reached a size limit of the system. Nothing was written; make room and try again.`,
+        text: `could not be written (${message}): the disk is full, or the file has reached a size limit of the system. Nothing was written; make room and try again.`,
         retry: 'later',
       }
     case IOERR_READ:
     case IOERR_SHORT_READ:
       return {
         name: 'store-failed',
-        says: `could not be read (${message}). Nothing was written; check the disk, then try again.`,
+        text: `could not be read (${message}). Nothing was written; check the disk, then try again.`,
         retry: 'later',
       }
     default:
       return {
         name: 'ambiguous',
-        says: `had an input/output error (${message}). What was being written may or may not be there; repeat the call with the same id.`,
+        text: `had an input/output error (${message}). What was being written may or may not be there; repeat the call with the same id.`,
         retry: 'later',
       }
   }
@@ -176,12 +176,12 @@ function constraintVerdict({ errcode, message }: SqliteError): Verdict {
   if (errcode === CONSTRAINT_DATATYPE || errcode === CONSTRAINT_NOTNULL) {
     return {
       name: 'invalid-entry',
-      says: `cannot hold this value (${message}). Nothing was written; numbers must be whole, texts must be strings.`,
+      text: `cannot hold this value (${message}). Nothing was written; numbers must be whole, texts must be strings.`,
     }
   }
   return {
     name: 'store-corrupt',
-    says: `holds a row where none should be (${message}). Nothing was written: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair.`,
+    text: `holds a row where none should be (${message}). Nothing was written: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair.`,
   }
 }
 

@@ -4,10 +4,10 @@ import {
   type Encoded,
   type EncodedData,
   encode,
-  handedOut,
   hashOf,
   inboxDigest,
   isShared,
+  readerData,
 } from '../encode.ts'
 import {
   forkEntry,
@@ -70,7 +70,7 @@ export function append(
   const shared = isShared(encoded, request)
   const entries = decision.entries.map((entry, i) => ({
     ...entry,
-    data: handedOut(texts[i] as Encoded, shared),
+    data: readerData(texts[i] as Encoded, shared),
   }))
   let target = context
   if (entries.length > 0) {

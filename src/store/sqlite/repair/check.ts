@@ -125,7 +125,7 @@ class Check {
     const entries = [...ownEntries(this.#db, context, own?.upTo ?? context.forkedAt)]
     const head = headFrom(context.head, base, entries)
     if (head === undefined || !sameHead(head, context.head))
-      this.#problems.push({ kind: 'head', key, message: 'It is not what its entries say.' })
+      this.#problems.push({ kind: 'head', key, message: 'The head row differs from its entries.' })
     const sql = 'SELECT 1 FROM derived WHERE context = ? AND idx = ? AND key = ? AND seq = ?'
     for (const { index, rows } of STANDARD_DERIVATIONS)
       for (const entry of entries.filter(({ seq }) => seq <= context.derivedSeq))

@@ -15,7 +15,7 @@ import { STANDARD_DERIVATIONS } from '../../derive.ts'
 import { hashOf } from '../../encode.ts'
 import { newHead } from '../../head.ts'
 import { Backlogs } from '../backlog.ts'
-import { appear, makeFile, ownName } from '../copy.ts'
+import { makeFile, moveIntoPlace, ownName } from '../copy.ts'
 import { type Cell, Database } from '../database.ts'
 import { setName } from '../derived.ts'
 import { HeadCache } from '../head-cache.ts'
@@ -82,7 +82,7 @@ export async function salvageSqlite(from: string, to: string): Promise<SalvageRe
       await db.close()
     })
     if (!existsSync(partialRest)) return { conversations }
-    appear(partialRest, rest)
+    moveIntoPlace(partialRest, rest)
     return { conversations, rest }
   } catch (error) {
     rmSync(partialRest, { force: true })
@@ -146,11 +146,11 @@ function intactEntries(
   { stored, key }: { stored: ContextRow | undefined; key: ContextKey | undefined },
 ): Rows[] {
   const nobody = { tenant: '-', actor: '-', contextId: '-' }
-  const place = { key: key ?? nobody, context: id, blob: blobReader(db, key ?? nobody) }
+  const source = { key: key ?? nobody, context: id, blob: blobReader(db, key ?? nobody) }
   const found: Rows[] = []
   for (const row of damaged.entries(id, stored?.head.seq)) {
     try {
-      found.push({ row, entry: toEntry(row, place) })
+      found.push({ row, entry: toEntry(row, source) })
     } catch (error) {
       if (!HoldfastError.is(error, 'entry-corrupt')) throw error
     }
