@@ -57,10 +57,10 @@ export function opens({ type, turn, seq }: Entry): number | undefined {
 export class Backwards {
   readonly #limits: WindowLimits
   readonly #total: number
-  readonly #wanted: number
+  readonly #target: number
   readonly #round: Set<string>
   /** By `opens` id: tokens of each opening read so far. */
-  readonly #asked = new Map<number, number>()
+  readonly #openings = new Map<number, number>()
   /** Newest first. */
   readonly #marks: Mark[] = []
   /** Number of messages after the newest result of the round being read, if any. */
@@ -74,44 +74,44 @@ export class Backwards {
     this.#limits = limits
     this.#total = session.window.messages
     const { maxMessages, isExact } = limits
-    this.#wanted = isExact ? Math.min(this.#total, maxMessages) : windowSize(this.#total, maxMessages)
+    this.#target = isExact ? Math.min(this.#total, maxMessages) : windowSize(this.#total, maxMessages)
     this.#round = new Set(stillOpen(session).calls.map(({ callId }) => callId))
   }
 
   /** Number of messages still to read. */
   get left(): number {
-    return Math.max(0, this.#wanted - this.#messages)
+    return Math.max(0, this.#target - this.#messages)
   }
 
   /** No earlier entry can be in the window. */
   get isDone(): boolean {
     if (this.#round.size > 0) return false
     const { max = Number.POSITIVE_INFINITY } = this.#limits.tokens ?? {}
-    return this.#messages >= this.#wanted || (this.#marks.length > 0 && this.#tokens > max)
+    return this.#messages >= this.#target || (this.#marks.length > 0 && this.#tokens > max)
   }
 
   /** `tokens`: of the entry's messages. */
   read(entry: Entry, tokens = 0): void {
-    const said = messageCount(entry)
+    const count = messageCount(entry)
     this.#read += 1
-    this.#messages += said
+    this.#messages += count
     this.#tokens += tokens
     if (entry.turn > 0 && entry.type !== 'claim') this.#turn = entry.turn
     const opened = opens(entry)
-    if (opened !== undefined) this.#asked.set(opened, tokens)
+    if (opened !== undefined) this.#openings.set(opened, tokens)
     if (!isKnown(entry)) return
     if (entry.type === 'tool.end') {
       this.#round.add(entry.data.callId)
-      this.#afterRound ??= this.#messages - said
+      this.#afterRound ??= this.#messages - count
     }
-    const span = this.#messages - (this.#afterRound ?? this.#messages - said)
+    const span = this.#messages - (this.#afterRound ?? this.#messages - count)
     if (entry.type === 'model.end') {
       this.#round.clear()
       this.#afterRound = undefined
     }
-    if (said === 0 || this.#round.size > 0) return
+    if (count === 0 || this.#round.size > 0) return
     const whole = entry.type === 'import' ? (entry.data.continues ?? 0) - entry.seq : this.#turn
-    const inside = this.#asked.has(whole) ? {} : { inside: whole }
+    const inside = this.#openings.has(whole) ? {} : { inside: whole }
     const before = Math.max(0, this.#total - this.#messages)
     this.#marks.push({ seq: entry.seq, read: this.#read, before, span, tokens: this.#tokens, ...inside })
   }
@@ -119,7 +119,7 @@ export class Backwards {
   /** The `opens` id of a turn or exchange read only in part: its opening is missing. */
   get unopened(): number | undefined {
     const { inside } = this.#marks.at(-1) ?? {}
-    return inside === undefined || this.#asked.has(inside) ? undefined : inside
+    return inside === undefined || this.#openings.has(inside) ? undefined : inside
   }
 
   /**
@@ -135,7 +135,7 @@ export class Backwards {
     const oldest = this.#marks.at(-1)
     if (budget === undefined || oldest === undefined) return this.#read
     const cost = ({ tokens, inside }: Mark): number =>
-      tokens + around + (inside === undefined ? 0 : (this.#asked.get(inside) ?? opening))
+      tokens + around + (inside === undefined ? 0 : (this.#openings.get(inside) ?? opening))
     const fitting = this.#marks.filter((mark) => cost(mark) <= budget.max)
     const large = fitting.filter((mark) => cost(mark) > budget.max / 2)
     const best = this.#roundest(large) ?? fitting.at(-1) ?? this.#marks[0] ?? oldest

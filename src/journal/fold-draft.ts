@@ -119,8 +119,8 @@ export function withoutAbsent(session: Session): Session {
   }
 }
 
-function withPlainCalls<T extends { readonly calls: readonly Call[] }>(place: T): T {
-  return { ...present(place), calls: place.calls.map(present) }
+function withPlainCalls<T extends { readonly calls: readonly Call[] }>(holder: T): T {
+  return { ...present(holder), calls: holder.calls.map(present) }
 }
 
 function present<T extends object>(value: T): T {

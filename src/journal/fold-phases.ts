@@ -22,8 +22,8 @@ export function passCall(open: OpenDraft, { hook, callId, grounds }: Pass): void
   if (grounds !== undefined && call !== undefined) call.grounds = grounds
   if (hook?.scope === 'call' && !hook.closes && call !== undefined) call.checked = true
   if (!hook?.closes || open.ended === undefined) return
-  const untold = open.ended.filter((ended) => ended !== callId)
-  if (untold.length > 0) open.ended = untold
+  const unseen = open.ended.filter((ended) => ended !== callId)
+  if (unseen.length > 0) open.ended = unseen
   else open.ended = undefined
 }
 

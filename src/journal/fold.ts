@@ -124,7 +124,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     open.limits = limits
     open.metadata = metadata
     // A turn that resumes parked calls inherits their credentials; one with a new input does not.
-    if (credentials || (leftCredentials(draft) && !entry.takes?.length)) open.credentials = true
+    if (credentials || (resumesWithCredentials(draft) && !entry.takes?.length)) open.credentials = true
     if (entry.takes?.length || draft.parked?.fresh) open.fresh = true
     if (open.calls.length > 0) open.phase = LAST_BEFORE_TOOLS
     draft.open = open
@@ -155,7 +155,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (data.code === 'toolCalls' && draft.open !== undefined) draft.open.overCalls = true
     if (data.code === 'context-near-full' && data.tokens !== undefined) draft.window.nearFull = data.tokens
     if (data.code === OVER_MESSAGES) draft.window.overMessages = true
-    spend(draft, data.usage)
+    countUsage(draft, data.usage)
   },
   'model.start'(draft, { data }) {
     draft.totals.modelCalls += 1
@@ -170,7 +170,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
   'model.end'(draft, { at, data }) {
     if (data.usage !== undefined) draft.totals.usage = addUsage(draft.totals.usage, data.usage)
-    seeRoom(draft, data)
+    rearmNearFull(draft, data)
     if (draft.open === undefined) return
     draft.open.thinking = false
     if (data.usage !== undefined) draft.open.usage = addUsage(draft.open.usage, data.usage)
@@ -180,14 +180,14 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.open.phase = 'model'
     const offered = draft.open.prompt?.tools
     draft.open.prompt = undefined
-    const asked = data.content.filter((part) => part.type === 'tool-call')
-    draft.open.calls = asked.map(({ callId, tool, args, malformed }) => {
+    const requested = data.content.filter((part) => part.type === 'tool-call')
+    draft.open.calls = requested.map(({ callId, tool, args, malformed }) => {
       const call = callDraftOf({ callId, tool, state: 'requested', args })
       call.malformed = malformed
       if (offered !== undefined && !offered.includes(tool)) call.offered = offered
       return call
     })
-    if (asked.length === 0) draft.open.replied = true
+    if (requested.length === 0) draft.open.replied = true
   },
   'tool.start'(draft, { data }) {
     const call = draft.open?.calls.find(({ callId }) => callId === data.callId)
@@ -208,14 +208,14 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     const call = open?.calls.find(({ callId }) => callId === data.callId)
     if (open === undefined || call === undefined || call.state === 'settled') return
     call.state = 'settled'
-    spend(draft, data.usage)
+    countUsage(draft, data.usage)
     open.failures = data.status === 'ok' ? 0 : open.failures + 1
-    if (call.argsKey !== undefined) remember(draft, call.argsKey, data)
+    if (call.argsKey !== undefined) trackUnknown(draft, call.argsKey, data)
     open.ended = [...(open.ended ?? []), call.callId]
     if (open.calls.every(({ state }) => state === 'settled')) closeRound(open)
   },
   usage(draft, { data: { callId, usage, below } }) {
-    spend(draft, usage)
+    countUsage(draft, usage)
     const call = draft.open?.calls.find((candidate) => candidate.callId === callId)
     if (call !== undefined) call.used = addUsage(call.used ?? NO_USAGE, usage)
     else if (draft.graph !== undefined) draft.graph = countBelow(draft.graph, callId, below)
@@ -285,7 +285,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     const { trimmedUpTo } = draft.window
     const trimmed = trimmedUpTo === undefined ? {} : { trimmedUpTo }
     draft.window = { from: data.upTo + 1, messages: data.kept, ...summary, ...trimmed }
-    spend(draft, data.receipt?.['usage'] as Usage | undefined)
+    countUsage(draft, data.receipt?.['usage'] as Usage | undefined)
   },
   clear(draft, entry) {
     draft.window = { from: entry.seq + 1, messages: 0 }
@@ -310,14 +310,14 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
   'node.end'(draft, { at, seq, data }) {
     if (draft.graph !== undefined) draft.graph = endNode(draft.graph, data, { at, seq })
-    spend(draft, data.usage)
+    countUsage(draft, data.usage)
   },
   'effect.start'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = startEffect(draft.graph, data)
   },
   'effect.end'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = endEffect(draft.graph, data)
-    if (data.status === 'unknown') remember(draft, data.callId, data)
+    if (data.status === 'unknown') trackUnknown(draft, data.callId, data)
   },
   active(draft, { seq, data: { values, chosen = [] } }) {
     const { active = [], activeSince = {} } = draft
@@ -355,7 +355,7 @@ function isSameChoice(a: ActiveValue, b: ActiveValue): boolean {
 }
 
 /** True if the parked calls or the graph's run need credentials (R19). */
-function leftCredentials({ parked, graph }: Draft): boolean {
+function resumesWithCredentials({ parked, graph }: Draft): boolean {
   return parked?.credentials === true || graph?.credentials === true
 }
 
@@ -367,14 +367,14 @@ function closeRound(open: OpenDraft): void {
 }
 
 /** Adds usage beyond that of model calls. */
-function spend(draft: Draft, usage: Usage | undefined): void {
+function countUsage(draft: Draft, usage: Usage | undefined): void {
   if (usage === undefined) return
   draft.totals.usage = addUsage(draft.totals.usage, usage)
   if (draft.open !== undefined) draft.open.usage = addUsage(draft.open.usage, usage)
 }
 
 /** A clearly smaller prompt re-arms the near-full warning. */
-function seeRoom({ window }: Draft, { usage, error, finish }: EntryOf<'model.end'>['data']): void {
+function rearmNearFull({ window }: Draft, { usage, error, finish }: EntryOf<'model.end'>['data']): void {
   const isCounted = error === undefined && finish !== 'aborted' && (usage?.inputTokens ?? 0) > 0
   if (isCounted && (usage?.inputTokens ?? 0) < (window.nearFull ?? 0) * 0.9) window.nearFull = undefined
 }
@@ -397,7 +397,7 @@ function planRetry(open: OpenDraft, at: number, { model, error }: EntryOf<'model
 }
 
 /** A settled call also informs about unknown ones with the same arguments. */
-function remember(
+function trackUnknown(
   draft: Draft,
   argsKey: string,
   { callId, status }: Pick<EntryOf<'tool.end'>['data'], 'callId' | 'status'>,

@@ -4,29 +4,29 @@
  */
 import type { ChannelKinds, Json, JsonObject } from '../protocol/index.ts'
 
-export type GraphState = { readonly [channel: string]: Held }
+export type GraphState = { readonly [channel: string]: ChannelValue }
 
 /** A value, or a list in chunks. */
-export type Held = { readonly value: Json } | { readonly chunks: readonly (readonly Json[])[] }
+export type ChannelValue = { readonly value: Json } | { readonly chunks: readonly (readonly Json[])[] }
 
 const CHUNK = 64
 
 /** Applies `update` to each channel; ignores channels of other kinds and undeclared ones. */
 export function withUpdate(state: GraphState, kinds: ChannelKinds, update: JsonObject): GraphState {
-  const changed: Record<string, Held> = {}
-  for (const [channel, said] of Object.entries(update)) {
+  const changed: Record<string, ChannelValue> = {}
+  for (const [channel, value] of Object.entries(update)) {
     const kind = Object.hasOwn(kinds, channel) ? kinds[channel] : undefined
-    if (said === undefined || kind === undefined || kind === 'reduced') continue
+    if (value === undefined || kind === undefined || kind === 'reduced') continue
     const held = Object.hasOwn(state, channel) ? state[channel] : undefined
-    if (kind === 'list') changed[channel] = { chunks: withItems(held, said) }
-    else changed[channel] = { value: kind === 'merge' ? merged(held, said) : said }
+    if (kind === 'list') changed[channel] = { chunks: withItems(held, value) }
+    else changed[channel] = { value: kind === 'merge' ? merged(held, value) : value }
   }
   return { ...state, ...changed }
 }
 
 /** Sets channels to these values. */
 export function withChanges(state: GraphState, kinds: ChannelKinds, changes: JsonObject): GraphState {
-  const set: Record<string, Held> = {}
+  const set: Record<string, ChannelValue> = {}
   for (const [channel, value] of Object.entries(changes))
     if (value !== undefined)
       set[channel] = kinds[channel] === 'list' ? { chunks: withItems(undefined, value) } : { value }
@@ -53,9 +53,9 @@ function sizeOfValue(value: Json): number {
   return Array.isArray(value) ? value.length : Object.keys(value).length
 }
 
-function withItems(held: Held | undefined, said: Json): readonly (readonly Json[])[] {
+function withItems(held: ChannelValue | undefined, value: Json): readonly (readonly Json[])[] {
   const chunks = held !== undefined && 'chunks' in held ? [...held.chunks] : []
-  const items: readonly Json[] = Array.isArray(said) ? (said as readonly Json[]) : [said]
+  const items: readonly Json[] = Array.isArray(value) ? (value as readonly Json[]) : [value]
   const last = chunks.at(-1) ?? []
   const room = chunks.length > 0 ? CHUNK - last.length : 0
   if (room > 0 && items.length > 0) chunks[chunks.length - 1] = [...last, ...items.slice(0, room)]
@@ -63,9 +63,9 @@ function withItems(held: Held | undefined, said: Json): readonly (readonly Json[
   return chunks
 }
 
-function merged(held: Held | undefined, said: Json): Json {
+function merged(held: ChannelValue | undefined, value: Json): Json {
   const before = held !== undefined && 'value' in held && isObject(held.value) ? held.value : {}
-  return isObject(said) ? { ...before, ...said } : said
+  return isObject(value) ? { ...before, ...value } : value
 }
 
 function isObject(value: Json): value is JsonObject {

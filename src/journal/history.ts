@@ -77,7 +77,7 @@ export async function pruneContext(
   let upTo = Math.min(kept, window.summary ?? kept) - 1
   while (upTo > floor) {
     const session = await loadSession(store, key, upTo)
-    const since = await askedSince(store, key, session)
+    const since = await oldestOpen(store, key, session)
     if (since <= upTo) {
       upTo = since - 1
       continue
@@ -106,7 +106,7 @@ export async function recreateContext(store: Store, key: ContextKey): Promise<He
 }
 
 /** Position of the oldest open call or request; after the session if there is none, or if it is gone. */
-async function askedSince(store: Store, key: ContextKey, session: Session): Promise<number> {
+async function oldestOpen(store: Store, key: ContextKey, session: Session): Promise<number> {
   const { calls, requests } = stillOpen(session)
   const unseen = new Set(requests.map(({ requestId }) => requestId))
   let inRound = calls.length > 0

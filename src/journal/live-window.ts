@@ -8,7 +8,7 @@ import type { IndexRow, Store } from '../store/index.ts'
 import { Backwards, entryTokens, opens, type WindowLimits, windowSize } from './backwards.ts'
 import { messageCount } from './message-count.ts'
 import { type Session, stillOpen } from './session.ts'
-import { Scribe } from './transcript.ts'
+import { TranscriptBuilder } from './transcript.ts'
 import { limitsOf, readStretch, type Stretch, summaryTokens, type WindowOptions } from './window.ts'
 
 type Source = Pick<Store, 'read' | 'lookup'>
@@ -28,7 +28,7 @@ export class LiveWindow {
   #current: Session | undefined
   #messages: readonly Message[] | undefined
   /** Has read the first `read` entries. Recreated when anything but the end of the window changes. */
-  #scribe: { readonly by: Scribe; read: number } | undefined
+  #builder: { readonly by: TranscriptBuilder; read: number } | undefined
 
   private constructor(
     store: Source,
@@ -70,7 +70,7 @@ export class LiveWindow {
       this.#entries.push(entry)
       if (last === undefined || last.seq <= entry.seq) continue
       this.#entries.sort((a, b) => a.seq - b.seq)
-      this.#scribe = undefined
+      this.#builder = undefined
     }
     this.#messages = undefined
     this.#current = undefined
@@ -82,7 +82,7 @@ export class LiveWindow {
     this.#entries = this.#entries.filter((entry) => !entries.has(entry))
     this.#messages = undefined
     this.#current = undefined
-    this.#scribe = undefined
+    this.#builder = undefined
   }
 
   get held(): readonly Entry[] {
@@ -112,7 +112,7 @@ export class LiveWindow {
     const source = cut ? layered(memory, this.#store) : memory
     const view = { session, ...this.#limits, ...(cut ? {} : { floor: this.#from }) }
     const { entries, from } = await readStretch(source, this.#key, view)
-    if (cut || session.window.summary !== undefined) this.#scribe = undefined
+    if (cut || session.window.summary !== undefined) this.#builder = undefined
     else this.#keepOnly(entries)
     this.#entries = entries
     this.#from = from
@@ -122,19 +122,19 @@ export class LiveWindow {
     return entries
   }
 
-  #readAll(entries: readonly Entry[]): Scribe {
-    this.#scribe ??= { by: new Scribe(), read: 0 }
-    const { by, read } = this.#scribe
-    for (let place = read; place < entries.length; place++) by.read(entries[place] as Entry)
-    this.#scribe.read = entries.length
+  #readAll(entries: readonly Entry[]): TranscriptBuilder {
+    this.#builder ??= { by: new TranscriptBuilder(), read: 0 }
+    const { by, read } = this.#builder
+    for (let index = read; index < entries.length; index++) by.read(entries[index] as Entry)
+    this.#builder.read = entries.length
     return by
   }
 
   /** Drops entries that fell out of the window. The rest reads the same as before. */
   #keepOnly(entries: readonly Entry[]): void {
-    const by = this.#scribe && this.#readAll(this.#entries)
+    const by = this.#builder && this.#readAll(this.#entries)
     const isKept = by?.keep(new Set(entries.map(({ seq }) => seq)))
-    this.#scribe = by && isKept ? { by, read: entries.length } : undefined
+    this.#builder = by && isKept ? { by, read: entries.length } : undefined
   }
 
   /**
@@ -159,7 +159,7 @@ export class LiveWindow {
     const { trimmedUpTo } = session.window
     const input = (seq: number) => bySeq.get(seq)
     const tokensOf = (entry: Entry) => entryTokens(entry, tokens.count, { input, trimmedUpTo })
-    const held = this.#entries.slice(placeOf(this.#entries, this.#from)).reverse()
+    const held = this.#entries.slice(indexAt(this.#entries, this.#from)).reverse()
     const scan = new Backwards(session, this.#limits)
     for (const entry of held) {
       if (scan.isDone) break
@@ -174,8 +174,8 @@ export class LiveWindow {
 
   #saidInRound(): number {
     let count = 0
-    for (let place = this.#entries.length - 1; place >= 0; place--) {
-      const entry = this.#entries[place] as Entry
+    for (let index = this.#entries.length - 1; index >= 0; index--) {
+      const entry = this.#entries[index] as Entry
       if (entry.type === 'model.end') return count
       count += messageCount(entry)
     }
@@ -187,7 +187,7 @@ export class LiveWindow {
 function heldSource(entries: readonly Entry[]): Source {
   return {
     read: async (_key, { from = 1, to = Number.MAX_SAFE_INTEGER, limit = 1000, order = 'oldest' } = {}) => {
-      const [first, end] = [placeOf(entries, from), placeOf(entries, to + 1)]
+      const [first, end] = [indexAt(entries, from), indexAt(entries, to + 1)]
       if (order === 'oldest') return entries.slice(first, Math.min(end, first + limit))
       return entries.slice(Math.max(first, end - limit), Math.max(first, end)).reverse()
     },
@@ -199,7 +199,7 @@ function heldSource(entries: readonly Entry[]): Source {
 }
 
 /** The index of the first entry at or after a position. */
-function placeOf(entries: readonly Entry[], seq: number): number {
+function indexAt(entries: readonly Entry[], seq: number): number {
   let [low, high] = [0, entries.length]
   while (low < high) {
     const middle = (low + high) >> 1

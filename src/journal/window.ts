@@ -47,7 +47,7 @@ export async function readNewest(
   if (messages >= session.window.messages) return readWindow(store, key, { session, maxMessages: messages })
   const limits: WindowLimits = { maxMessages: messages, isExact: true }
   const entries = await readBack(store, key, { session, limits, from: session.window.from })
-  const missing = await readMissing(store, key, { entries, wanted: takenBy(entries) })
+  const missing = await readMissing(store, key, { entries, positions: takenBy(entries) })
   return [...entries, ...missing].sort((a, b) => a.seq - b.seq)
 }
 
@@ -68,8 +68,8 @@ export async function readStretch(
   const from = Math.max(session.window.from, floor)
   const entries = await readBack(store, key, { session, limits, from })
   const opening = await openingOf(store, key, { session, entries })
-  const shown = [...entries, ...(await readMissing(store, key, { entries, wanted: opening }))]
-  const missing = await readMissing(store, key, { entries: shown, wanted: takenBy(shown) })
+  const shown = [...entries, ...(await readMissing(store, key, { entries, positions: opening }))]
+  const missing = await readMissing(store, key, { entries: shown, positions: takenBy(shown) })
   return {
     entries: [...shown, ...missing].sort((a, b) => a.seq - b.seq),
     from: entries[0]?.seq ?? session.seq + 1,
@@ -116,7 +116,7 @@ async function counterFor(
   { page, limits: { tokens }, session }: { page: readonly Entry[]; limits: WindowLimits; session: Session },
 ): Promise<(entry: Entry) => number> {
   if (tokens === undefined) return () => 0
-  const inputs = [...page, ...(await readMissing(store, key, { entries: page, wanted: takenBy(page) }))]
+  const inputs = [...page, ...(await readMissing(store, key, { entries: page, positions: takenBy(page) }))]
   const { trimmedUpTo } = session.window
   const input = (seq: number) => inputs.find((each) => each.seq === seq)
   return (entry) => entryTokens(entry, tokens.count, { input, trimmedUpTo })
@@ -132,7 +132,7 @@ async function lengthOf(
   const { tokens } = view.limits
   if (tokens === undefined) return scan.length()
   const positions = await openingOf(store, key, { session, entries: found.toReversed() })
-  const extra = await readMissing(store, key, { entries: [], wanted: positions })
+  const extra = await readMissing(store, key, { entries: [], positions })
   const tokensOf = await counterFor(store, key, { page: extra, limits: view.limits, session })
   const opening = extra.find((entry) => scan.unopened !== undefined && opens(entry) === scan.unopened)
   return scan.length({
@@ -177,9 +177,9 @@ function takenBy(entries: readonly Entry[]): readonly number[] {
 async function readMissing(
   store: Source,
   key: ContextKey,
-  { entries, wanted }: { entries: readonly Entry[]; wanted: readonly number[] },
+  { entries, positions }: { entries: readonly Entry[]; positions: readonly number[] },
 ): Promise<readonly Entry[]> {
-  const missing = new Set(wanted)
+  const missing = new Set(positions)
   if (missing.size > 0) for (const { seq } of entries) missing.delete(seq)
   if (missing.size === 0) return []
   const found = await Promise.all([...missing].map((seq) => store.read(key, { from: seq, to: seq })))

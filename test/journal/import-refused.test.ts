@@ -1,4 +1,4 @@
-/** What is no history is refused, with its place. */
+/** Inputs that are no history are refused, with the index. */
 import { describe, expect, it } from 'vitest'
 import { type ImportOptions, importMessages } from '../../src/journal/index.ts'
 

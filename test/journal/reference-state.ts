@@ -1,6 +1,6 @@
 /**
- * What an author must know of a conversation to go on legally. It is kept apart from the fold on purpose, so that the
- * two can disagree and a test can notice.
+ * The state of a conversation that an author needs to continue legally. Independent of the fold on purpose, so that the
+ * two can disagree and a test can detect it.
  */
 import type {
   Entry,
@@ -11,27 +11,27 @@ import type {
   Usage,
 } from '../../src/protocol/index.ts'
 
-/** A format that no version of ours has. */
+/** A format of no existing version. */
 export const FUTURE = 99
 
-export interface Ledger {
+export interface ReferenceState {
   turn: number
-  /** Is a turn open, a model call under way? */
+  /** A turn is open; a model call is running. */
   open: boolean
   thinking: boolean
   iteration: number
   epoch: number
   owned: boolean
-  /** Claims since something came of one (R7). */
+  /** Claims since the last progress (R7). */
   claims: number
-  /** The calls of the last reply, for as long as they may be settled; the round is open while one is not. */
-  calls: LedgerCall[]
-  /** Calls that were settled as unknown and may still hear from their tool. */
+  /** Calls of the last reply, while they may be settled; the round is open while one is not. */
+  calls: ReferenceCall[]
+  /** Calls settled as unknown that may still get a late result. */
   unknown: string[]
-  /** Those of them that a repetition can be recognised by. */
+  /** Those of them whose repetition can be recognised. */
   doubtful: { readonly callId: string; readonly argsKey: string; repeated?: true }[]
   requests: { readonly requestId: string; readonly callId: string | undefined; readonly name: string }[]
-  /** Of the open turn: tokens, calls that were started, calls in a row that did not end well. */
+  /** Of the open turn: tokens, started calls, failed calls in a row. */
   tokens: number
   toolCalls: number
   failures: number
@@ -40,11 +40,11 @@ export interface Ledger {
   cleared: number | undefined
   metadata: JsonObject | undefined
   pending: { readonly key: string; readonly type: string; readonly seq: number }[]
-  /** Nothing below this is prompted again. */
+  /** Prompts show nothing below this. */
   from: number
 }
 
-export interface LedgerCall {
+export interface ReferenceCall {
   readonly callId: string
   readonly tool: string
   readonly malformed: boolean
@@ -55,7 +55,7 @@ export interface LedgerCall {
   answers: string[]
 }
 
-export function newLedger(): Ledger {
+export function newReference(): ReferenceState {
   return {
     turn: 0,
     open: false,
@@ -80,29 +80,29 @@ export function newLedger(): Ledger {
   }
 }
 
-export function ledgerOf(entries: Iterable<Entry>): Ledger {
-  const ledger = newLedger()
-  for (const entry of entries) observe(ledger, entry)
-  return ledger
+export function referenceOf(entries: Iterable<Entry>): ReferenceState {
+  const reference = newReference()
+  for (const entry of entries) observe(reference, entry)
+  return reference
 }
 
-/** Is there something that a turn ended to wait for? */
-export function isParked({ open, calls, requests }: Ledger): boolean {
+/** True if a turn ended to wait. */
+export function isParked({ open, calls, requests }: ReferenceState): boolean {
   return !open && calls.length + requests.length > 0
 }
 
-export function roundIsOpen(ledger: Ledger): boolean {
-  return ledger.calls.some(({ state }) => state !== 'settled')
+export function roundIsOpen(reference: ReferenceState): boolean {
+  return reference.calls.some(({ state }) => state !== 'settled')
 }
 
-export function observe(ledger: Ledger, entry: Entry): void {
-  ledger.pending = ledger.pending.filter(({ seq }) => !entry.takes?.includes(seq))
-  if (entry.key !== undefined) ledger.pending.push({ key: entry.key, type: entry.type, seq: entry.seq })
-  if (RESULTS.has(entry.type) || (entry.type === 'release' && entry.data['pause'])) ledger.claims = 0
-  if (entry.v !== FUTURE) watchers[entry.type as EntryType]?.(ledger, entry as never)
+export function observe(reference: ReferenceState, entry: Entry): void {
+  reference.pending = reference.pending.filter(({ seq }) => !entry.takes?.includes(seq))
+  if (entry.key !== undefined) reference.pending.push({ key: entry.key, type: entry.type, seq: entry.seq })
+  if (RESULTS.has(entry.type) || (entry.type === 'release' && entry.data['pause'])) reference.claims = 0
+  if (entry.v !== FUTURE) watchers[entry.type as EntryType]?.(reference, entry as never)
 }
 
-/** What is left of the work of a driver that died. */
+/** Entries that prove progress. */
 const RESULTS: ReadonlySet<string> = new Set([
   ...['turn.start', 'turn.end', 'model.end', 'tool.end', 'request.start', 'request.end'],
   ...['compact', 'clear', 'fork'],
@@ -111,28 +111,28 @@ const WAITING: readonly OutcomeReason[] = ['input-required', 'auth-required']
 
 type Watched<T extends EntryType> = Entry & { readonly data: EntryData[T] }
 
-const watchers: { [T in EntryType]?: (ledger: Ledger, entry: Watched<T>) => void } = {
-  claim(ledger, { data }) {
-    ledger.epoch = data.epoch
-    ledger.claims += 1
-    ledger.owned = true
-    if (ledger.thinking) ledger.iteration -= 1
-    ledger.thinking = false
+const watchers: { [T in EntryType]?: (reference: ReferenceState, entry: Watched<T>) => void } = {
+  claim(reference, { data }) {
+    reference.epoch = data.epoch
+    reference.claims += 1
+    reference.owned = true
+    if (reference.thinking) reference.iteration -= 1
+    reference.thinking = false
   },
-  release(ledger) {
-    ledger.owned = false
+  release(reference) {
+    reference.owned = false
   },
-  'turn.start'(ledger, { turn }) {
-    Object.assign(ledger, { turn, open: true, iteration: 0, tokens: 0, toolCalls: 0, failures: 0 })
+  'turn.start'(reference, { turn }) {
+    Object.assign(reference, { turn, open: true, iteration: 0, tokens: 0, toolCalls: 0, failures: 0 })
   },
-  'model.start'(ledger, { data }) {
-    ledger.thinking = true
-    ledger.iteration = data.iteration
+  'model.start'(reference, { data }) {
+    reference.thinking = true
+    reference.iteration = data.iteration
   },
-  'model.end'(ledger, { data }) {
-    ledger.thinking = false
+  'model.end'(reference, { data }) {
+    reference.thinking = false
     const asked = data.content.filter((part) => part.type === 'tool-call')
-    ledger.calls = asked.map(({ callId, tool, malformed }) => ({
+    reference.calls = asked.map(({ callId, tool, malformed }) => ({
       callId,
       tool,
       malformed: malformed !== undefined,
@@ -141,68 +141,68 @@ const watchers: { [T in EntryType]?: (ledger: Ledger, entry: Watched<T>) => void
       argsKey: undefined,
       answers: [],
     }))
-    spend(ledger, data.usage)
+    spend(reference, data.usage)
   },
-  'tool.start'(ledger, { data }) {
-    for (const call of ledger.calls.filter(({ callId }) => callId === data.callId)) {
+  'tool.start'(reference, { data }) {
+    for (const call of reference.calls.filter(({ callId }) => callId === data.callId)) {
       if (call.starts === 0) {
-        ledger.toolCalls += 1
-        ledger.totalToolCalls += 1
+        reference.toolCalls += 1
+        reference.totalToolCalls += 1
       }
       call.starts += 1
       call.state = 'started'
       call.argsKey = data.argsKey ?? call.argsKey
     }
   },
-  'tool.end'(ledger, { data }) {
-    for (const call of ledger.calls.filter(({ callId }) => callId === data.callId)) {
+  'tool.end'(reference, { data }) {
+    for (const call of reference.calls.filter(({ callId }) => callId === data.callId)) {
       const { callId, argsKey } = call
       call.state = 'settled'
-      ledger.failures = data.status === 'ok' ? 0 : ledger.failures + 1
-      spend(ledger, data.usage)
+      reference.failures = data.status === 'ok' ? 0 : reference.failures + 1
+      spend(reference, data.usage)
       if (argsKey === undefined) continue
-      if (data.status === 'unknown') ledger.doubtful.push({ callId, argsKey })
-      else for (const other of ledger.doubtful) if (other.argsKey === argsKey) other.repeated = true
+      if (data.status === 'unknown') reference.doubtful.push({ callId, argsKey })
+      else for (const other of reference.doubtful) if (other.argsKey === argsKey) other.repeated = true
     }
-    if (!roundIsOpen(ledger)) ledger.calls = []
-    if (data.status === 'unknown') ledger.unknown.push(data.callId)
+    if (!roundIsOpen(reference)) reference.calls = []
+    if (data.status === 'unknown') reference.unknown.push(data.callId)
   },
-  'tool.late'(ledger, { data }) {
-    ledger.unknown = ledger.unknown.filter((callId) => callId !== data.callId)
-    ledger.doubtful = ledger.doubtful.filter(({ callId }) => callId !== data.callId)
+  'tool.late'(reference, { data }) {
+    reference.unknown = reference.unknown.filter((callId) => callId !== data.callId)
+    reference.doubtful = reference.doubtful.filter(({ callId }) => callId !== data.callId)
   },
-  'request.start'(ledger, { data }) {
-    for (const call of ledger.calls)
+  'request.start'(reference, { data }) {
+    for (const call of reference.calls)
       if (call.callId === data.callId && call.state === 'started') call.state = 'requested'
-    ledger.requests.push({ requestId: data.requestId, callId: data.callId, name: data.name ?? '' })
+    reference.requests.push({ requestId: data.requestId, callId: data.callId, name: data.name ?? '' })
   },
-  'request.end'(ledger, { data }) {
-    const asked = ledger.requests.find(({ requestId }) => requestId === data.requestId)
-    ledger.requests = ledger.requests.filter((request) => request !== asked)
-    for (const call of ledger.calls)
+  'request.end'(reference, { data }) {
+    const asked = reference.requests.find(({ requestId }) => requestId === data.requestId)
+    reference.requests = reference.requests.filter((request) => request !== asked)
+    for (const call of reference.calls)
       if (call.callId === asked?.callId) call.answers.push(`${asked.name}: ${data.how}`)
   },
-  'turn.end'(ledger, { data }) {
-    Object.assign(ledger, { open: false, owned: false, thinking: false })
-    if (!WAITING.includes(data.outcome)) Object.assign(ledger, { calls: [], requests: [] })
+  'turn.end'(reference, { data }) {
+    Object.assign(reference, { open: false, owned: false, thinking: false })
+    if (!WAITING.includes(data.outcome)) Object.assign(reference, { calls: [], requests: [] })
   },
-  compact(ledger, { data }) {
-    ledger.from = data.upTo + 1
+  compact(reference, { data }) {
+    reference.from = data.upTo + 1
   },
-  clear(ledger, { seq }) {
-    if (isParked(ledger)) Object.assign(ledger, { calls: [], requests: [] })
-    ledger.from = seq + 1
-    ledger.cleared = seq
+  clear(reference, { seq }) {
+    if (isParked(reference)) Object.assign(reference, { calls: [], requests: [] })
+    reference.from = seq + 1
+    reference.cleared = seq
   },
-  state(ledger, { data }) {
-    ledger.metadata = data.metadata
+  state(reference, { data }) {
+    reference.metadata = data.metadata
   },
-  fork(ledger) {
-    Object.assign(ledger, { owned: false, thinking: false, calls: [], requests: [], pending: [] })
+  fork(reference) {
+    Object.assign(reference, { owned: false, thinking: false, calls: [], requests: [], pending: [] })
   },
 }
 
-function spend(ledger: Ledger, usage: Usage | undefined): void {
-  ledger.tokens += usage?.inputTokens ?? 0
-  ledger.totalTokens += usage?.inputTokens ?? 0
+function spend(reference: ReferenceState, usage: Usage | undefined): void {
+  reference.tokens += usage?.inputTokens ?? 0
+  reference.totalTokens += usage?.inputTokens ?? 0
 }

@@ -21,7 +21,7 @@ export type ImportFormat =
   | 'holdfast'
 
 /** `at`: index of the source item in the history. */
-export type Said =
+export type HistoryItem =
   | { readonly kind: 'system'; readonly at: number; readonly text: string }
   | { readonly kind: 'user'; readonly at: number; readonly content: UserContent; readonly by?: 'program' }
   | {
@@ -59,7 +59,7 @@ export interface ForeignResult {
 /** The item being read: its index, and the reporter of repairs. */
 export interface Reading {
   readonly at: number
-  readonly note: (kind: RepairKind, said: string) => void
+  readonly note: (kind: RepairKind, text: string) => void
 }
 
 /** The kind of a repair. `Repair` adds the index and a sentence. */
@@ -85,14 +85,14 @@ export interface Format {
   readonly fits: (item: JsonObject) => boolean
   /** Joins data that is spread over several items. Keeps the number of items. */
   readonly join?: (items: readonly JsonObject[]) => readonly JsonObject[]
-  readonly read: (item: JsonObject, reading: Reading) => readonly Said[]
+  readonly read: (item: JsonObject, reading: Reading) => readonly HistoryItem[]
 }
 
 /** Collects the replies of one item: a text after a result begins the next reply. */
 export class Replies {
   readonly #at: number
   readonly #model: { readonly model?: string }
-  readonly #said: Said[] = []
+  readonly #items: HistoryItem[] = []
   #parts: ForeignPart[] = []
   #results: ForeignResult[] = []
 
@@ -112,17 +112,17 @@ export class Replies {
 
   next(): void {
     if (this.#parts.length > 0)
-      this.#said.push({ kind: 'assistant', at: this.#at, parts: this.#parts, ...this.#model })
-    if (this.#results.length > 0) this.#said.push({ kind: 'results', at: this.#at, results: this.#results })
+      this.#items.push({ kind: 'assistant', at: this.#at, parts: this.#parts, ...this.#model })
+    if (this.#results.length > 0) this.#items.push({ kind: 'results', at: this.#at, results: this.#results })
     this.#parts = []
     this.#results = []
   }
 
   /** An empty item becomes an empty reply, which `repair` drops with a note. */
-  said(): readonly Said[] {
+  items(): readonly HistoryItem[] {
     this.next()
-    return this.#said.length > 0
-      ? this.#said
+    return this.#items.length > 0
+      ? this.#items
       : [{ kind: 'assistant', at: this.#at, parts: [], ...this.#model }]
   }
 }

@@ -31,7 +31,7 @@ export const aiSdk: Format = {
       part['type'] === 'tool-result' ? resultOf(part, reading) : undefined
     if (item['role'] === 'tool' && parts.length === 0 && all.length > 0) return []
     if (item['role'] === 'tool') return [{ kind: 'results', at, results: readEach(parts, result, reading) }]
-    return readReplies(parts, { said: (part) => replyPart(part, reading), result }, reading)
+    return readReplies(parts, { content: (part) => replyPart(part, reading), result }, reading)
   },
 }
 

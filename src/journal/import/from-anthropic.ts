@@ -5,9 +5,9 @@ import {
   type ForeignPart,
   type ForeignResult,
   type Format,
+  type HistoryItem,
   type Reading,
   Replies,
-  type Said,
 } from './foreign.ts'
 import { dropPart, filePart, hasContent, isObject, joinedText, partsOf, textIn } from './pieces.ts'
 import { readUserAndResults, type UserPart } from './reading.ts'
@@ -25,7 +25,7 @@ export const anthropic: Format = {
     const parts = partsOf(item['content'], reading)
     const result = (part: JsonObject) => resultOf(part, reading)
     if (item['role'] === 'user')
-      return readUserAndResults(parts, { said: anthropicUserPart, result }, reading)
+      return readUserAndResults(parts, { content: anthropicUserPart, result }, reading)
     if (item['role'] === 'assistant') return readAssistant(item, parts, reading)
     return [{ kind: 'system', at: reading.at, text: joinedText(parts) }]
   },
@@ -45,7 +45,11 @@ export function anthropicUserPart(part: JsonObject): UserPart | undefined {
   return filePart(body, { mediaType, name: title, guess })
 }
 
-function readAssistant(item: JsonObject, parts: readonly JsonObject[], reading: Reading): readonly Said[] {
+function readAssistant(
+  item: JsonObject,
+  parts: readonly JsonObject[],
+  reading: Reading,
+): readonly HistoryItem[] {
   const model = textIn(item['model'])
   const replies = new Replies(reading.at, model === undefined ? undefined : `anthropic/${model}`)
   for (const part of parts) {
@@ -53,7 +57,7 @@ function readAssistant(item: JsonObject, parts: readonly JsonObject[], reading: 
     if (read !== undefined) replies.part(read)
     else if (part['type'] !== 'text') dropPart(part, reading)
   }
-  return replies.said()
+  return replies.items()
 }
 
 export function anthropicReplyPart(part: JsonObject, reading: Reading): ForeignPart | undefined {

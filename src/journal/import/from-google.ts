@@ -13,10 +13,10 @@ export const google: Format = {
   fits: ({ role, parts }) => ROLES.has(role) && Array.isArray(parts),
   read(item, reading) {
     const parts = partsOf(item['parts'], reading).map(inOneSpelling)
-    const said = (part: JsonObject) => replyPart(part, reading)
-    if (item['role'] === 'model') return readReplies(parts, { said, result: resultOf }, reading)
+    const content = (part: JsonObject) => replyPart(part, reading)
+    if (item['role'] === 'model') return readReplies(parts, { content, result: resultOf }, reading)
     if (item['role'] === 'system') return [{ kind: 'system', at: reading.at, text: joinedText(parts) }]
-    return readUserAndResults(parts, { said: userPart, result: resultOf }, reading)
+    return readUserAndResults(parts, { content: userPart, result: resultOf }, reading)
   },
 }
 
@@ -49,9 +49,9 @@ function replyPart(part: JsonObject, reading: Reading): ForeignPart | undefined 
 }
 
 /** The API requires an object; clients put the output under `output` or `result`, and failures under `error`. */
-function resultOf({ functionResponse: told }: JsonObject): ForeignResult | undefined {
-  if (!isObject(told)) return undefined
-  const { id, name, response } = told
+function resultOf({ functionResponse: raw }: JsonObject): ForeignResult | undefined {
+  if (!isObject(raw)) return undefined
+  const { id, name, response } = raw
   return { ...resultIds(id), tool: toolName(name), ...settled(response ?? null) }
 }
 

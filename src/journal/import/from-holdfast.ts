@@ -16,8 +16,12 @@ export const holdfast: Format = {
     const { role, content, model } = item
     if (role === 'user')
       return [{ kind: 'user', at, content: userContentOf(content, reading), ...byOf(item) }]
-    const said = role === 'assistant' ? replyPart : () => undefined
-    return readReplies(partsOf(content, reading), { said, result: resultOf, model: textIn(model) }, reading)
+    const reply = role === 'assistant' ? replyPart : () => undefined
+    return readReplies(
+      partsOf(content, reading),
+      { content: reply, result: resultOf, model: textIn(model) },
+      reading,
+    )
   },
 }
 

@@ -4,7 +4,7 @@
  */
 import type { FilePart, JsonObject } from '../../protocol/index.ts'
 import { argumentsOf, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
-import { type ForeignCall, type Format, type Reading, Replies, type Said } from './foreign.ts'
+import { type ForeignCall, type Format, type HistoryItem, type Reading, Replies } from './foreign.ts'
 import { anthropicReplyPart, anthropicUserPart } from './from-anthropic.ts'
 import { openaiCalls, openaiUserPart } from './from-openai.ts'
 import { dropPart, filePart, isObject, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
@@ -73,7 +73,7 @@ function standardFile(part: JsonObject): FilePart | undefined {
   return filePart(body, { mediaType: mime ?? mimeType, name: filename, guess })
 }
 
-function readReply(fields: JsonObject, reading: Reading): readonly Said[] {
+function readReply(fields: JsonObject, reading: Reading): readonly HistoryItem[] {
   const replies = new Replies(reading.at, modelOf(fields))
   const calls = callsOf(fields, reading)
   for (const part of partsOf(fields['content'], reading)) {
@@ -93,7 +93,7 @@ function readReply(fields: JsonObject, reading: Reading): readonly Said[] {
     }
   }
   for (const call of calls) replies.part(call)
-  return replies.said()
+  return replies.items()
 }
 
 /** Calls among the content are duplicates. */
@@ -131,14 +131,14 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   google_genai: 'google',
 }
 
-function modelOf({ response_metadata: told }: JsonObject): string | undefined {
-  if (!isObject(told)) return undefined
-  const provider = PROVIDERS[textIn(told['model_provider']) ?? '']
-  const model = textIn(told['model_name']) ?? textIn(told['model'])
+function modelOf({ response_metadata: metadata }: JsonObject): string | undefined {
+  if (!isObject(metadata)) return undefined
+  const provider = PROVIDERS[textIn(metadata['model_provider']) ?? '']
+  const model = textIn(metadata['model_name']) ?? textIn(metadata['model'])
   return provider === undefined || model === undefined ? undefined : `${provider}/${model}`
 }
 
-function readResult(fields: JsonObject, reading: Reading): Said {
+function readResult(fields: JsonObject, reading: Reading): HistoryItem {
   const { tool_call_id: callId, name, content, status } = fields
   const result = {
     ...resultIds(callId, name),

@@ -1,7 +1,7 @@
 /** Reads messages of OpenAI's chat completions, and of compatible APIs. */
 import type { JsonObject } from '../../protocol/index.ts'
 import { argumentsOf, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
-import { type ForeignCall, type Format, type Reading, Replies, type Said } from './foreign.ts'
+import { type ForeignCall, type Format, type HistoryItem, type Reading, Replies } from './foreign.ts'
 import { dropPart, filePart, hasContent, isObject, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
 import { readUser, type UserPart } from './reading.ts'
 
@@ -44,7 +44,7 @@ export function openaiUserPart(part: JsonObject): UserPart | undefined {
   return filePart(data, { name: file['filename'], guess: 'application/pdf' })
 }
 
-function readAssistant(item: JsonObject, reading: Reading): readonly Said[] {
+function readAssistant(item: JsonObject, reading: Reading): readonly HistoryItem[] {
   const replies = new Replies(reading.at)
   const thought = textIn(item['reasoning_content'])
   if (thought !== undefined) replies.part({ type: 'reasoning', text: thought })
@@ -56,7 +56,7 @@ function readAssistant(item: JsonObject, reading: Reading): readonly Said[] {
   const refusal = textIn(item['refusal'])
   if (refusal !== undefined) replies.part({ type: 'text', text: refusal })
   for (const call of openaiCalls(item, reading)) replies.part(call)
-  return replies.said()
+  return replies.items()
 }
 
 /** `tool_calls`, and the single `function_call` of the time before ids. */
@@ -78,7 +78,7 @@ export function openaiCalls(item: JsonObject, reading: Reading): readonly Foreig
   return [...calls, { type: 'tool-call', tool: toolName(name), ...argumentsOf(args, reading) }]
 }
 
-function readResult(item: JsonObject, reading: Reading): Said {
+function readResult(item: JsonObject, reading: Reading): HistoryItem {
   const { tool_call_id: callId, name, content } = item
   const output = outputOf(content ?? '', reading)
   const result = { ...resultIds(callId, name), status: 'ok', output } as const

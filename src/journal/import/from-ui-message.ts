@@ -5,18 +5,18 @@
 import { defined, type JsonObject } from '../../protocol/index.ts'
 import { unansweredBy } from './approvals.ts'
 import { argumentsOf, callIds, resultIds, toolName } from './call-pieces.ts'
-import { type ForeignCall, type ForeignResult, type Reading, Replies, type Said } from './foreign.ts'
+import { type ForeignCall, type ForeignResult, type HistoryItem, type Reading, Replies } from './foreign.ts'
 import { dropPart, filePart, isObject, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
 import { readUser, type UserPart } from './reading.ts'
 
-export function readUiMessage(item: JsonObject, reading: Reading): readonly Said[] {
+export function readUiMessage(item: JsonObject, reading: Reading): readonly HistoryItem[] {
   const { at } = reading
   const parts = Array.isArray(item['parts']) ? partsOf(item['parts'], reading) : olderParts(item, reading)
   if (item['role'] === 'system') return [{ kind: 'system', at, text: joinedText(parts) }]
   if (item['role'] === 'user') return [readUser(parts, userPart, reading)]
   const replies = new Replies(at)
   for (const part of parts) readReplyPart(part, replies, reading)
-  return replies.said()
+  return replies.items()
 }
 
 /** Messages from before there were parts: the calls first, then the text. */
@@ -53,10 +53,10 @@ function isToolPart({ type }: JsonObject): boolean {
 
 function readTool(part: JsonObject, replies: Replies, reading: Reading): void {
   const { type, toolInvocation } = part
-  const told = type === 'tool-invocation' && isObject(toolInvocation) ? toolInvocation : part
-  const { toolName: named, toolCallId, input, rawInput, args } = told
+  const raw = type === 'tool-invocation' && isObject(toolInvocation) ? toolInvocation : part
+  const { toolName: named, toolCallId, input, rawInput, args } = raw
   const tool = toolName(named ?? textIn(type)?.slice('tool-'.length))
-  const unanswered = pendingOf(told)
+  const unanswered = pendingOf(raw)
   replies.part({
     ...callIds(toolCallId),
     tool,
@@ -64,12 +64,12 @@ function readTool(part: JsonObject, replies: Replies, reading: Reading): void {
     ...providerOf(part),
     ...defined({ unanswered }),
   })
-  const settled = settledAs(told)
+  const settled = settledAs(raw)
   if (settled !== undefined) replies.result({ ...resultIds(toolCallId), tool, ...settled })
 }
 
-function settledAs(told: JsonObject): Pick<ForeignResult, 'status' | 'output'> | undefined {
-  const { state, output, result, errorText, approval } = told
+function settledAs(raw: JsonObject): Pick<ForeignResult, 'status' | 'output'> | undefined {
+  const { state, output, result, errorText, approval } = raw
   if (state === 'output-available') return { status: 'ok', output: output ?? null }
   if (state === 'result') return { status: 'ok', output: result ?? null }
   if (state === 'output-error') return { status: 'error', output: textIn(errorText) ?? 'Failed.' }

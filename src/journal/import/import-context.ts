@@ -19,7 +19,7 @@ import {
 } from '../../protocol/index.ts'
 import { persist, type Store } from '../../store/index.ts'
 import { loadSession } from '../load.ts'
-import { saidIn } from '../message-count.ts'
+import { countMessages } from '../message-count.ts'
 import type { Session } from '../session.ts'
 import type { ImportFormat } from './foreign.ts'
 import { type Imported, type ImportOptions, importMessages } from './import-messages.ts'
@@ -87,12 +87,12 @@ export async function addImported(
 ): Promise<ImportReceipt> {
   const { repairs, format, system } = imported
   const entries = importEntries(imported, origin)
-  const told = { repairs, format, ...defined({ system }) }
+  const report = { repairs, format, ...defined({ system }) }
   for (let attempt = 1; ; attempt++) {
     const session = await loadSession(store, key)
     checkIdle(key, session)
     const repeated = session.imports?.includes(entries[0]?.data.key ?? '') ?? false
-    if (repeated || entries.length === 0) return { messages: 0, ...told, repeated }
+    if (repeated || entries.length === 0) return { messages: 0, ...report, repeated }
     try {
       await persist(store, {
         key,
@@ -102,7 +102,7 @@ export async function addImported(
         entries: [...entries, { type: 'release', turn: 0, data: { reason: 'imported' } }],
         ...defined({ parent }),
       })
-      return { messages: imported.messages.length, ...told, repeated }
+      return { messages: imported.messages.length, ...report, repeated }
     } catch (error) {
       if (!HoldfastError.is(error, 'moved') || attempt >= MOST_ATTEMPTS) throw error
     }
@@ -171,12 +171,12 @@ type Piece = Pick<ImportData, 'messages' | 'continues'>
 
 /** An exchange as it is, or cut between its rounds. A window that begins in the middle also shows its first piece. */
 function piecesOf(exchange: readonly Message[]): readonly Piece[] {
-  if (saidIn(exchange) <= MOST_IN_ENTRY) return [{ messages: exchange }]
-  const [asked, ...rest] = exchange
-  const pieces: Message[][] = [asked === undefined ? [] : [asked], []]
+  if (countMessages(exchange) <= MOST_IN_ENTRY) return [{ messages: exchange }]
+  const [opening, ...rest] = exchange
+  const pieces: Message[][] = [opening === undefined ? [] : [opening], []]
   for (const message of rest) {
     const last = pieces.at(-1) ?? []
-    const isFull = message.role !== 'tool' && saidIn(last) >= MOST_IN_ENTRY
+    const isFull = message.role !== 'tool' && countMessages(last) >= MOST_IN_ENTRY
     if (isFull) pieces.push([message])
     else last.push(message)
   }

@@ -11,7 +11,7 @@ import {
   type OptionSet,
   type Repair,
 } from '../../protocol/index.ts'
-import type { ImportFormat, Said } from './foreign.ts'
+import type { HistoryItem, ImportFormat } from './foreign.ts'
 import { isObject, joinedText, partsOf, textIn } from './pieces.ts'
 import { formatOf, misfit, misuse } from './recognise.ts'
 import { repair } from './repair.ts'
@@ -49,13 +49,13 @@ export function importMessages(history: unknown, options: ImportOptions = {}): I
   const items = list.map(plainCopy)
   const format = formatOf(items, options.format)
   const repairs: Repair[] = []
-  const note = (at: number, kind: string, said: string) => void repairs.push({ at, kind, said })
+  const note = (at: number, kind: string, text: string) => void repairs.push({ at, kind, said: text })
   const read = (format.join?.(items) ?? items).flatMap((item, at) =>
-    format.read(item, { at, note: (kind, said) => note(at, kind, said) }),
+    format.read(item, { at, note: (kind, text) => note(at, kind, text) }),
   )
-  const said = format.name === 'openai-responses' ? joined(read) : read
-  const opening: readonly Said[] = prompt === '' ? [] : [{ kind: 'system', at: 0, text: prompt }]
-  const { messages, system } = repair([...opening, ...said], {
+  const joint = format.name === 'openai-responses' ? joined(read) : read
+  const opening: readonly HistoryItem[] = prompt === '' ? [] : [{ kind: 'system', at: 0, text: prompt }]
+  const { messages, system } = repair([...opening, ...joint], {
     note,
     ...defined({ model }),
   })
@@ -80,15 +80,15 @@ function unwrapped(history: unknown): { readonly list: readonly unknown[]; reado
   const list = messages ?? contents ?? input
   if (!Array.isArray(list))
     throw misuse('A history must be a list of messages, or an object with messages, contents or input.')
-  const told = system ?? systemInstruction ?? instructions
-  const parts = isObject(told) ? told['parts'] : told
+  const raw = system ?? systemInstruction ?? instructions
+  const parts = isObject(raw) ? raw['parts'] : raw
   return { list, prompt: joinedText(partsOf(parts, { at: 0, note: () => {} })) }
 }
 
 /** Joins consecutive reply parts of the Responses API into one reply. */
-function joined(said: readonly Said[]): readonly Said[] {
-  const replies: Said[] = []
-  for (const one of said) {
+function joined(items: readonly HistoryItem[]): readonly HistoryItem[] {
+  const replies: HistoryItem[] = []
+  for (const one of items) {
     const last = replies.at(-1)
     if (one.kind === 'assistant' && last?.kind === 'assistant')
       replies[replies.length - 1] = { ...last, parts: [...last.parts, ...one.parts] }

@@ -45,13 +45,13 @@ export function joinedText(parts: readonly JsonObject[]): string {
 /** Splits a data URL into its type and bytes; keeps anything else, with the declared or default type. */
 export function filePart(
   data: string,
-  told: { mediaType?: unknown; name?: unknown; guess: string },
+  declared: { mediaType?: unknown; name?: unknown; guess: string },
 ): FilePart {
   const [inUrl, bytes] = data.startsWith('data:') ? dataUrl(data) : [undefined, data]
-  const name = textIn(told.name)
+  const name = textIn(declared.name)
   return {
     type: 'file',
-    mediaType: textIn(told.mediaType) ?? textIn(inUrl) ?? told.guess,
+    mediaType: textIn(declared.mediaType) ?? textIn(inUrl) ?? declared.guess,
     ...defined({ name }),
     data: bytes,
   }

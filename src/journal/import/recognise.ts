@@ -14,15 +14,17 @@ import { objectsIn } from './pieces.ts'
 const FORMATS: readonly Format[] = [aiSdk, openai, anthropic, openaiResponses, google, langchain, holdfast]
 
 /** Throws `invalid-option` for an unknown name, and for the first item that does not fit. */
-export function formatOf(items: readonly JsonObject[], given: ImportFormat | undefined): Format {
-  if (given === undefined) return recognised(items)
-  const format = FORMATS.find(({ name }) => name === given)
+export function formatOf(items: readonly JsonObject[], requested: ImportFormat | undefined): Format {
+  if (requested === undefined) return recognised(items)
+  const format = FORMATS.find(({ name }) => name === requested)
   if (format === undefined) {
     const names = FORMATS.map(({ name }) => name).join(', ')
-    throw misuse(`There is no format ${quote(given)}. Give one of ${names}, or none to have it recognised.`)
+    throw misuse(
+      `There is no format ${quote(requested)}. Give one of ${names}, or none to have it recognised.`,
+    )
   }
   const wrong = items.findIndex((item) => !format.fits(item))
-  if (wrong >= 0) throw misfit(wrong, `is not of the format ${given}: expected is ${format.expected}`)
+  if (wrong >= 0) throw misfit(wrong, `is not of the format ${requested}: expected is ${format.expected}`)
   return format
 }
 
