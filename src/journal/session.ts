@@ -15,7 +15,7 @@ import type {
   Principal,
   PromptChanges,
   ReplayClass,
-  StopWish,
+  StopRequest,
   Usage,
 } from '../protocol/index.ts'
 import { isRoundReached, NO_USAGE } from '../protocol/index.ts'
@@ -41,7 +41,7 @@ export type Session = {
   /** Outcome of the last finished turn. */
   readonly outcome?: OutcomeReason
   /** The hook that ended that turn early, if any: the turn can be resumed. */
-  readonly stopped?: StopWish
+  readonly stopped?: StopRequest
   /** Calls and requests that the turn ended to wait for; the next one finds them open. */
   readonly parked?: Parked
   /** The part of the journal that prompts use, before any limit on its length; the position of its summary. */
@@ -116,7 +116,7 @@ export type OpenTurn = {
   /** Hooks' changes to the prompt of the model call. */
   readonly prompt?: PromptChanges
   /** A hook's request to end the turn. */
-  readonly stop?: StopWish
+  readonly stop?: StopRequest
   /** Settled calls of the round that no hook has seen. */
   readonly ended?: readonly string[]
   /** The model requested more calls than the turn may make. */

@@ -177,7 +177,7 @@ export interface EntryData {
     /** The value of that limit. */
     readonly maximum?: number
     /** The hook that ended the turn, if any. */
-    readonly stopped?: StopWish
+    readonly stopped?: StopRequest
     readonly wakeAt?: number
   }
   artifact: ArtifactChange
@@ -298,7 +298,7 @@ export type PhaseChanges = {
   readonly args?: { readonly [callId: string]: Json }
   /** Changes to the prompt of the next model call. */
   readonly prompt?: PromptChanges
-  readonly stop?: StopWish
+  readonly stop?: StopRequest
   /** Sources of the ids among the call's arguments. */
   readonly grounds?: readonly Ground[]
   /** Arguments that the tool's schema does not declare; the tool did not receive them. */
@@ -322,7 +322,7 @@ export type MessageChanges = {
 export type Splice = { readonly at: number; readonly remove: number; readonly insert: readonly Message[] }
 
 /** A hook's request to end the turn. */
-export type StopWish = { readonly by: string; readonly reason?: string }
+export type StopRequest = { readonly by: string; readonly reason?: string }
 
 /**
  * Messages of another framework, whole rounds only (R11). An import is one or more such entries in one append; each

@@ -147,7 +147,7 @@ export function hookKind(name: string): HookKind | undefined {
 }
 
 /** Hooks that see input to a running turn before a model does. */
-export const HEARING_HOOKS: readonly HookName[] = HOOK_NAMES.filter(
+export const INPUT_HOOKS: readonly HookName[] = HOOK_NAMES.filter(
   (name) => rows[name].scope === 'input' || rows[name].change === 'prompt',
 )
 
