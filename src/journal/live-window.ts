@@ -9,7 +9,7 @@ import { Backwards, entryTokens, opens, type WindowLimits, windowSize } from './
 import { messageCount } from './message-count.ts'
 import { type Session, stillOpen } from './session.ts'
 import { TranscriptBuilder } from './transcript.ts'
-import { limitsOf, readStretch, type Stretch, summaryTokens, type WindowOptions } from './window.ts'
+import { limitsOf, readRange, summaryTokens, type WindowOptions, type WindowRange } from './window.ts'
 
 type Source = Pick<Store, 'read' | 'lookup'>
 
@@ -33,13 +33,13 @@ export class LiveWindow {
   private constructor(
     store: Source,
     key: ContextKey,
-    view: { session: Session; limits: WindowLimits; stretch: Stretch },
+    view: { session: Session; limits: WindowLimits; range: WindowRange },
   ) {
-    const { session, limits, stretch } = view
+    const { session, limits, range } = view
     this.#store = store
     this.#key = key
-    this.#entries = stretch.entries
-    this.#from = stretch.from
+    this.#entries = range.entries
+    this.#from = range.from
     this.#limits = limits
     this.#start = this.#startOf(session)
   }
@@ -50,8 +50,8 @@ export class LiveWindow {
     view: WindowOptions & { session: Session },
   ): Promise<LiveWindow> {
     const { session } = view
-    const stretch = await readStretch(store, key, view)
-    return new LiveWindow(store, key, { session, limits: limitsOf(view), stretch })
+    const range = await readRange(store, key, view)
+    return new LiveWindow(store, key, { session, limits: limitsOf(view), range })
   }
 
   /** A window over entries in memory. */
@@ -111,7 +111,7 @@ export class LiveWindow {
     const memory = heldSource(this.#entries)
     const source = cut ? layered(memory, this.#store) : memory
     const view = { session, ...this.#limits, ...(cut ? {} : { floor: this.#from }) }
-    const { entries, from } = await readStretch(source, this.#key, view)
+    const { entries, from } = await readRange(source, this.#key, view)
     if (cut || session.window.summary !== undefined) this.#builder = undefined
     else this.#keepOnly(entries)
     this.#entries = entries

@@ -35,7 +35,7 @@ export async function loadSince(
     if (session !== undefined) return { session, since: start.seq }
   }
   throw new HoldfastError('entry-corrupt', {
-    message: `Entries of ${keyText(key)} are missing between its base and its end. Look at the store with its own check.`,
+    message: `Entries of ${keyText(key)} are missing between its base and its end. Check the store; for a SQLite file, call checkSqlite() from holdfast/sqlite/repair.`,
     details: { contextId: key.contextId },
   })
 }
@@ -81,7 +81,7 @@ async function startingPoint(store: Source, key: ContextKey, at: number): Promis
   if (base === undefined) return newSession()
   if (base.upTo <= at) return base.session as Session
   throw new HoldfastError('pruned', {
-    message: `Entry ${at} of ${keyText(key)} was pruned; the oldest position that can be asked for is ${base.upTo}.`,
+    message: `Entry ${at} of ${keyText(key)} was pruned; the oldest readable position is ${base.upTo}.`,
     details: { at, base: base.upTo },
   })
 }

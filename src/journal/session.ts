@@ -69,7 +69,7 @@ export type Session = {
   readonly graph?: GraphPosition
   /** Positions up to here belonged to an erased conversation of this name. */
   readonly erasedUpTo?: number
-  /** Where the conversation was last cleared. */
+  /** Position of the last clear. */
   readonly cleared?: number
   readonly metadata?: JsonObject
   /** The last agent paused or shut down, and no driver has followed. */

@@ -32,7 +32,7 @@ export async function readWindow(
   key: ContextKey,
   view: WindowOptions & { session: Session },
 ): Promise<Entry[]> {
-  return (await readStretch(store, key, view)).entries
+  return (await readRange(store, key, view)).entries
 }
 
 /**
@@ -52,17 +52,17 @@ export async function readNewest(
 }
 
 /** A window, and the start of its contiguous range up to the newest entry. */
-export interface Stretch {
+export interface WindowRange {
   readonly entries: Entry[]
   readonly from: number
 }
 
 /** `floor`: reads nothing before this position, except summary and opening. */
-export async function readStretch(
+export async function readRange(
   store: Source,
   key: ContextKey,
   view: WindowOptions & { session: Session; floor?: number },
-): Promise<Stretch> {
+): Promise<WindowRange> {
   const { session, floor = 0 } = view
   const limits = limitsOf(view)
   const from = Math.max(session.window.from, floor)

@@ -371,7 +371,7 @@ export type RequestData = {
   readonly about?: JsonObject
 }
 
-/** Whether a started effect without a result may run again: only if its tool declares it safe. */
+/** `safe`: a started effect without a result may run again, as its tool declares. */
 export type ReplayClass = 'never' | 'safe'
 
 /**

@@ -22,7 +22,7 @@ export function filesProblem(content: UserContent): string | undefined {
     chars += part.data.length
   }
   if (chars <= MOST_CHARS) return undefined
-  return `The files of the message have ${chars} characters; at most ${MOST_CHARS} are stored. Send fewer or smaller files, or give their URLs.`
+  return `The files of the message have ${chars} characters; at most ${MOST_CHARS} are stored. Send fewer or smaller files, or pass their URLs.`
 }
 
 /** The problem with one file, and what to do; undefined if there is none. */
@@ -49,7 +49,7 @@ function dataProblem(data: string): string | undefined {
 }
 
 const NOT_BASE64 =
-  "data is not valid base64. Encode the bytes with Buffer.from(bytes).toString('base64'), or give a URL."
+  "data is not valid base64. Encode the bytes with Buffer.from(bytes).toString('base64'), or pass a URL."
 
 /** Standard base64, padded, without line breaks: the only kind that every vendor accepts. */
 function isBase64(data: string): boolean {

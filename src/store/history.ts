@@ -193,7 +193,7 @@ function exists(key: ContextKey, head: Head): HoldfastError {
 
 function notErased(key: ContextKey): HoldfastError {
   return new HoldfastError('exists', {
-    message: `${keyText(key)} is not erased, and goes on as it is. To begin it anew, erase it first.`,
+    message: `${keyText(key)} is not erased. To recreate it, erase it first.`,
     details: { ...key },
   })
 }
@@ -215,7 +215,7 @@ function pruned(key: ContextKey, at: number, base: number): HoldfastError {
 
 function inUse(key: ContextKey, upTo: number, needed: number): HoldfastError {
   return new HoldfastError('in-use', {
-    message: `${keyText(key)} cannot be pruned to ${upTo}: entry ${needed} still matters to the open turn, to the inbox or to an entry that stays. Prune to ${needed - 1} at most.`,
+    message: `${keyText(key)} cannot be pruned to ${upTo}: entry ${needed} is still needed by the open turn, the inbox or an entry that stays. Prune to ${needed - 1} at most.`,
     retry: 'later',
     details: { upTo, needed },
   })

@@ -68,7 +68,7 @@ export function decideAppend(request: AppendRequest, facts: Facts, options: Deci
   // A later repetition would not be recognised.
   if (request.since > head.seq) return refuse(moved(request, head))
   try {
-    return accept(request, { ...facts, head: withParent(request, facts.head, head) }, options)
+    return accept(request, { ...facts, head: childHead(request, facts.head, head) }, options)
   } catch (error) {
     if (HoldfastError.is(error)) return refuse(error)
     throw error
@@ -142,14 +142,14 @@ export function checkParent(request: AppendRequest, parent: Head | undefined): v
 
 export function begunAnew(key: ContextKey, { erasedUpTo = 0 }: Pick<Head, 'erasedUpTo'>): HoldfastError {
   return new HoldfastError('erased', {
-    message: `The conversation ${keyText(key)} was erased, and another one has begun under its name. Nothing was written. To write to the new one, open it anew: with another Agent, or from its head, which begins after position ${erasedUpTo}.`,
+    message: `The conversation ${keyText(key)} was erased and recreated. Nothing was written. To write to the new one, open it again: with a new Agent, or from its head, which begins after position ${erasedUpTo}.`,
     details: { contextId: key.contextId, erasedUpTo },
   })
 }
 
 export function erased(key: ContextKey): HoldfastError {
   return new HoldfastError('erased', {
-    message: `The conversation ${keyText(key)} was erased and cannot be written to again. Use a new contextId, or begin it anew with recreateContext().`,
+    message: `The conversation ${keyText(key)} was erased and cannot be written to again. Use a new contextId, or recreate it with recreateContext().`,
     details: { contextId: key.contextId },
   })
 }
@@ -250,7 +250,7 @@ function take(key: string, { request, facts, posted, taken }: TakeContext): numb
   return seq
 }
 
-function withParent(request: AppendRequest, existing: Head | undefined, head: Head): Head {
+function childHead(request: AppendRequest, existing: Head | undefined, head: Head): Head {
   if (existing !== undefined || request.parent === undefined) return head
   return { ...head, parent: { contextId: request.parent, kind: 'child', at: 0 } }
 }
@@ -306,14 +306,14 @@ function refuse(error: HoldfastError): Decision {
 function fenced(key: ContextKey, epoch: number, current: number): HoldfastError {
   const message =
     epoch === current
-      ? `Epoch ${epoch} of ${keyText(key)} ended with its turn or its release. Claim again to go on.`
-      : `Epoch ${epoch} no longer owns ${keyText(key)} (now at ${current}). Stop; hand in finished work as late-result.`
+      ? `Epoch ${epoch} of ${keyText(key)} ended with its turn or its release. Claim again to continue.`
+      : `Epoch ${epoch} no longer owns ${keyText(key)} (now at ${current}). Stop; post finished work as late-result.`
   return new HoldfastError('fenced', { message, details: { contextId: key.contextId, epoch, current } })
 }
 
 function moved({ key, since }: AppendRequest, head: Head): HoldfastError {
   return new HoldfastError('moved', {
-    message: `${keyText(key)} is at ${head.seq}, not at ${since}: read on, then decide anew.`,
+    message: `${keyText(key)} is at ${head.seq}, not at ${since}: read the entries in between, then decide again.`,
     retry: 'later',
     details: { seq: head.seq, since },
   })
@@ -330,7 +330,7 @@ export function owned(key: ContextKey, head: Head): HoldfastError {
 
 function inboxFull(key: ContextKey, limit: number): HoldfastError {
   return new HoldfastError('inbox-full', {
-    message: `${keyText(key)} has ${limit} untaken inbox entries, which is as many as may wait. Nothing was stored. Send it again under the same key when some were taken.`,
+    message: `${keyText(key)} has ${limit} untaken inbox entries, which is the limit. Nothing was stored. Send it again later under the same key.`,
     retry: 'later',
     details: { contextId: key.contextId, limit },
   })
@@ -345,7 +345,7 @@ function idReused({ key, id }: AppendRequest): HoldfastError {
 
 function repetitionPruned({ key, id }: AppendRequest): HoldfastError {
   return new HoldfastError('pruned', {
-    message: `The append ${quote(id)} of ${keyText(key)} was made, and a part of it has been pruned since. Read the head and go on from there.`,
+    message: `The append ${quote(id)} of ${keyText(key)} is stored, but a part of it was pruned since. Read the head and continue from there.`,
     details: { contextId: key.contextId, id },
   })
 }

@@ -1,4 +1,4 @@
-/** Checks a transcript strictly, whoever wrote it (R9, R10). */
+/** A strict check of transcripts of any source (R9, R10). */
 import type { Message } from '../../src/protocol/index.ts'
 
 /** The first violation; undefined if there is none. */

@@ -111,7 +111,7 @@ function callsOf(fields: JsonObject, reading: Reading): readonly ForeignCall[] {
   const bad = objectsIn(invalid).map(({ id, name, args }): ForeignCall => {
     reading.note(
       'arguments-malformed',
-      `A call was kept with arguments that no tool can use: its sender said so.`,
+      `A call was kept with arguments that no tool can use: LangChain marked it as invalid.`,
     )
     return {
       ...callIds(id),

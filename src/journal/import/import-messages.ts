@@ -46,7 +46,7 @@ export function importMessages(history: unknown, options: ImportOptions = {}): I
   if (model !== undefined && textIn(model) === undefined)
     throw misuse('model must be a text, such as anthropic/claude-sonnet-4-5.')
   const { list, prompt } = unwrapped(history)
-  const items = list.map(plainCopy)
+  const items = list.map(plainItem)
   const format = formatOf(items, options.format)
   const repairs: Repair[] = []
   const note = (at: number, kind: string, text: string) => void repairs.push({ at, kind, said: text })
@@ -101,7 +101,7 @@ function joined(items: readonly HistoryItem[]): readonly HistoryItem[] {
 const DEEPEST = 200
 
 /** An item as plain JSON: live objects by their `toJSON`, bytes as base64. */
-function plainCopy(item: unknown, at: number): JsonObject {
+function plainItem(item: unknown, at: number): JsonObject {
   let copy: unknown
   try {
     const bounded = boundedReplacer()
@@ -112,7 +112,7 @@ function plainCopy(item: unknown, at: number): JsonObject {
   } catch (cause) {
     throw misfit(at, `cannot be written as JSON (${(cause as Error).message.split('\n')[0]})`)
   }
-  if (!isObject(copy)) throw misfit(at, 'is no object. Expected is a message')
+  if (!isObject(copy)) throw misfit(at, 'is not an object. Pass a message')
   if (isTooDeep(copy)) throw misfit(at, `is nested more than ${DEEPEST} levels deep`)
   return copy
 }

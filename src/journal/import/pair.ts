@@ -34,15 +34,15 @@ export function pairUp(items: readonly HistoryItem[], note: Note): readonly Pair
     const group = open.at(-1)?.group
     const call = open.find((candidate) => candidate.group === group)
     if (call !== undefined) settle(call, found, { items, note })
-    else if (before.length > 0) note(found.at, 'result-duplicate', duplicate(found.result))
+    else if (before.length > 0) note(found.at, 'result-duplicate', duplicateText(found.result))
     else early.push(found)
   }
   for (const found of early) {
     const after = candidates(found.result)
     const call = after.find(({ result }) => result === undefined)
     if (call !== undefined) settle(call, found, { items, note })
-    else if (after.length > 0) note(found.at, 'result-duplicate', duplicate(found.result))
-    else note(found.at, 'result-orphan', orphan(found.result))
+    else if (after.length > 0) note(found.at, 'result-duplicate', duplicateText(found.result))
+    else note(found.at, 'result-orphan', orphanText(found.result))
   }
   return calls
 }
@@ -89,12 +89,12 @@ function settle(
     note(found.at, 'result-moved', `${named(found.result)} was moved to right after the message that asked.`)
 }
 
-function duplicate(result: ForeignResult): string {
+function duplicateText(result: ForeignResult): string {
   return `${named(result)} was left out: that call has a result already.`
 }
 
 /** Dropped: as a user message it would pass for the user's words. */
-function orphan(result: ForeignResult): string {
+function orphanText(result: ForeignResult): string {
   return `${named(result)} was left out: no message asks for that call.`
 }
 

@@ -34,7 +34,7 @@ export function partsOf(content: unknown, reading: Reading): readonly JsonObject
 
 export function dropPart(part: unknown, { note }: Reading): void {
   const type = isObject(part) ? (part['type'] ?? Object.keys(part)[0]) : part
-  note('part-dropped', `A part of the kind ${quote(type)} was left out: there is no place for it.`)
+  note('part-dropped', `A part of the kind ${quote(type)} was left out: messages have no such part.`)
 }
 
 /** The texts of the parts, joined by line breaks. */

@@ -20,11 +20,11 @@ export function formatOf(items: readonly JsonObject[], requested: ImportFormat |
   if (format === undefined) {
     const names = FORMATS.map(({ name }) => name).join(', ')
     throw misuse(
-      `There is no format ${quote(requested)}. Give one of ${names}, or none to have it recognised.`,
+      `There is no format ${quote(requested)}. Pass one of ${names}, or leave format out to detect it.`,
     )
   }
   const wrong = items.findIndex((item) => !format.fits(item))
-  if (wrong >= 0) throw misfit(wrong, `is not of the format ${requested}: expected is ${format.expected}`)
+  if (wrong >= 0) throw misfit(wrong, `is not of the format ${requested}. Pass ${format.expected}`)
   return format
 }
 
@@ -34,13 +34,13 @@ function recognised(items: readonly JsonObject[]): Format {
     const fitting = FORMATS.filter((format) => format.fits(item) && mayBe(item, format.name))
     if (fitting.length === 0) {
       const known = FORMATS.map(({ name, expected }) => `${name}: ${expected}`).join('; ')
-      throw misfit(index, `is of no format that is known. Expected is one of these. ${known}`)
+      throw misfit(index, `is of no known format. Pass one of these. ${known}`)
     }
     const both = left.filter((format) => fitting.includes(format))
     if (both.length === 0)
       throw misfit(
         index,
-        `is of the format ${namesOf(fitting)}, and what comes before it of ${namesOf(left)}. Convert them to one format first, or give \`format\``,
+        `is of the format ${namesOf(fitting)}, and the messages before it are of ${namesOf(left)}. Convert them to one format first, or pass \`format\``,
       )
     left = both
   }

@@ -120,28 +120,28 @@ function nameCalls(calls: readonly PairedCall[], note: Note): ReadonlyMap<Foreig
   return ids
 }
 
-interface Round {
+interface ReplyContext {
   readonly calls: readonly PairedCall[]
   readonly ids: ReadonlyMap<ForeignCall, string>
   readonly note: Note
   readonly model: string | undefined
 }
 
-function replyMessages(item: Extract<HistoryItem, { kind: 'assistant' }>, round: Round): Message[] {
-  const model = item.model ?? round.model
-  const content = item.parts.flatMap((part) => replyPart(part, { model, ids: round.ids }))
+function replyMessages(item: Extract<HistoryItem, { kind: 'assistant' }>, context: ReplyContext): Message[] {
+  const model = item.model ?? context.model
+  const content = item.parts.flatMap((part) => replyPart(part, { model, ids: context.ids }))
   if (model === undefined && item.parts.some(({ provider }) => provider !== undefined))
-    round.note(
+    context.note(
       item.at,
       'provider-data-dropped',
-      'What a provider attached to a reply was left out: it may go back only to the model that replied, and the history does not name it.',
+      'Provider data of a reply was left out: it may go back only to the model that replied, and the history does not name it.',
     )
   if (content.length === 0) {
-    round.note(item.at, 'empty-dropped', 'An empty message was left out.')
+    context.note(item.at, 'empty-dropped', 'An empty message was left out.')
     return []
   }
   const reply: Message = { role: 'assistant', content, ...defined({ model }) }
-  const results = round.calls.map((call) => resultPart(call, round))
+  const results = context.calls.map((call) => resultPart(call, context))
   return results.length === 0 ? [reply] : [reply, { role: 'tool', content: results }]
 }
 
@@ -167,7 +167,7 @@ function callPart(call: ForeignCall, own: Pick<ToolCallPart, 'callId' | 'provide
   }
 }
 
-function resultPart({ call, at, result }: PairedCall, { ids, note }: Round): ToolResultPart {
+function resultPart({ call, at, result }: PairedCall, { ids, note }: ReplyContext): ToolResultPart {
   const { tool, unanswered = { status: 'unknown', output: NO_RESULT } } = call
   const settled = result ?? unanswered
   if (result === undefined)

@@ -100,8 +100,8 @@ class MemoryStore implements Port.Store {
   }
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {
-    this.#open(request.key)
-    if (request.parent !== undefined) this.#open({ ...request.key, contextId: request.parent })
+    this.#checkOpen(request.key)
+    if (request.parent !== undefined) this.#checkOpen({ ...request.key, contextId: request.parent })
     checkRequest(request)
     const encoded = encodeRequest(request)
     const context = this.#find(request.key)
@@ -126,7 +126,7 @@ class MemoryStore implements Port.Store {
   }
 
   async renew(request: Port.RenewRequest): Promise<Port.Renewal> {
-    this.#open(request.key)
+    this.#checkOpen(request.key)
     const context = this.#find(request.key)
     const refusal = refuseRenewal(request, context?.head)
     if (refusal !== undefined) throw refusal
@@ -138,12 +138,12 @@ class MemoryStore implements Port.Store {
   }
 
   async head(key: ContextKey): Promise<Port.Head | undefined> {
-    this.#open(key)
+    this.#checkOpen(key)
     return this.#find(key)?.head
   }
 
   async read(key: ContextKey, range: Port.ReadRange = {}): Promise<readonly Entry[]> {
-    this.#open(key)
+    this.#checkOpen(key)
     checkRead(range)
     const bounds = boundsOf(range)
     const context = this.#find(key)
@@ -168,25 +168,25 @@ class MemoryStore implements Port.Store {
   }
 
   async inbox(key: ContextKey): Promise<readonly Entry[]> {
-    this.#open(key)
+    this.#checkOpen(key)
     return this.#pending(this.#find(key), 0)
   }
 
   async base(key: ContextKey): Promise<Entry | undefined> {
-    this.#open(key)
+    this.#checkOpen(key)
     const base = lineageOf(this.#find(key)?.line() ?? []).base
     return base?.id.entry(base.mark.seq, this.#blobs.reader(key))
   }
 
   async lookup(key: ContextKey, query: Port.LookupQuery): Promise<readonly Port.IndexRow[]> {
-    this.#open(key)
+    this.#checkOpen(key)
     checkLookup(query)
     const context = this.#find(key)
     return context === undefined ? [] : context.lookup(query)
   }
 
   watch(key: ContextKey, options: Port.WatchOptions = {}): AsyncIterable<Entry> {
-    this.#open(key)
+    this.#checkOpen(key)
     checkWatch(options)
     const read = async (from: number, limit: number) => {
       const head = this.#find(key)?.head
@@ -197,7 +197,7 @@ class MemoryStore implements Port.Store {
   }
 
   async list(query: Port.ListQuery): Promise<Port.ListPage> {
-    this.#open()
+    this.#checkOpen()
     checkList(query)
     const { tenant, actor } = checkOwner(query.owner)
     const limit = limitOf(query.limit, 50)
@@ -216,24 +216,24 @@ class MemoryStore implements Port.Store {
   }
 
   async due(limit?: number): Promise<readonly Port.Head[]> {
-    this.#open()
+    this.#checkOpen()
     const judge = this.#judge()
     const due = [...this.#contexts.values()].map(({ head }) => head).filter((head) => isDue(head, judge))
     return due.sort((a, b) => a.activeAt - b.activeAt).slice(0, limitOf(limit, 100))
   }
 
   async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
-    this.#open()
+    this.#checkOpen()
     return this.#blobs.put(checkOwner(owner), bytes)
   }
 
   async getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined> {
-    this.#open()
+    this.#checkOpen()
     return this.#blobs.get(checkOwner(owner), hash)
   }
 
   async saveSnapshot(key: ContextKey, snapshot: Port.Snapshot): Promise<void> {
-    this.#open(key)
+    this.#checkOpen(key)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased' || snapshot.seq > context.head.seq) return
     if (isOfErased(context.head, snapshot.seq)) return
@@ -247,7 +247,7 @@ class MemoryStore implements Port.Store {
     key: ContextKey,
     { format, atMost }: Port.SnapshotQuery,
   ): Promise<Port.Snapshot | undefined> {
-    this.#open(key)
+    this.#checkOpen(key)
     const { segments } = lineageOf(this.#find(key)?.line() ?? [])
     for (const { id, from, to } of segments) {
       const limit = Math.min(to, atMost ?? to)
@@ -260,14 +260,14 @@ class MemoryStore implements Port.Store {
   }
 
   async dropSnapshots(key: ContextKey): Promise<void> {
-    this.#open(key)
+    this.#checkOpen(key)
     const context = this.#find(key)
     if (context !== undefined) context.snapshots = []
   }
 
   async fork(request: Port.ForkRequest): Promise<Port.Receipt> {
-    this.#open(request.parent)
-    this.#open(request.child)
+    this.#checkOpen(request.parent)
+    this.#checkOpen(request.child)
     const parent = this.#find(request.parent)
     const parentBase = lineageOf(parent?.line() ?? []).base?.mark.upTo ?? 0
     const facts = { parent: parent?.head, child: this.#find(request.child)?.head, parentBase }
@@ -279,7 +279,7 @@ class MemoryStore implements Port.Store {
   }
 
   async prune(request: Port.PruneRequest): Promise<Port.PruneReceipt> {
-    this.#open(request.key)
+    this.#checkOpen(request.key)
     const context = this.#find(request.key)
     const forkedAt = context?.line()[0]?.forkedAt ?? 0
     const needed = context?.needed(request.upTo)
@@ -298,7 +298,7 @@ class MemoryStore implements Port.Store {
   }
 
   async erase(key: ContextKey): Promise<number> {
-    this.#open(key)
+    this.#checkOpen(key)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased') return 0
     const children = [...this.#contexts.values()].filter(({ parent }) => parent === context)
@@ -312,7 +312,7 @@ class MemoryStore implements Port.Store {
   }
 
   async recreate(request: Port.RecreateRequest): Promise<Port.Head> {
-    this.#open(request.key)
+    this.#checkOpen(request.key)
     const context = this.#find(request.key)
     const facts = { head: context?.head, parent: context?.parent?.head }
     const entry = recreateEntry(request, facts, this.#clock.now())
@@ -326,7 +326,7 @@ class MemoryStore implements Port.Store {
   }
 
   async rebuild(key: ContextKey): Promise<{ repaired: boolean; head: Port.Head | undefined }> {
-    this.#open(key)
+    this.#checkOpen(key)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased')
       return { repaired: false, head: context?.head }
@@ -358,7 +358,7 @@ class MemoryStore implements Port.Store {
     this.#bell.ringAll()
   }
 
-  #open(key?: ContextKey): void {
+  #checkOpen(key?: ContextKey): void {
     if (this.#closed)
       throw new HoldfastError('store-closed', { message: 'This memory store was closed; create another.' })
     if (key !== undefined) this.#keys.check(key)

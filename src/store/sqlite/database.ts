@@ -328,7 +328,7 @@ export class Database {
       })
     } else if (version < MIGRATIONS.length) {
       throw new HoldfastError('store-read-only', {
-        message: `${this.path} has file format ${version} and must be opened for writing once to become format ${MIGRATIONS.length}.`,
+        message: `${this.path} has file format ${version}. Open it once without readOnly to migrate it to format ${MIGRATIONS.length}.`,
       })
     }
     checkSchema(db, this.path)

@@ -51,7 +51,7 @@ function openToRead(path: string, { waitMs }: OpenOptions): DatabaseSync {
     if (!isNotWritable(error)) throw error
     if (sizeOf(`${path}-wal`) === 0) return openUnchanging(path)
     const way = 'Open it for writing once, or copy both to a folder that this user may write to'
-    throw failed('store-read-only', path, `has a log ${path}-wal that must be taken in first. ${way}`)
+    throw failed('store-read-only', path, `has a log ${path}-wal that must be checkpointed first. ${way}`)
   }
 }
 

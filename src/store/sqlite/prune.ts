@@ -47,14 +47,14 @@ export function sweep(db: Database, id: number): Slice {
   if (context === undefined || context.head.status === 'erased')
     return { context: id, deleted: 0, base: context?.head.base ?? 0, more: false }
   let deleted = 0
-  for (const stretch of hidden(db, context)) {
-    deleted += deleteSome(db, { ...stretch, context: id, limit: SLICE - deleted })
+  for (const range of hidden(db, context)) {
+    deleted += deleteSome(db, { ...range, context: id, limit: SLICE - deleted })
     if (deleted === SLICE) break
   }
   return { context: id, deleted, base: context.head.base, more: deleted === SLICE }
 }
 
-interface Stretch {
+interface PruneRange {
   readonly above: number
   readonly upTo: number
 }
@@ -63,21 +63,21 @@ interface Stretch {
  * The ranges to delete. Forks older than a base are below its `kept`, and later ones cannot be made below it; the fork
  * points are checked again in case either ever fails.
  */
-function hidden(db: Database, context: ContextRow): Stretch[] {
+function hidden(db: Database, context: ContextRow): PruneRange[] {
   const forks = forkPoints(db, context.id)
-  const stretches: Stretch[] = []
+  const ranges: PruneRange[] = []
   const marks = basesOf(db, context).toSorted((a, b) => b.upTo - a.upTo)
   for (const { upTo, kept } of marks) {
     const above = Math.max(kept, ...forks.filter((at) => at < upTo))
-    const covered = stretches.some((other) => other.above <= above && upTo <= other.upTo)
-    if (above < upTo && !covered) stretches.push({ above, upTo })
+    const covered = ranges.some((other) => other.above <= above && upTo <= other.upTo)
+    if (above < upTo && !covered) ranges.push({ above, upTo })
   }
-  return stretches
+  return ranges
 }
 
 function deleteSome(
   db: Database,
-  { context, above, upTo, limit }: Stretch & { readonly context: number; readonly limit: number },
+  { context, above, upTo, limit }: PruneRange & { readonly context: number; readonly limit: number },
 ): number {
   const range = `FROM entry WHERE context = ? AND seq > ? AND seq <= ? AND type <> 'base'`
   const beyond = db.get(`SELECT seq ${range} ORDER BY seq LIMIT 1 OFFSET ?`, context, above, upTo, limit)
