@@ -1,7 +1,4 @@
-/**
- * Prints errors of user code to standard error if HOLDFAST_DEBUG is set to anything but 0 or false. Secrets are not
- * removed.
- */
+/** Prints errors of user code to standard error if HOLDFAST_DEBUG is not empty, 0 or false. Secrets are not removed. */
 import { inspect } from 'node:util'
 
 /** Characters that a terminal interprets, except line breaks. */

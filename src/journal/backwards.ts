@@ -78,7 +78,6 @@ export class Backwards {
     this.#round = new Set(stillOpen(session).calls.map(({ callId }) => callId))
   }
 
-  /** Number of messages still to read. */
   get left(): number {
     return Math.max(0, this.#target - this.#messages)
   }

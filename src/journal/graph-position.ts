@@ -61,13 +61,11 @@ export type GraphTask = {
   readonly until?: number
   readonly input?: Json
   readonly update?: JsonObject
-  /** The reason of the failure. */
   readonly error?: JsonObject
   /** Counted usage of its children, by key. */
   readonly below?: { readonly [key: string]: Usage }
   /** Effects so far, by key: none runs again. */
   readonly effects?: readonly Effect[]
-  /** Answers to its requests. */
   readonly answers?: readonly TaskAnswer[]
 }
 
@@ -83,7 +81,6 @@ export type Effect = {
   /** Absent while the outcome is not known. */
   readonly status?: SettledStatus
   readonly output?: Json
-  /** The result was too large to store. */
   readonly cut?: true
 }
 

@@ -6,7 +6,6 @@ import type { ChannelKinds, Json, JsonObject } from '../protocol/index.ts'
 
 export type GraphState = { readonly [channel: string]: ChannelValue }
 
-/** A value, or a list in chunks. */
 export type ChannelValue = { readonly value: Json } | { readonly chunks: readonly (readonly Json[])[] }
 
 const CHUNK = 64
@@ -24,7 +23,6 @@ export function withUpdate(state: GraphState, kinds: ChannelKinds, update: JsonO
   return { ...state, ...changed }
 }
 
-/** Sets channels to these values. */
 export function withChanges(state: GraphState, kinds: ChannelKinds, changes: JsonObject): GraphState {
   const set: Record<string, ChannelValue> = {}
   for (const [channel, value] of Object.entries(changes))
@@ -33,14 +31,13 @@ export function withChanges(state: GraphState, kinds: ChannelKinds, changes: Jso
   return { ...state, ...set }
 }
 
-/** The whole value of a channel. */
 export function valueIn(state: GraphState, channel: string): Json | undefined {
   const held = Object.hasOwn(state, channel) ? state[channel] : undefined
   if (held === undefined) return undefined
   return 'chunks' in held ? ([] as Json[]).concat(...held.chunks) : held.value
 }
 
-/** Size of the whole state as stored. */
+/** Size when stored. */
 export function sizeOf(state: GraphState): number {
   let items = 0
   for (const held of Object.values(state))

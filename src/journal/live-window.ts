@@ -20,7 +20,6 @@ export class LiveWindow {
   #entries: Entry[]
   /** Start of the contiguous range up to the newest entry; entries before it are summary and opening. */
   #from: number
-  /** The tokens of the entries were counted. */
   #isCounted = true
   /** The values that decide the start of the window: while they stay, nothing falls out of it. */
   #start: string
@@ -54,7 +53,6 @@ export class LiveWindow {
     return new LiveWindow(store, key, { session, limits: limitsOf(view), range })
   }
 
-  /** A window over entries in memory. */
   static over(
     entries: readonly Entry[],
     key: ContextKey,
@@ -63,7 +61,6 @@ export class LiveWindow {
     return LiveWindow.read(heldSource(entries), key, view)
   }
 
-  /** Adds appended and inbox entries. */
   add(entries: readonly Entry[]): void {
     for (const entry of entries) {
       const last = this.#entries.at(-1)
@@ -146,7 +143,7 @@ export class LiveWindow {
     const trimmed = this.#limits.tokens === undefined ? 0 : session.window.trimmedUpTo
     const size = windowSize(messages, this.#limits.maxMessages)
     const [call] = stillOpen(session).calls
-    const holder = call !== undefined && this.#saidInRound() >= size ? call.callId : ''
+    const holder = call !== undefined && this.#messagesInRound() >= size ? call.callId : ''
     return `${from}:${summary}:${trimmed ?? 0} ${messages - size} ${holder}`
   }
 
@@ -172,7 +169,7 @@ export class LiveWindow {
     return scan.length({ around, opening: opening === undefined ? 0 : tokensOf(opening) }) < held.length
   }
 
-  #saidInRound(): number {
+  #messagesInRound(): number {
     let count = 0
     for (let index = this.#entries.length - 1; index >= 0; index--) {
       const entry = this.#entries[index] as Entry

@@ -12,7 +12,6 @@ export function messageCount(entry: Entry): number {
   return entry.type === 'note' || entry.type === 'tool.end' || entry.type === 'tool.late' ? 1 : 0
 }
 
-/** The same for messages. */
 export function countMessages(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + (message.role === 'tool' ? message.content.length : 1), 0)
 }

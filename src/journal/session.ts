@@ -38,7 +38,6 @@ export type Session = {
   /** Claims in a row without progress (R7). */
   readonly claims: number
   readonly open?: OpenTurn
-  /** Outcome of the last finished turn. */
   readonly outcome?: OutcomeReason
   /** The hook that ended that turn early, if any: the turn can be resumed. */
   readonly stopped?: StopRequest
@@ -111,11 +110,9 @@ export type OpenTurn = {
   readonly fresh?: true
   /** The last model call failed, and nothing followed yet. */
   readonly failed?: true
-  /** The last reply has no calls. */
   readonly replied?: true
   /** Hooks' changes to the prompt of the model call. */
   readonly prompt?: PromptChanges
-  /** A hook's request to end the turn. */
   readonly stop?: StopRequest
   /** Settled calls of the round that no hook has seen. */
   readonly ended?: readonly string[]
@@ -128,12 +125,10 @@ export type OpenTurn = {
   readonly toolCalls: number
   /** Failed calls in a row. */
   readonly failures: number
-  /** The next attempt after a failed model call. */
   readonly retry?: Retry
 }
 
 export type Retry = {
-  /** The model that failed. */
   readonly model?: string
   /** Its next attempt; 0: continue with the next model. */
   readonly attempt: number
@@ -149,7 +144,6 @@ export type Call = {
   readonly state: 'requested' | 'started' | 'settled'
   /** The model's arguments; once started, those that the tool received. */
   readonly args: Json
-  /** The reason why the arguments are unusable. */
   readonly malformed?: string
   /** Names of the tools in the prompt, if this one was not among them. */
   readonly offered?: readonly string[]
@@ -160,7 +154,6 @@ export type Call = {
   readonly checked?: true
   /** Its ids were accepted, with these sources. */
   readonly grounds?: readonly Ground[]
-  /** Answers to its earlier requests. */
   readonly answers?: readonly Answer[]
   /** A sub-agent's usage that a turn has counted. */
   readonly used?: Usage
@@ -233,11 +226,11 @@ export function stillOpen({ open, parked }: Session): Pick<Parked, 'calls' | 're
  */
 export function hasRound({ phase, calls }: Pick<OpenTurn, 'phase' | 'calls'>): boolean {
   return (
-    isRoundReached(phase) || calls.some((call) => isLookedAt(call) || (phase === 'model' && isSettled(call)))
+    isRoundReached(phase) || calls.some((call) => isChecked(call) || (phase === 'model' && isSettled(call)))
   )
 }
 
-function isLookedAt({ checked, grounds, answers, idempotencyKey }: Call): boolean {
+function isChecked({ checked, grounds, answers, idempotencyKey }: Call): boolean {
   return checked === true || (grounds ?? answers ?? idempotencyKey) !== undefined
 }
 

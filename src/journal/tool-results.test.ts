@@ -6,10 +6,7 @@ import { LiveWindow } from './live-window.ts'
 import { compactResult, trimPoint } from './tool-results.ts'
 import { transcript } from './transcript.ts'
 
-/**
- * A journal in short: `ask` is a turn with a call and its result, `say` one without, `wait` one that ends with the call
- * open.
- */
+/** `ask` is a turn with a call and its result, `say` one without, `wait` one that ends with the call open. */
 type Step = 'ask' | 'say' | 'wait' | 'answer' | 'import'
 
 function journal(...steps: readonly Step[]): Entry[] {
@@ -61,7 +58,6 @@ function journal(...steps: readonly Step[]): Entry[] {
   return entries
 }
 
-/** Start positions of a journal's turns. */
 function startsOf(entries: readonly Entry[]): number[] {
   return entries.filter(({ type }) => type === 'turn.start' || type === 'import').map(({ seq }) => seq)
 }

@@ -167,10 +167,7 @@ export class TranscriptBuilder {
     this.#queued = []
   }
 
-  /**
-   * Drops the messages of all entries but these, which must stand by themselves. False if they do not: none of them
-   * began the open round.
-   */
+  /** Drops the messages of all entries but these. False if the open round began with none of them. */
   keep(seqs: ReadonlySet<number>): boolean {
     if (this.#round !== undefined && !seqs.has(this.#roundSeq)) return false
     this.#messages = this.#messages.filter(({ seq }) => seqs.has(seq))

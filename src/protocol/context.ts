@@ -10,7 +10,6 @@ export type Owner = {
   readonly actor: string
 }
 
-/** Names one conversation. */
 export type ContextKey = Owner & {
   readonly contextId: string
 }

@@ -1,7 +1,4 @@
-/**
- * Things that have ids: sightings, the active selection, and the ground of an id. Deciding whether an id is valid is
- * the grounding room's work.
- */
+/** Things that have ids: sightings, the active selection, and the ground of an id. Must not know how an id is judged. */
 import type { Json } from './json.ts'
 
 /** JSON Schema keyword: the value is an id of this entity, or of one of several. */

@@ -6,10 +6,7 @@ import { kindOf } from './entry-table.ts'
 import type { JsonObject } from './json.ts'
 import { isOutcome } from './outcome.ts'
 
-/**
- * The problem with the data of an entry in its current format, or undefined. The caller checks that `data` is an
- * object.
- */
+/** The problem with an entry's data in its current format, or undefined. The caller checks that `data` is an object. */
 export function shapeProblem(type: string, data: JsonObject): string | undefined {
   const shape = kindOf(type)?.shape
   if (shape === undefined) return undefined
@@ -79,7 +76,7 @@ function isResult(value: unknown): boolean {
 /** Content of a user message, in a form that a prompt can hold. */
 function isUserContent(value: unknown): boolean {
   if (typeof value === 'string') return value.trim() !== ''
-  return Array.isArray(value) && value.every(isUserPart) && value.some(saysSomething)
+  return Array.isArray(value) && value.every(isUserPart) && value.some(isNotBlank)
 }
 
 function isUserPart(value: unknown): boolean {
@@ -88,7 +85,7 @@ function isUserPart(value: unknown): boolean {
   return type === 'text' ? typeof text === 'string' : type === 'file' && isText(data) && isText(mediaType)
 }
 
-function saysSomething({ type, text }: { readonly type: string; readonly text?: string }): boolean {
+function isNotBlank({ type, text }: { readonly type: string; readonly text?: string }): boolean {
   return type === 'file' || text?.trim() !== ''
 }
 

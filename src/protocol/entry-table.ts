@@ -110,7 +110,6 @@ const rows: { readonly [T in EntryType]: EntryKind } = ENTRY_TABLE
 /** The same table, for types that may be of a newer version. */
 const KINDS: ReadonlyMap<string, EntryKind> = new Map(Object.entries(rows))
 
-/** Types that have a mark. */
 export type TypesThat<Mark extends keyof EntryKind> = {
   [T in EntryType]: (typeof ENTRY_TABLE)[T] extends { readonly [M in Mark]: true } ? T : never
 }[EntryType]
@@ -130,7 +129,6 @@ export function isProgress(type: string): boolean {
   return KINDS.get(type)?.progress === true
 }
 
-/** The current format version of a known type. */
 export function formatOf(type: string): number {
   return KINDS.get(type)?.v ?? 1
 }

@@ -172,11 +172,8 @@ export interface EntryData {
     readonly usage: Usage
     readonly durationMs: number
     readonly error?: JsonObject
-    /** The limit that ended the turn, if any. */
     readonly limit?: string
-    /** The value of that limit. */
     readonly maximum?: number
-    /** The hook that ended the turn, if any. */
     readonly stopped?: StopRequest
     readonly wakeAt?: number
   }
@@ -189,7 +186,6 @@ export interface EntryData {
     readonly channels: ChannelKinds
     readonly update: JsonObject
     readonly changes?: JsonObject
-    /** Origin of its input. */
     readonly origin?: InputOrigin
   }
   /** Values posted before the run's open requests were asked; they begin a run after this one ends. */
@@ -282,10 +278,7 @@ export type SentHashes = {
 /** The call that posted an entry, or, without a call id, the hook: its words are a model's or a program's. */
 export type InputOrigin = { readonly contextId: string; readonly callId?: string }
 
-/**
- * How a node's update of a channel is applied: it replaces the value, is appended to a list, is merged, or goes through
- * a reducer.
- */
+/** An update of a channel replaces the value, is appended to a list, is merged, or goes through a reducer. */
 export type ChannelKind = 'value' | 'list' | 'merge' | 'reduced'
 
 export type ChannelKinds = { readonly [channel: string]: ChannelKind }
@@ -296,7 +289,6 @@ export type TaskData = { readonly task: string; readonly node: string; readonly 
 export type PhaseChanges = {
   /** Replaced arguments, by call. */
   readonly args?: { readonly [callId: string]: Json }
-  /** Changes to the prompt of the next model call. */
   readonly prompt?: PromptChanges
   readonly stop?: StopRequest
   /** Sources of the ids among the call's arguments. */
@@ -374,10 +366,7 @@ export type RequestData = {
 /** `safe`: a started effect without a result may run again, as its tool declares. */
 export type ReplayClass = 'never' | 'safe'
 
-/**
- * State of a conversation at an entry: enough to rebuild a head row when the entries before it are in another journal
- * (a fork) or gone (a base).
- */
+/** State of a conversation at an entry: rebuilds a head row at a fork, or at a base whose older entries are gone. */
 export type Position = {
   readonly at: number
   readonly turn: number

@@ -43,8 +43,8 @@ function dataProblem(data: string): string | undefined {
       return "a data URL must hold base64, as in 'data:image/png;base64,…'."
     return isBase64(data.slice(comma + 1)) ? undefined : NOT_BASE64
   }
-  const isPlace = data.slice(0, LONGEST_SCHEME).includes(':')
-  if (isPlace) return URL.canParse(data) ? undefined : 'data is not a URL that can be read.'
+  const isUrl = data.slice(0, LONGEST_SCHEME).includes(':')
+  if (isUrl) return URL.canParse(data) ? undefined : 'data is not a URL that can be read.'
   return isBase64(data) ? undefined : NOT_BASE64
 }
 

@@ -31,10 +31,7 @@ export interface HookKind {
 
 /** In the order of a turn. */
 export const HOOK_TABLE = {
-  /**
-   * Once, after an agent has started and before it begins or resumes a turn. If it throws, `start()` rejects with the
-   * error.
-   */
+  /** Once, after an agent has started and before it begins or resumes a turn. If it throws, `start()` rejects. */
   onAgentReady: { when: 'once, when the agent has loaded its conversation', scope: 'agent' },
   /** After a turn has taken an input: at its start, and when it is steered. */
   afterUserInput: {

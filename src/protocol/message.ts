@@ -1,7 +1,4 @@
-/**
- * Messages of a conversation, independent of any provider. Type aliases and not interfaces: the compiler accepts only
- * aliases as JSON.
- */
+/** Messages of a conversation, independent of any provider. Type aliases: the compiler accepts only these as JSON. */
 import type { Json, JsonObject } from './json.ts'
 
 export type Message = UserMessage | AssistantMessage | ToolMessage

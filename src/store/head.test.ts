@@ -34,7 +34,6 @@ function next(head: Head, type: string, { entry, ...data }: TestEntry = {}): Hea
   })
 }
 
-/** The changes of an entry to a head. */
 function changes(head: Head, type: string, parts: TestEntry = {}): Partial<Head> {
   const after = next(head, type, parts)
   const names = new Set([...Object.keys(head), ...Object.keys(after)]) as Set<keyof Head>

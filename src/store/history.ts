@@ -92,7 +92,6 @@ export function recreateEntry(
 
 export interface RecreateFacts {
   readonly head: Head | undefined
-  /** Head of the parent conversation. */
   readonly parent: Head | undefined
 }
 

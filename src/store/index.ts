@@ -1,7 +1,4 @@
-/**
- * The Store port and the rules that all stores share; also `holdfast/store`, for authors of stores. Adapters have
- * entries of their own.
- */
+/** The Store port and the rules that all stores share; also `holdfast/store`, for authors of stores. */
 export type { Clock, Ids, Liveness } from '../base/index.ts'
 export type { Derivation } from './derive.ts'
 export {

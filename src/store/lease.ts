@@ -4,7 +4,6 @@ import type { Head, Lease } from './port.ts'
 
 export interface LeaseJudge {
   readonly now: number
-  /** Liveness of the driver's process. */
   readonly liveness: (driver: string) => Liveness
 }
 

@@ -143,10 +143,7 @@ export interface AppendRequest {
   readonly entries?: readonly NewEntry[]
   /** Only for a context that this request creates: its parent conversation, with which it is erased (R17). */
   readonly parent?: string
-  /**
-   * The last position of `parent` that the writer has seen. If given, a parent that was erased and recreated since is
-   * refused.
-   */
+  /** The last position of `parent` that the writer has seen. A parent that was recreated since is then refused. */
   readonly parentSince?: number
 }
 
@@ -157,7 +154,6 @@ export interface Receipt {
   readonly at: number
   /** The epoch of the append, also in a repetition; for a post, the newest one. */
   readonly epoch: number
-  /** The appended entries, as stored. */
   readonly entries: readonly Entry[]
   /** Untaken inbox entries after `since`, those of this request included. */
   readonly inbox: readonly Entry[]
@@ -192,7 +188,6 @@ export interface Head {
   /** Claims in a row without progress (R7). */
   readonly claims: number
   readonly wakeAt?: number
-  /** Untaken inbox entries. */
   readonly pending: number
   /** Entries up to here were pruned. */
   readonly base: number
@@ -238,7 +233,6 @@ export interface LookupQuery {
 
 export interface IndexRow {
   readonly key: string
-  /** The source entry of this row. */
   readonly seq: number
   readonly value: JsonObject
 }

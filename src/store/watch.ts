@@ -9,7 +9,6 @@ const PAGE = 256
 export class Bell {
   readonly #listeners = new Map<string, Set<() => void>>()
 
-  /** Number of keys with listeners. */
   get size(): number {
     return this.#listeners.size
   }

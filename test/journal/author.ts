@@ -39,7 +39,6 @@ import {
 export interface StoreFixture {
   readonly store: Store
   readonly clock: ManualClock
-  /** Drivers whose process is dead. */
   readonly dead: Set<string>
 }
 

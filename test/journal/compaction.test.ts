@@ -69,7 +69,6 @@ describe('a compaction of any journal', () => {
     expect(cuts).toBeGreaterThan(10)
   })
 
-  /** The window after the cut. */
   async function afterwards(
     { key, log }: Pick<Branch, 'key' | 'log'>,
     { upTo, kept }: Cut,

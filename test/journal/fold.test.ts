@@ -1,7 +1,4 @@
-/**
- * R12: the fold is pure. In whatever pieces a journal is stored, pruned and read back, the session is the same, byte
- * for byte.
- */
+/** R12: the fold is pure. However a journal is split, stored, pruned and read back, the session is the same. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fold, loadSession, newSession, SESSION_FORMAT, type Session } from '../../src/journal/index.ts'

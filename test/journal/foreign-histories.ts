@@ -211,7 +211,6 @@ export function written(script: readonly Line[], format: ImportFormat): object[]
   return format === 'openai-responses' ? script.flatMap(responsesItems) : script.map(WRITERS[format])
 }
 
-/** Damage to a list. */
 export type Accident =
   | { readonly do: 'lose' | 'repeat' | 'swap' | 'strange-part'; readonly at: number }
   | { readonly do: 'lose-field'; readonly at: number; readonly field: number }

@@ -124,7 +124,6 @@ export interface HistoryOptions {
   readonly maxMoves?: number
   /** Leave out forks and prunes. */
   readonly linear?: boolean
-  /** Leave out prunes. */
   readonly unpruned?: boolean
   /** Leave out compactions and clears. */
   readonly whole?: boolean

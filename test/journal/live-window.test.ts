@@ -120,7 +120,6 @@ function letGo({ held }: LiveWindow, { takes = [] }: Entry, log: readonly Entry[
   return missing.flatMap((seq) => log[seq - 1] ?? [])
 }
 
-/** Untaken entries at a position. */
 function pendingAt(log: readonly Entry[], at: number): readonly Entry[] {
   const past = log.slice(0, at)
   const taken = new Set(past.flatMap(({ takes = [] }) => takes))
@@ -142,10 +141,7 @@ function arrivalsAfter(
   return arrivals
 }
 
-/**
- * Held positions that are not needed: neither for the messages, nor pending or just taken, nor between the first
- * message and the one before.
- */
+/** Held positions that neither the messages nor pending or just taken entries need, nor lie just before the first message. */
 function surplus(
   held: readonly Entry[],
   { fresh, log }: { fresh: readonly Entry[]; log: readonly Entry[] },

@@ -86,7 +86,6 @@ export function referenceOf(entries: Iterable<Entry>): ReferenceState {
   return reference
 }
 
-/** True if a turn ended to wait. */
 export function isParked({ open, calls, requests }: ReferenceState): boolean {
   return !open && calls.length + requests.length > 0
 }

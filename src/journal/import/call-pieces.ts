@@ -3,13 +3,11 @@ import { defined, type Json, type JsonObject } from '../../protocol/index.ts'
 import type { ForeignCall, ForeignResult, Reading } from './foreign.ts'
 import { dropPart, isObject, joinedText, objectsIn, textIn } from './pieces.ts'
 
-/** The foreign id of a call, if it has one. */
 export function callIds(rawId: unknown): Pick<ForeignCall, 'type' | 'id' | 'providerId'> {
   const id = textIn(rawId)
   return { type: 'tool-call', ...(id === undefined ? {} : { id, providerId: id }) }
 }
 
-/** The ids of a result's call and tool, if present. */
 export function resultIds(rawId: unknown, rawTool?: unknown): Pick<ForeignResult, 'id' | 'tool'> {
   const [id, tool] = [textIn(rawId), textIn(rawTool)]
   return defined({ id, tool })

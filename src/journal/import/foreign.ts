@@ -1,7 +1,4 @@
-/**
- * The common form of foreign histories before repair: items in their original order, with their original ids. May be
- * illegal as a transcript.
- */
+/** Foreign histories in one form, before repair: items in their original order and with their original ids. */
 import type {
   Json,
   JsonObject,

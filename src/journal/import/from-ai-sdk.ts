@@ -44,10 +44,7 @@ function userPart(part: JsonObject): UserPart | undefined {
   return filePart(body, { mediaType: mediaType ?? mimeType, name: filename, guess })
 }
 
-/**
- * A text, or since version 7 `{ type: 'data' | 'url' | 'text', … }`. Files that a provider keeps under an id are
- * unreadable.
- */
+/** A text, or since version 7 `{ type: 'data' | 'url' | 'text', … }`. A provider's file ids are unreadable. */
 function fileBody(data: Json | undefined): string | undefined {
   if (!isObject(data)) return textIn(data)
   const { type, data: bytes, url, text } = data

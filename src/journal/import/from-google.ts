@@ -12,7 +12,7 @@ export const google: Format = {
   expected: 'an object with role (user or model) and parts',
   fits: ({ role, parts }) => ROLES.has(role) && Array.isArray(parts),
   read(item, reading) {
-    const parts = partsOf(item['parts'], reading).map(inOneSpelling)
+    const parts = partsOf(item['parts'], reading).map(camelCased)
     const content = (part: JsonObject) => replyPart(part, reading)
     if (item['role'] === 'model') return readReplies(parts, { content, result: resultOf }, reading)
     if (item['role'] === 'system') return [{ kind: 'system', at: reading.at, text: joinedText(parts) }]
@@ -20,7 +20,7 @@ export const google: Format = {
   },
 }
 
-function inOneSpelling(part: JsonObject): JsonObject {
+function camelCased(part: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(part).map(([key, value]) => [
       key.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
@@ -31,7 +31,7 @@ function inOneSpelling(part: JsonObject): JsonObject {
 
 function userPart({ text, inlineData, fileData }: JsonObject): UserPart | undefined {
   if (typeof text === 'string') return { type: 'text', text }
-  const { data, fileUri, mimeType, displayName } = inOneSpelling(
+  const { data, fileUri, mimeType, displayName } = camelCased(
     isObject(inlineData) ? inlineData : isObject(fileData) ? fileData : {},
   )
   const body = textIn(data) ?? textIn(fileUri)

@@ -53,9 +53,9 @@ function fieldsOf(item: JsonObject): { readonly kind: Kind; readonly fields: Jso
 function known(name: unknown, fields: JsonObject): ReturnType<typeof fieldsOf> {
   const kind = typeof name === 'string' && Object.hasOwn(KINDS, name) ? KINDS[name] : undefined
   const { content } = fields
-  const mayBeSilent = kind === 'assistant' && (content ?? null) === null
-  const isSaid = typeof content === 'string' || Array.isArray(content) || mayBeSilent
-  return kind === undefined || !isSaid || fields['parts'] !== undefined ? undefined : { kind, fields }
+  const mayBeEmpty = kind === 'assistant' && (content ?? null) === null
+  const isReadable = typeof content === 'string' || Array.isArray(content) || mayBeEmpty
+  return kind === undefined || !isReadable || fields['parts'] !== undefined ? undefined : { kind, fields }
 }
 
 function userPart(part: JsonObject): UserPart | undefined {

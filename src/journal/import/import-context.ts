@@ -33,7 +33,6 @@ export interface ImportRequest extends ImportOptions {
 }
 
 export interface ImportReceipt {
-  /** Number of messages added. */
   readonly messages: number
   readonly repairs: readonly Repair[]
   readonly format: ImportFormat

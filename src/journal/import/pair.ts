@@ -5,7 +5,6 @@
 import { quote } from '../../protocol/index.ts'
 import type { ForeignCall, ForeignResult, HistoryItem, RepairKind } from './foreign.ts'
 
-/** A call, and the index of its reply. */
 export interface PairedCall {
   readonly index: number
   readonly at: number

@@ -6,7 +6,6 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value if it is a non-empty text. */
 export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
@@ -15,7 +14,6 @@ export function objectsIn(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : []
 }
 
-/** True for a string or a list of parts. */
 export function hasContent({ content }: JsonObject): boolean {
   return typeof content === 'string' || Array.isArray(content)
 }
@@ -37,7 +35,6 @@ export function dropPart(part: unknown, { note }: Reading): void {
   note('part-dropped', `A part of the kind ${quote(type)} was left out: messages have no such part.`)
 }
 
-/** The texts of the parts, joined by line breaks. */
 export function joinedText(parts: readonly JsonObject[]): string {
   return parts.flatMap(({ text }) => textIn(text) ?? []).join('\n')
 }

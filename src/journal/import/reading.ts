@@ -1,7 +1,4 @@
-/**
- * Reads the parts of one item of any format: a format's function converts each part, and unknown parts are dropped with
- * a note.
- */
+/** Reads the parts of one item: the format's function converts each part, and unknown parts are dropped with a note. */
 import type { FilePart, JsonObject, TextPart, UserContent } from '../../protocol/index.ts'
 import { type ForeignPart, type ForeignResult, type HistoryItem, type Reading, Replies } from './foreign.ts'
 import { dropPart } from './pieces.ts'

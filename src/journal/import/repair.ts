@@ -23,7 +23,6 @@ const NO_RESULT = 'The imported history has no result of this call. It is not kn
 
 export interface Repaired {
   readonly messages: readonly Message[]
-  /** The leading system prompt. */
   readonly system?: string
 }
 
@@ -107,7 +106,7 @@ function nameCalls(calls: readonly PairedCall[], note: Note): ReadonlyMap<Foreig
       note(
         at,
         'id-repeated',
-        `The id ${quote(call.id)} names several calls; they were told apart by their order.`,
+        `The id ${quote(call.id)} names several calls; they are distinguished by their order.`,
       )
     if (call.id !== undefined) foreign.add(call.id)
     let number = index + 1

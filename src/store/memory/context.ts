@@ -16,7 +16,7 @@ export interface Row {
 }
 
 /** A validated entry: writing it cannot fail. */
-export interface Draft {
+export interface PreparedEntry {
   readonly entry: Entry
   readonly encoded: Encoded
   readonly append: string
@@ -63,7 +63,7 @@ export class Context {
     )
   }
 
-  write({ entry, encoded, append, derived }: Draft): void {
+  write({ entry, encoded, append, derived }: PreparedEntry): void {
     const envelope = { ...entry, data: undefined }
     const { seq, key, type, takes } = entry
     this.rows.set(seq, { envelope, json: encoded.json, cuts: encoded.cuts, append })
@@ -168,7 +168,6 @@ export function hashesOf({ cuts, envelope }: Row): string[] {
   return [...cuts.map(({ hash }) => hash), ...(envelope.refs ?? [])]
 }
 
-/** True if a query lists the head. */
 export function matches(head: Head, { status, prefix, parent, activeSince }: ListQuery): boolean {
   if (head.status === 'erased' || (status !== undefined && head.status !== status)) return false
   if (parent === undefined ? head.parent?.kind === 'child' : head.parent?.contextId !== parent) return false

@@ -61,7 +61,7 @@ import {
 } from '../rules.ts'
 import { Bell, isOver, watchEntries } from '../watch.ts'
 import { Blobs } from './blobs.ts'
-import { Context, type Draft, derive, hashesOf, matches } from './context.ts'
+import { Context, derive, hashesOf, matches, type PreparedEntry } from './context.ts'
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock
@@ -116,11 +116,11 @@ class MemoryStore implements Port.Store {
       return this.#receipt(context as Context, request.since, { entries, epoch, repeated: true })
     }
     this.#checkRefs(request.key, decision.entries)
-    const drafts = decision.entries.map((entry) => this.#draft(entry, request.id, encoded))
+    const prepared = decision.entries.map((entry) => this.#prepare(entry, request.id, encoded))
     const written = context ?? this.#create(decision.head, this.#parentFor(request))
-    this.#write(written, drafts, decision.head)
+    this.#write(written, prepared, decision.head)
     const shared = isShared(encoded, request)
-    const entries = drafts.map((draft) => ({ ...draft.entry, data: readerData(draft.encoded, shared) }))
+    const entries = prepared.map((one) => ({ ...one.entry, data: readerData(one.encoded, shared) }))
     const epoch = request.epoch ?? decision.head.epoch
     return this.#receipt(written, request.since, { entries, epoch, repeated: false })
   }
@@ -272,9 +272,9 @@ class MemoryStore implements Port.Store {
     const parentBase = lineageOf(parent?.line() ?? []).base?.mark.upTo ?? 0
     const facts = { parent: parent?.head, child: this.#find(request.child)?.head, parentBase }
     const entry = forkEntry(request, facts, this.#clock.now())
-    const draft = this.#draft(entry)
+    const prepared = this.#prepare(entry)
     const child = this.#create(forkHead(request, entry), parent)
-    this.#write(child, [draft], child.head)
+    this.#write(child, [prepared], child.head)
     return forkReceipt(entry, child.head)
   }
 
@@ -286,7 +286,7 @@ class MemoryStore implements Port.Store {
     const kept = context?.forkPoint(this.#contexts.values()) ?? 0
     const entry = baseEntry(request, { head: context?.head, forkedAt, needed, kept }, this.#clock.now())
     if (context === undefined || entry === undefined) return { deleted: 0, base: context?.head.base ?? 0 }
-    this.#write(context, [this.#draft(entry)], advanceHead(context.head, entry))
+    this.#write(context, [this.#prepare(entry)], advanceHead(context.head, entry))
     context.bases.push({ upTo: request.upTo, seq: entry.seq, kept })
     const gone = [...context.rows.values()].filter(
       ({ envelope: { seq, type } }) => seq <= request.upTo && seq > kept && type !== 'base',
@@ -318,10 +318,10 @@ class MemoryStore implements Port.Store {
     const entry = recreateEntry(request, facts, this.#clock.now())
     const target = context as Context
     if (entry === undefined) return target.head
-    const draft = this.#draft(entry)
+    const prepared = this.#prepare(entry)
     const head = recreatedHead(target.head, entry)
     target.recreate({ upTo: request.upTo, seq: entry.seq, kept: 0 }, head)
-    this.#write(target, [draft], head)
+    this.#write(target, [prepared], head)
     return head
   }
 
@@ -392,15 +392,15 @@ class MemoryStore implements Port.Store {
   }
 
   /** Everything that can fail about an entry happens here, before any write. */
-  #draft(entry: Entry, append = '', known?: EncodedData): Draft {
+  #prepare(entry: Entry, append = '', known?: EncodedData): PreparedEntry {
     const encoded = known?.get(entry.data) ?? encode(entry.type, entry.data)
     return { entry, encoded, append, derived: derive(entry, this.#derivations) }
   }
 
-  #write(context: Context, drafts: readonly Draft[], head: Port.Head): void {
-    for (const draft of drafts) {
-      for (const [hash, bytes] of draft.encoded.blobs) this.#blobs.of(head.key).set(hash, bytes)
-      context.write(draft)
+  #write(context: Context, prepared: readonly PreparedEntry[], head: Port.Head): void {
+    for (const one of prepared) {
+      for (const [hash, bytes] of one.encoded.blobs) this.#blobs.of(head.key).set(hash, bytes)
+      context.write(one)
     }
     context.head = head
     this.#bell.ring(keyText(head.key))

@@ -7,11 +7,11 @@ import type { Database } from './database.ts'
 import type { ContextRow } from './rows.ts'
 
 /** A derived row as stored. Its value is text, because the value object may be changed by its owner. */
-export type HeldRow = readonly [context: number, index: string, key: string, seq: number, json: string]
+export type BufferedRow = readonly [context: number, index: string, key: string, seq: number, json: string]
 
 /** Rows, or entries, from which on a backlog is stored. */
 export const LONGEST_BACKLOG = { rows: 24, entries: 100 }
-const MOST_HELD = 10_000
+const MOST_BACKLOGS = 10_000
 const IDLE_MS = 60_000
 
 interface Backlog {
@@ -19,7 +19,7 @@ interface Backlog {
   readonly from: number
   readonly upTo: number
   /** Oldest first. */
-  readonly rows: readonly HeldRow[]
+  readonly rows: readonly BufferedRow[]
   readonly heldAt: number
 }
 
@@ -34,7 +34,7 @@ export class Backlogs {
   }
 
   /** The unstored rows of a conversation, oldest first; undefined if this process does not have them. */
-  of({ id, head, derivedSeq }: ContextRow): readonly HeldRow[] | undefined {
+  of({ id, head, derivedSeq }: ContextRow): readonly BufferedRow[] | undefined {
     if (derivedSeq === head.seq) return []
     // Rows derived from an append that was rolled back are invalid.
     if (this.#undone !== this.#db.undone) this.#held.clear()
@@ -44,10 +44,10 @@ export class Backlogs {
   }
 
   /** Buffers the rows of a conversation; false if there is no room, and they must be stored. */
-  hold({ id, head, derivedSeq }: ContextRow, rows: readonly HeldRow[]): boolean {
+  hold({ id, head, derivedSeq }: ContextRow, rows: readonly BufferedRow[]): boolean {
     const now = performance.now()
     this.#held.delete(id)
-    if (this.#held.size >= MOST_HELD && !this.#dropIdle(now)) return false
+    if (this.#held.size >= MOST_BACKLOGS && !this.#dropIdle(now)) return false
     this.#held.set(id, { from: derivedSeq, upTo: head.seq, rows, heldAt: now })
     return true
   }

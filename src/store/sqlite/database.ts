@@ -18,16 +18,14 @@ import { Busy, isBusy, translate } from './sqlite-errors.ts'
 export interface DatabaseOptions {
   readonly synchronous: 'FULL' | 'NORMAL'
   readonly readOnly: boolean
-  /** Timeout for locks of other processes. */
   readonly busyMs: number
-  /** Upper limit for the size of the file, if any. */
   readonly maxBytes: number | undefined
 }
 
 export type Cell = null | number | string | Uint8Array
 
 interface Job {
-  /** Timeout for the lock of another process. */
+  /** End of the wait for another process's lock. */
   readonly deadline: number
   readonly run: () => unknown
   readonly resolve: (value: never) => void
@@ -52,7 +50,6 @@ export class Database {
   #writes = 0
   /** The next batch needs a savepoint for each of its jobs. */
   #withSavepoints = false
-  /** Number of jobs in the last batch. */
   #lastBatch = 0
   /** Time of the last yield to timers and sockets before a batch. */
   #yieldedAt = Number.NEGATIVE_INFINITY

@@ -1,7 +1,4 @@
-/**
- * Promises of the SQLite adapter beyond the contract: derived indexes of several processes, repeated posts, due, and
- * pruning in slices.
- */
+/** The SQLite adapter beyond the contract: derived indexes of several processes, repeated posts, due, pruning in slices. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

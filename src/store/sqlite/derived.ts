@@ -10,13 +10,12 @@
  */
 import { type ContextKey, type Entry, HoldfastError, type JsonObject, quote } from '../../protocol/index.ts'
 import type { Derivation } from '../derive.ts'
-import { type Backlogs, type HeldRow, LONGEST_BACKLOG } from './backlog.ts'
+import { type Backlogs, type BufferedRow, LONGEST_BACKLOG } from './backlog.ts'
 import type { Database } from './database.ts'
 import { type FreshRow, lineage, ownEntries, unlessDamaged } from './reader.ts'
 import { checksumMatches, rowChecksum } from './row-checksum.ts'
 import { type ContextRow, contextById, findContext, putContext } from './rows.ts'
 
-/** The indexes of one store. */
 export interface Indexes {
   readonly db: Database
   readonly derivations: readonly Derivation[]
@@ -63,13 +62,13 @@ function lagging(indexes: Indexes, context: ContextRow): ContextRow[] {
 
 /** True if entries must be read to know all rows of a line of forks. */
 export function isBehind(indexes: Indexes, context: ContextRow): boolean {
-  return lagging(indexes, context).some((link) => heldRows(indexes, link) === undefined)
+  return lagging(indexes, context).some((link) => bufferedRows(indexes, link) === undefined)
 }
 
 /** The rows that `catchUp` would store, newest first. */
 export function freshRows(indexes: Indexes, context: ContextRow): FreshRow[] {
   return lagging(indexes, context).flatMap((link) => {
-    const rows = heldRows(indexes, link) ?? missingRows(indexes, link)
+    const rows = bufferedRows(indexes, link) ?? missingRows(indexes, link)
     return rows.toReversed().map(([id, index, key, seq, json]) => {
       return { context: id, index, row: { key, seq, value: JSON.parse(json) as JsonObject } }
     })
@@ -91,7 +90,7 @@ export function deriveNext(
   { head, entries }: { readonly head: ContextRow['head']; readonly entries: readonly Entry[] },
 ): number {
   const { derivedSeq } = context
-  const older = heldRows(indexes, context) ?? recentRows(indexes, context)
+  const older = bufferedRows(indexes, context) ?? recentRows(indexes, context)
   if (older === undefined) return derivedSeq
   const fresh = entries.flatMap((entry) => derivedRows(indexes, context.id, entry))
   const rows = fresh.length === 0 ? older : [...older, ...fresh]
@@ -118,30 +117,30 @@ function isCurrent({ derivedBy }: Indexes, context: ContextRow): boolean {
 }
 
 /** Our unstored rows, if buffered. */
-function heldRows(indexes: Indexes, context: ContextRow): readonly HeldRow[] | undefined {
+function bufferedRows(indexes: Indexes, context: ContextRow): readonly BufferedRow[] | undefined {
   return context.derivedBy === indexes.derivedBy ? indexes.backlogs.of(context) : undefined
 }
 
 /** Our unstored rows by reading, for a process that takes over from one that buffered them. */
-function recentRows(indexes: Indexes, context: ContextRow): readonly HeldRow[] | undefined {
+function recentRows(indexes: Indexes, context: ContextRow): readonly BufferedRow[] | undefined {
   const recent = context.head.seq - context.derivedSeq < LONGEST_BACKLOG.entries
   if (context.derivedBy !== indexes.derivedBy || !recent) return undefined
   return unlessDamaged(() => missingRows(indexes, context))
 }
 
-function missingRows(indexes: Indexes, context: ContextRow): readonly HeldRow[] {
+function missingRows(indexes: Indexes, context: ContextRow): readonly BufferedRow[] {
   return [...missing(indexes, context)].flatMap((step) => rowsOf(step, context.id))
 }
 
-function derivedRows({ derivations }: Indexes, context: number, entry: Entry): HeldRow[] {
-  const rows: HeldRow[] = []
+function derivedRows({ derivations }: Indexes, context: number, entry: Entry): BufferedRow[] {
+  const rows: BufferedRow[] = []
   for (const derivation of derivations) rows.push(...rowsOf({ entry, derivation }, context))
   return rows
 }
 
-const NO_ROWS: readonly HeldRow[] = []
+const NO_ROWS: readonly BufferedRow[] = []
 
-function rowsOf({ entry, derivation }: Step, context: number): readonly HeldRow[] {
+function rowsOf({ entry, derivation }: Step, context: number): readonly BufferedRow[] {
   const rows = checkedRows(derivation, entry)
   if (rows.length === 0) return NO_ROWS
   return rows.map(({ key, value }) => [context, derivation.index, key, entry.seq, JSON.stringify(value)])
@@ -149,7 +148,7 @@ function rowsOf({ entry, derivation }: Step, context: number): readonly HeldRow[
 
 const PUT = 'INSERT OR REPLACE INTO derived (context, idx, key, seq, value, crc) VALUES (?, ?, ?, ?, ?, ?)'
 
-function storeRow(db: Database, row: HeldRow): void {
+function storeRow(db: Database, row: BufferedRow): void {
   db.run(PUT, ...row, rowChecksum(row))
 }
 

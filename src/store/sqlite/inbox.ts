@@ -29,7 +29,6 @@ export function pendingInbox(db: Database, context: ContextRow | undefined, sinc
   return rows.map(([, seq]) => entryAt(db, head.key, { context: id, seq: seq as number }))
 }
 
-/** State of the keys that a request posts or takes. */
 export function inboxFacts(
   db: Database,
   context: ContextRow | undefined,

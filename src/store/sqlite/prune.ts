@@ -14,12 +14,10 @@ import { advance, dropBlobs, type WriteContext, writeEntry } from './writer.ts'
 
 const SLICE = 5000
 
-/** The result of one transaction of a prune. */
 export interface Slice {
   readonly context: number
   readonly deleted: number
   readonly base: number
-  /** More may be left to delete. */
   readonly more: boolean
 }
 

@@ -130,10 +130,7 @@ function parseContextRow(row: readonly Cell[]): ContextRow {
   }
 }
 
-/**
- * The cells of a row in the order of CONTEXT_COLUMNS, up to the checksum, which also covers the parent's name, a value
- * that is not stored.
- */
+/** Cells in the order of CONTEXT_COLUMNS, up to the checksum, which also covers the parent's name (not stored). */
 function cellsOf({ id, head, parentId, forkedAt, derivedSeq, derivedBy }: ContextRow): Cell[] {
   const { key, seq, at, turn, status, outcome = null, epoch, lease, claims, wakeAt = null } = head
   const kind = parentId === undefined ? null : (head.parent?.kind ?? null)
@@ -180,9 +177,18 @@ export function insertContext(db: Database, head: Head, { parentId, derivedBy }:
   const { tenant, actor, contextId } = head.key
   const parent = parentId === null ? undefined : head.parent
   const forkedAt = parent?.kind === 'fork' ? parent.at : 0
-  const kin = [parentId, parent?.kind ?? null, forkedAt] as const
+  const parentCells = [parentId, parent?.kind ?? null, forkedAt] as const
   const times = [head.createdAt, head.activeAt] as const
-  const id = db.insert(INSERT_CONTEXT, tenant, actor, contextId, ...kin, ...times, forkedAt, derivedBy)
+  const id = db.insert(
+    INSERT_CONTEXT,
+    tenant,
+    actor,
+    contextId,
+    ...parentCells,
+    ...times,
+    forkedAt,
+    derivedBy,
+  )
   return {
     id,
     head: { ...newHead(head.key, head.createdAt), ...(parent === undefined ? {} : { parent }) },
@@ -229,7 +235,6 @@ function updateOf(changed: number): string {
 const PUT_CONTEXT = `INSERT OR REPLACE INTO context (${COLUMN_NAMES.join(', ')}, crc)
   VALUES (${Array.from({ length: STORED + 1 }, () => '?').join(', ')})`
 
-/** Writes the whole row, overwriting any other. */
 export function putContext(db: Database, context: ContextRow): void {
   const cells = cellsOf(context)
   db.run(PUT_CONTEXT, ...cells.slice(0, STORED), rowChecksum(cells))
@@ -244,7 +249,7 @@ export function insertBase(db: Database, context: number, { upTo, seq, kept }: B
   )
 }
 
-interface Extra {
+interface ExtraFields {
   key?: string
   takes?: readonly number[]
   refs?: readonly string[]
@@ -289,7 +294,7 @@ export function toEntry(row: readonly Cell[], { key, context, blob }: RowSource)
     string | null,
   ]
   try {
-    const { cuts = [], ...rest } = extra === null ? {} : (JSON.parse(extra) as Extra)
+    const { cuts = [], ...rest } = extra === null ? {} : (JSON.parse(extra) as ExtraFields)
     const envelope = { seq, turn, at, type, v, ...rest }
     const expected = checksum(envelope, json, bound(context, append, extra))
     if (expected !== crc || typeof json !== 'string') throw new Error('its checksum does not match')
@@ -328,5 +333,5 @@ function extraOf({ key, takes, refs, optional }: Entry, cuts: readonly Cut[]): s
     refs,
     optional,
     cuts: cuts.length === 0 ? undefined : cuts,
-  } satisfies Record<keyof Extra, unknown>)
+  } satisfies Record<keyof ExtraFields, unknown>)
 }

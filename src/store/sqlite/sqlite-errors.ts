@@ -36,7 +36,6 @@ export class Busy extends Error {
   readonly errcode: number = BUSY
 }
 
-/** True for errors of SQLite. */
 export function isSqliteError(error: unknown): boolean {
   return primary(error) !== undefined
 }

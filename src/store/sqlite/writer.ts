@@ -40,7 +40,6 @@ import {
   updateHead,
 } from './rows.ts'
 
-/** Dependencies of every writing function. */
 export interface WriteContext extends Indexes {
   readonly headCache: HeadCache
   readonly judge: () => LeaseJudge
@@ -215,7 +214,6 @@ export function advance(
   return { ...context, ...change }
 }
 
-/** Position of a stored append. */
 interface Stored {
   readonly first: number
   readonly last: number

@@ -37,7 +37,6 @@ export interface SalvagedConversation {
   readonly key?: ContextKey
   readonly context: number
   readonly erased: boolean
-  /** Number of intact entries. */
   readonly intact: number
   /** Intact entries that the new file holds. */
   readonly kept: number
@@ -92,10 +91,9 @@ export async function salvageSqlite(from: string, to: string): Promise<SalvageRe
   }
 }
 
-interface Find {
+interface ContextRemains {
   readonly damaged: DamagedFile
   readonly id: number
-  /** The key in the index of names. */
   readonly name: ContextKey | undefined
   readonly rest: string
 }
@@ -105,11 +103,11 @@ interface Rows {
   readonly entry: Entry
 }
 
-async function copyContext(db: Database, find: Find): Promise<SalvagedConversation | undefined> {
-  const { damaged, id, rest } = find
+async function copyContext(db: Database, remains: ContextRemains): Promise<SalvagedConversation | undefined> {
+  const { damaged, id, rest } = remains
   const stored = damaged.context(id)
-  const key = stored?.head.key ?? find.name
-  const found = intactEntries(db, find, { stored, key })
+  const key = stored?.head.key ?? remains.name
+  const found = intactEntries(db, remains, { stored, key })
   const report = { context: id, ...(key && { key }), erased: false, endUnknown: stored === undefined }
   if (stored?.head.status === 'erased') {
     await db.write(() => putContext(db, withParent(db, stored)))
@@ -118,7 +116,7 @@ async function copyContext(db: Database, find: Find): Promise<SalvagedConversati
   if (stored === undefined && found.length === 0) return undefined
   const live = liveEntries(found, stored)
   const copied =
-    key !== undefined && live.length > 0 && (await copyLive(db, find, { stored, key, found, live }))
+    key !== undefined && live.length > 0 && (await copyLive(db, remains, { stored, key, found, live }))
   const last = copied ? (live.at(-1)?.entry.seq ?? 0) : 0
   const beyond = found.filter(({ entry }) => entry.seq > last)
   const lines = beyond.map(({ entry }) => `${JSON.stringify({ ...key, context: id, ...entry })}\n`)
@@ -142,11 +140,11 @@ async function copyBlobs(damaged: DamagedFile, db: Database): Promise<void> {
 
 function intactEntries(
   db: Database,
-  { damaged, id }: Find,
+  { damaged, id }: ContextRemains,
   { stored, key }: { stored: ContextRow | undefined; key: ContextKey | undefined },
 ): Rows[] {
-  const nobody = { tenant: '-', actor: '-', contextId: '-' }
-  const source = { key: key ?? nobody, context: id, blob: blobReader(db, key ?? nobody) }
+  const unknownKey = { tenant: '-', actor: '-', contextId: '-' }
+  const source = { key: key ?? unknownKey, context: id, blob: blobReader(db, key ?? unknownKey) }
   const found: Rows[] = []
   for (const row of damaged.entries(id, stored?.head.seq)) {
     try {
@@ -181,7 +179,7 @@ function newestBase(found: readonly Rows[]): Entry | undefined {
   return found.findLast(({ entry }) => entry.type === 'base')?.entry
 }
 
-interface Live {
+interface LiveEntries {
   readonly stored: ContextRow | undefined
   readonly key: ContextKey
   readonly found: readonly Rows[]
@@ -192,8 +190,12 @@ const ENTRY_INTO =
   'INSERT INTO entry (seq, turn, at, type, v, data, extra, crc, append, context) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
 /** False if the conversation is not self-contained in the new file, as a fork of one that lost its part. */
-async function copyLive(db: Database, find: Find, { stored, key, found, live }: Live): Promise<boolean> {
-  const { id } = find
+async function copyLive(
+  db: Database,
+  remains: ContextRemains,
+  { stored, key, found, live }: LiveEntries,
+): Promise<boolean> {
+  const { id } = remains
   const last = live.at(-1)?.entry.seq ?? 0
   const writing: WriteContext = {
     db,
@@ -213,7 +215,7 @@ async function copyLive(db: Database, find: Find, { stored, key, found, live }: 
         useBlobs(db, { key, id, row, entry })
       }
       if (stored === undefined) putContext(db, restoreParent(db, context))
-      copyOldRows(db, find, (live[0]?.entry.seq ?? 1) - 1)
+      copyOldRows(db, remains, (live[0]?.entry.seq ?? 1) - 1)
       rebuild(writing, key)
       const whole = viewOf(db, findContext(db, key) as ContextRow)
       for (let from = 1; from <= last; from += 1000) readEntries(db, whole, { from, to: from + 999 })
@@ -231,7 +233,7 @@ function unlinked(id: number, key: ContextKey): ContextRow {
 }
 
 /** Rows of inbox and derived indexes whose entries were pruned; the others are recomputed. */
-function copyOldRows(db: Database, { damaged, id }: Find, below: number): void {
+function copyOldRows(db: Database, { damaged, id }: ContextRemains, below: number): void {
   const inbox =
     'INSERT OR IGNORE INTO inbox (key, seq, taken, digest, crc, context) VALUES (?, ?, ?, ?, ?, ?)'
   for (const row of damaged.rowsOf('key, seq, taken, digest, crc', 'inbox', id))
