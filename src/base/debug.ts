@@ -1,12 +1,12 @@
-/** Shows where errors of user code come from, on standard error, if HOLDFAST_DEBUG is set to anything but 0 or false. Secrets are not removed. */
+/** Prints errors of user code to standard error if HOLDFAST_DEBUG is not empty, 0 or false. Secrets are not removed. */
 import { inspect } from 'node:util'
 
-/** Everything that a terminal could obey but line breaks. */
+/** Characters that a terminal interprets, except line breaks. */
 const CONTROLS = /[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/gu
 
 const OFF: readonly string[] = ['', '0', 'false']
 
-/** @param who as a sentence begins: `The tool order` */
+/** @param who the subject of the sentence, capitalised: `The tool order` */
 export function debugThrown(who: string, error: unknown): void {
   if (OFF.includes(process.env['HOLDFAST_DEBUG'] ?? '')) return
   const text = `holdfast: ${who} threw ${inspect(error)}\n`

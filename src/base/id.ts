@@ -1,22 +1,22 @@
-/** Identifiers as a port. The system's are random and sort by the time of their making. */
+/** Identifiers as a port. System ids are random and sort by creation time. */
 import { randomBytes } from 'node:crypto'
 
 export interface Ids {
-  /** A new id, unique everywhere, such as `append_01k9…`. The prefix says what it names. */
+  /** A new id, unique everywhere, such as `append_01k9…`. The prefix names its kind. */
   next(prefix: string): string
 }
 
 export const systemIds: Ids = { next: (prefix) => `${prefix}_${timePart()}${randomPart()}` }
 
 const RANDOM_BYTES = 8
-/** So many ids share their random bytes, and are told apart by their number. */
+/** This many ids share their random bytes and differ by a counter. */
 const IDS_EACH = 256
 let random = ''
 let made = IDS_EACH
 
 let moment = { at: 0, text: '' }
 
-/** Many are made in one millisecond, and to write it down is half the work. */
+/** Cached: many ids share a millisecond, and formatting it is half the cost of an id. */
 function timePart(): string {
   const at = Date.now()
   if (at !== moment.at) moment = { at, text: at.toString(36).padStart(9, '0') }

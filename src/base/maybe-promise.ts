@@ -1,15 +1,15 @@
 /**
- * Values that are mostly here and sometimes come later. A turn that waits for what is here already spends much of its
- * time on waiting, so whoever has a value gives it as it is.
+ * Values that are usually available and sometimes pending. Awaiting an available value costs a turn much of its time,
+ * so callers pass it as it is.
  */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Goes on with a value: now if the value is here, else when it comes. */
+/** Applies `make` to a value: now if it is available, else once it resolves. */
 export function chain<T, R>(value: MaybePromise<T>, make: (value: T) => MaybePromise<R>): MaybePromise<R> {
   return isPromise(value) ? value.then(make) : make(value)
 }
 
-/** Also of promises of other makes. */
+/** Accepts any thenable. */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return (
     value instanceof Promise || typeof (value as { then?: unknown } | null | undefined)?.then === 'function'

@@ -1,4 +1,4 @@
-/** Is the process behind an identity alive? "Dead" only when that is certain (R1). */
+/** Liveness of the process behind an identity: `dead` only when that is certain (R1). */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
 
-/** A process that tells its identity and lives until it is killed. */
+/** A process that prints its identity and lives until it is killed. */
 async function neighbour(): Promise<{ child: ChildProcess; identity: string }> {
   const program = `import { processIdentity } from ${JSON.stringify(module)}; console.log(processIdentity()); setInterval(() => {}, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
@@ -93,7 +93,7 @@ describe('liveness', () => {
   })
 
   it.runIf(onLinux)('of a zombie is dead: it does nothing any more', async () => {
-    // A shell that replaces itself by a sleep never reaps the child that it had and that ends later.
+    // A shell that execs a sleep never reaps its earlier child.
     const child = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 30'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })

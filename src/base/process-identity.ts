@@ -1,6 +1,6 @@
 /**
- * Names the running process so that another one on the same machine can tell whether it is still alive. The answer
- * is "dead" only when that is certain; for a process elsewhere, or in another container, it is "unknown".
+ * Names the running process so that another one on the same machine can check its liveness. A process is `dead` only
+ * when that is certain; in another machine or container it is `unknown`.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
@@ -14,7 +14,7 @@ export function processIdentity(): string {
   return own
 }
 
-/** Judges an identity made by `processIdentity`, here or in another process; whatever follows a `#` is ignored. */
+/** Judges an identity made by `processIdentity` in any process; ignores everything from a `#` on. */
 export function processLiveness(identity: string): Liveness {
   const [process = ''] = identity.split('#')
   if (process === processIdentity()) return 'alive'
@@ -29,7 +29,7 @@ export function processLiveness(identity: string): Liveness {
 let own: string | undefined
 let here: string | undefined
 
-/** One boot of one machine as seen from one container, short enough to be written often. */
+/** Identifies one boot of one machine as seen from one container; short, because it is written often. */
 function machine(): string {
   here ??= createHash('sha256')
     .update([hostname(), bootId(), pidNamespace()].join('\n'))
@@ -55,7 +55,7 @@ function exists(pid: number): boolean {
   }
 }
 
-/** On Linux, the kernel's start time tells a process from a later one with the same pid. */
+/** On Linux, the kernel's start time distinguishes a process from a later one with the same pid. */
 function startTime(pid: number): { start: string; zombie: boolean } | undefined {
   const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
   if (stat === undefined) return undefined

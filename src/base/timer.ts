@@ -1,9 +1,9 @@
 /** Waiting as a port, so that tests decide when time has passed. */
 
 export interface Timer {
-  /** Resolves after so many milliseconds, or at once when the signal aborts; never rejects. */
+  /** Resolves after `ms`, or at once when the signal aborts; never rejects. */
   wait(ms: number, options?: WaitOptions): Promise<void>
-  /** Calls `act` after so many milliseconds, unless the returned function is called before. Keeps no process alive. */
+  /** Calls `act` after `ms` unless the returned function is called before. Does not keep the process alive. */
   after(ms: number, act: () => void): () => void
 }
 
@@ -13,7 +13,7 @@ export interface WaitOptions {
   readonly background?: true
 }
 
-/** Node fires at once for anything longer. */
+/** Node fires a longer timeout at once. */
 const LONGEST_MS = 2 ** 31 - 1
 
 export const systemTimer: Timer = {

@@ -13,7 +13,7 @@ import {
   NO_USAGE,
   type OutcomeReason,
   type RequestData,
-  type StopWish,
+  type StopRequest,
   type TurnEvent,
   type Usage,
 } from '../protocol/index.ts'
@@ -34,7 +34,7 @@ export interface TurnOutcome {
   /** The limit that stopped it before it was finished, such as `iterations`; absent if none did. */
   readonly limit?: string
   /** The hook that ended the turn with `stop()`, and what it gave as the reason; `executeTurn(null)` goes on. */
-  readonly stopped?: StopWish
+  readonly stopped?: StopRequest
   /** The value of that limit. */
   readonly maximum?: number
   /** What user code threw, if it failed because of that in this process. Not enumerable, and not in the journal. */

@@ -1,6 +1,6 @@
 /**
- * Where a window begins, for whoever reads a journal from its newest entry back. Pure. A window begins where somebody
- * speaks and no round is open (R11), and stays there for as long as it can, so that prompt caches hold.
+ * Finds where a window begins, reading a journal from its newest entry back. Pure. A window begins at a message outside
+ * of any open round (R11), and stays there as long as possible, so that prompt caches hold.
  */
 import type { Entry, Message } from '../protocol/index.ts'
 import { isKnown } from './format.ts'
@@ -9,7 +9,7 @@ import { type Session, stillOpen } from './session.ts'
 import { compactMessage, compactResult } from './tool-results.ts'
 import { transcript } from './transcript.ts'
 
-/** How many tokens a window may have, and how many a message is. */
+/** The token limit of a window, and the count of a message. */
 export interface TokenBudget {
   readonly max: number
   readonly count: (message: Message) => number
@@ -18,11 +18,11 @@ export interface TokenBudget {
 export interface WindowLimits {
   readonly maxMessages: number
   readonly tokens?: TokenBudget
-  /** Begins exactly `maxMessages` back, or before the round that is there, instead of moving in steps. */
+  /** Begins exactly `maxMessages` back, or before the round there, instead of moving in steps. */
   readonly isExact?: boolean
 }
 
-/** How many of the newest messages to show. Falls back by a quarter of the limit at a time, and grows again from there. */
+/** Number of newest messages to show. Drops by a quarter of the limit at a time, and grows again from there. */
 export function windowSize(total: number, limit: number): number {
   if (total <= limit) return total
   const step = stepOf(limit)
@@ -36,19 +36,19 @@ function stepOf(limit: number): number {
 /** An entry at which a window may begin. */
 interface Mark {
   readonly seq: number
-  /** How many entries were read up to it, itself included. */
+  /** Number of entries read up to it, itself included. */
   readonly read: number
-  /** How many messages of the conversation are before it. */
+  /** Number of messages of the conversation before it. */
   readonly before: number
-  /** How many it brings: its own, and for a reply those up to the last result of its round. */
+  /** Number of its messages: its own, and for a reply those up to the last result of its round. */
   readonly span: number
-  /** Of it and all that comes after it. */
+  /** Tokens from it to the newest entry. */
   readonly tokens: number
-  /** What it is inside of, as `opens` names it: how that began is shown too. */
+  /** The turn or exchange that contains it, by its `opens` id: its opening is shown too. */
   readonly inside?: number
 }
 
-/** What begins with an entry, if something does: a turn by its number, an imported exchange by its position below 0. */
+/** Id of the turn or exchange that an entry opens: a turn by its number, an imported exchange by its negated position. */
 export function opens({ type, turn, seq }: Entry): number | undefined {
   if (type === 'turn.start') return turn
   return type === 'import' ? -seq : undefined
@@ -57,13 +57,13 @@ export function opens({ type, turn, seq }: Entry): number | undefined {
 export class Backwards {
   readonly #limits: WindowLimits
   readonly #total: number
-  readonly #wanted: number
+  readonly #target: number
   readonly #round: Set<string>
-  /** By what begins with it, as `opens` names it: the tokens of what was said there, as far as it was read. */
-  readonly #asked = new Map<number, number>()
+  /** By `opens` id: tokens of each opening read so far. */
+  readonly #openings = new Map<number, number>()
   /** Newest first. */
   readonly #marks: Mark[] = []
-  /** How many messages come after the newest result of the round that is being read, if there is one. */
+  /** Number of messages after the newest result of the round being read, if any. */
   #afterRound: number | undefined
   #turn = 0
   #read = 0
@@ -74,71 +74,71 @@ export class Backwards {
     this.#limits = limits
     this.#total = session.window.messages
     const { maxMessages, isExact } = limits
-    this.#wanted = isExact ? Math.min(this.#total, maxMessages) : windowSize(this.#total, maxMessages)
+    this.#target = isExact ? Math.min(this.#total, maxMessages) : windowSize(this.#total, maxMessages)
     this.#round = new Set(stillOpen(session).calls.map(({ callId }) => callId))
   }
 
-  /** How many messages of those that may be shown were not read yet. */
   get left(): number {
-    return Math.max(0, this.#wanted - this.#messages)
+    return Math.max(0, this.#target - this.#messages)
   }
 
-  /** Nothing before what was read can be in the window. */
+  /** No earlier entry can be in the window. */
   get isDone(): boolean {
     if (this.#round.size > 0) return false
     const { max = Number.POSITIVE_INFINITY } = this.#limits.tokens ?? {}
-    return this.#messages >= this.#wanted || (this.#marks.length > 0 && this.#tokens > max)
+    return this.#messages >= this.#target || (this.#marks.length > 0 && this.#tokens > max)
   }
 
-  /** `tokens`: of what the entry says. */
+  /** `tokens`: of the entry's messages. */
   read(entry: Entry, tokens = 0): void {
-    const said = messageCount(entry)
+    const count = messageCount(entry)
     this.#read += 1
-    this.#messages += said
+    this.#messages += count
     this.#tokens += tokens
     if (entry.turn > 0 && entry.type !== 'claim') this.#turn = entry.turn
     const opened = opens(entry)
-    if (opened !== undefined) this.#asked.set(opened, tokens)
+    if (opened !== undefined) this.#openings.set(opened, tokens)
     if (!isKnown(entry)) return
     if (entry.type === 'tool.end') {
       this.#round.add(entry.data.callId)
-      this.#afterRound ??= this.#messages - said
+      this.#afterRound ??= this.#messages - count
     }
-    const span = this.#messages - (this.#afterRound ?? this.#messages - said)
+    const span = this.#messages - (this.#afterRound ?? this.#messages - count)
     if (entry.type === 'model.end') {
       this.#round.clear()
       this.#afterRound = undefined
     }
-    if (said === 0 || this.#round.size > 0) return
+    if (count === 0 || this.#round.size > 0) return
     const whole = entry.type === 'import' ? (entry.data.continues ?? 0) - entry.seq : this.#turn
-    const inside = this.#asked.has(whole) ? {} : { inside: whole }
+    const inside = this.#openings.has(whole) ? {} : { inside: whole }
     const before = Math.max(0, this.#total - this.#messages)
     this.#marks.push({ seq: entry.seq, read: this.#read, before, span, tokens: this.#tokens, ...inside })
   }
 
-  /** What was read only in part, as `opens` names it: how it began was not read. */
+  /** The `opens` id of a turn or exchange read only in part: its opening is missing. */
   get unopened(): number | undefined {
     const { inside } = this.#marks.at(-1) ?? {}
-    return inside === undefined || this.#asked.has(inside) ? undefined : inside
+    return inside === undefined || this.#openings.has(inside) ? undefined : inside
   }
 
   /**
-   * How many of the entries read are in the window. `around`: tokens of the summary, which is always shown; `opening`: of
-   * how `unopened` began. Without a limit on tokens it is all of them.
+   * Number of read entries in the window. `around`: tokens of the summary, which is always shown; `opening`: tokens of
+   * the opening of `unopened`. Without a token limit, all of them.
    *
-   * Of the places with more than half of the tokens, the roundest number of messages before it wins, because it will
-   * still be among them for longest. The steps of `windowSize` count as the roundest, so that both limits agree.
+   * Of the marks with more than half of the tokens, the one with the roundest number of messages before it wins,
+   * because it stays a candidate for longest. The steps of `windowSize` count as the roundest, so that both limits
+   * agree.
    */
   length({ around = 0, opening = 0 }: { around?: number; opening?: number } = {}): number {
     const { tokens: budget } = this.#limits
     const oldest = this.#marks.at(-1)
     if (budget === undefined || oldest === undefined) return this.#read
     const cost = ({ tokens, inside }: Mark): number =>
-      tokens + around + (inside === undefined ? 0 : (this.#asked.get(inside) ?? opening))
+      tokens + around + (inside === undefined ? 0 : (this.#openings.get(inside) ?? opening))
     const fitting = this.#marks.filter((mark) => cost(mark) <= budget.max)
     const large = fitting.filter((mark) => cost(mark) > budget.max / 2)
     const best = this.#roundest(large) ?? fitting.at(-1) ?? this.#marks[0] ?? oldest
-    // Before the oldest there may be results whose question is gone: they are shown only if there is room.
+    // Before the oldest mark there may be results without their call: shown only if there is room.
     const hasRoom = this.#round.size === 0 || this.#tokens + around <= budget.max
     return best === oldest && hasRoom ? this.#read : best.read
   }
@@ -153,8 +153,9 @@ export class Backwards {
   }
 
   /**
-   * Of the roundest number of messages in its span: inside a round no window begins. It must never become less, or a
-   * window could go back; so what is said in a round that is still open counts when the round has gone on after it.
+   * The roundest number of messages in the mark's span, because no window begins inside a round. It must never
+   * decrease, or a window could move back; so messages in an open round count only once the round has gone on after
+   * them.
    */
   #roundness({ before, span }: Mark): number {
     const step = stepOf(this.#limits.maxMessages)
@@ -171,16 +172,16 @@ type Counted = WeakMap<TokenBudget['count'], WeakMap<Entry, number>>
 
 const wholeCounts: Counted = new WeakMap()
 const trimmedCounts: Counted = new WeakMap()
-/** Calls that nobody answered read as not run, and nobody has said so in an entry. */
+/** Reserve per call: unanswered calls read as not run, without an entry. */
 const UNANSWERED = 16
 
-/** What the tokens of an entry depend on. `input`: an entry that it takes. */
+/** Dependencies of an entry's tokens. `input`: finds an entry that it takes. */
 interface EntrySurroundings {
   readonly input: (seq: number) => Entry | undefined
   readonly trimmedUpTo: number | undefined
 }
 
-/** How many tokens an entry adds to a transcript, and rather more. Counted once, and once more when it is trimmed. */
+/** Upper estimate of an entry's tokens in a transcript. Counted once, and once more when trimmed. */
 export function entryTokens(
   entry: Entry,
   count: TokenBudget['count'],

@@ -1,7 +1,4 @@
-/**
- * The fold of calls and of what outlives them: what was asked and answered, what failed, what nobody knows the outcome
- * of; and what a session remembers of the conversation as a whole.
- */
+/** The fold of calls: requests and answers, failures, unknown outcomes; and the state of the conversation as a whole. */
 import { describe, expect, it } from 'vitest'
 import type { Entry, EntryData, EntryType, SettledStatus } from '../protocol/index.ts'
 import { fold } from './fold.ts'
@@ -44,7 +41,7 @@ const request = (requestId: string, more: Partial<EntryData['request.start']> = 
   { requestId, kind: 'question', prompt: 'Which?', ...more },
 ]
 const told = (requestId: string): Part => ['request.end', { requestId, how: 'answered', value: 'this' }]
-/** A round of one call that ends so, with a key for its arguments. */
+/** A round of one call with this end and a key for its arguments. */
 const round = (callId: string, argsKey: string, status: SettledStatus): Part[] => [
   asking(callId),
   begun(callId, { argsKey }),

@@ -1,6 +1,6 @@
 /**
- * A session while entries are folded into it: what the steps change is writable, and a copy. All drafts have all fields,
- * in one order, so that the engine knows one shape of them; a field that is absent is undefined.
+ * A session during a fold: a writable copy of the fields that steps change. All drafts have all fields in one order, so
+ * that the engine sees one shape; absent fields are undefined.
  */
 import type { Call, OpenTurn, Request, Session } from './session.ts'
 
@@ -17,7 +17,7 @@ export type Draft = Omit<Writable<Session>, 'open' | 'window' | 'totals'> & {
   totals: Writable<Session['totals']>
 }
 
-/** Copies what the steps change. The rest, such as arguments, is shared: nobody changes it. */
+/** Copies the fields that steps change. The rest, such as arguments, is shared and immutable. */
 export function draftOf(session: Session): Draft {
   const { window, totals } = session
   return {
@@ -108,7 +108,7 @@ export function callDraftOf(call: Call): Writable<Call> {
   }
 }
 
-/** Without the fields that are absent, for those who store a session or show it. */
+/** Drops absent fields, for storing or showing a session. */
 export function withoutAbsent(session: Session): Session {
   const plain = present(session)
   return {
@@ -119,8 +119,8 @@ export function withoutAbsent(session: Session): Session {
   }
 }
 
-function withPlainCalls<T extends { readonly calls: readonly Call[] }>(place: T): T {
-  return { ...present(place), calls: place.calls.map(present) }
+function withPlainCalls<T extends { readonly calls: readonly Call[] }>(holder: T): T {
+  return { ...present(holder), calls: holder.calls.map(present) }
 }
 
 function present<T extends object>(value: T): T {

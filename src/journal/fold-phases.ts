@@ -1,9 +1,9 @@
-/** What a phase of hooks changes in the open turn. */
+/** Applies a hook phase to the open turn. */
 import type { HookKind, Json } from '../protocol/index.ts'
 import type { OpenDraft, Writable } from './fold-draft.ts'
 import type { Call } from './session.ts'
 
-/** What counts as done once the phase of a hook is durable (R8). A hook of a newer version says nothing here. */
+/** Marks the work that a durable hook phase completes (R8). A hook of a newer version changes nothing. */
 export function passPhase(open: OpenDraft, name: string, hook: HookKind | undefined): void {
   if (hook?.scope === 'input') open.fresh = undefined
   if (hook?.scope === 'failure') open.failed = undefined
@@ -16,14 +16,14 @@ interface Pass {
   readonly grounds: Call['grounds']
 }
 
-/** The hooks around one call have run, or its ids were found good. */
+/** Marks that the hooks around one call have run, or that its ids were accepted. */
 export function passCall(open: OpenDraft, { hook, callId, grounds }: Pass): void {
   const call = open.calls.find((candidate) => candidate.callId === callId)
   if (grounds !== undefined && call !== undefined) call.grounds = grounds
   if (hook?.scope === 'call' && !hook.closes && call !== undefined) call.checked = true
   if (!hook?.closes || open.ended === undefined) return
-  const untold = open.ended.filter((ended) => ended !== callId)
-  if (untold.length > 0) open.ended = untold
+  const unseen = open.ended.filter((ended) => ended !== callId)
+  if (unseen.length > 0) open.ended = unseen
   else open.ended = undefined
 }
 

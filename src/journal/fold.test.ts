@@ -1,4 +1,4 @@
-/** The fold, entry by entry: what each type changes in a session, and what it leaves alone. */
+/** The fold, entry by entry: the changes of each type to a session, and only these. */
 import { describe, expect, it } from 'vitest'
 import type { Entry, EntryData, EntryType, OutcomeReason } from '../protocol/index.ts'
 import { fold } from './fold.ts'
@@ -76,7 +76,7 @@ const fork: Part = [
   { turn: 0 },
 ]
 
-/** Position, time and birth belong to every entry and are looked at once. */
+/** Without position, times and creation, which every entry sets and one test covers. */
 function foldOf(...parts: readonly Part[]): Omit<Session, 'seq' | 'at' | 'createdAt' | 'activeAt'> {
   const { seq: _, at: __, createdAt: ___, activeAt: ____, ...rest } = fold(journal(...parts))
   return rest

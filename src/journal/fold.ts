@@ -1,6 +1,6 @@
 /**
  * The fold: entries to a session, and nothing else (R12). It reads no clock, knows no store, and never fails on what a
- * driver could have written; an entry that makes no sense where it stands changes nothing.
+ * driver could have written; an entry that is invalid at its position changes nothing.
  *
  * Inbox entries are ignored here: they take effect through the entry that takes them (R2).
  */
@@ -58,7 +58,7 @@ export function fold(entries: Iterable<Entry>, from: Session = newSession()): Se
   return withoutAbsent(advance(entries, from))
 }
 
-/** The same for those who fold on and on: a field that is absent is undefined. */
+/** The same for repeated folding: absent fields stay undefined. */
 export function advance(entries: Iterable<Entry>, from: Session): Session {
   let draft = draftOf(from)
   for (const entry of entries) {
@@ -77,7 +77,7 @@ function step(draft: Draft, entry: Entry): void {
     draft.activeAt = entry.at
   }
   if (isInboxType(entry.type) || entry.type === 'base') return
-  // The type tells, whether or not this version can read the rest: the head row counts so too.
+  // By type alone, even if this version cannot read the rest: the head row counts the same way.
   if (isProgress(entry.type)) draft.claims = 0
   if (known === undefined) return
   const count = messageCount(known)
@@ -93,7 +93,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.claims = data.attempt
     draft.closed = undefined
     if (draft.open?.thinking !== true) return
-    // That call died with its process; it is made again, and counts once.
+    // The call died with its process; the repeated call counts once.
     draft.open.thinking = false
     draft.open.iteration = Math.max(0, draft.open.iteration - 1)
   },
@@ -123,8 +123,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     })
     open.limits = limits
     open.metadata = metadata
-    // What goes on with the parked calls inherits what they need; what says something new does not.
-    if (credentials || (leftCredentials(draft) && !entry.takes?.length)) open.credentials = true
+    // A turn that resumes parked calls inherits their credentials; one with a new input does not.
+    if (credentials || (resumesWithCredentials(draft) && !entry.takes?.length)) open.credentials = true
     if (entry.takes?.length || draft.parked?.fresh) open.fresh = true
     if (open.calls.length > 0) open.phase = LAST_BEFORE_TOOLS
     draft.open = open
@@ -134,9 +134,9 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   take({ open }, { data, takes }) {
     if (data.as !== 'message' || !takes?.length || open === undefined) return
     open.fresh = true
-    // What was said is answered before the turn ends.
+    // The new message is answered before the turn ends.
     open.replied = undefined
-    // Hooks that change what a model is shown see it first.
+    // Hooks that change the prompt see the message first.
     if (open.phase !== undefined) open.phase = beforePrompt(open.phase)
   },
   phase({ open }, { data: { name, callId, changes = {} } }) {
@@ -146,16 +146,16 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     else passPhase(open, name, hook)
     for (const call of open.calls) changeArgs(call, changes.args?.[call.callId])
     if (changes.prompt !== undefined) open.prompt = changes.prompt
-    // These were asked anew, and want nothing changed any more.
+    // The hooks ran again and dropped their changes.
     else if (hook?.change === 'prompt') open.prompt = undefined
-    // Hooks that close what is open still run, and the first who stopped is the one who did.
+    // Closing hooks still run; the first stop counts.
     if (changes.stop !== undefined) open.stop ??= changes.stop
   },
   warning(draft, { data }) {
     if (data.code === 'toolCalls' && draft.open !== undefined) draft.open.overCalls = true
     if (data.code === 'context-near-full' && data.tokens !== undefined) draft.window.nearFull = data.tokens
     if (data.code === OVER_MESSAGES) draft.window.overMessages = true
-    spend(draft, data.usage)
+    countUsage(draft, data.usage)
   },
   'model.start'(draft, { data }) {
     draft.totals.modelCalls += 1
@@ -170,7 +170,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
   'model.end'(draft, { at, data }) {
     if (data.usage !== undefined) draft.totals.usage = addUsage(draft.totals.usage, data.usage)
-    seeRoom(draft, data)
+    rearmNearFull(draft, data)
     if (draft.open === undefined) return
     draft.open.thinking = false
     if (data.usage !== undefined) draft.open.usage = addUsage(draft.open.usage, data.usage)
@@ -180,19 +180,19 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.open.phase = 'model'
     const offered = draft.open.prompt?.tools
     draft.open.prompt = undefined
-    const asked = data.content.filter((part) => part.type === 'tool-call')
-    draft.open.calls = asked.map(({ callId, tool, args, malformed }) => {
+    const requested = data.content.filter((part) => part.type === 'tool-call')
+    draft.open.calls = requested.map(({ callId, tool, args, malformed }) => {
       const call = callDraftOf({ callId, tool, state: 'requested', args })
       call.malformed = malformed
       if (offered !== undefined && !offered.includes(tool)) call.offered = offered
       return call
     })
-    if (asked.length === 0) draft.open.replied = true
+    if (requested.length === 0) draft.open.replied = true
   },
   'tool.start'(draft, { data }) {
     const call = draft.open?.calls.find(({ callId }) => callId === data.callId)
     if (draft.open === undefined || call?.state !== 'requested') return
-    // A call that asked something and runs again with the answer is still one call.
+    // A call that runs again with an answer is still one call.
     const again = call.idempotencyKey !== undefined
     draft.totals.toolCalls += again ? 0 : 1
     draft.open.toolCalls += again ? 0 : 1
@@ -208,14 +208,14 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     const call = open?.calls.find(({ callId }) => callId === data.callId)
     if (open === undefined || call === undefined || call.state === 'settled') return
     call.state = 'settled'
-    spend(draft, data.usage)
+    countUsage(draft, data.usage)
     open.failures = data.status === 'ok' ? 0 : open.failures + 1
-    if (call.argsKey !== undefined) remember(draft, call.argsKey, data)
+    if (call.argsKey !== undefined) trackUnknown(draft, call.argsKey, data)
     open.ended = [...(open.ended ?? []), call.callId]
     if (open.calls.every(({ state }) => state === 'settled')) closeRound(open)
   },
   usage(draft, { data: { callId, usage, below } }) {
-    spend(draft, usage)
+    countUsage(draft, usage)
     const call = draft.open?.calls.find((candidate) => candidate.callId === callId)
     if (call !== undefined) call.used = addUsage(call.used ?? NO_USAGE, usage)
     else if (draft.graph !== undefined) draft.graph = countBelow(draft.graph, callId, below)
@@ -230,7 +230,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
   'request.start'({ open }, { seq, data: { requestId, kind, callId, name, from, expiresAt } }) {
     const call = open?.calls.find((candidate) => candidate.callId === callId)
-    // Whoever asks has come to a halt: it runs again only when it is started again.
+    // A call with an open request has halted, and runs only when started again.
     if (call?.state === 'started') call.state = 'requested'
     open?.requests.push({
       requestId,
@@ -285,7 +285,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     const { trimmedUpTo } = draft.window
     const trimmed = trimmedUpTo === undefined ? {} : { trimmedUpTo }
     draft.window = { from: data.upTo + 1, messages: data.kept, ...summary, ...trimmed }
-    spend(draft, data.receipt?.['usage'] as Usage | undefined)
+    countUsage(draft, data.receipt?.['usage'] as Usage | undefined)
   },
   clear(draft, entry) {
     draft.window = { from: entry.seq + 1, messages: 0 }
@@ -295,7 +295,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.stopped = undefined
     if (draft.graph === undefined) return
     draft.graph = clearRun(draft.graph)
-    // There is nothing to go on with.
+    // A cleared run has nothing to resume.
     draft.outcome = undefined
   },
   'graph.start'(draft, { seq, data }) {
@@ -310,14 +310,14 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
   },
   'node.end'(draft, { at, seq, data }) {
     if (draft.graph !== undefined) draft.graph = endNode(draft.graph, data, { at, seq })
-    spend(draft, data.usage)
+    countUsage(draft, data.usage)
   },
   'effect.start'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = startEffect(draft.graph, data)
   },
   'effect.end'(draft, { data }) {
     if (draft.graph !== undefined) draft.graph = endEffect(draft.graph, data)
-    if (data.status === 'unknown') remember(draft, data.callId, data)
+    if (data.status === 'unknown') trackUnknown(draft, data.callId, data)
   },
   active(draft, { seq, data: { values, chosen = [] } }) {
     const { active = [], activeSince = {} } = draft
@@ -354,32 +354,32 @@ function isSameChoice(a: ActiveValue, b: ActiveValue): boolean {
   return a.entity === b.entity && a.id === b.id && a.since === b.since
 }
 
-/** Does what is left to be gone on with need the credentials of whoever asked for it (R19)? */
-function leftCredentials({ parked, graph }: Draft): boolean {
+/** True if the parked calls or the graph's run need credentials (R19). */
+function resumesWithCredentials({ parked, graph }: Draft): boolean {
   return parked?.credentials === true || graph?.credentials === true
 }
 
 function closeRound(open: OpenDraft): void {
   const isBegun = open.stop === undefined || hasRound(open as OpenTurn)
   open.calls = []
-  // Calls of a turn that was stopped before their round began are settled, and no round was.
+  // If the turn was stopped before the round began, its calls are settled without a round.
   if (isBegun) open.phase = 'tools'
 }
 
-/** Beside what model calls and tools of the turn used. */
-function spend(draft: Draft, usage: Usage | undefined): void {
+/** Adds usage beyond that of model calls. */
+function countUsage(draft: Draft, usage: Usage | undefined): void {
   if (usage === undefined) return
   draft.totals.usage = addUsage(draft.totals.usage, usage)
   if (draft.open !== undefined) draft.open.usage = addUsage(draft.open.usage, usage)
 }
 
-/** A prompt that was clearly smaller: should the context fill up again, that is worth saying again. */
-function seeRoom({ window }: Draft, { usage, error, finish }: EntryOf<'model.end'>['data']): void {
+/** A clearly smaller prompt re-arms the near-full warning. */
+function rearmNearFull({ window }: Draft, { usage, error, finish }: EntryOf<'model.end'>['data']): void {
   const isCounted = error === undefined && finish !== 'aborted' && (usage?.inputTokens ?? 0) > 0
   if (isCounted && (usage?.inputTokens ?? 0) < (window.nearFull ?? 0) * 0.9) window.nearFull = undefined
 }
 
-/** An attempt that failed and is followed by another one is no iteration, and its successor stands in the session. */
+/** A failed attempt with a successor is no iteration; the session holds the successor. */
 function planRetry(open: OpenDraft, at: number, { model, error }: EntryOf<'model.end'>['data']): void {
   const { retry: before } = open
   open.retry = undefined
@@ -396,8 +396,8 @@ function planRetry(open: OpenDraft, at: number, { model, error }: EntryOf<'model
   }
 }
 
-/** A call that is known to have ended says something about others with the same arguments, too. */
-function remember(
+/** A settled call also informs about unknown ones with the same arguments. */
+function trackUnknown(
   draft: Draft,
   argsKey: string,
   { callId, status }: Pick<EntryOf<'tool.end'>['data'], 'callId' | 'status'>,

@@ -1,4 +1,4 @@
-/** R21: what must be understood and is not makes a reader decline, before anything is changed. */
+/** R21: a reader declines a required entry that it does not understand, before any change. */
 import { describe, expect, it } from 'vitest'
 import { ENTRY_TABLE, type Entry, HoldfastError } from '../protocol/index.ts'
 import { memoryStore } from '../store/memory/index.ts'

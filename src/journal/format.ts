@@ -1,6 +1,6 @@
 /**
- * What this version understands (R21). An entry of a newer type or format is either marked as one that may be skipped,
- * or the reader must decline: acting on half a history is worse than not acting.
+ * Decides which entries this version understands (R21). An entry of a newer type or format either may be skipped, or
+ * the reader must decline: acting on half a history is worse than not acting.
  */
 import { type Entry, HoldfastError, type KnownEntry, kindOf } from '../protocol/index.ts'
 
@@ -8,7 +8,7 @@ export function isKnown(entry: Entry): entry is KnownEntry {
   return entry.v <= (kindOf(entry.type)?.v ?? 0)
 }
 
-/** The entry with its type, undefined if it may be skipped, or a thrown `entry-not-understood`. */
+/** The entry with its type; undefined if it may be skipped; throws `entry-not-understood`. */
 export function understand(entry: Entry): KnownEntry | undefined {
   if (isKnown(entry)) return entry
   if (entry.optional === true) return undefined

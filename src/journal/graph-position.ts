@@ -1,6 +1,6 @@
 /**
- * Where the run of a graph stands (R12): its state, the tasks of the step that is open, and what each of them has done.
- * Pure functions from one position to the next; an entry that makes no sense where it stands changes nothing.
+ * The position of a graph's run (R12): its state, the tasks of the open step, and their progress. Pure functions from
+ * one position to the next; an entry that is invalid at its position changes nothing.
  */
 import type {
   ChannelKinds,
@@ -22,52 +22,50 @@ export type GraphPosition = {
   readonly state: GraphState
   /** Steps begun in this turn. */
   readonly step: number
-  /** Tasks begun in this conversation: the next one has a name that no other had. */
+  /** Tasks begun in this conversation: numbers the next task's name. */
   readonly count: number
-  /** Those of the step that is open, in the order in which what they say will count. Empty between steps. */
+  /** Tasks of the open step, in the order in which their updates apply. Empty between steps. */
   readonly tasks: readonly GraphTask[]
-  /** The nodes of the step before: where they lead is where it goes on. Empty at the start. */
+  /** Nodes of the previous step: the run continues along their edges. Empty at the start. */
   readonly after: readonly string[]
-  /** Of each join that is not complete, who has arrived. */
+  /** Arrivals at each incomplete join. */
   readonly waiting?: { readonly [join: string]: readonly string[] }
-  /** Where the step before leads, if that is known and was not gone yet. */
+  /** Targets of the previous step that have not run yet, if known. */
   readonly leads?: EntryData['graph.step']['leads']
-  /** Where the newest words of persons are: what the run was given, unless that came from a call, and answers. */
+  /** Positions of the person's newest words: the run's input, unless a call posted it, and answers. */
   readonly said?: readonly number[]
-  /** The call that the run was asked for by, if it was one. */
+  /** The call that requested the run, if any. */
   readonly origin?: InputOrigin
   /** The newest things that nodes vouch for, oldest first. */
   readonly seen?: readonly SeenInRun[]
-  /** Values of the runs that begin when this one is over, oldest first. */
+  /** Inputs of the runs that follow this one, oldest first. */
   readonly queued?: readonly EntryData['graph.queue'][]
-  /** The run was asked for with credentials, and whoever goes on with it needs those (R19). */
+  /** The run was requested with credentials, which every driver of it needs (R19). */
   readonly credentials?: true
 }
 
 export type SeenInRun = Sighting & { readonly at: number; readonly seq: number }
 
-/** More are forgotten, the oldest first. */
+/** Beyond this, the oldest are dropped. */
 const MAX_SAID = 50
 const MAX_SEEN = 200
 
 export type GraphTask = {
   readonly task: string
   readonly node: string
-  /** `begun`: it is to be run, once more if it was run before. `failed`: until the next turn tries it again. */
+  /** `begun`: to be run, again if it ran before. `failed`: until the next turn retries it. */
   readonly state: 'begun' | 'ended' | 'failed'
-  /** Which attempt is next, how many have failed in this turn, and not before when. */
+  /** The next attempt, the failures in this turn, and the earliest time. */
   readonly attempt: number
   readonly failures: number
   readonly until?: number
   readonly input?: Json
   readonly update?: JsonObject
-  /** Why it failed. */
   readonly error?: JsonObject
-  /** What those below it had used when that was last counted, by their keys. */
+  /** Counted usage of its children, by key. */
   readonly below?: { readonly [key: string]: Usage }
-  /** What it has done already, by key: none of it is done again. */
+  /** Effects so far, by key: none runs again. */
   readonly effects?: readonly Effect[]
-  /** What it asked and was told. */
   readonly answers?: readonly TaskAnswer[]
 }
 
@@ -76,25 +74,24 @@ export type Effect = {
   readonly key: string
   readonly replay: ReplayClass
   readonly idempotencyKey: string
-  /** Of the node: an effect that is known to have failed may be tried again by the next one. */
+  /** Attempt of the node: a later one may retry an effect that failed. */
   readonly attempt: number
-  /** How often it was begun. */
+  /** Number of starts. */
   readonly tries: number
-  /** Absent while nobody knows how it ended. */
+  /** Absent while the outcome is not known. */
   readonly status?: SettledStatus
   readonly output?: Json
-  /** The result was too large to be stored. */
   readonly cut?: true
 }
 
 export type TaskAnswer = {
   readonly requestId: string
-  /** Of a question that can be answered in two ways. */
+  /** Present for a yes-or-no question. */
   readonly kind?: 'confirmation'
   readonly name?: string
   readonly how: 'answered' | 'expired' | 'cancelled'
   readonly value?: Json
-  /** Where it was posted, if no person gave it. */
+  /** Origin of the answer, if no person gave it. */
   readonly origin?: InputOrigin
 }
 
@@ -140,14 +137,14 @@ export function beginStep(
   }
 }
 
-/** The state with what the tasks of the open step have said, in their order; without what reducers have to say. */
+/** The state with the updates of the open step's tasks, in order; without reducers. */
 export function joined({ state, channels, tasks }: GraphPosition): GraphState {
   return tasks.reduce((sum, { update = {} }) => withUpdate(sum, channels, update), state)
 }
 
 /**
- * A new turn counts its steps anew, and tries again what failed. Where the last one was cut off, effects that did not go
- * well may have been, too: they may be tried again in the attempt that there is.
+ * A new turn restarts the step count and retries failed tasks. If the last one was interrupted, failed effects may have
+ * been, too: the current attempt may retry them.
  */
 export function resumeRun(before: GraphPosition, last: OutcomeReason | undefined): GraphPosition {
   const isCutOff = last === 'cancelled' || last === 'limit'
@@ -165,7 +162,7 @@ function mayBeTriedAgain(effect: Effect): Effect {
   return effect.status === 'error' ? { ...effect, attempt: 0 } : effect
 }
 
-/** What nobody answered in time and made it fail can be answered when it is tried again. */
+/** A request whose expiry failed the task can be answered in the retry. */
 function askAgain({ error, answers = [] }: GraphTask): Pick<GraphTask, 'answers'> {
   if (error?.['code'] !== 'expired') return {}
   return {
@@ -191,7 +188,7 @@ export function endNode(
   })
 }
 
-/** `below`: what those that a task ran have used in all; that much was counted. */
+/** `below`: total usage of the task's children, now counted. */
 export function countBelow(
   before: GraphPosition,
   task: string,
@@ -200,7 +197,7 @@ export function countBelow(
   return withTask(before, task, (one) => ({ ...one, below: { ...one.below, ...below } }))
 }
 
-/** Each thing once, where it was seen last. */
+/** Each thing once, at its last sighting. */
 function withSeen(
   before: readonly SeenInRun[] = [],
   seen: readonly Sighting[],
@@ -222,7 +219,7 @@ export function startEffect(before: GraphPosition, data: EntryData['effect.start
   })
 }
 
-/** Once it is known how it ended, that stays; of an unknown one it may come to be known later. */
+/** A known outcome is final; an unknown one may become known later. */
 export function endEffect(
   before: GraphPosition,
   { callId, status, output, cut }: EntryData['effect.end'],
@@ -253,7 +250,7 @@ export function answerTask(
   }))
 }
 
-/** A conversation that branches off here has started nothing of what is open. */
+/** A fork has started none of the open effects. */
 export function forkRun(before: GraphPosition): GraphPosition {
   const tasks = before.tasks.map((task): GraphTask => {
     const { effects, answers: _, ...rest } = task

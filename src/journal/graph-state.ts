@@ -1,47 +1,43 @@
 /**
- * The state of a graph as plain data that is never changed: what is added to a list is added to its last chunk, so a
- * longer list costs no more. It applies what nodes said by the kind of each channel; reducers are not known here, and what
- * they made of it is said with the step.
+ * The state of a graph as immutable plain data: a list grows in its last chunk, so a longer list costs no more. Applies
+ * the updates of nodes by the kind of each channel; must not know reducers, whose results come with the step.
  */
 import type { ChannelKinds, Json, JsonObject } from '../protocol/index.ts'
 
-export type GraphState = { readonly [channel: string]: Held }
+export type GraphState = { readonly [channel: string]: ChannelValue }
 
-/** A value, or a list in chunks. */
-export type Held = { readonly value: Json } | { readonly chunks: readonly (readonly Json[])[] }
+export type ChannelValue = { readonly value: Json } | { readonly chunks: readonly (readonly Json[])[] }
 
 const CHUNK = 64
 
-/** What `update` says of each channel counts; channels of other kinds, and those that nobody declared, are left alone. */
+/** Applies `update` to each channel; ignores channels of other kinds and undeclared ones. */
 export function withUpdate(state: GraphState, kinds: ChannelKinds, update: JsonObject): GraphState {
-  const changed: Record<string, Held> = {}
-  for (const [channel, said] of Object.entries(update)) {
+  const changed: Record<string, ChannelValue> = {}
+  for (const [channel, value] of Object.entries(update)) {
     const kind = Object.hasOwn(kinds, channel) ? kinds[channel] : undefined
-    if (said === undefined || kind === undefined || kind === 'reduced') continue
+    if (value === undefined || kind === undefined || kind === 'reduced') continue
     const held = Object.hasOwn(state, channel) ? state[channel] : undefined
-    if (kind === 'list') changed[channel] = { chunks: withItems(held, said) }
-    else changed[channel] = { value: kind === 'merge' ? merged(held, said) : said }
+    if (kind === 'list') changed[channel] = { chunks: withItems(held, value) }
+    else changed[channel] = { value: kind === 'merge' ? merged(held, value) : value }
   }
   return { ...state, ...changed }
 }
 
-/** Channels are set to these values, whatever they were. */
 export function withChanges(state: GraphState, kinds: ChannelKinds, changes: JsonObject): GraphState {
-  const set: Record<string, Held> = {}
+  const set: Record<string, ChannelValue> = {}
   for (const [channel, value] of Object.entries(changes))
     if (value !== undefined)
       set[channel] = kinds[channel] === 'list' ? { chunks: withItems(undefined, value) } : { value }
   return { ...state, ...set }
 }
 
-/** The whole of a channel, as its author knows it. */
 export function valueIn(state: GraphState, channel: string): Json | undefined {
   const held = Object.hasOwn(state, channel) ? state[channel] : undefined
   if (held === undefined) return undefined
   return 'chunks' in held ? ([] as Json[]).concat(...held.chunks) : held.value
 }
 
-/** How much there is to write when all of it is written. */
+/** Size when stored. */
 export function sizeOf(state: GraphState): number {
   let items = 0
   for (const held of Object.values(state))
@@ -54,9 +50,9 @@ function sizeOfValue(value: Json): number {
   return Array.isArray(value) ? value.length : Object.keys(value).length
 }
 
-function withItems(held: Held | undefined, said: Json): readonly (readonly Json[])[] {
+function withItems(held: ChannelValue | undefined, value: Json): readonly (readonly Json[])[] {
   const chunks = held !== undefined && 'chunks' in held ? [...held.chunks] : []
-  const items: readonly Json[] = Array.isArray(said) ? (said as readonly Json[]) : [said]
+  const items: readonly Json[] = Array.isArray(value) ? (value as readonly Json[]) : [value]
   const last = chunks.at(-1) ?? []
   const room = chunks.length > 0 ? CHUNK - last.length : 0
   if (room > 0 && items.length > 0) chunks[chunks.length - 1] = [...last, ...items.slice(0, room)]
@@ -64,9 +60,9 @@ function withItems(held: Held | undefined, said: Json): readonly (readonly Json[
   return chunks
 }
 
-function merged(held: Held | undefined, said: Json): Json {
+function merged(held: ChannelValue | undefined, value: Json): Json {
   const before = held !== undefined && 'value' in held && isObject(held.value) ? held.value : {}
-  return isObject(said) ? { ...before, ...said } : said
+  return isObject(value) ? { ...before, ...value } : value
 }
 
 function isObject(value: Json): value is JsonObject {

@@ -1,4 +1,4 @@
-/** Forking with the fold's help: what is refused, and what the store is told. Pruning is tried on real histories in test/journal. */
+/** Forking with the fold: refusals, and the request to the store. test/journal prunes real histories. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'

@@ -1,4 +1,4 @@
-/** Fork, clear, prune and recreate (R15). With the fold's help: a store needs to be told where the conversation stood. */
+/** Fork, clear, prune and recreate (R15). Uses the fold: a store needs the position of the conversation. */
 import { processIdentity, systemIds } from '../base/index.ts'
 import { type ContextKey, checkOptions, HoldfastError, keyText, type OptionSet } from '../protocol/index.ts'
 import { type Head, type PruneReceipt, persist, type Receipt, type Store } from '../store/index.ts'
@@ -14,7 +14,7 @@ const FORK: OptionSet<{ contextId: string; at?: number }> = {
 }
 const PRUNE: OptionSet<{ keepTurns: number }> = { place: 'pruneContext()', options: { keepTurns: null } }
 
-/** Branches off after entry `at` (the newest if not given), by reference. An open turn stays open but never inherits calls. */
+/** Forks after entry `at` (the newest if not given), by reference. An open turn stays open but never inherits calls. */
 export async function forkContext(
   store: Store,
   parent: ContextKey,
@@ -29,8 +29,8 @@ export async function forkContext(
 }
 
 /**
- * Forgets what was said, for prompts and transcripts; the journal keeps it. Rejects with `in-use` while a turn is open,
- * and with `owned` or `moved` if somebody begins one meanwhile.
+ * Clears the messages for prompts and transcripts; the journal keeps them. Rejects with `in-use` while a turn is open,
+ * and with `owned` or `moved` if one begins meanwhile.
  */
 export async function clearContext(store: Store, key: ContextKey, reason?: string): Promise<Receipt> {
   const head = await store.head(key)
@@ -45,7 +45,7 @@ export async function clearContext(store: Store, key: ContextKey, reason?: strin
     claim: { driver: `${processIdentity()}#clear`, leaseMs: 10_000 },
     entries: [
       { type: 'clear', turn: 0, data: { reason } },
-      // A choice is forgotten with the words and results that it was made by.
+      // A selection is cleared with the messages and results that led to it.
       ...(active.length === 0 ? [] : [{ type: 'active', turn: 0, data: { values: [], by: 'clear' } }]),
       { type: 'release', turn: 0, data: { reason: 'cleared' } },
     ],
@@ -53,9 +53,9 @@ export async function clearContext(store: Store, key: ContextKey, reason?: strin
 }
 
 /**
- * Deletes the oldest part and keeps at least the newest `keepTurns` turns whole, with everything that they refer to. It
- * never cuts between a question and its answer: the reply that asked for calls and the request that somebody has to
- * answer stay until that is done and old (R9).
+ * Deletes the oldest part and keeps at least the newest `keepTurns` turns whole, with everything that they refer to.
+ * Never cuts between a question and its answer: a reply with calls, and a request, stay until they are settled and old
+ * (R9).
  */
 export async function pruneContext(
   store: Store,
@@ -70,14 +70,14 @@ export async function pruneContext(
     })
   }
   const head = await store.head(key)
-  // What lies below the fork point is the parent's.
+  // Entries below the fork point are the parent's.
   const floor = Math.max(head?.base ?? 0, head?.parent?.at ?? 0)
   const { window } = await loadSession(store, key)
   const kept = await firstEntryOf(store, key, (head?.turn ?? 0) - keepTurns + 1)
   let upTo = Math.min(kept, window.summary ?? kept) - 1
   while (upTo > floor) {
     const session = await loadSession(store, key, upTo)
-    const since = await askedSince(store, key, session)
+    const since = await oldestOpen(store, key, session)
     if (since <= upTo) {
       upTo = since - 1
       continue
@@ -93,9 +93,9 @@ export async function pruneContext(
 }
 
 /**
- * Begins an erased conversation anew: its contextId is that of a new and empty one. Nothing of the old one comes back, its
- * forks and sub-conversations stay erased, and processes that still have it open are refused with `erased`. Rejects with
- * `exists` if the conversation is not erased, and with `not-found` if there never was one.
+ * Recreates an erased conversation as a new and empty one with the same contextId. Nothing of the old one comes back,
+ * its forks and sub-conversations stay erased, and processes that still have it open are refused with `erased`. Rejects
+ * with `exists` if the conversation is not erased, and with `not-found` if there never was one.
  */
 export async function recreateContext(store: Store, key: ContextKey): Promise<Head> {
   const head = await store.head(key)
@@ -105,8 +105,8 @@ export async function recreateContext(store: Store, key: ContextKey): Promise<He
   return store.recreate({ key, upTo, session })
 }
 
-/** Where the oldest of what is open at this point was asked for; after it if nothing is, or if that is gone already. */
-async function askedSince(store: Store, key: ContextKey, session: Session): Promise<number> {
+/** Position of the oldest open call or request; after the session if there is none, or if it is gone. */
+async function oldestOpen(store: Store, key: ContextKey, session: Session): Promise<number> {
   const { calls, requests } = stillOpen(session)
   const unseen = new Set(requests.map(({ requestId }) => requestId))
   let inRound = calls.length > 0

@@ -1,4 +1,4 @@
-/** The journal's meaning: fold, transcript, window, fork and prune. Pure functions first; those with a store take it as an argument. */
+/** The meaning of a journal: fold, transcript, window, fork and prune. Functions with a store take it as an argument. */
 export type { TokenBudget } from './backwards.ts'
 export { windowSize } from './backwards.ts'
 export { advance, fold } from './fold.ts'

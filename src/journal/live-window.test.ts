@@ -1,4 +1,4 @@
-/** A window that is kept up, case by case. `test/journal/held-window.test.ts` has the rule. */
+/** The live window, case by case. `test/journal/live-window.test.ts` has the property. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Entry, JsonObject, Message } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'

@@ -1,6 +1,6 @@
 /**
- * The window of a conversation that somebody is driving: read once, then kept up with the entries that are appended. It
- * gives the same messages as a fresh `readWindow`, and holds no more entries than that needs (R13).
+ * The window of a conversation being driven: read once, then updated with the appended entries. Gives the same messages
+ * as a fresh `readWindow`, and holds no more entries than that needs (R13).
  */
 import { chain, type MaybePromise } from '../base/index.ts'
 import type { ContextKey, Entry, Message } from '../protocol/index.ts'
@@ -8,8 +8,8 @@ import type { IndexRow, Store } from '../store/index.ts'
 import { Backwards, entryTokens, opens, type WindowLimits, windowSize } from './backwards.ts'
 import { messageCount } from './message-count.ts'
 import { type Session, stillOpen } from './session.ts'
-import { Scribe } from './transcript.ts'
-import { limitsOf, readStretch, type Stretch, summaryTokens, type WindowOptions } from './window.ts'
+import { TranscriptBuilder } from './transcript.ts'
+import { limitsOf, readRange, summaryTokens, type WindowOptions, type WindowRange } from './window.ts'
 
 type Source = Pick<Store, 'read' | 'lookup'>
 
@@ -18,28 +18,27 @@ export class LiveWindow {
   readonly #key: ContextKey
   readonly #limits: WindowLimits
   #entries: Entry[]
-  /** Where the unbroken stretch up to the newest entry begins; what is held from before it is summary and opening. */
+  /** Start of the contiguous range up to the newest entry; entries before it are summary and opening. */
   #from: number
-  /** The tokens of what is held were looked at. */
   #isCounted = true
-  /** Where the window begins, by what decides it: as long as that stays, nothing falls out of it. */
+  /** The values that decide the start of the window: while they stay, nothing falls out of it. */
   #start: string
-  /** The session that the window is known to fit. */
+  /** The last session that fits the window. */
   #current: Session | undefined
   #messages: readonly Message[] | undefined
-  /** Has read the first `read` entries. Made anew when anything but the end of the window changes. */
-  #scribe: { readonly by: Scribe; read: number } | undefined
+  /** Has read the first `read` entries. Recreated when anything but the end of the window changes. */
+  #builder: { readonly by: TranscriptBuilder; read: number } | undefined
 
   private constructor(
     store: Source,
     key: ContextKey,
-    view: { session: Session; limits: WindowLimits; stretch: Stretch },
+    view: { session: Session; limits: WindowLimits; range: WindowRange },
   ) {
-    const { session, limits, stretch } = view
+    const { session, limits, range } = view
     this.#store = store
     this.#key = key
-    this.#entries = stretch.entries
-    this.#from = stretch.from
+    this.#entries = range.entries
+    this.#from = range.from
     this.#limits = limits
     this.#start = this.#startOf(session)
   }
@@ -50,11 +49,10 @@ export class LiveWindow {
     view: WindowOptions & { session: Session },
   ): Promise<LiveWindow> {
     const { session } = view
-    const stretch = await readStretch(store, key, view)
-    return new LiveWindow(store, key, { session, limits: limitsOf(view), stretch })
+    const range = await readRange(store, key, view)
+    return new LiveWindow(store, key, { session, limits: limitsOf(view), range })
   }
 
-  /** Over entries that are all in memory. */
   static over(
     entries: readonly Entry[],
     key: ContextKey,
@@ -63,33 +61,32 @@ export class LiveWindow {
     return LiveWindow.read(heldSource(entries), key, view)
   }
 
-  /** Entries that were appended, or came into the inbox. */
   add(entries: readonly Entry[]): void {
     for (const entry of entries) {
       const last = this.#entries.at(-1)
       this.#entries.push(entry)
       if (last === undefined || last.seq <= entry.seq) continue
       this.#entries.sort((a, b) => a.seq - b.seq)
-      this.#scribe = undefined
+      this.#builder = undefined
     }
     this.#messages = undefined
     this.#current = undefined
     this.#isCounted = false
   }
 
-  /** Takes out entries that were held before they had their place in the journal. */
+  /** Removes entries that were added before they were stored. */
   remove(entries: ReadonlySet<Entry>): void {
     this.#entries = this.#entries.filter((entry) => !entries.has(entry))
     this.#messages = undefined
     this.#current = undefined
-    this.#scribe = undefined
+    this.#builder = undefined
   }
 
   get held(): readonly Entry[] {
     return this.#entries
   }
 
-  /** What is asked for again and again between two appends is looked at once. */
+  /** Cached between two appends. */
   entries(session: Session): MaybePromise<readonly Entry[]> {
     if (session === this.#current) return this.#entries
     const start = this.#startOf(session)
@@ -106,13 +103,13 @@ export class LiveWindow {
   }
 
   async #moveTo(start: string, session: Session): Promise<readonly Entry[]> {
-    // After a cut the window may begin before what is held.
+    // After a compaction or clear the window may begin before the held entries.
     const cut = start.split(' ')[0] !== this.#start.split(' ')[0]
     const memory = heldSource(this.#entries)
     const source = cut ? layered(memory, this.#store) : memory
     const view = { session, ...this.#limits, ...(cut ? {} : { floor: this.#from }) }
-    const { entries, from } = await readStretch(source, this.#key, view)
-    if (cut || session.window.summary !== undefined) this.#scribe = undefined
+    const { entries, from } = await readRange(source, this.#key, view)
+    if (cut || session.window.summary !== undefined) this.#builder = undefined
     else this.#keepOnly(entries)
     this.#entries = entries
     this.#from = from
@@ -122,35 +119,35 @@ export class LiveWindow {
     return entries
   }
 
-  #readAll(entries: readonly Entry[]): Scribe {
-    this.#scribe ??= { by: new Scribe(), read: 0 }
-    const { by, read } = this.#scribe
-    for (let place = read; place < entries.length; place++) by.read(entries[place] as Entry)
-    this.#scribe.read = entries.length
+  #readAll(entries: readonly Entry[]): TranscriptBuilder {
+    this.#builder ??= { by: new TranscriptBuilder(), read: 0 }
+    const { by, read } = this.#builder
+    for (let index = read; index < entries.length; index++) by.read(entries[index] as Entry)
+    this.#builder.read = entries.length
     return by
   }
 
-  /** Some of what is held falls out of the window. What is left says the same as before, in the same messages. */
+  /** Drops entries that fell out of the window. The rest reads the same as before. */
   #keepOnly(entries: readonly Entry[]): void {
-    const by = this.#scribe && this.#readAll(this.#entries)
+    const by = this.#builder && this.#readAll(this.#entries)
     const isKept = by?.keep(new Set(entries.map(({ seq }) => seq)))
-    this.#scribe = by && isKept ? { by, read: entries.length } : undefined
+    this.#builder = by && isKept ? { by, read: entries.length } : undefined
   }
 
   /**
-   * A round that fills the window holds it for as long as it is open, and then may be given up. Where tokens are counted,
-   * trimmed results leave room for what was said before.
+   * An open round that fills the window holds it, and may be dropped once closed. Where tokens are counted, trimmed
+   * results leave room for earlier messages.
    */
   #startOf(session: Session): string {
     const { from, messages, summary = 0 } = session.window
     const trimmed = this.#limits.tokens === undefined ? 0 : session.window.trimmedUpTo
     const size = windowSize(messages, this.#limits.maxMessages)
     const [call] = stillOpen(session).calls
-    const holder = call !== undefined && this.#saidInRound() >= size ? call.callId : ''
+    const holder = call !== undefined && this.#messagesInRound() >= size ? call.callId : ''
     return `${from}:${summary}:${trimmed ?? 0} ${messages - size} ${holder}`
   }
 
-  /** Does the limit on tokens want it to begin later than it does? */
+  /** True if the token limit requires a later start. */
   #isTooLong(session: Session): boolean {
     const { tokens } = this.#limits
     if (tokens === undefined || this.#isCounted) return false
@@ -159,7 +156,7 @@ export class LiveWindow {
     const { trimmedUpTo } = session.window
     const input = (seq: number) => bySeq.get(seq)
     const tokensOf = (entry: Entry) => entryTokens(entry, tokens.count, { input, trimmedUpTo })
-    const held = this.#entries.slice(placeOf(this.#entries, this.#from)).reverse()
+    const held = this.#entries.slice(indexAt(this.#entries, this.#from)).reverse()
     const scan = new Backwards(session, this.#limits)
     for (const entry of held) {
       if (scan.isDone) break
@@ -172,10 +169,10 @@ export class LiveWindow {
     return scan.length({ around, opening: opening === undefined ? 0 : tokensOf(opening) }) < held.length
   }
 
-  #saidInRound(): number {
+  #messagesInRound(): number {
     let count = 0
-    for (let place = this.#entries.length - 1; place >= 0; place--) {
-      const entry = this.#entries[place] as Entry
+    for (let index = this.#entries.length - 1; index >= 0; index--) {
+      const entry = this.#entries[index] as Entry
       if (entry.type === 'model.end') return count
       count += messageCount(entry)
     }
@@ -187,7 +184,7 @@ export class LiveWindow {
 function heldSource(entries: readonly Entry[]): Source {
   return {
     read: async (_key, { from = 1, to = Number.MAX_SAFE_INTEGER, limit = 1000, order = 'oldest' } = {}) => {
-      const [first, end] = [placeOf(entries, from), placeOf(entries, to + 1)]
+      const [first, end] = [indexAt(entries, from), indexAt(entries, to + 1)]
       if (order === 'oldest') return entries.slice(first, Math.min(end, first + limit))
       return entries.slice(Math.max(first, end - limit), Math.max(first, end)).reverse()
     },
@@ -199,7 +196,7 @@ function heldSource(entries: readonly Entry[]): Source {
 }
 
 /** The index of the first entry at or after a position. */
-function placeOf(entries: readonly Entry[], seq: number): number {
+function indexAt(entries: readonly Entry[], seq: number): number {
   let [low, high] = [0, entries.length]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -209,12 +206,12 @@ function placeOf(entries: readonly Entry[], seq: number): number {
   return low
 }
 
-/** The store as it will be once the entries held in memory are saved. */
+/** The store as it will be once the entries in memory are saved. */
 export function heldOver(entries: readonly Entry[], store: Source): Source {
   return layered(heldSource(entries), store)
 }
 
-/** What is in memory, and below it what is stored. */
+/** Reads memory first, and below it the store. */
 function layered(held: Source, store: Source): Source {
   return {
     async read(key, range = {}) {

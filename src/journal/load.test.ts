@@ -1,4 +1,4 @@
-/** Loading a session: from the newest snapshot or base, page by page, never from what does not fit. */
+/** Loading a session: from the newest snapshot or base, page by page, never from one that does not fit. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
@@ -63,7 +63,7 @@ describe('loading while the conversation is erased and begins anew', () => {
     ['after its snapshot was read', 'loadSnapshot'],
     ['after a page was read', 'read'],
   ] as const)('gives the new one: %s', async (_, call) => {
-    // Exactly what was read follows the last position of the old one.
+    // The entries follow exactly the last position of the old session.
     const upTo = call === 'read' ? 1000 : 1300
     if (call === 'loadSnapshot') await snapshot(upTo, SESSION_FORMAT, { metadata: { marked: upTo } })
     else await shorterConversation(upTo)

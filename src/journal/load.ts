@@ -1,4 +1,4 @@
-/** From a store to a session: the newest snapshot or base, and the entries after it. */
+/** Loads a session from a store: the newest snapshot or base, and the entries after it. */
 import { type ContextKey, type EntryData, HoldfastError, keyText } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { fold } from './fold.ts'
@@ -9,12 +9,12 @@ import { newSession, SESSION_FORMAT, type Session } from './session.ts'
 type Source = Pick<Store, 'read' | 'base' | 'loadSnapshot'>
 
 const PAGE = 500
-/** How often to begin again when somebody prunes meanwhile. */
+/** Attempts under concurrent prunes. */
 const ATTEMPTS = 5
-/** A snapshot is worth writing when it spares the next reader about this many entries, and what it takes to write it. */
+/** A snapshot pays off when it spares the next reader about this many entries, and its own write. */
 const SNAPSHOT_EVERY = 200
 
-/** The session at the newest entry, or as it was after entry `at`. A conversation without entries gives a new one. */
+/** The session at the newest entry, or after entry `at`. A conversation without entries gives a new one. */
 export async function loadSession(
   store: Source,
   key: ContextKey,
@@ -23,7 +23,7 @@ export async function loadSession(
   return (await loadSince(store, key, at)).session
 }
 
-/** The same, and where the snapshot or base stands that it was started from; 0 if there is none. */
+/** The same, with the position of its snapshot or base; 0 if there is none. */
 export async function loadSince(
   store: Source,
   key: ContextKey,
@@ -35,12 +35,12 @@ export async function loadSince(
     if (session !== undefined) return { session, since: start.seq }
   }
   throw new HoldfastError('entry-corrupt', {
-    message: `Entries of ${keyText(key)} are missing between its base and its end. Look at the store with its own check.`,
+    message: `Entries of ${keyText(key)} are missing between its base and its end. Check the store; for a SQLite file, call checkSqlite() from holdfast/sqlite/repair.`,
     details: { contextId: key.contextId },
   })
 }
 
-/** Undefined if what was read does not follow: somebody has pruned meanwhile, and there is a newer base to start from. */
+/** Undefined if the entries do not follow: a concurrent prune has made a newer base. */
 async function foldFrom(
   start: Session,
   { store, key, at }: { store: Source; key: ContextKey; at: number },
@@ -56,7 +56,7 @@ async function foldFrom(
   }
 }
 
-/** Spares the next reader the work, if there is enough of it. `since`: where the last snapshot is known to stand. */
+/** Saves a snapshot if it spares the next reader enough work. `since`: position of the last known snapshot. */
 export async function saveSession(
   store: Pick<Store, 'saveSnapshot'>,
   key: ContextKey,
@@ -68,7 +68,7 @@ export async function saveSession(
   return true
 }
 
-/** Looks at the state of a graph only when enough has been written for a session without one. */
+/** Measures a graph's state only when enough was written for a session without one. */
 export function isWorthSaving({ session, since }: { session: Session; since: number }): boolean {
   const written = session.seq - since
   return written >= SNAPSHOT_EVERY && written >= SNAPSHOT_EVERY + sizeOf(session.graph?.state ?? {})
@@ -81,7 +81,7 @@ async function startingPoint(store: Source, key: ContextKey, at: number): Promis
   if (base === undefined) return newSession()
   if (base.upTo <= at) return base.session as Session
   throw new HoldfastError('pruned', {
-    message: `Entry ${at} of ${keyText(key)} was pruned; the oldest position that can be asked for is ${base.upTo}.`,
+    message: `Entry ${at} of ${keyText(key)} was pruned; the oldest readable position is ${base.upTo}.`,
     details: { at, base: base.upTo },
   })
 }

@@ -1,6 +1,6 @@
 /**
- * What a conversation is at a position: small, plain data, the result of folding its journal (R12). Its size depends on
- * what is open now and not on how much was said. Type aliases, so that the compiler sees that it is JSON.
+ * The session: a conversation's state at a position, as small plain data, folded from its journal (R12). Its size
+ * depends on what is open now and not on its length. Type aliases, so that the compiler accepts it as JSON.
  */
 import type {
   ActiveValue,
@@ -15,16 +15,16 @@ import type {
   Principal,
   PromptChanges,
   ReplayClass,
-  StopWish,
+  StopRequest,
   Usage,
 } from '../protocol/index.ts'
 import { isRoundReached, NO_USAGE } from '../protocol/index.ts'
 import type { GraphPosition } from './graph-position.ts'
 
-/** The code of the warning that prompts leave messages out. */
+/** Code of the warning that prompts omit messages. */
 export const OVER_MESSAGES = 'over-max-messages'
 
-/** Raise it whenever the fold changes its mind: older snapshots are then ignored. */
+/** Raise it whenever the fold changes its result: older snapshots are then ignored. */
 export const SESSION_FORMAT = 9
 
 export type Session = {
@@ -35,44 +35,43 @@ export type Session = {
   /** Number of turns begun. */
   readonly turn: number
   readonly epoch: number
-  /** Claims in a row that led nowhere (R7). */
+  /** Claims in a row without progress (R7). */
   readonly claims: number
   readonly open?: OpenTurn
-  /** How the last finished turn ended. */
   readonly outcome?: OutcomeReason
-  /** Who ended that turn before its end, if a hook did: it can be gone on with. */
-  readonly stopped?: StopWish
-  /** What that turn ended to wait for: the next one finds its calls and requests open. */
+  /** The hook that ended that turn early, if any: the turn can be resumed. */
+  readonly stopped?: StopRequest
+  /** Calls and requests that the turn ended to wait for; the next one finds them open. */
   readonly parked?: Parked
-  /** The part of the journal that prompts are made from, before any limit on its length; where its summary stands. */
+  /** The part of the journal that prompts use, before any limit on its length; the position of its summary. */
   readonly window: {
     readonly from: number
     readonly messages: number
     readonly summary?: number
-    /** Prompts show tool results up to this position in their compact form. */
+    /** Prompts compact tool results up to this position. */
     readonly trimmedUpTo?: number
-    /** It was said that the context is nearly full: so many tokens are too many. */
+    /** The token threshold of the near-full warning that was given. */
     readonly nearFull?: number
-    /** A warning has said that prompts leave messages out. */
+    /** The warning about omitted messages was given. */
     readonly overMessages?: true
   }
   readonly totals: Totals
   /** The newest calls of unknown outcome: repeating one of them needs a person (R4), unless that has been done. */
   readonly unknown?: readonly UnknownCall[]
-  /** The newest imports by their keys: importing the same again adds nothing. */
+  /** Keys of the newest imports: repeating one adds nothing. */
   readonly imports?: readonly string[]
-  /** Which things are chosen; when each stops to count is for whoever looks to say (R12). */
+  /** The active selection; readers decide when each part expires (R12). */
   readonly active?: readonly ActiveValue[]
-  /** The entries that chose them, by entity; none for what was chosen in another conversation. */
+  /** The entries that selected them, by entity; absent for selections of another conversation. */
   readonly activeSince?: { readonly [entity: string]: number }
-  /** Where the run of a graph stands, and its state: as large as its author lets it become. */
+  /** Position and state of the graph's run: as large as its author lets it become. */
   readonly graph?: GraphPosition
-  /** Positions up to here were those of an earlier conversation of this name, which was erased. */
+  /** Positions up to here belonged to an erased conversation of this name. */
   readonly erasedUpTo?: number
-  /** Where the conversation was last cleared. */
+  /** Position of the last clear. */
   readonly cleared?: number
   readonly metadata?: JsonObject
-  /** The agent that drove it last was paused or shut down, and nobody has driven it since. */
+  /** The last agent paused or shut down, and no driver has followed. */
   readonly closed?: 'paused' | 'shutdown'
   readonly origin?: { readonly parent: string; readonly at: number }
 }
@@ -80,16 +79,16 @@ export type Session = {
 export type UnknownCall = {
   readonly callId: string
   readonly argsKey: string
-  /** The same was called again since, and it is known how that ended. */
+  /** The same call was made again since, with a known outcome. */
   readonly repeated?: true
 }
 
 export type Parked = {
   readonly calls: readonly Call[]
   readonly requests: readonly Request[]
-  /** The calls were asked for with credentials, and whoever runs them needs those (R19). */
+  /** Requested with credentials, which the driver of the calls needs (R19). */
   readonly credentials?: true
-  /** A message was taken that no model was asked about yet, and no hook has been told. */
+  /** A message was taken that neither a model nor a hook has seen. */
   readonly fresh?: true
 }
 
@@ -100,46 +99,42 @@ export type OpenTurn = {
   readonly principal: Principal
   readonly limits?: JsonObject
   readonly metadata?: JsonObject
-  /** Whoever drives it needs the credentials of the one who asked (R19). */
+  /** The driver needs the requester's credentials (R19). */
   readonly credentials?: true
   readonly iteration: number
-  /** A model call was begun and has not ended. */
+  /** A model call has begun and not ended. */
   readonly thinking: boolean
-  /** The last step that is known to be complete: a hook phase, `model` or `tools` (R8). */
+  /** The last completed step: a hook phase, `model` or `tools` (R8). */
   readonly phase?: string
-  /** Somebody said something that no model was asked about yet, and no hook has been told. */
+  /** An input was taken that neither a model nor a hook has seen. */
   readonly fresh?: true
-  /** The last model call failed, and nobody has gone on after it. */
+  /** The last model call failed, and nothing followed yet. */
   readonly failed?: true
-  /** The last reply asked for nothing. */
   readonly replied?: true
-  /** What hooks want the model call to be shown. */
+  /** Hooks' changes to the prompt of the model call. */
   readonly prompt?: PromptChanges
-  /** A hook wants the turn to end. */
-  readonly stop?: StopWish
-  /** Calls of the round that came to rest, and of which no hook has been told. */
+  readonly stop?: StopRequest
+  /** Settled calls of the round that no hook has seen. */
   readonly ended?: readonly string[]
-  /** The model asked for more calls than the turn may make. */
+  /** The model requested more calls than the turn may make. */
   readonly overCalls?: true
   /** The calls of the current round; empty when no round is open. */
   readonly calls: readonly Call[]
   readonly requests: readonly Request[]
   readonly usage: Usage
   readonly toolCalls: number
-  /** Calls in a row that did not end well. */
+  /** Failed calls in a row. */
   readonly failures: number
-  /** The last model call failed, and this is tried next. */
   readonly retry?: Retry
 }
 
 export type Retry = {
-  /** Which model failed. */
   readonly model?: string
-  /** Which attempt of it is next; 0: it is given up, and the model after it is asked. */
+  /** Its next attempt; 0: continue with the next model. */
   readonly attempt: number
-  /** Not before. */
+  /** Earliest time. */
   readonly until: number
-  /** How many models were given up before. */
+  /** Number of models skipped before. */
   readonly skipped?: number
 }
 
@@ -147,40 +142,38 @@ export type Call = {
   readonly callId: string
   readonly tool: string
   readonly state: 'requested' | 'started' | 'settled'
-  /** What the model asked for; once started, what the tool was really given. */
+  /** The model's arguments; once started, those that the tool received. */
   readonly args: Json
-  /** Why the arguments cannot be used. */
   readonly malformed?: string
-  /** Names of the tools that the model was shown, if this one was not among them. */
+  /** Names of the tools in the prompt, if this one was not among them. */
   readonly offered?: readonly string[]
   readonly replay?: ReplayClass
   readonly idempotencyKey?: string
   readonly argsKey?: string
   /** The hooks before it have run. */
   readonly checked?: true
-  /** Its ids were found good, and where they came from. */
+  /** Its ids were accepted, with these sources. */
   readonly grounds?: readonly Ground[]
-  /** What it asked for before and was told. */
   readonly answers?: readonly Answer[]
-  /** What a sub-agent of it has used and was counted in a turn. */
+  /** A sub-agent's usage that a turn has counted. */
   readonly used?: Usage
 }
 
 export type Answer = {
   readonly requestId: string
-  /** Of a question that can be answered in two ways. */
+  /** Present for a yes-or-no question. */
   readonly kind?: 'confirmation'
   readonly name?: string
   readonly from?: string
   readonly how: 'answered' | 'expired' | 'cancelled'
   readonly value?: Json
-  /** Where it was posted, if no person gave it. */
+  /** Origin of the answer, if no person gave it. */
   readonly origin?: InputOrigin
 }
 
 export type Request = {
   readonly requestId: string
-  /** Where it was asked: the entry has the rest of it. */
+  /** Position of the entry with the rest of it. */
   readonly seq: number
   readonly kind: string
   readonly callId?: string
@@ -197,7 +190,7 @@ export type Totals = {
   readonly usage: Usage
 }
 
-/** More are forgotten, the oldest first. */
+/** Beyond this, the oldest are dropped. */
 export const MAX_UNKNOWN = 50
 export const MAX_IMPORTS = 50
 
@@ -215,29 +208,29 @@ export function newSession(): Session {
   }
 }
 
-/** Does a new conversation begin here under the name of one that was erased (R15)? Then nothing before it counts. */
+/** True for the base of a recreated conversation (R15): nothing before it counts. */
 export function beginsAnew(entry: Entry): entry is EntryOf<'base'> {
   if (entry.type !== 'base') return false
   const { upTo, position } = entry.data as EntryOf<'base'>['data']
   return position.erasedUpTo === upTo
 }
 
-/** What waits to be settled, in the open turn or parked by one that ended to wait. No prompt is made while a round is. */
+/** Unsettled calls and requests, of the open turn or parked. No prompt is made while a round is open. */
 export function stillOpen({ open, parked }: Session): Pick<Parked, 'calls' | 'requests'> {
   return open ?? parked ?? { calls: [], requests: [] }
 }
 
 /**
- * Has the round of the iteration begun? By the phase of its hooks; where there are none, by its calls: one of them was
- * looked at, or settled with no hook after the reply that could have done so.
+ * True once the round of the iteration has begun: by the phase of its hooks; without hooks by its calls: one was
+ * checked, or settled with no hook after the reply that could have done so.
  */
 export function hasRound({ phase, calls }: Pick<OpenTurn, 'phase' | 'calls'>): boolean {
   return (
-    isRoundReached(phase) || calls.some((call) => isLookedAt(call) || (phase === 'model' && isSettled(call)))
+    isRoundReached(phase) || calls.some((call) => isChecked(call) || (phase === 'model' && isSettled(call)))
   )
 }
 
-function isLookedAt({ checked, grounds, answers, idempotencyKey }: Call): boolean {
+function isChecked({ checked, grounds, answers, idempotencyKey }: Call): boolean {
   return checked === true || (grounds ?? answers ?? idempotencyKey) !== undefined
 }
 
@@ -245,7 +238,7 @@ function isSettled({ state }: Call): boolean {
   return state === 'settled'
 }
 
-/** Is this a call, or an effect of a node, that was begun and of which nobody knows how it ended? */
+/** True for a call, or an effect of a node, that was started and has no known outcome. */
 export function isStarted(session: Session, callId: string): boolean {
   const effects = session.graph?.tasks.flatMap((task) => task.effects ?? []) ?? []
   return (
@@ -254,7 +247,7 @@ export function isStarted(session: Session, callId: string): boolean {
   )
 }
 
-/** What a store needs to know of a session to start a fork or a base from it. */
+/** The part of a session that a store needs to start a fork or a base. */
 export function positionOf(session: Session): Position {
   const { at, turn, epoch, claims, createdAt, activeAt, outcome } = session
   return {

@@ -1,4 +1,4 @@
-/** Old tool results: from when on they are compact, and what is left of them. */
+/** Old tool results: when they become compact, and their compact form. */
 import { describe, expect, it } from 'vitest'
 import type { Entry, JsonObject, Message, Sighting, ToolResultPart } from '../protocol/index.ts'
 import { fold } from './fold.ts'
@@ -6,7 +6,7 @@ import { LiveWindow } from './live-window.ts'
 import { compactResult, trimPoint } from './tool-results.ts'
 import { transcript } from './transcript.ts'
 
-/** A journal in short: `ask` is a turn with a call and its result, `say` one without, `wait` one that ends with the call open. */
+/** `ask` is a turn with a call and its result, `say` one without, `wait` one that ends with the call open. */
 type Step = 'ask' | 'say' | 'wait' | 'answer' | 'import'
 
 function journal(...steps: readonly Step[]): Entry[] {
@@ -58,7 +58,6 @@ function journal(...steps: readonly Step[]): Entry[] {
   return entries
 }
 
-/** Where the turns of a journal start. */
 function startsOf(entries: readonly Entry[]): number[] {
   return entries.filter(({ type }) => type === 'turn.start' || type === 'import').map(({ seq }) => seq)
 }

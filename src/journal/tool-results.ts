@@ -1,6 +1,6 @@
 /**
- * How prompts show old tool results: in a compact form, from one turn on and for good. Which results are old is decided
- * when a turn starts and is part of its entry, so every reader of the journal shows the same. Pure.
+ * Compacts old tool results in prompts, permanently from one turn on. The start of a turn decides which are old and
+ * stores it in its entry, so every reader of the journal shows the same. Pure.
  */
 import {
   type Entry,
@@ -12,17 +12,17 @@ import {
 } from '../protocol/index.ts'
 import { isKnown } from './format.ts'
 
-/** A stretch of entries between two points at which no round is open: usually one turn. */
+/** A range of entries between two points without an open round: usually one turn. */
 interface Exchange {
   readonly start: number
   hasResults: boolean
 }
 
 /**
- * The position up to which results become compact when the next turn starts; undefined if none do. Whole are then the
- * results of at most `turns` turns that used tools. It moves in steps, so that a provider's prompt cache holds for several
- * turns: over the limit, about half of them stay, and at least one. A turn that goes on with the calls of another counts
- * as one with it. `entries` are those of the window, oldest first.
+ * The position up to which results become compact when the next turn starts; undefined if none do. At most `turns`
+ * turns with tools then keep theirs whole. It moves in steps, so that a provider's prompt cache holds for several
+ * turns: over the limit, about half of them stay, and at least one. A turn that resumes the calls of another counts as
+ * one with it. `entries` are those of the window, oldest first.
  */
 export function trimPoint(
   entries: readonly Entry[],
@@ -65,14 +65,14 @@ function exchangesOf(entries: readonly Entry[]): readonly Exchange[] {
 
 export type SeenByCall = ReadonlyMap<string, readonly Sighting[]>
 
-/** A message with its results in the compact form; any other message as it is. */
+/** A message with its results compacted; any other message as it is. */
 export function compactMessage(message: Message, seen?: SeenByCall): Message {
   if (message.role !== 'tool') return message
   const content = message.content.map((part) => compactResult(part, seen?.get(part.callId)))
   return content.every((part, at) => part === message.content[at]) ? message : { ...message, content }
 }
 
-/** The things that a result showed, or else a line that says what it was. A result that is shorter stays as it is. */
+/** The things that a result showed, or else a line about it. A result that is shorter stays as it is. */
 export function compactResult(part: ToolResultPart, seen: readonly Sighting[] = []): ToolResultPart {
   const size = sizeOf(part.output)
   const output =
@@ -84,7 +84,7 @@ const MOST_ROWS = 12
 const MOST_CHARACTERS = 900
 const LONGEST_LABEL = 60
 
-/** As data and not as text, so that whatever reads or replaces ids in results finds them here too. */
+/** Data and not text, so that code that reads or replaces ids in results finds them here too. */
 function shownThings(seen: readonly Sighting[]): JsonObject {
   const newest = new Map(seen.map((one) => [`${one.entity}\n${one.id}`, one]))
   const shown: Record<string, JsonObject[]> = {}

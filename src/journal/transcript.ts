@@ -1,6 +1,6 @@
 /**
- * Entries to messages (R9). Whatever happened on the way, each call is answered right after the message that asked for
- * it, by all and only its results; what was said while a round was open comes after it.
+ * Converts entries to messages (R9). In every case, each call is answered right after its message, by all and only its
+ * results; messages during an open round come after it.
  */
 import {
   type AssistantMessage,
@@ -24,14 +24,14 @@ import { understand } from './format.ts'
 import { compactMessage, type SeenByCall } from './tool-results.ts'
 
 /**
- * The messages of a stretch of entries. It should begin between two rounds and hold the inputs that it takes; results
+ * The messages of a range of entries. It should begin between two rounds and hold the inputs that it takes; results
  * without their call, and takes without their input, are left out. A round that is still open at the end is shown as
- * far as it has come: no model is called before it closes.
+ * far as it is settled: no model is called before it closes.
  */
 export function transcript(entries: Iterable<Entry>): Message[] {
-  const scribe = new Scribe()
-  for (const entry of entries) scribe.read(entry)
-  return scribe.messages()
+  const builder = new TranscriptBuilder()
+  for (const entry of entries) builder.read(entry)
+  return builder.messages()
 }
 
 interface Round {
@@ -42,20 +42,20 @@ interface Round {
   readonly seen: Map<string, readonly Sighting[]>
 }
 
-interface Said {
+interface PlacedMessage {
   readonly seq: number
   readonly message: Message
-  /** Of a message with results: the things that each of them showed. */
+  /** For a message with results: the things that each of them showed. */
   readonly seen?: SeenByCall
 }
 
-/** The same for entries that come one by one: what was said is kept, and costs nothing again. */
-export class Scribe {
-  #messages: Said[] = []
-  #queued: Said[] = []
+/** The same, incrementally: earlier messages are kept and cost nothing again. */
+export class TranscriptBuilder {
+  #messages: PlacedMessage[] = []
+  #queued: PlacedMessage[] = []
   #round: Round | undefined
   #roundSeq = 0
-  /** Results up to here are compact. */
+  /** Results up to this position are compact. */
   #trimmedUpTo = 0
   readonly #inputs = new Map<number, UserMessage>()
 
@@ -63,7 +63,10 @@ export class Scribe {
     const known = understand(entry)
     if (known === undefined) return
     if (!kindOf(known.type)?.speaks) return
-    const apply = writers[known.type as TypesThat<'speaks'>] as (scribe: Scribe, entry: KnownEntry) => void
+    const apply = writers[known.type as TypesThat<'speaks'>] as (
+      builder: TranscriptBuilder,
+      entry: KnownEntry,
+    ) => void
     apply(this, known)
   }
 
@@ -81,14 +84,14 @@ export class Scribe {
     this.#inputs.set(entry.seq, origin === undefined ? userMessage(message) : programMessage(message))
   }
 
-  sayTaken({ seq, takes = [] }: Entry): void {
+  appendTaken({ seq, takes = [] }: Entry): void {
     for (const taken of takes) {
       const message = this.#inputs.get(taken)
-      if (message !== undefined) this.say(seq, message)
+      if (message !== undefined) this.append(seq, message)
     }
   }
 
-  say(seq: number, message: Message): void {
+  append(seq: number, message: Message): void {
     const list = this.#round === undefined ? this.#messages : this.#queued
     list.push(this.#shown({ seq, message }))
   }
@@ -97,7 +100,7 @@ export class Scribe {
     this.closeRound('not-run', 'Not run.')
     const calls = reply.content.filter((part) => part.type === 'tool-call')
     if (calls.length === 0) {
-      if (reply.content.length > 0) this.say(seq, reply)
+      if (reply.content.length > 0) this.append(seq, reply)
       return
     }
     this.#round = { reply, calls, started: new Set(), results: new Map(), seen: new Map() }
@@ -116,41 +119,41 @@ export class Scribe {
     if (this.#round.results.size === this.#round.calls.length) this.closeRound('not-run', '')
   }
 
-  /** What was said elsewhere, in rounds that are whole. */
+  /** Adds imported messages, in whole rounds. */
   quote(seq: number, messages: readonly Message[]): void {
     this.closeRound('not-run', 'Not run.')
-    for (const message of messages) this.say(seq, message)
+    for (const message of messages) this.append(seq, message)
   }
 
-  /** Answers whatever is still unanswered, so that what follows stands on legal ground. */
+  /** Settles all unanswered calls, so that the next message is legal. */
   closeRound(status: SettledStatus, why: string): void {
     const round = this.#round
     if (round === undefined) return
     for (const { callId, tool } of round.calls) {
       if (round.results.has(callId)) continue
       const unknown = status === 'not-run' && round.started.has(callId)
-      const said = unknown
+      const end = unknown
         ? { status: 'unknown', output: 'Started; its outcome is unknown.' }
         : { status, output: why }
-      round.results.set(callId, { type: 'tool-result', callId, tool, ...said } as ToolResultPart)
+      round.results.set(callId, { type: 'tool-result', callId, tool, ...end } as ToolResultPart)
     }
     const [seq, { seen }] = [this.#roundSeq, round]
     for (const message of roundMessages(round)) this.#messages.push(this.#shown({ seq, message, seen }))
     this.leaveRound()
   }
 
-  /** Shows the results up to a position in their compact form from here on. */
+  /** Compacts the results up to a position from here on. */
   trimResults(upTo: number): void {
     const before = this.#trimmedUpTo
     if (upTo <= before) return
     this.#trimmedUpTo = upTo
-    this.#messages = this.#messages.map((said) => (said.seq > before ? this.#shown(said) : said))
+    this.#messages = this.#messages.map((placed) => (placed.seq > before ? this.#shown(placed) : placed))
   }
 
-  #shown(said: Said): Said {
-    if (said.seq > this.#trimmedUpTo) return said
-    const message = compactMessage(said.message, said.seen)
-    return message === said.message ? said : { seq: said.seq, message }
+  #shown(placed: PlacedMessage): PlacedMessage {
+    if (placed.seq > this.#trimmedUpTo) return placed
+    const message = compactMessage(placed.message, placed.seen)
+    return message === placed.message ? placed : { seq: placed.seq, message }
   }
 
   forkHere(): void {
@@ -164,10 +167,7 @@ export class Scribe {
     this.#queued = []
   }
 
-  /**
-   * Forgets what was said by all entries but these, which must be as if nothing had come before them. False if they are
-   * not: the round that is open began with none of them.
-   */
+  /** Drops the messages of all entries but these. False if the open round began with none of them. */
   keep(seqs: ReadonlySet<number>): boolean {
     if (this.#round !== undefined && !seqs.has(this.#roundSeq)) return false
     this.#messages = this.#messages.filter(({ seq }) => seqs.has(seq))
@@ -176,8 +176,8 @@ export class Scribe {
   }
 
   /**
-   * Forgets everything said up to a position, and begins with a summary of it if there is one. A round goes with the
-   * message that asked, even if it is open: a window that begins after that message cannot show it either.
+   * Drops all messages up to a position, and begins with their summary if there is one. A round goes with its reply,
+   * even if it is open: a window that begins after that reply cannot show it either.
    */
   startOver(upTo: number, summary?: string): void {
     if (this.#round !== undefined && this.#roundSeq <= upTo) this.leaveRound()
@@ -187,26 +187,28 @@ export class Scribe {
   }
 }
 
-const writers: { readonly [T in TypesThat<'speaks'>]: (scribe: Scribe, entry: EntryOf<T>) => void } = {
-  input: (scribe, entry) => scribe.remember(entry),
-  'turn.start': (scribe, entry) => {
-    scribe.trimResults(entry.data.trimmedUpTo ?? 0)
-    scribe.sayTaken(entry)
+const writers: {
+  readonly [T in TypesThat<'speaks'>]: (builder: TranscriptBuilder, entry: EntryOf<T>) => void
+} = {
+  input: (builder, entry) => builder.remember(entry),
+  'turn.start': (builder, entry) => {
+    builder.trimResults(entry.data.trimmedUpTo ?? 0)
+    builder.appendTaken(entry)
   },
-  take: (scribe, entry) => (entry.data.as === 'message' ? scribe.sayTaken(entry) : undefined),
-  note: (scribe, { seq, data }) => scribe.say(seq, programMessage(data.text)),
-  'model.end': (scribe, { seq, data: { content, model } }) =>
-    scribe.reply(seq, { role: 'assistant', content, ...defined({ model }) }),
-  'tool.start': (scribe, { data }) => scribe.start(data.callId),
-  'tool.end': (scribe, { data: { callId, status, output, seen } }) =>
-    scribe.settle({ callId, status, output }, seen),
-  'tool.late': (scribe, { seq, data }) => scribe.say(seq, programMessage(lateText(data))),
-  'turn.end': (scribe, { data }) =>
-    isWaiting(data.outcome) ? undefined : scribe.closeRound('not-run', 'Not run: the turn ended first.'),
-  import: (scribe, { seq, data }) => scribe.quote(seq, data.messages),
-  fork: (scribe) => scribe.forkHere(),
-  compact: (scribe, { data }) => scribe.startOver(data.upTo, data.summary),
-  clear: (scribe, { seq }) => scribe.startOver(seq),
+  take: (builder, entry) => (entry.data.as === 'message' ? builder.appendTaken(entry) : undefined),
+  note: (builder, { seq, data }) => builder.append(seq, programMessage(data.text)),
+  'model.end': (builder, { seq, data: { content, model } }) =>
+    builder.reply(seq, { role: 'assistant', content, ...defined({ model }) }),
+  'tool.start': (builder, { data }) => builder.start(data.callId),
+  'tool.end': (builder, { data: { callId, status, output, seen } }) =>
+    builder.settle({ callId, status, output }, seen),
+  'tool.late': (builder, { seq, data }) => builder.append(seq, programMessage(lateText(data))),
+  'turn.end': (builder, { data }) =>
+    isWaiting(data.outcome) ? undefined : builder.closeRound('not-run', 'Not run: the turn ended first.'),
+  import: (builder, { seq, data }) => builder.quote(seq, data.messages),
+  fork: (builder) => builder.forkHere(),
+  compact: (builder, { data }) => builder.startOver(data.upTo, data.summary),
+  clear: (builder, { seq }) => builder.startOver(seq),
 }
 
 function userMessage(content: UserContent): UserMessage {
@@ -217,10 +219,10 @@ function programMessage(content: UserContent): UserMessage {
   return { role: 'user', content, by: 'program' }
 }
 
-/** The result stands where nobody looks for a result any more, so it is told. */
+/** A late result comes after its place in the round, so it is a text. */
 function lateText({ callId, status, output }: EntryData['tool.late']): string {
-  const said = typeof output === 'string' ? output : JSON.stringify(output)
-  return `[The call ${callId}, whose outcome was unknown, has come to an end (${status}): ${said}]`
+  const text = typeof output === 'string' ? output : JSON.stringify(output)
+  return `[The call ${callId}, whose outcome was unknown, has come to an end (${status}): ${text}]`
 }
 
 function roundMessages({ reply, calls, results }: Round): Message[] {

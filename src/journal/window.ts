@@ -1,6 +1,6 @@
 /**
- * The stretch of a journal that a prompt is made from. Its cost depends on the window and not on the conversation (R13).
- * It moves in steps, so that a provider's prompt cache holds for many turns, and never splits a round (R11).
+ * The range of a journal that a prompt uses. Its cost depends on the window and not on the conversation (R13). It moves
+ * in steps, so that a provider's prompt cache holds for many turns, and never splits a round (R11).
  */
 import { type ContextKey, defined, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
 import { type Store, turnKey } from '../store/index.ts'
@@ -10,34 +10,34 @@ import { messageCount } from './message-count.ts'
 import type { Session } from './session.ts'
 
 export interface WindowOptions {
-  /** The most messages that a prompt gets, give or take the round that would be split. 100 if not given. */
+  /** The most messages in a prompt, give or take the round that would be split. 100 if not given. */
   readonly maxMessages?: number
-  /** The most tokens, summary and opening included. Only a round that alone has more is shown with more. */
+  /** The most tokens, summary and opening included. Exceeded only by a round that is larger by itself. */
   readonly tokens?: TokenBudget
 }
 
 const DEFAULT_MESSAGES = 100
 const PAGE = 200
-/** About; a guess that is wrong costs another page. */
+/** An estimate; a wrong one costs another page. */
 const ENTRIES_PER_MESSAGE = 3
 
 type Source = Pick<Store, 'read' | 'lookup'>
 
 /**
- * Entries, oldest first, for `transcript`. Before the newest messages come the summary of what was compacted away and,
- * if the window begins inside a turn, what that turn was asked.
+ * Entries, oldest first, for `transcript`. Before the newest messages come the summary of compacted ones and, if the
+ * window begins inside a turn, that turn's input.
  */
 export async function readWindow(
   store: Source,
   key: ContextKey,
   view: WindowOptions & { session: Session },
 ): Promise<Entry[]> {
-  return (await readStretch(store, key, view)).entries
+  return (await readRange(store, key, view)).entries
 }
 
 /**
- * The newest entries with at least so many messages, oldest first, for `transcript`. Unlike a window they do not move in
- * steps; the summary is among them only if they reach back to it, and the opening of a turn only if the turn is.
+ * The newest entries with at least so many messages, oldest first, for `transcript`. Unlike a window they do not move
+ * in steps; they hold the summary only if they reach back to it, and the opening of a turn only with the turn.
  */
 export async function readNewest(
   store: Source,
@@ -47,29 +47,29 @@ export async function readNewest(
   if (messages >= session.window.messages) return readWindow(store, key, { session, maxMessages: messages })
   const limits: WindowLimits = { maxMessages: messages, isExact: true }
   const entries = await readBack(store, key, { session, limits, from: session.window.from })
-  const missing = await readMissing(store, key, { entries, wanted: takenBy(entries) })
+  const missing = await readMissing(store, key, { entries, positions: takenBy(entries) })
   return [...entries, ...missing].sort((a, b) => a.seq - b.seq)
 }
 
-/** A window, and where the unbroken stretch up to its newest entry begins. */
-export interface Stretch {
+/** A window, and the start of its contiguous range up to the newest entry. */
+export interface WindowRange {
   readonly entries: Entry[]
   readonly from: number
 }
 
-/** `floor`: nothing before this position is looked for, but for summary and opening. */
-export async function readStretch(
+/** `floor`: reads nothing before this position, except summary and opening. */
+export async function readRange(
   store: Source,
   key: ContextKey,
   view: WindowOptions & { session: Session; floor?: number },
-): Promise<Stretch> {
+): Promise<WindowRange> {
   const { session, floor = 0 } = view
   const limits = limitsOf(view)
   const from = Math.max(session.window.from, floor)
   const entries = await readBack(store, key, { session, limits, from })
   const opening = await openingOf(store, key, { session, entries })
-  const shown = [...entries, ...(await readMissing(store, key, { entries, wanted: opening }))]
-  const missing = await readMissing(store, key, { entries: shown, wanted: takenBy(shown) })
+  const shown = [...entries, ...(await readMissing(store, key, { entries, positions: opening }))]
+  const missing = await readMissing(store, key, { entries: shown, positions: takenBy(shown) })
   return {
     entries: [...shown, ...missing].sort((a, b) => a.seq - b.seq),
     from: entries[0]?.seq ?? session.seq + 1,
@@ -116,13 +116,13 @@ async function counterFor(
   { page, limits: { tokens }, session }: { page: readonly Entry[]; limits: WindowLimits; session: Session },
 ): Promise<(entry: Entry) => number> {
   if (tokens === undefined) return () => 0
-  const inputs = [...page, ...(await readMissing(store, key, { entries: page, wanted: takenBy(page) }))]
+  const inputs = [...page, ...(await readMissing(store, key, { entries: page, positions: takenBy(page) }))]
   const { trimmedUpTo } = session.window
   const input = (seq: number) => inputs.find((each) => each.seq === seq)
   return (entry) => entryTokens(entry, tokens.count, { input, trimmedUpTo })
 }
 
-/** How much of what was found, newest first, is the window: summary and opening take their part of the tokens. */
+/** Number of found entries, newest first, in the window: summary and opening use part of the tokens. */
 async function lengthOf(
   store: Source,
   key: ContextKey,
@@ -132,7 +132,7 @@ async function lengthOf(
   const { tokens } = view.limits
   if (tokens === undefined) return scan.length()
   const positions = await openingOf(store, key, { session, entries: found.toReversed() })
-  const extra = await readMissing(store, key, { entries: [], wanted: positions })
+  const extra = await readMissing(store, key, { entries: [], positions })
   const tokensOf = await counterFor(store, key, { page: extra, limits: view.limits, session })
   const opening = extra.find((entry) => scan.unopened !== undefined && opens(entry) === scan.unopened)
   return scan.length({
@@ -147,7 +147,7 @@ export function summaryTokens(entries: readonly Entry[], session: Session, { cou
   return entry === undefined ? 0 : count({ role: 'user', content: summary })
 }
 
-/** Positions of what must be said before a window, whether or not it is far back. */
+/** Positions of the opening of a window, however far back. */
 async function openingOf(
   store: Source,
   key: ContextKey,
@@ -161,7 +161,7 @@ async function openingOf(
   return [...opening, ...(summary === undefined ? [] : [summary])].filter((seq) => seq >= from)
 }
 
-/** If the window begins inside of an exchange that was imported: where that begins. */
+/** The start of an imported exchange that the window begins inside of. */
 function importStart(entries: readonly Entry[]): readonly number[] {
   const first = entries.find((entry) => messageCount(entry) > 0)
   if (first === undefined || !isKnown(first) || first.type !== 'import') return []
@@ -177,9 +177,9 @@ function takenBy(entries: readonly Entry[]): readonly number[] {
 async function readMissing(
   store: Source,
   key: ContextKey,
-  { entries, wanted }: { entries: readonly Entry[]; wanted: readonly number[] },
+  { entries, positions }: { entries: readonly Entry[]; positions: readonly number[] },
 ): Promise<readonly Entry[]> {
-  const missing = new Set(wanted)
+  const missing = new Set(positions)
   if (missing.size > 0) for (const { seq } of entries) missing.delete(seq)
   if (missing.size === 0) return []
   const found = await Promise.all([...missing].map((seq) => store.read(key, { from: seq, to: seq })))

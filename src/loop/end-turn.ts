@@ -5,14 +5,14 @@ import {
   type EntryData,
   isWaiting,
   type OutcomeReason,
-  type StopWish,
+  type StopRequest,
 } from '../protocol/index.ts'
 import { dataOf, type RunBase } from './run-base.ts'
 
 export interface Ending {
   readonly error?: EntryData['turn.end']['error']
   readonly limit?: string
-  readonly stopped?: StopWish
+  readonly stopped?: StopRequest
   /** Why calls that were asked for are not run. */
   readonly why?: string
 }

@@ -1,4 +1,4 @@
-/** Artifacts as entries: one change after the other, each of which says what the artifact is after it. */
+/** Artifacts as entries: a sequence of changes, each with the artifact's state after it. */
 import type { Json, JsonObject } from './json.ts'
 
 /**
@@ -20,14 +20,14 @@ export type ArtifactChange = {
   readonly mediaType?: string
   readonly schema?: JsonObject
   readonly callId?: string
-  /** How many chunks with content the version has after this change, and how many bytes. */
+  /** Chunks with content, and bytes, of the version after this change. */
   readonly chunks: number
   readonly totalBytes: number
-  /** Nothing can be appended any more. */
+  /** The version accepts no more appends. */
   readonly complete: boolean
 }
 
-/** What an artifact is. `chunks` and `bytes` are those of this version. */
+/** State of an artifact. `chunks` and `bytes` are those of this version. */
 export type ArtifactInfo = {
   readonly artifactId: string
   readonly kind: ArtifactChange['kind']

@@ -1,4 +1,4 @@
-/** Keys: what a conversation may be called, and that no two names can be mistaken for one (R20). */
+/** Keys: valid names of conversations, and no two names that could be confused (R20). */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkOwner, childKey, contextKey, keyText, LOCAL_OWNER, sameKey } from './context.ts'

@@ -1,6 +1,6 @@
 /**
- * Who owns a conversation and what it is called. The owner is part of every key of every store, so nothing of one
- * tenant or actor can be named, let alone read, by another (R20).
+ * Owners and names of conversations. The owner is part of every key of every store, so no tenant or actor can name, let
+ * alone read, another's data (R20).
  */
 import { HoldfastError } from './error.ts'
 import { quote } from './quote.ts'
@@ -10,12 +10,11 @@ export type Owner = {
   readonly actor: string
 }
 
-/** Names one conversation. */
 export type ContextKey = Owner & {
   readonly contextId: string
 }
 
-/** Who asks. Not secret, and stored with the turn; credentials are secret and never are. */
+/** The identity that requests a turn, stored with it. Credentials are secret and never stored. */
 export type Principal = Owner & {
   readonly scopes?: readonly string[]
 }
@@ -38,7 +37,7 @@ export function contextKey(key: ContextKey): ContextKey {
   return { tenant: key.tenant, actor: key.actor, contextId: key.contextId }
 }
 
-/** The key of a conversation that belongs to another one, such as a sub-agent's. */
+/** The key of a conversation below another one, such as a sub-agent's. */
 export function childKey(parent: ContextKey, name: string): ContextKey {
   checkName('contextId', name)
   return contextKey({ ...parent, contextId: `${parent.contextId}/${name}` })
@@ -48,7 +47,7 @@ export function sameKey(a: ContextKey, b: ContextKey): boolean {
   return a.contextId === b.contextId && a.actor === b.actor && a.tenant === b.tenant
 }
 
-/** A key as one line, for maps and messages. No name can contain a space, so it is unambiguous. */
+/** A key as one line, for maps and messages. Unambiguous: names contain no spaces. */
 export function keyText(key: ContextKey): string {
   return `${key.tenant} ${key.actor} ${key.contextId}`
 }

@@ -1,4 +1,4 @@
-/** Optional fields of an object, where an absent field and one that is `undefined` are different things. */
+/** Optional fields of an object, where an absent field and an `undefined` one differ. */
 
 type OptionalField<T> = { [Name in keyof T]-?: undefined extends T[Name] ? Name : never }[keyof T]
 
@@ -6,7 +6,7 @@ export type Defined<T> = Omit<T, OptionalField<T>> & {
   [Name in OptionalField<T>]?: Exclude<T[Name], undefined>
 }
 
-/** The fields that are not `undefined`: `{ type, ...defined({ name, expiresAt }) }`. */
+/** Drops the fields that are `undefined`: `{ type, ...defined({ name, expiresAt }) }`. */
 export function defined<T extends object>(fields: T): Defined<T> {
   const kept: Partial<T> = {}
   for (const name in fields) if (fields[name] !== undefined) kept[name] = fields[name]

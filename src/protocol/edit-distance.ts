@@ -1,8 +1,8 @@
-/** How far two texts are apart, for everybody who forgives typos. */
+/** Edit distance of two texts, for tolerance of typos. */
 
 /**
- * The number of letters to add, remove, replace or swap with their neighbour; `most` + 1 if it is more than `most`. Looks at
- * `most` letters to both sides only, so that a small `most` is cheap for texts of any length.
+ * Counts insertions, removals, replacements and swaps of neighbours; returns `most` + 1 beyond `most`. Compares at most
+ * `most` letters to both sides, so a small `most` is cheap for texts of any length.
  */
 export function editDistance(a: string, b: string, most: number): number {
   const over = most + 1

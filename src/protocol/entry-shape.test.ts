@@ -1,4 +1,4 @@
-/** What a store refuses of an entry because nobody could read past it. */
+/** Entries that a store refuses because readers could not get past them. */
 import { describe, expect, it } from 'vitest'
 import { shapeProblem } from './entry-shape.ts'
 

@@ -1,15 +1,12 @@
 /**
- * The few fields of an entry that every reader relies on. A writer that gets one of them wrong is refused: once such an
- * entry is stored, nobody could read past it. What else is in `data` is the business of those who write and read it.
+ * Checks the few fields of an entry that every reader relies on. A writer that gets one wrong is refused: readers could
+ * not get past such an entry. All other fields of `data` belong to their writers and readers.
  */
 import { kindOf } from './entry-table.ts'
 import type { JsonObject } from './json.ts'
 import { isOutcome } from './outcome.ts'
 
-/**
- * What is wrong with the data of an entry of this type in its current format; undefined if nothing is. That it is an
- * object at all is for the caller to know.
- */
+/** The problem with an entry's data in its current format, or undefined. The caller checks that `data` is an object. */
 export function shapeProblem(type: string, data: JsonObject): string | undefined {
   const shape = kindOf(type)?.shape
   if (shape === undefined) return undefined
@@ -37,7 +34,7 @@ const CHECKS: { readonly [name: string]: Check } = {
   count: { what: 'a number of messages', holds: isWhole },
   entries: { what: 'a number of entries', holds: isWhole },
   object: { what: 'an object', holds: isObject },
-  objects: { what: 'a list of what is chosen', holds: (value) => isList(value, isObject) },
+  objects: { what: 'a list of selections', holds: (value) => isList(value, isObject) },
   principal: { what: 'an object with the texts tenant and actor', holds: isPrincipal },
   content: { what: 'a text that is not blank, or a list of text and file parts', holds: isUserContent },
   parts: { what: 'a list of parts', holds: (value) => isList(value, isPart) },
@@ -46,7 +43,7 @@ const CHECKS: { readonly [name: string]: Check } = {
   outcome: { what: 'one of the outcomes of a turn', holds: isOutcome },
 }
 
-/** Each check as the table names it: with its name, and whether the field may be absent. */
+/** Each check under its name in the table: the check, and whether the field may be absent. */
 const CHECK_OF: ReadonlyMap<string, readonly [name: string, isOptional: boolean]> = new Map(
   Object.keys(CHECKS).flatMap((name): [string, [string, boolean]][] => [
     [name, [name, false]],
@@ -76,10 +73,10 @@ function isResult(value: unknown): boolean {
   return isObject(value) && isText((value as Record<string, unknown>)['callId'])
 }
 
-/** What a user says: something to read, in a form that a prompt can be made of. */
+/** Content of a user message, in a form that a prompt can hold. */
 function isUserContent(value: unknown): boolean {
   if (typeof value === 'string') return value.trim() !== ''
-  return Array.isArray(value) && value.every(isUserPart) && value.some(saysSomething)
+  return Array.isArray(value) && value.every(isUserPart) && value.some(isNotBlank)
 }
 
 function isUserPart(value: unknown): boolean {
@@ -88,7 +85,7 @@ function isUserPart(value: unknown): boolean {
   return type === 'text' ? typeof text === 'string' : type === 'file' && isText(data) && isText(mediaType)
 }
 
-function saysSomething({ type, text }: { readonly type: string; readonly text?: string }): boolean {
+function isNotBlank({ type, text }: { readonly type: string; readonly text?: string }): boolean {
   return type === 'file' || text?.trim() !== ''
 }
 

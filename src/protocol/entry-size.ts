@@ -1,7 +1,7 @@
-/** How large entries may be. Every store keeps to the same limits. */
+/** Size limits of entries, the same in every store. */
 
-/** One entry may not be larger than this, blobs included. */
+/** The largest entry, blobs included. */
 export const MAX_ENTRY_BYTES: number = 32 * 1024 * 1024
 
-/** The largest output of a call that is stored whole; the rest of the entry is for what is stored beside it. */
+/** The largest output of a call that is stored whole; the difference is for the entry's other fields. */
 export const MAX_OUTPUT_BYTES: number = MAX_ENTRY_BYTES - 1024 * 1024

@@ -1,4 +1,4 @@
-/** The table of entry types. A type that is missing here is one that nobody decided about. */
+/** The table of entry types. A type that is missing here is undecided. */
 import { describe, expect, it } from 'vitest'
 import { ENTRY_TABLE, isInboxType, isProgress } from './entry-table.ts'
 

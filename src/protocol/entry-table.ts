@@ -1,24 +1,24 @@
 /**
- * The table of entry types: what stores and readers need to know of a type, apart from its data (`entry.ts`). A new type
- * is a row here, its data there, and its step in the fold. The compiler asks for the rest: a type that speaks needs its
- * line in the transcript, one that moves the head row its reducer in the store.
+ * The table of entry types: everything that stores and readers need to know of a type, apart from its data
+ * (`entry.ts`). A new type is a row here, its data there, and its step in the fold. The compiler requires the rest: a
+ * type that speaks needs its line in the transcript, one that moves the head row its reducer in the store.
  */
 import type { EntryType } from './entry.ts'
 
-/** One row. A mark that is absent does not hold. */
+/** One row. An absent mark is false. */
 export interface EntryKind {
   /** The current format version; an entry with a higher one was written by a newer version. */
   readonly v: number
   /** Appended to the inbox by anyone authorised; no effect until a driver takes it (R2). */
   readonly inbox?: true
   /**
-   * Shows that a claim led somewhere (R7). Saying what is about to be tried does not: the attempt may be what kills the
-   * process. Nor do hook phases and what they add, which an attempt may repeat.
+   * Proves that a claim made progress (R7). Announcing an attempt does not, because the attempt may kill the process;
+   * neither do hook phases and their additions, which an attempt may repeat.
    */
   readonly progress?: true
-  /** Durable before the driver goes on, even if it may hold entries back: an effect or a person depends on it (R3). */
+  /** Durable before the driver continues, even with buffered writes: an effect or a person depends on it (R3). */
   readonly prompt?: true
-  /** Changes how the conversation reads as messages. */
+  /** Changes the transcript. */
   readonly speaks?: true
   /** Changes more of the head row than its position, its lease and its claims (R6). */
   readonly head?: true
@@ -28,7 +28,7 @@ export interface EntryKind {
   readonly shape?: { readonly [field: string]: string }
 }
 
-/** Of inbox entries, a missing field is left to whoever takes it: that one can tell the sender. */
+/** Inbox entries may lack a field: the entry that takes them reports it to the sender. */
 export const ENTRY_TABLE = {
   input: {
     v: 1,
@@ -107,10 +107,9 @@ export const ENTRY_TABLE = {
 } as const
 
 const rows: { readonly [T in EntryType]: EntryKind } = ENTRY_TABLE
-/** The same, for a type that may be of a newer version. */
+/** The same table, for types that may be of a newer version. */
 const KINDS: ReadonlyMap<string, EntryKind> = new Map(Object.entries(rows))
 
-/** The types that have a mark. */
 export type TypesThat<Mark extends keyof EntryKind> = {
   [T in EntryType]: (typeof ENTRY_TABLE)[T] extends { readonly [M in Mark]: true } ? T : never
 }[EntryType]
@@ -130,7 +129,6 @@ export function isProgress(type: string): boolean {
   return KINDS.get(type)?.progress === true
 }
 
-/** The current format version of a known type. */
 export function formatOf(type: string): number {
   return KINDS.get(type)?.v ?? 1
 }

@@ -1,9 +1,8 @@
 /**
- * Entries: the durable lines of a journal, and the nouns of the whole runtime. What else is to know of each type is in
- * `entry-table.ts`.
+ * Entries: the durable lines of a journal. Everything about a type but its data is in `entry-table.ts`.
  *
- * `Entry` is what a store keeps and hands out; it may have been written by a newer version, so its type is only a
- * string. `KnownEntry` is an entry that this version understands; `journal/format.ts` turns the one into the other.
+ * `Entry` is a stored entry; a newer version may have written it, so its type is only a string. `KnownEntry` is an
+ * entry of a type that this version understands; `journal/format.ts` converts the one into the other.
  */
 import type { ArtifactChange } from './artifact.ts'
 import type { Principal } from './context.ts'
@@ -15,7 +14,7 @@ import type { OutcomeReason, Usage } from './outcome.ts'
 export interface Entry {
   /** Position in its conversation: 1, 2, 3 … without gaps. */
   readonly seq: number
-  /** The turn that the driver was in; 0 outside of turns and for inbox entries. */
+  /** The driver's turn; 0 outside of turns and for inbox entries. */
   readonly turn: number
   /** Milliseconds since 1970 by the store's clock; never less than that of the entry before (R12). */
   readonly at: number
@@ -27,9 +26,9 @@ export interface Entry {
   readonly key?: string
   /** Positions of the inbox entries that take effect here (R2). */
   readonly takes?: readonly number[]
-  /** Blobs that `data` names by their hash, beyond the ones that the store cut out of it by itself. */
+  /** Hashes of blobs that `data` names, beyond those that the store extracted itself. */
   readonly refs?: readonly string[]
-  /** A reader that does not know this type or version may skip it. Without this mark it must decline (R21). */
+  /** A reader that does not know this type or version may skip it; without this mark it must decline (R21). */
   readonly optional?: true
 }
 
@@ -45,8 +44,8 @@ export type EntryType = keyof EntryData
 export interface EntryData {
   // inbox: appended by anyone authorised, no effect until a driver takes it
   /**
-   * `message` speaks to an agent, `values` are given to a graph. `steer`: meant for the turn that is running.
-   * `credentials`: the sender holds some, and they are not here (R19).
+   * `message` is for an agent, `values` for a graph. `steer`: for the running turn. `credentials`: the sender holds
+   * some, which are not stored (R19).
    */
   input: {
     readonly message: UserContent
@@ -56,18 +55,18 @@ export interface EntryData {
     readonly metadata?: JsonObject
     readonly steer?: true
     readonly credentials?: true
-    /** It was posted from inside of a call: it has words of a model or a program, not of a person. */
+    /** Posted from inside a call: the words are a model's or a program's, not a person's. */
     readonly origin?: InputOrigin
   }
   answer: {
     readonly requestId: string
     readonly value: Json
     readonly principal?: Principal
-    /** Of the turn that it begins, if it begins one. */
+    /** Limits of the turn that it begins, if any. */
     readonly limits?: JsonObject
     readonly metadata?: JsonObject
     readonly credentials?: true
-    /** As of an input. An answer of a person that is handed down to a sub-agent has none. */
+    /** As for an input; absent for a person's answer that is passed down to a sub-agent. */
     readonly origin?: InputOrigin
   }
   cancel: { readonly turn: number; readonly reason?: string }
@@ -96,25 +95,25 @@ export interface EntryData {
     readonly principal: Principal
     readonly limits?: JsonObject
     readonly metadata?: JsonObject
-    /** It was asked for with credentials, which whoever drives it must have too (R19). */
+    /** Requested with credentials, which the driver must hold too (R19). */
     readonly credentials?: true
-    /** From here on, prompts show tool results up to this position in their compact form. */
+    /** From here on, prompts compact tool results up to this position. */
     readonly trimmedUpTo?: number
   }
   take: { readonly as: 'message' | 'nothing'; readonly reason?: string }
   note: { readonly text: string; readonly from: string }
-  /** The hooks of a phase have run. What they said follows it in the same append, what else they changed is in it (R8). */
+  /** The hooks of a phase have run. Their additions follow in the same append; `changes` holds the rest (R8). */
   phase: { readonly name: string; readonly callId?: string; readonly changes?: PhaseChanges }
   'model.start': { readonly model: string; readonly iteration: number; readonly attempt?: number }
   'model.end': {
     readonly content: readonly AssistantPart[]
     readonly finish: string
-    /** Who replied, as `provider/model`. */
+    /** The model that replied, as `provider/model`. */
     readonly model?: string
     readonly usage?: Usage
-    /** Why there is no whole reply, and what is tried next. */
+    /** The reason for an incomplete reply, and the next attempt. */
     readonly error?: JsonObject
-    /** What the model was sent; absent if nothing was, and in entries of format 1. */
+    /** Hashes of the request; absent if none was sent, and in entries of format 1. */
     readonly sent?: SentHashes
   }
   'tool.start': {
@@ -122,7 +121,7 @@ export interface EntryData {
     readonly tool: string
     readonly args: Json
     readonly idempotencyKey: string
-    /** The same for every call of this tool with these arguments. */
+    /** Equal for every call of this tool with these arguments. */
     readonly argsKey?: string
     readonly replay: ReplayClass
     /** The source of each id among the arguments. */
@@ -132,19 +131,19 @@ export interface EntryData {
     readonly callId: string
     readonly status: SettledStatus
     readonly output: Json
-    /** The result was too large to be stored: `output` is its beginning and says so. */
+    /** The result was too large to store: `output` is its beginning, marked as such. */
     readonly cut?: true
     /** For people; the model gets `output`. */
     readonly display?: string
     /** Things with ids that the output shows. */
     readonly seen?: readonly Sighting[]
-    /** What a sub-agent used on the way, without what `usage` entries of the call have counted. */
+    /** A sub-agent's usage, without the part that `usage` entries of the call have counted. */
     readonly usage?: Usage
   }
   'tool.late': { readonly callId: string; readonly status: SettledStatus; readonly output: Json }
   /**
-   * What was used so far below a call or a task that has not ended: it counts in this turn, and not again at the end.
-   * `below`: what each of those that a task ran has used in all, by their keys.
+   * Usage below a call or task that has not ended: it counts in this turn, and not again at the end. `below`: total
+   * usage of each child of a task, by key.
    */
   usage: {
     readonly callId: string
@@ -156,12 +155,12 @@ export interface EntryData {
     readonly requestId: string
     readonly how: 'answered' | 'expired' | 'cancelled'
     readonly value?: Json
-    /** Of the answer, if no person gave it. */
+    /** Origin of the answer, if no person gave it. */
     readonly origin?: InputOrigin
-    /** Texts of the answer that only repeat what the question offered: they are the asker's words. */
+    /** Texts of the answer that repeat the question's options: the asker's words. */
     readonly picked?: readonly string[]
   }
-  /** `tokens`: of `context-near-full`, how many are too many. `usage`: what was used for nothing. */
+  /** `tokens`: threshold of `context-near-full`. `usage`: tokens spent without a result. */
   warning: {
     readonly code: string
     readonly message: string
@@ -173,32 +172,28 @@ export interface EntryData {
     readonly usage: Usage
     readonly durationMs: number
     readonly error?: JsonObject
-    /** Which limit, if one ended it. */
     readonly limit?: string
-    /** The value of that limit. */
     readonly maximum?: number
-    /** Which hook ended it, if one did. */
-    readonly stopped?: StopWish
+    readonly stopped?: StopRequest
     readonly wakeAt?: number
   }
   artifact: ArtifactChange
 
   // the run of a graph
-  /** A run begins at the start: `changes` are set, then `update` counts, by the kinds of its channels. */
+  /** A run begins at the start: `changes` are set, then `update` is applied by the kinds of its channels. */
   'graph.start': {
     readonly graph: string
     readonly channels: ChannelKinds
     readonly update: JsonObject
     readonly changes?: JsonObject
-    /** Of its input. */
     readonly origin?: InputOrigin
   }
-  /** Values that were given before the open requests of a run were asked: they begin a run when that one is over. */
+  /** Values posted before the run's open requests were asked; they begin a run after this one ends. */
   'graph.queue': { readonly update: JsonObject; readonly origin?: InputOrigin }
   /**
-   * What the tasks before have said counts now, in their order, and `changes` are set: what their reducers made of it.
-   * These tasks are begun. `waiting`: of each join that is not complete, who has arrived. `leads`: where edges and routes
-   * lead, if a limit keeps the run from going there; the next turn does.
+   * Applies the updates of the previous tasks in their order, sets `changes` (the results of their reducers), and
+   * begins `tasks`. `waiting`: arrivals at each incomplete join. `leads`: targets of edges and routes that a limit kept
+   * this turn from running; the next turn runs them.
    */
   'graph.step': {
     readonly tasks: readonly TaskData[]
@@ -209,19 +204,19 @@ export interface EntryData {
       readonly waiting?: { readonly [join: string]: readonly string[] }
     }
   }
-  /** A node has come to its end, or to the end of an attempt: then `error` says what is tried next. */
+  /** A node has ended, or an attempt of it: then `error` holds the next attempt. */
   'node.end': {
     readonly task: string
     readonly node: string
     readonly update?: JsonObject
     readonly error?: JsonObject
     readonly usage?: Usage
-    /** Things with ids that the node vouches for, or that were shown below it. */
+    /** Things that the node vouches for, or that were shown below it. */
     readonly seen?: readonly Sighting[]
-    /** If it failed: what each of those that it ran below has used in all, by their keys. */
+    /** If it failed: total usage of each of its children, by key. */
     readonly below?: { readonly [key: string]: Usage }
   }
-  /** The intent of an effect inside of a node, durable before it begins (R3). */
+  /** The intent of an effect of a node, durable before it begins (R3). */
   'effect.start': {
     readonly callId: string
     readonly task: string
@@ -233,25 +228,25 @@ export interface EntryData {
     readonly callId: string
     readonly status: SettledStatus
     readonly output: Json
-    /** The result was too large to be stored: `output` is its beginning and says so. */
+    /** The result was too large to store: `output` is its beginning, marked as such. */
     readonly cut?: true
   }
 
   // the conversation
-  /** What is chosen from here on: all of it. `chosen`: the entities of which this very entry chooses something. */
+  /** The whole active selection from here on. `chosen`: the entities that this entry selects. */
   active: {
     readonly values: readonly ActiveValue[]
     readonly by?: string
     readonly chosen?: readonly string[]
   }
   import: ImportData
-  /** What the owner wants to be remembered of the conversation as a whole. */
+  /** State that the owner stores with the conversation. */
   state: {
     readonly metadata: JsonObject
-    /** The agent was paused or shut down while no turn was open. It counts until somebody drives the conversation again. */
+    /** The agent was paused or shut down while no turn was open. Valid until the next driver. */
     readonly status?: 'paused' | 'shutdown'
   }
-  /** `kept`: how many messages after `upTo` stay in the window. */
+  /** `kept`: number of messages after `upTo` that stay in the window. */
   compact: {
     readonly upTo: number
     readonly kept: number
@@ -260,7 +255,7 @@ export interface EntryData {
   }
   clear: { readonly reason?: string }
   fork: { readonly parent: string; readonly at: number; readonly position: Position }
-  /** `kept`: up to here forks still read, and nothing was deleted. */
+  /** `kept`: forks still read up to here, and nothing was deleted. */
   base: {
     readonly upTo: number
     readonly kept: number
@@ -270,8 +265,8 @@ export interface EntryData {
 }
 
 /**
- * Hashes of a request to a model. Two requests of one model are the same exactly if these are: its system prompt, its
- * messages, its tools with their schemas, and its settings without headers and keys.
+ * Hashes of a request to a model: its system prompt, messages, tools with their schemas, and settings without headers
+ * and keys. Two requests to one model are equal exactly if all of these are.
  */
 export type SentHashes = {
   readonly system?: string
@@ -280,26 +275,25 @@ export type SentHashes = {
   readonly settings?: string
 }
 
-/** The call that posted something, or the hook if there is no call id: its words are a model's or a program's. */
+/** The call that posted an entry, or, without a call id, the hook: its words are a model's or a program's. */
 export type InputOrigin = { readonly contextId: string; readonly callId?: string }
 
-/** How what a node says of a channel counts: it replaces, is added to a list, is merged, or is for a reducer to say. */
+/** An update of a channel replaces the value, is appended to a list, is merged, or goes through a reducer. */
 export type ChannelKind = 'value' | 'list' | 'merge' | 'reduced'
 
 export type ChannelKinds = { readonly [channel: string]: ChannelKind }
 
-/** A node that is to run, under a name that no other task of the conversation has; with an input of its own, if it is sent one. */
+/** A node to run, under a task name that is unique in the conversation; `input` if it was sent one of its own. */
 export type TaskData = { readonly task: string; readonly node: string; readonly input?: Json }
 
 export type PhaseChanges = {
-  /** Other arguments, by call. */
+  /** Replaced arguments, by call. */
   readonly args?: { readonly [callId: string]: Json }
-  /** What the model call that follows is shown instead. */
   readonly prompt?: PromptChanges
-  readonly stop?: StopWish
-  /** Where the ids among the arguments of the call came from. */
+  readonly stop?: StopRequest
+  /** Sources of the ids among the call's arguments. */
   readonly grounds?: readonly Ground[]
-  /** Arguments that the schema of the tool does not declare, and that the tool was not given. */
+  /** Arguments that the tool's schema does not declare; the tool did not receive them. */
   readonly dropped?: readonly string[]
 }
 
@@ -316,66 +310,63 @@ export type MessageChanges = {
   readonly splices: readonly Splice[]
 }
 
-/** At position `at` of what was there before, `remove` messages make room for others. */
+/** At position `at` of the original list, `insert` replaces `remove` messages. */
 export type Splice = { readonly at: number; readonly remove: number; readonly insert: readonly Message[] }
 
-/** A hook wants the turn to end. */
-export type StopWish = { readonly by: string; readonly reason?: string }
+/** A hook's request to end the turn. */
+export type StopRequest = { readonly by: string; readonly reason?: string }
 
 /**
- * Messages that were said elsewhere, whole rounds only (R11). An import is one or more such entries in one append; each
- * begins with what a user said, except those that go on with a long exchange.
+ * Messages of another framework, whole rounds only (R11). An import is one or more such entries in one append; each
+ * begins with a user message, except those that continue a long exchange.
  */
 export type ImportData = {
   readonly messages: readonly Message[]
-  /** The format that they were read from. */
+  /** The source format. */
   readonly source: string
-  /** The same for all entries of one import, and for the same messages. */
+  /** Equal for all entries of one import, and for the same messages. */
   readonly key: string
-  /** How many entries before this one the user spoke whom it goes on to answer. */
+  /** Distance in entries to the one with the user message that this one continues. */
   readonly continues?: number
-  /** The import was made from inside of a call: no message is the person's. */
+  /** Imported from inside a call: no message is the person's. */
   readonly origin?: InputOrigin
-  /** First entry only: how much was repaired, and the first of it. */
+  /** First entry only: the number of repairs, and the first of them. */
   readonly repaired?: number
   readonly repairs?: readonly Repair[]
 }
 
-/** What was done to a foreign history to make a legal transcript of it. */
+/** A change that made a foreign history a legal transcript. */
 export type Repair = {
-  /** Which message of the history, from 0 on. */
+  /** Index of the message in the history, from 0. */
   readonly at: number
   readonly kind: string
   readonly said: string
 }
 
-/** Something that only a person, or another program, can say. */
+/** A question that a person, or another program, has to answer. */
 export type RequestData = {
   readonly requestId: string
   readonly kind: string
   readonly prompt: string
-  /** Who wants to know: `approval`, `credentials`, or the tool. */
+  /** The asker: `approval`, `credentials`, or the tool. */
   readonly from?: string
   readonly callId?: string
-  /** What the asker calls the answer. */
+  /** The asker's name for the answer. */
   readonly name?: string
   /** JSON Schema of the answer. */
   readonly schema?: JsonObject
   readonly options?: readonly Json[]
-  /** Several of the options may be chosen. */
+  /** Several options may be picked. */
   readonly multiple?: true
   readonly expiresAt?: number
-  /** What the question is about, such as the call to be approved. */
+  /** The subject of the question, such as the call to be approved. */
   readonly about?: JsonObject
 }
 
-/** May an effect that was started and never settled be run again? Only if its tool says that this is safe. */
+/** `safe`: a started effect without a result may run again, as its tool declares. */
 export type ReplayClass = 'never' | 'safe'
 
-/**
- * Where a conversation stood at some entry: enough to rebuild a head row when what came before that entry is in
- * another journal (a fork) or gone (a base).
- */
+/** State of a conversation at an entry: rebuilds a head row at a fork, or at a base whose older entries are gone. */
 export type Position = {
   readonly at: number
   readonly turn: number
@@ -385,7 +376,7 @@ export type Position = {
   readonly createdAt: number
   readonly activeAt: number
   readonly outcome?: OutcomeReason
-  /** Added by the store to a base: what the head row rests on and the entries after the base may not say again. */
+  /** Added by the store to a base: state of the head row that entries after the base may not repeat. */
   readonly lease?: { readonly driver: string; readonly leaseMs: number }
   readonly wakeAt?: number
   readonly erasedUpTo?: number

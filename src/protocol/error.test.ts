@@ -1,4 +1,4 @@
-/** The one error class: told apart across copies of the package, and safe to log as JSON. */
+/** The one error class: recognised across copies of the package, and safe to log as JSON. */
 import { describe, expect, it } from 'vitest'
 import { HoldfastError } from './error.ts'
 

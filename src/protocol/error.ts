@@ -1,6 +1,6 @@
 /**
- * The one error class. It is thrown for misuse, configuration, storage and broken invariants; what a model, a tool or
- * a limit does wrong is data and travels in entries. Errors hold ids and plain data only, so they can be logged as JSON.
+ * The one error class, thrown for misuse, configuration, storage and broken invariants. Failures of models, tools and
+ * limits are data in entries. Errors hold ids and plain data only, so they can be logged as JSON.
  */
 import type { JsonObject } from './json.ts'
 
@@ -22,7 +22,7 @@ export type ErrorCode =
   | 'fenced'
   | 'moved'
   | 'inbox-full'
-  // what is stored
+  // stored data
   | 'entry-corrupt'
   | 'entry-not-understood'
   // the store itself
@@ -61,9 +61,9 @@ export type ErrorCode =
   | 'expired'
 
 export interface ErrorOptions {
-  /** What happened, to which id, and what to do next. */
+  /** States what happened, to which id, and what to do next. */
   readonly message: string
-  /** `later`: the same call may succeed if repeated. `never`: something has to change first. */
+  /** `later`: the same call may succeed if repeated. `never`: something must change first. */
   readonly retry?: 'never' | 'later'
   readonly details?: JsonObject
   readonly cause?: unknown

@@ -1,6 +1,6 @@
 /**
- * What a turn streams: every entry once it is durable, and deltas in between, which are never stored (R18). Whoever
- * leaves the deltas out misses nothing that matters.
+ * Events of a turn: every entry once it is durable, and deltas in between, which are never stored (R18). A reader that
+ * ignores deltas loses nothing.
  */
 import type { Entry, EntryData, EntryType } from './entry.ts'
 import type { Json } from './json.ts'
@@ -12,9 +12,9 @@ export type EntryEvent = { readonly [T in EntryType]: EntryEventOf<T> }[EntryTyp
 export interface EntryEventOf<T extends EntryType> extends Omit<Entry, 'seq' | 'type' | 'data' | 'v'> {
   readonly type: T
   readonly data: EntryData[T]
-  /** Position in the journal. Absent while the entry is not saved yet, which happens with `autoSave: false` only. */
+  /** Position in the journal. Absent while the entry is unsaved, which happens with `autoSave: false` only. */
   readonly seq?: number
-  /** The calls that lead down to the sub-agent where it happened; absent in the conversation itself. */
+  /** The calls that lead down to the sub-agent of the event; absent in the conversation itself. */
   readonly path?: readonly string[]
 }
 
@@ -24,7 +24,7 @@ export interface DeltaEventOf<T extends DeltaType> {
   readonly type: T
   readonly turn: number
   readonly data: DeltaData[T]
-  /** Never there: a delta has no position in the journal. */
+  /** Always absent: a delta has no position in the journal. */
   readonly seq?: undefined
   readonly path?: readonly string[]
 }
@@ -34,11 +34,11 @@ export type DeltaType = keyof DeltaData
 export interface DeltaData {
   'text.delta': { readonly text: string }
   'reasoning.delta': { readonly text: string }
-  /** Arguments of a call as the model writes them: text of JSON, not yet whole. */
+  /** Arguments of a call as they stream: a fragment of JSON. */
   'call.delta': { readonly tool: string; readonly text: string }
   'tool.progress': { readonly callId: string; readonly tool: string; readonly progress: Json }
   'node.progress': { readonly task: string; readonly node: string; readonly progress: Json }
-  /** The only event of a turn that was never begun: why, and what to do. Nothing was stored. */
+  /** The only event of a turn that never began: the reason, and what to do. Nothing was stored. */
   'turn.refused': { readonly code: string; readonly message: string }
 }
 

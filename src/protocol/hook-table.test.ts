@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import {
   beforePrompt,
   CLOSING_STEPS,
-  HEARING_HOOKS,
   HOOK_NAMES,
   hookKind,
+  INPUT_HOOKS,
   isAhead,
   isAheadOfModel,
   isRoundReached,
@@ -40,7 +40,7 @@ describe('hook points', () => {
   })
 
   it('that see what is said before the model does', () => {
-    expect(HEARING_HOOKS).toEqual(['afterUserInput', 'beforeLlm'])
+    expect(INPUT_HOOKS).toEqual(['afterUserInput', 'beforeLlm'])
   })
 })
 

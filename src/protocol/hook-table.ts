@@ -1,39 +1,39 @@
 /**
- * The table of hook points: when each is due in a turn, how often it comes, and what it may do there. The fold, the
- * turn, the check of options and the types of hooks read it. A new hook point is a row here and the place in
- * `src/turn` where it runs; if it receives something of its own, a line in `PointData` of `src/hook/points.ts`.
+ * The table of hook points: when each runs in a turn, how often, and what it may do. The fold, the turn, the check of
+ * options and the types of hooks read it. A new hook point is a row here and the place in `src/turn` where it runs; if
+ * it receives data of its own, a line in `PointData` of `src/hook/points.ts`.
  */
 
-/** One row. A mark that is absent does not hold. */
+/** One row. An absent mark is false. */
 export interface HookKind {
   /** When it runs, in the words of the guide. */
   readonly when: string
   /**
-   * How often it comes, and so what counts as done once its phase is durable (R8). `agent`: once, outside of any turn
-   * and without an entry. `input`: for each message that a turn takes. `iteration`, `round`: once in each, at its
-   * `step`. `call`: for each call of a round. `failure`: for each call or model call that failed. `end`: once, at the
-   * end of the turn. All but `agent` are told only of what is durable.
+   * How often it runs, and so what is done once its phase is durable (R8). `agent`: once, outside of any turn and
+   * without an entry. `input`: for each message that a turn takes. `iteration`, `round`: once in each, at its `step`.
+   * `call`: for each call of a round. `failure`: for each call or model call that failed. `end`: once, at the end of
+   * the turn. All but `agent` receive durable data only.
    */
   readonly scope: 'agent' | 'input' | 'iteration' | 'round' | 'call' | 'failure' | 'end'
-  /** Of `iteration` and `round`: its place in the iteration. Those of one place run in the order of the rows. */
+  /** Scopes `iteration` and `round`: its place in the iteration. Hooks of one place run in the order of the rows. */
   readonly step?: 'before model' | 'after model' | 'before tools' | 'after tools'
-  /** May say something to the model: it is read with the next prompt, or `later`, when the open round is over. */
+  /** May add a note for the model, read with the next prompt, or `later`, after the open round. */
   readonly add?: 'now' | 'later'
   /** May change the prompt of this model call, the arguments of calls, or those of its own call. */
   readonly change?: 'prompt' | 'calls' | 'call'
   /** May end the turn. */
   readonly stop?: true
-  /** Closes what an earlier hook has opened: plugins run in the reverse order. */
+  /** Closes what an earlier hook opened: plugins run in reverse order. */
   readonly closes?: true
-  /** Also runs when the turn was stopped, by a hook or a limit. */
+  /** Also runs when a hook or a limit stopped the turn. */
   readonly afterStop?: true
 }
 
-/** In the order of a turn's life. */
+/** In the order of a turn. */
 export const HOOK_TABLE = {
-  /** Once, when an agent has started: before it plays or takes up a turn. What it throws, `start()` rejects with. */
+  /** Once, after an agent has started and before it begins or resumes a turn. If it throws, `start()` rejects. */
   onAgentReady: { when: 'once, when the agent has loaded its conversation', scope: 'agent' },
-  /** When a turn has taken what somebody said: at its start, and when it is steered. */
+  /** After a turn has taken an input: at its start, and when it is steered. */
   afterUserInput: {
     when: 'the turn has taken what somebody said, at its start or in between',
     scope: 'input',
@@ -48,7 +48,7 @@ export const HOOK_TABLE = {
     add: 'now',
     stop: true,
   },
-  /** Right before the model is asked; may change what this one call gets to see. */
+  /** Right before the model call; may change the prompt of this one call. */
   beforeLlm: {
     when: 'right before the model is asked',
     scope: 'iteration',
@@ -57,7 +57,7 @@ export const HOOK_TABLE = {
     change: 'prompt',
     stop: true,
   },
-  /** When the whole reply is there; may change or refuse the calls it asks for. */
+  /** After the whole reply; may change or refuse its calls. */
   afterLlm: {
     when: 'the reply is there',
     scope: 'iteration',
@@ -68,7 +68,7 @@ export const HOOK_TABLE = {
     closes: true,
     afterStop: true,
   },
-  /** Once for each round of calls, before any of them is looked at. */
+  /** Once for each round of calls, before any of them is processed. */
   beforeTools: {
     when: 'once a round, with all `pending` calls',
     scope: 'round',
@@ -77,7 +77,7 @@ export const HOOK_TABLE = {
     change: 'calls',
     stop: true,
   },
-  /** For each call, before it is checked, approved and started. To throw here is to reject the call. */
+  /** For each call, before it is checked, approved and started. Throwing rejects the call. */
   beforeEachTool: {
     when: 'each `pending` call, before it is checked and approved',
     scope: 'call',
@@ -91,7 +91,7 @@ export const HOOK_TABLE = {
     stop: true,
     afterStop: true,
   },
-  /** For each call of a round that has come to rest, as it does. */
+  /** For each call of a round, when it is settled. */
   afterEachTool: {
     when: 'each call, as it comes to rest',
     scope: 'call',
@@ -99,7 +99,7 @@ export const HOOK_TABLE = {
     closes: true,
     afterStop: true,
   },
-  /** Once for each round, when all its calls have come to rest. */
+  /** Once for each round, when all its calls are settled. */
   afterTools: {
     when: 'once a round, with all `results`',
     scope: 'round',
@@ -121,7 +121,7 @@ export const HOOK_TABLE = {
   },
   /** When a limit ends the turn. */
   onLimit: { when: 'a limit ends the turn', scope: 'end', afterStop: true },
-  /** Before a turn ends that was not cancelled, did not fail and does not wait for anybody. */
+  /** Before a turn ends that was not cancelled, did not fail and does not wait for a request. */
   onComplete: {
     when: 'before the end of a turn that did what it could',
     scope: 'end',
@@ -133,22 +133,22 @@ export const HOOK_TABLE = {
 export type HookName = keyof typeof HOOK_TABLE
 
 const rows: { readonly [Name in HookName]: HookKind } = HOOK_TABLE
-/** The same, for a name that may be of a newer version. */
+/** The same table, for names that may be of a newer version. */
 const KINDS: ReadonlyMap<string, HookKind> = new Map(Object.entries(rows))
 
 export const HOOK_NAMES: readonly HookName[] = Object.keys(HOOK_TABLE) as HookName[]
 
-/** Undefined for a hook that this version does not know, and for phases that are none, such as `ground`. */
+/** Undefined for a hook that this version does not know, and for phases without hooks, such as `ground`. */
 export function hookKind(name: string): HookKind | undefined {
   return KINDS.get(name)
 }
 
-/** Hooks that see what somebody says to a running turn before a model does. */
-export const HEARING_HOOKS: readonly HookName[] = HOOK_NAMES.filter(
+/** Hooks that see input to a running turn before a model does. */
+export const INPUT_HOOKS: readonly HookName[] = HOOK_NAMES.filter(
   (name) => rows[name].scope === 'input' || rows[name].change === 'prompt',
 )
 
-/** The steps of each iteration, in their order: hooks, and what they stand around. */
+/** The steps of each iteration, in order: hooks, and the work between them. */
 const STEPS: readonly string[] = [
   ...stepsAt('before model'),
   'model',
@@ -160,7 +160,7 @@ const STEPS: readonly string[] = [
 
 const INDEX_OF: ReadonlyMap<string, number> = new Map(STEPS.map((name, index) => [name, index]))
 
-/** With this step an iteration has come to its tools: the calls of a turn that waits go on from here. */
+/** The last step before an iteration's tools: the calls of a waiting turn resume after it. */
 export const LAST_BEFORE_TOOLS: string = STEPS[stepIndex('tools') - 1] as string
 
 const FIRST_OF_ROUND = STEPS.findIndex((step) => hookKind(step)?.scope === 'round')
@@ -175,25 +175,25 @@ function stepIndex(step: string | undefined): number {
   return INDEX_OF.get(step ?? '') ?? -1
 }
 
-/** Is this step of the iteration still to come, when `reached` was the last one? */
+/** True if the step comes after `reached`, the last step of the iteration. */
 export function isAhead(step: string, reached: string | undefined): boolean {
   return stepIndex(reached) < stepIndex(step)
 }
 
-/** The same of a step before the model, where the last one may be of the iteration before. */
+/** The same for a step before the model, where `reached` may be of the iteration before. */
 export function isAheadOfModel(step: string, reached: string | undefined): boolean {
   return isAhead(step, reached) || !isAhead('model', reached)
 }
 
-/** Had the round of the iteration begun? */
+/** True once the round of the iteration has begun. */
 export function isRoundReached(reached: string | undefined): boolean {
   return stepIndex(reached) >= FIRST_OF_ROUND
 }
 
-/** The steps with which all calls of the round have come to rest, while others of the iteration are still to come. */
+/** Steps at which all calls of the round are settled, while others of the iteration are still to come. */
 export const CLOSING_STEPS: ReadonlySet<string> = new Set(STEPS.slice(stepIndex('tools'), -1))
 
-/** What somebody says meanwhile is seen by those who change the prompt: the steps from the first of them on run again. */
+/** The step to return to when input arrives: the hooks that change the prompt run again, from the first on. */
 export function beforePrompt(reached: string): string {
   const at = stepIndex(reached)
   return FIRST_OF_PROMPT <= at && at < stepIndex('model') ? (STEPS[FIRST_OF_PROMPT - 1] ?? '') : reached

@@ -27,7 +27,7 @@ export type {
   RequestData,
   SentHashes,
   Splice,
-  StopWish,
+  StopRequest,
   TaskData,
 } from './entry.ts'
 export { shapeProblem } from './entry-shape.ts'
@@ -43,10 +43,10 @@ export type { HookKind, HookName } from './hook-table.ts'
 export {
   beforePrompt,
   CLOSING_STEPS,
-  HEARING_HOOKS,
   HOOK_NAMES,
   HOOK_TABLE,
   hookKind,
+  INPUT_HOOKS,
   isAhead,
   isAheadOfModel,
   isRoundReached,

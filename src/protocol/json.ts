@@ -8,10 +8,7 @@ export interface JsonObject {
 const MOST_VALUES = 1_000_000
 const MOST_CHARACTERS = 64 * 1024 * 1024
 
-/**
- * For `JSON.stringify`: throws once it has written 1,000,000 values or 64 MB. A few lists that are named twice each can
- * unfold to billions.
- */
+/** For `JSON.stringify`: throws after 1,000,000 values or 64 MB, because shared lists can unfold to billions. */
 export function boundedReplacer(): (key: string, value: unknown) => unknown {
   let [values, characters] = [0, 0]
   return (key, value) => {
@@ -23,7 +20,7 @@ export function boundedReplacer(): (key: string, value: unknown) => unknown {
   }
 }
 
-/** JSON with the keys of every object sorted. Two values have the same text exactly if they are the same as JSON. */
+/** JSON with the keys of every object sorted. Two values have the same text exactly if they are equal as JSON. */
 export function canonical(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) {

@@ -1,12 +1,9 @@
-/**
- * What is said in a conversation, in no provider's dialect. These are type aliases and not interfaces because only
- * aliases count as JSON for the compiler.
- */
+/** Messages of a conversation, independent of any provider. Type aliases: the compiler accepts only these as JSON. */
 import type { Json, JsonObject } from './json.ts'
 
 export type Message = UserMessage | AssistantMessage | ToolMessage
 
-/** The system prompt as a message: in views only. It is no part of a journal. */
+/** The system prompt as a message: in views only, never in a journal. */
 export type SystemMessage = {
   readonly role: 'system'
   readonly content: string
@@ -15,18 +12,18 @@ export type SystemMessage = {
 export type UserMessage = {
   readonly role: 'user'
   readonly content: UserContent
-  /** Who says it, if it is not the person: a model or a program, in the role of the user. */
+  /** Present if the author is not the person: a model or a program, in the role of the user. */
   readonly by?: 'program'
 }
 
 export type AssistantMessage = {
   readonly role: 'assistant'
   readonly content: readonly AssistantPart[]
-  /** Who said it, as `provider/model`. */
+  /** The model that wrote it, as `provider/model`. */
   readonly model?: string
 }
 
-/** All results of one round, in the order in which the calls were asked for. */
+/** All results of one round, in the order of the calls. */
 export type ToolMessage = {
   readonly role: 'tool'
   readonly content: readonly ToolResultPart[]
@@ -38,7 +35,7 @@ export type AssistantPart = TextPart | ReasoningPart | ToolCallPart
 export type TextPart = {
   readonly type: 'text'
   readonly text: string
-  /** Of a user's message: not the person's own words, such as the text of a document. */
+  /** In a user message: not the person's own words, such as the text of a document. */
   readonly by?: 'program'
   readonly provider?: JsonObject
 }
@@ -54,19 +51,19 @@ export type FilePart = {
 export type ReasoningPart = {
   readonly type: 'reasoning'
   readonly text: string
-  /** Signatures and the like. They go back only to the model that they came from (R10). */
+  /** Signatures and the like, returned only to the model that they came from (R10). */
   readonly provider?: JsonObject
 }
 
 export type ToolCallPart = {
   readonly type: 'tool-call'
-  /** Ours, unique in the conversation (R10). */
+  /** Holdfast's own id, unique in the conversation (R10). */
   readonly callId: string
-  /** The provider's own id for the call, if it gave one. */
+  /** The provider's id for the call, if it gave one. */
   readonly providerId?: string
   readonly tool: string
   readonly args: Json
-  /** Why the arguments cannot be used; `args` is then the text that the model wrote. */
+  /** The reason why the arguments are unusable; `args` is then the model's text. */
   readonly malformed?: string
   readonly provider?: JsonObject
 }
@@ -80,7 +77,7 @@ export type ToolResultPart = {
 }
 
 /**
- * How a call came to rest. `ok` and `error` are the tool's own; `rejected` was refused before it started; `unknown`
- * was started and nobody can say whether it happened; `not-run` never started and never will.
+ * How a call was settled. `ok` and `error` are the tool's own; `rejected`: refused before it started; `unknown`:
+ * started, and its outcome is not known; `not-run`: never started and never will be.
  */
 export type SettledStatus = 'ok' | 'error' | 'rejected' | 'unknown' | 'not-run'

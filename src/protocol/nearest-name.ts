@@ -1,16 +1,16 @@
-/** The name that somebody probably meant. */
+/** Finds the name that a caller probably meant. */
 import { editDistance } from './edit-distance.ts'
 
-/** The one among `names` that is most like `name`, if any is like it; case and punctuation count for nothing. */
+/** The most similar of `names`, if any is similar; ignores case and punctuation. */
 export function nearestName(name: unknown, names: readonly string[]): string | undefined {
-  // Models have called tools by numbers.
+  // Models have used numbers as tool names.
   if (typeof name !== 'string') return undefined
-  const wanted = simplified(name)
+  const target = simplified(name)
   const ranked = names
     .flatMap((each) => {
       const known = simplified(each)
       const most = Math.max(known.length < 4 ? 1 : 2, Math.floor(known.length / 3))
-      const steps = editDistance(wanted, known, most)
+      const steps = editDistance(target, known, most)
       return steps > most ? [] : [{ each, steps }]
     })
     .toSorted((a, b) => a.steps - b.steps)

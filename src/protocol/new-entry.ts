@@ -1,8 +1,8 @@
-/** Entries before a store has given them their place. */
+/** Entries before a store has given them their position. */
 import type { InboxType } from './entry-table.ts'
 import type { JsonObject } from './json.ts'
 
-/** What a writer hands to the store; the store adds `seq` and `at`, and turns the keys in `takes` into positions. */
+/** A writer's entry; the store adds `seq` and `at`, and resolves the keys in `takes` to positions. */
 export interface NewEntry {
   readonly type: string
   readonly turn: number
@@ -13,7 +13,7 @@ export interface NewEntry {
   readonly optional?: true
 }
 
-/** What anyone authorised may put into the inbox. Posting the same key twice is posting once. */
+/** An inbox entry from anyone authorised. Posting the same key twice is posting once. */
 export interface NewInboxEntry {
   readonly type: InboxType
   readonly key: string

@@ -1,27 +1,27 @@
 /**
- * Checks the objects of options that callers write. An unknown name is an error that names the right one: an option that
- * is silently ignored does something else than what was asked for.
+ * Checks options objects of callers. An unknown name is an error that suggests the right one: a silently ignored option
+ * would change the behaviour unnoticed.
  */
 import { HoldfastError } from './error.ts'
 import { nearestName } from './nearest-name.ts'
 import { quote } from './quote.ts'
 
-/** A kind of value, the texts that are allowed, or the least number; null where the code that uses the value checks it. */
+/** A kind of value, the allowed texts, or the minimum; null where the code that uses the value checks it. */
 export type OptionRule = Kind | readonly string[] | Least | null
 
-/** A number from `least` on, or a span of time from `leastMs` milliseconds on. */
+/** A number from `least` on, or a duration from `leastMs` milliseconds on. */
 type Least = { readonly least: number } | { readonly leastMs: number }
 
 type Kind = 'a text' | 'a number' | 'an object' | 'a list' | 'a function' | 'an AbortSignal' | 'true or false'
 
-/** Every option of one place, and its rule: an option that is added to the type has to be added here. */
+/** Every option of one object with its rule: an option added to the type must be added here. */
 export type OptionRules<T> = { readonly [Option in keyof Required<T>]: OptionRule }
 
-/** Names that other frameworks use, and what to write here. */
+/** Names of other frameworks, and what to write here. */
 export type ForeignNames = Readonly<Record<string, string>>
 
 export interface OptionSet<T> {
-  /** As messages name it: `The config of an agent`, `executeTurn()`. */
+  /** Subject of the error message: `The config of an agent`, `executeTurn()`. */
   readonly place: string
   readonly options: OptionRules<T>
   readonly foreign?: ForeignNames
@@ -37,11 +37,11 @@ const KINDS: { readonly [K in Kind]: (value: unknown) => boolean } = {
   'true or false': (value) => typeof value === 'boolean',
 }
 
-/** Throws `invalid-option` for what is no object, for a name that is not known, and for a value of the wrong kind. */
-export function checkOptions<T>(given: unknown, { place, options, foreign }: OptionSet<T>): void {
-  if (!isObject(given)) throw invalidOption(place, `takes options as an object, not ${shown(given)}`)
+/** Throws `invalid-option` for a value that is no object, an unknown name, or a value of the wrong kind. */
+export function checkOptions<T>(input: unknown, { place, options, foreign }: OptionSet<T>): void {
+  if (!isObject(input)) throw invalidOption(place, `takes options as an object, not ${shown(input)}`)
   const names = Object.keys(options)
-  for (const [option, value] of Object.entries(given) as [string, unknown][]) {
+  for (const [option, value] of Object.entries(input) as [string, unknown][]) {
     if (!names.includes(option)) throw unknownName(place, option, adviceFor(option, names, foreign))
     const rule = options[option as keyof T]
     if (value !== undefined) checkValue(option, value, rule)
@@ -56,7 +56,7 @@ function checkValue(option: string, value: unknown, rule: OptionRule): void {
     throw invalidOption(option, `must be ${ruleText(rule)}, not ${shown(value)}`)
 }
 
-/** Throws `invalid-option` for a name that is not known, with the one that was probably meant. */
+/** Throws `invalid-option` for an unknown name, and suggests the nearest one. */
 export function checkName(place: string, name: string, known: readonly string[]): void {
   if (!known.includes(name)) throw unknownName(place, name, adviceFor(name, known))
 }
@@ -80,10 +80,10 @@ export function atLeast(option: string, value: unknown, least: number): void {
   throw invalidOption(option, `must be a number from ${least} on, not ${shown(value)}`)
 }
 
-/** Dates end somewhere, and positions in time are whole numbers. */
+/** Dates are bounded, and timestamps are whole numbers. */
 const MOST_MS = 36_500 * 24 * 60 * 60 * 1000
 
-/** For spans of time, which must come to an end. */
+/** Checks a duration, which must be finite. */
 export function checkMs(option: string, value: unknown, least: number): void {
   atLeast(option, value, least)
   if ((value as number) > MOST_MS)

@@ -1,4 +1,4 @@
-/** Why a turn ended, and what it used. */
+/** Outcomes of turns, and their usage. */
 
 const OUTCOMES = [
   'stop',
@@ -16,7 +16,7 @@ export function isOutcome(value: unknown): value is OutcomeReason {
   return (OUTCOMES as readonly unknown[]).includes(value)
 }
 
-/** A limit in words: `iterations (10)`. Journals of older versions have no value. */
+/** Describes a limit: `iterations (10)`. Journals of older versions have no value. */
 export function limitText({
   limit,
   maximum,
@@ -27,7 +27,7 @@ export function limitText({
   return maximum === undefined ? `${limit}` : `${limit} (${maximum})`
 }
 
-/** Did the turn end only to wait for somebody? */
+/** True if the turn ended only to wait for a request. */
 export function isWaiting(outcome: OutcomeReason): boolean {
   return outcome === 'input-required' || outcome === 'auth-required'
 }
@@ -37,15 +37,15 @@ export type Usage = {
   readonly outputTokens: number
   /** The part of `inputTokens` that the provider read from its cache. */
   readonly cachedTokens: number
-  /** From a table of prices unless the provider says it. 0 where no price is known. */
+  /** From a price table unless the provider reports it. 0 where no price is known. */
   readonly costUsd: number
-  /** Some of this was not reported by the provider: a price from a table, tokens of a call that was cut off. */
+  /** Part of this is not from the provider: a price from a table, tokens of an interrupted call. */
   readonly estimated?: true
 }
 
 export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 }
 
-/** What came on top of `before`, which is part of it. */
+/** The difference of `all` and `before`, which is part of it. */
 export function moreUsage(all: Usage, before: Usage): Usage {
   return {
     inputTokens: Math.max(0, all.inputTokens - before.inputTokens),

@@ -1,12 +1,12 @@
-/** Words of the person in a journal: which entries hold them, and which of their tokens may be ids. */
+/** The person's words in a journal: the entries that hold them, and the tokens in them that may be ids. */
 import { foldedText } from './entity.ts'
 import type { Entry, EntryData, RequestData } from './entry.ts'
 import type { Json } from './json.ts'
 import type { UserContent } from './message.ts'
 
 /**
- * Whether an entry may hold words of the person: an input, the end of a request, or an import. An entry with an `origin`
- * was posted by the code of a call and holds words of a model or a program.
+ * True for an input, the end of a request, or an import that may hold the person's words. An entry with an `origin` was
+ * posted by the code of a call and holds words of a model or a program.
  */
 function isPersonsInput({ type, data }: Entry): boolean {
   if (type !== 'input' && type !== 'request.end' && type !== 'import') return false
@@ -14,8 +14,8 @@ function isPersonsInput({ type, data }: Entry): boolean {
 }
 
 /**
- * The entries of a journal that hold words of the person. The end of a request that an input answered is not one of them:
- * the words are in the input, which may mark parts of its text as a program's.
+ * The entries of a journal that hold the person's words. The end of a request that an input answered is left out: the
+ * words are in the input, which may mark parts of its text as a program's.
  */
 export function personsEntries(entries: readonly Entry[]): readonly Entry[] {
   const inputs = new Set(entries.flatMap(({ type, seq }) => (type === 'input' ? [seq] : [])))
@@ -26,7 +26,7 @@ export function personsEntries(entries: readonly Entry[]): readonly Entry[] {
   )
 }
 
-/** The person's own words in an entry; empty if there are none. Picked options are not among them. */
+/** The person's own words in an entry, without picked options; empty if there are none. */
 export function personsWords(entry: Entry): string {
   if (!isPersonsInput(entry)) return ''
   if (entry.type === 'request.end') return ownTexts(entry.data).join('\n')
@@ -37,7 +37,7 @@ export function personsWords(entry: Entry): string {
     .join('\n')
 }
 
-/** Options of a question that the person picked in an entry: the asker wrote them. */
+/** Options of a question that the person picked in an entry; their author is the asker. */
 export function pickedWords(entry: Entry): string {
   if (entry.type !== 'request.end' || !isPersonsInput(entry)) return ''
   return ((entry.data as EntryData['request.end']).picked ?? []).join('\n')
@@ -51,7 +51,7 @@ export function ownTexts({
   return textsIn(value).filter((text) => !picked.includes(text))
 }
 
-/** The texts of an answer that only repeat what its question offered: an option, or a value that its schema lists. */
+/** The texts of an answer that only repeat the question: an option, or a value that its schema lists. */
 export function pickedTexts(
   { options = [], schema }: Pick<RequestData, 'options' | 'schema'>,
   value: Json,
@@ -69,18 +69,18 @@ function listedTexts(schema: Json | undefined): readonly string[] {
   })
 }
 
-/** The text of a message without what somebody else says in it. */
+/** The text of a message without parts of other authors. */
 function personsText(content: UserContent): string {
   return textOf(Array.isArray(content) ? content.filter((part) => !('by' in part)) : content)
 }
 
-/** Content whose texts are not the person's. */
+/** Marks all texts of a content as a program's. */
 export function programsContent(content: UserContent): UserContent {
   const parts = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
   return parts.map((part) => (part.type === 'text' ? { ...part, by: 'program' } : part))
 }
 
-/** The text of a message, without its files. Inboxes take more than messages: what is none has no text. */
+/** The text of a message, without its files. Inbox data that is no message has no text. */
 export function textOf(content: UserContent): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
@@ -90,8 +90,8 @@ export function textOf(content: UserContent): string {
 }
 
 /**
- * The tokens of a text that may be ids, in the form by which they are filed: lower case, letters and digits only. A token
- * has a digit, or a sign between letters. Stored rows depend on this form, so it never changes.
+ * The tokens of a text that may be ids, in the form under which they are filed: lower case, letters and digits only. A
+ * token has a digit, or a sign between letters. Stored rows depend on this form, so it never changes.
  */
 export function idTokens(text: string): readonly string[] {
   const tokens = new Set<string>()
@@ -106,7 +106,7 @@ export function idTokens(text: string): readonly string[] {
   return [...tokens]
 }
 
-/** The runs of an ASCII text that have a digit or a sign, which few words have; undefined for any other text. */
+/** Fast path for ASCII: runs with a digit or a sign, which few words have; undefined for any other text. */
 function plainRuns(text: string): readonly string[] | undefined {
   const runs: string[] = []
   let start = 0
@@ -129,7 +129,7 @@ function plainRuns(text: string): readonly string[] | undefined {
 const SPACE = 32
 const RUNS = /[\p{L}\p{N}\p{M}_-]+/gu
 const LONGEST_TOKEN = 64
-/** Of one message. A longer list of ids is data, not a mention. */
+/** Per message. A longer list of ids is data, not a mention. */
 const MOST_TOKENS = 256
 
 /** Every text and number in a value. */

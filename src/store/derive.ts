@@ -1,8 +1,8 @@
 /**
- * Derived indexes: what grows with a conversation and must be found without reading it (R13). A derivation is a pure
- * function from an entry to rows; a store keeps the rows, catches up by itself on entries written by a process that did
- * not know the derivation, and can compute everything anew. A row never replaces an older one of the same key: each is
- * filed under its entry, so a fork sees the rows up to its fork point and no later ones.
+ * Derived indexes: data that grows with a conversation and must be found without reading it (R13). A derivation is a
+ * pure function from an entry to rows; a store keeps the rows, catches up on entries of processes that did not know the
+ * derivation, and can recompute everything. A row never replaces an older one of the same key: each is filed under its
+ * entry, so a fork sees the rows up to its fork point and no later ones.
  */
 import {
   type ArtifactChange,
@@ -19,14 +19,14 @@ import {
 import type { IndexRow } from './port.ts'
 
 export interface Derivation {
-  /** Lower-case name. Give it a new one when `rows` changes its mind about old entries. */
+  /** Lower-case name. Rename the index when `rows` changes its result for old entries. */
   readonly index: string
   readonly rows: (entry: Entry) => readonly { readonly key: string; readonly value: JsonObject }[]
 }
 
 const NO_ROWS: ReturnType<Derivation['rows']> = []
 
-/** Where each turn starts, by turn number. */
+/** The start of each turn, by turn number. */
 export const turnStarts: Derivation = {
   index: 'turn',
   rows: (entry) => {
@@ -35,7 +35,7 @@ export const turnStarts: Derivation = {
   },
 }
 
-/** Where each turn ends, and how, by turn number. */
+/** The end and outcome of each turn, by turn number. */
 export const turnEnds: Derivation = {
   index: 'outcome',
   rows: (entry) => {
@@ -47,7 +47,7 @@ export const turnEnds: Derivation = {
   },
 }
 
-/** What each artifact is (`a:<id>`), and where the changes are that made it (`c:<id>:<version>:<chunk>`). */
+/** The state of each artifact (`a:<id>`), and the positions of its changes (`c:<id>:<version>:<chunk>`). */
 export const artifactChanges: Derivation = {
   index: 'artifact',
   rows: (entry) => {
@@ -64,9 +64,9 @@ export const artifactChanges: Derivation = {
 }
 
 /**
- * Things that the outputs of tools have shown: each by its id and by what its sighting said (`i:`), by its label and id
- * (`l:`), by the normal form of its id (`m:`), and per entity the newest result that showed several (`n:`). A sighting
- * that says less is filed beside one that says more, so that neither hides the other.
+ * Things that tool outputs showed: each by its id and its sighting's fields (`i:`), by its label and id (`l:`), by the
+ * normal form of its id (`m:`), and per entity the newest result with several (`n:`). Sightings with fewer and with
+ * more fields have rows of their own, so that neither hides the other.
  */
 const sightings: Derivation = {
   index: 'thing',
@@ -93,9 +93,9 @@ function sightingRows(
     ...(detail === undefined ? {} : { detail }),
     ...(parent === undefined ? {} : { parent }),
   }
-  const says = `${label === undefined ? '' : 'l'}${parent === undefined ? '' : 'p'}${detail === undefined ? '' : 'd'}`
+  const fields = `${label === undefined ? '' : 'l'}${parent === undefined ? '' : 'p'}${detail === undefined ? '' : 'd'}`
   return [
-    { key: `${seenPrefix(entity, id)}${says}`, value },
+    { key: `${seenPrefix(entity, id)}${fields}`, value },
     ...(label === undefined ? [] : [{ key: `${labelPrefix(entity, label)}${wellFormedKey(id)}`, value }]),
     ...(normal === undefined
       ? []
@@ -103,50 +103,50 @@ function sightingRows(
   ]
 }
 
-/** Where the person wrote or picked a token that may be an id: one row for each message, by token and position. */
+/** Messages in which the person wrote or picked a token that may be an id: one row each, by token and position. */
 const mentions: Derivation = {
   index: 'mentioned',
   rows: (entry) => {
-    const words = `${personsWords(entry)}\n${pickedWords(entry)}`
-    if (words === '\n') return NO_ROWS
-    return idTokens(words).map((token) => ({
+    const text = `${personsWords(entry)}\n${pickedWords(entry)}`
+    if (text === '\n') return NO_ROWS
+    return idTokens(text).map((token) => ({
       key: `${mentionPrefix(token)}${turnKey(entry.seq)}`,
       value: {},
     }))
   },
 }
 
-/** The prefix of the rows of all things by their ids. */
+/** Prefix of the rows of all things by id. */
 export function thingsPrefix(): string {
   return 'i:'
 }
 
-/** The prefix of the rows of one thing, at most one for each set of things that its sightings said. */
+/** Prefix of the rows of one thing, at most one for each set of fields that its sightings had. */
 export function seenPrefix(entity: string, id: string): string {
   return `i:${entity}:${wellFormedKey(id)}\n`
 }
 
-/** The prefix of the rows of all things with this label. */
+/** Prefix of the rows of all things with this label. */
 export function labelPrefix(entity: string, label: string): string {
   return `l:${entity}:${wellFormedKey(normalLabel(label))}:`
 }
 
-/** The prefix of the rows of all things whose ids have this normal form. */
+/** Prefix of the rows of all things whose ids have this normal form. */
 export function normalPrefix(entity: string, normal: string): string {
   return `m:${entity}:${wellFormedKey(normal)}\n`
 }
 
-/** The row of the newest list of an entity; without one, the prefix of the newest lists of all. */
+/** Key of the newest list of an entity; without one, the prefix of the newest lists of all. */
 export function listingKey(entity = ''): string {
   return `n:${entity}`
 }
 
-/** The prefix of the rows of all messages in which the person wrote a token, oldest first. */
+/** Prefix of the rows of all messages with a token of the person, oldest first. */
 export function mentionPrefix(token: string): string {
   return `${wellFormedKey(token)}\n`
 }
 
-/** SQLite keys hold neither NUL nor halves of characters. */
+/** SQLite keys hold neither NUL nor lone surrogates. */
 function wellFormedKey(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }
@@ -160,12 +160,12 @@ export const STANDARD_DERIVATIONS: readonly Derivation[] = [
   mentions,
 ]
 
-/** The row that says what an artifact is now; without an id, the prefix of all such rows. */
+/** Key of the current state of an artifact; without an id, the prefix of all such rows. */
 export function artifactKey(artifactId = ''): string {
   return `a:${artifactId}`
 }
 
-/** The prefix of the rows that lead to the changes of one version, in order. */
+/** Prefix of the rows of one version's changes, in order. */
 export function changesPrefix(artifactId: string, version: number): string {
   return `c:${artifactId}:${digits(version)}:`
 }
@@ -178,7 +178,7 @@ export function turnKey(turn: number): string {
   return String(turn).padStart(12, '0')
 }
 
-/** The positions of one turn, from its rows in the two indexes; undefined if there is no such turn. */
+/** The positions of one turn, from its rows in the two indexes; undefined for an unknown turn. */
 export function turnRange(start: IndexRow | undefined, end: IndexRow | undefined): TurnRange | undefined {
   if (start === undefined) return undefined
   const last = end?.value['last']

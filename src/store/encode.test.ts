@@ -1,4 +1,4 @@
-/** R16: whatever is put in comes out again, large parts by way of blobs; and no flipped bit goes unnoticed. */
+/** R16: decoding returns the encoded data, large parts from blobs; and every flipped bit is detected. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Entry, type Json, type JsonObject, MAX_ENTRY_BYTES } from '../protocol/index.ts'
@@ -19,12 +19,12 @@ function back({ json, cuts, blobs }: Encoded): JsonObject {
   return decode(json, cuts, (hash) => blobs.get(hash))
 }
 
-/** As text, which also tells apart the order of keys. */
+/** As text, which also compares the order of keys. */
 function roundTrip(data: JsonObject): [string, string] {
   return [JSON.stringify(back(encode('note', data))), JSON.stringify(data)]
 }
 
-/** Large texts by short names, so that a counterexample can be read. */
+/** Large texts by short names, for readable counterexamples. */
 const STAND_INS: Record<string, string> = {
   '<large>': LARGE,
   '<large, two bytes>': `é${LARGE}`,

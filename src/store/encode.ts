@@ -1,6 +1,6 @@
 /**
- * Entry data to text and back. Anything over 64 KB is cut out of the data and kept as a content-addressed blob (R16);
- * where the cuts were is noted beside the text, never inside it, so data that looks like a reference stays data.
+ * Encodes entry data as text and back. Values over 64 KB are extracted and kept as content-addressed blobs (R16); the
+ * extracted paths are stored beside the text, never inside it, so data that looks like a reference stays data.
  */
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -15,25 +15,25 @@ import {
 import { plainCopy } from './plain.ts'
 import type { AppendRequest } from './port.ts'
 
-/** Larger values are kept as blobs. */
+/** Larger values become blobs. */
 export const BLOB_THRESHOLD: number = 64 * 1024
 
 export interface Encoded {
   readonly json: string
   readonly cuts: readonly Cut[]
   readonly blobs: ReadonlyMap<string, Buffer>
-  /** What `decode` would make of it, if that is known. It is one object, to be handed out once. */
+  /** The result of `decode`, if already known. One object: return it to one reader only. */
   readonly plain?: JsonObject
 }
 
-/** A value that was replaced by null in the text. An empty path is the whole data. */
+/** A value that the text holds as null. An empty path is the whole data. */
 export interface Cut {
   readonly path: readonly (string | number)[]
   readonly hash: string
   readonly kind: 'text' | 'json'
 }
 
-/** The request's data, encoded once and before any transaction. Keyed by the data objects themselves. */
+/** The request's data, encoded once before any transaction, keyed by the data objects themselves. */
 export type EncodedData = ReadonlyMap<JsonObject, Encoded>
 
 export function encodeRequest(request: AppendRequest): EncodedData {
@@ -56,7 +56,7 @@ export function encode(type: string, data: JsonObject): Encoded {
   return { json: JSON.stringify(rest), cuts, blobs }
 }
 
-/** The opposite of `encode`. `blob` may return undefined, which makes the entry corrupt. */
+/** The inverse of `encode`. An undefined `blob` makes the entry corrupt. */
 export function decode(
   json: string,
   cuts: readonly Cut[],
@@ -72,15 +72,12 @@ export function decode(
   return data as JsonObject
 }
 
-/**
- * What a reader will get of it, to be handed out. The copy that was made with the text will do, unless the same data was
- * given for several entries (`shared`).
- */
-export function handedOut({ json, cuts, blobs, plain }: Encoded, shared: boolean): JsonObject {
+/** The data as a reader gets it. The copy made with the text suffices, unless several entries share the data (`shared`). */
+export function readerData({ json, cuts, blobs, plain }: Encoded, shared: boolean): JsonObject {
   return shared || plain === undefined ? decode(json, cuts, (hash) => blobs.get(hash)) : plain
 }
 
-/** Was the same data given for several entries? */
+/** True if several entries of the request share one data object. */
 export function isShared(encoded: EncodedData, { inbox = [], entries = [] }: AppendRequest): boolean {
   return encoded.size < inbox.length + entries.length
 }
@@ -89,24 +86,24 @@ export function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Tells whether two inbox entries say the same. */
+/** Equal for inbox entries with equal content. */
 export function digestOf(type: string, json: string): string {
   return `${crc32(type)}-${crc32(json)}-${json.length}`
 }
 
-/** Tells whether two inbox entries say the same, in what was cut out of them, too. */
+/** Equal for inbox entries with equal content, extracted values included. */
 export function inboxDigest(type: string, { json, cuts }: Encoded): string {
   return digestOf(type, cuts.length === 0 ? json : json + JSON.stringify(cuts))
 }
 
-/** Over everything that a reader gets, so that a flipped bit in a file is noticed and not believed. */
+/** Covers everything that a reader gets, so that a flipped bit in a file is detected. */
 export function checksum(entry: Omit<Entry, 'data'>, json: string, cuts: string): number {
   const { seq, turn, at, type, v, key = '', takes = '', refs = '', optional = '' } = entry
-  const place = `${seq}\n${turn}\n${at}\n${type}\n${v}`
-  return crc32(`${place}\n${key}\n${String(takes)}\n${String(refs)}\n${optional}${cuts}${json}`)
+  const header = `${seq}\n${turn}\n${at}\n${type}\n${v}`
+  return crc32(`${header}\n${key}\n${String(takes)}\n${String(refs)}\n${optional}${cuts}${json}`)
 }
 
-/** Looking for the part to cut costs the whole text at every level. */
+/** Each level of the search serialises the whole value again. */
 const DEEPEST_CUT = 16
 
 const NO_CUTS: readonly Cut[] = []
@@ -121,7 +118,7 @@ interface Cutting {
 function cutLarge(value: Json, cutting: Cutting): Json {
   const text = JSON.stringify(value)
   if (Buffer.byteLength(text) <= BLOB_THRESHOLD) return value
-  // UTF-8 has no way to write half of a character, JSON has.
+  // UTF-8 cannot encode a lone surrogate; JSON can.
   if (typeof value === 'string')
     return value.isWellFormed() ? cutOut('text', value, cutting) : cutOut('json', text, cutting)
   if (cutting.path.length >= DEEPEST_CUT) return cutOut('json', text, cutting)
@@ -155,7 +152,7 @@ function withValue(root: Json, path: readonly (string | number)[], value: Json):
   if (last === undefined) return value
   let at = root as Record<string | number, Json>
   for (const key of path.slice(0, -1)) at = at[key] as Record<string | number, Json>
-  // Plain assignment would set the prototype for a key of this name.
+  // Assignment would set the prototype for the key `__proto__`.
   Object.defineProperty(at, last, { value, enumerable: true, writable: true, configurable: true })
   return root
 }
@@ -165,7 +162,7 @@ function toJson(type: string, data: JsonObject): { json: string; plain: JsonObje
   let plain: JsonObject | undefined
   try {
     plain = typeof data === 'object' && data !== null ? plainCopy(data) : undefined
-    // The text is made of the copy, so that the two agree even if the data is never twice the same.
+    // Serialise the copy, so that both agree even if getters return another value each time.
     json = JSON.stringify(plain ?? data)
   } catch (cause) {
     throw unwritable(type, quote((cause as Error).message.split('\n')[0], 200), cause)

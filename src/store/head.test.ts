@@ -19,10 +19,10 @@ const owned: Head = {
   wakeAt: 7,
 }
 
-/** The data of an entry, and what else is special about it. */
-type Said = { entry?: Partial<Entry>; [field: string]: unknown }
+/** The data of an entry, and its other fields. */
+type TestEntry = { entry?: Partial<Entry>; [field: string]: unknown }
 
-function next(head: Head, type: string, { entry, ...data }: Said = {}): Head {
+function next(head: Head, type: string, { entry, ...data }: TestEntry = {}): Head {
   return advanceHead(head, {
     seq: head.seq + 1,
     turn: 1,
@@ -34,9 +34,8 @@ function next(head: Head, type: string, { entry, ...data }: Said = {}): Head {
   })
 }
 
-/** What an entry changed. */
-function changes(head: Head, type: string, said: Said = {}): Partial<Head> {
-  const after = next(head, type, said)
+function changes(head: Head, type: string, parts: TestEntry = {}): Partial<Head> {
+  const after = next(head, type, parts)
   const names = new Set([...Object.keys(head), ...Object.keys(after)]) as Set<keyof Head>
   const changed = [...names].filter((name) => JSON.stringify(head[name]) !== JSON.stringify(after[name]))
   return Object.fromEntries(changed.map((name) => [name, after[name]]))

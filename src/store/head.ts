@@ -1,6 +1,6 @@
 /**
- * The head row as a pure function of the journal (R6): `advanceHead` over all entries gives the row that a store keeps.
- * It knows only what ownership, waking and listing need; what a conversation means is the fold's business.
+ * The head row as a pure function of the journal (R6): `advanceHead` over all entries gives the stored row. Knows only
+ * ownership, waking and listing; the meaning of a conversation is the fold's.
  */
 import {
   type ContextKey,
@@ -32,7 +32,7 @@ export function newHead(key: ContextKey, now: number): Head {
   }
 }
 
-/** Where a fork begins, or what is left of a head when the entries before a base are gone. */
+/** The head at the start of a fork, or at a base whose older entries are gone. */
 export function headAt(key: ContextKey, seq: number, position: Position): Head {
   const { outcome, lease, wakeAt, erasedUpTo } = position
   return {
@@ -57,7 +57,7 @@ export function advanceHead(head: Head, entry: Entry): Head {
   return headOf(draft)
 }
 
-/** A copy of a head, to be moved over many entries. A field that is absent is undefined. */
+/** A mutable copy of a head, for folding many entries. Absent fields are undefined. */
 export type HeadDraft = { -readonly [K in keyof Required<Head>]: Head[K] }
 
 export function headDraft(head: Head): HeadDraft {
@@ -116,7 +116,7 @@ export function moveHead(head: HeadDraft, entry: Entry): void {
     return
   }
   if (entry.type === 'base') {
-    // Not the driver's doing, so it neither holds a lease nor counts as progress.
+    // The store writes bases, not the driver: no lease, no progress.
     head.base = Math.max(head.base, (entry.data as EntryData['base']).upTo)
     return
   }
@@ -137,7 +137,7 @@ const reducers: { readonly [T in TypesThat<'head'>]: (head: HeadDraft, entry: En
   release(head, entry) {
     const { wakeAt, pause } = entry.data as EntryData['release']
     head.lease = undefined
-    // Somebody wanted it to stop: that was not the doing of the turn (R7).
+    // A requested pause is no failure of the turn (R7).
     if (pause) head.claims = 0
     if (wakeAt !== undefined) head.wakeAt = Math.ceil(wakeAt)
     if (pause && head.status === 'running') head.status = 'paused'

@@ -1,4 +1,4 @@
-/** Fork, prune and rebuild (R6, R15): what all stores decide alike. */
+/** Fork, prune and rebuild (R6, R15): decisions that all stores share. */
 import { describe, expect, it } from 'vitest'
 import type { Entry, Position } from '../protocol/index.ts'
 import { newHead } from './head.ts'

@@ -1,4 +1,4 @@
-/** Fork, prune, erase, recreate and rebuild (R6, R15), and how many snapshots to keep: the decisions that all stores share. */
+/** Fork, prune, erase, recreate and rebuild (R6, R15), and the number of snapshots kept: decisions that all stores share. */
 import {
   type ContextKey,
   type Entry,
@@ -13,10 +13,10 @@ import { advanceHead, headAt, newHead } from './head.ts'
 import type { ForkRequest, Head, PruneRequest, Receipt, RecreateRequest } from './port.ts'
 import { begunAnew, erased, isOfErased, orphan } from './rules.ts'
 
-/** A fork at a recent point finds one that is not newer than that. */
+/** Enough for a fork at a recent point to find a snapshot that is not newer. */
 export const KEPT_SNAPSHOTS = 4
 
-/** The first entry of a fork, or a refusal thrown. `parentBase` is where the parent's readable past begins. */
+/** The first entry of a fork; throws if refused. `parentBase`: where the parent's readable past begins. */
 export function forkEntry(request: ForkRequest, heads: ForkFacts, now: number): Entry {
   const { parent, child, at, position } = request
   if (parent.tenant !== child.tenant || parent.actor !== child.actor) {
@@ -55,7 +55,7 @@ export function forkReceipt(entry: Entry, { epoch }: Head): Receipt {
   return { first: seq, last: seq, at, epoch, entries: [entry], inbox: [], repeated: false }
 }
 
-/** What is left of an erased context: enough to refuse every writer, and to stay below its parent. */
+/** The head of an erased context: refuses every writer, and stays below its parent. */
 export function tombstone(head: Head, now: number): Head {
   const { key, seq, turn, epoch, createdAt, parent } = head
   const last = { seq, turn, epoch, createdAt, base: seq, at: Math.max(now, head.at), activeAt: now }
@@ -63,8 +63,8 @@ export function tombstone(head: Head, now: number): Head {
 }
 
 /**
- * The first entry of a context that begins anew: a base without a past. Undefined if that was done already, or a refusal
- * thrown. Its data hold nothing of the erased context but its last position and epoch.
+ * The first entry of a recreated context: a base without a past. Undefined if it was recreated before; throws if
+ * refused. Holds nothing of the erased context but its last position and epoch.
  */
 export function recreateEntry(
   request: RecreateRequest,
@@ -92,17 +92,16 @@ export function recreateEntry(
 
 export interface RecreateFacts {
   readonly head: Head | undefined
-  /** Of the conversation that it belongs to. */
   readonly parent: Head | undefined
 }
 
-/** The head after `recreateEntry`: it belongs to its parent still, and is a fork of nothing. */
+/** The head after `recreateEntry`: still a child of its parent, no longer a fork. */
 export function recreatedHead({ key, parent }: Head, entry: Entry): Head {
   const head = advanceHead(startAt(key, entry), entry)
   return parent?.kind === 'child' ? { ...head, parent } : head
 }
 
-/** The base entry, undefined if that much is pruned already, or a refusal thrown. */
+/** The base entry; undefined if that much is pruned already; throws if refused. */
 export function baseEntry(request: PruneRequest, facts: PruneFacts, now: number): Entry | undefined {
   const { key, upTo, position, session } = request
   const { head } = facts
@@ -122,7 +121,7 @@ export function baseEntry(request: PruneRequest, facts: PruneFacts, now: number)
 
 export interface PruneFacts {
   readonly head: Head | undefined
-  /** Where this context forked off; what lies below is its parent's. */
+  /** Position of the fork; entries below belong to the parent. */
   readonly forkedAt: number
   /** The oldest position that the open turn, an untaken inbox entry or a later taking entry refers to. */
   readonly needed: number | undefined
@@ -130,7 +129,7 @@ export interface PruneFacts {
   readonly kept: number
 }
 
-/** What the head row should be, from the context's own entries above its newest base. Lease times are the entries'. */
+/** The head row recomputed from the context's own entries above its newest base. Lease times are the entries'. */
 export function headFrom(stored: Head, base: Entry | undefined, entries: Iterable<Entry>): Head | undefined {
   let head = base === undefined ? undefined : startAt(stored.key, base)
   for (const entry of entries) {
@@ -140,7 +139,7 @@ export function headFrom(stored: Head, base: Entry | undefined, entries: Iterabl
   return head === undefined || stored.parent === undefined ? head : { ...head, parent: stored.parent }
 }
 
-/** Equal but for the lease's clock, which renewals move without an entry. */
+/** Equal but for the lease's time, which renewals move without an entry. */
 export function sameHead(a: Head, b: Head): boolean {
   const plain = ({ lease, ...head }: Head): JsonObject => ({
     ...head,
@@ -156,8 +155,8 @@ export function sameHead(a: Head, b: Head): boolean {
 }
 
 /**
- * Lease and wake time of now, for a base that lies in the past: either nothing touched them since, or what touched
- * them last comes after the base and is read again. What was erased before is said by every base.
+ * The current lease and wake time, for a base in the past: either nothing changed them since, or the entry that did
+ * comes after the base and is read again. Every base repeats `erasedUpTo`.
  */
 function ownershipOf({ lease, wakeAt, erasedUpTo }: Head): Pick<Position, 'lease' | 'wakeAt' | 'erasedUpTo'> {
   return {
@@ -193,7 +192,7 @@ function exists(key: ContextKey, head: Head): HoldfastError {
 
 function notErased(key: ContextKey): HoldfastError {
   return new HoldfastError('exists', {
-    message: `${keyText(key)} is not erased, and goes on as it is. To begin it anew, erase it first.`,
+    message: `${keyText(key)} is not erased. To recreate it, erase it first.`,
     details: { ...key },
   })
 }
@@ -215,7 +214,7 @@ function pruned(key: ContextKey, at: number, base: number): HoldfastError {
 
 function inUse(key: ContextKey, upTo: number, needed: number): HoldfastError {
   return new HoldfastError('in-use', {
-    message: `${keyText(key)} cannot be pruned to ${upTo}: entry ${needed} still matters to the open turn, to the inbox or to an entry that stays. Prune to ${needed - 1} at most.`,
+    message: `${keyText(key)} cannot be pruned to ${upTo}: entry ${needed} is still needed by the open turn, the inbox or an entry that stays. Prune to ${needed - 1} at most.`,
     retry: 'later',
     details: { upTo, needed },
   })

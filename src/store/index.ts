@@ -1,7 +1,4 @@
-/**
- * The Store port and the rules that all stores share; also `holdfast/store`, for those who write a store of their own.
- * The adapters have doors of their own.
- */
+/** The Store port and the rules that all stores share; also `holdfast/store`, for authors of stores. */
 export type { Clock, Ids, Liveness } from '../base/index.ts'
 export type { Derivation } from './derive.ts'
 export {

@@ -1,13 +1,13 @@
-/** Names that a store is asked for. Whoever drives a conversation asks for the same one again and again. */
+/** Checks keys, and skips the last valid one: a driver uses the same key over and over. */
 import { type ContextKey, contextKey, sameKey } from '../protocol/index.ts'
 
 export class KeyCheck {
-  #good: ContextKey | undefined
+  #lastValid: ContextKey | undefined
 
   /** Throws `invalid-key`. */
   check(key: ContextKey): void {
-    if (this.#good !== undefined && sameKey(this.#good, key)) return
-    // A copy: what the caller holds may be changed.
-    this.#good = contextKey(key)
+    if (this.#lastValid !== undefined && sameKey(this.#lastValid, key)) return
+    // A copy: the caller may change its object.
+    this.#lastValid = contextKey(key)
   }
 }

@@ -1,4 +1,4 @@
-/** When ownership lapses (R1), and when a conversation wants a driver (R6). */
+/** When ownership lapses (R1), and when a conversation needs a driver (R6). */
 import { describe, expect, it } from 'vitest'
 import type { Liveness } from '../base/index.ts'
 import { newHead } from './head.ts'

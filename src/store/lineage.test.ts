@@ -1,4 +1,4 @@
-/** Which journals a conversation is read from (R15), case by case. */
+/** The journals that a conversation is read from (R15), case by case. */
 import { describe, expect, it } from 'vitest'
 import { clip, type Link, lineageOf } from './lineage.ts'
 

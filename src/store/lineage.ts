@@ -1,25 +1,25 @@
 /**
- * Which journals a conversation is read from (R15). A fork holds only its own entries and reads its parent's up to the
- * fork point; a base hides what lies below it, unless the fork point is older than the base.
+ * Decides which journals a conversation is read from (R15). A fork holds only its own entries and reads its parent's up
+ * to the fork point; a base hides the entries below it, unless the fork point is older than the base.
  */
 
-/** One context of a line of forks, the youngest first. `id` is whatever the adapter finds its rows by. */
+/** One context of a line of forks, the youngest first. `id` is the adapter's own reference to its rows. */
 export interface Link<Id> {
   readonly id: Id
-  /** Where it branched off its own parent; 0 if it is no fork. */
+  /** Position in its parent; 0 if it is no fork. */
   readonly forkedAt: number
-  /** Every base of this context: what it covers, and the position of the base entry. Any order. */
+  /** Every base of this context: its range, and the position of the base entry. Any order. */
   readonly bases: readonly BaseMark[]
 }
 
 export interface BaseMark {
   readonly upTo: number
   readonly seq: number
-  /** Up to here nothing was deleted, because forks that existed then read it. */
+  /** Nothing was deleted up to here, because forks of that time read it. */
   readonly kept: number
 }
 
-/** A stretch of one context's own rows, both ends inclusive. */
+/** A range of one context's own rows, both ends inclusive. */
 export interface Segment<Id> {
   readonly id: Id
   readonly from: number
@@ -29,7 +29,7 @@ export interface Segment<Id> {
 export interface Lineage<Id> {
   /** Youngest first; together they hold every readable position once. */
   readonly segments: readonly Segment<Id>[]
-  /** What a fold starts from, if the line does not go back to the beginning. */
+  /** The start of a fold, if the line does not go back to the beginning. */
   readonly base?: { readonly id: Id; readonly mark: BaseMark }
 }
 
@@ -39,20 +39,20 @@ export function lineageOf<Id>(links: readonly Link<Id>[]): Lineage<Id> {
   for (const { id, forkedAt, bases } of links) {
     const end = to
     const own = end === Number.MAX_SAFE_INTEGER
-    // A base speaks for its own context, and for forks that were made after it.
+    // A base applies to its own context, and to forks made after it.
     const mark = bases.filter(({ upTo, kept }) => upTo <= end && (own || kept < end)).reduce(later, undefined)
     if (mark !== undefined && mark.upTo >= forkedAt) {
       segments.push({ id, from: mark.upTo + 1, to })
       return { segments, base: { id, mark } }
     }
     segments.push({ id, from: forkedAt + 1, to })
-    // A fork of a fork may lie below the point where that one branched off; then it reads none of its parent's own.
+    // A fork of a fork may lie below its parent's fork point; then it reads none of its parent's own entries.
     to = Math.min(to, forkedAt)
   }
   return { segments }
 }
 
-/** The parts of a lineage that hold positions `from` to `to`, in the order in which they are to be read. */
+/** The parts of a lineage that hold positions `from` to `to`, in reading order. */
 export function clip<Id>(
   lineage: Lineage<Id>,
   range: { from: number; to: number; newest: boolean },

@@ -1,4 +1,4 @@
-/** R5, the writer's half: certainty ends the asking, doubt goes on with it, under the same id. */
+/** R5, the writer's half: retries on an unknown outcome, under the same id, and stops on a certain one. */
 import { describe, expect, it } from 'vitest'
 import { type ErrorCode, HoldfastError } from '../protocol/index.ts'
 import { persist } from './persist.ts'
@@ -7,7 +7,7 @@ import type { AppendRequest, Receipt } from './port.ts'
 const request: AppendRequest = { key: { tenant: 't', actor: 'a', contextId: 'c' }, id: 'a', since: 0 }
 const receipt: Receipt = { first: 1, last: 1, at: 1, epoch: 1, entries: [], inbox: [], repeated: false }
 
-/** Plays a script of outcomes; fails on an unexpected call. */
+/** Returns a script of outcomes; fails on an unexpected call. */
 function scripted(...script: readonly (Receipt | Error)[]) {
   const seen: AppendRequest[] = []
   const waits: number[] = []

@@ -1,21 +1,21 @@
-/** The writer's half of R5: an append that is not settled is asked for again, under the same id, until it is. */
+/** The writer's half of R5: retries an append with unknown outcome, under the same id, until it is settled. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HoldfastError } from '../protocol/index.ts'
 import type { AppendRequest, Receipt, Store } from './port.ts'
 
 export interface PersistOptions {
-  /** How often to ask before giving up with the last error. 5 if not given. */
+  /** Attempts before the last error is thrown. 5 if not given. */
   readonly attempts?: number
   readonly wait?: (ms: number) => Promise<void>
 }
 
-/** No number of attempts mends these. */
-const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError]
+/** Programming errors, which no retry mends. */
+const PROGRAMMING_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError]
 
 /**
- * Appends once, whatever happens on the way. It asks again when the fate of the append is unknown (`ambiguous`, or an
- * error that is not the store's own word), and when the store is in trouble that may pass (`store-…` with `retry`
- * `later`). Refusals are thrown at once, because they are certain, and so are mistakes in the program.
+ * Appends exactly once. Retries when the outcome is unknown (`ambiguous`, or an error that is not the store's own), and
+ * when the store's failure may pass (`store-…` with `retry` `later`). Throws refusals, which are certain, and
+ * programming errors at once.
  */
 export async function persist(
   store: Pick<Store, 'append'>,
@@ -27,13 +27,13 @@ export async function persist(
     try {
       return await store.append(request)
     } catch (error) {
-      if (!mayPass(error) || attempt >= attempts) throw error
+      if (!isTransient(error) || attempt >= attempts) throw error
     }
     await wait(10 * 2 ** attempt)
   }
 }
 
-function mayPass(error: unknown): boolean {
-  if (!HoldfastError.is(error)) return !MISTAKES.some((mistake) => error instanceof mistake)
+function isTransient(error: unknown): boolean {
+  if (!HoldfastError.is(error)) return !PROGRAMMING_ERRORS.some((type) => error instanceof type)
   return error.code === 'ambiguous' || (error.code.startsWith('store-') && error.retry === 'later')
 }

@@ -1,4 +1,4 @@
-/** A copy is what JSON makes of the data, or there is none. */
+/** A copy equals the JSON round trip of the data, or there is none. */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { JsonObject } from '../protocol/index.ts'
@@ -7,7 +7,7 @@ import { plainCopy } from './plain.ts'
 
 const byJson = (data: unknown): unknown => JSON.parse(JSON.stringify(data))
 
-/** Also tells apart zeros, holes, the order of keys and prototypes. */
+/** Also compares zeros, holes, the order of keys and prototypes. */
 function same(a: unknown, b: unknown): void {
   expect(a).toStrictEqual(b)
   expect(JSON.stringify(a)).toBe(JSON.stringify(b))

@@ -1,13 +1,13 @@
 /**
- * Copies of plain data. What a store hands back must be what a reader will get, and that is what JSON makes of the data;
- * for data that is plain already a copy is the same, for less than half of what it costs to parse the text.
+ * Copies plain data. A store must return data as a reader will get it, which is its JSON round trip; for plain data a
+ * copy is equal, at less than half the cost of parsing.
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
 
-/** Deeper data, and so data that holds itself, is left to JSON. */
+/** Deeper data, and so cyclic data, is left to JSON. */
 const DEEPEST = 100
 
-/** What JSON would make of it; undefined if only JSON can tell. Every property is read once. */
+/** The JSON round trip of `data`; undefined if it takes JSON to know. Reads every property once. */
 export function plainCopy(data: JsonObject): JsonObject | undefined {
   return isPlain(data, Object.prototype) ? copyObject(data, DEEPEST) : undefined
 }
@@ -36,7 +36,7 @@ function copyArray(from: readonly Json[], depth: number): readonly Json[] | unde
 
 function copyValue(value: unknown, depth: number): Json | undefined {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
-  // JSON knows no minus zero.
+  // JSON has no negative zero.
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined
   if (typeof value !== 'object' || depth === 0) return undefined
   if (Array.isArray(value))

@@ -1,10 +1,9 @@
 /**
- * The Store port: what every database of journals promises. `rules.ts` holds the decisions that all adapters share,
+ * The Store port: the promises of every journal database. `rules.ts` holds the decisions that all adapters share,
  * `holdfast/testing/store` the contract suite that each must pass.
  *
- * All methods may reject with a `HoldfastError`; its `retry` says whether repeating the same call can help. Every
- * method checks the key it is given (`invalid-key`). A method that only reads creates and changes
- * nothing but derived data.
+ * All methods may reject with a `HoldfastError`; its `retry` tells whether repeating the same call can help. Every
+ * method checks its key (`invalid-key`). A method that only reads creates and changes nothing but derived data.
  */
 import type {
   ContextKey,
@@ -21,53 +20,52 @@ export interface Store {
   /**
    * The only way to write entries: one request is one transaction, all of it or nothing (R5).
    *
-   * In this order: inbox entries are added (a key that is there already adds nothing), ownership is claimed if asked
-   * for, driver entries are appended. Nothing is acknowledged, and no refusal reported, before the transaction that it
-   * was decided in is durable.
+   * In this order: inbox entries are added (a known key adds nothing), ownership is claimed if requested, driver
+   * entries are appended. No acknowledgement and no refusal is reported before the transaction that it was decided in
+   * is durable.
    *
    * Repeating a request with the same `id` and `since` never appends twice: it returns the first receipt, with
    * `repeated` set. So after any error the writer may simply call again; `persist` does.
    *
-   * Rejects with: `fenced` (the epoch is not the owner's any more; stop), `owned` (claim refused: a live driver has
-   * it), `moved` (the journal is not where the writer thought: `since` lies beyond it, or a claim that brought
-   * entries is behind), `not-pending` (an
+   * Rejects with: `fenced` (the epoch is no longer the owner's; stop), `owned` (claim refused: a live driver has it),
+   * `moved` (the journal is elsewhere: `since` lies beyond it, or a claim with entries is behind), `not-pending` (an
    * inbox key that was never posted, or was taken before), `key-reused` (same inbox key, other content), `inbox-full`,
-   * `erased`, `invalid-entry`, `too-large`, `ambiguous` (it may or may not have happened: call again), or the trouble
-   * of the store itself (`store-…`, nothing was written).
+   * `erased`, `invalid-entry`, `too-large`, `ambiguous` (it may or may not have happened: call again), or a failure of
+   * the store itself (`store-…`, nothing was written).
    */
   append(request: AppendRequest): Promise<Receipt>
 
   /**
-   * Holds the lease without appending, and shows what has come into the inbox. A driver calls it about once a second
-   * while something long is running (R2). Rejects with `fenced` or `erased` when the context is no longer its own.
+   * Renews the lease without appending, and returns new inbox entries. A driver calls it about once a second during
+   * long work (R2). Rejects with `fenced` or `erased` when it no longer owns the context.
    */
   renew(request: RenewRequest): Promise<Renewal>
 
-  /** The head row, or undefined if nothing was ever written under this key. An erased context has one, and it says so. */
+  /** The head row; undefined if nothing was ever written under this key. An erased context has one, with status `erased`. */
   head(key: ContextKey): Promise<Head | undefined>
 
   /**
-   * Entries in a range, oldest first unless asked otherwise, at most `limit` (1,000 if not given). A fork reads
-   * through to its parent. What was pruned is not there; `Head.base` tells. An unknown or erased context has none.
-   * Rejects with `entry-corrupt` when an entry in the range is damaged, naming its position; `damaged: 'skip'` leaves
-   * such entries out instead.
+   * Entries in a range, oldest first by default, at most `limit` (1,000 if not given). A fork reads through to its
+   * parent. Pruned entries are missing; see `Head.base`. An unknown or erased context has none. Rejects with
+   * `entry-corrupt` and the position of a damaged entry in the range; `damaged: 'skip'` leaves such entries out
+   * instead.
    */
   read(key: ContextKey, range?: ReadRange): Promise<readonly Entry[]>
 
   /** Inbox entries that no driver has taken yet, oldest first. */
   inbox(key: ContextKey): Promise<readonly Entry[]>
 
-  /** What a fold starts from where the entries before it were pruned (R15); undefined if it starts at the beginning. */
+  /** The start of a fold where older entries were pruned (R15); undefined if it starts at the beginning. */
   base(key: ContextKey): Promise<Entry | undefined>
 
-  /** Rows of a derived index (see `derive.ts`), in the order of their keys by code point; the newest version of each. */
+  /** Rows of a derived index (see `derive.ts`), by key in code point order; the newest version of each. */
   lookup(key: ContextKey, query: LookupQuery): Promise<readonly IndexRow[]>
 
   /**
-   * Every entry after `since`, in order, then each new one as it becomes durable, whoever wrote it. Ends when the
-   * signal aborts, the store closes or the context is erased. Reading is by position, so a slow reader costs no memory
-   * and loses nothing (R18); what was pruned before it got there is skipped, which shows as a gap in the positions.
-   * Leaving the loop ends it at once.
+   * Every entry after `since`, in order, then each new one as it becomes durable, from any writer. Ends when the signal
+   * aborts, the store closes or the context is erased. Reading is by position, so a slow reader costs no memory and
+   * loses nothing (R18); entries pruned before it got there are skipped, which shows as a gap in the positions. Leaving
+   * the loop ends it at once.
    */
   watch(key: ContextKey, options?: WatchOptions): AsyncIterable<Entry>
 
@@ -75,8 +73,9 @@ export interface Store {
   list(query: ListQuery): Promise<ListPage>
 
   /**
-   * Contexts of all owners that want a driver now: an unowned or lapsed turn, an inbox with nobody looking at it, a
-   * wake time that has come (R6). For hosts; paused ones wait for their wake time, if they have one. Oldest activity first, at most `limit`.
+   * Contexts of all owners that need a driver now: an unowned or lapsed turn, an unread inbox, a wake time that has
+   * come (R6). For hosts; paused ones wait for their wake time, if they have one. Oldest activity first, at most
+   * `limit`.
    */
   due(limit?: number): Promise<readonly Head[]>
 
@@ -97,54 +96,54 @@ export interface Store {
   fork(request: ForkRequest): Promise<Receipt>
 
   /**
-   * Appends a base and deletes entries up to `upTo`, except what a fork still reads. May be called while a driver
-   * runs: it neither needs nor takes ownership. Repeating it does nothing. Rejects with `in-use` if the open turn or
-   * an untaken inbox entry would lose something.
+   * Appends a base and deletes entries up to `upTo`, except those that a fork still reads. May run beside a driver: it
+   * neither needs nor takes ownership. Idempotent. Rejects with `in-use` if the open turn or an untaken inbox entry
+   * would lose an entry.
    */
   prune(request: PruneRequest): Promise<PruneReceipt>
 
   /**
-   * Removes the context and everything below it (forks, sub-conversations) with entries, blobs that nobody else uses
-   * and derived data, and leaves a tombstone that refuses every later write. Returns how many contexts went.
+   * Removes the context and everything below it (forks, sub-conversations) with entries, unshared blobs and derived
+   * data, and leaves a tombstone that refuses every later write. Returns the number of contexts removed.
    */
   erase(key: ContextKey): Promise<number>
 
   /**
-   * Begins an erased context anew, as a new and empty one under its old name, and returns its head. Positions and epochs
-   * go on where the erased one ended (`Head.erasedUpTo`), so writers, watchers and snapshots that go back to it are told
-   * apart: an append or renewal whose `since` is not past it is refused with `erased`, `since: 0` included; a fork there
-   * too. What was erased with it stays erased. A sub-conversation still belongs to its parent, a fork becomes a
-   * conversation of its own. Repeating it does nothing. Rejects with `not-found`, `exists` (it is not erased), `moved`
-   * (`upTo` is not where it ended) or, for a sub-conversation of an erased one, `not-found`.
+   * Recreates an erased context, new and empty, under its old name, and returns its head. Positions and epochs continue
+   * where the erased one ended (`Head.erasedUpTo`), so its writers, watchers and snapshots are recognised: an append or
+   * renewal whose `since` is not past it is refused with `erased`, `since: 0` included; a fork there too. Contexts
+   * erased with it stay erased. A sub-conversation keeps its parent, a fork becomes a conversation of its own.
+   * Idempotent. Rejects with `not-found`, `exists` (it is not erased), `moved` (`upTo` is not where it ended) or, for a
+   * sub-conversation of an erased one, `not-found`.
    */
   recreate(request: RecreateRequest): Promise<Head>
 
-  /** Recomputes head row and derived indexes from the journal. Returns the head as it is then, and whether it was wrong. */
+  /** Recomputes head row and derived indexes from the journal. Returns the new head, and whether the old one was wrong. */
   rebuild(key: ContextKey): Promise<{ readonly repaired: boolean; readonly head: Head | undefined }>
 
-  /** Finishes what was accepted and lets go of the database. Later calls reject with `store-closed`. Idempotent. */
+  /** Finishes accepted work and releases the database. Later calls reject with `store-closed`. Idempotent. */
   close(): Promise<void>
 }
 
 export interface AppendRequest {
   readonly key: ContextKey
-  /** The append's own id. A repetition carries the same one. */
+  /** The append's own id. A repetition has the same one. */
   readonly id: string
-  /** The last position that the writer has seen; 0 for none. The receipt tells what has come into the inbox since. */
+  /** The last position that the writer has seen; 0 for none. The receipt returns newer inbox entries. */
   readonly since: number
   readonly inbox?: readonly NewInboxEntry[]
   /**
-   * Become the driver. Refused while a live driver owns the context. If `entries` come with it they are appended only
-   * if the journal stands exactly at `since`: they were computed from that position. `force` passes over a live driver,
-   * for an operator who knows better; that driver is fenced.
+   * Claims ownership. Refused while a live driver owns the context. `entries` of a claim are appended only if the
+   * journal stands exactly at `since`: they were computed from that position. `force` overrides a live driver, for an
+   * operator who knows better; that driver is fenced.
    */
   readonly claim?: { readonly driver: string; readonly leaseMs: number; readonly force?: true }
-  /** The fence of a driver that has claimed before. Entries need either this or `claim`. */
+  /** The fence of a driver with an earlier claim. Entries need either this or `claim`. */
   readonly epoch?: number
   readonly entries?: readonly NewEntry[]
-  /** Only for a context that this request creates: the conversation that it belongs to and is erased with (R17). */
+  /** Only for a context that this request creates: its parent conversation, with which it is erased (R17). */
   readonly parent?: string
-  /** The last position of `parent` that the writer has seen. If given, a parent that was erased since, and begun anew, is refused. */
+  /** The last position of `parent` that the writer has seen. A parent that was recreated since is then refused. */
   readonly parentSince?: number
 }
 
@@ -153,11 +152,10 @@ export interface Receipt {
   readonly first: number
   readonly last: number
   readonly at: number
-  /** The epoch that it was appended under, also in a repetition; for a post, the newest one. */
+  /** The epoch of the append, also in a repetition; for a post, the newest one. */
   readonly epoch: number
-  /** What was appended, as stored. */
   readonly entries: readonly Entry[]
-  /** Inbox entries after `since` that nobody has taken, the ones of this request included. */
+  /** Untaken inbox entries after `since`, those of this request included. */
   readonly inbox: readonly Entry[]
   readonly repeated: boolean
 }
@@ -174,8 +172,8 @@ export interface Renewal {
 }
 
 /**
- * One row per context, changed in the same transaction as the journal, and always what `rebuild` would compute from it
- * (R6), the lease aside: a rebuilt lease counts from the last entry.
+ * One row per context, changed in the same transaction as the journal, and always equal to what `rebuild` computes from
+ * it (R6), except for the lease: a rebuilt lease counts from the last entry.
  */
 export interface Head {
   readonly key: ContextKey
@@ -183,31 +181,30 @@ export interface Head {
   readonly at: number
   readonly turn: number
   readonly status: HeadStatus
-  /** How the last finished turn ended. */
+  /** Outcome of the last finished turn. */
   readonly outcome?: OutcomeReason
   readonly epoch: number
   readonly lease?: Lease
-  /** Claims in a row that led nowhere (R7). */
+  /** Claims in a row without progress (R7). */
   readonly claims: number
   readonly wakeAt?: number
-  /** Untaken inbox entries. */
   readonly pending: number
   /** Entries up to here were pruned. */
   readonly base: number
-  /** Positions up to here were those of an earlier conversation of this name, which was erased (`recreate`). */
+  /** Positions up to here belonged to an erased conversation of this name (`recreate`). */
   readonly erasedUpTo?: number
   readonly parent?: { readonly contextId: string; readonly kind: 'fork' | 'child'; readonly at: number }
   readonly createdAt: number
-  /** Start of the last turn, or creation; what `list` sorts by. */
+  /** Start of the last turn, or creation; the sort key of `list`. */
   readonly activeAt: number
 }
 
-/** `waiting`: the last turn ended with a request to somebody. `paused`: an open turn that only an explicit claim continues. */
+/** `waiting`: the last turn ended with an open request. `paused`: an open turn that only an explicit claim continues. */
 export type HeadStatus = 'idle' | 'running' | 'waiting' | 'paused' | 'erased'
 
 export interface Lease {
   readonly driver: string
-  /** By the store's wall clock, not bent to be monotonic. */
+  /** By the store's wall clock, not forced to be monotonic. */
   readonly renewedAt: number
   readonly leaseMs: number
 }
@@ -217,7 +214,7 @@ export interface ReadRange {
   readonly from?: number
   /** Last position, inclusive. */
   readonly to?: number
-  /** Only this turn: from the first input that it took to its end. */
+  /** Only this turn: from its first input to its end. */
   readonly turn?: number
   readonly limit?: number
   readonly order?: 'oldest' | 'newest'
@@ -236,7 +233,6 @@ export interface LookupQuery {
 
 export interface IndexRow {
   readonly key: string
-  /** The entry that this row was derived from. */
   readonly seq: number
   readonly value: JsonObject
 }
@@ -265,7 +261,7 @@ export interface ListPage {
 
 export interface Snapshot {
   readonly seq: number
-  /** Version of the fold that made it; another version's snapshot is of no use. */
+  /** Version of the fold that made it; snapshots of other versions are useless. */
   readonly format: number
   readonly state: JsonObject
 }
@@ -279,7 +275,7 @@ export interface ForkRequest {
   readonly parent: ContextKey
   readonly child: ContextKey
   readonly at: number
-  /** Where the parent stood at `at`, by its fold. */
+  /** Position of the parent at `at`, by its fold. */
   readonly position: Position
 }
 
@@ -293,7 +289,7 @@ export interface PruneRequest {
 
 export interface RecreateRequest {
   readonly key: ContextKey
-  /** Where the erased context ended: the `seq` of its head. */
+  /** Last position of the erased context: the `seq` of its head. */
   readonly upTo: number
   /** The fold of a conversation without entries that begins after `upTo`. */
   readonly session: JsonObject

@@ -1,4 +1,4 @@
-/** Small decisions about queries that all adapters make alike. */
+/** Decisions about queries that all adapters share. */
 import { checkOptions, HoldfastError, type OptionSet } from '../protocol/index.ts'
 import type { ListQuery, LookupQuery, ReadRange, WatchOptions } from './port.ts'
 
@@ -87,7 +87,7 @@ export function limitOf(limit: number | undefined, fallback: number): number {
   })
 }
 
-/** The order of index keys: by code point, as databases compare bytes. JavaScript's own differs outside of the BMP. */
+/** Compares index keys by code point, as databases compare bytes. JavaScript's order differs outside of the BMP. */
 export function byCodePoint(a: string, b: string): number {
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)]
@@ -100,7 +100,7 @@ function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff
 }
 
-/** Where the last page of a listing ended: activity first, then the adapter's own number of the context. */
+/** End of a listing's last page: activity first, then the adapter's own number of the context. */
 export interface ListCursor {
   readonly activeAt: number
   readonly id: number

@@ -1,4 +1,4 @@
-/** What an append may do (R1, R2, R5), decided without any store. */
+/** The rules of an append (R1, R2, R5), decided without any store. */
 import { describe, expect, it } from 'vitest'
 import type { JsonObject, NewEntry, NewInboxEntry } from '../protocol/index.ts'
 import { newHead } from './head.ts'

@@ -1,6 +1,6 @@
 /**
- * What an append may do, decided in one place for all stores and as a pure function: an adapter gathers the facts in
- * a transaction, asks, and writes what it is told. R1, R2, R5 and R6 are made true here.
+ * Decides what an append may do, as a pure function for all stores: an adapter gathers the facts in a transaction,
+ * calls it, and writes the decision. Keeps R1, R2, R5 and R6.
  */
 import {
   type ContextKey,
@@ -20,24 +20,24 @@ import { headDraft, headOf, moveHead, newHead } from './head.ts'
 import { isOwned, type LeaseJudge } from './lease.ts'
 import type { AppendRequest, Head, RenewRequest } from './port.ts'
 
-/** More untaken inputs than this and the sender has to wait: nobody is reading. A cancel or an answer still gets through. */
+/** The largest number of untaken inputs: beyond it, senders have to wait. A cancel or an answer still gets through. */
 export const MAX_PENDING = 1000
 const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 const MAX_KEY_LENGTH = 256
 /** Control, formatting and broken characters. */
-const UNTIDY = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
-/** What most ids and keys are made of, and quickly seen. */
-const TIDY = /^[ -~]+$/
+/** Fast path: most ids and keys are printable ASCII. */
+const PRINTABLE_ASCII = /^[ -~]+$/
 const ENTRY_TYPE = /^[a-z][a-z0-9.-]{0,63}$/
-const STORES_OWN: ReadonlySet<string> = new Set<EntryType>(['claim', 'fork', 'base'])
+const STORE_TYPES: ReadonlySet<string> = new Set<EntryType>(['claim', 'fork', 'base'])
 
-/** What the adapter knows, read inside the transaction that will carry the append. */
+/** The adapter's knowledge, read inside the transaction of the append. */
 export interface Facts {
   readonly head: Head | undefined
-  /** An append with this id that is already stored after `since`. Needs to be looked for only if the head is past it. */
+  /** An append with this id is stored after `since`. Possible only if the head is past `since`. */
   readonly earlier: boolean
-  /** What is known of the inbox keys that the request posts or takes. */
+  /** State of the inbox keys that the request posts or takes. */
   readonly inbox: ReadonlyMap<string, InboxFact>
 }
 
@@ -45,7 +45,7 @@ export interface InboxFact {
   readonly seq: number
   /** Position of the entry that took it; 0 while it is pending. */
   readonly taken: number
-  /** Of type and data, as `digestOf` computes it. */
+  /** `digestOf` type and data. */
   readonly digest: string
 }
 
@@ -65,17 +65,17 @@ export function decideAppend(request: AppendRequest, facts: Facts, options: Deci
   if (facts.earlier) return { kind: 'repeated' }
   const refusal = fence(request, head, options)
   if (refusal !== undefined) return refuse(refusal)
-  // A repetition of it could not be recognised later.
+  // A later repetition would not be recognised.
   if (request.since > head.seq) return refuse(moved(request, head))
   try {
-    return accept(request, { ...facts, head: birth(request, facts.head, head) }, options)
+    return accept(request, { ...facts, head: childHead(request, facts.head, head) }, options)
   } catch (error) {
     if (HoldfastError.is(error)) return refuse(error)
     throw error
   }
 }
 
-/** Undefined if the epoch still owns the context, else why not. */
+/** Undefined if the epoch still owns the context, else the error. */
 export function refuseRenewal(request: RenewRequest, head: Head | undefined): HoldfastError | undefined {
   if (head?.status === 'erased') return erased(request.key)
   if (head !== undefined && isOfErased(head, request.since)) return begunAnew(request.key, head)
@@ -84,30 +84,30 @@ export function refuseRenewal(request: RenewRequest, head: Head | undefined): Ho
 }
 
 /**
- * The epoch that a stored append was made under. A repetition may come after somebody else has claimed, and being told
- * the newest epoch would hand it a fence that is not its own (R1). Refuses what is no repetition: the same id for other
- * things, or an append of which a part was pruned since.
+ * The epoch of a stored append. A repetition may come after another driver's claim; the newest epoch would give it a
+ * fence that is not its own (R1). Refuses requests that are no repetition: the same id for other entries, or an append
+ * that was pruned in part.
  */
 export function epochOf(request: AppendRequest, entries: readonly Entry[], head: Head): number {
-  const { entries: wanted = [], inbox = [] } = request
+  const { entries: requested = [], inbox = [] } = request
   let claim: Entry | undefined
-  let place = 0
+  let index = 0
   let isSame = true
   for (const entry of entries) {
     if (entry.type === 'claim') claim = entry
     else if (isInboxType(entry.type)) isSame &&= inbox.some(({ key }) => key === entry.key)
-    else isSame &&= wanted[place++]?.type === entry.type
+    else isSame &&= requested[index++]?.type === entry.type
   }
-  isSame &&= place === wanted.length && (claim !== undefined) === (request.claim !== undefined)
+  isSame &&= index === requested.length && (claim !== undefined) === (request.claim !== undefined)
   if (!isSame) throw head.base > request.since ? repetitionPruned(request) : idReused(request)
   return request.epoch ?? (claim?.data['epoch'] as number | undefined) ?? head.epoch
 }
 
-/** Misuse that needs no facts to be seen. Throws before anything is queued. */
+/** Misuse that is visible without facts. Throws before anything is queued. */
 export function checkRequest(request: AppendRequest): void {
   const { entries = [], inbox = [], claim, epoch } = request
   if (entries.length + inbox.length === 0 && claim === undefined)
-    throw misuse('an append must bring something')
+    throw misuse('an append needs inbox entries, entries or a claim')
   if (entries.length > 0 && claim === undefined && epoch === undefined) {
     throw misuse('driver entries need the epoch of a claim, or a claim beside them')
   }
@@ -121,19 +121,19 @@ export function checkRequest(request: AppendRequest): void {
   for (const entry of inbox) {
     if (!isInboxType(entry.type)) throw misuse(`${quote(entry.type)} is not an inbox type`)
     checkText('an inbox key', entry.key)
-    // What is no object is refused where it is encoded.
+    // `encode` refuses data that is no object.
     const problem = shapeProblem(entry.type, entry.data ?? {})
     if (problem !== undefined) throw misuse(`${entry.type}: ${problem}`)
   }
   for (const entry of entries) checkDriverEntry(entry)
 }
 
-/** Does a position belong to the erased conversation that had the name before (R15)? */
+/** True if a position belongs to the erased conversation of the same name (R15). */
 export function isOfErased({ erasedUpTo }: Pick<Head, 'erasedUpTo'>, seq: number): boolean {
   return erasedUpTo !== undefined && seq <= erasedUpTo
 }
 
-/** Refuses a parent that is not there, or is not any more the one that the writer has seen (R17). */
+/** Refuses a parent that is missing, or was erased and recreated since the writer read it (R17). */
 export function checkParent(request: AppendRequest, parent: Head | undefined): void {
   const { key, parent: name = '', parentSince } = request
   const isGone = parent === undefined || parent.status === 'erased'
@@ -142,14 +142,14 @@ export function checkParent(request: AppendRequest, parent: Head | undefined): v
 
 export function begunAnew(key: ContextKey, { erasedUpTo = 0 }: Pick<Head, 'erasedUpTo'>): HoldfastError {
   return new HoldfastError('erased', {
-    message: `The conversation ${keyText(key)} was erased, and another one has begun under its name. Nothing was written. To write to the new one, open it anew: with another Agent, or from its head, which begins after position ${erasedUpTo}.`,
+    message: `The conversation ${keyText(key)} was erased and recreated. Nothing was written. To write to the new one, open it again: with a new Agent, or from its head, which begins after position ${erasedUpTo}.`,
     details: { contextId: key.contextId, erasedUpTo },
   })
 }
 
 export function erased(key: ContextKey): HoldfastError {
   return new HoldfastError('erased', {
-    message: `The conversation ${keyText(key)} was erased and cannot be written to again. Use a new contextId, or begin it anew with recreateContext().`,
+    message: `The conversation ${keyText(key)} was erased and cannot be written to again. Use a new contextId, or recreate it with recreateContext().`,
     details: { contextId: key.contextId },
   })
 }
@@ -212,32 +212,32 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
   return { kind: 'accepted', entries, head: headOf(head) }
 }
 
-interface Taking {
+interface TakeContext {
   readonly request: AppendRequest
   readonly facts: Facts
   readonly posted: ReadonlyMap<string, number>
   readonly taken: Set<number>
 }
 
-interface Stamping extends Taking {
+interface StampContext extends TakeContext {
   readonly seq: number
   readonly at: number
 }
 
-function stampDriverEntry(entry: NewEntry, stamping: Stamping): Entry {
-  const { seq, at } = stamping
+function stampDriverEntry(entry: NewEntry, context: StampContext): Entry {
+  const { seq, at } = context
   const { turn, type, data, refs, optional } = entry
   const v = entry.v ?? formatOf(type)
-  // Not with spreads: this is done for every entry, and nearly none has any of the rest.
+  // No spreads: this runs for every entry, and few have any of the other fields.
   const stamped: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
-  const takes = entry.takes?.map((key) => take(key, stamping))
+  const takes = entry.takes?.map((key) => take(key, context))
   if (takes !== undefined && takes.length > 0) stamped.takes = takes
   if (refs !== undefined && refs.length > 0) stamped.refs = refs
   if (optional === true) stamped.optional = true
   return stamped
 }
 
-function take(key: string, { request, facts, posted, taken }: Taking): number {
+function take(key: string, { request, facts, posted, taken }: TakeContext): number {
   const known = facts.inbox.get(key)
   const seq = posted.get(key) ?? (known?.taken === 0 ? known.seq : undefined)
   if (seq === undefined || taken.has(seq)) {
@@ -250,15 +250,15 @@ function take(key: string, { request, facts, posted, taken }: Taking): number {
   return seq
 }
 
-function birth(request: AppendRequest, existing: Head | undefined, head: Head): Head {
+function childHead(request: AppendRequest, existing: Head | undefined, head: Head): Head {
   if (existing !== undefined || request.parent === undefined) return head
   return { ...head, parent: { contextId: request.parent, kind: 'child', at: 0 } }
 }
 
 function checkDriverEntry(entry: NewEntry): void {
   if (isInboxType(entry.type))
-    throw misuse(`${quote(entry.type)} belongs into the inbox, not among driver entries`)
-  if (STORES_OWN.has(entry.type)) throw misuse(`${quote(entry.type)} is written by the store alone`)
+    throw misuse(`${quote(entry.type)} is an inbox type; post it with inbox, not with entries`)
+  if (STORE_TYPES.has(entry.type)) throw misuse(`${quote(entry.type)} is written by the store alone`)
   if (kindOf(entry.type) === undefined && !ENTRY_TYPE.test(entry.type))
     throw misuse(`${quote(entry.type)} is not an entry type`)
   if (!Number.isSafeInteger(entry.turn) || entry.turn < 0)
@@ -290,7 +290,7 @@ function checkText(what: string, text: unknown): void {
     typeof text === 'string' &&
     text.length > 0 &&
     text.length <= MAX_KEY_LENGTH &&
-    (TIDY.test(text) || !UNTIDY.test(text))
+    (PRINTABLE_ASCII.test(text) || !UNPRINTABLE.test(text))
   if (!proper)
     throw misuse(`${what} must be a string of 1 to ${MAX_KEY_LENGTH} visible characters, not ${quote(text)}`)
 }
@@ -306,14 +306,14 @@ function refuse(error: HoldfastError): Decision {
 function fenced(key: ContextKey, epoch: number, current: number): HoldfastError {
   const message =
     epoch === current
-      ? `Epoch ${epoch} of ${keyText(key)} ended with its turn or its release. Claim again to go on.`
-      : `Epoch ${epoch} no longer owns ${keyText(key)} (now at ${current}). Stop; hand in finished work as late-result.`
+      ? `Epoch ${epoch} of ${keyText(key)} ended with its turn or its release. Claim again to continue.`
+      : `Epoch ${epoch} no longer owns ${keyText(key)} (now at ${current}). Stop; post finished work as late-result.`
   return new HoldfastError('fenced', { message, details: { contextId: key.contextId, epoch, current } })
 }
 
 function moved({ key, since }: AppendRequest, head: Head): HoldfastError {
   return new HoldfastError('moved', {
-    message: `${keyText(key)} is at ${head.seq}, not at ${since}: read on, then decide anew.`,
+    message: `${keyText(key)} is at ${head.seq}, not at ${since}: read the entries in between, then decide again.`,
     retry: 'later',
     details: { seq: head.seq, since },
   })
@@ -330,7 +330,7 @@ export function owned(key: ContextKey, head: Head): HoldfastError {
 
 function inboxFull(key: ContextKey, limit: number): HoldfastError {
   return new HoldfastError('inbox-full', {
-    message: `${keyText(key)} has ${limit} untaken inbox entries, which is as many as may wait. Nothing was stored. Send it again under the same key when some were taken.`,
+    message: `${keyText(key)} has ${limit} untaken inbox entries, which is the limit. Nothing was stored. Send it again later under the same key.`,
     retry: 'later',
     details: { contextId: key.contextId, limit },
   })
@@ -345,7 +345,7 @@ function idReused({ key, id }: AppendRequest): HoldfastError {
 
 function repetitionPruned({ key, id }: AppendRequest): HoldfastError {
   return new HoldfastError('pruned', {
-    message: `The append ${quote(id)} of ${keyText(key)} was made, and a part of it has been pruned since. Read the head and go on from there.`,
+    message: `The append ${quote(id)} of ${keyText(key)} is stored, but a part of it was pruned since. Read the head and continue from there.`,
     details: { contextId: key.contextId, id },
   })
 }

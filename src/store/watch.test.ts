@@ -1,4 +1,4 @@
-/** R18: watching is reading by position; a bell only hastens it, and no ring is lost. */
+/** R18: watching is reading by position; a bell only speeds it up, and no ring is lost. */
 import { describe, expect, it } from 'vitest'
 import type { Entry } from '../protocol/index.ts'
 import { Bell, type Watch, watchEntries } from './watch.ts'
@@ -7,13 +7,13 @@ function entry(seq: number): Entry {
   return { seq, turn: 0, at: 1, type: 'note', v: 1, data: {} }
 }
 
-/** A journal in a list, read in pages; rings when told to. */
+/** A journal in a list, read in pages; rings on demand. */
 class Journal {
   readonly bell = new Bell()
   readonly reads: [number, number][] = []
   length = 0
   ended = false
-  /** Called while a read is under way, before it is answered. */
+  /** Called during a read, before it resolves. */
   meanwhile: () => void = () => {}
 
   grow(count: number): void {

@@ -1,31 +1,30 @@
-/** Watching by position: a bell says that something may have changed, reading says what (R18). */
+/** Watches by position: a bell signals a possible change, reading finds it (R18). */
 import type { Entry } from '../protocol/index.ts'
 import type { Head, WatchOptions } from './port.ts'
 import { isOfErased } from './rules.ts'
 
 const PAGE = 256
 
-/** Tells whoever listens for a key. Ringing for nothing is harmless; a lost ring is not, so listen before you read. */
+/** Notifies the listeners of a key. A spurious ring is harmless and a lost one is not, so listen before you read. */
 export class Bell {
   readonly #listeners = new Map<string, Set<() => void>>()
 
-  /** How many keys somebody listens for. */
   get size(): number {
     return this.#listeners.size
   }
 
-  /** Calls `heard` at each ring for the key, until the function that it returns is called. */
-  listen(key: string, heard: () => void): () => void {
+  /** Calls the listener at each ring for the key, until the returned function is called. */
+  listen(key: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(key) ?? new Set()
-    this.#listeners.set(key, listeners.add(heard))
+    this.#listeners.set(key, listeners.add(listener))
     return () => {
-      listeners.delete(heard)
+      listeners.delete(listener)
       if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key)
     }
   }
 
   ring(key: string): void {
-    for (const heard of this.#listeners.get(key) ?? []) heard()
+    for (const listener of this.#listeners.get(key) ?? []) listener()
   }
 
   ringAll(): void {
@@ -33,19 +32,19 @@ export class Bell {
   }
 }
 
-/** Is there nothing more for a watcher that has seen what is before `from`: was the conversation that it watches erased? */
+/** True if the conversation of a watcher that has read up to `from` was erased: no entries will follow. */
 export function isOver(head: Head, from: number): boolean {
   return head.status === 'erased' || (from > 1 && isOfErased(head, from - 1))
 }
 
-export interface Watched {
+export interface WatchSource {
   readonly bell: Bell
   readonly key: string
-  /** Entries from a position on, oldest first; `ended` when no more will ever come. */
+  /** Entries from a position on, oldest first; `ended` when no more will come. */
   readonly read: (from: number, limit: number) => Promise<Page>
-  /** Before the first read. If it fails, so does the watch, and `close` is not called. */
+  /** Called before the first read. If it rejects, so does the watch, and `close` is not called. */
   readonly open?: () => Promise<void>
-  /** When the watch is over, however it ends. */
+  /** Called when the watch ends, for any reason. */
   readonly close?: () => void
 }
 
@@ -54,22 +53,22 @@ interface Page {
   readonly ended: boolean
 }
 
-/** Leaving it ends it at once, also while somebody waits for its next entry; whoever does is told that it is over. */
+/** Leaving it ends it at once, also during a pending `next`, which then resolves as done. */
 export interface Watch extends AsyncIterableIterator<Entry> {
   next(): Promise<IteratorResult<Entry, undefined>>
   return(): Promise<IteratorResult<Entry, undefined>>
 }
 
-export function watchEntries(watched: Watched, options: WatchOptions = {}): Watch {
+export function watchEntries(source: WatchSource, options: WatchOptions = {}): Watch {
   const over = new AbortController()
-  const entries = follow(watched, options, over)
+  const entries = follow(source, options, over)
   return {
     [Symbol.asyncIterator]() {
       return this
     },
     next: () => entries.next(),
     return: () => {
-      // The generator's own return would queue behind the very wait that it should end.
+      // The generator's own return would queue behind the wait that it should end.
       over.abort()
       return entries.return(undefined)
     },
@@ -77,18 +76,18 @@ export function watchEntries(watched: Watched, options: WatchOptions = {}): Watc
 }
 
 async function* follow(
-  watched: Watched,
+  source: WatchSource,
   { since = 0, signal }: WatchOptions,
   over: AbortController,
 ): AsyncGenerator<Entry, undefined> {
-  await watched.open?.()
+  await source.open?.()
   const stop = () => over.abort()
   signal?.addEventListener('abort', stop)
   if (signal?.aborted) stop()
   try {
     let position = since
     while (!over.signal.aborted) {
-      const { entries, ended } = await nextPage(watched, position + 1, over.signal)
+      const { entries, ended } = await nextPage(source, position + 1, over.signal)
       for (const entry of entries) {
         if (over.signal.aborted) return
         position = entry.seq
@@ -98,12 +97,12 @@ async function* follow(
     }
   } finally {
     signal?.removeEventListener('abort', stop)
-    watched.close?.()
+    source.close?.()
   }
 }
 
-/** What is there, or, if that is nothing, an empty page once there may be more or nobody wants it any more. */
-async function nextPage({ bell, key, read }: Watched, from: number, over: AbortSignal): Promise<Page> {
+/** Returns the available entries; without any, waits for a ring or the abort and returns an empty page. */
+async function nextPage({ bell, key, read }: WatchSource, from: number, over: AbortSignal): Promise<Page> {
   const changed = Promise.withResolvers<void>()
   const wake = () => changed.resolve()
   const leave = bell.listen(key, wake)

@@ -27,7 +27,7 @@ import {
   type Message,
   type PhaseChanges,
   quote,
-  type StopWish,
+  type StopRequest,
 } from '../protocol/index.ts'
 import { NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
 import { contextPercent, firstContextSize } from './context.ts'
@@ -104,7 +104,7 @@ export class Phase {
   readonly #rejected = new Map<string, string>()
   readonly #args = new Map<string, Json>()
   prompt: Partial<Prompt> = {}
-  #stop: StopWish | undefined
+  #stop: StopRequest | undefined
   readonly #repairs: string[] = []
 
   constructor(play: TurnRun) {

@@ -1,6 +1,6 @@
 /** A turn of an agent: model calls and rounds of tool calls, until the model has nothing more to ask for. */
 import { type Batch, type Ending, type Failure, type LoopSteps, runLoop } from '../loop/index.ts'
-import { NO_USAGE, type StopWish } from '../protocol/index.ts'
+import { NO_USAGE, type StopRequest } from '../protocol/index.ts'
 import { begin } from './beginning.ts'
 import { endTurn } from './ending.ts'
 import { limitReached, type ReachedLimit } from './limits.ts'
@@ -49,7 +49,7 @@ function afterIteration(run: TurnRun): AsyncGenerator<Batch, void> {
 
 const TOO_MANY_CALLS = 'The turn has made as many tool calls as it may.'
 
-function stopped(stop: StopWish): Ending {
+function stopped(stop: StopRequest): Ending {
   const reason = stop.reason === undefined ? '' : `: ${stop.reason}`
   return { stopped: stop, why: `Not run: ${stop.by} ended the turn${reason}.` }
 }

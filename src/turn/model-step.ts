@@ -21,8 +21,8 @@ import {
   type AssistantPart,
   type Entry,
   type EntryData,
-  HEARING_HOOKS,
   HoldfastError,
+  INPUT_HOOKS,
   type JsonObject,
   type Message,
   quote,
@@ -82,7 +82,7 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
   run.draft.append('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
   yield* run.commit('model')
   // Hooks are told of what was said before the model is.
-  if (!run.hooks.has(...HEARING_HOOKS) && hasSteering(run)) yield* hearSteering(run)
+  if (!run.hooks.has(...INPUT_HOOKS) && hasSteering(run)) yield* hearSteering(run)
   run.sent = undefined
   const found = early ?? lookUp(run)
   const reply = await askModel(run, source, isPromise(found) ? await found : found)

@@ -1,6 +1,6 @@
 /**
- * Plays moves against a real store, as drivers and senders would: claims, appends, crashes, takeovers. Keeps the whole
- * log of every branch, also of what was pruned since, so that tests can compare what is with what was.
+ * Writes random histories to a real store, as drivers and senders would: claims, appends, crashes, takeovers. Keeps the
+ * whole log of every branch, pruned entries included, so that tests can compare.
  */
 import {
   fold,
@@ -26,12 +26,19 @@ import {
 import type { AppendRequest, Store } from '../../src/store/index.ts'
 import type { ManualClock } from '../../src/testing/index.ts'
 import type { Move } from './histories.ts'
-import { FUTURE, isParked, type Ledger, ledgerOf, newLedger, observe, roundIsOpen } from './ledger.ts'
+import {
+  FUTURE,
+  isParked,
+  newReference,
+  observe,
+  type ReferenceState,
+  referenceOf,
+  roundIsOpen,
+} from './reference-state.ts'
 
-export interface Stage {
+export interface StoreFixture {
   readonly store: Store
   readonly clock: ManualClock
-  /** Drivers whose process is known to be dead. */
   readonly dead: Set<string>
 }
 
@@ -39,7 +46,7 @@ export interface Stage {
 export interface Branch {
   readonly key: ContextKey
   readonly log: Entry[]
-  ledger: Ledger
+  reference: ReferenceState
   driver: string | undefined
   readonly parent?: Branch
   /** The fork point; 0 if it is no fork. */
@@ -52,18 +59,18 @@ const BIG = 'big '.repeat(17_000)
 let serial = 0
 
 export class Author {
-  readonly stage: Stage
+  readonly fixture: StoreFixture
   readonly branches: Branch[]
   branch: Branch
-  /** Of how many turns that used tools the results stay whole; without it, of all. With it, results are long. */
+  /** Number of turns with tools whose results stay whole; without it, all. With it, results are long. */
   resultTurns: number | undefined
   #count = 0
 
-  constructor(stage: Stage) {
+  constructor(fixture: StoreFixture) {
     serial += 1
-    this.stage = stage
+    this.fixture = fixture
     const key = { ...LOCAL_OWNER, contextId: `history-${serial}` }
-    this.branch = { key, log: [], ledger: newLedger(), driver: undefined, forkedAt: 0 }
+    this.branch = { key, log: [], reference: newReference(), driver: undefined, forkedAt: 0 }
     this.branches = [this.branch]
   }
 
@@ -71,17 +78,17 @@ export class Author {
     return this.branch.log
   }
 
-  /** Plays all moves; `afterEach` sees the conversation after every one of them. */
-  async play(moves: readonly Move[], afterEach?: () => Promise<void>): Promise<this> {
+  /** Writes all moves; calls `afterEach` after every one. */
+  async write(moves: readonly Move[], afterEach?: () => Promise<void>): Promise<this> {
     for (const move of moves) {
-      const play = plays[move.do] as (author: Author, move: Move) => Promise<void>
-      await play(this, move)
+      const write = writers[move.do] as (author: Author, move: Move) => Promise<void>
+      await write(this, move)
       await afterEach?.()
     }
     return this
   }
 
-  /** A number for a name or a text that occurs once. */
+  /** A number for a unique name or text. */
   next(): number {
     this.#count += 1
     return this.#count
@@ -92,21 +99,21 @@ export class Author {
   }
 
   get turn(): number {
-    return this.branch.ledger.open ? this.branch.ledger.turn : 0
+    return this.branch.reference.open ? this.branch.reference.turn : 0
   }
 
   async append(part: Omit<AppendRequest, 'key' | 'id' | 'since'>): Promise<void> {
     const { key, log } = this.branch
-    await this.stage.store.append({ key, id: `append-${this.next()}`, since: log.length, ...part })
+    await this.fixture.store.append({ key, id: `append-${this.next()}`, since: log.length, ...part })
     await this.catchUp()
   }
 
   async catchUp(): Promise<void> {
-    const { key, log, ledger } = this.branch
-    for (const entry of await this.stage.store.read(key, { from: log.length + 1 })) {
+    const { key, log, reference } = this.branch
+    for (const entry of await this.fixture.store.read(key, { from: log.length + 1 })) {
       if (entry.seq !== log.length + 1) throw new Error(`entry ${entry.seq} follows ${log.length}`)
       log.push(entry)
-      observe(ledger, entry)
+      observe(reference, entry)
     }
   }
 
@@ -125,11 +132,11 @@ export class Author {
     return { driver: this.branch.driver, leaseMs: LEASE_MS }
   }
 
-  /** Appends driver entries, by the driver that is there or by one that takes over. */
+  /** Appends driver entries, by the current driver or by one that takes over. */
   async drive(...entries: readonly NewEntry[]): Promise<void> {
-    if (this.branch.driver === undefined || !this.branch.ledger.owned)
+    if (this.branch.driver === undefined || !this.branch.reference.owned)
       await this.append({ claim: this.newClaim() })
-    await this.append({ epoch: this.branch.ledger.epoch, entries })
+    await this.append({ epoch: this.branch.reference.epoch, entries })
   }
 
   entry(type: string, data: JsonObject, more: Partial<NewEntry> = {}): NewEntry {
@@ -137,12 +144,12 @@ export class Author {
   }
 
   crash(): void {
-    if (this.branch.driver !== undefined) this.stage.dead.add(this.branch.driver)
+    if (this.branch.driver !== undefined) this.fixture.dead.add(this.branch.driver)
     this.branch.driver = undefined
   }
 
   async ensureTurn(takes = 1): Promise<void> {
-    if (!this.branch.ledger.open) await begin(this, takes, false)
+    if (!this.branch.reference.open) await begin(this, takes, false)
   }
 
   settlement(callId: string, status: SettledStatus, big = false): NewEntry {
@@ -153,7 +160,7 @@ export class Author {
     return this.entry('tool.end', this.next() % 3 === 0 ? { ...said, usage } : said)
   }
 
-  /** As an agent trims when a turn starts. */
+  /** Trims as an agent does when a turn starts. */
   trim(): JsonObject {
     if (this.resultTurns === undefined) return {}
     const { from, trimmedUpTo } = fold(this.log).window
@@ -162,10 +169,10 @@ export class Author {
   }
 }
 
-/** Starts a turn with what waits, or with a new input. */
+/** Starts a turn with the pending inputs, or with a new one. */
 async function begin(author: Author, takes: number, together: boolean): Promise<void> {
-  const { ledger } = author.branch
-  const waiting = ledger.pending.filter(({ type }) => type === 'input').slice(0, takes)
+  const { reference } = author.branch
+  const waiting = reference.pending.filter(({ type }) => type === 'input').slice(0, takes)
   const fresh =
     waiting.length === 0 && takes > 0 ? [author.letter('input', { message: author.text('input') })] : []
   const keys = [...waiting, ...fresh].map(({ key }) => key)
@@ -175,8 +182,8 @@ async function begin(author: Author, takes: number, together: boolean): Promise<
     ...author.trim(),
     ...(author.next() % 4 === 0 ? { credentials: true } : {}),
   }
-  const start = { type: 'turn.start', turn: ledger.turn + 1, data, takes: keys }
-  const owned = author.branch.driver !== undefined && ledger.owned
+  const start = { type: 'turn.start', turn: reference.turn + 1, data, takes: keys }
+  const owned = author.branch.driver !== undefined && reference.owned
   if (together && !owned) {
     await author.append({ inbox: fresh, claim: author.newClaim(), entries: [start] })
     return
@@ -186,9 +193,9 @@ async function begin(author: Author, takes: number, together: boolean): Promise<
 }
 
 async function startModel(author: Author): Promise<void> {
-  const { ledger } = author.branch
-  if (ledger.thinking && author.branch.driver !== undefined) return
-  await author.drive(author.entry('model.start', { model: 'test/model', iteration: ledger.iteration + 1 }))
+  const { reference } = author.branch
+  if (reference.thinking && author.branch.driver !== undefined) return
+  await author.drive(author.entry('model.start', { model: 'test/model', iteration: reference.iteration + 1 }))
 }
 
 function contentOf(author: Author, move: Extract<Move, { do: 'reply' }>): AssistantPart[] {
@@ -213,7 +220,7 @@ function contentOf(author: Author, move: Extract<Move, { do: 'reply' }>): Assist
   return [...(move.calls % 2 === 1 ? [thought] : []), ...(move.text ? [said] : []), ...calls]
 }
 
-/** What may be said of a call in this state: only a started one can succeed, only a requested one be refused. */
+/** The possible end of a call in this state: only a started one can succeed, only a requested one be refused. */
 function possible(state: string, status: SettledStatus): SettledStatus {
   if (state === 'started') return status === 'rejected' ? 'error' : status === 'not-run' ? 'unknown' : status
   return status === 'ok' ? 'rejected' : status === 'unknown' ? 'not-run' : status
@@ -224,7 +231,7 @@ async function prune(author: Author, upTo: number): Promise<void> {
   if (upTo < 1) return
   const session = fold(log.slice(0, upTo))
   try {
-    await author.stage.store.prune({ key, upTo, position: positionOf(session), session })
+    await author.fixture.store.prune({ key, upTo, position: positionOf(session), session })
   } catch (error) {
     if (HoldfastError.is(error, 'in-use')) await prune(author, (error.details['needed'] as number) - 1)
     else if (!HoldfastError.is(error, 'not-found')) throw error
@@ -235,34 +242,34 @@ async function fork(author: Author, at: number): Promise<Branch | undefined> {
   const parent = author.branch
   const contextId = `${parent.key.contextId}-${author.next()}`
   try {
-    await forkContext(author.stage.store, parent.key, { contextId, at })
+    await forkContext(author.fixture.store, parent.key, { contextId, at })
   } catch (error) {
     if (HoldfastError.is(error, 'pruned')) return undefined
     throw error
   }
   const log = parent.log.slice(0, at)
   const key = { ...parent.key, contextId }
-  const branch: Branch = { key, log, ledger: ledgerOf(log), driver: undefined, parent, forkedAt: at }
+  const branch: Branch = { key, log, reference: referenceOf(log), driver: undefined, parent, forkedAt: at }
   author.branches.push(branch)
   author.branch = branch
   await author.catchUp()
   return branch
 }
 
-const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }>) => Promise<void> } = {
+const writers: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }>) => Promise<void> } = {
   async say(author, { big }) {
     await author.post('input', { message: author.text('input', big) })
   },
   async begin(author, { takes, together }) {
-    if (!author.branch.ledger.open) await begin(author, takes, together)
+    if (!author.branch.reference.open) await begin(author, takes, together)
   },
   async think(author) {
-    if (roundIsOpen(author.branch.ledger)) return
+    if (roundIsOpen(author.branch.reference)) return
     await author.ensureTurn()
     await startModel(author)
   },
   async reply(author, move) {
-    if (roundIsOpen(author.branch.ledger) && !move.over) return
+    if (roundIsOpen(author.branch.reference) && !move.over) return
     await author.ensureTurn()
     await startModel(author)
     const usage = { inputTokens: 10, outputTokens: 3, cachedTokens: 1, costUsd: 0.1 }
@@ -272,7 +279,7 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     )
   },
   async fail(author) {
-    if (roundIsOpen(author.branch.ledger)) return
+    if (roundIsOpen(author.branch.reference)) return
     await author.ensureTurn()
     await startModel(author)
     await author.drive(
@@ -280,7 +287,7 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     )
   },
   async start(author, { from, count }) {
-    const ready = author.branch.ledger.calls.filter(
+    const ready = author.branch.reference.calls.filter(
       ({ state, malformed }) => state === 'requested' && !malformed,
     )
     if (ready.length === 0) return
@@ -299,7 +306,7 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     await author.drive(...entries)
   },
   async settle(author, { which, status, big }) {
-    const unsettled = author.branch.ledger.calls.filter(({ state }) => state !== 'settled')
+    const unsettled = author.branch.reference.calls.filter(({ state }) => state !== 'settled')
     const call = unsettled[which % unsettled.length]
     if (call === undefined) return
     await author.ensureTurn()
@@ -307,17 +314,17 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
   },
   async ask(author, { about, expires }) {
     await author.ensureTurn()
-    const unsettled = author.branch.ledger.calls.filter(({ state }) => state !== 'settled')
+    const unsettled = author.branch.reference.calls.filter(({ state }) => state !== 'settled')
     const { callId, tool } = unsettled[about] ?? unsettled[0] ?? {}
     const requestId = `request-${author.next()}`
-    const expiresAt = expires ? author.stage.clock.now() + 1000 : undefined
+    const expiresAt = expires ? author.fixture.clock.now() + 1000 : undefined
     const from = author.next() % 2 === 0 ? 'approval' : tool
     const data = { requestId, kind: 'approval', prompt: 'May I?', from, callId, expiresAt }
     const named = author.next() % 3 === 0 ? data : { ...data, name: `name-${author.next()}` }
     await author.drive(author.entry('request.start', JSON.parse(JSON.stringify(named)) as JsonObject))
   },
   async resolve(author, { which, how }) {
-    const { requests } = author.branch.ledger
+    const { requests } = author.branch.reference
     const { requestId } = requests[which % requests.length] ?? {}
     if (requestId === undefined) return
     const value = { said: author.text('answer') }
@@ -328,9 +335,9 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
   },
   async steer(author, { as, fresh }) {
     await author.ensureTurn()
-    const { pending } = author.branch.ledger
+    const { pending } = author.branch.reference
     if (fresh || pending.length === 0) await author.post('input', { message: author.text('steer') })
-    const first = author.branch.ledger.pending[0]
+    const first = author.branch.reference.pending[0]
     if (first === undefined) return
     const data = { as: first.type === 'input' ? as : 'nothing' }
     await author.drive(author.entry('take', data, { takes: [first.key] }))
@@ -351,18 +358,18 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     await author.drive(author.entry(known ? 'model.end' : 'x.future', { n: author.next() }, more))
   },
   async end(author, { outcome, tidy, wake }) {
-    const { ledger } = author.branch
-    if (!ledger.open) return
-    const unsettled = ledger.calls.filter(({ state }) => state !== 'settled')
+    const { reference } = author.branch
+    if (!reference.open) return
+    const unsettled = reference.calls.filter(({ state }) => state !== 'settled')
     const last = unsettled.map(({ callId, state }) => author.settlement(callId, possible(state, 'unknown')))
-    const wakeAt = wake ? { wakeAt: author.stage.clock.now() + 5000 } : {}
+    const wakeAt = wake ? { wakeAt: author.fixture.clock.now() + 5000 } : {}
     const end = author.entry('turn.end', { outcome, usage: NO_USAGE, durationMs: 1, ...wakeAt })
     await author.drive(...(tidy ? last : []), end)
   },
   async cancel(author) {
-    const { ledger } = author.branch
-    if (!ledger.open && !isParked(ledger)) return
-    const key = await author.post('cancel', { turn: ledger.turn })
+    const { reference } = author.branch
+    if (!reference.open && !isParked(reference)) return
+    const key = await author.post('cancel', { turn: reference.turn })
     await author.ensureTurn(0)
     const take = author.entry('take', { as: 'nothing' }, { takes: [key] })
     const end = author.entry('turn.end', { outcome: 'cancelled', usage: NO_USAGE, durationMs: 1 })
@@ -382,12 +389,12 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     const data = {
       reason: 'test',
       ...(pause ? { pause } : {}),
-      ...(wake ? { wakeAt: author.stage.clock.now() + 5000 } : {}),
+      ...(wake ? { wakeAt: author.fixture.clock.now() + 5000 } : {}),
     }
     await author.drive(author.entry('release', data))
   },
   async late(author, { which, status }) {
-    const { unknown } = author.branch.ledger
+    const { unknown } = author.branch.reference
     const callId = unknown[which % unknown.length]
     if (callId === undefined) return
     const said = author.text('late')
@@ -396,7 +403,7 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     await author.drive(author.entry('tool.late', data, { takes: [key] }))
   },
   async make(author) {
-    const { calls } = author.branch.ledger
+    const { calls } = author.branch.reference
     const callId = calls.find(({ state }) => state === 'started')?.callId
     const n = author.next()
     const data = {
@@ -410,19 +417,19 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     await author.drive(author.entry('state', { metadata: { title: author.text('title') } }))
   },
   async compact(author, { back, summary }) {
-    const { ledger, log } = author.branch
-    if (ledger.thinking) return
-    const upTo = Math.max(ledger.from - 1, log.length - back)
+    const { reference, log } = author.branch
+    if (reference.thinking) return
+    const upTo = Math.max(reference.from - 1, log.length - back)
     const kept = log.slice(upTo).reduce((sum, entry) => sum + messageCount(entry), 0)
     const data = { upTo, kept, ...(summary ? { summary: author.text('summary') } : {}) }
     await author.drive(author.entry('compact', { ...data, receipt: { by: 'test' } }))
   },
   async clear(author) {
-    if (!author.branch.ledger.thinking) await author.drive(author.entry('clear', {}))
+    if (!author.branch.reference.thinking) await author.drive(author.entry('clear', {}))
   },
   async prune(author, { back, byTurns }) {
-    const { branch, stage } = author
-    if (byTurns) await pruneContext(stage.store, branch.key, { keepTurns: 1 + (back % 4) })
+    const { branch, fixture } = author
+    if (byTurns) await pruneContext(fixture.store, branch.key, { keepTurns: 1 + (back % 4) })
     else await prune(author, branch.log.length - back)
     await author.catchUp()
   },
@@ -436,7 +443,7 @@ const plays: { [K in Move['do']]: (author: Author, move: Extract<Move, { do: K }
     author.branch = author.branches[which % author.branches.length] ?? author.branch
   },
   async pass(author, { ms }) {
-    const { clock } = author.stage
+    const { clock } = author.fixture
     if (ms >= 0) clock.advance(ms)
     else clock.set(clock.now() + ms)
   },

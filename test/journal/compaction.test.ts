@@ -1,4 +1,4 @@
-/** R9 and R11 for compactions: whatever was said, what stays after a cut is a legal transcript that begins with the summary. */
+/** R9 and R11 for compactions: the messages after any cut are a legal transcript that begins with the summary. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fold, LiveWindow, messageCount, readWindow, transcript } from '../../src/journal/index.ts'
@@ -6,9 +6,9 @@ import { estimatedTokens } from '../../src/model/index.ts'
 import type { Entry, Message } from '../../src/protocol/index.ts'
 import { type Cut, compaction } from '../../src/turn/compaction.ts'
 import type { Branch } from './author.ts'
-import { roundIsOpen } from './ledger.ts'
 import { violations } from './oracle.ts'
-import { forAll, PATIENCE, stageOf } from './stage.ts'
+import { forAll, PATIENCE, storeFixture } from './property.ts'
+import { roundIsOpen } from './reference-state.ts'
 
 const keeps = fc.integer({ min: 0, max: 20 })
 const views = fc.record({
@@ -18,22 +18,24 @@ const views = fc.record({
 })
 
 describe('a compaction of any journal', () => {
-  const stage = stageOf('memory')
+  const fixture = storeFixture('memory')
   let cuts = 0
 
   it(
     'leaves the summary and the end of the transcript, and nothing that hangs in the air',
     PATIENCE,
-    forAll({ stage, share: 0.15, extra: keeps }, async (author, moves, keep) => {
-      await author.play(moves)
-      for (const { key, log, ledger } of author.branches) {
+    forAll({ fixture, share: 0.15, extra: keeps }, async (author, moves, keep) => {
+      await author.write(moves)
+      for (const { key, log, reference } of author.branches) {
         const session = fold(log)
-        const cut = compaction(await stage.store.read(key, { from: session.window.from }), session, { keep })
+        const cut = compaction(await fixture.store.read(key, { from: session.window.from }), session, {
+          keep,
+        })
         if (cut === undefined) continue
         const [summary, ...rest] = await afterwards({ key, log }, cut)
         expect(summary).toEqual({ role: 'user', content: 'What was.', by: 'program' })
-        expect(violations(rest, roundIsOpen(ledger))).toEqual([])
-        const all = transcript(await stage.store.read(key))
+        expect(violations(rest, roundIsOpen(reference))).toEqual([])
+        const all = transcript(await fixture.store.read(key))
         expect(all.slice(all.length - rest.length)).toEqual(rest)
         expect(cut.dropped + cut.kept).toBe(session.window.messages)
         const later = log.filter(({ seq }) => seq > cut.upTo)
@@ -45,18 +47,18 @@ describe('a compaction of any journal', () => {
   it(
     'does so if only a part of it was in the window',
     PATIENCE,
-    forAll({ stage, share: 0.15, extra: views }, async (author, moves, { keep, maxMessages, max }) => {
-      await author.play(moves)
-      for (const { key, log, ledger } of author.branches) {
+    forAll({ fixture, share: 0.15, extra: views }, async (author, moves, { keep, maxMessages, max }) => {
+      await author.write(moves)
+      for (const { key, log, reference } of author.branches) {
         const session = fold(log)
         const tokens = { max, count: estimatedTokens.message }
-        const window = await readWindow(stage.store, key, { session, maxMessages, tokens })
+        const window = await readWindow(fixture.store, key, { session, maxMessages, tokens })
         const cut = compaction(window, session, { keep })
         if (cut === undefined) continue
         const [summary, ...rest] = await afterwards({ key, log }, cut)
         expect(summary).toEqual({ role: 'user', content: 'What was.', by: 'program' })
-        expect(violations(rest, roundIsOpen(ledger))).toEqual([])
-        // What was said last stays; a round whose beginning was pruned away was not shown before, either.
+        expect(violations(rest, roundIsOpen(reference))).toEqual([])
+        // The newest messages stay; a round whose beginning was pruned was not shown before, either.
         const shown = transcript(window.filter(({ type }) => type !== 'compact'))
         expect(rest.at(-1)).toEqual(shown.at(-1))
       }
@@ -67,7 +69,6 @@ describe('a compaction of any journal', () => {
     expect(cuts).toBeGreaterThan(10)
   })
 
-  /** What a window shows after the cut. */
   async function afterwards(
     { key, log }: Pick<Branch, 'key' | 'log'>,
     { upTo, kept }: Cut,

@@ -1,4 +1,4 @@
-/** Long and plain conversations, written many turns to an append, for tests of what must not grow with their length. */
+/** Long and plain conversations, written many turns to an append, for tests of costs that must not grow with their length. */
 import {
   type ContextKey,
   type Entry,
@@ -9,7 +9,7 @@ import {
 import type { Store } from '../../src/store/index.ts'
 
 const TURNS_AN_APPEND = 10
-/** Of one turn of `plainTurn`: an input, two replies, two results. */
+/** Messages of one `plainTurn`: an input, two replies, two results. */
 export const MESSAGES_A_TURN = 5
 
 export function conversationKey(contextId: string): ContextKey {
@@ -62,7 +62,7 @@ export function plainTurn(turn: number): NewEntry[] {
   ]
 }
 
-/** The entries of turns 1 to `turns`, as a store would keep them, without one. */
+/** The entries of turns 1 to `turns` as a store would keep them. */
 export function plainJournal(turns: number): Entry[] {
   const entries: Entry[] = []
   const push = (entry: Omit<Entry, 'seq' | 'at' | 'v'>) => {
@@ -80,7 +80,7 @@ export function plainJournal(turns: number): Entry[] {
   return entries
 }
 
-/** A store that counts the entries and index rows that are read from it. */
+/** A store that counts the entries and index rows read from it. */
 export function counting(store: Store): Pick<Store, 'read' | 'lookup'> & { rows: number } {
   const counted = {
     rows: 0,

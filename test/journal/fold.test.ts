@@ -1,4 +1,4 @@
-/** R12: the fold is pure. However a journal is cut up, stored, pruned and read back, the session is the same, byte for byte. */
+/** R12: the fold is pure. However a journal is split, stored, pruned and read back, the session is the same. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fold, loadSession, newSession, SESSION_FORMAT, type Session } from '../../src/journal/index.ts'
@@ -6,8 +6,8 @@ import { MAX_UNKNOWN } from '../../src/journal/session.ts'
 import { type Entry, isInboxType } from '../../src/protocol/index.ts'
 import type { Branch } from './author.ts'
 import { plainJournal } from './conversation.ts'
-import { isParked, newLedger, observe } from './ledger.ts'
-import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
+import { forAll, PATIENCE, STORES, storeFixture } from './property.ts'
+import { isParked, newReference, observe } from './reference-state.ts'
 
 type Parked = NonNullable<Session['parked']>
 const NOTHING: Parked = { calls: [], requests: [] }
@@ -22,8 +22,8 @@ describe('the size of a session', () => {
   it(
     'does not depend on what was said, when nothing is open and nothing parked',
     PATIENCE,
-    forAll({ stage: stageOf('memory'), share: 0.04 }, async (author, moves) => {
-      await author.play([
+    forAll({ fixture: storeFixture('memory'), share: 0.04 }, async (author, moves) => {
+      await author.write([
         ...moves,
         { do: 'begin', takes: 0, together: false },
         { do: 'end', outcome: 'stop', tidy: false, wake: false },
@@ -36,13 +36,13 @@ describe('the size of a session', () => {
 })
 
 describe.each(STORES)('the fold of a journal in the %s store', (name) => {
-  const stage = stageOf(name)
+  const fixture = storeFixture(name)
 
   it(
     'is the same in any chunks',
     PATIENCE,
-    forAll({ stage, share: 0.05, extra: places }, async (author, moves, cuts) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.05, extra: places }, async (author, moves, cuts) => {
+      await author.write(moves)
       for (const { log } of author.branches) {
         const whole = text(fold(log))
         expect(
@@ -55,8 +55,8 @@ describe.each(STORES)('the fold of a journal in the %s store', (name) => {
   it(
     'is the same from any snapshot, also after JSON',
     PATIENCE,
-    forAll({ stage, share: 0.05, extra: places }, async (author, moves, cuts) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.05, extra: places }, async (author, moves, cuts) => {
+      await author.write(moves)
       for (const { log } of author.branches) {
         const whole = text(fold(log))
         for (const cut of cuts) {
@@ -74,10 +74,10 @@ describe.each(STORES)('the fold of a journal in the %s store', (name) => {
   it(
     'is what the store gives back, with and without snapshots',
     PATIENCE,
-    forAll({ stage, share: 0.08, extra: places }, async (author, moves, cuts) => {
-      const { store } = stage
+    forAll({ fixture, share: 0.08, extra: places }, async (author, moves, cuts) => {
+      const { store } = fixture
       let step = 0
-      await author.play(moves, async () => {
+      await author.write(moves, async () => {
         step += 1
         if (cuts.some((cut) => cut % moves.length === step)) await saveSnapshot(author.branch)
       })
@@ -92,8 +92,8 @@ describe.each(STORES)('the fold of a journal in the %s store', (name) => {
   it(
     'changes neither its entries nor the session that it started from',
     PATIENCE,
-    forAll({ stage, share: 0.02 }, async (author, moves) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.02 }, async (author, moves) => {
+      await author.write(moves)
       const entries = structuredClone(author.log)
       const middle = fold(entries.slice(0, entries.length >> 1))
       const before = text(middle)
@@ -106,21 +106,21 @@ describe.each(STORES)('the fold of a journal in the %s store', (name) => {
   it(
     'holds open what nobody has settled, parked when a turn ended to wait for it',
     PATIENCE,
-    forAll({ stage, share: 0.05 }, async (author, moves) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.05 }, async (author, moves) => {
+      await author.write(moves)
       for (const { log } of author.branches) {
-        const ledger = newLedger()
+        const reference = newReference()
         for (let seq = 1; seq <= log.length; seq++) {
-          for (const entry of log.slice(seq - 1, seq)) observe(ledger, entry)
+          for (const entry of log.slice(seq - 1, seq)) observe(reference, entry)
           const { open, parked } = fold(log.slice(0, seq))
           expect({
             inTurn: open !== undefined,
             parked: parked !== undefined,
             ...openIn(open ?? parked ?? NOTHING),
           }).toEqual({
-            inTurn: ledger.open,
-            parked: isParked(ledger),
-            calls: ledger.calls.map(({ callId, tool, malformed, state, answers, argsKey }) => ({
+            inTurn: reference.open,
+            parked: isParked(reference),
+            calls: reference.calls.map(({ callId, tool, malformed, state, answers, argsKey }) => ({
               callId,
               tool,
               malformed,
@@ -128,7 +128,7 @@ describe.each(STORES)('the fold of a journal in the %s store', (name) => {
               answers,
               argsKey,
             })),
-            requests: ledger.requests,
+            requests: reference.requests,
           })
         }
       }
@@ -138,28 +138,28 @@ describe.each(STORES)('the fold of a journal in the %s store', (name) => {
   it(
     'counts what was used and tried, and remembers what is in doubt',
     PATIENCE,
-    forAll({ stage, share: 0.05 }, async (author, moves) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.05 }, async (author, moves) => {
+      await author.write(moves)
       for (const { log } of author.branches) {
-        const ledger = newLedger()
+        const reference = newReference()
         let session = newSession()
         for (const entry of log) {
-          observe(ledger, entry)
+          observe(reference, entry)
           session = fold([entry], session)
           expect(countsOf(session)).toEqual({
-            ...(ledger.open
+            ...(reference.open
               ? {
-                  iteration: ledger.iteration,
-                  thinking: ledger.thinking,
-                  tokens: ledger.tokens,
-                  toolCalls: ledger.toolCalls,
-                  failures: ledger.failures,
+                  iteration: reference.iteration,
+                  thinking: reference.thinking,
+                  tokens: reference.tokens,
+                  toolCalls: reference.toolCalls,
+                  failures: reference.failures,
                 }
               : {}),
-            total: { tokens: ledger.totalTokens, toolCalls: ledger.totalToolCalls },
-            unknown: ledger.doubtful,
-            cleared: ledger.cleared,
-            metadata: ledger.metadata,
+            total: { tokens: reference.totalTokens, toolCalls: reference.totalToolCalls },
+            unknown: reference.doubtful,
+            cleared: reference.cleared,
+            metadata: reference.metadata,
           })
         }
       }
@@ -169,8 +169,8 @@ describe.each(STORES)('the fold of a journal in the %s store', (name) => {
   it(
     'is moved by inbox entries in position and time only',
     PATIENCE,
-    forAll({ stage, share: 0.05 }, async (author, moves) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.05 }, async (author, moves) => {
+      await author.write(moves)
       for (const { seq, at } of author.log.slice(1).filter(({ type }) => isInboxType(type))) {
         const before = fold(author.log.slice(0, seq - 1))
         expect(fold(author.log.slice(0, seq))).toEqual({ ...before, seq, at })
@@ -180,18 +180,18 @@ describe.each(STORES)('the fold of a journal in the %s store', (name) => {
 
   async function saveSnapshot({ key, log }: Branch): Promise<void> {
     const state = fold(log)
-    await stage.store.saveSnapshot(key, { seq: log.length, format: SESSION_FORMAT, state })
+    await fixture.store.saveSnapshot(key, { seq: log.length, format: SESSION_FORMAT, state })
   }
 
   async function oldest({ key }: Branch): Promise<number> {
-    return ((await stage.store.base(key))?.data['upTo'] as number | undefined) ?? 0
+    return ((await fixture.store.base(key))?.data['upTo'] as number | undefined) ?? 0
   }
 
-  /** The sessions that the store leads to, now and at earlier positions that are left. */
+  /** The sessions loaded from the store, now and at earlier readable positions. */
   async function loaded(branch: Branch): Promise<string[]> {
-    const sessions = [text(await loadSession(stage.store, branch.key))]
+    const sessions = [text(await loadSession(fixture.store, branch.key))]
     for (let at = await oldest(branch); at <= branch.log.length; at += 7)
-      sessions.push(text(await loadSession(stage.store, branch.key, at)))
+      sessions.push(text(await loadSession(fixture.store, branch.key, at)))
     return sessions
   }
 })

@@ -1,4 +1,4 @@
-/** Conversations that hold together and conversations that do not, and how each framework would have written them down. */
+/** Generates whole and broken conversations, in the format of each framework. */
 import * as fc from 'fast-check'
 import type { ImportFormat } from '../../src/journal/index.ts'
 
@@ -22,7 +22,7 @@ type Writer = (line: Line) => object
 const cities = fc.constantFrom('Rome', 'Oslo', 'Lima')
 const words = fc.constantFrom('Hello.', 'Look it up.', 'Thank you.', 'And then?', 'Fine.')
 const tools = fc.constantFrom('weather', 'time')
-/** Few, so that they meet. */
+/** Few, so that they collide. */
 const ids = fc.constantFrom('a', 'b', 'c', 'd')
 const maybeBlank = fc.oneof(
   { weight: 5, arbitrary: words },
@@ -49,10 +49,10 @@ const anyLine: fc.Arbitrary<Line> = fc.oneof(
   },
 )
 
-/** Anything in any order: ids that meet, results of nothing, blanks. */
+/** Anything in any order: colliding ids, results without calls, blanks. */
 export const brokenScript: fc.Arbitrary<readonly Line[]> = fc.array(anyLine, { maxLength: 25 })
 
-/** A conversation as it should be. */
+/** A legal conversation. */
 export const wholeScript: fc.Arbitrary<readonly Line[]> = fc
   .array(
     fc.record({
@@ -211,7 +211,6 @@ export function written(script: readonly Line[], format: ImportFormat): object[]
   return format === 'openai-responses' ? script.flatMap(responsesItems) : script.map(WRITERS[format])
 }
 
-/** What accidents do to a list that somebody else keeps. */
 export type Accident =
   | { readonly do: 'lose' | 'repeat' | 'swap' | 'strange-part'; readonly at: number }
   | { readonly do: 'lose-field'; readonly at: number; readonly field: number }
@@ -248,7 +247,7 @@ function partsIn(item: Record<string, unknown>): unknown[] | undefined {
   return Array.isArray(content) ? content : Array.isArray(parts) ? parts : undefined
 }
 
-/** Of one of its parts, where it has any: ids, names, texts. */
+/** Drops a field of a part, where it has any: ids, names, texts. */
 function loseField(item: Record<string, unknown>, field: number): void {
   const parts = partsIn(item) as Record<string, unknown>[] | undefined
   const victim = parts?.[field % parts.length] ?? item

@@ -1,4 +1,4 @@
-/** R15: a fork is its parent up to the fork point, but for what was open; pruning the parent changes no fork. */
+/** R15: a fork is its parent up to the fork point, except for open calls and requests; pruning the parent changes no fork. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -13,25 +13,25 @@ import {
 import type { Entry, EntryData, Message } from '../../src/protocol/index.ts'
 import type { Author, Branch } from './author.ts'
 import { expectedTranscript, violations } from './oracle.ts'
-import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
+import { forAll, PATIENCE, STORES, storeFixture } from './property.ts'
 
 const places = fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 5 })
 
 describe.each(STORES)('a fork in the %s store', (name) => {
-  const stage = stageOf(name)
+  const fixture = storeFixture(name)
 
   it(
     'equals its parent at any point, but for what was open',
     PATIENCE,
-    forAll({ stage, share: 0.06, extra: places }, async (author, moves, cuts) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.06, extra: places }, async (author, moves, cuts) => {
+      await author.write(moves)
       for (const { child, parent, at } of await forksOf(author, cuts)) {
         const entry = child.log[at] as Entry
         expect(entry).toMatchObject({ seq: at + 1, type: 'fork', turn: 0 })
-        expect(await loadSession(stage.store, child.key)).toEqual(
+        expect(await loadSession(fixture.store, child.key)).toEqual(
           afterFork(fold(parent.log.slice(0, at)), entry),
         )
-        expect(await stage.store.inbox(child.key)).toEqual([])
+        expect(await fixture.store.inbox(child.key)).toEqual([])
       }
     }),
   )
@@ -39,8 +39,8 @@ describe.each(STORES)('a fork in the %s store', (name) => {
   it(
     'has the transcript of its parent, open calls not run',
     PATIENCE,
-    forAll({ stage, share: 0.06, extra: places }, async (author, moves, cuts) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.06, extra: places }, async (author, moves, cuts) => {
+      await author.write(moves)
       for (const { child, parent, at } of await forksOf(author, cuts)) {
         const said = transcript(child.log)
         expect(violations(said, false)).toEqual([])
@@ -52,16 +52,16 @@ describe.each(STORES)('a fork in the %s store', (name) => {
   it(
     'reads the same as its log wherever nothing was pruned',
     PATIENCE,
-    forAll({ stage, share: 0.03 }, async (author, moves) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.03 }, async (author, moves) => {
+      await author.write(moves)
       for (const { key, log } of author.branches) {
-        const base = ((await stage.store.base(key))?.data as EntryData['base'] | undefined)?.upTo ?? 0
-        expect(await stage.store.read(key)).toEqual(log.slice(base))
-        const newest = await stage.store.read(key, { order: 'newest', limit: 5 })
+        const base = ((await fixture.store.base(key))?.data as EntryData['base'] | undefined)?.upTo ?? 0
+        expect(await fixture.store.read(key)).toEqual(log.slice(base))
+        const newest = await fixture.store.read(key, { order: 'newest', limit: 5 })
         expect(newest).toEqual(log.slice(base).reverse().slice(0, 5))
         for (const start of log.slice(base).filter(({ type }) => type === 'turn.start')) {
           const { from, to } = rangeOf(log, start)
-          expect(await stage.store.read(key, { turn: start.turn })).toEqual(
+          expect(await fixture.store.read(key, { turn: start.turn })).toEqual(
             log.slice(Math.max(base, from - 1), to),
           )
         }
@@ -72,13 +72,13 @@ describe.each(STORES)('a fork in the %s store', (name) => {
   it(
     'is not changed by what happens to its parent later',
     PATIENCE,
-    forAll({ stage, share: 0.05, extra: places }, async (author, moves, cuts) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.05, extra: places }, async (author, moves, cuts) => {
+      await author.write(moves)
       const forks = await forksOf(author, cuts)
       const before = await Promise.all(forks.map(({ child }) => pastOf(child)))
       for (const { parent } of forks) {
         author.branch = parent
-        await author.play([
+        await author.write([
           { do: 'reply', calls: 0, text: true, big: false, over: false },
           { do: 'end', outcome: 'stop', tidy: true, wake: false },
           { do: 'prune', back: 2, byTurns: false },
@@ -88,21 +88,21 @@ describe.each(STORES)('a fork in the %s store', (name) => {
     }),
   )
 
-  /** Everything that a fork has from its parent: what it was, what can be read of it, what it prompts with. */
+  /** Everything that a fork has from its parent: session, entries, prompt. */
   async function pastOf({ key }: Branch): Promise<Past> {
-    const session = await loadSession(stage.store, key)
+    const session = await loadSession(fixture.store, key)
     return {
       session: JSON.stringify(session),
-      readable: await stage.store.read(key),
-      prompt: transcript(await readWindow(stage.store, key, { session, maxMessages: 8 })),
+      readable: await fixture.store.read(key),
+      prompt: transcript(await readWindow(fixture.store, key, { session, maxMessages: 8 })),
     }
   }
 
-  /** Forks every branch of a history, also forks of forks and pruned ones, wherever it can be forked. */
+  /** Forks every branch of a history, forks and pruned branches included, wherever possible. */
   async function forksOf(author: Author, cuts: readonly number[]): Promise<Forked[]> {
     const forks: Forked[] = []
     for (const parent of [...author.branches]) {
-      const base = ((await stage.store.base(parent.key))?.data as EntryData['base'] | undefined)?.upTo ?? 0
+      const base = ((await fixture.store.base(parent.key))?.data as EntryData['base'] | undefined)?.upTo ?? 0
       for (const cut of parent.log.length === 0 ? [] : cuts) {
         const lowest = Math.max(1, base)
         const at = lowest + (cut % (parent.log.length - lowest + 1))
@@ -114,9 +114,9 @@ describe.each(STORES)('a fork in the %s store', (name) => {
 
   async function forked(author: Author, parent: Branch, at: number): Promise<Branch> {
     const contextId = `${parent.key.contextId}.${author.next()}`
-    await forkContext(stage.store, parent.key, { contextId, at })
+    await forkContext(fixture.store, parent.key, { contextId, at })
     const key = { ...parent.key, contextId }
-    const own = await stage.store.read(key, { from: at + 1 })
+    const own = await fixture.store.read(key, { from: at + 1 })
     return { ...parent, key, log: [...parent.log.slice(0, at), ...own], parent, forkedAt: at }
   }
 })
@@ -133,13 +133,13 @@ interface Forked {
   readonly at: number
 }
 
-/** A turn from the first input that it took to its end, or to the end of the log. */
+/** A turn from its first input to its end, or to the end of the log. */
 function rangeOf(log: readonly Entry[], { seq, takes = [], turn }: Entry): { from: number; to: number } {
   const end = log.find((entry) => entry.type === 'turn.end' && entry.turn === turn)
   return { from: Math.min(seq, ...takes), to: end?.seq ?? log.length }
 }
 
-/** All that a fork entry changes in a session. */
+/** All changes of a fork entry to a session. */
 function afterFork(before: Session, { seq, at, data }: Entry): Session {
   const { open, parked: _, ...session } = before
   const { ended: __, ...turn } = open ?? {}

@@ -2,18 +2,18 @@
 import { describe, expect, it } from 'vitest'
 import { fold, positionOf } from '../../src/journal/index.ts'
 import type { Head } from '../../src/store/index.ts'
-import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
+import { forAll, PATIENCE, STORES, storeFixture } from './property.ts'
 
 describe.each(STORES)('the head row in the %s store', (name) => {
-  const stage = stageOf(name)
+  const fixture = storeFixture(name)
 
   it(
     'agrees with the session and with a rebuild at every step',
     PATIENCE,
-    forAll({ stage, share: 0.08 }, async (author, moves) => {
-      await author.play(moves, async () => {
-        const { key, log, ledger } = author.branch
-        const head = await stage.store.head(key)
+    forAll({ fixture, share: 0.08 }, async (author, moves) => {
+      await author.write(moves, async () => {
+        const { key, log, reference } = author.branch
+        const head = await fixture.store.head(key)
         if (head === undefined && log.length === 0) return
         expect(head && positionIn(head)).toEqual(positionOf(fold(log)))
         expect({
@@ -23,19 +23,19 @@ describe.each(STORES)('the head row in the %s store', (name) => {
           claims: head?.claims,
         }).toEqual({
           seq: log.length,
-          pending: ledger.pending.length,
-          owned: ledger.owned,
-          claims: ledger.claims,
+          pending: reference.pending.length,
+          owned: reference.owned,
+          claims: reference.claims,
         })
-        const turns = await stage.store.lookup(key, { index: 'turn' })
-        expect(await stage.store.rebuild(key)).toEqual({ repaired: false, head })
-        expect(await stage.store.lookup(key, { index: 'turn' })).toEqual(turns)
+        const turns = await fixture.store.lookup(key, { index: 'turn' })
+        expect(await fixture.store.rebuild(key)).toEqual({ repaired: false, head })
+        expect(await fixture.store.lookup(key, { index: 'turn' })).toEqual(turns)
       })
     }),
   )
 })
 
-/** What a head says about everything that a session says, too. */
+/** The fields of a head that a session has, too. */
 function positionIn({ at, turn, epoch, claims, createdAt, activeAt, status, outcome }: Head): unknown {
   const running = status === 'running' || status === 'paused'
   return {

@@ -1,17 +1,17 @@
 /**
- * Random legal histories. A history is a list of moves; an `Author` plays them against a store through its public port.
- * A move that makes no sense where it comes is passed over, so every list of moves is a legal history and shrinks well.
+ * Random legal histories. A history is a list of moves; an `Author` writes them to a store through its public port. A
+ * move that is invalid at its position is skipped, so every list of moves is a legal history and shrinks well.
  */
 import * as fc from 'fast-check'
 import type { OutcomeReason, SettledStatus } from '../../src/protocol/index.ts'
 
 export type Move =
-  /** Somebody posts an input; nobody takes it yet. */
+  /** An input is posted and stays pending. */
   | { readonly do: 'say'; readonly big: boolean }
-  /** A turn begins, with inputs that wait or with a new one; claimed in the same append or in one before. */
+  /** A turn begins, with pending inputs or a new one; claimed in the same append or an earlier one. */
   | { readonly do: 'begin'; readonly takes: number; readonly together: boolean }
   | { readonly do: 'think' }
-  /** `over`: also while a round is open, which no driver should let happen; its calls are then given up. */
+  /** `over`: also while a round is open, which no driver should do; its calls are then dropped. */
   | {
       readonly do: 'reply'
       readonly calls: number
@@ -25,36 +25,36 @@ export type Move =
   | { readonly do: 'settle'; readonly which: number; readonly status: SettledStatus; readonly big: boolean }
   | { readonly do: 'ask'; readonly about: number; readonly expires: boolean }
   | { readonly do: 'resolve'; readonly which: number; readonly how: 'answered' | 'expired' | 'cancelled' }
-  /** The driver takes one inbox entry, new or waiting, in the middle of a turn. */
+  /** The driver takes one inbox entry, new or pending, during a turn. */
   | { readonly do: 'steer'; readonly as: 'message' | 'nothing'; readonly fresh: boolean }
   | { readonly do: 'note' }
   | { readonly do: 'phase'; readonly name: string }
   | { readonly do: 'warn' }
-  /** An entry of a version to come, marked as one that may be skipped. */
+  /** An entry of a future version, marked as optional. */
   | { readonly do: 'skippable'; readonly known: boolean }
-  /** `tidy`: open calls are settled first; otherwise the end finds them open, and parks them if it is one to wait. */
+  /** `tidy`: open calls are settled first; otherwise the turn ends with them open, and parks them if it waits. */
   | { readonly do: 'end'; readonly outcome: OutcomeReason; readonly tidy: boolean; readonly wake: boolean }
   | { readonly do: 'cancel' }
-  /** The driver dies; the next move that needs one is another driver's. */
+  /** The driver dies; another one continues. */
   | { readonly do: 'crash' }
-  /** Drivers claim and die before they do anything. */
+  /** Drivers claim and die without progress. */
   | { readonly do: 'poison'; readonly times: number }
   | { readonly do: 'release'; readonly pause: boolean; readonly wake: boolean }
-  /** The result of a call that was given up comes in; also of one that another call with its arguments made known. */
+  /** A late result of a dropped call arrives; also of one that another call with its arguments made known. */
   | { readonly do: 'late'; readonly which: number; readonly status: SettledStatus }
-  /** A tool or a hook makes something that is no message. */
+  /** A tool or a hook creates an artifact or another entry without a message. */
   | { readonly do: 'make' }
-  /** The owner changes what is remembered of the conversation. */
+  /** The owner changes the conversation's state. */
   | { readonly do: 'remember' }
   /** Anywhere in the window, also within a round. */
   | { readonly do: 'compact'; readonly back: number; readonly summary: boolean }
   | { readonly do: 'clear' }
   | { readonly do: 'prune'; readonly back: number; readonly byTurns: boolean }
-  /** Forks off some way back; `stay`: the history goes on in the parent, otherwise in the fork. */
+  /** Forks some way back; `stay`: the history continues in the parent, otherwise in the fork. */
   | { readonly do: 'fork'; readonly back: number; readonly stay: boolean }
-  /** Goes on in another branch. */
+  /** Continues in another branch. */
   | { readonly do: 'switch'; readonly which: number }
-  /** Time passes, or somebody sets the clock back. */
+  /** Time passes, or the clock is set back. */
   | { readonly do: 'pass'; readonly ms: number }
 
 type Kind = Move['do']
@@ -124,7 +124,6 @@ export interface HistoryOptions {
   readonly maxMoves?: number
   /** Leave out forks and prunes. */
   readonly linear?: boolean
-  /** Leave out prunes. */
   readonly unpruned?: boolean
   /** Leave out compactions and clears. */
   readonly whole?: boolean
@@ -142,7 +141,7 @@ export function histories(options: HistoryOptions = {}): fc.Arbitrary<readonly M
   return fc.array(parts, most).map((lists) => lists.flat())
 }
 
-/** A turn that ends to wait, what happens meanwhile, and what the next turn makes of it: seldom in a row by chance. */
+/** A turn that ends to wait, events meanwhile, and the next turn: rarely consecutive by chance. */
 function waits(others: readonly fc.WeightedArbitrary<Move>[]): fc.Arbitrary<readonly Move[]> {
   const calls = fc.integer({ min: 1, max: 4 })
   const ask = move('ask', 1, { about: small, expires: flag })

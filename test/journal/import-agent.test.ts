@@ -1,4 +1,4 @@
-/** Foreign histories in a journal: what windows, compactions, forks and restarts make of them (R9, R11, R15, R21). */
+/** Foreign histories in a journal, under windows, compactions, forks and restarts (R9, R11, R15, R21). */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { fold, loadSession, pruneContext, readWindow, transcript } from '../../src/journal/index.ts'
@@ -30,7 +30,7 @@ interface ChatMessage {
 
 const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } })
 
-/** One exchange: a question, so many rounds of two calls, an answer. */
+/** One exchange: a question, `rounds` rounds of two calls, an answer. */
 function exchange(number: number, rounds: number): ChatMessage[] {
   const ids = Array.from({ length: rounds }, (_, round) => [`${number}.${round}.a`, `${number}.${round}.b`])
   return [

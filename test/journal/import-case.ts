@@ -1,4 +1,4 @@
-/** What the tests of all formats share: messages in short, and what must be true of every import. */
+/** Helpers of all format tests: messages in short, and the invariants of every import. */
 import { expect, it } from 'vitest'
 import { type ImportFormat, type ImportOptions, importMessages } from '../../src/journal/index.ts'
 import type { AssistantPart, Json, Message, SettledStatus, UserContent } from '../../src/protocol/index.ts'
@@ -43,7 +43,7 @@ export interface Case {
   /** As `at kind`. */
   readonly repairs?: readonly string[]
   readonly system?: string
-  /** That it is recognised as. */
+  /** The detected format. */
   readonly format?: ImportFormat
 }
 
@@ -64,7 +64,7 @@ export function check(one: Case): void {
   })
 }
 
-/** Two calls at once, both answered, and what was said then. */
+/** Two calls at once, both answered, and a reply. */
 export const WHOLE: readonly Message[] = [
   user('Compare the weather.'),
   reply('I will look.', call(1, 'a'), call(2, 'b')),

@@ -1,4 +1,4 @@
-/** Whatever is imported is legal, stays what it is when it is imported again, and loses nothing without saying so. */
+/** Every import is legal, is stable when imported again, and loses nothing without a repair. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -24,7 +24,7 @@ import {
   written,
 } from './foreign-histories.ts'
 import { illegal } from './legal.ts'
-import { PATIENCE } from './stage.ts'
+import { PATIENCE } from './property.ts'
 
 const KEY = { ...LOCAL_OWNER, contextId: 'moved-in' }
 const RUNS = Math.max(100, Math.round(Number(process.env['HOLDFAST_RUNS'] ?? 240) / 2))
@@ -61,7 +61,7 @@ const callsOf = (messages: readonly Message[]): string[] =>
       : [],
   )
 
-/** What must be found again: all that was said with words, and all that was asked for. */
+/** All texts and calls must be found again. */
 function expectNothingLost(script: readonly Line[], { messages, system = '', repairs }: Imported): void {
   const said = [...textsOf(messages), ...system.split('\n\n')].join('\n')
   const words = script.flatMap((line) => (line.by === 'tool' ? [] : [line.text.trim()]))
@@ -148,7 +148,7 @@ it(
   },
 )
 
-/** Lines of scripts that were there before: they are imported once. */
+/** Number of lines of repeated scripts, which are imported once. */
 function repeats(scripts: readonly (readonly Line[])[]): number {
   const texts = scripts.map((script) => JSON.stringify(script))
   return scripts.filter((_, index) => texts.indexOf(texts[index] ?? '') < index).flat().length

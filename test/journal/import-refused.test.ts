@@ -1,4 +1,4 @@
-/** What is no history is refused, with its place. */
+/** Inputs that are no history are refused, with the index. */
 import { describe, expect, it } from 'vitest'
 import { type ImportOptions, importMessages } from '../../src/journal/index.ts'
 
@@ -16,22 +16,22 @@ describe('what is no history', () => {
 
   it.each([
     ['a text', 'Hello.', undefined, 'A history must be a list', {}],
-    ['a list of texts', [hello, 'Hello.'], undefined, 'Message 1 of the history is no object', { at: 1 }],
+    ['a list of texts', [hello, 'Hello.'], undefined, 'Message 1 of the history is not an object', { at: 1 }],
     [
       'an unknown role',
       [hello, { role: 'wizard', content: 'x' }],
       undefined,
-      'Message 1 of the history is of no format',
+      'Message 1 of the history is of no known format',
       { at: 1 },
     ],
     [
       'a message without content',
       [hello, { role: 'user' }],
       undefined,
-      'Message 1 of the history is of no format',
+      'Message 1 of the history is of no known format',
       { at: 1 },
     ],
-    ['an object of nothing', [{}], undefined, 'Message 0 of the history is of no format', { at: 0 }],
+    ['an object of nothing', [{}], undefined, 'Message 0 of the history is of no known format', { at: 0 }],
     [
       'two formats in one',
       [
@@ -40,7 +40,7 @@ describe('what is no history', () => {
         { role: 'model', parts: [{ text: 'x' }] },
       ],
       undefined,
-      'Message 2 of the history is of the format google, and what comes before it of openai',
+      'Message 2 of the history is of the format google, and the messages before it are of openai',
       { at: 2 },
     ],
     [

@@ -1,7 +1,7 @@
-/** What a transcript must keep, whoever wrote it: a strict reader that trusts nothing (R9, R10). */
+/** A strict check of transcripts of any source (R9, R10). */
 import type { Message } from '../../src/protocol/index.ts'
 
-/** The first thing that is wrong with messages; undefined if nothing is. */
+/** The first violation; undefined if there is none. */
 export function illegal(messages: readonly Message[]): string | undefined {
   const seen = new Set<string>()
   if (messages.length > 0 && messages[0]?.role !== 'user') return 'nobody speaks first'

@@ -1,23 +1,23 @@
-/** R15: a conversation that begins anew has nothing of the one before it, and takes nothing that goes back to that. */
+/** R15: a recreated conversation has nothing of the erased one, and refuses positions of it. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fold, loadSession, newSession, recreateContext, SESSION_FORMAT } from '../../src/journal/index.ts'
 import { converse } from './conversation.ts'
-import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
+import { forAll, PATIENCE, STORES, storeFixture } from './property.ts'
 
 describe.each(STORES)('beginning anew in the %s store', (name) => {
-  const stage = stageOf(name)
+  const fixture = storeFixture(name)
 
   it(
     'leaves nothing of any history, and lets in none of its writers',
     PATIENCE,
-    forAll({ stage, share: 0.03, extra: fc.nat() }, async (author, moves, random) => {
-      await author.play(moves)
-      const { store } = stage
+    forAll({ fixture, share: 0.03, extra: fc.nat() }, async (author, moves, random) => {
+      await author.write(moves)
+      const { store } = fixture
       const { key } = author.branches[0] as (typeof author.branches)[number]
       const old = await loadSession(store, key)
       await store.erase(key)
-      // Nothing was written: there is no conversation to begin anew.
+      // Nothing was written: there is no conversation to recreate.
       if (old.seq === 0) return
       const { seq, turn } = await recreateContext(store, key)
       const since = random % seq
@@ -31,7 +31,7 @@ describe.each(STORES)('beginning anew in the %s store', (name) => {
       expect([seq - 1, turn]).toEqual([old.seq, 0])
       const entries = await store.read(key)
       expect(entries.map(({ type }) => type)).toEqual(['base'])
-      // Whoever had folded the old one gets the same as whoever reads from the start.
+      // Folding on from the erased conversation equals reading from the start.
       const { at, createdAt, activeAt, epoch, window, erasedUpTo, ...rest } = fold(entries, old)
       expect(rest).toEqual({ ...pick(newSession()), seq })
       expect([at, createdAt, activeAt]).toEqual([entries[0]?.at, at, at])

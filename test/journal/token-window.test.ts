@@ -1,4 +1,4 @@
-/** R11 and R13 for windows by tokens: whole rounds, within the limit, in steps, and the same cost however long the past is. */
+/** R11 and R13 for windows by tokens: whole rounds, within the limit, in steps, at a cost independent of the past. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -18,9 +18,9 @@ import { estimatedTokens } from '../../src/model/index.ts'
 import type { ContextKey, Entry } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { conversationKey, converse, counting, MESSAGES_A_TURN } from './conversation.ts'
-import { roundIsOpen } from './ledger.ts'
 import { violations } from './oracle.ts'
-import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
+import { forAll, PATIENCE, STORES, storeFixture } from './property.ts'
+import { roundIsOpen } from './reference-state.ts'
 
 const limits = fc.record({
   resultTurns: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
@@ -29,19 +29,19 @@ const limits = fc.record({
 })
 
 describe.each(STORES)('a window by tokens on a journal in the %s store', (name) => {
-  const stage = stageOf(name)
+  const fixture = storeFixture(name)
 
   it(
     'holds whole rounds, and no more tokens than it may unless its only round has more',
     PATIENCE,
-    forAll({ stage, share: 0.08, extra: limits }, async (author, moves, limit) => {
+    forAll({ fixture, share: 0.08, extra: limits }, async (author, moves, limit) => {
       author.resultTurns = limit.resultTurns
-      await author.play(moves)
-      for (const { key, log, ledger } of author.branches) {
+      await author.write(moves)
+      for (const { key, log, reference } of author.branches) {
         const session = fold(log)
         const { entries, core } = await view(key, { session, ...options(limit) })
         const shown = transcript(entries)
-        expect(violations(shown, roundIsOpen(ledger))).toEqual([])
+        expect(violations(shown, roundIsOpen(reference))).toEqual([])
         const isTooMuch = estimatedTokens.messages(shown) > limit.max
         expect(isTooMuch ? placesIn(core, session) : 1).toBeLessThanOrEqual(1)
       }
@@ -51,12 +51,12 @@ describe.each(STORES)('a window by tokens on a journal in the %s store', (name) 
   it(
     'says at least what its last turn was asked, and ends as the conversation does',
     PATIENCE,
-    forAll({ stage, share: 0.05, extra: limits, unpruned: true }, async (author, moves, limit) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.05, extra: limits, unpruned: true }, async (author, moves, limit) => {
+      await author.write(moves)
       for (const { key, log } of author.branches) {
         const session = fold(log)
         const { entries, core } = await view(key, { session, ...options(limit) })
-        expect(transcript(entries).at(-1)).toEqual(transcript(await stage.store.read(key)).at(-1))
+        expect(transcript(entries).at(-1)).toEqual(transcript(await fixture.store.read(key)).at(-1))
         const last = core.findLast(({ turn, type }) => turn > 0 && type !== 'claim')
         const start = log.findLast(({ type, turn }) => type === 'turn.start' && turn === last?.turn)
         const isShown = start !== undefined && start.seq >= session.window.from && core.some(speaks)
@@ -69,12 +69,14 @@ describe.each(STORES)('a window by tokens on a journal in the %s store', (name) 
   it(
     'is the same as by messages where the tokens suffice',
     PATIENCE,
-    forAll({ stage, share: 0.04, extra: limits }, async (author, moves, { maxMessages }) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.04, extra: limits }, async (author, moves, { maxMessages }) => {
+      await author.write(moves)
       for (const { key, log } of author.branches) {
         const plain = { session: fold(log), maxMessages }
         const enough = { ...plain, ...options({ maxMessages, max: 1e9 }) }
-        expect(await readWindow(stage.store, key, enough)).toEqual(await readWindow(stage.store, key, plain))
+        expect(await readWindow(fixture.store, key, enough)).toEqual(
+          await readWindow(fixture.store, key, plain),
+        )
       }
     }),
   )
@@ -82,21 +84,24 @@ describe.each(STORES)('a window by tokens on a journal in the %s store', (name) 
   it(
     'never goes back while the conversation goes on',
     PATIENCE,
-    forAll({ stage, share: 0.05, extra: limits, linear: true, whole: true }, async (author, moves, limit) => {
-      let [from, start] = [0, 0]
-      const back: number[] = []
-      await author.play(moves, async () => {
-        const { key, log } = author.branch
-        const session = fold(log)
-        const { core } = await view(key, { session, ...options(limit) })
-        const first = core.find(speaks)
-        if (first === undefined) return
-        if (session.window.from === from && first.seq < start) back.push(first.seq)
-        from = session.window.from
-        start = first.seq
-      })
-      expect(back).toEqual([])
-    }),
+    forAll(
+      { fixture, share: 0.05, extra: limits, linear: true, whole: true },
+      async (author, moves, limit) => {
+        let [from, start] = [0, 0]
+        const back: number[] = []
+        await author.write(moves, async () => {
+          const { key, log } = author.branch
+          const session = fold(log)
+          const { core } = await view(key, { session, ...options(limit) })
+          const first = core.find(speaks)
+          if (first === undefined) return
+          if (session.window.from === from && first.seq < start) back.push(first.seq)
+          from = session.window.from
+          start = first.seq
+        })
+        expect(back).toEqual([])
+      },
+    ),
   )
 
   it('moves in steps, and keeps a good part of what it may hold', async () => {
@@ -107,19 +112,19 @@ describe.each(STORES)('a window by tokens on a journal in the %s store', (name) 
     let held: LiveWindow | undefined
     const limit = options({ maxMessages: Number.POSITIVE_INFINITY, max: 1500 })
     for (let turn = 1; turn <= 200; turn++) {
-      await converse(stage.store, key, { from: turn, to: turn })
-      const entries = await stage.store.read(key, { from: session.seq + 1 })
+      await converse(fixture.store, key, { from: turn, to: turn })
+      const entries = await fixture.store.read(key, { from: session.seq + 1 })
       session = fold(entries, session)
       held?.add(entries)
-      held ??= await LiveWindow.read(stage.store, key, { session, ...limit })
+      held ??= await LiveWindow.read(fixture.store, key, { session, ...limit })
       const messages = await held.messages(session)
-      expect(messages).toEqual(transcript(await readWindow(stage.store, key, { session, ...limit })))
+      expect(messages).toEqual(transcript(await readWindow(fixture.store, key, { session, ...limit })))
       sizes.push(estimatedTokens.messages(messages))
       const first = held.held.find(speaks)?.seq ?? 0
       if (first !== starts.at(-1)) starts.push(first)
     }
     expect(Math.max(...sizes)).toBeLessThanOrEqual(1500)
-    // Calls have something in reserve, which in rounds as small as these is much.
+    // Calls have a reserve, which is large for rounds as small as these.
     expect(Math.min(...sizes.slice(40))).toBeGreaterThan(500)
     // About 17 turns fit, and a step is about a quarter of them.
     expect(starts.length).toBeGreaterThan(10)
@@ -133,12 +138,12 @@ describe.each(STORES)('a window by tokens on a journal in the %s store', (name) 
       counted += 1
       return 50
     }
-    await converse(stage.store, key, { from: 1, to: 1 })
-    let session = await loadSession(stage.store, key)
-    const held = await LiveWindow.read(stage.store, key, { session, tokens: { max: 1500, count } })
+    await converse(fixture.store, key, { from: 1, to: 1 })
+    let session = await loadSession(fixture.store, key)
+    const held = await LiveWindow.read(fixture.store, key, { session, tokens: { max: 1500, count } })
     for (let turn = 2; turn <= 100; turn++) {
-      await converse(stage.store, key, { from: turn, to: turn })
-      for (const entry of await stage.store.read(key, { from: session.seq + 1 })) {
+      await converse(fixture.store, key, { from: turn, to: turn })
+      for (const entry of await fixture.store.read(key, { from: session.seq + 1 })) {
         session = fold([entry], session)
         held.add([entry])
         await held.messages(session)
@@ -154,9 +159,9 @@ describe.each(STORES)('a window by tokens on a journal in the %s store', (name) 
       [1, 40],
       [41, 500],
     ] as const) {
-      await converse(stage.store, key, { from, to })
-      const counted = counting(stage.store)
-      const session = await loadSession(stage.store, key)
+      await converse(fixture.store, key, { from, to })
+      const counted = counting(fixture.store)
+      const session = await loadSession(fixture.store, key)
       expect(session.window.messages).toBe(to * MESSAGES_A_TURN)
       await readWindow(counted, key, { session, ...options({ maxMessages: 100, max: 1500 }) })
       costs.push(counted.rows)
@@ -164,16 +169,16 @@ describe.each(STORES)('a window by tokens on a journal in the %s store', (name) 
     expect(costs[1]).toBeLessThan(1.5 * (costs[0] ?? 0))
   })
 
-  /** A window, and the unbroken stretch of it up to the newest entry. */
+  /** A window, and its contiguous range up to the newest entry. */
   async function view(
     key: ContextKey,
     wanted: WindowOptions & { session: Session },
   ): Promise<{ entries: readonly Entry[]; core: readonly Entry[] }> {
     const newest = new Set<Entry>()
     const source: Pick<Store, 'read' | 'lookup'> = {
-      lookup: (...args) => stage.store.lookup(...args),
+      lookup: (...args) => fixture.store.lookup(...args),
       async read(...args) {
-        const entries = await stage.store.read(...args)
+        const entries = await fixture.store.read(...args)
         if (args[1]?.order === 'newest') for (const entry of entries) newest.add(entry)
         return entries
       },
@@ -197,7 +202,7 @@ function speaks(entry: Entry): boolean {
   return messageCount(entry) > 0
 }
 
-/** At how many entries a window could begin: where somebody speaks and the round before is over. */
+/** Number of possible window starts: messages after a closed round. */
 function placesIn(core: readonly Entry[], session: Session): number {
   const entries = core.filter(isKnown)
   return entries.filter((entry, index) => {

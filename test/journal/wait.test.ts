@@ -1,6 +1,6 @@
 /**
- * One round that two turns wait for, looked at, forked and pruned after each of its entries: R9, R11 and R15 where a
- * turn ends and what it asked for does not.
+ * One round that two turns wait for, inspected, forked and pruned after each of its entries: R9, R11 and R15 for a turn
+ * that ends with its calls open.
  */
 import { describe, expect, it } from 'vitest'
 import {
@@ -22,7 +22,7 @@ import {
 } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { conversationKey, converse } from './conversation.ts'
-import { STORES, stageOf } from './stage.ts'
+import { STORES, storeFixture } from './property.ts'
 
 type Line = NewEntry | NewInboxEntry | 'claim'
 
@@ -58,7 +58,7 @@ const LINES: readonly Line[] = [
   { turn: 3, type: 'turn.end', data: ended('stop') },
 ]
 
-/** From position `from` on: what is said, what is open, and what a fork there would say. */
+/** From position `from` on: the messages, the open calls and requests, and the messages of a fork there. */
 const STATES: readonly State[] = [
   { from: 1, said: [], fork: [], open: 'nothing' },
   { from: 3, said: ['one'], fork: ['one'], open: 'in turn' },
@@ -116,7 +116,7 @@ interface State {
 }
 
 describe.each(STORES)('a round that turns wait for in the %s store', (name) => {
-  const { store } = stageOf(name)
+  const { store } = storeFixture(name)
   const positions = LINES.map((_, index) => ({ at: index + 1, ...stateAt(index + 1) }))
 
   it.each(positions)('reads as it should after entry $at', async ({ at, said, open }) => {
@@ -193,7 +193,7 @@ function whereOpen({ open, parked }: Session): State['open'] {
   return parked === undefined ? 'nothing' : 'parked'
 }
 
-/** Messages as short texts: questions end with ?, results say how they ended. */
+/** Messages as short texts: questions end with ?, results have their status. */
 function shown(messages: readonly Message[]): string[] {
   return messages.map((message) => {
     if (message.role === 'tool')

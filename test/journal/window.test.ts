@@ -1,4 +1,4 @@
-/** R11 and R13: a window never splits a round, moves in steps, holds the newest, and costs the same however long the past is. */
+/** R11 and R13: a window never splits a round, moves in steps, holds the newest messages, at a cost independent of the past. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -16,26 +16,26 @@ import type { ContextKey, Entry, EntryOf } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import type { Branch } from './author.ts'
 import { conversationKey, converse, counting, MESSAGES_A_TURN } from './conversation.ts'
-import { FUTURE, newLedger, observe, roundIsOpen } from './ledger.ts'
 import { violations } from './oracle.ts'
-import { forAll, PATIENCE, STORES, stageOf } from './stage.ts'
+import { forAll, PATIENCE, STORES, storeFixture } from './property.ts'
+import { FUTURE, newReference, observe, roundIsOpen } from './reference-state.ts'
 
 const limits = fc.integer({ min: 1, max: 30 })
 
 describe.each(STORES)('a window on a journal in the %s store', (name) => {
-  const stage = stageOf(name)
+  const fixture = storeFixture(name)
 
   it(
     'without a limit shows the whole transcript',
     PATIENCE,
-    forAll({ stage, share: 0.04 }, async (author, moves) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.04 }, async (author, moves) => {
+      await author.write(moves)
       for (const { key, log } of author.branches) {
-        const entries = await readWindow(stage.store, key, {
+        const entries = await readWindow(fixture.store, key, {
           session: fold(log),
           maxMessages: Number.POSITIVE_INFINITY,
         })
-        expect(transcript(entries)).toEqual(transcript(await stage.store.read(key)))
+        expect(transcript(entries)).toEqual(transcript(await fixture.store.read(key)))
       }
     }),
   )
@@ -43,8 +43,8 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
   it(
     'shows summary, opening and the end of the transcript',
     PATIENCE,
-    forAll({ stage, share: 0.07, extra: limits }, async (author, moves, limit) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.07, extra: limits }, async (author, moves, limit) => {
+      await author.write(moves)
       for (const branch of author.branches) {
         const { session, readable, entries, core } = await view(branch, limit)
         const shown = transcript(entries)
@@ -54,7 +54,7 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
           summaryIn(session, core),
         )
         const all = transcript(readable)
-        expect(violations(shown, roundIsOpen(branch.ledger))).toEqual([])
+        expect(violations(shown, roundIsOpen(branch.reference))).toEqual([])
         expect(shown).toEqual([...summary, ...opening, ...tail])
         expect(all.slice(all.length - tail.length)).toEqual(tail)
         expect(shown.at(-1)).toEqual(all.at(-1))
@@ -65,8 +65,8 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
   it(
     'is no longer than its limit, a round and an opening',
     PATIENCE,
-    forAll({ stage, share: 0.06, extra: limits }, async (author, moves, limit) => {
-      await author.play(moves)
+    forAll({ fixture, share: 0.06, extra: limits }, async (author, moves, limit) => {
+      await author.write(moves)
       for (const branch of author.branches) {
         const { session, readable, entries } = await view(branch, limit)
         const wanted = windowSize(session.window.messages, limit)
@@ -83,36 +83,42 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
   it(
     'begins with no result whose call is missing',
     PATIENCE,
-    forAll({ stage, share: 0.05, extra: limits, whole: true, linear: true }, async (author, moves, limit) => {
-      await author.play(moves)
-      const { core } = await view(author.branch, limit)
-      const asked = core
-        .filter((entry): entry is EntryOf<'model.end'> => entry.type === 'model.end' && entry.v !== FUTURE)
-        .flatMap(({ data }) =>
-          data.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : [])),
-        )
-      const answered = core.filter(({ type }) => type === 'tool.end').map(({ data }) => data['callId'])
-      expect(answered.filter((callId) => !asked.includes(callId as string))).toEqual([])
-    }),
+    forAll(
+      { fixture, share: 0.05, extra: limits, whole: true, linear: true },
+      async (author, moves, limit) => {
+        await author.write(moves)
+        const { core } = await view(author.branch, limit)
+        const asked = core
+          .filter((entry): entry is EntryOf<'model.end'> => entry.type === 'model.end' && entry.v !== FUTURE)
+          .flatMap(({ data }) =>
+            data.content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : [])),
+          )
+        const answered = core.filter(({ type }) => type === 'tool.end').map(({ data }) => data['callId'])
+        expect(answered.filter((callId) => !asked.includes(callId as string))).toEqual([])
+      },
+    ),
   )
 
   it(
     'moves in steps',
     PATIENCE,
-    forAll({ stage, share: 0.05, extra: limits, linear: true, whole: true }, async (author, moves, limit) => {
-      const step = Math.max(1, Math.floor(limit / 4))
-      const starts = new Set<number>()
-      const steps = new Set<number>()
-      await author.play(moves, async () => {
-        const { key, log } = author.branch
-        const session = fold(log)
-        const [first] = (await view({ key, log }, limit)).core
-        if (first !== undefined) starts.add(first.seq)
-        steps.add((session.window.messages - windowSize(session.window.messages, limit)) / step)
-      })
-      // A round that is given up holds the window no longer, which may then begin inside it.
-      expect(starts.size).toBeLessThanOrEqual(steps.size + givenUp(author.log))
-    }),
+    forAll(
+      { fixture, share: 0.05, extra: limits, linear: true, whole: true },
+      async (author, moves, limit) => {
+        const step = Math.max(1, Math.floor(limit / 4))
+        const starts = new Set<number>()
+        const steps = new Set<number>()
+        await author.write(moves, async () => {
+          const { key, log } = author.branch
+          const session = fold(log)
+          const [first] = (await view({ key, log }, limit)).core
+          if (first !== undefined) starts.add(first.seq)
+          steps.add((session.window.messages - windowSize(session.window.messages, limit)) / step)
+        })
+        // A dropped round holds the window no longer, which may then begin inside it.
+        expect(starts.size).toBeLessThanOrEqual(steps.size + givenUp(author.log))
+      },
+    ),
   )
 
   it('begins at another entry once in 25 messages, however long the conversation', async () => {
@@ -120,9 +126,9 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
     const starts: number[] = []
     let session = newSession()
     for (let turn = 1; turn <= 100; turn++) {
-      await converse(stage.store, key, { from: turn, to: turn })
-      session = fold(await stage.store.read(key, { from: session.seq + 1 }), session)
-      const [first] = await readWindow(stage.store, key, { session })
+      await converse(fixture.store, key, { from: turn, to: turn })
+      session = fold(await fixture.store.read(key, { from: session.seq + 1 }), session)
+      const [first] = await readWindow(fixture.store, key, { session })
       if (first !== undefined && first.seq !== starts.at(-1)) starts.push(first.seq)
     }
     expect(starts.length).toBe(1 + (100 * MESSAGES_A_TURN - 100) / 25)
@@ -135,23 +141,23 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
       [1, 40],
       [41, 500],
     ] as const) {
-      await converse(stage.store, key, { from, to })
+      await converse(fixture.store, key, { from, to })
       costs.push(await costOf(key), await costOf(key, 8))
     }
     expect(costs.slice(2)).toEqual(costs.slice(0, 2))
-    await pruneContext(stage.store, key, { keepTurns: 100 })
-    // The base is one entry more, and pages end elsewhere.
+    await pruneContext(fixture.store, key, { keepTurns: 100 })
+    // The base is one more entry, and pages end elsewhere.
     expect(Math.abs((await costOf(key)) - (costs[0] ?? 0))).toBeLessThan(10)
-    await pruneContext(stage.store, key, { keepTurns: 2 })
+    await pruneContext(fixture.store, key, { keepTurns: 2 })
     expect(await costOf(key)).toBeLessThan(150)
   })
 
   it.each(['compact', 'clear'])('costs little after a %s', async (type) => {
     const key = conversationKey(`after-${type}-${name}`)
-    await converse(stage.store, key, { from: 1, to: 300 })
-    const { seq } = await loadSession(stage.store, key)
+    await converse(fixture.store, key, { from: 1, to: 300 })
+    const { seq } = await loadSession(fixture.store, key)
     const data = type === 'clear' ? {} : { upTo: seq, kept: 0, summary: 'what was' }
-    await stage.store.append({
+    await fixture.store.append({
       key,
       id: type,
       since: seq,
@@ -162,13 +168,13 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
       ],
     })
     expect(await costOf(key)).toBeLessThanOrEqual(4)
-    await converse(stage.store, key, { from: 301, to: 301 })
+    await converse(fixture.store, key, { from: 301, to: 301 })
     expect(await costOf(key)).toBeLessThanOrEqual(20)
   })
 
   async function costOf(key: ContextKey, maxMessages?: number): Promise<number> {
-    const session = await loadSession(stage.store, key)
-    const counted = counting(stage.store)
+    const session = await loadSession(fixture.store, key)
+    const counted = counting(fixture.store)
     await readWindow(counted, key, { session, ...(maxMessages === undefined ? {} : { maxMessages }) })
     return counted.rows
   }
@@ -177,16 +183,16 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
     const session = fold(log)
     const core = new Set<Entry>()
     const entries = await readWindow(noting(core), key, { session, maxMessages })
-    const readable = await stage.store.read(key)
+    const readable = await fixture.store.read(key)
     return { session, entries, readable, core: entries.filter((entry) => core.has(entry)) }
   }
 
-  /** The store, noting what is read from the newest entry back, and not what is fetched from before that. */
+  /** The store, recording backward reads, but not fetches of earlier entries. */
   function noting(core: Set<Entry>): Pick<Store, 'read' | 'lookup'> {
     return {
-      lookup: (...args) => stage.store.lookup(...args),
+      lookup: (...args) => fixture.store.lookup(...args),
       async read(key, range) {
-        const entries = await stage.store.read(key, range)
+        const entries = await fixture.store.read(key, range)
         if (range?.order === 'newest') for (const entry of entries) core.add(entry)
         return entries
       },
@@ -197,9 +203,9 @@ describe.each(STORES)('a window on a journal in the %s store', (name) => {
 interface View {
   readonly session: Session
   readonly entries: readonly Entry[]
-  /** Everything that was not pruned. */
+  /** All entries that were not pruned. */
   readonly readable: readonly Entry[]
-  /** The unbroken stretch up to the newest entry. */
+  /** The contiguous range up to the newest entry. */
   readonly core: readonly Entry[]
 }
 
@@ -207,27 +213,27 @@ function messagesIn(entries: readonly Entry[]): number {
   return entries.reduce((sum, entry) => sum + messageCount(entry), 0)
 }
 
-/** The most messages from a reply to the entry that closed its round, what was said meanwhile included. */
+/** The most messages from a reply to the end of its round, others in between included. */
 function largestRound(log: readonly Entry[]): number {
-  const ledger = newLedger()
+  const reference = newReference()
   let [largest, messages] = [0, 0]
   for (const entry of log) {
-    const wasOpen = roundIsOpen(ledger)
-    observe(ledger, entry)
+    const wasOpen = roundIsOpen(reference)
+    observe(reference, entry)
     if (isReply(entry)) messages = 0
-    messages = wasOpen || roundIsOpen(ledger) ? messages + messageCount(entry) : 0
+    messages = wasOpen || roundIsOpen(reference) ? messages + messageCount(entry) : 0
     largest = Math.max(largest, messages)
   }
   return largest
 }
 
-/** How many rounds were left unfinished, by an end that does not wait or by another reply. */
+/** Number of unfinished rounds, by an end that does not wait or by another reply. */
 function givenUp(log: readonly Entry[]): number {
-  const ledger = newLedger()
+  const reference = newReference()
   return log.filter((entry) => {
-    const wasOpen = roundIsOpen(ledger)
-    observe(ledger, entry)
-    return wasOpen && (isReply(entry) || (entry.type === 'turn.end' && !roundIsOpen(ledger)))
+    const wasOpen = roundIsOpen(reference)
+    observe(reference, entry)
+    return wasOpen && (isReply(entry) || (entry.type === 'turn.end' && !roundIsOpen(reference)))
   }).length
 }
 
@@ -243,7 +249,7 @@ function openingOf({ session, readable, core }: Omit<View, 'entries'>): readonly
   return [...readable.filter(({ seq }) => start.takes?.includes(seq)), start]
 }
 
-/** How many messages of the core's own transcript are its summary. */
+/** Number of summary messages in the core's own transcript. */
 function summaryIn({ window }: Session, core: readonly Entry[]): number {
   return core.some(({ seq }) => seq === window.summary) ? 1 : 0
 }

@@ -1,6 +1,6 @@
 /**
- * Stores that break one promise of the port each, as decorators around a sound one. They show that the contract suite
- * can fail: each must be caught by a case of the subject that it sins against.
+ * Stores that break one promise of the port each, as decorators around a correct one. They prove that the contract
+ * suite can fail: a case of the subject must catch each.
  */
 import { type ContextKey, type Entry, HoldfastError } from '../../src/protocol/index.ts'
 import type { Head, Store } from '../../src/store/index.ts'
@@ -8,9 +8,9 @@ import type { ManualClock } from '../../src/testing/index.ts'
 import { decorate } from '../ownership/decorate.ts'
 
 export interface BrokenStore {
-  /** What is wrong with it. */
+  /** The broken promise. */
   readonly name: string
-  /** The subject of the cases that must notice. */
+  /** The subject of the cases that must catch it. */
   readonly subject: string
   readonly spoil: (store: Store, clock: Pick<ManualClock, 'now'>) => Store
 }

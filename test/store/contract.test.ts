@@ -1,4 +1,4 @@
-/** The contract suite itself: it names its cases, says what it skips, and notices stores that break their promises. */
+/** The contract suite itself: it names its cases, reports skipped ones, and catches stores that break their promises. */
 import { describe, expect, test } from 'vitest'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'

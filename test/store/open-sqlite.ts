@@ -1,4 +1,4 @@
-/** What a child process of the contract suite imports to open a SQLite store: the `worker` module of its harness. */
+/** Opens a SQLite store in a child process of the contract suite: the `worker` module of its harness. */
 import { type SqliteStore, type SqliteStoreOptions, sqliteStore } from '../../src/store/sqlite/index.ts'
 
 /** The argument is a path and the options as JSON. */

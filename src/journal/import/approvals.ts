@@ -1,7 +1,6 @@
 /**
- * Approvals in the AI SDK's messages for models: a request beside the call, and a response in a later message, joined by the
- * id of the approval. Each call is given what was said of it, as `approval: { approved?, reason? }`, which is where messages
- * for screens have it.
+ * Approvals in the AI SDK's model messages: a request beside the call, and a response in a later message, joined by the
+ * approval's id. Each call gets `approval: { approved?, reason? }`, as UI messages have it.
  */
 import type { JsonObject } from '../../protocol/index.ts'
 import type { ForeignCall } from './foreign.ts'
@@ -10,7 +9,7 @@ import { isObject, objectsIn, textIn } from './pieces.ts'
 const REQUEST = 'tool-approval-request'
 const RESPONSE = 'tool-approval-response'
 
-/** Parts that `joinApprovals` has read: nothing is lost if they are left out. */
+/** Parts that `joinApprovals` has read: they can be dropped. */
 export function isApprovalPart({ type }: JsonObject): boolean {
   return type === REQUEST || type === RESPONSE
 }
@@ -45,7 +44,7 @@ function withApproval(part: JsonObject, byCall: ReadonlyMap<unknown, JsonObject>
 
 const NOT_APPROVED = 'Not run: nobody had approved it when the history was imported.'
 
-/** How a call without a result ended, if that is known from its approval. One that was approved may have been run. */
+/** Result of a call without one, if its approval determines it. An approved call may have run. */
 export function unansweredBy(approval: unknown): ForeignCall['unanswered'] {
   if (!isObject(approval) || approval['approved'] === true) return undefined
   if (approval['approved'] === false)

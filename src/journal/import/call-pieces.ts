@@ -1,21 +1,19 @@
-/** What calls and their results are made of in all formats: ids, names, arguments, outputs. */
+/** Calls and results in all formats: ids, names, arguments, outputs. */
 import { defined, type Json, type JsonObject } from '../../protocol/index.ts'
 import type { ForeignCall, ForeignResult, Reading } from './foreign.ts'
 import { dropPart, isObject, joinedText, objectsIn, textIn } from './pieces.ts'
 
-/** The id that a call has where it comes from, if it has one. */
-export function callIds(given: unknown): Pick<ForeignCall, 'type' | 'id' | 'providerId'> {
-  const id = textIn(given)
+export function callIds(rawId: unknown): Pick<ForeignCall, 'type' | 'id' | 'providerId'> {
+  const id = textIn(rawId)
   return { type: 'tool-call', ...(id === undefined ? {} : { id, providerId: id }) }
 }
 
-/** The id of the call that a result belongs to, and the tool that was called, if it names them. */
-export function resultIds(given: unknown, named?: unknown): Pick<ForeignResult, 'id' | 'tool'> {
-  const [id, tool] = [textIn(given), textIn(named)]
+export function resultIds(rawId: unknown, rawTool?: unknown): Pick<ForeignResult, 'id' | 'tool'> {
+  const [id, tool] = [textIn(rawId), textIn(rawTool)]
   return defined({ id, tool })
 }
 
-/** What a provider attached, under its name; nothing if it is no text. */
+/** Provider data under the vendor's name; empty if the value is no text. */
 export function attached(vendor: string, key: string, value: unknown): { readonly provider?: JsonObject } {
   const text = textIn(value)
   return text === undefined ? {} : { provider: { [vendor]: { [key]: text } } }
@@ -29,7 +27,7 @@ export function toolName(name: unknown): string {
 
 type Arguments = Pick<ForeignCall, 'args' | 'malformed'>
 
-/** Arguments are an object, or the text of one. A call without any is a call with none. */
+/** Arguments are an object, or its JSON. Missing arguments are an empty object. */
 export function argumentsOf(raw: Json | undefined, { note }: Reading): Arguments {
   if (raw === undefined || raw === null || (typeof raw === 'string' && raw.trim() === '')) return { args: {} }
   const parsed = typeof raw === 'string' ? parse(raw) : raw
@@ -50,8 +48,8 @@ function parse(text: string): Json | undefined {
 }
 
 /**
- * What a tool returned. A list of typed parts is read as their texts; what else was in it is left out, and said so. Any
- * other list is data of the tool, and stays.
+ * The output of a tool. A list of typed parts becomes their texts; other parts are dropped with a note. Any other list
+ * is data of the tool, and stays.
  */
 export function outputOf(content: Json | undefined, reading: Reading): Json {
   if (content === undefined) return null

@@ -1,7 +1,4 @@
-/**
- * What the readers of all formats turn a history into, before anything is repaired: things said, in the order in which
- * they were found, with the ids of wherever they come from. Nothing here is promised to be legal.
- */
+/** Foreign histories in one form, before repair: items in their original order and with their original ids. */
 import type {
   Json,
   JsonObject,
@@ -20,8 +17,8 @@ export type ImportFormat =
   | 'langchain'
   | 'holdfast'
 
-/** `at`: which item of the history it was found in. */
-export type Said =
+/** `at`: index of the source item in the history. */
+export type HistoryItem =
   | { readonly kind: 'system'; readonly at: number; readonly text: string }
   | { readonly kind: 'user'; readonly at: number; readonly content: UserContent; readonly by?: 'program' }
   | {
@@ -36,16 +33,16 @@ export type ForeignPart = TextPart | ReasoningPart | ForeignCall
 
 export interface ForeignCall {
   readonly type: 'tool-call'
-  /** What its result refers to. Some formats have none, and go by the name of the tool. */
+  /** The id that its result refers to. Formats without ids use the tool's name. */
   readonly id?: string
-  /** Only what holdfast wrote itself has one that may stay. */
+  /** Present only in holdfast's own messages, whose ids may stay. */
   readonly callId?: string
   readonly providerId?: string
   readonly tool: string
   readonly args: Json
   readonly malformed?: string
   readonly provider?: JsonObject
-  /** What is known of it if no result is found. */
+  /** Its result if none is found. */
   readonly unanswered?: { readonly status: SettledStatus; readonly output: string }
 }
 
@@ -56,13 +53,13 @@ export interface ForeignResult {
   readonly output: Json
 }
 
-/** Where one item of a history is read: its place, and where to say what could not be taken over as it was. */
+/** The item being read: its index, and the reporter of repairs. */
 export interface Reading {
   readonly at: number
-  readonly note: (kind: RepairKind, said: string) => void
+  readonly note: (kind: RepairKind, text: string) => void
 }
 
-/** What was done to a history, in short. `Repair` has it with its place and in a sentence. */
+/** The kind of a repair. `Repair` adds the index and a sentence. */
 export type RepairKind =
   | 'arguments-malformed'
   | 'empty-dropped'
@@ -79,20 +76,20 @@ export type RepairKind =
 
 export interface Format {
   readonly name: ImportFormat
-  /** For people: what an item of this format looks like. */
+  /** Describes an item of this format for people. */
   readonly expected: string
-  /** Could this item be read at all? The items are plain JSON. */
+  /** True if this item is readable. Items are plain JSON. */
   readonly fits: (item: JsonObject) => boolean
-  /** Puts together what several items say of one thing. There are as many items after it. */
+  /** Joins data that is spread over several items. Keeps the number of items. */
   readonly join?: (items: readonly JsonObject[]) => readonly JsonObject[]
-  readonly read: (item: JsonObject, reading: Reading) => readonly Said[]
+  readonly read: (item: JsonObject, reading: Reading) => readonly HistoryItem[]
 }
 
-/** Collects what one item says, reply by reply: whatever is said after a result belongs to the next reply. */
+/** Collects the replies of one item: a text after a result begins the next reply. */
 export class Replies {
   readonly #at: number
   readonly #model: { readonly model?: string }
-  readonly #said: Said[] = []
+  readonly #items: HistoryItem[] = []
   #parts: ForeignPart[] = []
   #results: ForeignResult[] = []
 
@@ -112,17 +109,17 @@ export class Replies {
 
   next(): void {
     if (this.#parts.length > 0)
-      this.#said.push({ kind: 'assistant', at: this.#at, parts: this.#parts, ...this.#model })
-    if (this.#results.length > 0) this.#said.push({ kind: 'results', at: this.#at, results: this.#results })
+      this.#items.push({ kind: 'assistant', at: this.#at, parts: this.#parts, ...this.#model })
+    if (this.#results.length > 0) this.#items.push({ kind: 'results', at: this.#at, results: this.#results })
     this.#parts = []
     this.#results = []
   }
 
-  /** An item that says nothing is said to be empty by whoever repairs. */
-  said(): readonly Said[] {
+  /** An empty item becomes an empty reply, which `repair` drops with a note. */
+  items(): readonly HistoryItem[] {
     this.next()
-    return this.#said.length > 0
-      ? this.#said
+    return this.#items.length > 0
+      ? this.#items
       : [{ kind: 'assistant', at: this.#at, parts: [], ...this.#model }]
   }
 }

@@ -1,4 +1,4 @@
-/** Reads the AI SDK's messages for models (`ModelMessage`, before that `CoreMessage`), and hands those for screens on. */
+/** Reads the AI SDK's model messages (`ModelMessage`, before that `CoreMessage`), and delegates UI messages. */
 import { defined, type Json, type JsonObject } from '../../protocol/index.ts'
 import { isApprovalPart, joinApprovals, unansweredBy } from './approvals.ts'
 import { argumentsOf, attached, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
@@ -31,7 +31,7 @@ export const aiSdk: Format = {
       part['type'] === 'tool-result' ? resultOf(part, reading) : undefined
     if (item['role'] === 'tool' && parts.length === 0 && all.length > 0) return []
     if (item['role'] === 'tool') return [{ kind: 'results', at, results: readEach(parts, result, reading) }]
-    return readReplies(parts, { said: (part) => replyPart(part, reading), result }, reading)
+    return readReplies(parts, { content: (part) => replyPart(part, reading), result }, reading)
   },
 }
 
@@ -44,7 +44,7 @@ function userPart(part: JsonObject): UserPart | undefined {
   return filePart(body, { mediaType: mediaType ?? mimeType, name: filename, guess })
 }
 
-/** A text, or since version 7 `{ type: 'data' | 'url' | 'text', … }`. What a provider keeps under an id cannot be read. */
+/** A text, or since version 7 `{ type: 'data' | 'url' | 'text', … }`. A provider's file ids are unreadable. */
 function fileBody(data: Json | undefined): string | undefined {
   if (!isObject(data)) return textIn(data)
   const { type, data: bytes, url, text } = data

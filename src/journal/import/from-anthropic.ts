@@ -1,13 +1,13 @@
-/** Reads messages of Anthropic's API. Its results stand in the user's messages, before anything that the user says. */
+/** Reads messages of Anthropic's API. Its results are in user messages, before the user's own parts. */
 import type { JsonObject } from '../../protocol/index.ts'
 import { argumentsOf, attached, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
 import {
   type ForeignPart,
   type ForeignResult,
   type Format,
+  type HistoryItem,
   type Reading,
   Replies,
-  type Said,
 } from './foreign.ts'
 import { dropPart, filePart, hasContent, isObject, joinedText, partsOf, textIn } from './pieces.ts'
 import { readUserAndResults, type UserPart } from './reading.ts'
@@ -25,13 +25,13 @@ export const anthropic: Format = {
     const parts = partsOf(item['content'], reading)
     const result = (part: JsonObject) => resultOf(part, reading)
     if (item['role'] === 'user')
-      return readUserAndResults(parts, { said: anthropicUserPart, result }, reading)
+      return readUserAndResults(parts, { content: anthropicUserPart, result }, reading)
     if (item['role'] === 'assistant') return readAssistant(item, parts, reading)
     return [{ kind: 'system', at: reading.at, text: joinedText(parts) }]
   },
 }
 
-/** Text, image or document; undefined if it is none of these, or only names what is kept elsewhere. */
+/** Text, image or document; undefined for other parts, and for references to files kept elsewhere. */
 export function anthropicUserPart(part: JsonObject): UserPart | undefined {
   const { type, text, source, title } = part
   if (type === 'text' && typeof text === 'string') return { type: 'text', text }
@@ -45,7 +45,11 @@ export function anthropicUserPart(part: JsonObject): UserPart | undefined {
   return filePart(body, { mediaType, name: title, guess })
 }
 
-function readAssistant(item: JsonObject, parts: readonly JsonObject[], reading: Reading): readonly Said[] {
+function readAssistant(
+  item: JsonObject,
+  parts: readonly JsonObject[],
+  reading: Reading,
+): readonly HistoryItem[] {
   const model = textIn(item['model'])
   const replies = new Replies(reading.at, model === undefined ? undefined : `anthropic/${model}`)
   for (const part of parts) {
@@ -53,7 +57,7 @@ function readAssistant(item: JsonObject, parts: readonly JsonObject[], reading: 
     if (read !== undefined) replies.part(read)
     else if (part['type'] !== 'text') dropPart(part, reading)
   }
-  return replies.said()
+  return replies.items()
 }
 
 export function anthropicReplyPart(part: JsonObject, reading: Reading): ForeignPart | undefined {

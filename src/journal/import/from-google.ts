@@ -1,4 +1,4 @@
-/** Reads Gemini's contents, in the spelling of the API and in that of its Python client. */
+/** Reads Gemini's contents, in the spelling of the API and of its Python client. */
 import type { Json, JsonObject } from '../../protocol/index.ts'
 import { argumentsOf, attached, callIds, resultIds, toolName } from './call-pieces.ts'
 import type { ForeignPart, ForeignResult, Format, Reading } from './foreign.ts'
@@ -12,15 +12,15 @@ export const google: Format = {
   expected: 'an object with role (user or model) and parts',
   fits: ({ role, parts }) => ROLES.has(role) && Array.isArray(parts),
   read(item, reading) {
-    const parts = partsOf(item['parts'], reading).map(inOneSpelling)
-    const said = (part: JsonObject) => replyPart(part, reading)
-    if (item['role'] === 'model') return readReplies(parts, { said, result: resultOf }, reading)
+    const parts = partsOf(item['parts'], reading).map(camelCased)
+    const content = (part: JsonObject) => replyPart(part, reading)
+    if (item['role'] === 'model') return readReplies(parts, { content, result: resultOf }, reading)
     if (item['role'] === 'system') return [{ kind: 'system', at: reading.at, text: joinedText(parts) }]
-    return readUserAndResults(parts, { said: userPart, result: resultOf }, reading)
+    return readUserAndResults(parts, { content: userPart, result: resultOf }, reading)
   },
 }
 
-function inOneSpelling(part: JsonObject): JsonObject {
+function camelCased(part: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(part).map(([key, value]) => [
       key.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
@@ -31,7 +31,7 @@ function inOneSpelling(part: JsonObject): JsonObject {
 
 function userPart({ text, inlineData, fileData }: JsonObject): UserPart | undefined {
   if (typeof text === 'string') return { type: 'text', text }
-  const { data, fileUri, mimeType, displayName } = inOneSpelling(
+  const { data, fileUri, mimeType, displayName } = camelCased(
     isObject(inlineData) ? inlineData : isObject(fileData) ? fileData : {},
   )
   const body = textIn(data) ?? textIn(fileUri)
@@ -48,10 +48,10 @@ function replyPart(part: JsonObject, reading: Reading): ForeignPart | undefined 
   return { ...callIds(id), tool: toolName(name), ...argumentsOf(args, reading), ...signed }
 }
 
-/** The API wants an object; clients put what the tool returned under `output` or `result`, and failures under `error`. */
-function resultOf({ functionResponse: told }: JsonObject): ForeignResult | undefined {
-  if (!isObject(told)) return undefined
-  const { id, name, response } = told
+/** The API requires an object; clients put the output under `output` or `result`, and failures under `error`. */
+function resultOf({ functionResponse: raw }: JsonObject): ForeignResult | undefined {
+  if (!isObject(raw)) return undefined
+  const { id, name, response } = raw
   return { ...resultIds(id), tool: toolName(name), ...settled(response ?? null) }
 }
 

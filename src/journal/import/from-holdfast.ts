@@ -1,4 +1,4 @@
-/** Reads this package's own messages. Ids that are good stay, so that reading what was repaired changes nothing. */
+/** Reads this package's own messages. Valid ids stay, so that reading a repaired history changes nothing. */
 import type { Json, JsonObject, SettledStatus, UserContent } from '../../protocol/index.ts'
 import { resultIds, toolName } from './call-pieces.ts'
 import type { ForeignCall, ForeignPart, ForeignResult, Format, Reading } from './foreign.ts'
@@ -16,8 +16,12 @@ export const holdfast: Format = {
     const { role, content, model } = item
     if (role === 'user')
       return [{ kind: 'user', at, content: userContentOf(content, reading), ...byOf(item) }]
-    const said = role === 'assistant' ? replyPart : () => undefined
-    return readReplies(partsOf(content, reading), { said, result: resultOf, model: textIn(model) }, reading)
+    const reply = role === 'assistant' ? replyPart : () => undefined
+    return readReplies(
+      partsOf(content, reading),
+      { content: reply, result: resultOf, model: textIn(model) },
+      reading,
+    )
   },
 }
 

@@ -1,10 +1,10 @@
 /**
- * Reads LangChain's messages: live objects (as their `toJSON` tells them), `{ lc, type: 'constructor' }`,
- * `messages_to_dict`, and plain ones with `type` or `role`.
+ * Reads LangChain's messages: live objects (by their `toJSON`), `{ lc, type: 'constructor' }`, `messages_to_dict`, and
+ * plain ones with `type` or `role`.
  */
 import type { FilePart, JsonObject } from '../../protocol/index.ts'
 import { argumentsOf, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
-import { type ForeignCall, type Format, type Reading, Replies, type Said } from './foreign.ts'
+import { type ForeignCall, type Format, type HistoryItem, type Reading, Replies } from './foreign.ts'
 import { anthropicReplyPart, anthropicUserPart } from './from-anthropic.ts'
 import { openaiCalls, openaiUserPart } from './from-openai.ts'
 import { dropPart, filePart, isObject, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
@@ -53,9 +53,9 @@ function fieldsOf(item: JsonObject): { readonly kind: Kind; readonly fields: Jso
 function known(name: unknown, fields: JsonObject): ReturnType<typeof fieldsOf> {
   const kind = typeof name === 'string' && Object.hasOwn(KINDS, name) ? KINDS[name] : undefined
   const { content } = fields
-  const mayBeSilent = kind === 'assistant' && (content ?? null) === null
-  const isSaid = typeof content === 'string' || Array.isArray(content) || mayBeSilent
-  return kind === undefined || !isSaid || fields['parts'] !== undefined ? undefined : { kind, fields }
+  const mayBeEmpty = kind === 'assistant' && (content ?? null) === null
+  const isReadable = typeof content === 'string' || Array.isArray(content) || mayBeEmpty
+  return kind === undefined || !isReadable || fields['parts'] !== undefined ? undefined : { kind, fields }
 }
 
 function userPart(part: JsonObject): UserPart | undefined {
@@ -64,7 +64,7 @@ function userPart(part: JsonObject): UserPart | undefined {
 
 const MEDIA: ReadonlySet<string> = new Set(['image', 'audio', 'video', 'file'])
 
-/** Its own blocks for files, of version 0.3 and of version 1. */
+/** LangChain's own file blocks, of versions 0.3 and 1. */
 function standardFile(part: JsonObject): FilePart | undefined {
   const { type, data, url, mime_type: mime, mimeType, filename } = part
   const body = textIn(data) ?? textIn(url)
@@ -73,7 +73,7 @@ function standardFile(part: JsonObject): FilePart | undefined {
   return filePart(body, { mediaType: mime ?? mimeType, name: filename, guess })
 }
 
-function readReply(fields: JsonObject, reading: Reading): readonly Said[] {
+function readReply(fields: JsonObject, reading: Reading): readonly HistoryItem[] {
   const replies = new Replies(reading.at, modelOf(fields))
   const calls = callsOf(fields, reading)
   for (const part of partsOf(fields['content'], reading)) {
@@ -93,10 +93,10 @@ function readReply(fields: JsonObject, reading: Reading): readonly Said[] {
     }
   }
   for (const call of calls) replies.part(call)
-  return replies.said()
+  return replies.items()
 }
 
-/** Calls that stand among what is said are there a second time. */
+/** Calls among the content are duplicates. */
 function isCall({ type }: JsonObject): boolean {
   return type === 'tool_use' || type === 'tool_call' || type === 'input_json_delta'
 }
@@ -111,7 +111,7 @@ function callsOf(fields: JsonObject, reading: Reading): readonly ForeignCall[] {
   const bad = objectsIn(invalid).map(({ id, name, args }): ForeignCall => {
     reading.note(
       'arguments-malformed',
-      `A call was kept with arguments that no tool can use: its sender said so.`,
+      `A call was kept with arguments that no tool can use: LangChain marked it as invalid.`,
     )
     return {
       ...callIds(id),
@@ -131,14 +131,14 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   google_genai: 'google',
 }
 
-function modelOf({ response_metadata: told }: JsonObject): string | undefined {
-  if (!isObject(told)) return undefined
-  const provider = PROVIDERS[textIn(told['model_provider']) ?? '']
-  const model = textIn(told['model_name']) ?? textIn(told['model'])
+function modelOf({ response_metadata: metadata }: JsonObject): string | undefined {
+  if (!isObject(metadata)) return undefined
+  const provider = PROVIDERS[textIn(metadata['model_provider']) ?? '']
+  const model = textIn(metadata['model_name']) ?? textIn(metadata['model'])
   return provider === undefined || model === undefined ? undefined : `${provider}/${model}`
 }
 
-function readResult(fields: JsonObject, reading: Reading): Said {
+function readResult(fields: JsonObject, reading: Reading): HistoryItem {
   const { tool_call_id: callId, name, content, status } = fields
   const result = {
     ...resultIds(callId, name),

@@ -1,13 +1,13 @@
 /** Reads the items of OpenAI's Responses API, input and output alike. */
 import type { JsonObject } from '../../protocol/index.ts'
 import { argumentsOf, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
-import type { ForeignPart, Format, Reading, Said } from './foreign.ts'
+import type { ForeignPart, Format, HistoryItem, Reading } from './foreign.ts'
 import { dropPart, filePart, hasContent, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
 import { readUser, type UserPart } from './reading.ts'
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant'])
 
-/** Each item is a part of a reply; those that follow one another are one reply, which the reader of the list puts together. */
+/** Each item is a part of a reply; the reader of the list joins consecutive ones into one reply. */
 export const openaiResponses: Format = {
   name: 'openai-responses',
   expected: 'an item such as message, function_call, function_call_output or reasoning',
@@ -33,22 +33,22 @@ export const openaiResponses: Format = {
   },
 }
 
-function reply({ at }: Reading, ...parts: readonly ForeignPart[]): Said {
+function reply({ at }: Reading, ...parts: readonly ForeignPart[]): HistoryItem {
   return { kind: 'assistant', at, parts }
 }
 
-function readMessage(item: JsonObject, reading: Reading): Said {
+function readMessage(item: JsonObject, reading: Reading): HistoryItem {
   const { at } = reading
   const parts = partsOf(item['content'], reading)
   if (item['role'] === 'user') return readUser(parts, userPart, reading)
   if (item['role'] !== 'assistant') return { kind: 'system', at, text: joinedText(parts) }
-  const said = parts.flatMap((part): ForeignPart[] => {
+  const read = parts.flatMap((part): ForeignPart[] => {
     const text = textIn(part['text']) ?? textIn(part['refusal'])
     if (text !== undefined) return [{ type: 'text', text }]
     if (typeof part['text'] !== 'string') dropPart(part, reading)
     return []
   })
-  return reply(reading, ...said)
+  return reply(reading, ...read)
 }
 
 function userPart(part: JsonObject): UserPart | undefined {
@@ -69,7 +69,7 @@ function callOf(item: JsonObject, reading: Reading): ForeignPart {
   }
 }
 
-function resultOf(item: JsonObject, reading: Reading): Said {
+function resultOf(item: JsonObject, reading: Reading): HistoryItem {
   const output = outputOf(item['output'], reading)
   const result = { ...resultIds(item['call_id']), status: 'ok', output } as const
   return { kind: 'results', at: reading.at, results: [result] }
@@ -77,10 +77,10 @@ function resultOf(item: JsonObject, reading: Reading): Said {
 
 function thoughtOf(item: JsonObject): ForeignPart {
   const { id, summary, content, encrypted_content: sealed } = item
-  const said = objectsIn(content).length > 0 ? content : summary
+  const source = objectsIn(content).length > 0 ? content : summary
   return {
     type: 'reasoning',
-    text: joinedText(objectsIn(said)),
+    text: joinedText(objectsIn(source)),
     ...(textIn(sealed) !== undefined
       ? { provider: { openai: { itemId: textIn(id) ?? null, reasoningEncryptedContent: sealed ?? null } } }
       : {}),

@@ -1,7 +1,7 @@
-/** Reads messages of OpenAI's chat completions, and of everything that speaks like them. */
+/** Reads messages of OpenAI's chat completions, and of compatible APIs. */
 import type { JsonObject } from '../../protocol/index.ts'
 import { argumentsOf, callIds, outputOf, resultIds, toolName } from './call-pieces.ts'
-import { type ForeignCall, type Format, type Reading, Replies, type Said } from './foreign.ts'
+import { type ForeignCall, type Format, type HistoryItem, type Reading, Replies } from './foreign.ts'
 import { dropPart, filePart, hasContent, isObject, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
 import { readUser, type UserPart } from './reading.ts'
 
@@ -21,13 +21,13 @@ export const openai: Format = {
   },
 }
 
-/** Replies that only call have null as content, or none; what others say has one. */
+/** Replies with calls only may have null or no content; other messages need it. */
 function mayStand(item: JsonObject): boolean {
   if (hasContent(item)) return true
   return (item['content'] ?? null) === null && item['role'] !== 'user' && item['parts'] === undefined
 }
 
-/** Text, image, sound or file; undefined if it is none of these, or only names what is kept elsewhere. */
+/** Text, image, sound or file; undefined for other parts, and for references to files kept elsewhere. */
 export function openaiUserPart(part: JsonObject): UserPart | undefined {
   const { type, text, image_url: image, input_audio: audio, file } = part
   if (type === 'text' && typeof text === 'string') return { type: 'text', text }
@@ -44,7 +44,7 @@ export function openaiUserPart(part: JsonObject): UserPart | undefined {
   return filePart(data, { name: file['filename'], guess: 'application/pdf' })
 }
 
-function readAssistant(item: JsonObject, reading: Reading): readonly Said[] {
+function readAssistant(item: JsonObject, reading: Reading): readonly HistoryItem[] {
   const replies = new Replies(reading.at)
   const thought = textIn(item['reasoning_content'])
   if (thought !== undefined) replies.part({ type: 'reasoning', text: thought })
@@ -56,10 +56,10 @@ function readAssistant(item: JsonObject, reading: Reading): readonly Said[] {
   const refusal = textIn(item['refusal'])
   if (refusal !== undefined) replies.part({ type: 'text', text: refusal })
   for (const call of openaiCalls(item, reading)) replies.part(call)
-  return replies.said()
+  return replies.items()
 }
 
-/** `tool_calls`, and the single `function_call` of before there were ids. */
+/** `tool_calls`, and the single `function_call` of the time before ids. */
 export function openaiCalls(item: JsonObject, reading: Reading): readonly ForeignCall[] {
   const calls = objectsIn(item['tool_calls']).map((call): ForeignCall => {
     const { function: named, custom } = call
@@ -78,7 +78,7 @@ export function openaiCalls(item: JsonObject, reading: Reading): readonly Foreig
   return [...calls, { type: 'tool-call', tool: toolName(name), ...argumentsOf(args, reading) }]
 }
 
-function readResult(item: JsonObject, reading: Reading): Said {
+function readResult(item: JsonObject, reading: Reading): HistoryItem {
   const { tool_call_id: callId, name, content } = item
   const output = outputOf(content ?? '', reading)
   const result = { ...resultIds(callId, name), status: 'ok', output } as const

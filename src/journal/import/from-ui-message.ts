@@ -1,25 +1,25 @@
 /**
- * Reads the AI SDK's messages for screens (`UIMessage`). There, a call and its result are one part, and all steps of a
- * turn are one message: it is taken apart again.
+ * Reads the AI SDK's UI messages (`UIMessage`), where a call and its result are one part, and all steps of a turn are
+ * one message: splits them again.
  */
 import { defined, type JsonObject } from '../../protocol/index.ts'
 import { unansweredBy } from './approvals.ts'
 import { argumentsOf, callIds, resultIds, toolName } from './call-pieces.ts'
-import { type ForeignCall, type ForeignResult, type Reading, Replies, type Said } from './foreign.ts'
+import { type ForeignCall, type ForeignResult, type HistoryItem, type Reading, Replies } from './foreign.ts'
 import { dropPart, filePart, isObject, joinedText, objectsIn, partsOf, textIn } from './pieces.ts'
 import { readUser, type UserPart } from './reading.ts'
 
-export function readUiMessage(item: JsonObject, reading: Reading): readonly Said[] {
+export function readUiMessage(item: JsonObject, reading: Reading): readonly HistoryItem[] {
   const { at } = reading
   const parts = Array.isArray(item['parts']) ? partsOf(item['parts'], reading) : olderParts(item, reading)
   if (item['role'] === 'system') return [{ kind: 'system', at, text: joinedText(parts) }]
   if (item['role'] === 'user') return [readUser(parts, userPart, reading)]
   const replies = new Replies(at)
   for (const part of parts) readReplyPart(part, replies, reading)
-  return replies.said()
+  return replies.items()
 }
 
-/** Before there were parts: the calls first, then what was said after them. */
+/** Messages from before there were parts: the calls first, then the text. */
 function olderParts(item: JsonObject, reading: Reading): readonly JsonObject[] {
   const calls = objectsIn(item['toolInvocations']).map((toolInvocation) => ({
     type: 'tool-invocation',
@@ -53,10 +53,10 @@ function isToolPart({ type }: JsonObject): boolean {
 
 function readTool(part: JsonObject, replies: Replies, reading: Reading): void {
   const { type, toolInvocation } = part
-  const told = type === 'tool-invocation' && isObject(toolInvocation) ? toolInvocation : part
-  const { toolName: named, toolCallId, input, rawInput, args } = told
+  const raw = type === 'tool-invocation' && isObject(toolInvocation) ? toolInvocation : part
+  const { toolName: named, toolCallId, input, rawInput, args } = raw
   const tool = toolName(named ?? textIn(type)?.slice('tool-'.length))
-  const unanswered = pendingOf(told)
+  const unanswered = pendingOf(raw)
   replies.part({
     ...callIds(toolCallId),
     tool,
@@ -64,12 +64,12 @@ function readTool(part: JsonObject, replies: Replies, reading: Reading): void {
     ...providerOf(part),
     ...defined({ unanswered }),
   })
-  const settled = settledAs(told)
+  const settled = settledAs(raw)
   if (settled !== undefined) replies.result({ ...resultIds(toolCallId), tool, ...settled })
 }
 
-function settledAs(told: JsonObject): Pick<ForeignResult, 'status' | 'output'> | undefined {
-  const { state, output, result, errorText, approval } = told
+function settledAs(raw: JsonObject): Pick<ForeignResult, 'status' | 'output'> | undefined {
+  const { state, output, result, errorText, approval } = raw
   if (state === 'output-available') return { status: 'ok', output: output ?? null }
   if (state === 'result') return { status: 'ok', output: result ?? null }
   if (state === 'output-error') return { status: 'error', output: textIn(errorText) ?? 'Failed.' }
@@ -79,14 +79,14 @@ function settledAs(told: JsonObject): Pick<ForeignResult, 'status' | 'output'> |
   return undefined
 }
 
-/** Where it is known how far a call without a result had come. */
+/** Result of a call without one, if its state determines it. */
 function pendingOf({ state }: JsonObject): ForeignCall['unanswered'] {
   if (state === 'input-streaming' || state === 'partial-call')
     return { status: 'not-run', output: 'Not run: its arguments never arrived whole.' }
   return state === 'approval-requested' ? unansweredBy({}) : undefined
 }
 
-/** What the provider attached to a part, wherever this version of the AI SDK puts it. */
+/** Provider data of a part, in the fields of all versions of the AI SDK. */
 export function providerOf(part: JsonObject): { readonly provider?: JsonObject } {
   const { providerOptions, providerMetadata, callProviderMetadata } = part
   const provider = providerOptions ?? callProviderMetadata ?? providerMetadata

@@ -1,6 +1,6 @@
 /**
- * A foreign history into a journal: entries that windows and compaction may cut between, because none of them begins or
- * ends inside of a round (R11). All of an import is one append (R5).
+ * Imports a foreign history into a journal as entries that windows and compaction may cut between, because none begins
+ * or ends inside a round (R11). An import is one append (R5).
  */
 import { createHash } from 'node:crypto'
 import { processIdentity, systemIds } from '../../base/index.ts'
@@ -19,41 +19,40 @@ import {
 } from '../../protocol/index.ts'
 import { persist, type Store } from '../../store/index.ts'
 import { loadSession } from '../load.ts'
-import { saidIn } from '../message-count.ts'
+import { countMessages } from '../message-count.ts'
 import type { Session } from '../session.ts'
 import type { ImportFormat } from './foreign.ts'
 import { type Imported, type ImportOptions, importMessages } from './import-messages.ts'
 
 export interface ImportRequest extends ImportOptions {
   readonly history: unknown
-  /** If the conversation is new: the one that it belongs to (R17). */
+  /** For a new conversation: its parent (R17). */
   readonly parent?: string
-  /** The call that imports, if one does: then no message is the person's. */
+  /** The importing call, if any: then no message is the person's. */
   readonly origin?: InputOrigin
 }
 
 export interface ImportReceipt {
-  /** How many messages were added. */
   readonly messages: number
   readonly repairs: readonly Repair[]
   readonly format: ImportFormat
-  /** What the system said before anybody else. It was not added. */
+  /** The leading system prompt, which was not added. */
   readonly system?: string
-  /** The conversation has these very messages from an earlier import, so nothing was added. */
+  /** An earlier import added these very messages; this one added nothing. */
   readonly repeated: boolean
 }
 
-/** How often to look again when others write. */
+/** Attempts under concurrent writes. */
 const MOST_ATTEMPTS = 10
-/** An exchange that says more is kept in several entries. */
+/** A longer exchange is split into several entries. */
 const MOST_IN_ENTRY = 10
-/** How many repairs are kept with the messages; whoever imports gets all of them. */
+/** Repairs stored with the messages; the caller gets all of them. */
 const MOST_REPAIRS = 100
 
 /**
- * Adds a history, at the end, as if it had been said here; the same one is added only once, unless the conversation was
- * cleared since. Rejects with `invalid-option` for what `importMessages` cannot read, with `in-use` while a turn is open
- * or waits for an answer, and with `owned` if somebody is just beginning one.
+ * Appends a history to the conversation; the same one only once, unless the conversation was cleared since. Rejects
+ * with `invalid-option` for a history that `importMessages` cannot read, with `in-use` while a turn is open or waits
+ * for an answer, and with `owned` if one is just beginning.
  */
 export async function importContext(
   store: Store,
@@ -75,7 +74,7 @@ const REQUEST: OptionSet<ImportRequest> = {
   foreign: { messages: 'history' },
 }
 
-/** Adds messages that were read before. */
+/** Appends messages that `importMessages` returned. */
 export async function addImported(
   store: Store,
   key: ContextKey,
@@ -87,12 +86,12 @@ export async function addImported(
 ): Promise<ImportReceipt> {
   const { repairs, format, system } = imported
   const entries = importEntries(imported, origin)
-  const told = { repairs, format, ...defined({ system }) }
+  const report = { repairs, format, ...defined({ system }) }
   for (let attempt = 1; ; attempt++) {
     const session = await loadSession(store, key)
     checkIdle(key, session)
     const repeated = session.imports?.includes(entries[0]?.data.key ?? '') ?? false
-    if (repeated || entries.length === 0) return { messages: 0, ...told, repeated }
+    if (repeated || entries.length === 0) return { messages: 0, ...report, repeated }
     try {
       await persist(store, {
         key,
@@ -102,7 +101,7 @@ export async function addImported(
         entries: [...entries, { type: 'release', turn: 0, data: { reason: 'imported' } }],
         ...defined({ parent }),
       })
-      return { messages: imported.messages.length, ...told, repeated }
+      return { messages: imported.messages.length, ...report, repeated }
     } catch (error) {
       if (!HoldfastError.is(error, 'moved') || attempt >= MOST_ATTEMPTS) throw error
     }
@@ -122,7 +121,7 @@ function checkIdle(key: ContextKey, { open, parked, turn }: Session): void {
 
 export type ImportEntry = NewEntry & { readonly data: ImportData }
 
-/** The entries of an import, one for each exchange. `origin`: the call whose code imports them. */
+/** The entries of an import, one for each exchange. `origin`: the importing call. */
 export function importEntries(
   { messages, repairs, format }: Imported,
   origin?: InputOrigin,
@@ -139,7 +138,7 @@ export function importEntries(
     })
 }
 
-/** Ids that no other import into the same conversation has (R10). */
+/** Gives calls ids that are unique among the imports of a conversation (R10). */
 function withIds(messages: readonly Message[], key: string): readonly Message[] {
   const ids = new Map<string, string>()
   const idOf = (callId: string) => ids.get(callId) ?? callId
@@ -156,7 +155,7 @@ function withIds(messages: readonly Message[], key: string): readonly Message[] 
   })
 }
 
-/** What a user said and everything up to what a user says next. */
+/** A user message and everything up to the next one. */
 function exchangesIn(messages: readonly Message[]): readonly (readonly Message[])[] {
   const exchanges: Message[][] = []
   for (const message of messages) {
@@ -169,14 +168,14 @@ function exchangesIn(messages: readonly Message[]): readonly (readonly Message[]
 
 type Piece = Pick<ImportData, 'messages' | 'continues'>
 
-/** An exchange as it is, or cut between its rounds. A window that begins in the middle of it then shows its first piece, too. */
+/** An exchange as it is, or cut between its rounds. A window that begins in the middle also shows its first piece. */
 function piecesOf(exchange: readonly Message[]): readonly Piece[] {
-  if (saidIn(exchange) <= MOST_IN_ENTRY) return [{ messages: exchange }]
-  const [asked, ...rest] = exchange
-  const pieces: Message[][] = [asked === undefined ? [] : [asked], []]
+  if (countMessages(exchange) <= MOST_IN_ENTRY) return [{ messages: exchange }]
+  const [opening, ...rest] = exchange
+  const pieces: Message[][] = [opening === undefined ? [] : [opening], []]
   for (const message of rest) {
     const last = pieces.at(-1) ?? []
-    const isFull = message.role !== 'tool' && saidIn(last) >= MOST_IN_ENTRY
+    const isFull = message.role !== 'tool' && countMessages(last) >= MOST_IN_ENTRY
     if (isFull) pieces.push([message])
     else last.push(message)
   }

@@ -1,6 +1,6 @@
 /**
- * Histories of other frameworks, read as messages of this one. What is broken is repaired, always in the same way, and
- * every repair is told. Pure: it reads no clock and no store, and never changes what it is given.
+ * Converts histories of other frameworks to messages. Repairs them deterministically, and reports every repair. Pure:
+ * reads no clock and no store, and never changes its input.
  */
 import {
   boundedReplacer,
@@ -11,34 +11,34 @@ import {
   type OptionSet,
   type Repair,
 } from '../../protocol/index.ts'
-import type { ImportFormat, Said } from './foreign.ts'
+import type { HistoryItem, ImportFormat } from './foreign.ts'
 import { isObject, joinedText, partsOf, textIn } from './pieces.ts'
 import { formatOf, misfit, misuse } from './recognise.ts'
 import { repair } from './repair.ts'
 
 export interface ImportOptions {
-  /** Recognised if not given. */
+  /** Detected if not given. */
   readonly format?: ImportFormat
   /**
-   * Who replied, as `provider/model`, where the history does not say it. Signatures and the like are kept only if the
-   * model is known that they may go back to (R10).
+   * The replying model, as `provider/model`, where the history does not name it. Signatures and the like are kept only
+   * for a known model, to which they may be returned (R10).
    */
   readonly model?: string
 }
 
 export interface Imported {
-  /** Legal as they are: somebody speaks first, and every call is answered right after the message that asked (R9). */
+  /** A legal transcript: the user comes first, and every call is answered right after its message (R9). */
   readonly messages: readonly Message[]
-  /** In the order of the history. Empty if nothing had to be done. */
+  /** In the order of the history. Empty if there were none. */
   readonly repairs: readonly Repair[]
   readonly format: ImportFormat
-  /** What the system said before anybody else. It is not among the messages. */
+  /** The leading system prompt, which is not among the messages. */
   readonly system?: string
 }
 
 /**
- * A list of messages, or the request that held it (`{ messages, system }`, `{ contents, systemInstruction }`,
- * `{ input, instructions }`). Throws `invalid-option` for what is no history, or is of several formats, with the place.
+ * A list of messages, or the request that held it (`{ messages, system }`, `{ contents, systemInstruction }`, `{ input,
+ * instructions }`). Throws `invalid-option` with the index for an input that is no history, or mixes formats.
  */
 export function importMessages(history: unknown, options: ImportOptions = {}): Imported {
   checkOptions(options, IMPORT)
@@ -46,16 +46,16 @@ export function importMessages(history: unknown, options: ImportOptions = {}): I
   if (model !== undefined && textIn(model) === undefined)
     throw misuse('model must be a text, such as anthropic/claude-sonnet-4-5.')
   const { list, prompt } = unwrapped(history)
-  const items = list.map(plainCopy)
+  const items = list.map(plainItem)
   const format = formatOf(items, options.format)
   const repairs: Repair[] = []
-  const note = (at: number, kind: string, said: string) => void repairs.push({ at, kind, said })
+  const note = (at: number, kind: string, text: string) => void repairs.push({ at, kind, said: text })
   const read = (format.join?.(items) ?? items).flatMap((item, at) =>
-    format.read(item, { at, note: (kind, said) => note(at, kind, said) }),
+    format.read(item, { at, note: (kind, text) => note(at, kind, text) }),
   )
-  const said = format.name === 'openai-responses' ? joined(read) : read
-  const opening: readonly Said[] = prompt === '' ? [] : [{ kind: 'system', at: 0, text: prompt }]
-  const { messages, system } = repair([...opening, ...said], {
+  const joint = format.name === 'openai-responses' ? joined(read) : read
+  const opening: readonly HistoryItem[] = prompt === '' ? [] : [{ kind: 'system', at: 0, text: prompt }]
+  const { messages, system } = repair([...opening, ...joint], {
     note,
     ...defined({ model }),
   })
@@ -80,15 +80,15 @@ function unwrapped(history: unknown): { readonly list: readonly unknown[]; reado
   const list = messages ?? contents ?? input
   if (!Array.isArray(list))
     throw misuse('A history must be a list of messages, or an object with messages, contents or input.')
-  const told = system ?? systemInstruction ?? instructions
-  const parts = isObject(told) ? told['parts'] : told
+  const raw = system ?? systemInstruction ?? instructions
+  const parts = isObject(raw) ? raw['parts'] : raw
   return { list, prompt: joinedText(partsOf(parts, { at: 0, note: () => {} })) }
 }
 
-/** Each item of the Responses API is a part of a reply; those that follow one another are one reply. */
-function joined(said: readonly Said[]): readonly Said[] {
-  const replies: Said[] = []
-  for (const one of said) {
+/** Joins consecutive reply parts of the Responses API into one reply. */
+function joined(items: readonly HistoryItem[]): readonly HistoryItem[] {
+  const replies: HistoryItem[] = []
+  for (const one of items) {
     const last = replies.at(-1)
     if (one.kind === 'assistant' && last?.kind === 'assistant')
       replies[replies.length - 1] = { ...last, parts: [...last.parts, ...one.parts] }
@@ -97,11 +97,11 @@ function joined(said: readonly Said[]): readonly Said[] {
   return replies
 }
 
-/** Nobody needs more levels, and whoever walks through them later must come to an end. */
+/** Bounds recursion over the history. */
 const DEEPEST = 200
 
-/** Plain JSON of one item: live objects as they tell themselves, bytes as base64. */
-function plainCopy(item: unknown, at: number): JsonObject {
+/** An item as plain JSON: live objects by their `toJSON`, bytes as base64. */
+function plainItem(item: unknown, at: number): JsonObject {
   let copy: unknown
   try {
     const bounded = boundedReplacer()
@@ -112,12 +112,12 @@ function plainCopy(item: unknown, at: number): JsonObject {
   } catch (cause) {
     throw misfit(at, `cannot be written as JSON (${(cause as Error).message.split('\n')[0]})`)
   }
-  if (!isObject(copy)) throw misfit(at, 'is no object. Expected is a message')
+  if (!isObject(copy)) throw misfit(at, 'is not an object. Pass a message')
   if (isTooDeep(copy)) throw misfit(at, `is nested more than ${DEEPEST} levels deep`)
   return copy
 }
 
-/** Bytes have a `toJSON` of their own, so it is asked what they were before. */
+/** Bytes have a `toJSON` of their own, so the original value is checked. */
 function toPlain(this: unknown, key: string, value: unknown): unknown {
   const raw = (this as Record<string, unknown>)[key]
   if (raw instanceof Uint8Array) return Buffer.from(raw).toString('base64')

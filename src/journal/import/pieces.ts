@@ -1,4 +1,4 @@
-/** The pieces that histories of all formats are made of: texts, parts, files. Plain JSON in, plain JSON out. */
+/** Texts, parts and files in all formats. Plain JSON in, plain JSON out. */
 import { defined, type FilePart, type JsonObject, quote } from '../../protocol/index.ts'
 import type { Reading } from './foreign.ts'
 
@@ -6,7 +6,6 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value if it is a text with something in it. */
 export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
@@ -15,12 +14,11 @@ export function objectsIn(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : []
 }
 
-/** A string, a list of parts, or something that is said in neither way. */
 export function hasContent({ content }: JsonObject): boolean {
   return typeof content === 'string' || Array.isArray(content)
 }
 
-/** Content as a list of parts; a string is one text. What is in the list and no object is left out, and said so. */
+/** Content as a list of parts; a string is one text. List items that are no parts are dropped with a note. */
 export function partsOf(content: unknown, reading: Reading): readonly JsonObject[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   if (!Array.isArray(content)) return []
@@ -34,24 +32,23 @@ export function partsOf(content: unknown, reading: Reading): readonly JsonObject
 
 export function dropPart(part: unknown, { note }: Reading): void {
   const type = isObject(part) ? (part['type'] ?? Object.keys(part)[0]) : part
-  note('part-dropped', `A part of the kind ${quote(type)} was left out: there is no place for it.`)
+  note('part-dropped', `A part of the kind ${quote(type)} was left out: messages have no such part.`)
 }
 
-/** The texts among the parts, one below the other. */
 export function joinedText(parts: readonly JsonObject[]): string {
   return parts.flatMap(({ text }) => textIn(text) ?? []).join('\n')
 }
 
-/** A data URL gives its type and its bytes; anything else stays as it is, and is of the type that was told or guessed. */
+/** Splits a data URL into its type and bytes; keeps anything else, with the declared or default type. */
 export function filePart(
   data: string,
-  told: { mediaType?: unknown; name?: unknown; guess: string },
+  declared: { mediaType?: unknown; name?: unknown; guess: string },
 ): FilePart {
   const [inUrl, bytes] = data.startsWith('data:') ? dataUrl(data) : [undefined, data]
-  const name = textIn(told.name)
+  const name = textIn(declared.name)
   return {
     type: 'file',
-    mediaType: textIn(told.mediaType) ?? textIn(inUrl) ?? told.guess,
+    mediaType: textIn(declared.mediaType) ?? textIn(inUrl) ?? declared.guess,
     ...defined({ name }),
     data: bytes,
   }

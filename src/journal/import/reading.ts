@@ -1,19 +1,16 @@
-/**
- * How the parts of one item are read, whatever format they are of: a reader says what it makes of one, and what nobody
- * makes anything of is left out, and said so.
- */
+/** Reads the parts of one item: the format's function converts each part, and unknown parts are dropped with a note. */
 import type { FilePart, JsonObject, TextPart, UserContent } from '../../protocol/index.ts'
-import { type ForeignPart, type ForeignResult, type Reading, Replies, type Said } from './foreign.ts'
+import { type ForeignPart, type ForeignResult, type HistoryItem, type Reading, Replies } from './foreign.ts'
 import { dropPart } from './pieces.ts'
 
 export type UserPart = TextPart | FilePart
 
-/** What is made of a part; undefined if it is something else. */
+/** The converted part; undefined if it is of another kind. */
 export type Read<T> = (part: JsonObject) => T | undefined
 
-/** For items in which results stand among what is said. */
+/** For items that mix results with content. */
 export interface Readers<T> {
-  readonly said: Read<T>
+  readonly content: Read<T>
   readonly result: Read<ForeignResult>
 }
 
@@ -25,48 +22,48 @@ export function readEach<T>(parts: readonly JsonObject[], read: Read<T>, reading
   })
 }
 
-export function readUser(parts: readonly JsonObject[], read: Read<UserPart>, reading: Reading): Said {
+export function readUser(parts: readonly JsonObject[], read: Read<UserPart>, reading: Reading): HistoryItem {
   return { kind: 'user', at: reading.at, content: userContent(readEach(parts, read, reading)) }
 }
 
-/** Results come before anything that the user says. */
+/** Results come before the user's own parts. */
 export function readUserAndResults(
   parts: readonly JsonObject[],
-  { said, result }: Readers<UserPart>,
+  { content, result }: Readers<UserPart>,
   reading: Reading,
-): readonly Said[] {
+): readonly HistoryItem[] {
   const { at } = reading
   const results: ForeignResult[] = []
-  const words: UserPart[] = []
+  const userParts: UserPart[] = []
   for (const part of parts) {
-    const [read, settled] = [said(part), result(part)]
+    const [read, settled] = [content(part), result(part)]
     if (settled !== undefined) results.push(settled)
-    else if (read !== undefined) words.push(read)
+    else if (read !== undefined) userParts.push(read)
     else dropPart(part, reading)
   }
-  const user: Said = { kind: 'user', at, content: userContent(words) }
+  const user: HistoryItem = { kind: 'user', at, content: userContent(userParts) }
   if (results.length === 0) return [user]
-  const answered: Said = { kind: 'results', at, results }
-  return words.length === 0 ? [answered] : [answered, user]
+  const answered: HistoryItem = { kind: 'results', at, results }
+  return userParts.length === 0 ? [answered] : [answered, user]
 }
 
-/** `model`: who replied, if the item says it. */
+/** `model`: the replying model, if the item names it. */
 export function readReplies(
   parts: readonly JsonObject[],
-  { said, result, model }: Readers<ForeignPart> & { readonly model?: string | undefined },
+  { content, result, model }: Readers<ForeignPart> & { readonly model?: string | undefined },
   reading: Reading,
-): readonly Said[] {
+): readonly HistoryItem[] {
   const replies = new Replies(reading.at, model)
   for (const part of parts) {
-    const [read, settled] = [said(part), result(part)]
+    const [read, settled] = [content(part), result(part)]
     if (settled !== undefined) replies.result(settled)
     else if (read !== undefined) replies.part(read)
     else dropPart(part, reading)
   }
-  return replies.said()
+  return replies.items()
 }
 
-/** One text is said as it is, more than one as a list. */
+/** A single text becomes a string, anything else a list. */
 function userContent(parts: readonly UserPart[]): UserContent {
   const [only] = parts
   const isPlain = only?.type === 'text' && only.provider === undefined && only.by === undefined

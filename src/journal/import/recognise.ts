@@ -1,4 +1,4 @@
-/** Which format a history is of: the one that every item of it fits. What several formats share decides nothing. */
+/** Detects the format of a history: the one that fits every item. Items that fit several decide nothing. */
 import { HoldfastError, type JsonObject, quote } from '../../protocol/index.ts'
 import type { Format, ImportFormat } from './foreign.ts'
 import { aiSdk } from './from-ai-sdk.ts'
@@ -10,19 +10,21 @@ import { openai } from './from-openai.ts'
 import { openaiResponses } from './from-openai-responses.ts'
 import { objectsIn } from './pieces.ts'
 
-/** Of several that fit, the first is meant: they read the same then. */
+/** Of several that fit, the first: they read the same then. */
 const FORMATS: readonly Format[] = [aiSdk, openai, anthropic, openaiResponses, google, langchain, holdfast]
 
-/** Throws `invalid-option` for a name that there is not, and for the first item that does not fit. */
-export function formatOf(items: readonly JsonObject[], given: ImportFormat | undefined): Format {
-  if (given === undefined) return recognised(items)
-  const format = FORMATS.find(({ name }) => name === given)
+/** Throws `invalid-option` for an unknown name, and for the first item that does not fit. */
+export function formatOf(items: readonly JsonObject[], requested: ImportFormat | undefined): Format {
+  if (requested === undefined) return recognised(items)
+  const format = FORMATS.find(({ name }) => name === requested)
   if (format === undefined) {
     const names = FORMATS.map(({ name }) => name).join(', ')
-    throw misuse(`There is no format ${quote(given)}. Give one of ${names}, or none to have it recognised.`)
+    throw misuse(
+      `There is no format ${quote(requested)}. Pass one of ${names}, or leave format out to detect it.`,
+    )
   }
   const wrong = items.findIndex((item) => !format.fits(item))
-  if (wrong >= 0) throw misfit(wrong, `is not of the format ${given}: expected is ${format.expected}`)
+  if (wrong >= 0) throw misfit(wrong, `is not of the format ${requested}. Pass ${format.expected}`)
   return format
 }
 
@@ -32,13 +34,13 @@ function recognised(items: readonly JsonObject[]): Format {
     const fitting = FORMATS.filter((format) => format.fits(item) && mayBe(item, format.name))
     if (fitting.length === 0) {
       const known = FORMATS.map(({ name, expected }) => `${name}: ${expected}`).join('; ')
-      throw misfit(index, `is of no format that is known. Expected is one of these. ${known}`)
+      throw misfit(index, `is of no known format. Pass one of these. ${known}`)
     }
     const both = left.filter((format) => fitting.includes(format))
     if (both.length === 0)
       throw misfit(
         index,
-        `is of the format ${namesOf(fitting)}, and what comes before it of ${namesOf(left)}. Convert them to one format first, or give \`format\``,
+        `is of the format ${namesOf(fitting)}, and the messages before it are of ${namesOf(left)}. Convert them to one format first, or pass \`format\``,
       )
     left = both
   }
@@ -64,7 +66,7 @@ function mayBe(item: JsonObject, format: ImportFormat): boolean {
   return [...objectsIn(content), ...objectsIn(parts)].every((part) => votes(part)?.includes(format) ?? true)
 }
 
-/** The formats that have parts like this one; undefined if none has, or all have. */
+/** The formats that have parts like this one; undefined if none or all do. */
 function votes(part: JsonObject): readonly ImportFormat[] | undefined {
   const { type } = part
   if (typeof type !== 'string')

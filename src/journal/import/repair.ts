@@ -1,6 +1,6 @@
 /**
- * Makes a legal transcript of what a history says (R9), with ids of our own (R10). It is a pure function: the same
- * history gives the same messages, and a transcript that is legal already stays as it is.
+ * Makes a legal transcript of a history (R9), with ids of our own (R10). Pure: the same history gives the same
+ * messages, and a legal transcript stays as it is.
  */
 import {
   type AssistantPart,
@@ -14,30 +14,32 @@ import {
   type ToolResultPart,
   type UserContent,
 } from '../../protocol/index.ts'
-import type { ForeignCall, ForeignPart, Said } from './foreign.ts'
-import { type Asked, type Note, pairUp } from './pair.ts'
+import type { ForeignCall, ForeignPart, HistoryItem } from './foreign.ts'
+import { type Note, type PairedCall, pairUp } from './pair.ts'
 
-/** Said before a history that begins with a reply: models want to be spoken to first. */
+/** Precedes a history that begins with a reply: models require a user message first. */
 const OPENING = '[This conversation was imported. What it began with is not known.]'
 const NO_RESULT = 'The imported history has no result of this call. It is not known whether it ran.'
 
 export interface Repaired {
   readonly messages: readonly Message[]
-  /** What was said as the system before anybody else spoke. */
   readonly system?: string
 }
 
-/** `model`: who replied, for replies that do not say it. */
-export function repair(said: readonly Said[], { note, model }: { note: Note; model?: string }): Repaired {
-  const { system, rest } = withoutSystem(said, note)
-  const asked = pairUp(rest, note)
-  const ids = nameCalls(asked, note)
-  const rounds = Map.groupBy(asked, ({ index }) => index)
+/** `model`: the replying model, for replies that do not name it. */
+export function repair(
+  items: readonly HistoryItem[],
+  { note, model }: { note: Note; model?: string },
+): Repaired {
+  const { system, rest } = withoutSystem(items, note)
+  const calls = pairUp(rest, note)
+  const ids = nameCalls(calls, note)
+  const rounds = Map.groupBy(calls, ({ index }) => index)
   const messages: Message[] = []
   for (const [index, one] of rest.entries()) {
     if (one.kind === 'user') {
-      const content = worded(withFiles(one.content, (why) => note(one.at, 'file-unreadable', why)))
-      if (content === undefined) note(one.at, 'empty-dropped', 'A message that says nothing was left out.')
+      const content = withoutBlanks(withFiles(one.content, (why) => note(one.at, 'file-unreadable', why)))
+      if (content === undefined) note(one.at, 'empty-dropped', 'An empty message was left out.')
       else messages.push({ role: 'user', content, ...defined({ by: one.by }) })
     } else if (one.kind === 'assistant') {
       messages.push(...replyMessages(one, { calls: rounds.get(index) ?? [], ids, note, model }))
@@ -46,66 +48,69 @@ export function repair(said: readonly Said[], { note, model }: { note: Note; mod
   }
   const [first] = messages
   if (first !== undefined && first.role !== 'user') {
-    note(0, 'opening-added', 'The history begins with a reply, so a line that says this was put before it.')
+    note(0, 'opening-added', 'The history begins with a reply, so a user message was put before it.')
     messages.unshift({ role: 'user', content: OPENING, by: 'program' })
   }
   return system === '' ? { messages } : { messages, system }
 }
 
-/** What the system says first is its prompt. What it says later is told to the model where it was said. */
-function withoutSystem(said: readonly Said[], note: Note): { system: string; rest: readonly Said[] } {
-  const begin = said.findIndex(({ kind }) => kind !== 'system')
-  const end = begin < 0 ? said.length : begin
-  const system = said
+/** Leading system messages are the prompt. Later ones become notes to the model at their position. */
+function withoutSystem(
+  items: readonly HistoryItem[],
+  note: Note,
+): { system: string; rest: readonly HistoryItem[] } {
+  const begin = items.findIndex(({ kind }) => kind !== 'system')
+  const end = begin < 0 ? items.length : begin
+  const system = items
     .slice(0, end)
     .flatMap((one) => (one.kind === 'system' && one.text !== '' ? [one.text] : []))
-  const rest = said.slice(end).map((one): Said => {
+  const rest = items.slice(end).map((one): HistoryItem => {
     if (one.kind !== 'system') return one
     if (one.text.trim() === '') return { kind: 'user', at: one.at, content: '' }
-    note(one.at, 'system-noted', 'What the system said between messages was kept as a note in brackets.')
+    note(one.at, 'system-noted', 'A system message between others was kept as a note in brackets.')
     return { kind: 'user', at: one.at, content: `[System: ${one.text}]`, by: 'program' }
   })
   return { system: system.join('\n\n'), rest }
 }
 
-/** A file that no vendor could read becomes a text that says so; half a character in its name is repaired. */
-function withFiles(content: UserContent, note: (said: string) => void): UserContent {
+/** Replaces an unreadable file by a text; repairs lone surrogates in its name. */
+function withFiles(content: UserContent, note: (text: string) => void): UserContent {
   if (typeof content === 'string') return content
   return content.map((part) => {
     if (part.type !== 'file') return part
-    const { name: given, ...rest } = part
-    const name = given?.toWellFormed().trim()
+    const { name: original, ...rest } = part
+    const name = original?.toWellFormed().trim()
     const file = { ...rest, ...(name ? { name } : {}) }
     const problem = fileProblem(file)
-    if (problem === undefined) return name === given ? part : file
+    if (problem === undefined) return name === original ? part : file
     note(`${fileTitle(file)} was left out: ${problem}`)
     return absentFile(file)
   })
 }
 
-/** What is left without blank texts; undefined if that is nothing. */
-function worded(content: UserContent): UserContent | undefined {
+/** Drops blank texts; undefined if nothing is left. */
+function withoutBlanks(content: UserContent): UserContent | undefined {
   if (typeof content === 'string') return content.trim() === '' ? undefined : content
   const parts = content.filter((part) => part.type === 'file' || part.text.trim() !== '')
   return parts.length === 0 ? undefined : parts
 }
 
-/** Ids of our own by position; one that is ours already stays, unless another call has it. */
-function nameCalls(asked: readonly Asked[], note: Note): ReadonlyMap<ForeignCall, string> {
-  const reserved = new Set(asked.flatMap(({ call }) => call.callId ?? []))
+/** Assigns ids by position; keeps our own, unless another call has it. */
+function nameCalls(calls: readonly PairedCall[], note: Note): ReadonlyMap<ForeignCall, string> {
+  const reserved = new Set(calls.flatMap(({ call }) => call.callId ?? []))
   const used = new Set<string>()
   const foreign = new Set<string>()
   const ids = new Map<ForeignCall, string>()
-  for (const [index, { call, at }] of asked.entries()) {
+  for (const [index, { call, at }] of calls.entries()) {
     if (call.id !== undefined && foreign.has(call.id))
       note(
         at,
         'id-repeated',
-        `The id ${quote(call.id)} names several calls; they were told apart by their order.`,
+        `The id ${quote(call.id)} names several calls; they are distinguished by their order.`,
       )
     if (call.id !== undefined) foreign.add(call.id)
     let number = index + 1
-    while (reserved.has(`import-${number}`)) number += asked.length
+    while (reserved.has(`import-${number}`)) number += calls.length
     const isOurs = call.callId !== undefined && !used.has(call.callId)
     const id = isOurs ? (call.callId ?? '') : `import-${number}`
     used.add(id)
@@ -114,40 +119,40 @@ function nameCalls(asked: readonly Asked[], note: Note): ReadonlyMap<ForeignCall
   return ids
 }
 
-interface Round {
-  readonly calls: readonly Asked[]
+interface ReplyContext {
+  readonly calls: readonly PairedCall[]
   readonly ids: ReadonlyMap<ForeignCall, string>
   readonly note: Note
   readonly model: string | undefined
 }
 
-function replyMessages(said: Extract<Said, { kind: 'assistant' }>, round: Round): Message[] {
-  const model = said.model ?? round.model
-  const content = said.parts.flatMap((part) => replyPart(part, { model, ids: round.ids }))
-  if (model === undefined && said.parts.some(({ provider }) => provider !== undefined))
-    round.note(
-      said.at,
+function replyMessages(item: Extract<HistoryItem, { kind: 'assistant' }>, context: ReplyContext): Message[] {
+  const model = item.model ?? context.model
+  const content = item.parts.flatMap((part) => replyPart(part, { model, ids: context.ids }))
+  if (model === undefined && item.parts.some(({ provider }) => provider !== undefined))
+    context.note(
+      item.at,
       'provider-data-dropped',
-      'What a provider attached to a reply was left out: it may go back only to the model that replied, and nothing says which that was.',
+      'Provider data of a reply was left out: it may go back only to the model that replied, and the history does not name it.',
     )
   if (content.length === 0) {
-    round.note(said.at, 'empty-dropped', 'A message that says nothing was left out.')
+    context.note(item.at, 'empty-dropped', 'An empty message was left out.')
     return []
   }
   const reply: Message = { role: 'assistant', content, ...defined({ model }) }
-  const results = round.calls.map((asked) => resultPart(asked, round))
+  const results = context.calls.map((call) => resultPart(call, context))
   return results.length === 0 ? [reply] : [reply, { role: 'tool', content: results }]
 }
 
-/** The part with its own id and without what must not be kept; nothing if nothing is left. */
+/** The part with its own id, without data that must not be kept; empty if nothing is left. */
 function replyPart(
   part: ForeignPart,
   { model, ids }: { model: string | undefined; ids: ReadonlyMap<ForeignCall, string> },
 ): AssistantPart[] {
   const provider = model === undefined || part.provider === undefined ? {} : { provider: part.provider }
   if (part.type === 'tool-call') return [callPart(part, { callId: ids.get(part) ?? '', ...provider })]
-  const isWorded = part.type === 'text' ? part.text.trim() !== '' : part.text !== '' || 'provider' in provider
-  return isWorded ? [{ type: part.type, text: part.text, ...provider }] : []
+  const hasText = part.type === 'text' ? part.text.trim() !== '' : part.text !== '' || 'provider' in provider
+  return hasText ? [{ type: part.type, text: part.text, ...provider }] : []
 }
 
 function callPart(call: ForeignCall, own: Pick<ToolCallPart, 'callId' | 'provider'>): ToolCallPart {
@@ -161,7 +166,7 @@ function callPart(call: ForeignCall, own: Pick<ToolCallPart, 'callId' | 'provide
   }
 }
 
-function resultPart({ call, at, result }: Asked, { ids, note }: Round): ToolResultPart {
+function resultPart({ call, at, result }: PairedCall, { ids, note }: ReplyContext): ToolResultPart {
   const { tool, unanswered = { status: 'unknown', output: NO_RESULT } } = call
   const settled = result ?? unanswered
   if (result === undefined)

@@ -1,4 +1,4 @@
-/** The blobs of a memory store, apart for each owner (R16, R20). */
+/** The blobs of a memory store, separate for each owner (R16, R20). */
 import type { Owner } from '../../protocol/index.ts'
 import { hashOf } from '../encode.ts'
 
@@ -18,7 +18,7 @@ export class Blobs {
     return hash
   }
 
-  /** A copy: nobody changes what is stored. */
+  /** Returns a copy: stored bytes are immutable. */
   get(owner: Owner, hash: string): Uint8Array | undefined {
     const bytes = this.of(owner).get(hash)
     return bytes && Uint8Array.from(bytes)

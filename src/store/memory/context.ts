@@ -15,8 +15,8 @@ export interface Row {
   readonly append: string
 }
 
-/** An entry with everything that could still go wrong behind it: writing it cannot fail. */
-export interface Draft {
+/** A validated entry: writing it cannot fail. */
+export interface PreparedEntry {
   readonly entry: Entry
   readonly encoded: Encoded
   readonly append: string
@@ -34,7 +34,7 @@ export class Context {
   head: Head
   readonly rows: Map<number, Row> = new Map()
   readonly inbox: Map<string, InboxFact> = new Map()
-  /** Keys of the inbox entries that nobody has taken, by position, oldest first. */
+  /** Keys of the untaken inbox entries, by position, oldest first. */
   readonly untaken: Map<number, string> = new Map()
   readonly derived: Map<string, IndexRow[]> = new Map()
   bases: BaseMark[] = []
@@ -46,7 +46,7 @@ export class Context {
     this.parent = parent
   }
 
-  /** This context and the ones that it reads through to, youngest first. */
+  /** This context and its ancestors by fork, youngest first. */
   line(): Link<Context>[] {
     if (this.head.status === 'erased') return []
     const forkedAt = this.head.parent?.kind === 'fork' ? this.head.parent.at : 0
@@ -54,7 +54,7 @@ export class Context {
     return forkedAt > 0 && this.parent !== undefined ? [own, ...this.parent.line()] : [own]
   }
 
-  /** The highest position that some fork of this context still reads. */
+  /** The highest position that a fork of this context reads. */
   forkPoint(all: Iterable<Context>): number {
     const forks = [...all].filter(({ parent, head }) => parent === this && head.parent?.kind === 'fork')
     return Math.max(
@@ -63,7 +63,7 @@ export class Context {
     )
   }
 
-  write({ entry, encoded, append, derived }: Draft): void {
+  write({ entry, encoded, append, derived }: PreparedEntry): void {
     const envelope = { ...entry, data: undefined }
     const { seq, key, type, takes } = entry
     this.rows.set(seq, { envelope, json: encoded.json, cuts: encoded.cuts, append })
@@ -91,7 +91,7 @@ export class Context {
     }
   }
 
-  /** Where the entries of an append are, as far as they come after a position. */
+  /** Positions of an append's entries after `since`. */
   positionsOf(append: string, since: number): readonly number[] {
     const positions: number[] = []
     for (let seq = since + 1; seq <= this.head.seq; seq++)
@@ -118,7 +118,7 @@ export class Context {
     const newest = new Map<string, IndexRow>()
     for (const { id, to } of lineageOf(this.line()).segments) {
       for (const row of (id.derived.get(query.index) ?? []).toReversed()) {
-        if (row.seq <= to && !newest.has(row.key) && wanted(row.key, query)) newest.set(row.key, row)
+        if (row.seq <= to && !newest.has(row.key) && matchesLookup(row.key, query)) newest.set(row.key, row)
       }
     }
     const rows = [...newest.values()].sort((a, b) => byCodePoint(a.key, b.key))
@@ -130,7 +130,7 @@ export class Context {
     return turnRange(row('turn'), row('outcome'))
   }
 
-  /** The oldest position that pruning up to here would take away from somebody. */
+  /** The oldest position that pruning up to `upTo` must keep. */
   needed(upTo: number): number | undefined {
     const { status, turn } = this.head
     const open = status === 'running' || status === 'paused' ? this.turn(turn)?.from : undefined
@@ -140,8 +140,8 @@ export class Context {
     return [...inbox, ...(open === undefined ? [] : [open])].sort((a, b) => a - b)[0]
   }
 
-  /** What it belongs to and is read from, when it begins anew after an erase. */
-  beginAnew(base: BaseMark, { parent }: Head): void {
+  /** Parent and base of a context that is recreated after an erase. */
+  recreate(base: BaseMark, { parent }: Head): void {
     this.bases = [base]
     if (parent === undefined) this.parent = undefined
   }
@@ -168,14 +168,13 @@ export function hashesOf({ cuts, envelope }: Row): string[] {
   return [...cuts.map(({ hash }) => hash), ...(envelope.refs ?? [])]
 }
 
-/** Is it among those that a query lists? */
 export function matches(head: Head, { status, prefix, parent, activeSince }: ListQuery): boolean {
   if (head.status === 'erased' || (status !== undefined && head.status !== status)) return false
   if (parent === undefined ? head.parent?.kind === 'child' : head.parent?.contextId !== parent) return false
   return head.key.contextId.startsWith(prefix ?? '') && head.activeAt >= (activeSince ?? 0)
 }
 
-function wanted(key: string, query: LookupQuery): boolean {
+function matchesLookup(key: string, query: LookupQuery): boolean {
   if (query.key !== undefined) return key === query.key
   return key.startsWith(query.prefix ?? '') && byCodePoint(key, query.after ?? '') > 0
 }

@@ -36,7 +36,7 @@ async function driver(store: Store): Promise<() => Promise<void>> {
   }
 }
 
-/** Of rounds that take turns, so that what else the machine does slows down both. */
+/** Interleaved rounds, so that other load on the machine slows down both. */
 async function mediansOf(rounds: readonly (() => Promise<void>)[]): Promise<number[]> {
   const times = rounds.map((): number[] => [])
   for (let i = 0; i < 301; i++) {

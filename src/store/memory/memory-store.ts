@@ -1,6 +1,6 @@
 /**
- * The Store in the memory of one process: for tests, and for conversations that may be forgotten. It keeps the same
- * encoded rows as a database would, so what works here works there.
+ * The Store in the memory of one process, for tests and for conversations that need not survive it. Keeps the same
+ * encoded rows as a database, so both behave alike.
  */
 import { type Clock, type Liveness, processLiveness, systemClock } from '../../base/index.ts'
 import {
@@ -19,9 +19,9 @@ import {
   type EncodedData,
   encode,
   encodeRequest,
-  handedOut,
   inboxDigest,
   isShared,
+  readerData,
 } from '../encode.ts'
 import { advanceHead } from '../head.ts'
 import {
@@ -61,11 +61,11 @@ import {
 } from '../rules.ts'
 import { Bell, isOver, watchEntries } from '../watch.ts'
 import { Blobs } from './blobs.ts'
-import { Context, type Draft, derive, hashesOf, matches } from './context.ts'
+import { Context, derive, hashesOf, matches, type PreparedEntry } from './context.ts'
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock
-  /** Is the process of this driver id alive? By default, ids made by `processIdentity` are looked up. */
+  /** Liveness of a driver's process. By default, looks up ids made by `processIdentity`. */
   readonly liveness?: (driver: string) => Liveness
   readonly derivations?: readonly Derivation[]
 }
@@ -100,8 +100,8 @@ class MemoryStore implements Port.Store {
   }
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {
-    this.#open(request.key)
-    if (request.parent !== undefined) this.#open({ ...request.key, contextId: request.parent })
+    this.#checkOpen(request.key)
+    if (request.parent !== undefined) this.#checkOpen({ ...request.key, contextId: request.parent })
     checkRequest(request)
     const encoded = encodeRequest(request)
     const context = this.#find(request.key)
@@ -116,17 +116,17 @@ class MemoryStore implements Port.Store {
       return this.#receipt(context as Context, request.since, { entries, epoch, repeated: true })
     }
     this.#checkRefs(request.key, decision.entries)
-    const drafts = decision.entries.map((entry) => this.#draft(entry, request.id, encoded))
+    const prepared = decision.entries.map((entry) => this.#prepare(entry, request.id, encoded))
     const written = context ?? this.#create(decision.head, this.#parentFor(request))
-    this.#write(written, drafts, decision.head)
+    this.#write(written, prepared, decision.head)
     const shared = isShared(encoded, request)
-    const entries = drafts.map((draft) => ({ ...draft.entry, data: handedOut(draft.encoded, shared) }))
+    const entries = prepared.map((one) => ({ ...one.entry, data: readerData(one.encoded, shared) }))
     const epoch = request.epoch ?? decision.head.epoch
     return this.#receipt(written, request.since, { entries, epoch, repeated: false })
   }
 
   async renew(request: Port.RenewRequest): Promise<Port.Renewal> {
-    this.#open(request.key)
+    this.#checkOpen(request.key)
     const context = this.#find(request.key)
     const refusal = refuseRenewal(request, context?.head)
     if (refusal !== undefined) throw refusal
@@ -138,12 +138,12 @@ class MemoryStore implements Port.Store {
   }
 
   async head(key: ContextKey): Promise<Port.Head | undefined> {
-    this.#open(key)
+    this.#checkOpen(key)
     return this.#find(key)?.head
   }
 
   async read(key: ContextKey, range: Port.ReadRange = {}): Promise<readonly Entry[]> {
-    this.#open(key)
+    this.#checkOpen(key)
     checkRead(range)
     const bounds = boundsOf(range)
     const context = this.#find(key)
@@ -168,25 +168,25 @@ class MemoryStore implements Port.Store {
   }
 
   async inbox(key: ContextKey): Promise<readonly Entry[]> {
-    this.#open(key)
+    this.#checkOpen(key)
     return this.#pending(this.#find(key), 0)
   }
 
   async base(key: ContextKey): Promise<Entry | undefined> {
-    this.#open(key)
+    this.#checkOpen(key)
     const base = lineageOf(this.#find(key)?.line() ?? []).base
     return base?.id.entry(base.mark.seq, this.#blobs.reader(key))
   }
 
   async lookup(key: ContextKey, query: Port.LookupQuery): Promise<readonly Port.IndexRow[]> {
-    this.#open(key)
+    this.#checkOpen(key)
     checkLookup(query)
     const context = this.#find(key)
     return context === undefined ? [] : context.lookup(query)
   }
 
   watch(key: ContextKey, options: Port.WatchOptions = {}): AsyncIterable<Entry> {
-    this.#open(key)
+    this.#checkOpen(key)
     checkWatch(options)
     const read = async (from: number, limit: number) => {
       const head = this.#find(key)?.head
@@ -197,7 +197,7 @@ class MemoryStore implements Port.Store {
   }
 
   async list(query: Port.ListQuery): Promise<Port.ListPage> {
-    this.#open()
+    this.#checkOpen()
     checkList(query)
     const { tenant, actor } = checkOwner(query.owner)
     const limit = limitOf(query.limit, 50)
@@ -216,24 +216,24 @@ class MemoryStore implements Port.Store {
   }
 
   async due(limit?: number): Promise<readonly Port.Head[]> {
-    this.#open()
+    this.#checkOpen()
     const judge = this.#judge()
     const due = [...this.#contexts.values()].map(({ head }) => head).filter((head) => isDue(head, judge))
     return due.sort((a, b) => a.activeAt - b.activeAt).slice(0, limitOf(limit, 100))
   }
 
   async putBlob(owner: Owner, bytes: Uint8Array): Promise<string> {
-    this.#open()
+    this.#checkOpen()
     return this.#blobs.put(checkOwner(owner), bytes)
   }
 
   async getBlob(owner: Owner, hash: string): Promise<Uint8Array | undefined> {
-    this.#open()
+    this.#checkOpen()
     return this.#blobs.get(checkOwner(owner), hash)
   }
 
   async saveSnapshot(key: ContextKey, snapshot: Port.Snapshot): Promise<void> {
-    this.#open(key)
+    this.#checkOpen(key)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased' || snapshot.seq > context.head.seq) return
     if (isOfErased(context.head, snapshot.seq)) return
@@ -247,7 +247,7 @@ class MemoryStore implements Port.Store {
     key: ContextKey,
     { format, atMost }: Port.SnapshotQuery,
   ): Promise<Port.Snapshot | undefined> {
-    this.#open(key)
+    this.#checkOpen(key)
     const { segments } = lineageOf(this.#find(key)?.line() ?? [])
     for (const { id, from, to } of segments) {
       const limit = Math.min(to, atMost ?? to)
@@ -260,33 +260,33 @@ class MemoryStore implements Port.Store {
   }
 
   async dropSnapshots(key: ContextKey): Promise<void> {
-    this.#open(key)
+    this.#checkOpen(key)
     const context = this.#find(key)
     if (context !== undefined) context.snapshots = []
   }
 
   async fork(request: Port.ForkRequest): Promise<Port.Receipt> {
-    this.#open(request.parent)
-    this.#open(request.child)
+    this.#checkOpen(request.parent)
+    this.#checkOpen(request.child)
     const parent = this.#find(request.parent)
     const parentBase = lineageOf(parent?.line() ?? []).base?.mark.upTo ?? 0
     const facts = { parent: parent?.head, child: this.#find(request.child)?.head, parentBase }
     const entry = forkEntry(request, facts, this.#clock.now())
-    const draft = this.#draft(entry)
+    const prepared = this.#prepare(entry)
     const child = this.#create(forkHead(request, entry), parent)
-    this.#write(child, [draft], child.head)
+    this.#write(child, [prepared], child.head)
     return forkReceipt(entry, child.head)
   }
 
   async prune(request: Port.PruneRequest): Promise<Port.PruneReceipt> {
-    this.#open(request.key)
+    this.#checkOpen(request.key)
     const context = this.#find(request.key)
     const forkedAt = context?.line()[0]?.forkedAt ?? 0
     const needed = context?.needed(request.upTo)
     const kept = context?.forkPoint(this.#contexts.values()) ?? 0
     const entry = baseEntry(request, { head: context?.head, forkedAt, needed, kept }, this.#clock.now())
     if (context === undefined || entry === undefined) return { deleted: 0, base: context?.head.base ?? 0 }
-    this.#write(context, [this.#draft(entry)], advanceHead(context.head, entry))
+    this.#write(context, [this.#prepare(entry)], advanceHead(context.head, entry))
     context.bases.push({ upTo: request.upTo, seq: entry.seq, kept })
     const gone = [...context.rows.values()].filter(
       ({ envelope: { seq, type } }) => seq <= request.upTo && seq > kept && type !== 'base',
@@ -298,7 +298,7 @@ class MemoryStore implements Port.Store {
   }
 
   async erase(key: ContextKey): Promise<number> {
-    this.#open(key)
+    this.#checkOpen(key)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased') return 0
     const children = [...this.#contexts.values()].filter(({ parent }) => parent === context)
@@ -312,21 +312,21 @@ class MemoryStore implements Port.Store {
   }
 
   async recreate(request: Port.RecreateRequest): Promise<Port.Head> {
-    this.#open(request.key)
+    this.#checkOpen(request.key)
     const context = this.#find(request.key)
     const facts = { head: context?.head, parent: context?.parent?.head }
     const entry = recreateEntry(request, facts, this.#clock.now())
     const target = context as Context
     if (entry === undefined) return target.head
-    const draft = this.#draft(entry)
+    const prepared = this.#prepare(entry)
     const head = recreatedHead(target.head, entry)
-    target.beginAnew({ upTo: request.upTo, seq: entry.seq, kept: 0 }, head)
-    this.#write(target, [draft], head)
+    target.recreate({ upTo: request.upTo, seq: entry.seq, kept: 0 }, head)
+    this.#write(target, [prepared], head)
     return head
   }
 
   async rebuild(key: ContextKey): Promise<{ repaired: boolean; head: Port.Head | undefined }> {
-    this.#open(key)
+    this.#checkOpen(key)
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased')
       return { repaired: false, head: context?.head }
@@ -358,7 +358,7 @@ class MemoryStore implements Port.Store {
     this.#bell.ringAll()
   }
 
-  #open(key?: ContextKey): void {
+  #checkOpen(key?: ContextKey): void {
     if (this.#closed)
       throw new HoldfastError('store-closed', { message: 'This memory store was closed; create another.' })
     if (key !== undefined) this.#keys.check(key)
@@ -391,16 +391,16 @@ class MemoryStore implements Port.Store {
         for (const hash of refs) if (!this.#blobs.of(key).has(hash)) throw missingBlob(hash, key)
   }
 
-  /** All that can fail about an entry happens here, before anything is written. */
-  #draft(entry: Entry, append = '', known?: EncodedData): Draft {
+  /** Everything that can fail about an entry happens here, before any write. */
+  #prepare(entry: Entry, append = '', known?: EncodedData): PreparedEntry {
     const encoded = known?.get(entry.data) ?? encode(entry.type, entry.data)
     return { entry, encoded, append, derived: derive(entry, this.#derivations) }
   }
 
-  #write(context: Context, drafts: readonly Draft[], head: Port.Head): void {
-    for (const draft of drafts) {
-      for (const [hash, bytes] of draft.encoded.blobs) this.#blobs.of(head.key).set(hash, bytes)
-      context.write(draft)
+  #write(context: Context, prepared: readonly PreparedEntry[], head: Port.Head): void {
+    for (const one of prepared) {
+      for (const [hash, bytes] of one.encoded.blobs) this.#blobs.of(head.key).set(hash, bytes)
+      context.write(one)
     }
     context.head = head
     this.#bell.ring(keyText(head.key))
@@ -429,7 +429,7 @@ class MemoryStore implements Port.Store {
     return waiting.map((seq) => context.entry(seq, this.#blobs.reader(context.head.key)) as Entry)
   }
 
-  /** Drops those of the owner's blobs that no entry names any more. */
+  /** Drops the owner's blobs that no entry references. */
   #dropBlobs(owner: Owner, hashes: readonly string[]): void {
     const isOwners = ({ head: { key } }: Context) => key.tenant === owner.tenant && key.actor === owner.actor
     const rows = [...this.#contexts.values()].filter(isOwners).flatMap((one) => [...one.rows.values()])

@@ -1,4 +1,4 @@
-/** Rows of derived indexes that are held back: nobody can tell, but for the file, which has them later. */
+/** Buffered rows of derived indexes: invisible to readers, stored later in the file. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Every note under its text. */
+/** Indexes every note under its text. */
 const notes: Derivation = {
   index: 'note',
   rows: ({ type, data }) => (type === 'note' ? [{ key: data['text'] as string, value: data }] : []),
@@ -39,7 +39,7 @@ function open(options: SqliteStoreOptions = {}): SqliteStore {
   return store
 }
 
-/** One append that claims the conversation and says something. */
+/** One append that claims the conversation and adds notes. */
 async function say(store: SqliteStore, ...texts: string[]): Promise<readonly JsonObject[]> {
   const since = (await store.head(key))?.seq ?? 0
   const entries = texts.map((text): NewEntry => ({ type: 'note', turn: 0, data: { text, from: 'test' } }))

@@ -1,31 +1,31 @@
 /**
- * Rows of derived indexes that are not stored yet. To store the two rows of a turn with the turn changes three pages, a
- * seventh of all that it changes, so they are held in memory and stored by the dozen. Nothing is lost with them: the
- * context row says how far the stored rows go, and whoever needs the others derives them from the entries.
+ * Buffers derived rows before they are stored. Storing the two rows of a turn with the turn changes three pages, a
+ * seventh of its writes, so they are stored by the dozen. Losing the buffer loses nothing: the context row has the
+ * position of the stored rows, and readers derive the others from the entries.
  */
 import type { Database } from './database.ts'
 import type { ContextRow } from './rows.ts'
 
-/** A derived row as it will be stored: its value is text, because the value itself may be somebody's to change. */
-export type HeldRow = readonly [context: number, index: string, key: string, seq: number, json: string]
+/** A derived row as stored. Its value is text, because the value object may be changed by its owner. */
+export type BufferedRow = readonly [context: number, index: string, key: string, seq: number, json: string]
 
-/** From how many rows, or from how many entries, on they are stored. */
+/** Rows, or entries, from which on a backlog is stored. */
 export const LONGEST_BACKLOG = { rows: 24, entries: 100 }
-const MOST_HELD = 10_000
+const MOST_BACKLOGS = 10_000
 const IDLE_MS = 60_000
 
 interface Backlog {
-  /** The rows are those of the entries after `from`, up to `upTo`. */
+  /** The rows belong to the entries after `from`, up to `upTo`. */
   readonly from: number
   readonly upTo: number
-  /** The oldest first. */
-  readonly rows: readonly HeldRow[]
+  /** Oldest first. */
+  readonly rows: readonly BufferedRow[]
   readonly heldAt: number
 }
 
 export class Backlogs {
   readonly #db: Database
-  /** Whoever was held last is last. */
+  /** In the order of the last `hold`. */
   readonly #held = new Map<number, Backlog>()
   #undone = 0
 
@@ -33,21 +33,21 @@ export class Backlogs {
     this.#db = db
   }
 
-  /** The rows of a conversation that are not stored, the oldest first; undefined if they are not known here. */
-  of({ id, head, derivedSeq }: ContextRow): readonly HeldRow[] | undefined {
+  /** The unstored rows of a conversation, oldest first; undefined if this process does not have them. */
+  of({ id, head, derivedSeq }: ContextRow): readonly BufferedRow[] | undefined {
     if (derivedSeq === head.seq) return []
-    // What was derived from an append that did not become durable was never true.
+    // Rows derived from an append that was rolled back are invalid.
     if (this.#undone !== this.#db.undone) this.#held.clear()
     this.#undone = this.#db.undone
     const backlog = this.#held.get(id)
     return backlog?.from === derivedSeq && backlog.upTo === head.seq ? backlog.rows : undefined
   }
 
-  /** Keeps the rows of a conversation that is as given; false if there is no room, and they must be stored. */
-  hold({ id, head, derivedSeq }: ContextRow, rows: readonly HeldRow[]): boolean {
+  /** Buffers the rows of a conversation; false if there is no room, and they must be stored. */
+  hold({ id, head, derivedSeq }: ContextRow, rows: readonly BufferedRow[]): boolean {
     const now = performance.now()
     this.#held.delete(id)
-    if (this.#held.size >= MOST_HELD && !this.#dropIdle(now)) return false
+    if (this.#held.size >= MOST_BACKLOGS && !this.#dropIdle(now)) return false
     this.#held.set(id, { from: derivedSeq, upTo: head.seq, rows, heldAt: now })
     return true
   }

@@ -1,4 +1,4 @@
-/** Copies of a whole file: made under another name, and given their own only when they are complete. */
+/** Copies a whole file under a temporary name, and renames the copy when it is complete. */
 import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import { systemIds } from '../../base/index.ts'
 import { HoldfastError } from '../../protocol/index.ts'
@@ -6,10 +6,10 @@ import { backup } from './node-sqlite.ts'
 import { openFile } from './open.ts'
 import { translate } from './sqlite-errors.ts'
 
-/** More pages than a file can have: a copy in one step is of one moment, however much is written meanwhile. */
+/** More pages than a file can have: a backup in one step is a consistent snapshot under concurrent writes. */
 const ALL_PAGES = 2 ** 30
 
-/** Through a connection of its own, so that neither readers nor writers have to wait. */
+/** Uses a connection of its own, so that neither readers nor writers wait. */
 export async function backupFile(path: string, target: string): Promise<void> {
   await makeFile(target, async (partial) => {
     const source = openFile(path, { synchronous: 'NORMAL', readOnly: true, waitMs: 0 })
@@ -22,44 +22,44 @@ export async function backupFile(path: string, target: string): Promise<void> {
 }
 
 /**
- * Lets `fill` make a file under a provisional name. What exists already is never replaced: of several calls with one
- * target at once, one wins. A process that is killed leaves its `<target>.partial-…` behind, for people to remove.
+ * Lets `fill` write a file under a temporary name. Never replaces an existing file: of several concurrent calls with
+ * one target, one wins. A killed process leaves its `<target>.partial-…` behind, for people to remove.
  */
 export async function makeFile(target: string, fill: (partial: string) => Promise<void>): Promise<void> {
   if (existsSync(target)) throw exists(target)
   const partial = ownName(target, 'partial')
   try {
     await fill(partial)
-    appear(partial, target)
+    moveIntoPlace(partial, target)
   } catch (error) {
     if (existsSync(partial)) removeFile(partial)
     throw translate(error, target)
   }
 }
 
-/** A database file with what SQLite keeps beside it. */
+/** Removes a database file and SQLite's files beside it. */
 export function removeFile(path: string): void {
   for (const side of ['', '-journal', '-wal', '-shm']) rmSync(`${path}${side}`, { force: true })
 }
 
-/** A name beside a target that no other call uses, and no file of somebody else's has. */
+/** A unique name beside the target. */
 export function ownName(target: string, what: string): string {
   return `${target}.${systemIds.next(`${what}-${process.pid}`)}`
 }
 
-/** Gives a file its name, unless there is one of that name: then it throws `exists`. */
-export function appear(partial: string, target: string): void {
+/** Gives a file its final name; throws `exists` if that is taken. */
+export function moveIntoPlace(partial: string, target: string): void {
   try {
     linkSync(partial, target)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw exists(target)
-    return appearWithoutLink(partial, target)
+    return moveWithoutLink(partial, target)
   }
   rmSync(partial)
 }
 
-/** Where there are no hard links, the name is reserved first: a rename alone would replace what has it. */
-function appearWithoutLink(partial: string, target: string): void {
+/** Without hard links, reserve the name first: a rename alone would replace an existing file. */
+function moveWithoutLink(partial: string, target: string): void {
   try {
     closeSync(openSync(target, 'wx'))
   } catch (error) {

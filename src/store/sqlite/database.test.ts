@@ -1,4 +1,4 @@
-/** When writes are committed: together where many write, at once where one writes alone; and what the writer gets back. */
+/** When writes are committed: together with many writers, at once with a lone one; and the writer's result. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,12 +26,12 @@ async function post(contextId: string): Promise<void> {
   await store.append({ key: { tenant: 'a', actor: 'a', contextId }, id: `post-${posts}`, since: 0, inbox })
 }
 
-/** A new conversation for every ten posts: an inbox that nobody empties takes longer and longer to report. */
+/** A new conversation for every ten posts: reporting an inbox takes longer the more is pending. */
 async function postMany(name: string, count: number): Promise<void> {
   for (let i = 0; i < count; i++) await post(`${name}-${Math.floor(i / 10)}`)
 }
 
-/** Transactions in the log, which was empty when the store was opened. */
+/** Number of transactions in the log, which was empty when the store was opened. */
 function commits(): number {
   const log = readFileSync(join(folder, 'store.db-wal'))
   const [pageSize, salt] = [log.readUInt32BE(8), log.readUInt32BE(16)]
@@ -56,7 +56,7 @@ it('so do most of a hundred that come one by one with the events of one round of
     (_, i) => new Promise<void>((resolve) => setImmediate(() => resolve(post(`talk-${i}`)))),
   )
   await Promise.all(posted)
-  // The first of them may still fall into the millisecond of the writer that was alone.
+  // The first of them may still fall into the lone writer's millisecond.
   expect(commits() - before).toBeLessThan(50)
 })
 
@@ -96,7 +96,7 @@ it('timers and other events get their turn while one writer appends without a pa
   await postMany('busy', 3000)
   clearImmediate(next)
   clearInterval(timer)
-  // After every millisecond of appends, each of which takes more than a hundredth of that.
+  // A yield after every millisecond of appends, each of which takes more than a hundredth of that.
   expect(rounds).toBeGreaterThan(30)
   expect(fired).toBeGreaterThan(3)
 })

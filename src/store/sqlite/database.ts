@@ -1,10 +1,10 @@
 /**
- * One open SQLite file: prepared statements, reads that wait politely for a lock, and group commit (R5).
+ * One open SQLite file: prepared statements, reads that retry on a lock, and group commit (R5).
  *
- * Writes that arrive together share one transaction and so one sync to disk. G1: one that is refused takes nothing else
- * with it. G2: nobody hears anything, good or bad, before the commit, because what a refusal was based on may itself
- * not become durable. G3: waiting for another process's lock never blocks the event loop for more than a few
- * milliseconds. G4: with `FULL`, nobody hears of a commit that went into files which were removed or replaced.
+ * Writes that arrive together share one transaction and so one sync to disk. G1: a refused write undoes no other. G2:
+ * no result, good or bad, is reported before the commit, because the basis of a refusal may itself not become durable.
+ * G3: waiting for another process's lock never blocks the event loop for more than a few milliseconds. G4: with `FULL`,
+ * no commit is reported that went into files which were removed or replaced.
  */
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -18,16 +18,14 @@ import { Busy, isBusy, translate } from './sqlite-errors.ts'
 export interface DatabaseOptions {
   readonly synchronous: 'FULL' | 'NORMAL'
   readonly readOnly: boolean
-  /** How long to wait for other processes before giving up. */
   readonly busyMs: number
-  /** Upper limit for the size of the file, if any. */
   readonly maxBytes: number | undefined
 }
 
 export type Cell = null | number | string | Uint8Array
 
 interface Job {
-  /** Until when it waits for the lock of another process. */
+  /** End of the wait for another process's lock. */
   readonly deadline: number
   readonly run: () => unknown
   readonly resolve: (value: never) => void
@@ -38,7 +36,7 @@ const OPEN_WAIT_MS = 5000
 const STEP_WAIT_MS = 4
 const LARGEST_BATCH = 1000
 const LOOK_EVERY_MS = 50
-/** For so long a writer that is alone may keep the event loop to itself. */
+/** The longest time that a lone writer may block the event loop. */
 const LONGEST_RUN_MS = 1
 
 export class Database {
@@ -50,11 +48,10 @@ export class Database {
   #lookedAt = 0
   #queue: Job[] = []
   #writes = 0
-  /** Does the next batch need a savepoint for each of its jobs? */
-  #careful = false
-  /** How many jobs the last batch had. */
+  /** The next batch needs a savepoint for each of its jobs. */
+  #withSavepoints = false
   #lastBatch = 0
-  /** When timers and sockets last had their turn before a batch. */
+  /** Time of the last yield to timers and sockets before a batch. */
   #yieldedAt = Number.NEGATIVE_INFINITY
   #flushing: Promise<void> | undefined
   #closing = false
@@ -73,12 +70,12 @@ export class Database {
     }
   }
 
-  /** Grows whenever something that was written is undone: whatever was remembered of it is then wrong. */
+  /** Grows with every rollback of a write: caches of it are then invalid. */
   get undone(): number {
     return this.#undone
   }
 
-  /** Grows with every change that is made from here, undone or not. */
+  /** Grows with every change by this process, rolled back or not. */
   get writes(): number {
     return this.#writes
   }
@@ -100,27 +97,28 @@ export class Database {
     return this.#statement(sql).iterate(...values) as unknown as Iterable<Cell[]>
   }
 
-  /** Changes something; returns how many rows. */
+  /** Executes a statement; returns the number of changed rows. */
   run(sql: string, ...values: Cell[]): number {
     this.#writes += 1
     return this.#statement(sql).run(...values).changes as number
   }
 
-  /** Adds a row; returns its number. */
+  /** Inserts a row; returns its id. */
   insert(sql: string, ...values: Cell[]): number {
     this.#writes += 1
     return this.#statement(sql).run(...values).lastInsertRowid as number
   }
 
-  /** Runs a function that only reads; all that it reads is of one moment. */
+  /** Runs a function that only reads, on one consistent snapshot. */
   async read<T>(run: () => T): Promise<T> {
     this.#checkOpen()
-    return this.#patiently(() => this.#readNow(run))
+    return this.#retryBusy(() => this.#readNow(run))
   }
 
   /**
-   * Runs a function inside the next transaction; what it throws is reported after the commit, its changes undone. It may
-   * be run more than once, so it does nothing but read and write here, and only with `run` and `insert` does it write.
+   * Runs a function inside the next transaction; reports its error after the commit, its changes rolled back. The
+   * function may run more than once, so it must have no effects outside of the database, and must write with `run` and
+   * `insert` only.
    */
   write<T>(run: () => T): Promise<T> {
     this.#checkOpen()
@@ -136,17 +134,17 @@ export class Database {
     return promise
   }
 
-  /** Rewrites the whole file, which leaves nothing in the unused parts of its pages. Blocks for about 10 ms per MB. */
+  /** Rewrites the whole file, which clears the unused parts of its pages. Blocks for about 10 ms per MB. */
   async rewrite(): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing
     this.#checkOpen()
-    await this.#patiently(() => this.#db.exec('VACUUM'))
+    await this.#retryBusy(() => this.#db.exec('VACUUM'))
   }
 
-  /** Folds the write-ahead log into the file and empties it, once no other process is reading from it. */
+  /** Checkpoints the write-ahead log and truncates it, once no other process reads from it. */
   async emptyLog(): Promise<void> {
     this.#checkOpen()
-    await this.#patiently(() => {
+    await this.#retryBusy(() => {
       const [busy] = this.get('PRAGMA wal_checkpoint(TRUNCATE)') ?? []
       if (busy !== 0) throw new Busy()
     })
@@ -173,12 +171,11 @@ export class Database {
   }
 
   /**
-   * By the time an immediate runs, everything that the last commit set free has had its turn to append again, and between
-   * two batches timers and sockets get theirs. A writer that is alone has nobody to wait for, and can do without for a
-   * moment.
+   * Collects a batch. When an immediate runs, all writers that the last commit resumed have had a chance to append
+   * again, and timers and sockets theirs. A lone writer has no other to wait for, and skips this for a moment.
    */
   async #gather(): Promise<void> {
-    // Whoever appends in the same breath is to be seen here.
+    // Collects appends of the same tick.
     await Promise.resolve()
     const alone = this.#queue.length === 1 && this.#lastBatch === 1
     if (alone && performance.now() - this.#yieldedAt < LONGEST_RUN_MS) return
@@ -186,7 +183,7 @@ export class Database {
     this.#yieldedAt = performance.now()
   }
 
-  /** Waits for the write lock in small steps; then all that has gathered meanwhile becomes one transaction. */
+  /** Waits for the write lock in small steps; everything queued meanwhile becomes one transaction. */
   async #flush(): Promise<void> {
     for (let attempt = 1; this.#queue.length > 0; attempt++) {
       const failure = this.#begin()
@@ -218,8 +215,8 @@ export class Database {
 
   #commit(jobs: readonly Job[]): (() => void)[] {
     try {
-      const settled = this.#careful ? jobs.map((job) => this.#runSaved(job)) : this.#runTogether(jobs)
-      this.#careful = settled === undefined
+      const settled = this.#withSavepoints ? jobs.map((job) => this.#runSaved(job)) : this.#runTogether(jobs)
+      this.#withSavepoints = settled === undefined
       if (settled !== undefined) {
         this.#statement('COMMIT').run()
         if (this.#options.synchronous === 'NORMAL' || this.#isInPlace()) return settled
@@ -237,8 +234,8 @@ export class Database {
   }
 
   /**
-   * Savepoints make every job copy the pages that it changes, and hardly any needs it: what is refused is refused before
-   * it has changed anything. Undefined if one was not; then all must be undone, and done again with savepoints.
+   * Runs a batch without savepoints, which make every job copy the pages that it changes: refusals nearly always
+   * precede changes. Undefined if one did not; then the batch is rolled back and repeated with savepoints.
    */
   #runTogether(jobs: readonly Job[]): (() => void)[] | undefined {
     const settled: (() => void)[] = []
@@ -248,7 +245,7 @@ export class Database {
         const value = run()
         settled.push(() => resolve(value as never))
       } catch (error) {
-        // A full disk or a broken file rolls everything back by itself: then the whole batch has failed.
+        // SQLite rolls back by itself on a full disk or a broken file: the whole batch has failed.
         if (!this.#db.isTransaction) throw error
         if (this.#writes > before) return undefined
         settled.push(() => reject(translate(error, this.path)))
@@ -262,16 +259,16 @@ export class Database {
     return jobs.map((job) => () => job.reject(reason))
   }
 
-  /** What cannot be rolled back now will be before the next transaction; until then nothing of it is visible. */
+  /** A failed rollback is repeated before the next transaction; until then nothing of it is visible. */
   #rollback(): void {
     try {
       if (this.#db.isTransaction) this.#statement('ROLLBACK').run()
     } catch {
-      // The error that led here says more.
+      // The original error is more informative.
     }
   }
 
-  async #patiently<T>(run: () => T): Promise<T> {
+  async #retryBusy<T>(run: () => T): Promise<T> {
     const deadline = performance.now() + this.#options.busyMs
     for (let attempt = 1; ; attempt++) {
       try {
@@ -314,11 +311,11 @@ export class Database {
     if (!this.readOnly) {
       this.#switchToLog()
       db.exec(`PRAGMA synchronous = ${this.#options.synchronous}`)
-      // Erased means erased: freed space is overwritten.
+      // Overwrites freed space, so that erased data is gone from the file.
       db.exec('PRAGMA secure_delete = ON')
       db.exec('PRAGMA journal_size_limit = 67108864')
-      // Many conversations at once touch the same pages again and again: the longer the log, the fewer are copied twice.
-      // At most as many frames as SQLite finds in one step.
+      // Concurrent conversations change the same pages repeatedly: the longer the log, the fewer are copied twice.
+      // At most the number of frames that SQLite searches in one step.
       db.exec('PRAGMA wal_autocheckpoint = 4000')
       if (version < MIGRATIONS.length) migrate(db, this.path)
       this.#limitSize()
@@ -328,7 +325,7 @@ export class Database {
       })
     } else if (version < MIGRATIONS.length) {
       throw new HoldfastError('store-read-only', {
-        message: `${this.path} has file format ${version} and must be opened for writing once to become format ${MIGRATIONS.length}.`,
+        message: `${this.path} has file format ${version}. Open it once without readOnly to migrate it to format ${MIGRATIONS.length}.`,
       })
     }
     checkSchema(db, this.path)
@@ -337,7 +334,7 @@ export class Database {
     db.exec(`PRAGMA busy_timeout = ${STEP_WAIT_MS}`)
   }
 
-  /** SQLite does not wait for others here, and several processes may be making the file at once. */
+  /** SQLite does not wait for locks here, and several processes may be creating the file at once. */
   #switchToLog(): void {
     const deadline = performance.now() + Math.min(OPEN_WAIT_MS, this.#options.busyMs)
     for (;;) {

@@ -1,4 +1,4 @@
-/** What the SQLite adapter owes beyond the contract: derived indexes of several processes, repeated posts, due, and pruning in slices. */
+/** The SQLite adapter beyond the contract: derived indexes of several processes, repeated posts, due, pruning in slices. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ function open(options: SqliteStoreOptions = {}): SqliteStore {
   return store
 }
 
-/** An index of all notes that counts how often it is asked. */
+/** An index of all notes that counts its calls. */
 function counting(index: string): { derivation: Derivation; calls: () => number } {
   let calls = 0
   const rows = ({ type, seq }: { type: string; seq: number }) => {
@@ -43,7 +43,7 @@ function counting(index: string): { derivation: Derivation; calls: () => number 
 const claim = { driver: 'd', leaseMs: 60_000 }
 const note = (text: string): NewEntry => ({ type: 'note', turn: 0, data: { text, from: 'test' } })
 
-/** Claims, and appends so many notes. Returns the epoch. */
+/** Claims, and appends `count` notes. Returns the epoch. */
 async function fill(store: SqliteStore, count: number): Promise<number> {
   const { epoch } = await store.append({ key, id: 'claim', since: 0, claim })
   for (let i = 0; i < count; i += 1000) {

@@ -1,33 +1,32 @@
 /**
- * Derived indexes in the file. How far each index is known to be whole is kept in two places: the context row says it
- * for one set of indexes, and costs an append nothing beyond the head that it writes anyway; `derived_upto` says it
- * for the indexes of other processes' sets, and is written only when one set takes the row over from another.
+ * Derived indexes in the file. The progress of each index is kept in two places: the context row has it for one set of
+ * indexes, at no cost beyond the head that an append writes anyway; `derived_upto` has it for the indexes of other
+ * processes' sets, and is written only when one set takes the row over from another.
  *
- * Rows of the newest entries are held back for a while (`Backlogs`), and count as not stored.
+ * Rows of the newest entries are buffered (`Backlogs`), and count as not stored.
  *
- * Only a process that knows a derivation can catch up on it. An index that the pruning process does not know loses
- * the rows of those pruned entries that it had not been derived from yet.
+ * Only a process that knows a derivation can catch up on it. An index that the pruning process does not know loses the
+ * rows of pruned entries that it had not been derived from yet.
  */
 import { type ContextKey, type Entry, HoldfastError, type JsonObject, quote } from '../../protocol/index.ts'
 import type { Derivation } from '../derive.ts'
-import { type Backlogs, type HeldRow, LONGEST_BACKLOG } from './backlog.ts'
+import { type Backlogs, type BufferedRow, LONGEST_BACKLOG } from './backlog.ts'
 import type { Database } from './database.ts'
 import { type FreshRow, lineage, ownEntries, unlessDamaged } from './reader.ts'
 import { checksumMatches, rowChecksum } from './row-checksum.ts'
 import { type ContextRow, contextById, findContext, putContext } from './rows.ts'
 
-/** What is needed to keep the indexes of one store. */
 export interface Indexes {
   readonly db: Database
   readonly derivations: readonly Derivation[]
-  /** The names of them all, as the context row has them. */
+  /** The names of all derivations, as stored in the context row. */
   readonly derivedBy: string
   readonly backlogs: Backlogs
 }
 
 const INDEX_NAME = /^[a-z][a-z0-9.-]*$/
 
-/** Names a set of derivations, whatever their order. */
+/** Names a set of derivations, independent of their order. */
 export function setName(derivations: readonly Derivation[]): string {
   for (const { index } of derivations) {
     if (typeof index === 'string' && INDEX_NAME.test(index)) continue
@@ -41,7 +40,7 @@ export function setName(derivations: readonly Derivation[]): string {
     .join(' ')
 }
 
-/** Derives what was appended by processes that keep other indexes, along the whole line; returns the row as it is then. */
+/** Derives entries of processes with other indexes, along the whole line of forks; returns the updated row. */
 export function catchUp(indexes: Indexes, key: ContextKey): ContextRow | undefined {
   const context = findContext(indexes.db, key)
   for (const link of context === undefined ? [] : lagging(indexes, context)) {
@@ -52,7 +51,7 @@ export function catchUp(indexes: Indexes, key: ContextKey): ContextRow | undefin
   return findContext(indexes.db, key)
 }
 
-/** The contexts of a line whose derived rows are not all stored. */
+/** The contexts of a line of forks with unstored derived rows. */
 function lagging(indexes: Indexes, context: ContextRow): ContextRow[] {
   return lineage(indexes.db, context)
     .segments.map(({ id }) => contextById(indexes.db, id) as ContextRow)
@@ -61,29 +60,29 @@ function lagging(indexes: Indexes, context: ContextRow): ContextRow[] {
     )
 }
 
-/** Must somebody read entries to know all rows of a line? */
+/** True if entries must be read to know all rows of a line of forks. */
 export function isBehind(indexes: Indexes, context: ContextRow): boolean {
-  return lagging(indexes, context).some((link) => heldRows(indexes, link) === undefined)
+  return lagging(indexes, context).some((link) => bufferedRows(indexes, link) === undefined)
 }
 
-/** What `catchUp` would store, the newest first. */
+/** The rows that `catchUp` would store, newest first. */
 export function freshRows(indexes: Indexes, context: ContextRow): FreshRow[] {
   return lagging(indexes, context).flatMap((link) => {
-    const rows = heldRows(indexes, link) ?? missingRows(indexes, link)
+    const rows = bufferedRows(indexes, link) ?? missingRows(indexes, link)
     return rows.toReversed().map(([id, index, key, seq, json]) => {
       return { context: id, index, row: { key, seq, value: JSON.parse(json) as JsonObject } }
     })
   })
 }
 
-/** Derives at once; for when it is known that nothing older is missing. */
+/** Derives and stores at once; requires that no older rows are missing. */
 export function derive(indexes: Indexes, context: number, entry: Entry): void {
   for (const row of derivedRows(indexes, context, entry)) storeRow(indexes.db, row)
 }
 
 /**
- * Derives new entries of a context, if its older ones are or can be derived without much ado. Returns how far its rows
- * are stored then. Rows are held back until there are enough of them.
+ * Derives new entries of a context, if its older ones are derived or few. Returns the position of its stored rows.
+ * Buffers rows until there are enough of them.
  */
 export function deriveNext(
   indexes: Indexes,
@@ -91,7 +90,7 @@ export function deriveNext(
   { head, entries }: { readonly head: ContextRow['head']; readonly entries: readonly Entry[] },
 ): number {
   const { derivedSeq } = context
-  const older = heldRows(indexes, context) ?? recentRows(indexes, context)
+  const older = bufferedRows(indexes, context) ?? recentRows(indexes, context)
   if (older === undefined) return derivedSeq
   const fresh = entries.flatMap((entry) => derivedRows(indexes, context.id, entry))
   const rows = fresh.length === 0 ? older : [...older, ...fresh]
@@ -102,7 +101,7 @@ export function deriveNext(
   return head.seq
 }
 
-/** For when rows above the base are dropped: then all that was known of other sets is wrong. */
+/** For when rows above the base are dropped: the progress of other sets is then wrong. */
 export function forgetProgress(db: Database, context: number): void {
   db.run('DELETE FROM derived_upto WHERE context = ?', context)
 }
@@ -112,36 +111,36 @@ interface Step {
   readonly derivation: Derivation
 }
 
-/** Does the row itself say that our indexes are whole? */
+/** True if the row itself has our indexes complete. */
 function isCurrent({ derivedBy }: Indexes, context: ContextRow): boolean {
   return context.derivedBy === derivedBy && context.derivedSeq === context.head.seq
 }
 
-/** The rows of ours that are not stored, where they are known without reading. */
-function heldRows(indexes: Indexes, context: ContextRow): readonly HeldRow[] | undefined {
+/** Our unstored rows, if buffered. */
+function bufferedRows(indexes: Indexes, context: ContextRow): readonly BufferedRow[] | undefined {
   return context.derivedBy === indexes.derivedBy ? indexes.backlogs.of(context) : undefined
 }
 
-/** The same by reading, for a process that takes over where another one has held rows back. */
-function recentRows(indexes: Indexes, context: ContextRow): readonly HeldRow[] | undefined {
+/** Our unstored rows by reading, for a process that takes over from one that buffered them. */
+function recentRows(indexes: Indexes, context: ContextRow): readonly BufferedRow[] | undefined {
   const recent = context.head.seq - context.derivedSeq < LONGEST_BACKLOG.entries
   if (context.derivedBy !== indexes.derivedBy || !recent) return undefined
   return unlessDamaged(() => missingRows(indexes, context))
 }
 
-function missingRows(indexes: Indexes, context: ContextRow): readonly HeldRow[] {
+function missingRows(indexes: Indexes, context: ContextRow): readonly BufferedRow[] {
   return [...missing(indexes, context)].flatMap((step) => rowsOf(step, context.id))
 }
 
-function derivedRows({ derivations }: Indexes, context: number, entry: Entry): HeldRow[] {
-  const rows: HeldRow[] = []
+function derivedRows({ derivations }: Indexes, context: number, entry: Entry): BufferedRow[] {
+  const rows: BufferedRow[] = []
   for (const derivation of derivations) rows.push(...rowsOf({ entry, derivation }, context))
   return rows
 }
 
-const NO_ROWS: readonly HeldRow[] = []
+const NO_ROWS: readonly BufferedRow[] = []
 
-function rowsOf({ entry, derivation }: Step, context: number): readonly HeldRow[] {
+function rowsOf({ entry, derivation }: Step, context: number): readonly BufferedRow[] {
   const rows = checkedRows(derivation, entry)
   if (rows.length === 0) return NO_ROWS
   return rows.map(({ key, value }) => [context, derivation.index, key, entry.seq, JSON.stringify(value)])
@@ -149,11 +148,11 @@ function rowsOf({ entry, derivation }: Step, context: number): readonly HeldRow[
 
 const PUT = 'INSERT OR REPLACE INTO derived (context, idx, key, seq, value, crc) VALUES (?, ?, ?, ?, ?, ?)'
 
-function storeRow(db: Database, row: HeldRow): void {
+function storeRow(db: Database, row: BufferedRow): void {
   db.run(PUT, ...row, rowChecksum(row))
 }
 
-/** SQLite's text ends at a NUL for some readers, and half a surrogate pair comes back as another character. */
+/** Some readers of SQLite end text at a NUL, and lone surrogates are replaced. */
 function checkedRows({ index, rows }: Derivation, entry: Entry): ReturnType<Derivation['rows']> {
   const found = rows(entry)
   for (const { key } of found) {
@@ -170,13 +169,13 @@ function checkedRows({ index, rows }: Derivation, entry: Entry): ReturnType<Deri
 function* missing(indexes: Indexes, link: ContextRow): Generator<Step> {
   const upTos = progress(indexes, link)
   for (const entry of ownEntries(indexes.db, link, Math.min(...upTos.map(([, upTo]) => upTo)))) {
-    // In the middle of an append there are more already than the head knows of.
+    // During an append the file has more entries than the head.
     if (entry.seq > link.head.seq) return
     for (const [derivation, upTo] of upTos) if (upTo < entry.seq) yield { entry, derivation }
   }
 }
 
-/** Up to where the stored rows of each of our indexes are known to be whole. */
+/** The position up to which the rows of each of our indexes are stored. */
 function progress({ db, derivations }: Indexes, link: ContextRow): [Derivation, number][] {
   const current = new Set(link.derivedBy.split(' '))
   const start = Math.max(link.head.base, link.forkedAt)
@@ -188,13 +187,13 @@ function progress({ db, derivations }: Indexes, link: ContextRow): [Derivation, 
   })
 }
 
-/** A damaged row is as good as none: to derive anew costs only time. */
+/** A damaged row counts as missing: deriving again only costs time. */
 function storedProgress(db: Database, context: number, index: string): number {
   const row = db.get('SELECT seq, crc FROM derived_upto WHERE context = ? AND idx = ?', context, index)
   return row !== undefined && checksumMatches(row, context, index) ? (row[0] as number) : 0
 }
 
-/** Makes the row speak for our set, now whole; what it said of indexes that are not ours is kept for their processes. */
+/** Makes the row track our set, now complete; keeps its progress of other indexes for their processes. */
 function takeOver({ db, derivations, derivedBy }: Indexes, link: ContextRow): void {
   const ours = new Set(derivations.map(({ index }) => index))
   const put = 'INSERT OR REPLACE INTO derived_upto (context, idx, seq, crc) VALUES (?, ?, ?, ?)'

@@ -1,16 +1,16 @@
-/** Whether a path still leads to the files that were opened: SQLite goes on writing to files that no longer have a name. */
+/** Checks that a path still leads to the opened files: SQLite keeps writing to files that have lost their name. */
 import { realpathSync, statSync } from 'node:fs'
 
 export class FileIdentity {
   readonly #files: readonly { readonly path: string; readonly dev: number; readonly ino: number }[]
 
-  /** Of a database that is open, and of its log. */
+  /** Records an open database and its log. */
   constructor(path: string) {
     const real = realpathSync(path)
     this.#files = [real, `${real}-wal`].map((file) => ({ path: file, ...idOf(file) }))
   }
 
-  /** Two calls of the system: under a fiftieth of a commit that is synced. */
+  /** Two system calls: under a fiftieth of a synced commit. */
   isInPlace(): boolean {
     for (const { path, dev, ino } of this.#files) {
       const now = idOf(path)

@@ -1,4 +1,4 @@
-/** The row that the last append has left is believed only as long as it is the one in the file. */
+/** The cached row of the last append is used only while it is the one in the file. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * Caches the context row that the last append has written. A driver appends to one conversation again and again, and
- * finding, reading and checking its row is most of what an append reads. The row is valid until something else is written:
- * by this process, which counts its writes, or by others, which SQLite reports as `data_version`.
+ * Caches the context row of the last append. A driver appends to one conversation repeatedly, and finding, reading and
+ * checking its row is most of an append's reads. The row is valid until the next write: by this process, which counts
+ * its writes, or by others, which SQLite reports as `data_version`.
  */
 import { type ContextKey, sameKey } from '../../protocol/index.ts'
 import type { Cell, Database } from './database.ts'
@@ -9,20 +9,20 @@ import { type ContextRow, findContext } from './rows.ts'
 
 export class HeadCache {
   readonly #db: Database
-  #last: Kept | undefined
+  #last: CachedRow | undefined
 
   constructor(db: Database) {
     this.#db = db
   }
 
-  /** Inside of a transaction that writes: what is true now stays true. */
+  /** Call inside of a write transaction, which keeps the row valid. */
   find(key: ContextKey): ContextRow | undefined {
     const last = this.#last
     if (last !== undefined && sameKey(last.row.head.key, key) && this.#isNow(last)) return last.row
     return findContext(this.#db, key)
   }
 
-  /** The row as it was written just now. Where many conversations take turns, none is asked for again. */
+  /** Caches the row just written. `data_version` is read for repeated appends to one conversation only. */
   keep(row: ContextRow): void {
     const { writes, undone } = this.#db
     const last = this.#last
@@ -30,7 +30,7 @@ export class HeadCache {
     this.#last = { row, writes, undone, others: isSame ? (last.others ?? this.#others()) : undefined }
   }
 
-  #isNow(last: Kept): boolean {
+  #isNow(last: CachedRow): boolean {
     if (last.writes !== this.#db.writes || last.undone !== this.#db.undone) return false
     if (last.others === undefined) return false
     const others = this.#others()
@@ -44,10 +44,10 @@ export class HeadCache {
   }
 }
 
-interface Kept {
+interface CachedRow {
   readonly row: ContextRow
   readonly writes: number
   readonly undone: number
-  /** SQLite's count of what others have written; undefined if it was not looked at. */
+  /** SQLite's `data_version`; undefined if not read. */
   readonly others: Cell | undefined
 }

@@ -1,4 +1,4 @@
-/** The inbox table: which keys were posted, where their entries are, and what took them. */
+/** The inbox table: posted keys, the positions of their entries, and the entries that took them. */
 import { type ContextKey, type Entry, keyText } from '../../protocol/index.ts'
 import { type Encoded, inboxDigest } from '../encode.ts'
 import type * as Port from '../port.ts'
@@ -10,7 +10,7 @@ import type { ContextRow } from './rows.ts'
 import { Damage } from './sqlite-errors.ts'
 
 const COLUMNS = 'key, seq, taken, digest, crc'
-/** Left to itself the planner prefers the primary key, and reads everything that ever came in. */
+/** The planner would prefer the primary key, and read every entry that was ever posted. */
 const UNTAKEN = 'FROM inbox INDEXED BY inbox_pending WHERE context = ? AND taken = 0'
 const PENDING = `SELECT ${COLUMNS} ${UNTAKEN} AND seq > ? ORDER BY seq`
 const PENDING_COUNT = `SELECT count(*), count(*) FILTER (WHERE seq > ?) ${UNTAKEN}`
@@ -22,14 +22,13 @@ export function pendingInbox(db: Database, context: ContextRow | undefined, sinc
   if (context === undefined || context.head.pending === 0) return []
   const { id, head } = context
   const rows = db.all(PENDING, id, since)
-  // Counted in the index alone, which may be whole where the way from it to a row is not.
+  // Counts in the index alone, which may be intact where the path from it to a row is not.
   const [all, after] = db.get(PENDING_COUNT, since, id) ?? []
   const whole = all === head.pending && after === rows.length
   if (!whole || !rows.every((row) => checksumMatches(row, id))) throw damagedInbox(head.key)
   return rows.map(([, seq]) => entryAt(db, head.key, { context: id, seq: seq as number }))
 }
 
-/** What is known of the keys that a request posts or takes. */
 export function inboxFacts(
   db: Database,
   context: ContextRow | undefined,
@@ -51,7 +50,7 @@ function keysOf({ inbox = [], entries = [] }: Port.AppendRequest): Iterable<stri
   return new Set([...inbox.map(({ key }) => key), ...entries.flatMap(({ takes }) => takes ?? [])])
 }
 
-/** Files an inbox entry, and marks what an entry takes as taken. */
+/** Stores an inbox entry, and marks the entries that `entry` takes. */
 export function fileEntry(db: Database, context: ContextRow, filing: Filing): void {
   const { entry, encoded, taken = 0, takes = entry.takes ?? [] } = filing
   const { id } = context
@@ -70,13 +69,13 @@ export function fileEntry(db: Database, context: ContextRow, filing: Filing): vo
 export interface Filing {
   readonly entry: Entry
   readonly encoded: Encoded
-  /** Which entry has taken it already: one that comes with it never has to be found as pending. */
+  /** The entry of the same append that takes it: then it never becomes pending. */
   readonly taken?: number
-  /** What it takes of what was filed before; all that it takes if not given. */
+  /** Positions of earlier appends that it takes; defaults to all that it takes. */
   readonly takes?: readonly number[]
 }
 
-/** Forgets everything above a position, to be filed anew, and what is damaged below. */
+/** Deletes all rows above a position, to be stored again, and damaged ones below. */
 export function unfile(db: Database, context: number, above: number): void {
   db.run('DELETE FROM inbox WHERE context = ? AND seq > ?', context, above)
   for (const row of db.all(`SELECT ${COLUMNS} FROM inbox WHERE context = ?`, context))

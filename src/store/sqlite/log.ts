@@ -1,7 +1,7 @@
 /**
- * Looks at a write-ahead log before SQLite does. After a crash SQLite applies the log up to the first frame that is
- * broken and drops the rest without a word, which is right for a write that was cut short and wrong for a damaged
- * log: then commits that were acknowledged would vanish, and the next write would destroy the evidence.
+ * Inspects a write-ahead log before SQLite does. After a crash SQLite applies the log up to the first broken frame and
+ * silently drops the rest, which is right for an interrupted write and wrong for a damaged log: acknowledged commits
+ * would vanish, and the next write would destroy the evidence.
  */
 import { closeSync, openSync, readSync } from 'node:fs'
 import { endianness } from 'node:os'
@@ -11,7 +11,7 @@ const FRAME_HEADER = 24
 const FRAMES_AT_ONCE = 128
 const MAGIC = 0x377f0682
 
-/** What a log holds. `lost`: commits after the first broken frame that belong to the same run of the log. */
+/** Contents of a log. `lost`: commits after the first broken frame that belong to the same run of the log. */
 export interface LogState {
   readonly frames: number
   readonly lost: number
@@ -28,7 +28,7 @@ export function inspectLog(path: string): LogState {
       if (header.length < HEADER || header.every((byte) => byte === 0)) return nothing
       const state = scan(file, header)
       const sound = state.lost === 0 && !state.headerBroken
-      // Another process may be writing, or may have begun the log anew; what is broken stays the same.
+      // Another process may be writing, or may have restarted the log; real damage stays the same.
       if (readAt(file, 0, HEADER).equals(header) && (sound || isSame(state, seen))) return state
       seen = state
     }
@@ -46,7 +46,7 @@ function scan(file: number, header: Buffer): LogState {
   return scanFrames(file, header, sum)
 }
 
-/** In large pieces, into the same memory: to read each frame by itself takes longer than to sum it up. */
+/** Reads large pieces into one buffer: reading single frames takes longer than summing them. */
 function scanFrames(file: number, header: Buffer, sum: Sum): LogState {
   const size = FRAME_HEADER + header.readUInt32BE(8)
   const memory = Buffer.allocUnsafeSlow(size * FRAMES_AT_ONCE)
@@ -71,7 +71,7 @@ function isSame(a: LogState, b: LogState): boolean {
   return a.frames === b.frames && a.headerBroken === b.headerBroken && a.lost > 0 === b.lost > 0
 }
 
-/** SQLite's checksum of a log, over numbers of 32 bits in the order of bytes that the log was written in. */
+/** SQLite's log checksum, over 32-bit numbers in the byte order of the log. */
 class Sum {
   readonly #isLittle: boolean
   #first = 0

@@ -1,9 +1,9 @@
-/** The SQLite that is part of Node. An older Node has none: then importing this says which one to install. */
+/** The SQLite of Node. On an older Node without it, importing this file throws an error with the version to install. */
 import { createRequire } from 'node:module'
 import type * as Sqlite from 'node:sqlite'
 import { HoldfastError } from '../../protocol/index.ts'
 
-/** Not a static import: that would fail before anything could be said. */
+/** Not a static import: that would fail before our error message. */
 function load(): typeof Sqlite {
   try {
     return createRequire(import.meta.url)('node:sqlite') as typeof Sqlite

@@ -1,6 +1,6 @@
 /**
- * Opening a file without harm. Before SQLite may touch it: what is no file of ours is refused unread or read in a way
- * that leaves no trace, and a log that SQLite would cut short without a word is refused as damaged.
+ * Opens a file without harm. Before SQLite may touch it, files that are not ours are refused unread or read without a
+ * trace, and a log that SQLite would silently truncate is refused as damaged.
  */
 import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -14,7 +14,7 @@ import { isNotWritable, translate } from './sqlite-errors.ts'
 export interface OpenOptions {
   readonly synchronous: 'FULL' | 'NORMAL'
   readonly readOnly: boolean
-  /** How long to wait for other processes; opening waits on the spot. */
+  /** Timeout for other processes; opening blocks. */
   readonly waitMs: number
 }
 
@@ -38,8 +38,8 @@ function openToWrite(path: string, { waitMs }: OpenOptions): DatabaseSync {
 }
 
 /**
- * To read, SQLite wants to keep a small file beside the database. Where it may not, and there is no log, nobody is
- * writing, and the file can be read as one that never changes.
+ * SQLite creates a small file beside the database to read it. Where it may not, and there is no log, no process is
+ * writing, and the file can be read as immutable.
  */
 function openToRead(path: string, { waitMs }: OpenOptions): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: waitMs, readOnly: true })
@@ -51,7 +51,7 @@ function openToRead(path: string, { waitMs }: OpenOptions): DatabaseSync {
     if (!isNotWritable(error)) throw error
     if (sizeOf(`${path}-wal`) === 0) return openUnchanging(path)
     const way = 'Open it for writing once, or copy both to a folder that this user may write to'
-    throw failed('store-read-only', path, `has a log ${path}-wal that must be taken in first. ${way}`)
+    throw failed('store-read-only', path, `has a log ${path}-wal that must be checkpointed first. ${way}`)
   }
 }
 
@@ -85,7 +85,7 @@ function checkKind(path: string, { readOnly }: OpenOptions): void {
   checkSize(path, stat.size)
 }
 
-/** SQLite takes a file that is too short for a new one, overwrites it and deletes the log. */
+/** SQLite treats a file that is too short as new, overwrites it and deletes the log. */
 function checkSize(path: string, size: number): void {
   const log = sizeOf(`${path}-wal`)
   if (size === 0 && log > 0)
@@ -95,7 +95,7 @@ function checkSize(path: string, size: number): void {
     throw failed('store-corrupt', path, `is no database, or was cut off after ${size} bytes. ${UNTOUCHED}`)
 }
 
-/** What was being written when the power failed may be broken; of commits before that, none may. */
+/** The last write before a power failure may be broken; earlier commits may not. */
 function checkLog(path: string, { synchronous }: OpenOptions): void {
   const { frames, lost, headerBroken } = inspectLog(`${path}-wal`)
   const atMost = synchronous === 'FULL' ? 1 : Number.POSITIVE_INFINITY
@@ -106,7 +106,7 @@ function checkLog(path: string, { synchronous }: OpenOptions): void {
   throw failed('store-corrupt', path, `is damaged: its log ${path}-wal ${what}. ${UNTOUCHED}`)
 }
 
-/** Looks at the file alone, without locks, side files or recovery. What it cannot tell, the real opening will. */
+/** Inspects the file alone, without locks, side files or recovery. The real opening finds the rest. */
 function checkOurs(path: string): void {
   if (sizeOf(path) === 0) return
   let db: DatabaseSync | undefined

@@ -1,6 +1,6 @@
 /**
- * Pruning. The base is what hides entries; to delete them is housekeeping that follows, a slice per transaction, so
- * that others get their turn. What a crash in between leaves behind nobody can read, and the next prune removes.
+ * Prunes entries. The base hides them; deleting them follows, a slice per transaction, so that other writers get their
+ * turn. A crash in between leaves unreadable entries, which the next prune removes.
  */
 import { encode } from '../encode.ts'
 import { advanceHead } from '../head.ts'
@@ -14,19 +14,17 @@ import { advance, dropBlobs, type WriteContext, writeEntry } from './writer.ts'
 
 const SLICE = 5000
 
-/** What one transaction did of a prune. */
 export interface Slice {
   readonly context: number
   readonly deleted: number
   readonly base: number
-  /** There may be more to delete. */
   readonly more: boolean
 }
 
 /** Writes the base and deletes the first slice. */
 export function prune(writing: WriteContext, request: Port.PruneRequest): Slice {
   const { db } = writing
-  // Rows of the derived indexes outlive the entries that they came from, so ours must all be there first.
+  // Derived rows outlive their entries, so ours must be complete first.
   const context = catchUp(writing, request.key)
   const needed = context && oldestNeeded(db, context, request.upTo)
   const kept = context === undefined ? 0 : Math.max(0, ...forkPoints(db, context.id))
@@ -41,43 +39,43 @@ export function prune(writing: WriteContext, request: Port.PruneRequest): Slice 
   return sweep(db, context.id)
 }
 
-/** Deletes some of what lies below the bases of a context and is read by no fork. */
+/** Deletes a slice of the entries below the bases of a context that no fork reads. */
 export function sweep(db: Database, id: number): Slice {
   const context = contextById(db, id)
   if (context === undefined || context.head.status === 'erased')
     return { context: id, deleted: 0, base: context?.head.base ?? 0, more: false }
   let deleted = 0
-  for (const stretch of hidden(db, context)) {
-    deleted += deleteSome(db, { ...stretch, context: id, limit: SLICE - deleted })
+  for (const range of hidden(db, context)) {
+    deleted += deleteSome(db, { ...range, context: id, limit: SLICE - deleted })
     if (deleted === SLICE) break
   }
   return { context: id, deleted, base: context.head.base, more: deleted === SLICE }
 }
 
-interface Stretch {
+interface PruneRange {
   readonly above: number
   readonly upTo: number
 }
 
 /**
- * Forks that were there when a base was made are below its `kept`, and later ones cannot be made below the base. That
- * the forks are asked again is for the case that one of the two is ever not so.
+ * The ranges to delete. Forks older than a base are below its `kept`, and later ones cannot be made below it; the fork
+ * points are checked again in case either ever fails.
  */
-function hidden(db: Database, context: ContextRow): Stretch[] {
+function hidden(db: Database, context: ContextRow): PruneRange[] {
   const forks = forkPoints(db, context.id)
-  const stretches: Stretch[] = []
+  const ranges: PruneRange[] = []
   const marks = basesOf(db, context).toSorted((a, b) => b.upTo - a.upTo)
   for (const { upTo, kept } of marks) {
     const above = Math.max(kept, ...forks.filter((at) => at < upTo))
-    const covered = stretches.some((other) => other.above <= above && upTo <= other.upTo)
-    if (above < upTo && !covered) stretches.push({ above, upTo })
+    const covered = ranges.some((other) => other.above <= above && upTo <= other.upTo)
+    if (above < upTo && !covered) ranges.push({ above, upTo })
   }
-  return stretches
+  return ranges
 }
 
 function deleteSome(
   db: Database,
-  { context, above, upTo, limit }: Stretch & { readonly context: number; readonly limit: number },
+  { context, above, upTo, limit }: PruneRange & { readonly context: number; readonly limit: number },
 ): number {
   const range = `FROM entry WHERE context = ? AND seq > ? AND seq <= ? AND type <> 'base'`
   const beyond = db.get(`SELECT seq ${range} ORDER BY seq LIMIT 1 OFFSET ?`, context, above, upTo, limit)

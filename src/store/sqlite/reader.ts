@@ -1,4 +1,4 @@
-/** Reading: ranges across a line of forks, pending inbox, derived rows, snapshots, listings. */
+/** Reads ranges across a line of forks, the pending inbox, derived rows, snapshots and listings. */
 import {
   type ContextKey,
   type Entry,
@@ -31,14 +31,14 @@ const OLDEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BET
 const NEWEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?`
 const ONE = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq = ?`
 
-/** A conversation as a reader sees it: its head, the journals that it is read from, and rows that are not stored. */
+/** A conversation to read: its head, its lineage, and unstored derived rows. */
 export interface View {
   readonly context: ContextRow
   readonly line: Lineage<number>
   readonly fresh: readonly FreshRow[]
 }
 
-/** A row of a derived index that is not stored, or not yet. */
+/** A derived row that is not stored yet. */
 export interface FreshRow {
   readonly context: number
   readonly index: string
@@ -67,7 +67,7 @@ export function readEntries(db: Database, view: View, range: Port.ReadRange): En
   return found
 }
 
-/** An entry that must be there. Throws `entry-corrupt` if it is not, or is not what was written. */
+/** An entry that must exist. Throws `entry-corrupt` if it is missing or damaged. */
 export function entryAt(db: Database, key: ContextKey, at: { context: number; seq: number }): Entry {
   try {
     const row = db.get(ONE, at.context, at.seq)
@@ -78,14 +78,14 @@ export function entryAt(db: Database, key: ContextKey, at: { context: number; se
   }
 }
 
-/** Own entries of one context above a position, in order and without a gap, read as they are needed. */
+/** Own entries of one context above a position, in order and without a gap, read lazily. */
 export function* ownEntries(db: Database, { id, head }: ContextRow, above: number): Generator<Entry> {
-  const place = { key: head.key, context: id, blob: blobReader(db, head.key) }
+  const source = { key: head.key, context: id, blob: blobReader(db, head.key) }
   for (let next = above + 1; ; ) {
     const rows = db.all(OLDEST, id, next, Number.MAX_SAFE_INTEGER, 1000)
     for (const row of rows) {
       if (row[0] !== next) throw unreadable(head.key, next)
-      yield toEntry(row, place)
+      yield toEntry(row, source)
       next += 1
     }
     if (rows.length === 0) return
@@ -104,7 +104,7 @@ export function lineage(db: Database, context: ContextRow): Lineage<number> {
   }
 }
 
-/** Bytes are only handed out if they are what their name says. */
+/** Returns bytes only if they match their hash. */
 export function blobReader(db: Database, owner: Owner): (hash: string) => Uint8Array | undefined {
   const sql = 'SELECT data FROM blob WHERE tenant = ? AND actor = ? AND hash = ?'
   return (hash) => {
@@ -156,7 +156,7 @@ export function turnOf(db: Database, view: View, turn: number): { from: number; 
   if (turn > 0 && turn <= newest) {
     if (start === undefined) refuseHiddenTurn(db, view, { turn, type: 'turn.start' })
     else if (end === undefined && !open) refuseHiddenTurn(db, view, { turn, type: 'turn.end' })
-    // Where its end was pruned, too, only the row knows it.
+    // Where its end was pruned, too, only the row has it.
     const pruned = start !== undefined && (start.value['first'] as number) < oldestOf(view)
     if (pruned && end === undefined && !open) throw damagedIndex('outcome', view.context.head.key)
   }
@@ -167,7 +167,7 @@ function oldestOf({ line }: View): number {
   return line.segments.reduce((oldest, { from }) => Math.min(oldest, from), Number.MAX_SAFE_INTEGER)
 }
 
-/** A row that is missing although the entry is there would make a turn too long, or look as if it never was. */
+/** Refuses a missing row of an existing entry, which would make a turn too long, or seem unknown. */
 function refuseHiddenTurn(db: Database, view: View, { turn, type }: { turn: number; type: string }): void {
   const sql =
     'SELECT 1 FROM entry WHERE context = ? AND seq BETWEEN ? AND ? AND type = ? AND turn = ? LIMIT 1'
@@ -178,7 +178,7 @@ function refuseHiddenTurn(db: Database, view: View, { turn, type }: { turn: numb
 
 const SNAPSHOTS = `SELECT seq, state, crc FROM snapshot WHERE context = ? AND format = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC`
 
-/** Damaged snapshots are passed over: they are derived, and an older one or none at all does as well. */
+/** Skips damaged snapshots: they are derived, and an older one or none suffices. */
 export function readSnapshot(
   db: Database,
   key: ContextKey,
@@ -210,7 +210,7 @@ export function listContexts(db: Database, query: Port.ListQuery): Port.ListPage
   ]
   if (query.prefix !== undefined) {
     const bounds = [query.prefix, `${query.prefix}\u{10ffff}`]
-    // Few matches are found by name and sorted; of many, the most recent are found by going through the recent ones.
+    // Few matches are found by name and sorted; of many, the most recent are found by scanning by activity.
     const name = hasManyNames(db, query.owner, bounds) ? '+c.name' : 'c.name'
     wheres.push([`${name} >= ? AND ${name} < ?`, bounds])
   }
@@ -228,15 +228,15 @@ export function listContexts(db: Database, query: Port.ListQuery): Port.ListPage
 }
 
 /**
- * The first rows that are intact: one damaged conversation must not hide all the others, and whoever asks for it hears
- * of the damage. More are read in place of the damaged ones, because a page may not end at what cannot be trusted.
+ * The first intact rows: one damaged conversation must not hide the others, and reading it reports the damage. Damaged
+ * rows are replaced by later ones, because a page must not end at an untrusted row.
  */
-function intactRows(read: (count: number) => Cell[][], wanted: number): ContextRow[] {
-  for (let count = wanted; ; ) {
+function intactRows(read: (count: number) => Cell[][], limit: number): ContextRow[] {
+  for (let count = limit; ; ) {
     const rows = read(count)
     const intact = rows.flatMap((row) => unlessDamaged(() => toContextRow(row)) ?? [])
-    if (intact.length >= wanted || rows.length < count) return intact.slice(0, wanted)
-    count = wanted + rows.length - intact.length
+    if (intact.length >= limit || rows.length < count) return intact.slice(0, limit)
+    count = limit + rows.length - intact.length
   }
 }
 
@@ -251,15 +251,15 @@ const PENDING = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.pending > 0 OR
 const WAKING = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.wake_at <= ? ORDER BY c.active_at`
 
 export function dueContexts(db: Database, judge: LeaseJudge, limit: number): Port.Head[] {
-  const asked = { ...judge, liveness: remembering(judge.liveness) }
+  const memoisedJudge = { ...judge, liveness: memoised(judge.liveness) }
   const due = new Map<number, Port.Head>()
   for (const rows of [db.iterate(WAKING, judge.now), db.iterate(RUNNING), db.iterate(PENDING)]) {
     let found = 0
     for (const row of rows) {
       if (found >= limit) break
-      // One damaged conversation must not keep a host from all the others; whoever asks for it hears of the damage.
+      // One damaged conversation must not keep a host from the others; reading it reports the damage.
       const context = unlessDamaged(() => toContextRow(row))
-      if (context === undefined || !isDue(context.head, asked)) continue
+      if (context === undefined || !isDue(context.head, memoisedJudge)) continue
       due.set(context.id, context.head)
       found += 1
     }
@@ -267,8 +267,8 @@ export function dueContexts(db: Database, judge: LeaseJudge, limit: number): Por
   return [...due.values()].sort((a, b) => a.activeAt - b.activeAt).slice(0, limit)
 }
 
-/** To ask the system for a process is slow, and one driver has many conversations. */
-function remembering(liveness: LeaseJudge['liveness']): LeaseJudge['liveness'] {
+/** Memoised: a system call for a process is slow, and one driver has many conversations. */
+function memoised(liveness: LeaseJudge['liveness']): LeaseJudge['liveness'] {
   const answers = new Map<string, ReturnType<LeaseJudge['liveness']>>()
   return (driver) => {
     const answer = answers.get(driver) ?? liveness(driver)
@@ -288,19 +288,19 @@ function readSegment(db: Database, key: ContextKey, { segment, newest, limit }: 
   const positions = (i: number) => (newest ? to - i : from + i)
   const count = Math.min(limit, to - from + 1)
   const rows = unlessDamaged(() => db.all(newest ? NEWEST : OLDEST, id, from, to, limit))
-  // Where the range cannot be read, the first position that cannot be read by itself is the one to name.
+  // If the range is unreadable, find the first unreadable position by itself.
   if (rows === undefined)
     return Array.from({ length: count }, (_, i) => entryAt(db, key, { context: id, seq: positions(i) }))
-  const place = { key, context: id, blob: blobReader(db, key) }
+  const source = { key, context: id, blob: blobReader(db, key) }
   const entries = rows.map((row, i) => {
     if (row[0] !== positions(i)) throw unreadable(key, positions(i))
-    return toEntry(row, place)
+    return toEntry(row, source)
   })
   if (entries.length < count) throw unreadable(key, positions(entries.length))
   return entries
 }
 
-/** One by one, so that a damaged row or page costs only itself. */
+/** Reads one by one, so that a damaged row or page costs only itself. */
 function readIntact(db: Database, key: ContextKey, { segment, newest, limit }: SegmentRead): Entry[] {
   const found: Entry[] = []
   for (let i = 0; i <= segment.to - segment.from && found.length < limit; i++) {

@@ -1,6 +1,6 @@
 /**
- * Everything but entries and blobs is computed from the entries, and can be computed anew: head row, bases, inbox and
- * derived indexes. What lies below a base has lost its entries; of that the rows are kept that are intact.
+ * Recomputes everything but entries and blobs from the entries: head row, bases, inbox and derived indexes. Entries
+ * below a base are gone; their intact rows are kept.
  */
 import type { ContextKey, Entry, EntryData } from '../../protocol/index.ts'
 import { encode } from '../encode.ts'
@@ -32,7 +32,7 @@ export function rebuild(
   unfile(writing.db, context.id, above)
   dropDerived(writing.db, context.id, above)
   const head = headFrom(context.head, base, refiled(writing, context, above))
-  // A lost tail must not become the truth by being recomputed.
+  // Recomputing must not turn a lost tail into the truth.
   if (head === undefined || (intact && head.seq < row.head.seq))
     throw unreadable(key, (head?.seq ?? above) + 1)
   const right = intact && sameHead(head, row.head)
@@ -45,7 +45,7 @@ function hasEntries(db: Database, context: number): boolean {
   return db.get('SELECT 1 FROM entry WHERE context = ? LIMIT 1', context) !== undefined
 }
 
-/** Entries in order, each filed in the inbox and the derived indexes as it passes. */
+/** Entries in order, each stored again in the inbox and the derived indexes. */
 function* refiled(writing: WriteContext, context: ContextRow, above: number): Generator<Entry> {
   for (const entry of ownEntries(writing.db, context, above)) {
     fileEntry(writing.db, context, { entry, encoded: encode(entry.type, entry.data) })
@@ -82,7 +82,7 @@ function dropDerived(db: Database, context: number, above: number): void {
   }
 }
 
-/** Links a context whose row is damaged to its parent again: a fork by its fork entry, a child by what the row still says. */
+/** Links a context with a damaged row to its parent again: a fork by its fork entry, a child by the row. */
 export function restoreParent(db: Database, row: ContextRow): ContextRow {
   const { parent, ...head } = row.head
   const orphan = { ...row, head, parentId: undefined, forkedAt: 0 }

@@ -1,6 +1,6 @@
 /**
- * Checksums of rows. Every row carries one over its other cells and the context that it belongs to, so that a row that a
- * flipped bit has changed or moved is refused. Entries have their own (`checksum`), blobs their hash.
+ * Checksums of rows. Every row has one over its other cells and its context, so that a row that a flipped bit changed
+ * or moved is refused. Entries have their own (`checksum`), blobs their hash.
  */
 import { crc32 } from 'node:zlib'
 import type { Cell } from './database.ts'
@@ -9,7 +9,7 @@ export function rowChecksum(cells: readonly Cell[]): number {
   return crc32(cells.join('\n'))
 }
 
-/** Whether the last cell is the checksum of the others. `found` are the cells before them that the row was found by. */
+/** True if the last cell is the checksum of the others. `found`: the preceding cells, by which the row was found. */
 export function checksumMatches(row: readonly Cell[], ...found: Cell[]): boolean {
   const last = row.length - 1
   for (let i = 0; i < last; i++) found.push(row[i] as Cell)

@@ -1,4 +1,4 @@
-/** Rows of the file to heads and entries, and back. */
+/** Converts rows of the file to heads and entries, and back. */
 import {
   type ContextKey,
   contextKey,
@@ -13,9 +13,9 @@ import type { BaseMark } from '../lineage.ts'
 import type { Head, HeadStatus } from '../port.ts'
 import type { Cell, Database } from './database.ts'
 import { checksumMatches, rowChecksum } from './row-checksum.ts'
-import { Damage, isDamage, isTrouble } from './sqlite-errors.ts'
+import { Damage, isDamage, isSqliteError } from './sqlite-errors.ts'
 
-/** A context's row: its head, and what only this adapter needs to know. */
+/** A context's row: its head, and the fields of this adapter. */
 export interface ContextRow {
   readonly id: number
   readonly head: Head
@@ -51,14 +51,14 @@ export function contextById(db: Database, id: number): ContextRow | undefined {
   return row && toContextRow(row)
 }
 
-/** A head row that is not what was written is refused: to act on a wrong head is worse than not to act. */
+/** Refuses a damaged head row: acting on a wrong head is worse than not acting. */
 export function toContextRow(row: readonly Cell[]): ContextRow {
   const context = parseContextRow(row)
   if (checksumMatches(row)) return context
   throw new Damage(`The head row of ${nameOf(context)}`, { row: context.id })
 }
 
-/** A damaged name may be anything, and is then better not repeated. */
+/** A damaged name may be anything, and is not repeated in messages. */
 function nameOf({ id, head: { key } }: ContextRow): string {
   try {
     return keyText(contextKey(key))
@@ -67,7 +67,7 @@ function nameOf({ id, head: { key } }: ContextRow): string {
   }
 }
 
-/** The row as it stands, damaged or not; for repairing or erasing it. */
+/** The row as it is, damaged or not; for repairing or erasing it. */
 export function suspectContext(
   db: Database,
   key: ContextKey,
@@ -86,13 +86,13 @@ export function suspectById(db: Database, id: number): ContextRow | undefined {
 const BY_NAME =
   'SELECT 1 FROM context INDEXED BY context_by_name WHERE name = ? AND actor = ? AND tenant = ? LIMIT 1'
 
-/** A second index on the same names: damage to one of them cannot make a conversation look as if it never was. */
+/** Checks a second index on the same names: damage to one cannot make a conversation seem unknown. */
 function refuseHidden(db: Database, key: ContextKey): undefined {
   if (db.get(BY_NAME, key.contextId, key.actor, key.tenant) === undefined) return undefined
   throw new Damage(`The index entry of ${keyText(key)}`, key)
 }
 
-/** `forked_at`: own entries come after it; where a fork branched off, or where what was erased of this name ended. */
+/** `forked_at`: own entries come after it; the fork point, or the end of an erased context of this name. */
 function parseContextRow(row: readonly Cell[]): ContextRow {
   const [isFork, start] = [row[18] === 'fork', row[19] as number]
   const head: { -readonly [K in keyof Head]: Head[K] } = {
@@ -130,7 +130,7 @@ function parseContextRow(row: readonly Cell[]): ContextRow {
   }
 }
 
-/** The cells of a row in the order of CONTEXT_COLUMNS, up to the checksum, which covers the parent's name, too. That is not stored. */
+/** Cells in the order of CONTEXT_COLUMNS, up to the checksum, which also covers the parent's name (not stored). */
 function cellsOf({ id, head, parentId, forkedAt, derivedSeq, derivedBy }: ContextRow): Cell[] {
   const { key, seq, at, turn, status, outcome = null, epoch, lease, claims, wakeAt = null } = head
   const kind = parentId === undefined ? null : (head.parent?.kind ?? null)
@@ -167,19 +167,28 @@ const INSERT_CONTEXT = `INSERT INTO context (tenant, actor, name, seq, at, turn,
   claims, wake_at, pending, base, parent, parent_kind, forked_at, created_at, active_at, derived_seq, derived_by, crc)
   VALUES (?, ?, ?, 0, 0, 0, 'idle', NULL, 0, NULL, NULL, NULL, 0, NULL, 0, 0, ?, ?, ?, ?, ?, ?, ?, 0)`
 
-export interface Birth {
+export interface NewContext {
   readonly parentId: number | null
   readonly derivedBy: string
 }
 
-/** Makes the row of a new context; the head's own columns and the checksum follow with the first `updateHead`. */
-export function insertContext(db: Database, head: Head, { parentId, derivedBy }: Birth): ContextRow {
+/** Inserts the row of a new context; the first `updateHead` adds the head's own columns and the checksum. */
+export function insertContext(db: Database, head: Head, { parentId, derivedBy }: NewContext): ContextRow {
   const { tenant, actor, contextId } = head.key
   const parent = parentId === null ? undefined : head.parent
   const forkedAt = parent?.kind === 'fork' ? parent.at : 0
-  const kin = [parentId, parent?.kind ?? null, forkedAt] as const
+  const parentCells = [parentId, parent?.kind ?? null, forkedAt] as const
   const times = [head.createdAt, head.activeAt] as const
-  const id = db.insert(INSERT_CONTEXT, tenant, actor, contextId, ...kin, ...times, forkedAt, derivedBy)
+  const id = db.insert(
+    INSERT_CONTEXT,
+    tenant,
+    actor,
+    contextId,
+    ...parentCells,
+    ...times,
+    forkedAt,
+    derivedBy,
+  )
   return {
     id,
     head: { ...newHead(head.key, head.createdAt), ...(parent === undefined ? {} : { parent }) },
@@ -191,8 +200,8 @@ export function insertContext(db: Database, head: Head, { parentId, derivedBy }:
 }
 
 /**
- * Writes what has changed in a head, and only that: a column that is set to what it was still costs the indexes it is
- * in. There are few kinds of change, so the statements are soon all prepared.
+ * Writes only the changed columns of a head: setting a column to its old value still costs the indexes it is in. There
+ * are few kinds of change, so the statements are soon all prepared.
  */
 export function updateHead(
   db: Database,
@@ -213,7 +222,7 @@ export function updateHead(
 
 const UPDATES = new Map<number, string>()
 
-/** The statement that sets these columns, a bit for each: to put it together costs more than to run it. */
+/** The statement that sets these columns, a bit for each, cached: building it costs more than running it. */
 function updateOf(changed: number): string {
   const known = UPDATES.get(changed)
   if (known !== undefined) return known
@@ -226,7 +235,6 @@ function updateOf(changed: number): string {
 const PUT_CONTEXT = `INSERT OR REPLACE INTO context (${COLUMN_NAMES.join(', ')}, crc)
   VALUES (${Array.from({ length: STORED + 1 }, () => '?').join(', ')})`
 
-/** Writes the whole row, whatever was there before. */
 export function putContext(db: Database, context: ContextRow): void {
   const cells = cellsOf(context)
   db.run(PUT_CONTEXT, ...cells.slice(0, STORED), rowChecksum(cells))
@@ -241,7 +249,7 @@ export function insertBase(db: Database, context: number, { upTo, seq, kept }: B
   )
 }
 
-interface Extra {
+interface ExtraFields {
   key?: string
   takes?: readonly number[]
   refs?: readonly string[]
@@ -265,15 +273,15 @@ export function insertEntry(
   db.run(INSERT_ENTRY, row.context, seq, turn, at, type, v, json, extra, crc, row.append)
 }
 
-/** Where a row was found: whose journal is being read, in which context the row lies, and that owner's blobs. */
-export interface Place {
+/** Source of an entry row: the key being read, the context that holds the row, and that owner's blobs. */
+export interface RowSource {
   readonly key: ContextKey
   readonly context: number
   readonly blob: (hash: string) => Uint8Array | undefined
 }
 
-/** An entry from a row of ENTRY_COLUMNS. Throws `entry-corrupt` if it is not what was written there. */
-export function toEntry(row: readonly Cell[], { key, context, blob }: Place): Entry {
+/** An entry from a row of ENTRY_COLUMNS. Throws `entry-corrupt` if it is damaged. */
+export function toEntry(row: readonly Cell[], { key, context, blob }: RowSource): Entry {
   const [seq, turn, at, type, v, json, extra, crc, append] = row as [
     number,
     number,
@@ -286,13 +294,13 @@ export function toEntry(row: readonly Cell[], { key, context, blob }: Place): En
     string | null,
   ]
   try {
-    const { cuts = [], ...rest } = extra === null ? {} : (JSON.parse(extra) as Extra)
+    const { cuts = [], ...rest } = extra === null ? {} : (JSON.parse(extra) as ExtraFields)
     const envelope = { seq, turn, at, type, v, ...rest }
     const expected = checksum(envelope, json, bound(context, append, extra))
     if (expected !== crc || typeof json !== 'string') throw new Error('its checksum does not match')
     return { ...envelope, data: decode(json, cuts, blob) }
   } catch (cause) {
-    if (isTrouble(cause) && !isDamage(cause)) throw cause
+    if (isSqliteError(cause) && !isDamage(cause)) throw cause
     throw damagedEntry(key, seq, cause as Error)
   }
 }
@@ -305,7 +313,7 @@ export function damagedEntry(key: ContextKey, seq: number, cause: Error): Holdfa
   })
 }
 
-/** What an entry's checksum covers beside the entry: the row belongs to this context and came with this append. */
+/** Covered by an entry's checksum beside the entry: the row's context and its append. */
 function bound(context: number, append: string | null, extra: string | null): string {
   return `${context} ${append ?? ''}\n${extra ?? ''}`
 }
@@ -325,5 +333,5 @@ function extraOf({ key, takes, refs, optional }: Entry, cuts: readonly Cut[]): s
     refs,
     optional,
     cuts: cuts.length === 0 ? undefined : cuts,
-  } satisfies Record<keyof Extra, unknown>)
+  } satisfies Record<keyof ExtraFields, unknown>)
 }

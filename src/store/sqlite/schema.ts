@@ -1,19 +1,19 @@
 /**
- * What the database file looks like, and how a file of an older version becomes one of this. A migration is one
- * transaction; a file that is newer, or that is somebody else's, is left untouched.
+ * The schema of the database file, and the migrations of older files. A migration is one transaction; a newer file, or
+ * one of another application, is left untouched.
  */
 import { HoldfastError } from '../../protocol/index.ts'
 import { DatabaseSync } from './node-sqlite.ts'
 
-/** "HDFT": tells our files from other people's. */
+/** "HDFT": the application id of our files. */
 const APPLICATION_ID = 0x48444654
 
 export interface Migration {
-  /** Runs inside a transaction and brings the file from the version before to the next. */
+  /** Runs inside a transaction and migrates the file from the previous version. */
   readonly up: string
 }
 
-/** One per version, the first one from nothing. Released migrations are never edited. */
+/** One per version, the first one from an empty file. Released migrations are never edited. */
 export const MIGRATIONS: readonly Migration[] = [
   {
     up: `
@@ -90,13 +90,13 @@ export interface FileState {
   readonly empty: boolean
 }
 
-/** Looks without touching. Throws if the file is not ours to use. */
+/** Reads without changes. Throws if the file is not ours to use. */
 export function inspectFile(
   db: DatabaseSync,
   path: string,
   supported: number = MIGRATIONS.length,
 ): FileState {
-  // In one statement, so of one moment: another process may be making the file.
+  // One statement, so one snapshot: another process may be creating the file.
   const look =
     'SELECT (SELECT application_id FROM pragma_application_id) AS application, (SELECT user_version FROM pragma_user_version) AS version, NOT EXISTS (SELECT 1 FROM sqlite_schema) AS empty'
   const found = db.prepare(look).get() as { application: number; version: number; empty: number }
@@ -109,7 +109,7 @@ export function inspectFile(
   return { version, empty }
 }
 
-/** Each of our tables and indexes must be as it was made; what others have added is their business. */
+/** Each of our tables and indexes must be unchanged; other ones are ignored. */
 export function checkSchema(
   db: DatabaseSync,
   path: string,
@@ -117,12 +117,12 @@ export function checkSchema(
 ): void {
   const model = new DatabaseSync(':memory:')
   for (const { up } of migrations) model.exec(up)
-  const [wanted, found] = [schemaOf(model), new Set(schemaOf(db))]
+  const [expected, found] = [schemaOf(model), new Set(schemaOf(db))]
   model.close()
-  if (!wanted.every((line) => found.has(line))) throw damaged(path)
+  if (!expected.every((line) => found.has(line))) throw damaged(path)
 }
 
-/** Brings the file to the newest version, all steps in one transaction. Safe when several processes try at once. */
+/** Migrates the file to the newest version in one transaction. Safe for concurrent processes. */
 export function migrate(db: DatabaseSync, path: string, migrations: readonly Migration[] = MIGRATIONS): void {
   db.exec('BEGIN IMMEDIATE')
   try {

@@ -1,4 +1,4 @@
-/** SQLite's error codes, and damage that SQLite cannot see, in the words of the Store port. */
+/** Translates SQLite's error codes, and damage that SQLite cannot see, into errors of the Store port. */
 import { type ErrorCode, HoldfastError, type JsonObject } from '../../protocol/index.ts'
 
 const ERROR = 1
@@ -19,7 +19,7 @@ const IOERR_SHMSIZE = 4874
 const CONSTRAINT_NOTNULL = 1299
 const CONSTRAINT_DATATYPE = 3091
 
-/** A row that SQLite hands out without complaint and that is not what was written. */
+/** A row that SQLite returns without an error and that fails its checksum. */
 export class Damage extends Error {
   readonly what: string
   readonly details: JsonObject
@@ -31,13 +31,12 @@ export class Damage extends Error {
   }
 }
 
-/** What SQLite reports as a result instead of an error. */
+/** Busy as a result of a pragma instead of an error. */
 export class Busy extends Error {
   readonly errcode: number = BUSY
 }
 
-/** Did SQLite say it? */
-export function isTrouble(error: unknown): boolean {
+export function isSqliteError(error: unknown): boolean {
   return primary(error) !== undefined
 }
 
@@ -46,7 +45,7 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED
 }
 
-/** May SQLite not write here, or not even beside the file? */
+/** True if SQLite may not write to the file, or beside it. */
 export function isNotWritable(error: unknown): boolean {
   const code = primary(error)
   return code === READONLY || code === CANTOPEN
@@ -57,7 +56,7 @@ export function isDamage(error: unknown): boolean {
   return code === CORRUPT || code === NOTADB || error instanceof Damage || isUnreadableNumber(error)
 }
 
-/** What went wrong, said so that the reader knows what to do. Errors that are not SQLite's pass unchanged. */
+/** The error with what happened and what to do. Errors that are not SQLite's pass unchanged. */
 export function translate(error: unknown, path: string): unknown {
   if (error instanceof Damage) return damagedRow(error, path)
   if (isUnreadableNumber(error)) return damagedRow(new Damage('A number', {}), path)
@@ -65,11 +64,11 @@ export function translate(error: unknown, path: string): unknown {
   if (code === undefined && !isSystemError(error)) return error
   const {
     name,
-    says,
+    text,
     retry = 'never',
   } = code === undefined ? systemVerdict(error as Error) : verdict(code, error as SqliteError)
   return new HoldfastError(name, {
-    message: `${path} ${says}`,
+    message: `${path} ${text}`,
     retry,
     details: { path, sqlite: extended(error) },
     cause: error,
@@ -78,7 +77,7 @@ export function translate(error: unknown, path: string): unknown {
 
 interface Verdict {
   readonly name: ErrorCode
-  readonly says: string
+  readonly text: string
   readonly retry?: 'later'
 }
 
@@ -86,64 +85,64 @@ interface SqliteError extends Error {
   readonly errcode: number
 }
 
-/** What SQLite says in general terms when the description of the tables is not what our statements expect. */
-const STRANGE = /unsupported file format|malformed|no such (table|column|index)/
+/** SQLite's general messages for a schema that does not match our statements. */
+const SCHEMA_MISMATCH = /unsupported file format|malformed|no such (table|column|index)/
 
 function verdict(primaryCode: number, error: SqliteError): Verdict {
-  const said = error.message
-  const code = primaryCode === ERROR && STRANGE.test(said) ? CORRUPT : primaryCode
+  const reason = error.message
+  const code = primaryCode === ERROR && SCHEMA_MISMATCH.test(reason) ? CORRUPT : primaryCode
   switch (code) {
     case BUSY:
     case LOCKED:
       return {
         name: 'store-busy',
-        says: 'is locked by another process and stayed so. Nothing was written; try again, or end the process that holds it.',
+        text: 'is locked by another process and stayed so. Nothing was written; try again, or end the process that holds it.',
         retry: 'later',
       }
     case READONLY:
       return {
         name: 'store-read-only',
-        says: `cannot be written to (${said}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
+        text: `cannot be written to (${reason}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
       }
     case FULL:
       return {
         name: 'store-full',
-        says: 'cannot grow: the disk, or the size limit of the file, is full. Nothing was written; make room and try again.',
+        text: 'cannot grow: the disk, or the size limit of the file, is full. Nothing was written; make room and try again.',
         retry: 'later',
       }
     case CORRUPT:
     case NOTADB:
       return {
         name: 'store-corrupt',
-        says: `is damaged or not a SQLite database (${said}). It was left as it is: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair.`,
+        text: `is damaged or not a SQLite database (${reason}). It was left as it is: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair.`,
       }
     case CANTOPEN:
       return {
         name: 'store-failed',
-        says: `cannot be opened (${said}). Check that its folder exists and that this user may use it.`,
+        text: `cannot be opened (${reason}). Check that its folder exists and that this user may use it.`,
       }
     case IOERR:
       return ioVerdict(error)
     case TOOBIG:
-      return { name: 'too-large', says: 'cannot hold a value of this size. Store it in smaller parts.' }
+      return { name: 'too-large', text: 'cannot hold a value of this size. Store it in smaller parts.' }
     case CONSTRAINT:
       return constraintVerdict(error)
     default:
-      return { name: 'store-failed', says: `reports an error (${said}).` }
+      return { name: 'store-failed', text: `reports an error (${reason}).` }
   }
 }
 
 function systemVerdict({ message }: Error): Verdict {
-  const [said = ''] = message.split(',')
+  const [reason = ''] = message.split(',')
   if (/^(EACCES|EPERM|EROFS)\b/.test(message)) {
     return {
       name: 'store-read-only',
-      says: `cannot be written to (${said}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
+      text: `cannot be written to (${reason}). Give this user write access to the file and its folder, or open it with { readOnly: true }.`,
     }
   }
   return {
     name: 'store-failed',
-    says: `cannot be opened (${said}). Check the path and that this user may use it.`,
+    text: `cannot be opened (${reason}). Check the path and that this user may use it.`,
   }
 }
 
@@ -153,20 +152,20 @@ function ioVerdict({ errcode, message }: SqliteError): Verdict {
     case IOERR_SHMSIZE:
       return {
         name: 'store-full',
-        says: `could not be written (${message}): the disk is full, or the file has reached a size limit of the system. Nothing was written; make room and try again.`,
+        text: `could not be written (${message}): the disk is full, or the file has reached a size limit of the system. Nothing was written; make room and try again.`,
         retry: 'later',
       }
     case IOERR_READ:
     case IOERR_SHORT_READ:
       return {
         name: 'store-failed',
-        says: `could not be read (${message}). Nothing was written; check the disk, then try again.`,
+        text: `could not be read (${message}). Nothing was written; check the disk, then try again.`,
         retry: 'later',
       }
     default:
       return {
         name: 'ambiguous',
-        says: `had an input/output error (${message}). What was being written may or may not be there; repeat the call with the same id.`,
+        text: `had an input/output error (${message}). What was being written may or may not be there; repeat the call with the same id.`,
         retry: 'later',
       }
   }
@@ -176,12 +175,12 @@ function constraintVerdict({ errcode, message }: SqliteError): Verdict {
   if (errcode === CONSTRAINT_DATATYPE || errcode === CONSTRAINT_NOTNULL) {
     return {
       name: 'invalid-entry',
-      says: `cannot hold this value (${message}). Nothing was written; numbers must be whole, texts must be strings.`,
+      text: `cannot hold this value (${message}). Nothing was written; numbers must be whole, texts must be strings.`,
     }
   }
   return {
     name: 'store-corrupt',
-    says: `holds a row where none should be (${message}). Nothing was written: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair.`,
+    text: `holds a row where none should be (${message}). Nothing was written: restore a backup, or copy what is intact into a new file with salvageSqlite() from holdfast/sqlite/repair.`,
   }
 }
 
@@ -193,7 +192,7 @@ function damagedRow({ what, details, cause }: Damage, path: string): HoldfastErr
   })
 }
 
-/** Nothing that is ever stored is outside the safe integers; a damaged cell may be, and Node refuses to read it. */
+/** Stored numbers are safe integers; a damaged cell may not be, and Node refuses to read it. */
 function isUnreadableNumber(error: unknown): boolean {
   return error instanceof RangeError && (error as NodeJS.ErrnoException).code === 'ERR_OUT_OF_RANGE'
 }

@@ -1,4 +1,4 @@
-/** The SQLite store against the contract of the Store port, and processes that meet before the file exists. */
+/** The SQLite store against the contract of the Store port, and processes that race to create the file. */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import { type SqliteStore, sqliteStore } from './index.ts'
 import { checkSqlite } from './repair/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-sqlite-'))
-/** Made once and copied: laying out a file anew costs a dozen syncs. */
+/** Created once and copied: creating a file costs a dozen syncs. */
 const EMPTY = join(folder, 'empty.db')
 const MEETING = 5
 let files = 0
@@ -92,7 +92,7 @@ test('an append that fails after it has written leaves nothing behind, and takes
     })
   const claim = { driver: 'driver', leaseMs: 1000 }
   const note = { type: 'note', turn: 0, data: { text: 'a', from: 'b' }, refs: ['0'.repeat(64)] }
-  // The head row, the inbox and the claim are written by the time that the blob is missed.
+  // The head row, the inbox and the claim are written before the missing blob is detected.
   const fail = (name: string) =>
     store.append({
       key: keyOf(name),

@@ -1,8 +1,8 @@
 /**
  * The Store in a SQLite file, through Node's own driver. Several processes may use one file at once.
  *
- * Watching: a commit of this process wakes its watchers at once. Commits of other processes are noticed by asking
- * SQLite for its `data_version`, a counter in shared memory, every `pollMs` while somebody watches.
+ * A commit of this process wakes its watchers at once. Commits of other processes are detected by polling SQLite's
+ * `data_version`, a counter in shared memory, every `pollMs` while there are watchers.
  */
 
 import { type Clock, type Liveness, processLiveness, systemClock } from '../../base/index.ts'
@@ -37,16 +37,16 @@ import * as writer from './writer.ts'
 
 export interface SqliteStoreOptions {
   /**
-   * `FULL` (the default): what was acknowledged survives a power cut. `NORMAL`: it survives any crash of the process,
-   * but a power cut may take the last moments; several times faster.
+   * `FULL` (the default): acknowledged writes survive a power cut. `NORMAL`: they survive any crash of the process, but
+   * a power cut may lose the last moments; several times faster.
    */
   readonly synchronous?: 'FULL' | 'NORMAL'
   readonly readOnly?: boolean
-  /** How long to wait for other processes before `store-busy`. 10 seconds if not given. */
+  /** Timeout for other processes before `store-busy`. 10 seconds if not given. */
   readonly busyMs?: number
-  /** Refuse to let the file grow beyond this. */
+  /** The largest size of the file; writes beyond it are refused. */
   readonly maxBytes?: number
-  /** How often to look for other processes' commits while somebody watches. 100 ms if not given. */
+  /** Poll interval for other processes' commits while there are watchers. 100 ms if not given. */
   readonly pollMs?: number
   readonly clock?: Clock
   readonly liveness?: (driver: string) => Liveness
@@ -57,14 +57,14 @@ export interface SqliteStoreOptions {
 export interface SqliteStore extends Port.Store {
   readonly path: string
   /**
-   * Copies the whole file as of one moment, while everything goes on. The target must not exist (`exists`); until the
-   * copy is complete it is called `<target>.partial-…`.
+   * Copies the whole file as a consistent snapshot, while reads and writes continue. The target must not exist
+   * (`exists`); until the copy is complete it is called `<target>.partial-…`.
    */
   backup(target: string): Promise<void>
   /**
-   * Rewrites the file so that nothing of what was erased is left in the unused parts of its pages, where SQLite may
-   * have left copies when it moved rows about. `erase` does it by itself in files of up to 8 MB; in larger ones it
-   * takes about 10 ms per MB, during which nobody can write, and needs as much free disk as the file is large.
+   * Rewrites the file to clear the unused parts of its pages, where SQLite may have left copies of erased data when it
+   * moved rows. `erase` does so by itself in files of up to 8 MB; in larger ones it takes about 10 ms per MB, blocks
+   * all writers, and needs as much free disk as the file is large.
    */
   scrub(): Promise<void>
 }
@@ -174,7 +174,7 @@ class FileStore implements SqliteStore {
         throw error
       }
     }
-    // A watch that begins on a closed store is refused; one that the closing meets ends.
+    // A new watch on a closed store is refused; a running one ends when the store closes.
     const open = async () => {
       await this.head(key)
       this.#startPolling()
@@ -183,7 +183,7 @@ class FileStore implements SqliteStore {
     return watchEntries({ bell: this.#bell, key: keyText(key), read, open, close }, options)
   }
 
-  /** Head and entries of one moment: a page never mixes an erased conversation with one that has begun anew. */
+  /** Head and entries of one snapshot: a page never mixes an erased conversation with the recreated one. */
   #page(key: ContextKey, from: number, limit: number): { entries: readonly Entry[]; ended: boolean } {
     const view = this.#view(key, false)
     if (view === undefined) return { entries: [], ended: false }
@@ -259,7 +259,7 @@ class FileStore implements SqliteStore {
     this.#check(key)
     const erased = await this.#db.write(() => writer.erase(this.#writing, key))
     for (const gone of erased) this.#bell.ring(keyText(gone))
-    // Repeating an erase finishes what a full disk or another process's reading has prevented.
+    // Repeating an erase finishes one that a full disk or another reader interrupted.
     if (erased.length === 0 && (await this.head(key)) === undefined) return 0
     try {
       if (this.#db.size <= SCRUBBED_AT_ONCE) await this.scrub()
@@ -293,7 +293,7 @@ class FileStore implements SqliteStore {
 
   async close(): Promise<void> {
     this.#closed = true
-    // A watch that nobody reads any more never ends by itself; it must not keep the process alive.
+    // An abandoned watch never ends by itself; its poll must not keep the process alive.
     clearInterval(this.#poll)
     this.#bell.ringAll()
     await this.#db.close()
@@ -303,7 +303,7 @@ class FileStore implements SqliteStore {
     this.#keys.check(key)
   }
 
-  /** What of the indexes is not stored is held in memory; a store that may not write computes it each time. */
+  /** Unstored index rows are buffered in memory; a read-only store computes them each time. */
   #view(key: ContextKey, indexed: boolean): reader.View | undefined {
     const context = findContext(this.#db, key)
     if (context === undefined) return undefined
@@ -337,7 +337,7 @@ class FileStore implements SqliteStore {
     this.#poll = undefined
   }
 
-  /** A failure counts as a change: whoever then reads meets the reason. */
+  /** A failure counts as a change: the next read reports the reason. */
   #version(): unknown {
     try {
       return this.#closed ? undefined : this.#db.get('PRAGMA data_version')?.[0]

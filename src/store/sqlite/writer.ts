@@ -1,13 +1,13 @@
-/** Writing: everything here runs inside a transaction of `Database.write`. */
+/** Writes. Everything here runs inside a transaction of `Database.write`. */
 import { type ContextKey, type Entry, type Owner } from '../../protocol/index.ts'
 import {
   type Encoded,
   type EncodedData,
   encode,
-  handedOut,
   hashOf,
   inboxDigest,
   isShared,
+  readerData,
 } from '../encode.ts'
 import {
   forkEntry,
@@ -40,7 +40,6 @@ import {
   updateHead,
 } from './rows.ts'
 
-/** What every writing function needs. */
 export interface WriteContext extends Indexes {
   readonly headCache: HeadCache
   readonly judge: () => LeaseJudge
@@ -66,11 +65,11 @@ export function append(
     return repeatedReceipt(db, context as ContextRow, { request, ...(earlier as Stored) })
   const { head } = decision
   const texts = decision.entries.map(({ type, data }) => encoded.get(data) ?? encode(type, data))
-  // Receipts and derived rows are made from what a reader will get, not from what the caller still holds.
+  // Receipts and derived rows use the data as a reader gets it, not the caller's objects.
   const shared = isShared(encoded, request)
   const entries = decision.entries.map((entry, i) => ({
     ...entry,
-    data: handedOut(texts[i] as Encoded, shared),
+    data: readerData(texts[i] as Encoded, shared),
   }))
   let target = context
   if (entries.length > 0) {
@@ -91,7 +90,7 @@ export function append(
   return { first, last, at, epoch: head.epoch, entries, inbox: pending, repeated: false }
 }
 
-/** Who of these takes this one, and what it takes that is not one of these. */
+/** The entry of this append that takes `entry`, and the positions of earlier appends that `entry` takes. */
 function takenTogether(entries: readonly Entry[], entry: Entry): Pick<Filing, 'taken' | 'takes'> {
   const taken = entries.find(({ takes }) => takes?.includes(entry.seq))?.seq ?? 0
   const takes = entry.takes?.filter((seq) => seq < (entries[0] as Entry).seq) ?? []
@@ -121,7 +120,7 @@ export function fork(writing: WriteContext, request: Port.ForkRequest): Port.Rec
   return forkReceipt(entry, head)
 }
 
-/** Returns the keys of what is gone. Damage is no reason to keep a conversation, so no row has to be intact. */
+/** Returns the keys of the erased contexts. Damaged rows are erased, too. */
 export function erase(writing: WriteContext, key: ContextKey): ContextKey[] {
   const context = suspectContext(writing.db, key)?.row
   return context === undefined || context.head.status === 'erased' ? [] : eraseTree(writing, context)
@@ -157,7 +156,7 @@ export function saveSnapshot({ db }: WriteContext, key: ContextKey, snapshot: Po
   db.run(old, context.id, context.id, KEPT_SNAPSHOTS)
 }
 
-/** Bytes that are there already are kept, unless they are damaged: what is acknowledged can be read. */
+/** Keeps existing bytes unless they are damaged: acknowledged bytes are readable. */
 export function putBlob(
   db: Database,
   owner: Owner,
@@ -204,7 +203,7 @@ function useBlob(db: Database, { id, seq, blob }: { id: number; seq: number; blo
   db.run('INSERT OR IGNORE INTO blob_use (context, seq, blob) VALUES (?, ?, ?)', id, seq, blob)
 }
 
-/** Moves the head over new entries, and the derived indexes if nothing older is missing; a later lookup catches up. */
+/** Advances the head over new entries, and the derived indexes if nothing older is missing; a later lookup catches up. */
 export function advance(
   writing: WriteContext,
   context: ContextRow,
@@ -215,7 +214,6 @@ export function advance(
   return { ...context, ...change }
 }
 
-/** Where an append is stored. */
 interface Stored {
   readonly first: number
   readonly last: number
@@ -270,7 +268,7 @@ function eraseTree(writing: WriteContext, context: ContextRow): ContextKey[] {
   return [head.key, ...below]
 }
 
-/** Forgets that a stretch of entries, its bases aside, used blobs, and deletes the blobs that nothing else uses. */
+/** Removes the blob references of a range of entries, its bases excepted, and the blobs without other references. */
 export function dropBlobs(
   db: Database,
   { context, above, upTo }: { context: number; above: number; upTo: number },

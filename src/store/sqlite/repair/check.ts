@@ -1,6 +1,6 @@
 /**
- * Looks through a whole file and says what is wrong with it, as data. SQLite checks its own structure and indexes;
- * then every row is compared with its checksum, every head with its entries. Reads only, and changes nothing.
+ * Checks a whole file and reports its problems as data. SQLite checks its own structure and indexes; then every row is
+ * compared with its checksum, every head with its entries. Reads only.
  */
 import { setImmediate as breathe } from 'node:timers/promises'
 import { type ContextKey, HoldfastError } from '../../../protocol/index.ts'
@@ -22,7 +22,7 @@ export interface StoreCheck {
 }
 
 export interface Problem {
-  /** `snapshot` and `index` are derived: nothing is lost with them. */
+  /** `snapshot` and `index` are derived: losing them loses nothing. */
   readonly kind: 'file' | 'log' | 'head' | 'entry' | 'inbox' | 'index' | 'snapshot' | 'blob'
   readonly key?: ContextKey
   readonly seq?: number
@@ -30,8 +30,8 @@ export interface Problem {
 }
 
 /**
- * Checks the file at a path, also while it is in use. The first part blocks for about 1 ms per MB; run it in a process
- * of its own if that matters. Rejects only if there is no file of ours at the path.
+ * Checks the file at a path, also while it is in use. The first part blocks for about 1 ms per MB; run it in a separate
+ * process if that matters. Rejects only if there is no file of ours at the path.
  */
 export async function checkSqlite(path: string): Promise<StoreCheck> {
   const problems: Problem[] = []
@@ -77,7 +77,7 @@ class Check {
     return { conversations: ids.length, entries }
   }
 
-  /** Returns how many own entries of it are intact. */
+  /** Returns the number of its own intact entries. */
   async #context(id: number): Promise<number> {
     const context = await this.#try('head', undefined, () => contextById(this.#db, id))
     if (context === undefined || context.head.status === 'erased') return 0
@@ -100,7 +100,7 @@ class Check {
     for (const { id, from, to } of line.segments) {
       for (let seq = from; seq <= Math.min(to, last); seq++) {
         const read = () => entryAt(this.#db, key, { context: id, seq })
-        // What a fork reads of its parent is the parent's to report.
+        // Entries of the parent are reported with the parent.
         if (id !== context.id) break
         if ((await this.#try('entry', key, read)) === undefined) damaged += 1
         else intact += 1
@@ -117,7 +117,7 @@ class Check {
     return Number(this.#db.get(sql, id, from, to)?.[0])
   }
 
-  /** Head row and standard indexes, computed anew and compared. */
+  /** Recomputes head row and standard indexes, and compares them. */
   #computed({ context, line }: View): void {
     const { key } = context.head
     const own = line.base?.id === context.id ? line.base.mark : undefined
@@ -125,7 +125,7 @@ class Check {
     const entries = [...ownEntries(this.#db, context, own?.upTo ?? context.forkedAt)]
     const head = headFrom(context.head, base, entries)
     if (head === undefined || !sameHead(head, context.head))
-      this.#problems.push({ kind: 'head', key, message: 'It is not what its entries say.' })
+      this.#problems.push({ kind: 'head', key, message: 'The head row differs from its entries.' })
     const sql = 'SELECT 1 FROM derived WHERE context = ? AND idx = ? AND key = ? AND seq = ?'
     for (const { index, rows } of STANDARD_DERIVATIONS)
       for (const entry of entries.filter(({ seq }) => seq <= context.derivedSeq))

@@ -1,9 +1,9 @@
 /**
- * Reads a damaged file from a private copy, row by row where it must. Rows that cannot be read count as missing, and
- * nothing here throws because of them. Whether a row is what was written is for the caller to check.
+ * Reads a damaged file from a private copy, row by row where necessary. Unreadable rows count as missing and never
+ * throw. The caller verifies checksums.
  *
- * The copy is made by SQLite, which takes in the log. Where the first page is damaged it is a copy of the bytes with the
- * beginning of a new file: the tables of all our files have the same roots, one set as they are made and one after a scrub.
+ * SQLite makes the copy, log included. If the first page is damaged, the copy is one of bytes with the beginning of a
+ * new file: the tables of all our files have the same roots, one set as created and one after a scrub.
  */
 import {
   closeSync,
@@ -26,7 +26,7 @@ import { checkSchema, MIGRATIONS } from '../schema.ts'
 
 const ENTRY_RANGE = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq`
 const ENTRIES_PER_READ = 500
-/** How many ids or positions to try beyond those that are known. */
+/** Number of ids or positions to try beyond the known ones. */
 const MOST_MISSING = 1000
 const PAGE_BYTES = 4096
 const HEADER_BYTES = 100
@@ -44,7 +44,7 @@ export class DamagedFile {
     this.#path = path
   }
 
-  /** Copies the file to `path` and opens the copy under which most can be read; undefined if nothing can. */
+  /** Copies the file to `path` and opens the most readable copy; undefined if nothing is readable. */
   static async open(from: string, path: string): Promise<DamagedFile | undefined> {
     const copied = await openCopy(() => copyBySqlite(from, path), path)
     if (copied !== undefined && copied.#hasOwnTables() && copied.#readable() > 0) return copied
@@ -64,7 +64,7 @@ export class DamagedFile {
     removeFile(this.#path)
   }
 
-  /** Every context that anything may be left of, parents before children. */
+  /** Every context with possible remains, parents before children. */
   contextIds(): number[] {
     return withMissing([
       ...this.#ids('context', 'id'),
@@ -73,13 +73,13 @@ export class DamagedFile {
     ])
   }
 
-  /** The head row, if it is what was written. */
+  /** The head row, if intact. */
   context(id: number): ContextRow | undefined {
     const row = this.#get(`SELECT ${CONTEXT_COLUMNS} FROM context c WHERE c.id = ?`, id)
     return row && attempt(() => toContextRow(row))
   }
 
-  /** Keys by the index of names, which may be all that is left of a head row. */
+  /** Keys from the index of names, which may be all that is left of a head row. */
   names(): Map<number, ContextKey> {
     const names = new Map<number, ContextKey>()
     for (const direction of BOTH_ENDS) {
@@ -93,7 +93,7 @@ export class DamagedFile {
     return names
   }
 
-  /** Rows of ENTRY_COLUMNS in order, as far as they can be read; `last` is the last position if that is known. */
+  /** Readable rows of ENTRY_COLUMNS in order; `last` is the last position if known. */
   *entries(context: number, last: number | undefined): Generator<Cell[]> {
     const [newest] = this.#get('SELECT max(seq) FROM entry WHERE context = ?', context) ?? []
     const end = last ?? (typeof newest === 'number' ? newest : 0) + MOST_MISSING
@@ -101,7 +101,7 @@ export class DamagedFile {
       const to = Math.min(end, from + ENTRIES_PER_READ - 1)
       const range = attempt(() => this.#statement(ENTRY_RANGE).all(context, from, to) as unknown as Cell[][])
       const rows = new Map(range?.map((row) => [row[0], row]))
-      // An empty range was pruned; one that cannot be read or has gaps is read position by position.
+      // An empty range was pruned; an unreadable one, or one with gaps, is read position by position.
       for (let seq = from; range?.length !== 0 && seq <= to; seq++) {
         const row = rows.get(seq) ?? this.#get(ENTRY_RANGE, context, seq, seq)
         if (row !== undefined) yield row
@@ -116,7 +116,7 @@ export class DamagedFile {
     }
   }
 
-  /** Rows of a table that belong to one context, up to the first that cannot be read. */
+  /** Rows of a table that belong to one context, up to the first unreadable one. */
   rowsOf(columns: string, table: 'inbox' | 'derived', context: number): Iterable<Cell[]> {
     return this.#each(`SELECT ${columns} FROM ${table} WHERE context = ?`, context)
   }
@@ -130,7 +130,7 @@ export class DamagedFile {
     return Number(entries) + this.contextIds().length
   }
 
-  /** From both ends up to the first row that cannot be read. */
+  /** From both ends up to the first unreadable row. */
   *#ids(table: 'context' | 'blob' | 'entry', column: 'id' | 'context'): Generator<number> {
     for (const direction of BOTH_ENDS) {
       const isUp = direction === 'ASC'
@@ -187,7 +187,7 @@ function attempt<T>(run: () => T): T | undefined {
   }
 }
 
-/** Ids are given in order, so those between two that were found may be there as well. */
+/** Ids are consecutive, so those between two found ones may exist as well. */
 function withMissing(found: readonly number[]): number[] {
   const ids = [...new Set(found)].filter((id) => Number.isSafeInteger(id) && id > 0).sort((a, b) => a - b)
   return ids.flatMap((id, index) => {
@@ -208,7 +208,7 @@ async function copyBySqlite(from: string, path: string): Promise<void> {
 
 interface FileStart {
   readonly bytes: number
-  /** SQL that is run in the new file whose beginning is taken. */
+  /** SQL to run in the new file before its beginning is taken. */
   readonly after: '' | 'VACUUM'
 }
 
@@ -218,7 +218,7 @@ const FILE_STARTS: readonly FileStart[] = [
   { bytes: PAGE_BYTES, after: 'VACUUM' },
 ]
 
-/** Copies the file and its log, and writes the beginning of a new file, with the size of this one, over its own. */
+/** Copies the file and its log, and overwrites its beginning with that of a new file of the same size. */
 function copyWithStart(from: string, path: string, { bytes, after }: FileStart): void {
   for (const side of ['', '-wal']) if (existsSync(from + side)) copyFileSync(from + side, path + side)
   const pages = Math.ceil(statSync(path).size / PAGE_BYTES)

@@ -1,7 +1,7 @@
 /**
- * Copies the intact entries of a damaged file into a new one. The damaged file is only read. Of each conversation the
- * new file holds the entries up to the first that is lost, so that a conversation that goes on is whole; intact entries
- * after a gap are written beside it as JSON lines, for people to look at. Snapshots are derived and left out.
+ * Copies the intact entries of a damaged file into a new one, and only reads the damaged file. The new file holds each
+ * conversation's entries up to the first lost one, so that a conversation that continues is whole; intact entries after
+ * a gap are written beside it as JSON lines, for people to inspect. Snapshots are derived and left out.
  */
 import { appendFileSync, existsSync, rmSync } from 'node:fs'
 import {
@@ -15,7 +15,7 @@ import { STANDARD_DERIVATIONS } from '../../derive.ts'
 import { hashOf } from '../../encode.ts'
 import { newHead } from '../../head.ts'
 import { Backlogs } from '../backlog.ts'
-import { appear, makeFile, ownName } from '../copy.ts'
+import { makeFile, moveIntoPlace, ownName } from '../copy.ts'
 import { type Cell, Database } from '../database.ts'
 import { setName } from '../derived.ts'
 import { HeadCache } from '../head-cache.ts'
@@ -28,28 +28,27 @@ import { DamagedFile } from './damaged-file.ts'
 
 export interface SalvageReport {
   readonly conversations: readonly SalvagedConversation[]
-  /** The file with intact entries that follow a gap, one JSON object a line; absent if there are none. */
+  /** The file with intact entries after a gap, one JSON object per line; absent if there are none. */
   readonly rest?: string
 }
 
 export interface SalvagedConversation {
-  /** Absent if not even the name was left; its entries are then in the rest, under `context`. */
+  /** Absent if the name is lost; its entries are then in the rest, under `context`. */
   readonly key?: ContextKey
   readonly context: number
   readonly erased: boolean
-  /** Entries that are what was written. */
   readonly intact: number
-  /** Of these, the ones that the new file holds. */
+  /** Intact entries that the new file holds. */
   readonly kept: number
-  /** Positions, both ends inclusive, that should be there and are not. */
+  /** Missing positions, both ends inclusive. */
   readonly lost: readonly { readonly from: number; readonly to: number }[]
-  /** The head row was damaged: whether entries after the last one found are missing is not known. */
+  /** The head row was damaged: entries after the last one found may be missing. */
   readonly endUnknown: boolean
 }
 
 /**
- * Makes the new file `to`, which must not exist, from the damaged file `from`, which no store of this process may have
- * open. Needs disk space for two copies, which have names of their own until they are complete.
+ * Creates the new file `to`, which must not exist, from the damaged file `from`, which no store of this process may
+ * have open. Needs disk space for two copies, which have temporary names until they are complete.
  */
 export async function salvageSqlite(from: string, to: string): Promise<SalvageReport> {
   const rest = `${to}.rest.jsonl`
@@ -82,7 +81,7 @@ export async function salvageSqlite(from: string, to: string): Promise<SalvageRe
       await db.close()
     })
     if (!existsSync(partialRest)) return { conversations }
-    appear(partialRest, rest)
+    moveIntoPlace(partialRest, rest)
     return { conversations, rest }
   } catch (error) {
     rmSync(partialRest, { force: true })
@@ -92,10 +91,9 @@ export async function salvageSqlite(from: string, to: string): Promise<SalvageRe
   }
 }
 
-interface Find {
+interface ContextRemains {
   readonly damaged: DamagedFile
   readonly id: number
-  /** What the index of names says. */
   readonly name: ContextKey | undefined
   readonly rest: string
 }
@@ -105,11 +103,11 @@ interface Rows {
   readonly entry: Entry
 }
 
-async function copyContext(db: Database, find: Find): Promise<SalvagedConversation | undefined> {
-  const { damaged, id, rest } = find
+async function copyContext(db: Database, remains: ContextRemains): Promise<SalvagedConversation | undefined> {
+  const { damaged, id, rest } = remains
   const stored = damaged.context(id)
-  const key = stored?.head.key ?? find.name
-  const found = intactEntries(db, find, { stored, key })
+  const key = stored?.head.key ?? remains.name
+  const found = intactEntries(db, remains, { stored, key })
   const report = { context: id, ...(key && { key }), erased: false, endUnknown: stored === undefined }
   if (stored?.head.status === 'erased') {
     await db.write(() => putContext(db, withParent(db, stored)))
@@ -118,7 +116,7 @@ async function copyContext(db: Database, find: Find): Promise<SalvagedConversati
   if (stored === undefined && found.length === 0) return undefined
   const live = liveEntries(found, stored)
   const copied =
-    key !== undefined && live.length > 0 && (await copyLive(db, find, { stored, key, found, live }))
+    key !== undefined && live.length > 0 && (await copyLive(db, remains, { stored, key, found, live }))
   const last = copied ? (live.at(-1)?.entry.seq ?? 0) : 0
   const beyond = found.filter(({ entry }) => entry.seq > last)
   const lines = beyond.map(({ entry }) => `${JSON.stringify({ ...key, context: id, ...entry })}\n`)
@@ -131,7 +129,7 @@ async function copyContext(db: Database, find: Find): Promise<SalvagedConversati
   }
 }
 
-/** Blobs are verified by what they are called; the copies keep their numbers. */
+/** Blobs are verified by their hash; the copies keep their ids. */
 async function copyBlobs(damaged: DamagedFile, db: Database): Promise<void> {
   const put = 'INSERT OR IGNORE INTO blob (id, tenant, actor, hash, at, data) VALUES (?, ?, ?, ?, ?, ?)'
   for (const row of damaged.blobs()) {
@@ -142,15 +140,15 @@ async function copyBlobs(damaged: DamagedFile, db: Database): Promise<void> {
 
 function intactEntries(
   db: Database,
-  { damaged, id }: Find,
+  { damaged, id }: ContextRemains,
   { stored, key }: { stored: ContextRow | undefined; key: ContextKey | undefined },
 ): Rows[] {
-  const nobody = { tenant: '-', actor: '-', contextId: '-' }
-  const place = { key: key ?? nobody, context: id, blob: blobReader(db, key ?? nobody) }
+  const unknownKey = { tenant: '-', actor: '-', contextId: '-' }
+  const source = { key: key ?? unknownKey, context: id, blob: blobReader(db, key ?? unknownKey) }
   const found: Rows[] = []
   for (const row of damaged.entries(id, stored?.head.seq)) {
     try {
-      found.push({ row, entry: toEntry(row, place) })
+      found.push({ row, entry: toEntry(row, source) })
     } catch (error) {
       if (!HoldfastError.is(error, 'entry-corrupt')) throw error
     }
@@ -164,7 +162,7 @@ function liveEntries(found: readonly Rows[], stored: ContextRow | undefined): Ro
   const live: Rows[] = []
   for (const item of found) if (item.entry.seq === start + live.length) live.push(item)
   const base = newestBase(found)
-  // A base that lies behind the gap cannot be what the new conversation starts from.
+  // A base after the gap cannot start the new conversation.
   return base === undefined || live.some(({ entry }) => entry.seq === base.seq) ? live : []
 }
 
@@ -181,7 +179,7 @@ function newestBase(found: readonly Rows[]): Entry | undefined {
   return found.findLast(({ entry }) => entry.type === 'base')?.entry
 }
 
-interface Live {
+interface LiveEntries {
   readonly stored: ContextRow | undefined
   readonly key: ContextKey
   readonly found: readonly Rows[]
@@ -191,9 +189,13 @@ interface Live {
 const ENTRY_INTO =
   'INSERT INTO entry (seq, turn, at, type, v, data, extra, crc, append, context) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
-/** False if the conversation cannot stand on its own in the new file, as a fork of one that lost its part of it. */
-async function copyLive(db: Database, find: Find, { stored, key, found, live }: Live): Promise<boolean> {
-  const { id } = find
+/** False if the conversation is not self-contained in the new file, as a fork of one that lost its part. */
+async function copyLive(
+  db: Database,
+  remains: ContextRemains,
+  { stored, key, found, live }: LiveEntries,
+): Promise<boolean> {
+  const { id } = remains
   const last = live.at(-1)?.entry.seq ?? 0
   const writing: WriteContext = {
     db,
@@ -213,7 +215,7 @@ async function copyLive(db: Database, find: Find, { stored, key, found, live }: 
         useBlobs(db, { key, id, row, entry })
       }
       if (stored === undefined) putContext(db, restoreParent(db, context))
-      copyOldRows(db, find, (live[0]?.entry.seq ?? 1) - 1)
+      copyOldRows(db, remains, (live[0]?.entry.seq ?? 1) - 1)
       rebuild(writing, key)
       const whole = viewOf(db, findContext(db, key) as ContextRow)
       for (let from = 1; from <= last; from += 1000) readEntries(db, whole, { from, to: from + 999 })
@@ -230,8 +232,8 @@ function unlinked(id: number, key: ContextKey): ContextRow {
   return { id, head: newHead(key, 0), parentId: undefined, forkedAt: 0, derivedSeq: 0, derivedBy: '' }
 }
 
-/** Rows of inbox and derived indexes whose entries were pruned; the others are computed anew. */
-function copyOldRows(db: Database, { damaged, id }: Find, below: number): void {
+/** Rows of inbox and derived indexes whose entries were pruned; the others are recomputed. */
+function copyOldRows(db: Database, { damaged, id }: ContextRemains, below: number): void {
   const inbox =
     'INSERT OR IGNORE INTO inbox (key, seq, taken, digest, crc, context) VALUES (?, ?, ?, ?, ?, ?)'
   for (const row of damaged.rowsOf('key, seq, taken, digest, crc', 'inbox', id))
@@ -255,7 +257,7 @@ function useBlobs(
     db.run(use, id, entry.seq, key.tenant, key.actor, hash)
 }
 
-/** A parent that could not be copied cannot be belonged to. */
+/** Drops a parent that could not be copied. */
 function withParent(db: Database, context: ContextRow): ContextRow {
   if (context.parentId === undefined || contextById(db, context.parentId) !== undefined) return context
   const { parent, ...head } = context.head

@@ -1,4 +1,4 @@
-/** The stores that properties are tried on, and how often: `HOLDFAST_RUNS` is the total, spread over all properties. */
+/** Runs properties of random histories on all stores: `HOLDFAST_RUNS` is the total, spread over all properties. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { Author, type Stage } from './author.ts'
+import { Author, type StoreFixture } from './author.ts'
 import { type HistoryOptions, histories, type Move } from './histories.ts'
 
 export const STORES = ['memory', 'sqlite'] as const
@@ -20,8 +20,8 @@ const SEED = process.env['HOLDFAST_SEED']
 /** For tests whose length depends on the number of runs. */
 export const PATIENCE: { timeout: number } = { timeout: 600_000 + RUNS * 1000 }
 
-/** A store for the tests of one file: a file that all histories share, or a memory of its own for each. */
-export function stageOf(name: StoreName): Stage & { reset(): void } {
+/** A store for the tests of one file: one shared file, or a new memory store for each history. */
+export function storeFixture(name: StoreName): StoreFixture & { reset(): void } {
   const clock = new ManualClock()
   const dead = new Set<string>()
   const liveness = (driver: string): Liveness => (dead.has(driver) ? 'dead' : 'alive')
@@ -49,10 +49,10 @@ export function stageOf(name: StoreName): Stage & { reset(): void } {
 }
 
 export interface Property<Extra> extends HistoryOptions {
-  readonly stage: Stage & { reset(): void }
-  /** The part of all runs that this property gets; half of it on each store. */
+  readonly fixture: StoreFixture & { reset(): void }
+  /** This property's share of all runs; half of it on each store. */
   readonly share: number
-  /** Choices that the property makes beside the history. */
+  /** Inputs of the property beside the history. */
   readonly extra?: fc.Arbitrary<Extra>
 }
 
@@ -61,12 +61,12 @@ export function forAll<Extra = undefined>(
   property: Property<Extra>,
   check: (author: Author, moves: readonly Move[], extra: Extra) => Promise<void>,
 ): () => Promise<void> {
-  const { stage, share } = property
+  const { fixture, share } = property
   const numRuns = Math.max(1, Math.round((RUNS * share) / STORES.length))
   const extra = property.extra ?? (fc.constant(undefined) as fc.Arbitrary<Extra>)
   const law = fc.asyncProperty(histories(property), extra, (moves, more) => {
-    stage.reset()
-    return check(new Author(stage), moves, more)
+    fixture.reset()
+    return check(new Author(fixture), moves, more)
   })
   return () => fc.assert(law, { numRuns, ...(SEED === undefined ? {} : { seed: Number(SEED) }) })
 }

@@ -1,4 +1,4 @@
-/** What the fold remembers of a context that fills up, and where windows by tokens begin, case by case. */
+/** The near-full mark of the fold, and the start of windows by tokens, case by case. */
 import { describe, expect, it } from 'vitest'
 import type { Entry, EntryType, JsonObject, Message, Usage } from '../protocol/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
@@ -62,7 +62,7 @@ describe('the fold', () => {
 })
 
 describe('where a window by tokens begins', () => {
-  /** Notes of ten tokens each, numbered from 1 on; which of them is the first that is shown. */
+  /** Notes of ten tokens each, numbered from 1 on; returns the first that is shown. */
   function firstShown(notes: number, max: number, maxMessages = Number.POSITIVE_INFINITY): number {
     const session: Session = { ...newSession(), window: { from: 1, messages: notes } }
     const scan = new Backwards(session, { maxMessages, tokens: { max, count: () => 10 } })
