@@ -1,4 +1,4 @@
-/** Artifacts on the journal: changes are entries, and a derived index finds them (R13). A clear leaves none of them. */
+/** Artifacts on the journal: changes are entries, found by a derived index (R13). A clear hides all of them. */
 
 import { dataOf } from '../loop/index.ts'
 import type { ArtifactInfo, Entry, NewEntry } from '../protocol/index.ts'
@@ -11,7 +11,7 @@ export type { ConversationArtifacts } from '../tool/index.ts'
 const PAGE = 500
 
 export interface ArtifactSource {
-  /** Where the conversation was last cleared. */
+  /** The position of the last clear. */
   readonly clearedAt: () => Promise<number>
   readonly record: (entry: Omit<NewEntry, 'turn'>) => Promise<void>
 }

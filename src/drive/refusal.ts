@@ -1,4 +1,4 @@
-/** Why an agent does not do what it is asked, and what to do about it. */
+/** The errors that refuse a request, each with what to do about it. */
 import { HoldfastError, type Principal, quote } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 
@@ -24,7 +24,7 @@ export function isBusy(contextId: string, turn: number): HoldfastError {
   })
 }
 
-export function notLetIn(contextId: string, { tenant, actor }: Principal): HoldfastError {
+export function notAllowed(contextId: string, { tenant, actor }: Principal): HoldfastError {
   return new HoldfastError('forbidden', {
     message: `${quote(actor)} of ${quote(tenant)} is not the owner of ${contextId} and was not let in. Set \`owner: { tenant, actor }\` to whose conversation it is, or let others in with \`allow\`.`,
     details: { contextId, tenant, actor },
@@ -58,9 +58,9 @@ export function waitsForAnswers(contextId: string, requests: readonly string[]):
   })
 }
 
-export function heardAndPruned(key: string): HoldfastError {
+export function prunedDuplicate(key: string): HoldfastError {
   return new HoldfastError('pruned', {
-    message: `The message ${quote(key)} was heard before, and what came of it has been pruned since. It is not played again.`,
+    message: `The message ${quote(key)} was sent before, and its turn has been pruned since. It is not run again: send the message under a new key.`,
     details: { key },
   })
 }

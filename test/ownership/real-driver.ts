@@ -65,8 +65,8 @@ async function stepToEnd(driver: Driver, { violate }: StateReport): Promise<stri
   for (let steps = 0; steps < MOST_STEPS; steps++) {
     const state = await stepOf(driver)
     if (state === 'again') continue
-    if (driver.settling !== undefined) {
-      await driver.settling
+    if (driver.draining !== undefined) {
+      await driver.draining
       continue
     }
     driver.stop(undefined)
@@ -161,7 +161,7 @@ function driverOf(ports: Parts, options: DriverOptions): Driver {
   return new Driver({
     ...{ key, store, clock, timer, ids, driver, leaseMs, definition },
     transitions: rules.table(ports.table),
-    play: (scope, journal) =>
+    run: (scope, journal) =>
       rules.loop(turnLoop(turnScope(scope, journal, { definition, extras: () => ({}) }))),
     window: async () => ({ maxMessages: 100 }),
     autoSave,

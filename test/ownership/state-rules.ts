@@ -31,9 +31,9 @@ const EVENTS: readonly Event['type'][] = [
   'advanced',
   'closed',
   'ended',
-  'passed over',
+  'lost',
   'broke',
-  'settled',
+  'drained',
 ]
 
 /** Every transition of the table, as `state · event`. */
@@ -47,7 +47,7 @@ const NO_END: Readonly<Record<Exclude<State['is'], 'free'>, string>> = {
   driving: 'S5',
   holding: 'S5',
   leaving: 'S5',
-  settling: 'S6',
+  draining: 'S6',
 }
 
 export class StateRules {
