@@ -1,4 +1,4 @@
-/** Limits of one turn, and what is left of them for conversations that it runs below itself. */
+/** The limits of one turn. */
 
 /** Reaching one ends the turn with what was achieved (R14). */
 export interface Limits {
@@ -9,7 +9,7 @@ export interface Limits {
   readonly tokens?: number
   readonly costUsd?: number
   readonly toolCalls?: number
-  /** Calls in a row that do not end well, and of which the model has heard and still wants more. 3 if not given. */
+  /** Consecutive failed calls, as the model has read of them, before the turn ends. 3 if not given. */
   readonly consecutiveFailures?: number
 }
 
@@ -19,10 +19,9 @@ export const DEFAULT_LIMITS: Limits & { readonly iterations: number; readonly co
     consecutiveFailures: 3,
   }
 
-/** JSON knows no infinity. More than any turn can use is as good, and says that a limit of the config does not hold. */
+/** JSON has no infinity: a limit above any use, which also overrides one of the config. */
 export const UNLIMITED: number = Number.MAX_SAFE_INTEGER
 
-/** Is this a limit that nothing reaches? */
 export function isUnlimited(limit: number): boolean {
   return limit >= UNLIMITED
 }

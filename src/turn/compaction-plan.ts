@@ -1,21 +1,21 @@
-/** What an agent may say about compacting by itself, and what follows from leaving something out. */
+/** Checks the `autoCompact` option and fills in its defaults. */
 import { atLeast, checkOptions, invalidOption, type OptionSet, shown } from '../protocol/index.ts'
 import { checkModels, modelSource } from './define-turn.ts'
 import type { CompactionPlan, CompactionStrategy } from './definition.ts'
 import type { ModelChoice } from './turn-config.ts'
 
 export interface AutoCompact {
-  /** `sliding` unless said otherwise. */
+  /** `sliding` by default. */
   readonly strategy?: CompactionStrategy
-  /** Compacts when the context of the model is as full as this, in percent. */
+  /** Compacts when the model's context is this full, in percent. */
   readonly atPercent?: number
-  /** Compacts when the window has more messages than this: than `maxMessages`, if `atPercent` is not given either. */
+  /** Compacts when the window has more messages than this; `maxMessages` if `atPercent` is not given either. */
   readonly overMessages?: number
-  /** About how many messages stay. Half of them unless said otherwise. */
+  /** About how many messages to keep. Half of them by default. */
   readonly keep?: number
-  /** What a summary must not leave out, or how it is to be written. */
+  /** Instructions for the summary: what to keep, and how to write it. */
   readonly instructions?: string
-  /** Who writes summaries, with its own settings; the models of the agent unless said otherwise. */
+  /** The model that writes summaries, with its own settings; the agent's models by default. */
   readonly model?: ModelChoice
 }
 
@@ -32,7 +32,7 @@ const AUTO_COMPACT: OptionSet<AutoCompact> = {
   foreign: { maxMessages: 'overMessages' },
 }
 
-/** Undefined if nothing is to be compacted. Throws `invalid-option`. */
+/** Undefined without compaction. Throws `invalid-option`. */
 export function compactionPlan(given: unknown, maxMessages: number): CompactionPlan | undefined {
   if (given === undefined || given === false) return undefined
   if (given === true) return { strategy: 'sliding', overMessages: maxMessages }
@@ -66,7 +66,7 @@ function checkedPlan(given: unknown): AutoCompact {
   return plan
 }
 
-/** What can be said wherever something is compacted. Throws `invalid-option`. */
+/** Checks the options that every compaction takes. Throws `invalid-option`. */
 export function checkSummary(
   place: string,
   {
