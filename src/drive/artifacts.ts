@@ -33,8 +33,8 @@ export function journalArtifacts(
     chunks: async (artifactId, version) => {
       const rows = await allRows(store, key, changesPrefix(artifactId, version))
       const cleared = await clearedAt()
-      const wanted = rows.filter(({ seq }) => seq > cleared)
-      const found = await Promise.all(wanted.map(({ seq }) => store.read(key, { from: seq, to: seq })))
+      const current = rows.filter(({ seq }) => seq > cleared)
+      const found = await Promise.all(current.map(({ seq }) => store.read(key, { from: seq, to: seq })))
       return found.flat().map((entry: Entry) => dataOf(entry, 'artifact'))
     },
     record: (change, refs = []) =>

@@ -74,8 +74,8 @@ export function leastLimits(own: Limits = {}, left: Limits): Limits {
 }
 
 /**
- * The ids judged good by the innermost awaited call around the running code. Texts that a call passes down are no
- * person's words, so an id in them is good only if it is good there.
+ * The judge of ids of the innermost awaited call around the running code. Texts that a call passes down are no person's
+ * words, so an id in them is good only if it is good there.
  */
 export function idsAround(): { readonly above?: IdsAbove } {
   for (const context of callsAround()) {

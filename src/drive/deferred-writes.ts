@@ -78,7 +78,7 @@ export class DeferredWrites {
   }
 
   /** Posts the result of an effect, now or as soon as the store takes it. */
-  handIn(result: EntryData['late-result'], driver: string, ownership: Ownership): void {
+  postResult(result: EntryData['late-result'], driver: string, ownership: Ownership): void {
     const key = `late:${result.callId}:${driver}`
     this.#results.set(key, { type: 'late-result', key, data: result })
     this.#try(ownership)

@@ -87,7 +87,7 @@ export class Driver {
     return decisionOf(this.ownership.state, 'opening')
   }
 
-  /** While effects of a lost turn run here: resolves when their results are handed in, or their grace is over. */
+  /** While effects of a lost turn run here: resolves when their results are posted, or their grace is over. */
   get draining(): Promise<void> | undefined {
     return decisionOf(this.ownership.state, 'draining')
   }
@@ -150,7 +150,7 @@ export class Driver {
     } catch (error) {
       this.#pending.returned()
       if (ownership.state.is !== 'opening') throw error
-      await this.#putDown(loop, error)
+      await this.#closeLoop(loop, error)
       if (posts.length === 0 || !isCallerError(error)) throw error
       ownership.refused()
       await this.#pending.postNow()
@@ -202,7 +202,7 @@ export class Driver {
           result = await loop.batches.throw(refusal)
           continue
         }
-        this.#handIn(batch.entries)
+        this.#postResults(batch.entries)
         throw isUnfit(refusal) ? this.ownership.lossError() : refusal
       }
       return this.#advanced(loop, batch)
@@ -212,7 +212,7 @@ export class Driver {
     return ON
   }
 
-  /** Undefined if the turn is lost meanwhile: an effect may never end, and later results are handed in (R4). */
+  /** Undefined if the turn is lost meanwhile: an effect may never end, and later results are posted to the inbox (R4). */
   #next(loop: Loop): Promise<IteratorResult<Batch, boolean> | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Batch, boolean> | undefined>()
     let isLost = false
@@ -221,7 +221,7 @@ export class Driver {
       resolve(undefined)
     }
     const arrived = (result: IteratorResult<Batch, boolean>): void => {
-      if (isLost && !result.done) this.#handIn(result.value.entries)
+      if (isLost && !result.done) this.#postResults(result.value.entries)
       else resolve(result)
     }
     loop.batches.next().then(arrived, reject)
@@ -266,37 +266,37 @@ export class Driver {
       return
     }
     if (state.is === 'driving') {
-      this.#handInUnsaved()
+      this.#postUnsavedResults()
       this.ownership.broke()
-      await this.#putDown(state.loop, why)
+      await this.#closeLoop(state.loop, why)
     }
     if (!this.ownership.isOwner || this.journal.hasUnsaved) return
     this.#deferred.release(this.ownership)
     await this.#deferred.tried()
   }
 
-  /** Another driver was let in: the loop is stopped, and the results of its effects are handed in (R4, S6). */
+  /** Another driver has claimed: the loop is stopped, and the results of its effects are posted (R4, S6). */
   #lose(why: HoldfastError): void {
     const { state } = this.ownership
-    this.#handInUnsaved()
+    this.#postUnsavedResults()
     this.ownership.lost(why)
     // Not awaited: a tool that never ends must not keep this process from following the turn.
     if (state.is === 'driving') void this.#drain(state.loop, why)
     this.#leaveStep?.()
   }
 
-  /** Waits for the effects of a lost turn, at most for their grace. Later results are handed in, too. */
+  /** Waits for the effects of a lost turn, at most for their grace. Later results are posted, too. */
   async #drain(loop: Loop, why: HoldfastError): Promise<void> {
     const { timer, definition } = this.#options
     const ended = new AbortController()
     const grace = timer.wait(definition.graceMs, { signal: ended.signal, background: true })
-    await Promise.race([this.#putDown(loop, why), grace])
+    await Promise.race([this.#closeLoop(loop, why), grace])
     ended.abort()
     await owedTo(this.#options)?.tried()
     this.ownership.drained()
   }
 
-  async #putDown({ batches, stop }: Loop, why: unknown): Promise<void> {
+  async #closeLoop({ batches, stop }: Loop, why: unknown): Promise<void> {
     stop.abort()
     await quietly(batches.throw(why))
   }
@@ -358,12 +358,12 @@ export class Driver {
   }
 
   /** Buffered results are not lost with the ownership (R4). */
-  #handInUnsaved(): void {
-    this.#handIn(this.journal.unsaved, this.journal.saved)
+  #postUnsavedResults(): void {
+    this.#postResults(this.journal.unsaved, this.journal.saved)
   }
 
-  /** Hands in results that are in no journal, for the turn's new driver. */
-  #handIn(entries: readonly NewEntry[], session: Session = this.journal.session): void {
+  /** Posts results that are in no journal, for the turn's new driver. */
+  #postResults(entries: readonly NewEntry[], session: Session = this.journal.session): void {
     for (const { type, data } of entries) {
       if (type !== 'tool.end' && type !== 'effect.end') continue
       const { callId, seen: _, ...settled } = data as EntryData['tool.end']
@@ -373,7 +373,7 @@ export class Driver {
   }
 
   #late(callId: string, settled: Settled): void {
-    this.#deferred.handIn({ ...settled, callId }, this.#options.driver, this.ownership)
+    this.#deferred.postResult({ ...settled, callId }, this.#options.driver, this.ownership)
   }
 
   /** True if there is a turn to open or to continue. */
@@ -476,6 +476,6 @@ async function quietly(work: Promise<unknown>): Promise<void> {
   try {
     await work
   } catch {
-    // The work goes on without this one.
+    // The failure is reported elsewhere.
   }
 }

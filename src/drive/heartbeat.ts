@@ -1,4 +1,4 @@
-/** Renews the lease of a conversation while it is driven, and notices a loss (R1, R2). */
+/** Renews the lease of a conversation while this process needs it, and notices a loss (R1, R2). */
 import type { Timer } from '../base/index.ts'
 import { type HoldfastError, keyText } from '../protocol/index.ts'
 import { cancelBell } from './cancel-bell.ts'

@@ -1,4 +1,4 @@
-/** Owns a journal, advances it and publishes it, for agent turns and graph runs alike. */
+/** Owns a journal, advances it and publishes it, for agent turns and graph runs alike. R1 to R21: ARCHITECTURE.md. */
 
 export { type AnswerOrigins, answerRequest, HANDED_DOWN } from './answers.ts'
 export type { Auth } from './auth.ts'

@@ -215,8 +215,8 @@ export class JournalState {
       )
     this.#take(entries)
     this.#seen = Math.max(this.#seen, last)
-    for (const [place, entry] of entries.entries())
-      this.#options.onEntry(entry, place < published ? 'saved' : undefined)
+    for (const [index, entry] of entries.entries())
+      this.#options.onEntry(entry, index < published ? 'saved' : undefined)
     if (inbox.length > 0) this.receive(inbox, { isOwner: true })
   }
 

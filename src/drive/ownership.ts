@@ -71,7 +71,7 @@ export class Ownership {
   /** The newest epoch granted here. */
   #epoch = 0
 
-  /** `onLost`: another driver was let in, and the store has refused an owner without a loop. */
+  /** `onLost`: another driver has claimed, and the store has refused an owner without a loop. */
   constructor(options: OwnershipOptions, onLost: (why: HoldfastError) => void) {
     this.#options = options
     this.#onLost = onLost
@@ -226,7 +226,7 @@ export class Ownership {
     this.#on({ type: 'refused' })
   }
 
-  /** Another driver was let in, or the conversation was erased. */
+  /** Another driver has claimed, or the conversation was erased. */
   lost(why: HoldfastError): void {
     this.journal.forget()
     this.#on({ type: 'lost', why })
@@ -290,7 +290,7 @@ export class Ownership {
     this.#absorb(receipt)
   }
 
-  /** A loop gets the refusal and hands in its results. An owner without a loop is notified here (S5). */
+  /** A loop gets the refusal and its results are posted. An owner without a loop is notified here (S5). */
   #writeAs({ epoch }: Grant, entries: readonly NewEntry[]): Promise<Receipt> {
     return this.#write({ since: this.journal.seen, epoch, entries }).catch((error: unknown) => {
       if (isLoss(error) && this.#holds(epoch) && this.#state.is !== 'driving') this.#onLost(error)
@@ -336,7 +336,7 @@ export class Ownership {
     if (this.#state.is === 'draining') return this.#state.why
     const { contextId } = this.journal.key
     return new HoldfastError('fenced', {
-      message: `${contextId} is not driven from here any more.`,
+      message: `This process no longer drives ${contextId}.`,
       details: { contextId },
     })
   }
@@ -362,7 +362,7 @@ function withRelease(entries: readonly NewEntry[]): readonly NewEntry[] {
 
 function moved({ key: { contextId } }: JournalState): HoldfastError {
   return new HoldfastError('moved', {
-    message: `Entries were appended to ${contextId} after the turn was prepared. It is prepared again.`,
+    message: `Entries were appended to ${contextId} while its turn was prepared. The turn is prepared again.`,
     details: { contextId },
   })
 }

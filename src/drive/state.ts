@@ -16,11 +16,11 @@
  * S2  Only `free` and `opening` claim. A driver never has two claims under way.
  * S3  Effects start only in `driving`, for the loop that the state names (R3, R4).
  * S4  A loop belongs to one `opening` or `driving`. A transition out of that state closes the loop.
- * S5  An owner gives up its ownership in one of three ways. The end of its turn or a release ends it (`ended`). A turn
+ * S5  An ownership ends in one of three ways. The end of its turn or a release ends it (`ended`). A turn
  *     that breaks owes a release, which is retried until the store takes it (`leaving`). A loss to another driver ends
  *     it, too (`draining`, `free`).
- * S6  `draining` begins nothing: effects of the lost turn still run here. Their results are handed in before this driver
- *     claims again, if they come within the grace (R4); a later one is handed in when it comes.
+ * S6  `draining` begins nothing: effects of the lost turn still run here. Their results are posted before this driver
+ *     claims again, if they come within the grace (R4); a later one is posted when it comes.
  * S7  An event that a state does not list is a broken invariant and throws.
  */
 

@@ -14,8 +14,8 @@ export class CallArguments {
   /** Keeps the arguments that differ in `safe`, the entry as it will be stored. */
   follow(type: string, data: JsonObject, safe: JsonObject): void {
     if (type === 'tool.end') this.#args.delete((data as EntryData['tool.end']).callId)
-    const [given, stored] = [argsIn(type, data), argsIn(type, safe)]
-    for (const [callId, args] of given) {
+    const [written, stored] = [argsIn(type, data), argsIn(type, safe)]
+    for (const [callId, args] of written) {
       const isWhole = stored.get(callId) === args && !hasMark(args)
       if (isWhole) this.#args.delete(callId)
       else this.#keep(callId, args)

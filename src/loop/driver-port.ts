@@ -64,7 +64,7 @@ export interface LoopScope {
   readonly callArguments: CallArguments
   /** Reports the exception of user code that fails the turn. */
   readonly thrown?: (turn: number, error: unknown) => void
-  /** Hands in a result that came after its call was settled. */
+  /** Posts a result that came after its call was settled. */
   readonly late: (callId: string, settled: Settled) => void
   /** An earlier attempt of the call is settled without another run: its remaining work can stop. */
   readonly abandoned?: (callId: string) => void

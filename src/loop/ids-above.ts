@@ -103,11 +103,11 @@ export function aboveOf({ key, entities, now, above, know }: IdSources): Above {
       const { seq: own = seq, ...passed } = verdict
       return { ...passed, above: { contextId: key.contextId, ...(own === undefined ? {} : { seq: own }) } }
     },
-    near: async (given: string, entity: Entity): Promise<NearMatches> => {
+    near: async (text: string, entity: Entity): Promise<NearMatches> => {
       const known = await know(entity)
-      const own = known && (await nearMatches(given, entity, { entities, facts: known.facts, now: now() }))
+      const own = known && (await nearMatches(text, entity, { entities, facts: known.facts, now: now() }))
       if (own !== undefined && own.near.length > 0) return own
-      return (await (await above())?.near(given, entity)) ?? { near: [] }
+      return (await (await above())?.near(text, entity)) ?? { near: [] }
     },
   }
 }

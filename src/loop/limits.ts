@@ -1,6 +1,6 @@
 /** The limits of one turn. */
 
-/** Reaching one ends the turn with what was achieved (R14). */
+/** A limit that is reached ends the turn with what was achieved. */
 export interface Limits {
   /** Model calls that may ask for tools. 10 if not given. */
   readonly iterations?: number
@@ -9,7 +9,7 @@ export interface Limits {
   readonly tokens?: number
   readonly costUsd?: number
   readonly toolCalls?: number
-  /** Consecutive failed calls, as the model has read of them, before the turn ends. 3 if not given. */
+  /** Failed calls in a row that end the turn, if the model has read of them and requests more. 3 if not given. */
   readonly consecutiveFailures?: number
 }
 

@@ -99,7 +99,7 @@ export function checkRequestFields({ principal, limits, metadata }: RequestField
   const areObjects = [limits, metadata].every((each) => each === undefined || isObject(each))
   if ((principal === undefined || isPrincipal) && areObjects) return
   throw new HoldfastError('invalid-entry', {
-    message: 'The input cannot begin a turn: its principal, limits or metadata are not what they should be.',
+    message: 'The input cannot begin a turn: its principal, limits or metadata have the wrong shape.',
   })
 }
 
@@ -125,7 +125,7 @@ export interface RequestFields {
 /** The error of a turn that was claimed too often without progress: it would take down every process (R7). */
 export function noProgress({ session: { claims }, scope }: RunBase): EntryData['turn.end']['error'] {
   if (claims <= scope.definition.maxClaims) return undefined
-  const message = `The turn was taken up ${claims} times without coming any further, and was given up.`
+  const message = `The turn was claimed ${claims} times without progress, and was ended.`
   return { code: 'no-progress', message }
 }
 

@@ -147,7 +147,7 @@ export function warnIfFull(run: TurnRun, entries: readonly Entry[]): void {
   if (percent < warnAtPercent) return
   run.draft.append('warning', {
     code: 'context-near-full',
-    message: `The conversation takes ${percent} % of what ${model.name} can be sent: about ${tokens} of ${size} tokens. Compact it with agent.compact(), or let autoCompact do so.`,
+    message: `The conversation fills ${percent} % of the context of ${model.name}: about ${tokens} of ${size} tokens. Compact it with agent.compact(), or let autoCompact do so.`,
     tokens: Math.round((size * warnAtPercent) / 100),
   })
 }

@@ -123,9 +123,9 @@ function checkSettings(settings: unknown): void {
   if (!isObject(settings)) throw invalidOption('settings', `must be an object, not ${shown(settings)}`)
   checkOptions(settings, SETTINGS)
   const { toolChoice, apiKey, baseURL } = settings as { readonly [Name in keyof ModelOptions]?: unknown }
-  for (const [name, given] of Object.entries({ apiKey, baseURL }))
-    if (given !== undefined && typeof given !== 'string')
-      throw invalidOption(name, `must be a text, not ${shown(given)}`)
+  for (const [name, value] of Object.entries({ apiKey, baseURL }))
+    if (value !== undefined && typeof value !== 'string')
+      throw invalidOption(name, `must be a text, not ${shown(value)}`)
   if (toolChoice !== undefined) checkToolChoice(toolChoice)
 }
 

@@ -66,7 +66,7 @@ export async function* runGroup(
       if (left > 0 && !run.hooks.isEmpty) yield* runEndHooks(run, 'on')
     }
   } catch (error) {
-    // The turn may be lost: results of running calls are awaited and handed in (R4).
+    // The turn may be lost: results of running calls are awaited, and posted as late results (R4).
     await Promise.all(running)
     // A hook that timed out takes nothing away from the turn.
     const isOurs = endsTurn(error) || (error instanceof Interrupted && run.signal.aborted)
@@ -81,8 +81,8 @@ export async function callRun(run: TurnRun, one: Ready, credentials: Credentials
   const { scope } = run
   const { callId, idempotencyKey } = one.call
   const { turn, iteration } = run.open
-  const [knowing, ended] = [run.info(), run.previousTools()]
-  const { contextId, task, principal, metadata } = isPromise(knowing) ? await knowing : knowing
+  const [info, ended] = [run.info(), run.previousTools()]
+  const { contextId, task, principal, metadata } = isPromise(info) ? await info : info
   const { secrets } = run
   const context: ToolContext = {
     ...scope.extras?.(idsOfTurn(run), {
@@ -136,8 +136,8 @@ function appendEnd(run: TurnRun, { callId, end }: Ended, one: Ready | undefined)
   const before = call?.answers?.length ?? 0
   const usage = end.usage && uncounted(call, end.usage)
   if (usage !== undefined) run.draft.append('usage', { callId, usage })
-  for (const { name, ...asked } of end.requests)
-    request(run, { id: before === 0 ? name : `${name}-${before}`, name, ...asked }, callId)
+  for (const { name, ...question } of end.requests)
+    request(run, { id: before === 0 ? name : `${name}-${before}`, name, ...question }, callId)
 }
 
 interface SettledCall extends Settled {

@@ -47,7 +47,7 @@ class TurnFacts implements Facts {
   readonly #sources: Sources
   #entries: readonly Entry[] | undefined
   #isWhole: boolean | undefined
-  #heard: readonly Entry[] | undefined
+  #taken: readonly Entry[] | undefined
   #before: readonly Said[] | undefined
 
   constructor(run: TurnRun, sources: Sources) {
@@ -144,15 +144,15 @@ class TurnFacts implements Facts {
   }
 
   async saidBefore(id?: string): Promise<readonly Said[]> {
-    const heard = this.#inputs
+    const inputs = this.#inputs
     const now = this.#run.scope.clock.now()
     this.#before ??= personsEntries(this.#all)
-      .filter((entry) => !heard.includes(entry))
+      .filter((entry) => !inputs.includes(entry))
       // An answer that is taken but not durable yet has no time of its own.
       .flatMap((entry) => saidIn(entry.at === 0 ? { ...entry, at: now } : entry))
       .reverse()
     if (id === undefined || this.#hasAll) return this.#before
-    const known = new Set([...this.#before, ...heard].map(({ seq }) => seq))
+    const known = new Set([...this.#before, ...inputs].map(({ seq }) => seq))
     const older = await this.#run.scope.view.said(id)
     return [...this.#before, ...older.filter(({ seq }) => seq === undefined || !known.has(seq))]
   }
@@ -173,8 +173,8 @@ class TurnFacts implements Facts {
   }
 
   get #inputs(): readonly Entry[] {
-    this.#heard ??= heardIn(this.#all, this.#run.open.turn)
-    return this.#heard
+    this.#taken ??= inputsOf(this.#all, this.#run.open.turn)
+    return this.#taken
   }
 
   /** True if the window has every entry, so that no index knows more. */
@@ -254,13 +254,13 @@ function merged(seen: readonly Seen[]): Seen | undefined {
 }
 
 /** The person's messages of a turn. */
-function heardIn(entries: readonly Entry[], turn: number): readonly Entry[] {
+function inputsOf(entries: readonly Entry[], turn: number): readonly Entry[] {
   const taken = new Set<number>()
   for (const entry of entries)
-    if (entry.turn === turn && isHeard(entry)) for (const seq of entry.takes ?? []) taken.add(seq)
+    if (entry.turn === turn && takesMessage(entry)) for (const seq of entry.takes ?? []) taken.add(seq)
   return entries.filter(({ seq, type }) => type === 'input' && taken.has(seq))
 }
 
-function isHeard({ type, data }: Entry): boolean {
+function takesMessage({ type, data }: Entry): boolean {
   return type === 'turn.start' || (type === 'take' && (data as EntryData['take']).as === 'message')
 }

@@ -125,11 +125,11 @@ function appendWarnings(run: TurnRun, { warnings }: Judgement): void {
 function askWhich(run: TurnRun, { callId }: Call, asks: readonly AskedId[]): void {
   const { entities, words } = run.scope.definition.grounding
   const { language } = run.open.metadata ?? {}
-  for (const asked of asks) {
-    const entity = entities.get(asked.entity)
+  for (const ask of asks) {
+    const entity = entities.get(ask.entity)
     if (entity === undefined) continue
     const options = { ...words, ...(typeof language === 'string' ? { language } : {}) }
-    const { name, ...question } = questionOf(asked, entity, options)
+    const { name, ...question } = questionOf(ask, entity, options)
     request(run, { ...question, id: name, name, from: GROUNDING }, callId)
   }
 }
@@ -220,7 +220,7 @@ async function forPerson(
   }
 }
 
-/** A fork keeps the choices of its start, and is not shared with the person's other conversations. */
+/** A fork keeps the choices of its start, and shares none with the person's other conversations. */
 function personsState(run: TurnRun): ActorState | undefined {
   const { actor, definition } = run.scope
   const hasAny = [...definition.grounding.entities.values()].some(({ scope }) => scope === 'actor')

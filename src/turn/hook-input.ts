@@ -42,10 +42,10 @@ export async function pendingCall(run: TurnRun, { callId, tool, args }: Call): P
 /** The results of the last round's calls, in the order of the reply; of all calls if none are named. */
 export async function callResults(run: TurnRun, callIds?: readonly string[]): Promise<readonly CallResult[]> {
   const entries = await run.scope.view.window()
-  const asked = lastOf(entries, 'model.end', ({ data }) => {
+  const reply = lastOf(entries, 'model.end', ({ data }) => {
     return data.content.some(({ type }) => type === 'tool-call')
   })
-  const calls = (asked?.data.content ?? []).filter((part) => part.type === 'tool-call')
+  const calls = (reply?.data.content ?? []).filter((part) => part.type === 'tool-call')
   return calls
     .filter(({ callId }) => callIds?.includes(callId) ?? true)
     .flatMap((call) => resultOf(entries, call) ?? [])

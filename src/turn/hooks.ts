@@ -182,9 +182,9 @@ export class Phase {
         this.#rejected.set(this.#pending(callId), this.#text('reject', reason))
       }),
       editPrompt: inTime((changes: Partial<Prompt>) => {
-        const wanted = checkedPrompt(this.#json(changes))
-        const messages = wanted.messages === undefined ? {} : { messages: this.#legal(wanted.messages) }
-        this.prompt = { ...this.prompt, ...wanted, ...messages }
+        const edits = checkedPrompt(this.#json(changes))
+        const messages = edits.messages === undefined ? {} : { messages: this.#legal(edits.messages) }
+        this.prompt = { ...this.prompt, ...edits, ...messages }
       }),
     }
   }
@@ -201,8 +201,8 @@ export class Phase {
   }
 
   /** Repairs messages for every provider (R9), and lets a user speak last. */
-  #legal(wanted: readonly Message[]): readonly Message[] {
-    const { messages, repairs } = importMessages(wanted, { format: 'holdfast' })
+  #legal(edited: readonly Message[]): readonly Message[] {
+    const { messages, repairs } = importMessages(edited, { format: 'holdfast' })
     const broken = repairs.filter(({ kind }) => kind !== 'opening-added')
     this.#repairs.push(...broken.map(({ said }) => said))
     const own = broken.length === repairs.length ? messages : messages.slice(1)
@@ -291,5 +291,7 @@ function hookFailed(from: string, cause: unknown, secrets: Redactor): HoldfastEr
 }
 
 function tooLate(from: string): TypeError {
-  return new TypeError(`The hook ${from} is over; do this before it returns, and await what it waits for`)
+  return new TypeError(
+    `The hook ${from} has returned: call this before it returns, and await its asynchronous work`,
+  )
 }

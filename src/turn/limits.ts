@@ -36,6 +36,5 @@ const DESCRIPTIONS: { readonly [L in Reached]: (value: number, most: number) => 
   durationMs: (value, most) => `The turn took ${Math.round(value)} ms; its limit is ${most} ms.`,
   tokens: (value, most) => `The turn used ${value} tokens; its limit is ${most}.`,
   costUsd: (value, most) => `The turn cost about ${value.toFixed(4)} USD; its limit is ${most}.`,
-  consecutiveFailures: (value, most) =>
-    `${value} tool calls in a row did not end well; the limit is ${most}.`,
+  consecutiveFailures: (value, most) => `${value} tool calls in a row failed; the limit is ${most}.`,
 }

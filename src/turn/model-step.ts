@@ -151,7 +151,7 @@ async function* waitToRetry(run: TurnRun): AsyncGenerator<Batch, void> {
 
 const NOTHING_TO_SAY = {
   code: 'nothing-to-say',
-  message: 'Nothing was said that a model could answer. Say something first.',
+  message: 'The conversation has no message that a model could answer. Send a message first.',
 }
 
 function isSilent({ session: { window } }: TurnRun): boolean {
@@ -185,7 +185,7 @@ async function* endByLimit(run: TurnRun): AsyncGenerator<Batch, void> {
     yield* finishAtLimit(run, reached)
     return
   }
-  const message = `The model was asked ${run.open.iteration} times and still wants to go on; the limit is ${iterations}.`
+  const message = `The model was called ${run.open.iteration} times and has not finished; the limit is ${iterations}.`
   run.draft.append('warning', { code: 'max-iterations', message })
   yield* finish(run, 'max-iterations', { limit: 'iterations', message })
 }
@@ -436,10 +436,10 @@ function checkChoice({ settings: { toolChoice } }: ModelSource, tools: readonly 
 function specs(
   tools: readonly ToolSpec[],
   wire: WireIds | undefined,
-  wanted: readonly string[] | undefined,
+  names: readonly string[] | undefined,
 ): ToolSpec[] {
   return tools
-    .filter(({ name }) => wanted?.includes(name) ?? true)
+    .filter(({ name }) => names?.includes(name) ?? true)
     .map(({ name, description, parameters }) => ({
       name,
       description,

@@ -15,8 +15,8 @@ export function difference(
   before: readonly Message[],
   after: readonly Message[],
 ): MessageChanges | undefined {
-  const [old, wanted] = [before.map(textOf), after.map(textOf)]
-  const splices = splicesOf(common(old, wanted), { length: old.length, after })
+  const [old, edited] = [before.map(textOf), after.map(textOf)]
+  const splices = splicesOf(common(old, edited), { length: old.length, after })
   return splices.length === 0 ? undefined : { of: old.length, end: digestOf(old), splices }
 }
 
@@ -51,34 +51,34 @@ function shiftOf(messages: readonly Message[], { of, end }: MessageChanges): num
 /** Positions of the same message in both lists, in order. */
 type Pair = readonly [from: number, to: number]
 
-function common(old: readonly string[], wanted: readonly string[]): Pair[] {
+function common(old: readonly string[], edited: readonly string[]): Pair[] {
   let start = 0
-  while (start < old.length && start < wanted.length && old[start] === wanted[start]) start++
-  let [endOld, endWanted] = [old.length, wanted.length]
-  while (endOld > start && endWanted > start && old[endOld - 1] === wanted[endWanted - 1]) {
+  while (start < old.length && start < edited.length && old[start] === edited[start]) start++
+  let [endOld, endEdited] = [old.length, edited.length]
+  while (endOld > start && endEdited > start && old[endOld - 1] === edited[endEdited - 1]) {
     endOld--
-    endWanted--
+    endEdited--
   }
-  const [middleOld, middleWanted] = [old.slice(start, endOld), wanted.slice(start, endWanted)]
-  const middle = middleOld.length * middleWanted.length > MAX_PAIRS ? [] : longest(middleOld, middleWanted)
+  const [middleOld, middleEdited] = [old.slice(start, endOld), edited.slice(start, endEdited)]
+  const middle = middleOld.length * middleEdited.length > MAX_PAIRS ? [] : longest(middleOld, middleEdited)
   return [
     ...Array.from({ length: start }, (_, i): Pair => [i, i]),
     ...middle.map(([i, j]): Pair => [i + start, j + start]),
-    ...Array.from({ length: old.length - endOld }, (_, i): Pair => [endOld + i, endWanted + i]),
+    ...Array.from({ length: old.length - endOld }, (_, i): Pair => [endOld + i, endEdited + i]),
   ]
 }
 
 /** The longest common subsequence. */
-function longest(old: readonly string[], wanted: readonly string[]): Pair[] {
-  const rows = Array.from({ length: old.length + 1 }, () => new Uint32Array(wanted.length + 1))
+function longest(old: readonly string[], edited: readonly string[]): Pair[] {
+  const rows = Array.from({ length: old.length + 1 }, () => new Uint32Array(edited.length + 1))
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0
   for (let i = old.length - 1; i >= 0; i--)
-    for (let j = wanted.length - 1; j >= 0; j--)
+    for (let j = edited.length - 1; j >= 0; j--)
       (rows[i] as Uint32Array)[j] =
-        old[i] === wanted[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
+        old[i] === edited[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
   const pairs: Pair[] = []
-  for (let [i, j] = [0, 0]; i < old.length && j < wanted.length; ) {
-    if (old[i] === wanted[j]) pairs.push([i++, j++])
+  for (let [i, j] = [0, 0]; i < old.length && j < edited.length; ) {
+    if (old[i] === edited[j]) pairs.push([i++, j++])
     else if (at(i + 1, j) >= at(i, j + 1)) i += 1
     else j += 1
   }

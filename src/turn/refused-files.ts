@@ -37,7 +37,7 @@ export function warnRefused(run: TurnRun, { name }: ModelSource, { files, messag
   const titles = files.map(fileTitle).join(', ')
   run.draft.append('warning', {
     code: 'file-refused',
-    message: run.redacted(`The turn went on without ${titles}, which ${name} refused. ${message}`),
+    message: run.redacted(`The turn continued without ${titles}, which ${name} refused. ${message}`),
   })
 }
 

@@ -81,8 +81,8 @@ function firstGroup(ready: readonly Ready[]): readonly Ready[] {
 /** Settles calls that cannot run, requests approvals, and returns the calls to start now, within `toolConcurrency`. */
 async function findReady(run: TurnRun): Promise<readonly Ready[]> {
   const ready: Ready[] = []
-  const asking = new Set(run.open.requests.map(({ callId }) => callId))
-  const requested = run.calls.filter(({ callId, state }) => state === 'requested' && !asking.has(callId))
+  const waiting = new Set(run.open.requests.map(({ callId }) => callId))
+  const requested = run.calls.filter(({ callId, state }) => state === 'requested' && !waiting.has(callId))
   const { toolCalls = Number.POSITIVE_INFINITY } = run.limits
   for (const call of requested) {
     if (run.open.stop !== undefined) return []
@@ -98,12 +98,12 @@ async function findReady(run: TurnRun): Promise<readonly Ready[]> {
   return ready
 }
 
-async function prepare(run: TurnRun, asked: Call): Promise<Ready | undefined> {
-  if (!run.knowsArguments(asked.callId)) {
-    rejectForgotten(run, asked)
+async function prepare(run: TurnRun, requested: Call): Promise<Ready | undefined> {
+  if (!run.knowsArguments(requested.callId)) {
+    rejectForgotten(run, requested)
     return undefined
   }
-  const hooked = isHookedIn(run, [asked]) ? await beforeCall(run, asked) : asked
+  const hooked = isHookedIn(run, [requested]) ? await beforeCall(run, requested) : requested
   const grounding = hooked && ground(run, hooked)
   const grounded = isPromise(grounding) ? await grounding : grounding
   if (grounded === undefined) return undefined
@@ -131,8 +131,8 @@ async function prepare(run: TurnRun, asked: Call): Promise<Ready | undefined> {
     reject(run, call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
     return undefined
   }
-  const asking = approval === undefined ? questionFor(run, { call, tool, input, argsKey }) : undefined
-  const question = isPromise(asking) ? await asking : asking
+  const approving = approval === undefined ? questionFor(run, { call, tool, input, argsKey }) : undefined
+  const question = isPromise(approving) ? await approving : approving
   if (question === undefined) return { call, tool, input, argsKey }
   recordGrounds(run, call)
   const about = { tool: tool.name, args: call.args }
@@ -148,10 +148,10 @@ function isHookedIn(run: TurnRun, calls: readonly Call[]): boolean {
 async function beforeCall(run: TurnRun, call: Call): Promise<Call | undefined> {
   const { callId } = call
   const phase = new Phase(run)
-  const asked = await pendingCall(run, call)
+  const pending = await pendingCall(run, call)
   let refusal: string | undefined
   try {
-    await phase.run('beforeEachTool', () => ({ pending: phase.edited(asked) }))
+    await phase.run('beforeEachTool', () => ({ pending: phase.edited(pending) }))
   } catch (error) {
     if (!HoldfastError.is(error, 'hook-failed')) throw error
     const { cause, details } = error

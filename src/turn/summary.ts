@@ -95,7 +95,7 @@ function failureWarning(
 }
 
 export function summaryWarning(why: string): EntryData['warning'] {
-  const message = `The conversation was not compacted, because no summary could be had; nothing was cut. ${why}`
+  const message = `The conversation was not compacted, because no model could write a summary. Nothing was cut. ${why}`
   return { code: 'compaction-failed', message }
 }
 

@@ -115,8 +115,8 @@ export class TurnRun extends RunBase<TurnScope> {
 
   #findLimits(): Limits {
     // JSON turns an infinite limit into null.
-    const asked = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
-    return { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...(Object.fromEntries(asked) as Limits) }
+    const own = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
+    return { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...(Object.fromEntries(own) as Limits) }
   }
 
   #findTools(): MaybePromise<readonly Tool[]> {
@@ -157,11 +157,11 @@ export class TurnRun extends RunBase<TurnScope> {
   #askedIn(entries: readonly Entry[]): MaybePromise<string> {
     const current = this.open.turn
     const start = lastOf(entries, 'turn.start', ({ turn }) => turn === current)
-    const asked = (start?.takes ?? []).flatMap((taken) => {
+    const inputs = (start?.takes ?? []).flatMap((taken) => {
       const entry = entries.findLast(({ seq }) => seq === taken)
       return entry?.type === 'input' ? [entry] : []
     })
-    if (asked.length > 0) return asked.map((entry) => textOf(dataOf(entry, 'input').message)).join('\n')
+    if (inputs.length > 0) return inputs.map((entry) => textOf(dataOf(entry, 'input').message)).join('\n')
     // Messages after the calls that the turn continues are not their task.
     const isBetween = this.open.calls.length === 0
     return chain(this.scope.view.messages(), (messages) => {
