@@ -14,7 +14,7 @@ import {
 } from '../../src/drive/state.ts'
 import type { Setting } from './world.ts'
 
-/** `rule` is broken, and the search reports it as `sign`: the rule itself, or that a driver hangs or goes in circles. */
+/** `rule` is broken, and the search reports it as `sign`: the rule itself, or a driver that hangs or loops. */
 export interface BrokenTable {
   readonly rule: string
   readonly sign: string
@@ -48,10 +48,10 @@ const REFUSED_LAPSE: Case = { ...LAPSE, refuses: ['tool.end', 'release'] }
 const TAKEN_OVER: Case = { ...TWO, tools: ['look'], faults: { crash: 1, unheard: 1 }, ticks: part }
 const TAKEN_OVER_TWICE: Case = { ...TAKEN_OVER, faults: { crash: 1, ambiguous: 1 } }
 
-/** An effect is under way when a heartbeat hears that the lease is lost. */
+/** An effect is under way when a heartbeat finds the lease lost. */
 const EFFECT: Case = { ...LAPSE, heartbeats: 1 }
 
-/** Where a driver comes to each transition. */
+/** The setting that leads a driver to each transition. */
 const REACHED: { readonly [N in State['is']]: Readonly<Record<string, Case>> } = {
   free: { opens: ALONE, 'claimed to append': NOTE },
   opening: { refused: TWO, claimed: ALONE },
@@ -167,7 +167,7 @@ interface Change {
   readonly setting: Case
   /** Without it the transition is left out. */
   readonly to?: unknown
-  /** How the search says it, if not by the rule. */
+  /** The search's report, if not the rule. */
   readonly sign?: string
 }
 
