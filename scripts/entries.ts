@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 export interface Entry {
   /** `holdfast/sqlite`. */
   readonly specifier: string
-  /** ChildContext dist and src, without extension: `store/sqlite/index`. */
+  /** The path below dist and src, without extension: `store/sqlite/index`. */
   readonly path: string
 }
 

@@ -1,9 +1,9 @@
 /** An agent that others run: as a node of a graph, or as a tool of another agent (R17). It has no conversation of its own. */
 import {
   type AnswerOrigins,
+  attachCause,
   type ChildContext,
   type ChildResult,
-  giveCause,
   HANDED_DOWN,
   leastLimits,
   metadataBelow,
@@ -107,7 +107,7 @@ export async function runAgent(
   const { totals } = await loadSession(ports.store, key)
   const seen = await newestSightings(ports.store, key)
   return {
-    outcome: giveCause({ ...outcome, usage: totals.usage }, outcome.cause),
+    outcome: attachCause({ ...outcome, usage: totals.usage }, outcome.cause),
     output: outcome.text,
     ...(seen.length === 0 ? {} : { seen }),
   }

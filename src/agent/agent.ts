@@ -5,8 +5,7 @@
 import { chain } from '../base/index.ts'
 import {
   type AnswerOrigins,
-  answering,
-  askedFor,
+  answerRequest,
   CHILD_SCOPE,
   Conversation,
   checkReason,
@@ -17,6 +16,7 @@ import {
   isPaused,
   isShutDown,
   refuseInside,
+  requestFields,
   type TurnView as Turn,
   type TurnError,
   type TurnOutcome,
@@ -169,7 +169,7 @@ export class Agent {
    */
   get contextPercent(): number | undefined {
     const { journal } = this.#conversation.driver
-    return journal.isLoaded ? contextPercent(journal.heldEntries, this.#setup.definition.models) : undefined
+    return journal.isLoaded ? contextPercent(journal.windowEntries, this.#setup.definition.models) : undefined
   }
 
   get artifacts(): Artifacts {
@@ -247,7 +247,7 @@ export class Agent {
       this.#refuseInside('answer')
       const { [HANDED_DOWN]: origins } = options as { readonly [HANDED_DOWN]?: AnswerOrigins }
       const ports = { ...this.#setup, ...defined({ origins }) }
-      return this.#begin(options, answering(answers, { ...this.#asked(options) }, ports))
+      return this.#begin(options, answerRequest(answers, { ...this.#asked(options) }, ports))
     } catch (error) {
       return this.#conversation.refused(error)
     }
@@ -421,7 +421,7 @@ export class Agent {
   async #between(what: string, work: () => Promise<unknown>): Promise<void> {
     this.#refuseInside(what)
     const conversation = this.#conversation
-    await conversation.settled()
+    await conversation.whenIdle()
     await conversation.between(async () => {
       const { driver } = conversation
       await driver.ownership.flush()
@@ -441,7 +441,7 @@ export class Agent {
   }
 
   #asked({ limits, ...asking }: TurnOptions): Continuation {
-    return askedFor(this.owner, {
+    return requestFields(this.owner, {
       ...asking,
       ...(limits === undefined ? {} : { limits: storedLimits(limits) }),
     })
@@ -467,7 +467,7 @@ export class Agent {
       ...this.#setup,
       store: this.store,
       allow: this.#config.allow,
-      play: (scope, journal) => turnLoop(turnScope(scope, journal, { ...own, definition, extras })),
+      run: (scope, journal) => turnLoop(turnScope(scope, journal, { ...own, definition, extras })),
       window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),

@@ -82,14 +82,15 @@ export function checkQuery(place: 'getMessages()' | 'getRecent()', query: Messag
 
 /** What an agent is asked for: the newest that fit, those included that are not saved yet; the window without a query. */
 export async function readMessages(
-  { journal, isPlaying }: Driver,
+  { journal, isRunning }: Driver,
   { maxMessages, maxTokens }: Pick<AgentSetup, 'maxMessages' | 'maxTokens'>,
   query: MessageQuery,
 ): Promise<readonly Message[]> {
   const { store, key, hasUnsaved, session } = journal
   const isWindow = query.maxMessages === undefined && query.maxTokens === undefined
-  if (isWindow && (hasUnsaved || isPlaying)) return journal.messages()
-  if (hasUnsaved) return newestMessages({ store: heldOver(journal.heldEntries, store), key, session }, query)
+  if (isWindow && (hasUnsaved || isRunning)) return journal.messages()
+  if (hasUnsaved)
+    return newestMessages({ store: heldOver(journal.windowEntries, store), key, session }, query)
   const stored = await storedMessages(store, key)
   if (!isWindow) return newestMessages(stored, query)
   const view = { maxMessages, ...(await tokenBudget(maxTokens)), session: stored.session }

@@ -35,20 +35,20 @@ export interface SessionSource {
 
 export function sessionView({ journal, models, system = '' }: SessionSource): SessionView {
   const { session } = journal
-  const heldEntries = sinceCut(journal)
-  const percent = contextPercent(heldEntries, models)
+  const windowEntries = sinceCut(journal)
+  const percent = contextPercent(windowEntries, models)
   const { open, parked, turn } = session
-  const trace = heldEntries.filter((entry) => entry.turn === turn && turn > 0)
+  const trace = windowEntries.filter((entry) => entry.turn === turn && turn > 0)
   const pending = (open ?? parked)?.calls.find(({ state }) => state !== 'settled')
   return {
     messages: [
       ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
-      ...transcript(heldEntries),
+      ...transcript(windowEntries),
     ],
     trace,
     turn,
     iteration: open?.iteration ?? lastIteration(trace),
-    userPrompt: promptOf(heldEntries, trace),
+    userPrompt: promptOf(windowEntries, trace),
     ...(pending === undefined
       ? {}
       : { pendingTool: { callId: pending.callId, tool: pending.tool, args: pending.args } }),
@@ -57,13 +57,13 @@ export function sessionView({ journal, models, system = '' }: SessionSource): Se
 }
 
 /** What is held may begin before the last cut: it is dropped when the next prompt is made. */
-function sinceCut({ session, heldEntries }: JournalState): readonly Entry[] {
+function sinceCut({ session, windowEntries }: JournalState): readonly Entry[] {
   const { from, summary } = session.window
-  const shown = heldEntries.filter(({ seq }) => seq >= from || seq === summary)
+  const shown = windowEntries.filter(({ seq }) => seq >= from || seq === summary)
   const taken = new Set(shown.flatMap(({ takes = [] }) => takes))
-  return shown.length === heldEntries.length
-    ? heldEntries
-    : heldEntries.filter((entry) => shown.includes(entry) || taken.has(entry.seq))
+  return shown.length === windowEntries.length
+    ? windowEntries
+    : windowEntries.filter((entry) => shown.includes(entry) || taken.has(entry.seq))
 }
 
 function lastIteration(trace: readonly Entry[]): number {

@@ -27,7 +27,7 @@ export interface TurnOptions {
   readonly whileBusy?: WhileBusy
   /** The sender's own key for the message: sending the same twice is sending it once. */
   readonly key?: string
-  /** TurnRun it by hand, with `turn.step()`: it stands still before every effect. */
+  /** Steps it by hand, with `turn.step()`: it stands still before every effect. */
   readonly manual?: boolean
 }
 

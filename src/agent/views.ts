@@ -1,5 +1,5 @@
 /**
- * The journal as three stores, for those who runModelStep of messages, artifacts and state as separate things. They are views:
+ * The journal as three stores, for those who think of messages, artifacts and state as separate things. They are views:
  * what is written through one is an entry like any other, and is seen by all.
  */
 import { clearContext, loadSession, type Session } from '../journal/index.ts'

@@ -1,4 +1,4 @@
-/** Answers are checked before they are sent: who gives a wrong one is told at once, and the request stays open. */
+/** Checks answers before they are posted: a wrong one is refused at once, and the request stays open. */
 import type { Clock, Ids } from '../base/index.ts'
 import { stillOpen } from '../journal/index.ts'
 import { dataOf } from '../loop/index.ts'
@@ -15,7 +15,7 @@ import { copyJson } from './copy-json.ts'
 import type { JournalState } from './journal-state.ts'
 import { nothingToContinue, waitsForAnswers } from './refusal.ts'
 
-/** What waits for an answer, oldest first. */
+/** The open requests, oldest first. */
 export async function openRequests(journal: JournalState, now: number): Promise<readonly RequestData[]> {
   const { store, key } = journal
   const requests = stillOpen(journal.session).requests.filter(({ expiresAt = now + 1 }) => expiresAt > now)
@@ -23,29 +23,29 @@ export async function openRequests(journal: JournalState, now: number): Promise<
   return entries.flat().map((entry) => dataOf(entry, 'request.start'))
 }
 
-export interface Answering {
+export interface AnswerRequest {
   readonly check: (journal: JournalState) => Promise<void>
   readonly keys: readonly string[]
   readonly posts: () => readonly NewInboxEntry[]
 }
 
-/** Where answers were posted that no person gave, by the ids of their requests. */
+/** The origins of answers that no person gave, by request id. */
 export type AnswerOrigins = Readonly<Record<string, InputOrigin>>
 
-/** Options of an answer that a caller hands down: the origins are those that it was given itself. */
+/** Marks the options of an answer that a caller passes down, with the origins that the caller got itself. */
 export const HANDED_DOWN: unique symbol = Symbol('holdfast.handed-down')
 
-/** What has to be wished for, for these answers to be heard. Without `origins`, they are those of the running code. */
-export function answering(
+/** The turn request for these answers. Without `origins`, theirs is that of the running code. */
+export function answerRequest(
   answers: Readonly<Record<string, Json>>,
-  asked: JsonObject,
+  fields: JsonObject,
   { ids, clock, origins }: { readonly ids: Ids; readonly clock: Clock; readonly origins?: AnswerOrigins },
-): Answering {
+): AnswerRequest {
   const { origin: here } = inputOrigin()
   const posts = Object.entries(copyJson('answers', answers)).map(([requestId, value]): NewInboxEntry => {
     const origin = origins === undefined ? here : origins[requestId]
     const posted = origin === undefined ? {} : { origin }
-    return { type: 'answer', key: ids.next('answer'), data: { requestId, value, ...asked, ...posted } }
+    return { type: 'answer', key: ids.next('answer'), data: { requestId, value, ...fields, ...posted } }
   })
   return {
     check: (journal) => checkAnswers(journal, answers, clock.now()),
@@ -61,21 +61,26 @@ async function checkAnswers(
 ): Promise<void> {
   const requests = await openRequests(journal, now)
   const ids = requests.map(({ requestId }) => requestId)
-  // What is posted is what JSON makes of it, so that is what is looked at.
-  const given = copyJson('answers', answers)
-  const lost = Object.keys(answers).find((requestId) => given[requestId] === undefined)
-  if (lost !== undefined) throw wrong(journal.key.contextId, `${lost} has no answer that JSON can carry`, ids)
-  if (Object.keys(given).length === 0) throw wrong(journal.key.contextId, 'no answer was given', ids)
-  for (const [requestId, value] of Object.entries(given) as [string, Json][]) {
+  // Validate the JSON copy: that is what gets posted.
+  const copy = copyJson('answers', answers)
+  const missing = Object.keys(answers).find((requestId) => copy[requestId] === undefined)
+  if (missing !== undefined)
+    throw invalidAnswer(journal.key.contextId, `${missing} has no answer that JSON can carry`, ids)
+  if (Object.keys(copy).length === 0) throw invalidAnswer(journal.key.contextId, 'no answer was given', ids)
+  for (const [requestId, value] of Object.entries(copy) as [string, Json][]) {
     const request = requests.find((candidate) => candidate.requestId === requestId)
     if (request === undefined)
-      throw wrong(journal.key.contextId, `nothing waits for ${requestId === '' ? '""' : requestId}`, ids)
+      throw invalidAnswer(
+        journal.key.contextId,
+        `nothing waits for ${requestId === '' ? '""' : requestId}`,
+        ids,
+      )
     const problem = await checkAnswer(request, value)
-    if (problem !== undefined) throw wrong(journal.key.contextId, `${requestId}: ${problem}`, ids)
+    if (problem !== undefined) throw invalidAnswer(journal.key.contextId, `${requestId}: ${problem}`, ids)
   }
 }
 
-/** May the conversation go on without anything new? Not after its end, and not while all that it needs is an answer. */
+/** Throws if the conversation cannot continue without a new input: after its end, or while it needs only answers. */
 export function checkContinuation(
   { session, key: { contextId } }: JournalState,
   { now, isAuthorised }: { readonly now: number; readonly isAuthorised: boolean },
@@ -92,7 +97,7 @@ export function checkContinuation(
   throw waitsForAnswers(contextId, ids)
 }
 
-function wrong(contextId: string, why: string, ids: readonly string[]): HoldfastError {
+function invalidAnswer(contextId: string, why: string, ids: readonly string[]): HoldfastError {
   const open = ids.length === 0 ? 'Nothing is waiting.' : `Waiting: ${ids.join(', ')}.`
   return new HoldfastError('invalid-answer', {
     message: `The answer was not sent: ${why.replace(/\.$/, '')}. ${open}`,

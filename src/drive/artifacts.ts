@@ -1,4 +1,4 @@
-/** Artifacts on the journal: changes are entries, and a derived index finds them (R13). A clear leaves none of them. */
+/** Artifacts on the journal: changes are entries, found by a derived index (R13). A clear hides all of them. */
 
 import { dataOf } from '../loop/index.ts'
 import type { ArtifactInfo, Entry, NewEntry } from '../protocol/index.ts'
@@ -11,7 +11,7 @@ export type { ConversationArtifacts } from '../tool/index.ts'
 const PAGE = 500
 
 export interface ArtifactSource {
-  /** Where the conversation was last cleared. */
+  /** The position of the last clear. */
   readonly clearedAt: () => Promise<number>
   readonly record: (entry: Omit<NewEntry, 'turn'>) => Promise<void>
 }
@@ -33,8 +33,8 @@ export function journalArtifacts(
     chunks: async (artifactId, version) => {
       const rows = await allRows(store, key, changesPrefix(artifactId, version))
       const cleared = await clearedAt()
-      const wanted = rows.filter(({ seq }) => seq > cleared)
-      const found = await Promise.all(wanted.map(({ seq }) => store.read(key, { from: seq, to: seq })))
+      const current = rows.filter(({ seq }) => seq > cleared)
+      const found = await Promise.all(current.map(({ seq }) => store.read(key, { from: seq, to: seq })))
       return found.flat().map((entry: Entry) => dataOf(entry, 'artifact'))
     },
     record: (change, refs = []) =>

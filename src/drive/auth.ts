@@ -1,4 +1,4 @@
-/** Who asks for a turn, and whether they may (R20). */
+/** The principal of a turn request, and its authorisation (R20). */
 
 import { debugThrown } from '../base/index.ts'
 import { type Continuation, optionFailed } from '../loop/index.ts'
@@ -13,17 +13,17 @@ import {
 } from '../protocol/index.ts'
 import { type Credentials, redactorOf } from '../tool/index.ts'
 import { copyJson } from './copy-json.ts'
-import { notLetIn } from './refusal.ts'
+import { notAllowed } from './refusal.ts'
 
 /**
- * Who asks, and with which secrets. Tenant and actor that are left out are the owner's: `owner` of the config says who
- * that is, `local` of `local` if it does not. Only the owner may ask, and those whom `allow` of the config lets in.
+ * The principal of a turn, and its secrets. Tenant and actor default to the conversation's `owner`, which defaults to
+ * `local` of `local`. Only the owner may ask, and principals that `allow` of the config lets in.
  */
 export interface Auth {
   readonly tenant?: string
   readonly actor?: string
   readonly scopes?: readonly string[]
-  /** For tools and nodes, in memory, for this turn. Never stored (R19). */
+  /** Given to tools and nodes in memory, for this turn. Never stored. */
   readonly credentials?: Credentials
 }
 
@@ -50,7 +50,7 @@ const AUTH: OptionSet<Auth> = {
   },
 }
 
-/** An actor that is there and undefined comes from a lookup that failed: it must not ask as the owner. */
+/** An `actor` that is present and undefined comes from a failed lookup: it must not pass as the owner. */
 function checkAuth(auth: Auth): void {
   checkOptions(auth, AUTH)
   for (const name of ['tenant', 'actor'] as const) {
@@ -64,14 +64,14 @@ function checkAuth(auth: Auth): void {
 }
 
 /**
- * What is stored of how a turn was asked for: that there are credentials, and not which. Throws `invalid-option` for a
- * credential that could not be found again in what tools and models say.
+ * The fields of a turn request that are stored: that there are credentials, and not which. Throws `invalid-option` for
+ * a credential that cannot be redacted from the texts of tools and models.
  */
-export function askedFor(
+export function requestFields(
   owner: Owner,
-  asking: { readonly auth?: Auth; readonly limits?: JsonObject; readonly metadata?: JsonObject },
+  options: { readonly auth?: Auth; readonly limits?: JsonObject; readonly metadata?: JsonObject },
 ): Continuation {
-  const { auth, limits, metadata } = asking
+  const { auth, limits, metadata } = options
   if (auth !== undefined) checkAuth(auth)
   if (auth?.credentials !== undefined) redactorOf(auth.credentials)
   return {
@@ -82,14 +82,14 @@ export function askedFor(
   }
 }
 
-/** Throws `forbidden`, unless it is the owner or somebody whom `allow` lets in. */
-export function checkLetIn(
+/** Throws `forbidden` unless the principal is the owner or `allow` lets it in. */
+export function checkAllowed(
   owner: Owner & { readonly contextId: string },
   principal: Principal,
   allow: ((principal: Principal) => boolean) | undefined,
 ): void {
   const isOwner = principal.tenant === owner.tenant && principal.actor === owner.actor
-  if (!isOwner && !isAllowed(principal, allow)) throw notLetIn(owner.contextId, principal)
+  if (!isOwner && !isAllowed(principal, allow)) throw notAllowed(owner.contextId, principal)
 }
 
 function isAllowed(

@@ -1,7 +1,7 @@
-/** Refuses what is given as a store and is none, with what to write. */
+/** Refuses a `store` option that is no store. */
 import { invalidOption, shown } from '../protocol/index.ts'
 
-/** Undefined is for whoever has a default. */
+/** Undefined passes: the caller has a default. */
 export function checkStore(store: unknown): void {
   if (store === undefined) return
   const isStore = typeof store === 'object' && store !== null && 'append' in store && 'read' in store

@@ -1,7 +1,4 @@
-/**
- * What a turn lends to those that it runs below itself, agents and graphs (R17). It travels in the context of the call,
- * out of sight.
- */
+/** The context that a turn passes to the agents and graphs it runs below itself (R17), hidden in that of the call. */
 import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
 import { DEFAULT_LIMITS, type IdsAbove, isUnlimited, type Limits } from '../loop/index.ts'
@@ -20,7 +17,7 @@ import { callsAround } from '../tool/index.ts'
 export interface ChildScope {
   readonly config: {
     readonly contextId: string
-    /** The position of the conversation that is known. */
+    /** The last known position of the parent. */
     readonly parentSince: number
     readonly owner: Owner
     readonly store: Store
@@ -29,23 +26,22 @@ export interface ChildScope {
     readonly ids: Ids
     readonly leaseMs: number
   }
-  /** What is left of the caller's limits. */
+  /** The rest of the caller's limits. */
   readonly limits: () => Limits
   readonly forward: (event: TurnEvent) => void
-  /** What the caller knows of ids. */
+  /** The judge of ids of the caller. */
   readonly ids?: IdsAbove
-  /** The answers that the caller has got, as they were given, by the ids of the questions. */
+  /** The answers to the caller, as given, by request id. */
   readonly answers?: Readonly<Record<string, Json>>
-  /** Of those that no person gave: where they were posted, by the ids of the questions. */
+  /** The origins of answers that no person gave, by request id. */
   readonly answerOrigins?: Readonly<Record<string, InputOrigin>>
 }
 
 export const CHILD_SCOPE: unique symbol = Symbol('holdfast.childScope')
 
 /**
- * What may be used below: what the turn has not used of its limits yet, in equal parts for what runs at the same time. So
- * together they stay within it, whichever of them is first; what one leaves over is there for the next. Time passes for
- * all of them at once and is not divided. Iterations are each agent's own.
+ * The unused part of a turn's limits, divided equally among the calls and tasks that run now, so that together they
+ * stay within it. The rest of one is there for the next. Time is not divided, and iterations are each agent's own.
  */
 export function limitsLeft({ open, graph }: Session, limits: Limits, now: number): Limits {
   if (open === undefined) return {}
@@ -69,7 +65,7 @@ export function limitsLeft({ open, graph }: Session, limits: Limits, now: number
   return left
 }
 
-/** Its own limits, where the caller has more left than that. */
+/** The lower of a child's own limits and the rest of its caller's. */
 export function leastLimits(own: Limits = {}, left: Limits): Limits {
   const limits: Record<string, number> = { ...own }
   for (const [name, value] of Object.entries(left) as [string, number][])
@@ -78,8 +74,8 @@ export function leastLimits(own: Limits = {}, left: Limits): Limits {
 }
 
 /**
- * What is known of ids by the innermost call that the running code is a part of and that is waited for: words that the
- * call passes on are no person's, and ids in them are good only if they are good there.
+ * The judge of ids of the innermost awaited call around the running code. Texts that a call passes down are no person's
+ * words, so an id in them is good only if it is good there.
  */
 export function idsAround(): { readonly above?: IdsAbove } {
   for (const context of callsAround()) {
@@ -90,8 +86,8 @@ export function idsAround(): { readonly above?: IdsAbove } {
 }
 
 /**
- * Refuses what would wait for a turn from inside of one of its own tools: the turn waits for the tool, so neither would
- * ever end. Another store object on the same file is not recognised.
+ * Refuses to wait for a turn inside one of its own tools: the turn waits for the tool, so neither would end. Another
+ * store object on the same file is not recognised.
  */
 export function refuseInside(store: Store, key: ContextKey, what: string): void {
   const isInside = callsAround().some((context) => {

@@ -1,6 +1,6 @@
 /**
- * One conversation in one process: its callers and its listeners. Callers enter one at a time, in the order of asking, and
- * count as waiting from the moment they ask. It does not know the life of an agent, nor who drives (`pump.ts`).
+ * One conversation in one process: its callers and its subscribers. Callers enter one at a time, in the order of their
+ * requests, and count as waiting from then on. It must not know the life of an agent, nor who drives (`pump.ts`).
  */
 
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
@@ -13,32 +13,32 @@ import {
   type TurnEvent,
 } from '../protocol/index.ts'
 import { checkContinuation, openRequests } from './answers.ts'
-import { checkLetIn, principalOf } from './auth.ts'
-import { giveCause } from './cause.ts'
+import { checkAllowed, principalOf } from './auth.ts'
+import { attachCause } from './cause.ts'
 import { type ChildScope, limitsLeft } from './child-scope.ts'
 import { Driver } from './driver.ts'
-import type { DriverOptions, Offers } from './driver-options.ts'
+import type { DriverOptions, PendingWork } from './driver-options.ts'
 import { withoutSelfCancel } from './find-consumed.ts'
-import { isOfTheCaller, Outbox } from './outbox.ts'
+import { isCallerError, Outbox } from './outbox.ts'
 import { type Callers, Pump } from './pump.ts'
 import { cancelledEarly, checkReason } from './refusal.ts'
 import { Subscribers } from './subscribers.ts'
 import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
-import type { Asking, TurnRequest } from './turn-request.ts'
+import type { TurnRequest, TurnRequestOptions } from './turn-request.ts'
 import { TurnSubscription, type TurnSubscriptionOptions } from './turn-subscription.ts'
 
-/** `again`: there is more to do now. `at`: there may be then. `done`: not before somebody says something. */
+/** `again`: there is more to do now. `at`: there may be more then. `done`: nothing until the next post. */
 export type DriveResult =
   | { readonly state: 'again' }
   | { readonly state: 'at'; readonly time: number }
   | { readonly state: 'done' }
 
-export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'emit' | 'offers' | 'thrown'> {
-  /** A turn has ended, or could not go on; before anybody else hears of it. */
+export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'emit' | 'pending' | 'thrown'> {
+  /** Called before the subscribers when a turn has ended or could not continue. */
   readonly onOutcome: (outcome: TurnOutcome) => void
-  /** Whom besides the owner to let in (R20). */
+  /** Lets principals other than the owner in (R20). */
   readonly allow?: ((principal: Principal) => boolean) | undefined
-  /** The conversation is loaded. Nothing is played before it resolves. */
+  /** Called when the conversation is loaded. No turn runs before it resolves. */
   readonly onLoaded?: () => MaybePromise<void>
 }
 
@@ -49,10 +49,10 @@ export class Conversation {
   readonly #requests = new Map<TurnSubscription, TurnRequest>()
   readonly #outbox: Outbox
   readonly #pump: Pump
-  /** How many callers have asked and not yet posted. */
+  /** The number of callers that have not posted yet. */
   #arriving = 0
   #entering: Promise<void> = Promise.resolve()
-  /** The error that ended the newest turn that failed here, as it was thrown. */
+  /** The error thrown by the newest turn that failed here. */
   #thrown: { readonly turn: number; readonly error: unknown } | undefined
 
   constructor(options: ConversationOptions) {
@@ -67,9 +67,9 @@ export class Conversation {
     })
     this.driver = new Driver({
       ...options,
-      offers: this.#offers(),
-      onEntry: (entry, how) => subscribers.hear(entry, how),
-      onWanted: () => this.#serve(),
+      pending: this.#pending(),
+      onEntry: (entry, how) => subscribers.receive(entry, how),
+      onInboxEntry: () => this.#flushAndStart(),
       thrown: (turn, error) => void (this.#thrown = { turn, error }),
       emit: (type, data) =>
         subscribers.delta({ type, turn: this.driver.journal.session.turn, data } as TurnEvent),
@@ -81,31 +81,31 @@ export class Conversation {
     return {
       isWaiting: () => this.#isWaiting(),
       arriving: () => (this.#arriving > 0 ? this.#entering : undefined),
-      hasOffers: () => this.#hasOffers(),
-      hasPosts: () => this.#outbox.offered.length > 0,
-      isByHand: () => this.#isByHand(),
-      turnToOwner: () => this.#turnToOwner(),
-      answerFor: (error) => this.#answerFor(error),
+      hasPending: () => this.#hasPending(),
+      hasPosts: () => this.#outbox.queued.length > 0,
+      isManual: () => this.#isManual(),
+      redirectToOwner: () => this.#redirectToOwner(),
+      reportFailure: (error) => this.#reportFailure(error),
     }
   }
 
-  #offers(): Offers {
+  #pending(): PendingWork {
     const outbox = this.#outbox
     return {
-      isEmpty: () => !this.#hasOffers(),
+      isEmpty: () => !this.#hasPending(),
       continuing: () => this.#toContinue()?.continuing,
       carry: () => outbox.carry(),
       stored: () => outbox.stored(),
       returned: () => outbox.returned(),
-      postNow: () => outbox.postOffered(),
+      postNow: () => outbox.postQueued(),
     }
   }
 
-  #hasOffers(): boolean {
-    return this.#outbox.offered.length > 0 || this.#toContinue() !== undefined
+  #hasPending(): boolean {
+    return this.#outbox.queued.length > 0 || this.#toContinue() !== undefined
   }
 
-  /** The first caller who wants to go on without anything new, and for whom no turn has begun yet. */
+  /** The first request to continue without a new input for which no turn has begun. */
   #toContinue(): TurnRequest | undefined {
     for (const [subscription, request] of this.#requests)
       if (subscription.isExpecting && !subscription.isStored && !subscription.turn.isEnded) return request
@@ -115,21 +115,24 @@ export class Conversation {
   get isBusy(): boolean {
     if (this.#subscribers.isCompleting) return true
     return (
-      this.turn !== undefined || (this.driver.journal.session.open !== undefined && this.driver.isPlaying)
+      this.turn !== undefined || (this.driver.journal.session.open !== undefined && this.driver.isRunning)
     )
   }
 
-  /** The turn that runs or is about to, if somebody here listens to it. */
+  /** The running or next turn that has a subscriber here. */
   get turn(): Turn | undefined {
     for (const { turn } of this.#subscribers.subscriptions) if (!turn.isEnded) return turn
     return undefined
   }
 
-  /** Begins what is wished for, in the order of asking. Throws `forbidden` for somebody who is not let in. */
-  ask({ auth = {}, signal, manual }: Asking, request: Omit<TurnRequest, keyof Asking | 'principal'>): Turn {
+  /** Enters a turn request, in the order of the calls. Throws `forbidden` for a principal that is not let in. */
+  ask(
+    { auth = {}, signal, manual }: TurnRequestOptions,
+    request: Omit<TurnRequest, keyof TurnRequestOptions | 'principal'>,
+  ): Turn {
     const { key, allow } = this.#options
     const principal = principalOf(key, auth)
-    checkLetIn(key, principal, allow)
+    checkAllowed(key, principal, allow)
     return this.#begin({
       ...request,
       principal,
@@ -139,7 +142,7 @@ export class Conversation {
     })
   }
 
-  /** What the turn that runs lends to conversations below it. `limits`: of the turn, as they were declared. */
+  /** The context that the running turn passes to child conversations. `limits`: the turn's, as declared. */
   childScope(limits: Limits): ChildScope {
     const { key, store, clock, timer, ids, leaseMs } = this.#options
     const { contextId, ...owner } = key
@@ -169,14 +172,14 @@ export class Conversation {
     if (!request.manual && !subscription.turn.isEnded) this.#pump.start()
   }
 
-  /** A turn that never was. */
+  /** A turn that was refused and never began. */
   refused(error: unknown): Turn {
     const subscription = this.#listen({})
     subscription.refuse(error)
     return subscription.turn
   }
 
-  /** Follows or takes up the turn that is open, if there is one. */
+  /** Follows or takes over the open turn, if there is one. */
   async attach(): Promise<Turn | undefined> {
     await this.#entering
     this.#pump.resume()
@@ -187,25 +190,25 @@ export class Conversation {
     const isKnown = [...this.#subscribers.subscriptions].some(
       (subscription) => subscription.number === number,
     )
-    if (number !== undefined && !isKnown) await this.#retell(number)
+    if (number !== undefined && !isKnown) await this.#replay(number)
     this.#pump.start()
     return this.turn
   }
 
-  /** Resolves when everything that was asked for here has been done, or is done elsewhere. */
-  async settled(): Promise<void> {
+  /** Resolves when every request of this process is done, here or elsewhere. */
+  async whenIdle(): Promise<void> {
     await this.#entering
     await this.#pump.ended()
   }
 
-  /** Cancels the turn that runs, whoever drives it; if none does, ends what the last one waits for. */
+  /** Cancels the running turn, whichever process drives it; without one, ends the wait of the last turn. */
   async cancel(reason?: string): Promise<void> {
     await this.#entering
-    // An opening may be refused: another process runs a turn, and that is the one to be cancelled.
+    // An opening may be refused because another process runs a turn: cancel that one.
     while (this.driver.opening !== undefined) await this.driver.opening
     const [first] = this.#subscribers.subscriptions
     if (first?.number !== undefined) return this.#cancelTurn(first, reason)
-    // What was asked for here may wait for a turn of another process, and that is the one which runs.
+    // The first request may wait for a running turn of another process: cancel that one.
     await this.#refresh()
     const { journal, ownership } = this.driver
     const { open, parked, turn } = journal.session
@@ -214,14 +217,14 @@ export class Conversation {
     else if (parked !== undefined) {
       await ownership.post([this.cancelPost(turn, reason)])
       this.#pump.start()
-      await this.settled()
+      await this.whenIdle()
     }
   }
 
   cancelPost(turn: number, reason?: string): NewInboxEntry {
     checkReason(reason)
-    const said = { turn, ...(reason === undefined ? {} : { reason }) }
-    const data = this.driver.vault.hide('cancel', said)
+    const cancel = { turn, ...(reason === undefined ? {} : { reason }) }
+    const data = this.driver.vault.hide('cancel', cancel)
     return { type: 'cancel', key: this.#options.ids.next('cancel'), data }
   }
 
@@ -231,9 +234,9 @@ export class Conversation {
     this.driver.stop(how)
     try {
       await this.#pump.halt()
-      if (this.driver.isPlaying) while ((await this.driver.step()).state === 'again');
-      await this.#settling(this.#options.definition.graceMs)
-      await this.#outbox.postOffered()
+      if (this.driver.isRunning) while ((await this.driver.step()).state === 'again');
+      await this.#awaitDrain(this.#options.definition.graceMs)
+      await this.#outbox.postQueued()
     } finally {
       this.driver.stop(undefined)
     }
@@ -241,43 +244,43 @@ export class Conversation {
     await this.driver.handOver()
   }
 
-  /** Results of effects that were lost are handed in, if they come soon (S6). */
-  async #settling(mostMs: number): Promise<void> {
-    const { settling } = this.driver
-    if (settling !== undefined) await Promise.race([settling, this.#options.timer.wait(mostMs)])
+  /** Waits for late results of a lost turn, at most `mostMs` (S6). */
+  async #awaitDrain(mostMs: number): Promise<void> {
+    const { draining } = this.driver
+    if (draining !== undefined) await Promise.race([draining, this.#options.timer.wait(mostMs)])
   }
 
-  /** No more listening; those who still wait are told. */
+  /** Stops the pump and fails every waiting caller. */
   close(error: HoldfastError): void {
     void this.#pump.halt()
     this.#refuseAll(error)
   }
 
   /**
-   * The newest turn, told again from the journal; undefined if there has been none. One that is open is followed, or taken
-   * over if nobody drives it, unless it was paused. `refusal`: why that cannot be done here.
+   * The newest turn, replayed from the journal; undefined if there has been none. An open turn is followed, or taken
+   * over if it has no driver, unless it was paused. `refusal`: the reason why that cannot be done here.
    */
   async lastTurn(refusal?: HoldfastError): Promise<Turn | undefined> {
     await this.#entering
     await this.#refresh()
     const { turn: number, closed } = this.driver.journal.session
     if (number === 0) return undefined
-    const subscription = await this.#retell(number)
+    const subscription = await this.#replay(number)
     if (subscription.turn.isEnded) return subscription.turn
     if (refusal !== undefined) subscription.refuse(refusal)
     else if (closed !== 'paused') this.#pump.start()
     return subscription.turn
   }
 
-  async #retell(number: number): Promise<TurnSubscription> {
+  async #replay(number: number): Promise<TurnSubscription> {
     const subscription = this.#listen({})
-    await this.#subscribers.retell(subscription, number)
+    await this.#subscribers.replay(subscription, number)
     return subscription
   }
 
-  /** Goes on by one model call or one round of tools, and says whether there is more. */
+  /** Drives by one model call or one round of tools. */
   async drive(): Promise<DriveResult> {
-    await this.settled()
+    await this.whenIdle()
     await this.#refresh()
     for (;;) {
       const isEffect = this.driver.next === 'model' || this.driver.next === 'tools'
@@ -291,14 +294,14 @@ export class Conversation {
     }
   }
 
-  /** What waits for an answer, oldest first. */
+  /** The open requests, oldest first. */
   async requests(): Promise<readonly RequestData[]> {
     await this.#entering
     await this.#refresh()
     return openRequests(this.driver.journal, this.#options.clock.now())
   }
 
-  /** Does something between what is asked for here, in the order of asking. A turn may be running. */
+  /** Runs `work` between turn requests, in the order of the calls. A turn may be running. */
   async between(work: () => Promise<void>): Promise<void> {
     const alone = async () => {
       await this.#refresh()
@@ -309,8 +312,8 @@ export class Conversation {
     await done
   }
 
-  /** Somebody steps a turn by hand: nobody else does. */
-  #isByHand(): boolean {
+  /** True while a turn is stepped manually: the pump does not run then. */
+  #isManual(): boolean {
     for (const [subscription, { manual }] of this.#requests)
       if (manual && !subscription.turn.isEnded) return true
     return false
@@ -324,13 +327,13 @@ export class Conversation {
   #listen(about: Omit<TurnSubscriptionOptions, 'turn'>): TurnSubscription {
     const turn: Turn = new Turn({
       cancel: (reason) => this.#cancelTurn(subscription, reason),
-      step: () => this.#stepByHand(turn),
-      completing: (tell) => this.#subscribers.complete(tell),
+      step: () => this.#stepManually(turn),
+      completing: (notify) => this.#subscribers.complete(notify),
       ended: (outcome) => {
         this.#subscribers.subscriptions.delete(subscription)
         this.#requests.delete(subscription)
         if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)
-          giveCause(outcome, this.#thrown.error)
+          attachCause(outcome, this.#thrown.error)
         this.#options.onOutcome(outcome)
       },
     })
@@ -339,8 +342,8 @@ export class Conversation {
     return subscription
   }
 
-  /** Others wait for a conversation that is held here because something is not saved yet. */
-  #serve(): void {
+  /** Saves buffered entries, because another process waits for the conversation. */
+  #flushAndStart(): void {
     this.driver.ownership
       .flush()
       .then(() => this.#pump.start())
@@ -356,7 +359,7 @@ export class Conversation {
     if (signal?.aborted) throw cancelledEarly()
     if (signal !== undefined) this.#cancelWith(signal, subscription)
     const secrets = credentials === undefined ? undefined : { principal: request.principal, credentials }
-    if (secrets !== undefined) for (const key of keys) this.driver.vault.entrust(key, secrets)
+    if (secrets !== undefined) for (const key of keys) this.driver.vault.put(key, secrets)
     if (request.continuing === undefined) await this.#post(request, subscription)
     else this.#continue(request, subscription)
   }
@@ -397,14 +400,14 @@ export class Conversation {
       subscription.follow(open.turn, this.#subscribers.since)
       return
     }
-    if (secrets !== undefined) vault.entrust(undefined, secrets)
+    if (secrets !== undefined) vault.put(undefined, secrets)
     subscription.expect(journal.session.turn + 1)
   }
 
-  /** One caller answers for what it asked for (P3); all who wait hear of what keeps the conversation from being driven. */
-  #answerFor(error: unknown): boolean {
+  /** Refuses the one caller whose request failed (P3), or all waiting callers if the conversation cannot be driven. */
+  #reportFailure(error: unknown): boolean {
     const refused = this.#toContinue()
-    if (isOfTheCaller(error) && refused !== undefined) {
+    if (isCallerError(error) && refused !== undefined) {
       for (const [subscription, request] of this.#requests)
         if (request === refused) subscription.refuse(error)
       return true
@@ -414,9 +417,9 @@ export class Conversation {
     return false
   }
 
-  /** Callers post to the owner; those who want to go on without anything new go on with its turn. */
-  async #turnToOwner(): Promise<void> {
-    await this.#outbox.postOffered()
+  /** Posts queued requests to the owner; requests to continue follow the owner's turn. */
+  async #redirectToOwner(): Promise<void> {
+    await this.#outbox.postQueued()
     await this.#load()
     const { open } = this.driver.journal.session
     if (open === undefined) return
@@ -429,7 +432,7 @@ export class Conversation {
     for (const subscription of [...this.#subscribers.subscriptions]) subscription.refuse(error)
   }
 
-  /** Does anybody wait for a turn that has not ended? */
+  /** True while a caller waits for a turn that has not ended. */
   #isWaiting(): boolean {
     for (const subscription of this.#subscribers.subscriptions)
       if (!subscription.turn.isEnded && !this.#requests.get(subscription)?.manual) return true
@@ -438,7 +441,7 @@ export class Conversation {
 
   #load(): MaybePromise<void> {
     const { driver } = this
-    const ready = () => (driver.isPlaying ? undefined : this.#options.onLoaded?.())
+    const ready = () => (driver.isRunning ? undefined : this.#options.onLoaded?.())
     return chain(chain(driver.ownership.read(), ready), () =>
       this.#subscribers.isStarted ? undefined : this.#startFrom(),
     )
@@ -453,12 +456,12 @@ export class Conversation {
     await this.#entering
     if (subscription.turn.isEnded) return
     const post = (turn: number) => this.driver.ownership.post([this.cancelPost(turn, reason)])
-    // A turn that waits for another to end is cancelled as soon as it begins.
+    // A turn that has not begun is cancelled as soon as it begins.
     if (subscription.number === undefined) subscription.whenKnown((turn) => void post(turn).catch(() => {}))
     else await post(subscription.number)
   }
 
-  async #stepByHand(turn: Turn): Promise<TurnStep> {
+  async #stepManually(turn: Turn): Promise<TurnStep> {
     await this.#entering
     if (turn.isEnded) return { done: true, next: 'done' }
     const progress = await this.#pump.step()

@@ -17,7 +17,7 @@ export function copyJson(what: string, value: unknown): JsonObject {
   })
 }
 
-/** The first value that JSON leaves out without a word, named by its path. It has been written as JSON, so it ends. */
+/** The first value that JSON silently drops, by its path. The value was serialised before, so it has no cycle. */
 function lostIn(value: unknown, path: string): string {
   const kind = lostKind(value)
   if (kind !== undefined)

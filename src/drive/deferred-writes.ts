@@ -1,12 +1,11 @@
 /**
- * Writes that a driver still owes to a journal when the store could not take them: results of effects that have ended,
- * and the release of a conversation whose turn could not go on. They belong to the process, not to one driver: whoever
- * goes on with the conversation here finds them.
+ * Writes that the store could not take yet: results of ended effects, and the release of a conversation whose turn
+ * could not continue. They belong to the process, not to one driver: the next driver here finds them.
  *
  * D1. A result is kept until it is stored or the store refuses it for good.
- * D2. A driver writes everything that is owed before it goes on (`flush`), so what this process knows is never settled
- *     as unknown by this process.
- * D3. What is owed is tried again now and then, for drivers in other processes. Waiting keeps no process alive.
+ * D2. A driver writes everything that is owed before it continues (`flush`), so a process never settles as unknown a
+ *     result that it has.
+ * D3. Owed writes are retried now and then, for drivers in other processes. The retry keeps no process alive.
  */
 import type { Timer } from '../base/index.ts'
 import { cutResult } from '../loop/index.ts'
@@ -27,7 +26,7 @@ interface LateResult extends NewInboxEntry {
 
 const RETRY_MS = 1000
 
-/** Answers of a store that does not get another one by being asked again. */
+/** Refusals that a retry cannot change. */
 const FINAL: readonly ErrorCode[] = [
   'erased',
   'key-reused',
@@ -38,8 +37,8 @@ const FINAL: readonly ErrorCode[] = [
 
 const owed = new WeakMap<Store, Map<string, DeferredWrites>>()
 
-/** The same for all drivers of a conversation in this process; made when the first write is owed. */
-export function deferredWrites({ store, key, timer }: Place): DeferredWrites {
+/** The deferred writes of a conversation, shared by its drivers in this process; made when the first write is owed. */
+export function deferredWrites({ store, key, timer }: WriteTarget): DeferredWrites {
   const known = owed.get(store) ?? new Map<string, DeferredWrites>()
   owed.set(store, known)
   const name = keyText(key)
@@ -48,12 +47,12 @@ export function deferredWrites({ store, key, timer }: Place): DeferredWrites {
   return found
 }
 
-/** What is owed to a conversation, if anything is. */
-export function owedTo({ store, key }: Pick<Place, 'store' | 'key'>): DeferredWrites | undefined {
+/** The deferred writes of a conversation, if there are any. */
+export function owedTo({ store, key }: Pick<WriteTarget, 'store' | 'key'>): DeferredWrites | undefined {
   return owed.get(store)?.get(keyText(key))
 }
 
-interface Place {
+interface WriteTarget {
   readonly store: Store
   readonly key: ContextKey
   readonly timer: Timer
@@ -63,9 +62,9 @@ export class DeferredWrites {
   readonly #timer: Timer
   readonly #forget: () => void
   readonly #results = new Map<string, LateResult>()
-  /** Of drivers that own the conversation and do not drive it. */
+  /** Ownerships without a loop, to be released. */
   readonly #releases = new Set<Ownership>()
-  /** The attempt that is under way. */
+  /** The attempt under way. */
   #trying: Promise<void> | undefined
   #isWaiting = false
 
@@ -78,14 +77,14 @@ export class DeferredWrites {
     return this.#results.size + this.#releases.size === 0
   }
 
-  /** Hands in the result of an effect, now or as soon as the store takes it. */
-  handIn(result: EntryData['late-result'], driver: string, ownership: Ownership): void {
+  /** Posts the result of an effect, now or as soon as the store takes it. */
+  postResult(result: EntryData['late-result'], driver: string, ownership: Ownership): void {
     const key = `late:${result.callId}:${driver}`
     this.#results.set(key, { type: 'late-result', key, data: result })
     this.#try(ownership)
   }
 
-  /** Lets others drive the conversation that `ownership` has, now or as soon as the store takes it. */
+  /** Releases the conversation of `ownership`, now or as soon as the store takes it. */
   release(ownership: Ownership): void {
     this.#releases.add(ownership)
     this.#try(ownership)
@@ -116,11 +115,11 @@ export class DeferredWrites {
     } finally {
       this.#trying = undefined
     }
-    // Something may have come since the last look.
+    // A write may have been added since the last check.
     if (!this.isEmpty && !this.#isWaiting) void this.#tryLater(ownership)
   }
 
-  /** Also what comes meanwhile. */
+  /** Writes additions made meanwhile, too. */
   async #writeAll(ownership: Ownership): Promise<void> {
     while (!this.isEmpty) {
       for (const result of this.#results.values()) await this.#post(result, ownership)

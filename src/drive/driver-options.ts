@@ -1,4 +1,4 @@
-/** What a driver is made with, and what a step of it says. */
+/** The options of a driver, and the result of its steps. */
 import type { MaybePromise } from '../base/index.ts'
 import type { Batch, Continuation, LoopScope, LoopTerms, Next } from '../loop/index.ts'
 import type { NewInboxEntry, Principal } from '../protocol/index.ts'
@@ -6,38 +6,38 @@ import type { Credentials } from '../tool/index.ts'
 import type { JournalState } from './journal-state.ts'
 import type { OwnershipOptions } from './ownership.ts'
 
-/** What callers want the next turn to begin with (`outbox.ts`). */
-export interface Offers {
+/** The requests that the next turn begins with (`outbox.ts`). */
+export interface PendingWork {
   readonly isEmpty: () => boolean
   readonly continuing: () => Continuation | undefined
-  /** The posts of one caller, for the claim to carry (P2). It says what has become of them: `stored` or `returned`. */
+  /** The posts of one caller, for the claim to carry (P2). The driver then calls `stored` or `returned`. */
   readonly carry: () => readonly NewInboxEntry[]
   readonly stored: () => void
   readonly returned: () => void
-  /** The next claim carries nothing: what was left to it is posted now (P3). */
+  /** Posts what the next claim would have carried (P3). */
   readonly postNow: () => Promise<void>
 }
 
 export interface DriverOptions extends OwnershipOptions {
   readonly definition: LoopTerms
-  /** What is driven: one turn, from wherever the journal stands. */
-  readonly play: (scope: LoopScope, journal: JournalState) => AsyncGenerator<Batch, boolean>
-  readonly offers?: Offers
-  /** False: entries that no effect depends on are held back until something must be durable, or until asked for. */
+  /** The loop to drive: one turn, from the current journal. */
+  readonly run: (scope: LoopScope, journal: JournalState) => AsyncGenerator<Batch, boolean>
+  readonly pending?: PendingWork
+  /** False: entries that no effect depends on are buffered until another must be durable, or until `flush`. */
   readonly autoSave: boolean
   readonly heartbeatMs: number
   readonly emit: LoopScope['emit']
-  /** An inbox entry has come for a conversation that is held and not driven. */
-  readonly onWanted?: () => void
+  /** Called for an inbox entry of a conversation that is owned and has no loop. */
+  readonly onInboxEntry?: () => void
   readonly abandoned?: LoopScope['abandoned']
   readonly thrown?: LoopScope['thrown']
-  /** For turns whose credentials nobody in this process has brought (R19). */
+  /** Finds credentials that no caller of this process has passed (R19). */
   readonly credentials?: (principal: Principal) => MaybePromise<Credentials | undefined>
 }
 
 /**
- * `again`: it has come one step further; `next` is what the next step will do. `idle`: nothing wants to be done, before
- * `at` if that is given. `owned`: somebody else is doing it. `paused`: it was told to stop and has.
+ * `again`: one step was done; `next` is the next step's action. `idle`: there is nothing to do, before `at` if given.
+ * `owned`: another driver owns the conversation. `paused`: stopped as requested.
  */
 export type Progress =
   | { readonly state: 'again'; readonly next: Next }
@@ -45,7 +45,7 @@ export type Progress =
   | { readonly state: 'owned' }
   | { readonly state: 'paused' }
 
-export const NO_OFFERS: Offers = {
+export const NO_PENDING_WORK: PendingWork = {
   isEmpty: () => true,
   continuing: () => undefined,
   carry: () => [],

@@ -1,6 +1,6 @@
 /**
- * Drives one conversation: opens or takes over a turn, makes each batch of its loop durable before the loop goes on, and
- * lets go. `step` does one of these at a time, so an engine, an agent and a test that steps by hand all do the same.
+ * Drives one conversation: opens or takes over a turn, makes each batch of its loop durable before the loop continues,
+ * and releases. `step` does one of these at a time, for engines, agents and manual stepping alike.
  */
 import { chain, type MaybePromise } from '../base/index.ts'
 import { isStarted, type Session } from '../journal/index.ts'
@@ -16,13 +16,13 @@ import {
 } from '../protocol/index.ts'
 import type { Credentials, Settled } from '../tool/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
+import { mayBuffer } from './buffering.ts'
 import { type DeferredWrites, deferredWrites, owedTo } from './deferred-writes.ts'
-import { type DriverOptions, NO_OFFERS, type Offers, type Progress } from './driver-options.ts'
+import { type DriverOptions, NO_PENDING_WORK, type PendingWork, type Progress } from './driver-options.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { mayWait } from './holding-back.ts'
 import type { JournalState, Publication } from './journal-state.ts'
 import { LoopView } from './loop-view.ts'
-import { isOfTheCaller } from './outbox.ts'
+import { isCallerError } from './outbox.ts'
 import { isLoss, Ownership } from './ownership.ts'
 import { Serial } from './serial.ts'
 import type { Loop, State } from './state.ts'
@@ -31,36 +31,36 @@ import { Vault } from './vault.ts'
 const ON: Progress = { state: 'again', next: 'on' }
 const OWNED: Progress = { state: 'owned' }
 
-/** What an entry is refused for, whoever writes it. */
+/** Refusals of an entry for its content, whoever writes it. */
 const UNFIT: readonly ErrorCode[] = ['invalid-entry', 'too-large']
 
-/** How often to append between turns again when others write too. */
-const MOST_ATTEMPTS = 10
+/** Attempts at an append between turns while others write. */
+const MAX_ATTEMPTS = 10
 
 export class Driver {
   readonly ownership: Ownership
   readonly vault: Vault = new Vault()
   readonly artifacts: ConversationArtifacts
   readonly #options: DriverOptions
-  readonly #offers: Offers
+  readonly #pending: PendingWork
   readonly #heartbeat: Heartbeat
   readonly #steps = new Serial()
   #stopping: 'pause' | 'release' | undefined
-  /** Ends the wait of the step that is under way for its loop. */
+  /** Ends the current step's wait for its loop. */
   #leaveStep: (() => void) | undefined
   #leave = new AbortController()
 
   constructor(options: DriverOptions) {
     this.#options = options
-    this.#offers = options.offers ?? NO_OFFERS
-    const onEntry: DriverOptions['onEntry'] = (entry, how) => this.#heard(entry, how)
+    this.#pending = options.pending ?? NO_PENDING_WORK
+    const onEntry: DriverOptions['onEntry'] = (entry, how) => this.#onEntry(entry, how)
     this.ownership = new Ownership({ ...options, onEntry }, (why) => this.#lose(why))
     this.#heartbeat = new Heartbeat({
       ownership: this.ownership,
       timer: options.timer,
       everyMs: options.heartbeatMs,
       onBeat: () => {
-        if (this.ownership.state.is === 'holding' && !this.journal.isInboxEmpty) options.onWanted?.()
+        if (this.ownership.state.is === 'holding' && !this.journal.isInboxEmpty) options.onInboxEntry?.()
       },
       onLost: (error) => this.#lose(error),
     })
@@ -77,53 +77,55 @@ export class Driver {
     return this.ownership.journal
   }
 
-  get isPlaying(): boolean {
+  get isRunning(): boolean {
     const { is } = this.ownership.state
     return is === 'opening' || is === 'driving'
   }
 
-  /** While a turn is being begun: resolves when it is known whether it is this process that begins it. */
+  /** While a turn is being opened: resolves when its claim is granted or refused. */
   get opening(): Promise<void> | undefined {
     return decisionOf(this.ownership.state, 'opening')
   }
 
-  /** While effects of a turn that was lost are under way here: resolves when their results were handed in. */
-  get settling(): Promise<void> | undefined {
-    return decisionOf(this.ownership.state, 'settling')
+  /** While effects of a lost turn run here: resolves when their results are posted, or their grace is over. */
+  get draining(): Promise<void> | undefined {
+    return decisionOf(this.ownership.state, 'draining')
   }
 
-  /** What the next step will do. */
+  /** The next step's action. */
   get next(): Next {
     const { state } = this.ownership
     return state.is === 'driving' ? state.next : 'done'
   }
 
-  /** May a claim bring posts along now (P2)? */
+  /** True if a claim may carry posts now (P2). */
   get mayCarry(): boolean {
-    return !this.isPlaying && this.#isUntouched
+    return !this.isRunning && this.#isUntouched
   }
 
   get #isUntouched(): boolean {
     return this.journal.session.open === undefined && this.journal.isInboxEmpty
   }
 
-  /** Stop after the effects that are under way: `pause` until somebody says so, `release` for anybody to go on. */
+  /**
+   * Stops after the effects under way: `pause` until a resume, `release` for others to continue. Undefined: no stop.
+   */
   stop(how: 'pause' | 'release' | undefined): void {
     this.#stopping = how
     if (how === undefined) this.#leave = new AbortController()
     else this.#leave.abort()
   }
 
-  /** One at a time, whoever asks. */
+  /** Steps run one at a time, in the order of the calls. */
   step(): Promise<Progress> {
     return this.#steps.run(() => this.#step())
   }
 
   async #step(): Promise<Progress> {
     const { state } = this.ownership
-    if (state.is === 'settling') return OWNED
+    if (state.is === 'draining') return OWNED
     try {
-      if (this.#stopping !== undefined && !isActing(state)) return await this.#letGo(state)
+      if (this.#stopping !== undefined && !isActing(state)) return await this.#stopTurn(state)
       return await (state.is === 'driving' ? this.#advance(state.loop) : this.#open())
     } catch (error) {
       await this.#abandon(error)
@@ -138,25 +140,25 @@ export class Driver {
     const owed = owedTo(this.#options)
     if (owed !== undefined) await owed.flush(this.ownership)
     const { ownership } = this
-    if (ownership.isOwner && this.hasWork) await ownership.letGo()
+    if (ownership.isOwner && this.hasWork) await ownership.releaseIdle()
     if (ownership.isOwner || !(await ownership.open(() => this.hasWork))) return this.#idle()
-    if (!this.#isUntouched) await this.#offers.postNow()
-    const posts = this.#offers.carry()
+    if (!this.#isUntouched) await this.#pending.postNow()
+    const posts = this.#pending.carry()
     const loop = this.#loop(posts)
     try {
       return await (this.journal.session.open === undefined ? this.#begin(loop, posts) : this.#takeOver(loop))
     } catch (error) {
-      this.#offers.returned()
+      this.#pending.returned()
       if (ownership.state.is !== 'opening') throw error
-      await this.#putDown(loop, error)
-      if (posts.length === 0 || !isOfTheCaller(error)) throw error
+      await this.#closeLoop(loop, error)
+      if (posts.length === 0 || !isCallerError(error)) throw error
       ownership.refused()
-      await this.#offers.postNow()
+      await this.#pending.postNow()
       return ON
     }
   }
 
-  /** A new turn: its first batch goes into the journal with the claim. */
+  /** Begins a turn: the claim and its first batch are one append. */
   async #begin(loop: Loop, posts: readonly NewInboxEntry[]): Promise<Progress> {
     const from = this.journal.session
     let result = await loop.batches.next()
@@ -165,16 +167,16 @@ export class Driver {
       try {
         await this.ownership.claim({ loop, posts, first: { entries: batch.entries, from } })
       } catch (refusal) {
-        // With posts it may be those that do not fit: they are judged alone first (P3).
+        // The posts may be what does not fit: they are judged alone first (P3).
         if (!isUnfit(refusal) || posts.length > 0) throw refusal
         result = await loop.batches.throw(refusal)
         continue
       }
-      this.#offers.stored()
+      this.#pending.stored()
       this.#heartbeat.start()
       return this.#advanced(loop, batch)
     }
-    this.#offers.returned()
+    this.#pending.returned()
     this.ownership.refused()
     return ON
   }
@@ -185,7 +187,10 @@ export class Driver {
     return this.#advance(loop)
   }
 
-  /** The next batch, durable. The loop answers for a batch that the store cannot keep: it makes another one. */
+  /**
+   * Makes the loop's next batch durable. A batch that the store cannot keep goes back to the loop, which yields
+   * another.
+   */
   async #advance(loop: Loop): Promise<Progress> {
     let result = await this.#next(loop)
     while (result !== undefined && !result.done) {
@@ -197,7 +202,7 @@ export class Driver {
           result = await loop.batches.throw(refusal)
           continue
         }
-        this.#handIn(batch.entries)
+        this.#postResults(batch.entries)
         throw isUnfit(refusal) ? this.ownership.lossError() : refusal
       }
       return this.#advanced(loop, batch)
@@ -207,7 +212,7 @@ export class Driver {
     return ON
   }
 
-  /** Undefined if the turn is lost meanwhile: an effect may never end, and results that come later are handed in (R4). */
+  /** Undefined if the turn is lost meanwhile: an effect may never end, and later results are posted to the inbox (R4). */
   #next(loop: Loop): Promise<IteratorResult<Batch, boolean> | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Batch, boolean> | undefined>()
     let isLost = false
@@ -216,7 +221,7 @@ export class Driver {
       resolve(undefined)
     }
     const arrived = (result: IteratorResult<Batch, boolean>): void => {
-      if (isLost && !result.done) this.#handIn(result.value.entries)
+      if (isLost && !result.done) this.#postResults(result.value.entries)
       else resolve(result)
     }
     loop.batches.next().then(arrived, reject)
@@ -225,14 +230,14 @@ export class Driver {
 
   #commit(loop: Loop, { entries }: Batch): Promise<void> | undefined {
     if (entries.length === 0) return undefined
-    if (this.#options.autoSave || !mayWait(entries) || !this.#isDriving(loop))
+    if (this.#options.autoSave || !mayBuffer(entries) || !this.#isDriving(loop))
       return this.ownership.append(entries)
-    this.ownership.hold(entries)
+    this.ownership.buffer(entries)
     return undefined
   }
 
   #advanced(loop: Loop, { next }: Batch): MaybePromise<Progress> {
-    // Held back, the end of a turn leaves the conversation owned (S5).
+    // A buffered end of a turn leaves the conversation owned (S5).
     if (this.#isDriving(loop)) {
       if (next === 'done') this.ownership.close()
       else this.ownership.advanced(next)
@@ -261,42 +266,42 @@ export class Driver {
       return
     }
     if (state.is === 'driving') {
-      this.#handInHeld()
+      this.#postUnsavedResults()
       this.ownership.broke()
-      await this.#putDown(state.loop, why)
+      await this.#closeLoop(state.loop, why)
     }
     if (!this.ownership.isOwner || this.journal.hasUnsaved) return
     this.#deferred.release(this.ownership)
     await this.#deferred.tried()
   }
 
-  /** Another driver was let in: effects under way are waited for, and the loop hands in their results (R4, S6). */
+  /** Another driver has claimed: the loop is stopped, and the results of its effects are posted (R4, S6). */
   #lose(why: HoldfastError): void {
     const { state } = this.ownership
-    this.#handInHeld()
-    this.ownership.passedOver(why)
-    // Not awaited: a tool that never ends must not keep this process from following its turn.
-    if (state.is === 'driving') void this.#settle(state.loop, why)
+    this.#postUnsavedResults()
+    this.ownership.lost(why)
+    // Not awaited: a tool that never ends must not keep this process from following the turn.
+    if (state.is === 'driving') void this.#drain(state.loop, why)
     this.#leaveStep?.()
   }
 
-  /** Effects under way may take their grace to end; what comes of them later is handed in all the same. */
-  async #settle(loop: Loop, why: HoldfastError): Promise<void> {
+  /** Waits for the effects of a lost turn, at most for their grace. Later results are posted, too. */
+  async #drain(loop: Loop, why: HoldfastError): Promise<void> {
     const { timer, definition } = this.#options
     const ended = new AbortController()
     const grace = timer.wait(definition.graceMs, { signal: ended.signal, background: true })
-    await Promise.race([this.#putDown(loop, why), grace])
+    await Promise.race([this.#closeLoop(loop, why), grace])
     ended.abort()
     await owedTo(this.#options)?.tried()
-    this.ownership.settled()
+    this.ownership.drained()
   }
 
-  async #putDown({ batches, stop }: Loop, why: unknown): Promise<void> {
+  async #closeLoop({ batches, stop }: Loop, why: unknown): Promise<void> {
     stop.abort()
     await quietly(batches.throw(why))
   }
 
-  async #letGo(state: State): Promise<Progress> {
+  async #stopTurn(state: State): Promise<Progress> {
     if (state.is === 'driving') {
       this.ownership.close()
       await state.loop.batches.return(true)
@@ -309,11 +314,11 @@ export class Driver {
   }
 
   /**
-   * Appends entries that no turn made: in the running turn if there is one, else under a claim of its own. Rejects with
-   * `owned` while another driver has the conversation, and with why it was lost while that is being settled. Entries that depend on where the conversation stands are a
-   * function, which is asked again if others have written meanwhile.
+   * Appends entries that no turn made: in the running turn, or under a claim of its own. Rejects with `owned` while
+   * another driver owns the conversation, and with the reason of the loss while draining. Entries that depend on the
+   * session are a function, called again if others have written meanwhile.
    */
-  async record(what: Said | ((session: Session) => Said)): Promise<void> {
+  async record(what: EntriesToRecord | ((session: Session) => EntriesToRecord)): Promise<void> {
     const entriesFor = (session: Session): readonly NewEntry[] =>
       (typeof what === 'function' ? what(session) : what).map((entry) => ({
         turn: session.open?.turn ?? 0,
@@ -325,20 +330,20 @@ export class Driver {
       try {
         if (await this.ownership.appendBetween(entriesFor)) return
       } catch (error) {
-        if (!HoldfastError.is(error, 'moved') || attempt >= MOST_ATTEMPTS) throw error
+        if (!HoldfastError.is(error, 'moved') || attempt >= MAX_ATTEMPTS) throw error
         await this.ownership.refresh()
       }
     }
   }
 
-  /** Writes what is held back. What the store could not take before is tried once more, and for as long as the process lives. */
+  /** Appends the buffered entries, and tries the deferred writes once; they are retried while the process lives. */
   async flush(): Promise<void> {
     await this.ownership.flush()
     const owed = owedTo(this.#options)
     if (owed !== undefined) await quietly(owed.flush(this.ownership))
   }
 
-  /** A driver that stops between turns, with messages in its inbox, says so: followers wait for it to go on. */
+  /** Releases a conversation left between turns with a non-empty inbox: its followers wait for this driver. */
   async handOver(): Promise<void> {
     const { journal, ownership } = this
     const isOwed = ({ epoch, open }: Session) =>
@@ -352,13 +357,13 @@ export class Driver {
     return deferredWrites(this.#options)
   }
 
-  /** Results that were held back are not lost with the ownership (R4). */
-  #handInHeld(): void {
-    this.#handIn(this.journal.unsaved, this.journal.saved)
+  /** Buffered results are not lost with the ownership (R4). */
+  #postUnsavedResults(): void {
+    this.#postResults(this.journal.unsaved, this.journal.saved)
   }
 
-  /** Results that are in nobody's journal are for the one who has the turn now. */
-  #handIn(entries: readonly NewEntry[], session: Session = this.journal.session): void {
+  /** Posts results that are in no journal, for the turn's new driver. */
+  #postResults(entries: readonly NewEntry[], session: Session = this.journal.session): void {
     for (const { type, data } of entries) {
       if (type !== 'tool.end' && type !== 'effect.end') continue
       const { callId, seen: _, ...settled } = data as EntryData['tool.end']
@@ -368,12 +373,12 @@ export class Driver {
   }
 
   #late(callId: string, settled: Settled): void {
-    this.#deferred.handIn({ ...settled, callId }, this.#options.driver, this.ownership)
+    this.#deferred.postResult({ ...settled, callId }, this.#options.driver, this.ownership)
   }
 
-  /** Is there anything to open a turn for, or one to go on with? */
+  /** True if there is a turn to open or to continue. */
   get hasWork(): boolean {
-    if (!this.#offers.isEmpty() || !this.journal.isInboxEmpty) return true
+    if (!this.#pending.isEmpty() || !this.journal.isInboxEmpty) return true
     return this.journal.session.open !== undefined || this.#expiry() <= this.#options.clock.now()
   }
 
@@ -389,12 +394,12 @@ export class Driver {
 
   #loop(posts: readonly NewInboxEntry[]): Loop {
     const [cancel, stop] = [new AbortController(), new AbortController()]
-    return { batches: this.#options.play(this.#scope(posts, { cancel, stop }), this.journal), cancel, stop }
+    return { batches: this.#options.run(this.#scope(posts, { cancel, stop }), this.journal), cancel, stop }
   }
 
   #scope(posts: readonly NewInboxEntry[], { cancel, stop }: Omit<Loop, 'batches'>): LoopScope {
     const { key, definition, clock, timer, ids, emit, abandoned, thrown } = this.#options
-    const continuing = this.#offers.continuing()
+    const continuing = this.#pending.continuing()
     return {
       key,
       definition,
@@ -428,7 +433,7 @@ export class Driver {
     })
   }
 
-  /** No effect starts on a grant older than half the lease, nor for a loop that drives no longer (R4, S3). */
+  /** No effect starts on a grant older than half the lease, nor for a loop that no longer drives (R4, S3). */
   #mayAct(stop: AbortController): MaybePromise<void> {
     const { ownership } = this
     const { state } = ownership
@@ -436,7 +441,7 @@ export class Driver {
     if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#mayAct(stop))
   }
 
-  #heard(entry: Entry, how?: Publication): void {
+  #onEntry(entry: Entry, how?: Publication): void {
     const { session } = this.journal
     if (how !== 'saved') this.vault.follow(entry, session.open?.principal)
     if (entry.type === 'cancel' && dataOf(entry, 'cancel').turn === session.open?.turn) this.#cancel()
@@ -451,14 +456,14 @@ export class Driver {
   }
 }
 
-type Said = readonly Omit<NewEntry, 'turn'>[]
+type EntriesToRecord = readonly Omit<NewEntry, 'turn'>[]
 
-/** The effects of the last batch have not been looked at: the turn cannot be left here. */
+/** True if effects of the last batch have not been looked at: the turn cannot be stopped here. */
 function isActing(state: State): boolean {
   return state.is === 'driving' && (state.next === 'tools' || state.next === 'on')
 }
 
-function decisionOf(state: State, is: 'opening' | 'settling'): Promise<void> | undefined {
+function decisionOf(state: State, is: 'opening' | 'draining'): Promise<void> | undefined {
   return state.is === is ? state.decided.promise : undefined
 }
 
@@ -466,11 +471,11 @@ function isUnfit(error: unknown): boolean {
   return UNFIT.some((code) => HoldfastError.is(error, code))
 }
 
-/** Its failure is reported elsewhere, or to nobody. */
+/** Waits for work whose failure is reported elsewhere or does not matter. */
 async function quietly(work: Promise<unknown>): Promise<void> {
   try {
     await work
   } catch {
-    // The work goes on without this one.
+    // The failure is reported elsewhere.
   }
 }

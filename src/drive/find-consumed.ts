@@ -1,4 +1,4 @@
-/** Finds an inbox entry of the past, and the turns that it led to. Newest first: what is repeated is seldom old. */
+/** Finds a past inbox entry and the turns that came of it, newest first: repeated keys are seldom old. */
 import type { ContextKey, Entry, NewInboxEntry } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 
@@ -6,13 +6,13 @@ const PAGE = 500
 
 interface Posted {
   readonly entry: Entry
-  /** The turn that took it, or the newest that went on with that one; undefined while it waits. */
+  /** The turn that took the entry, or the newest that continued that one; undefined while it waits. */
   readonly turn: number | undefined
-  /** Has another input begun a turn since? */
+  /** True if another input has begun a turn since. */
   readonly isOver: boolean
 }
 
-/** The inbox entry that was posted under this key; undefined if there is none, or it was pruned. */
+/** The inbox entry posted under this key; undefined if there is none, or it was pruned. */
 export async function findPosted(store: Store, key: ContextKey, posted: string): Promise<Posted | undefined> {
   const takers = new Map<number, Entry>()
   const begun: number[] = []
@@ -34,7 +34,7 @@ export async function findPosted(store: Store, key: ContextKey, posted: string):
   return undefined
 }
 
-/** A turn that takes an input as its beginning. Others go on with the turn before: after an answer, an expiry, or null. */
+/** True for a turn that begins with an input. Others continue the turn before: after an answer, an expiry, or null. */
 function beginsWithInput({ type, takes = [] }: Entry): boolean {
   return type === 'turn.start' && takes.length > 0
 }
@@ -43,10 +43,10 @@ function isUnused({ type, data }: Entry): boolean {
   return type === 'take' && data['as'] === 'nothing'
 }
 
-const MOST_ENTRIES = 100_000
+const MAX_ENTRIES = 100_000
 
 /**
- * A re-sent interrupt must not cancel the turn it started, nor one that goes on with it: without the cancel, if `turn` is
+ * A re-sent interrupt must not cancel the turn it started, nor one that continues it: drops the cancel if `turn` is
  * such a turn. Reads no turn before the one that the input began.
  */
 export async function withoutSelfCancel(
@@ -54,7 +54,7 @@ export async function withoutSelfCancel(
   { store, key, turn, posted }: { store: Store; key: ContextKey; turn: number; posted: string },
 ): Promise<readonly NewInboxEntry[]> {
   for (let at = turn; at > 0; at--) {
-    const entries = await store.read(key, { turn: at, limit: MOST_ENTRIES })
+    const entries = await store.read(key, { turn: at, limit: MAX_ENTRIES })
     for (const seq of entries.flatMap(({ takes = [] }) => takes)) {
       const [taken] = await store.read(key, { from: seq, to: seq })
       if (taken?.key === posted) return posts.filter(({ type }) => type !== 'cancel')

@@ -1,4 +1,4 @@
-/** Renews the lease of a conversation while this process needs it, and notices when it is lost (R1, R2). */
+/** Renews the lease of a conversation while this process needs it, and notices a loss (R1, R2). */
 import type { Timer } from '../base/index.ts'
 import { type HoldfastError, keyText } from '../protocol/index.ts'
 import { cancelBell } from './cancel-bell.ts'
@@ -9,7 +9,7 @@ export interface HeartbeatOptions {
   readonly ownership: Ownership
   readonly timer: Timer
   readonly everyMs: number
-  /** The lease was renewed, and the inbox entries of others are known. */
+  /** The lease was renewed, and new inbox entries are known. */
   readonly onBeat: () => void
   readonly onLost: (error: HoldfastError) => void
 }
@@ -22,7 +22,7 @@ export class Heartbeat {
     this.#options = options
   }
 
-  /** One timer for all turns of a driver: short ones cost none of their own. It ends when there is nothing to hold. */
+  /** One timer serves all turns of a driver, so short turns start none. It ends when there is nothing to renew. */
   start(): void {
     if (this.#isBeating) return
     this.#isBeating = true
@@ -36,7 +36,7 @@ export class Heartbeat {
     for (;;) {
       await timer.wait(everyMs, { background: true })
       const { state, journal } = ownership
-      // Set in the same tick as the decision, so that a turn that begins then starts a new loop.
+      // Set in the same tick as the decision, so a turn that begins then starts a new heartbeat.
       this.#isBeating = state.is === 'driving' || (state.is === 'holding' && journal.hasUnsaved)
       if (!this.#isBeating) return
       if (ownership.age >= everyMs / 2) await this.#renew()
@@ -55,7 +55,7 @@ export class Heartbeat {
     }
   }
 
-  /** A turn that has ended meanwhile is not lost, even if another has begun. Trouble that passes is no loss, either. */
+  /** Reports a loss only under the epoch that was renewed: a turn that has ended meanwhile is not lost. */
   #lose(problem: HoldfastError, epoch: number): void {
     const { ownership, onLost } = this.#options
     if (grantOf(ownership.state)?.epoch === epoch) onLost(problem)

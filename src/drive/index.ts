@@ -1,9 +1,9 @@
-/** Who owns a journal, advances it, listens to it: the same for turns of agents and for runs of graphs. */
+/** Owns a journal, advances it and publishes it, for agent turns and graph runs alike. R1 to R21: ARCHITECTURE.md. */
 
-export { type AnswerOrigins, answering, HANDED_DOWN } from './answers.ts'
+export { type AnswerOrigins, answerRequest, HANDED_DOWN } from './answers.ts'
 export type { Auth } from './auth.ts'
-export { askedFor } from './auth.ts'
-export { giveCause } from './cause.ts'
+export { requestFields } from './auth.ts'
+export { attachCause } from './cause.ts'
 export { checkStore } from './check-store.ts'
 export type { ChildScope } from './child-scope.ts'
 export { CHILD_SCOPE, idsAround, leastLimits, refuseInside } from './child-scope.ts'

@@ -1,13 +1,14 @@
 /**
- * One journal as this process knows it: the session, the window, and what waits in the inbox. Every receipt keeps it
- * true, so a turn reads nothing from the store. It writes nothing and does not know who owns the journal.
+ * The state of one journal in this process: session, window and inbox. Every receipt updates it, so a turn reads
+ * nothing from the store. It writes nothing and must not know who owns the journal.
  *
- * L1  `seen`: every entry up to there is known. Past it only inbox entries may be known of, and they are not counted on.
- * L2  Others' inbox entries extend what is known, as long as no other entry lies between. Anything else that others wrote
- *     makes it stale: `isLoaded` is false, and it is read again before it is used.
- * L3  Every entry of an append or a post of this process is published once, in order, and one that is held back both
- *     when it is said and when it is durable. What was only read is for the subscribers to fill in.
- * L4  It is of one conversation. If that was erased and another has begun under its name, reading it rejects with `erased`.
+ * L1  `seen`: every entry up to there is known. Past it only inbox entries may be known, and nothing relies on them.
+ * L2  Others' inbox entries extend `seen` while no other entry lies between. Any other entry of others makes the state
+ *     stale: `isLoaded` is false, and the journal is read again before use.
+ * L3  Every entry that this process appends or posts is published once, in order; a buffered one when it is buffered
+ *     and again when it is durable. Subscribers read the entries that were only read here.
+ * L4  The state is of one conversation. If that was erased and another has begun under its name, a read rejects with
+ *     `erased`.
  */
 import type { Clock, MaybePromise } from '../base/index.ts'
 import {
@@ -27,24 +28,24 @@ export interface JournalStateOptions {
   readonly key: ContextKey
   readonly store: Store
   readonly clock: Clock
-  /** How much of the conversation is kept at hand. Without it, nothing is. */
+  /** The window of messages to keep in memory. Without it, none is kept. */
   readonly window?: () => Promise<Pick<WindowOptions, 'maxMessages' | 'tokens'>>
-  /** Every entry, in order, when it is durable, or before that and then once more. */
+  /** Receives every entry, in order, when it is durable; a buffered one before that too. */
   readonly onEntry: (entry: Entry, how?: Publication) => void
 }
 
-/** `unsaved`: an entry that is held back. `saved`: one that was published as `unsaved` is durable now. */
+/** `unsaved`: the entry is buffered. `saved`: an entry published as `unsaved` is durable now. */
 export type Publication = 'unsaved' | 'saved'
 
-/** How often to read again while others write. */
-const MOST_READS = 5
+/** Attempts at a consistent read while others write. */
+const MAX_READS = 5
 
 const EMPTY: readonly Entry[] = []
 
-/** Entries that are held back, and the session before them. */
+/** Buffered entries, the same as folded into the session, and the session before them. */
 interface Unsaved {
   readonly entries: NewEntry[]
-  readonly held: Set<Entry>
+  readonly folded: Set<Entry>
   readonly before: Session
 }
 
@@ -81,12 +82,12 @@ export class JournalState {
     return this.#seen
   }
 
-  /** The newest position that is known of. */
+  /** The newest known position. */
   get newest(): number {
     return Math.max(this.#seen, this.#published)
   }
 
-  /** Entries that are held back, oldest first. */
+  /** Buffered entries, oldest first. */
   get unsaved(): readonly NewEntry[] {
     return this.#unsaved?.entries ?? []
   }
@@ -95,7 +96,7 @@ export class JournalState {
     return this.#unsaved !== undefined
   }
 
-  /** The session without the entries that are held back. */
+  /** The session without the buffered entries. */
   get saved(): Session {
     return this.#unsaved?.before ?? this.#session
   }
@@ -112,39 +113,39 @@ export class JournalState {
     return this.#inbox.size === 0
   }
 
-  /** The window as it is held: it may begin a little earlier than a prompt would. */
-  get heldEntries(): readonly Entry[] {
+  /** The window in memory: it may begin a little earlier than a prompt would. */
+  get windowEntries(): readonly Entry[] {
     return this.#window?.held ?? []
   }
 
   window(): MaybePromise<readonly Entry[]> {
-    return this.#held.entries(this.#session)
+    return this.#liveWindow.entries(this.#session)
   }
 
   messages(): MaybePromise<readonly Message[]> {
-    return this.#held.messages(this.#session)
+    return this.#liveWindow.messages(this.#session)
   }
 
-  get #held(): LiveWindow {
+  get #liveWindow(): LiveWindow {
     if (this.#window === undefined) throw new Error('The journal was not loaded.')
     return this.#window
   }
 
   /** Reads the journal, and again if others wrote meanwhile. */
   async load(): Promise<void> {
-    for (let attempt = 1; !(await this.#read()) && attempt < MOST_READS; attempt++);
+    for (let attempt = 1; !(await this.#read()) && attempt < MAX_READS; attempt++);
   }
 
-  /** Session first: a claim from its position fails if an inbox entry was taken after that. False if others wrote meanwhile. */
+  /** False if others wrote meanwhile. Session first: a claim from there fails if an inbox entry was taken since. */
   async #read(): Promise<boolean> {
     const { store, key, window } = this.#options
     const { session, since } = await loadSince(store, key)
     const inbox = await store.inbox(key)
-    const held =
+    const liveWindow =
       window === undefined ? undefined : await LiveWindow.read(store, key, { session, ...(await window()) })
     if (this.newest > 0 && isOfErased(session, this.newest)) throw begunAnew(key, session) // L4
     this.#session = session
-    this.#window = held
+    this.#window = liveWindow
     this.#snapshotAt = since
     this.#isLoaded = true
     this.#seen = session.seq
@@ -155,18 +156,18 @@ export class JournalState {
     return known.length === inbox.length
   }
 
-  /** Nothing is known of that was not read (L1, L2). */
+  /** True if every known entry was read (L1, L2). */
   get isUpToDate(): boolean {
     return this.#isLoaded && this.#published <= this.#seen
   }
 
-  /** Makes it current, by as little reading as it takes. Not for an owner: its receipts do that. */
+  /** Brings the journal up to date with as few reads as possible. Not for an owner, whose receipts do that. */
   async bringUpToDate(): Promise<void> {
     const isBehind = this.#published > this.#seen
     if (!this.#isLoaded || (isBehind && !(await this.readInbox()))) await this.load()
   }
 
-  /** Reads the entries that others have written since. False if there is more among them than inbox entries (L2). */
+  /** Reads the entries that others have written since. False if they are more than inbox entries (L2). */
   async readInbox(): Promise<boolean> {
     const entries = await this.store.read(this.key, { from: this.#seen + 1 })
     if (entries.some(({ key }) => key === undefined)) return false
@@ -174,21 +175,21 @@ export class JournalState {
     return true
   }
 
-  /** Does the journal stand where it is known to? */
+  /** True if the store's head is at `seen`. */
   async isCurrent(): Promise<boolean> {
     if (!this.#isLoaded) return false
     const head = await this.store.head(this.key)
     return (head?.seq ?? 0) === this.#seen
   }
 
-  /** It is read again before it is used (L2). */
+  /** Marks the journal as stale (L2). */
   forget(): void {
     this.#isLoaded = false
     this.#window = undefined
     this.#unsaved = undefined
   }
 
-  /** Inbox entries of others. `isOwner`: nobody else can have written anything else in between. */
+  /** Adds inbox entries of others. `isOwner`: no other entry can lie in between. */
   receive(entries: readonly Entry[], { isOwner = false }: { readonly isOwner?: boolean } = {}): void {
     for (const entry of entries) {
       if (entry.seq <= this.#seen || entry.key === undefined) continue
@@ -203,7 +204,7 @@ export class JournalState {
     }
   }
 
-  /** An append of the owner was acknowledged. Entries that were held back are part of it, and were published before. */
+  /** Applies the receipt of an owner's append. Buffered entries are part of it, and were published before. */
   absorb({ first, last, entries, inbox }: Receipt): void {
     const published = this.unsaved.length
     this.#rewind()
@@ -214,38 +215,38 @@ export class JournalState {
       )
     this.#take(entries)
     this.#seen = Math.max(this.#seen, last)
-    for (const [place, entry] of entries.entries())
-      this.#options.onEntry(entry, place < published ? 'saved' : undefined)
+    for (const [index, entry] of entries.entries())
+      this.#options.onEntry(entry, index < published ? 'saved' : undefined)
     if (inbox.length > 0) this.receive(inbox, { isOwner: true })
   }
 
-  /** Holds entries back until the next append. They count here, and are lost in a crash. */
-  hold(entries: readonly NewEntry[]): void {
-    this.#unsaved ??= { entries: [], held: new Set(), before: this.#session }
-    for (const held of entries) {
-      const takes = held.takes?.map((key) => this.#inbox.get(key)?.seq ?? 0)
+  /** Buffers entries until the next append. They are folded here, and lost in a crash. */
+  buffer(entries: readonly NewEntry[]): void {
+    this.#unsaved ??= { entries: [], folded: new Set(), before: this.#session }
+    for (const newEntry of entries) {
+      const takes = newEntry.takes?.map((key) => this.#inbox.get(key)?.seq ?? 0)
       const entry: Entry = {
         seq: this.#session.seq + 1,
         at: this.#options.clock.now(),
-        v: formatOf(held.type),
-        type: held.type,
-        turn: held.turn,
-        data: held.data,
+        v: formatOf(newEntry.type),
+        type: newEntry.type,
+        turn: newEntry.turn,
+        data: newEntry.data,
         ...(takes === undefined ? {} : { takes }),
       }
-      this.#unsaved.entries.push(held)
-      this.#unsaved.held.add(entry)
+      this.#unsaved.entries.push(newEntry)
+      this.#unsaved.folded.add(entry)
       this.#take([entry])
       this.#options.onEntry(entry, 'unsaved')
     }
   }
 
-  /** Is there so much that a snapshot would spare the next process? */
+  /** True if a snapshot would spare the next process enough reading. */
   get isWorthSaving(): boolean {
     return isWorthSaving({ session: this.#session, since: this.#snapshotAt })
   }
 
-  /** Spares the next process some reading. A turn does not depend on it, so a failure is not reported. */
+  /** Saves a snapshot of the session. No turn depends on it, so a failure is ignored. */
   async snapshot(): Promise<void> {
     const { store, key } = this.#options
     if (this.#unsaved !== undefined || !this.isWorthSaving) return
@@ -257,7 +258,7 @@ export class JournalState {
   #rewind(): void {
     if (this.#unsaved === undefined) return
     this.#session = this.#unsaved.before
-    this.#window?.remove(this.#unsaved.held)
+    this.#window?.remove(this.#unsaved.folded)
     this.#unsaved = undefined
   }
 
@@ -267,15 +268,16 @@ export class JournalState {
     for (const entry of entries) this.#file(entry)
   }
 
-  /** Into the inbox, and out of it what it takes. */
+  /** Adds an inbox entry, and removes the entries that this one takes. */
   #file(entry: Entry): void {
     if (entry.key !== undefined) this.#inbox.set(entry.key, entry)
     for (const taken of entry.takes ?? [])
       for (const [key, waiting] of this.#inbox) {
         if (waiting.seq !== taken) continue
         this.#inbox.delete(key)
-        // It may have waited for so long that the window does not reach back to it.
-        if (this.heldEntries.findLast(({ seq }) => seq === taken) === undefined) this.#window?.add([waiting])
+        // The entry may be older than the window.
+        if (this.windowEntries.findLast(({ seq }) => seq === taken) === undefined)
+          this.#window?.add([waiting])
       }
   }
 }

@@ -1,4 +1,4 @@
-/** The journal as a loop sees it: as of its last durable batch, with the inbox entries that have come since. */
+/** The journal as a loop sees it: as of its last durable batch, with newer inbox entries. */
 import type { Session } from '../journal/index.ts'
 import { dataOf, type JournalView } from '../loop/index.ts'
 import type { Entry, NewInboxEntry, RequestData } from '../protocol/index.ts'
@@ -6,7 +6,7 @@ import type { Ownership } from './ownership.ts'
 
 export class LoopView implements JournalView {
   readonly #ownership: Ownership
-  /** The posts that the claim is to carry, as it will store them (P2). */
+  /** The posts that the claim will carry, as it will store them (P2). */
   readonly #carried: readonly Entry[]
 
   constructor(ownership: Ownership, posts: readonly NewInboxEntry[], at: number) {

@@ -1,16 +1,16 @@
 /**
- * Brings the posts of callers into the inbox of a conversation, each caller judged alone. It neither drives nor listens.
+ * Posts the messages of callers to the inbox of a conversation, each caller judged alone. It must not drive or publish.
  *
  * P1  The posts of one caller are one append, shared with no other caller. So a refusal is about one caller.
- * P2  The claim that opens a turn may carry the posts of one caller, which saves a commit: only if nothing is open,
- *     nothing waits in the inbox and no other caller is on the way. The turn that it opens takes what it carries.
- * P3  A claim that was refused for what it carries is made again without it; the posts are judged alone (P1).
- * P4  Callers post in the order of asking.
- * P5  A caller is refused only if nothing of it is stored. Once stored, it is told of a turn, or that it waits.
- * P6  A full inbox refuses callers, never the driver. Whoever finds it full drives.
+ * P2  The claim that opens a turn may carry the posts of one caller, which saves a commit: only if no turn is open, the
+ *     inbox is empty and no other caller is entering. The opened turn takes the carried posts.
+ * P3  A claim that was refused for its posts is repeated without them; the posts are judged alone (P1).
+ * P4  Callers post in the order of their requests.
+ * P5  A caller is refused only if nothing of it is stored. Once stored, it gets a turn, or an outcome with `stored`.
+ * P6  A full inbox refuses callers, never the driver. A caller that finds it full starts the pump.
  */
 import { type Entry, type ErrorCode, HoldfastError, type NewInboxEntry } from '../protocol/index.ts'
-import { heardAndPruned } from './refusal.ts'
+import { prunedDuplicate } from './refusal.ts'
 import type { TurnSubscription } from './turn-subscription.ts'
 
 export interface Caller {
@@ -23,16 +23,16 @@ export interface Caller {
 export interface OutboxOptions {
   /** Returns the entries that were not in the inbox before. */
   readonly post: (posts: readonly NewInboxEntry[]) => Promise<readonly Entry[]>
-  /** May the next claim carry the posts of a caller (P2)? */
+  /** True if the next claim may carry the posts of a caller (P2). */
   readonly mayCarry: () => boolean
-  /** While a claim is on its way: resolves when it is decided (P4). */
+  /** While a claim is under way: resolves when it is decided (P4). */
   readonly opening: () => Promise<void> | undefined
-  /** Tells a caller of the turn that took its message; false if the journal does not reach back to it. */
+  /** Subscribes a caller to the turn that took its message; false if the journal does not reach back to it. */
   readonly join: (subscription: TurnSubscription, posted: string) => Promise<boolean>
 }
 
-/** What an append is refused for because of what one caller wants to post. */
-const OF_THE_CALLER: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+/** Refusals of an append for the posts of one caller. */
+const CALLER_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'key-reused',
   'inbox-full',
   'invalid-entry',
@@ -40,65 +40,65 @@ const OF_THE_CALLER: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'not-pending',
 ])
 
-export function isOfTheCaller(error: unknown): boolean {
-  return HoldfastError.is(error) && OF_THE_CALLER.has(error.code)
+export function isCallerError(error: unknown): boolean {
+  return HoldfastError.is(error) && CALLER_ERRORS.has(error.code)
 }
 
 const NONE: readonly NewInboxEntry[] = []
 
 export class Outbox {
   readonly #options: OutboxOptions
-  /** The caller whose posts the next claim is to carry (P2). */
-  #offered: Caller | undefined
-  /** The caller whose posts are on their way with a claim. */
+  /** The caller whose posts the next claim will carry (P2). */
+  #queued: Caller | undefined
+  /** The caller whose posts a claim under way carries. */
   #carried: Caller | undefined
 
   constructor(options: OutboxOptions) {
     this.#options = options
   }
 
-  /** The posts that the next claim is to carry. */
-  get offered(): readonly NewInboxEntry[] {
-    return this.#offered?.posts ?? NONE
+  /** The posts that the next claim will carry. */
+  get queued(): readonly NewInboxEntry[] {
+    return this.#queued?.posts ?? NONE
   }
 
-  /** Posts, or leaves it to the next claim. Throws if this caller is refused. */
+  /** Posts, or queues for the next claim. Throws if this caller is refused. */
   async send(caller: Caller, { isAlone }: { readonly isAlone: boolean }): Promise<void> {
     for (let opening = this.#options.opening(); opening !== undefined; opening = this.#options.opening())
       await opening
-    if (isAlone && this.#offered === undefined && this.#options.mayCarry()) {
-      this.#offered = caller
+    if (isAlone && this.#queued === undefined && this.#options.mayCarry()) {
+      this.#queued = caller
       return
     }
-    await this.postOffered()
+    await this.postQueued()
     await this.#post(caller)
   }
 
-  /** A claim takes the posts along. */
+  /** Hands the queued posts to a claim. */
   carry(): readonly NewInboxEntry[] {
-    const { offered } = this
-    this.#carried = this.#offered
-    this.#offered = undefined
-    return offered
+    const { queued } = this
+    this.#carried = this.#queued
+    this.#queued = undefined
+    return queued
   }
 
-  /** The claim was granted: the posts that it carried are stored. */
+  /** The claim was granted: its posts are stored. */
   stored(): void {
     this.#carried?.subscription.markStored()
     this.#carried = undefined
   }
 
-  /** The claim was not granted: the posts are left to the next one, unless somebody posts them before. */
+  /** The claim was not granted: its posts are queued again, unless others are. */
   returned(): void {
-    this.#offered ??= this.#carried
+    this.#queued ??= this.#carried
     this.#carried = undefined
   }
 
-  /** The posts that were left to a claim are posted without one (P3, P4). */
-  async postOffered(): Promise<void> {
-    const caller = this.#offered
+  /** Posts the queued posts without a claim (P3, P4). */
+  async postQueued(): Promise<void> {
+    const caller = this.#queued
     if (caller === undefined) return
-    this.#offered = undefined
+    this.#queued = undefined
     try {
       await this.#post(caller)
     } catch (error) {
@@ -106,16 +106,16 @@ export class Outbox {
     }
   }
 
-  /** The posts that were left to a claim are not posted at all: their caller is refused by whoever drops them. */
+  /** Drops the queued posts. The caller of this method refuses their sender. */
   drop(): void {
-    this.#offered = undefined
+    this.#queued = undefined
   }
 
   async #post({ subscription, posts, repeats }: Caller): Promise<void> {
     const added = await this.#options.post(posts)
     subscription.markStored()
     if (repeats === undefined || added.some(({ key }) => key === repeats)) return
-    // Sent before: this caller listens to what has become of it.
-    if (!(await this.#options.join(subscription, repeats))) throw heardAndPruned(repeats)
+    // A duplicate: subscribe to the turn that took it.
+    if (!(await this.#options.join(subscription, repeats))) throw prunedDuplicate(repeats)
   }
 }

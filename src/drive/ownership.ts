@@ -1,13 +1,13 @@
 /**
- * The one way to the journal of a conversation: every read, post, claim, append, renewal and release of this process goes
- * through here, and moves it from one state to the next (`state.ts`, S1 to S7).
+ * The one way to the journal of a conversation: every read, post, claim, append, renewal and release of this driver
+ * goes through here, and moves it from one state to the next (`state.ts`, S1 to S7).
  *
  * W1  Reads, claims, appends and the posts of a driver that is not the owner run one after the other, so receipts are
- *     absorbed in the order of the journal. An owner's posts and renewals run beside them: their answers bring inbox
- *     entries, which nobody but the owner's own appends can stand between (L1).
- * W2  An answer of the store counts only under the epoch that it was asked under. A late one changes nothing.
+ *     absorbed in the order of the journal. An owner's posts and renewals run beside them: their receipts bring inbox
+ *     entries, and only the owner's own appends can lie between those (L1).
+ * W2  A reply of the store counts only under the epoch of its request. A late one changes nothing.
  * W3  The first batch of a turn is claimed only from the session that it was computed from; otherwise `moved`.
- * W4  The state changes before the entries that changed it are published: a caller that hears of the end of a turn
+ * W4  The state changes before the entries that changed it are published: a caller that receives the end of a turn
  *     finds the conversation free.
  */
 import type { Ids, MaybePromise, Timer } from '../base/index.ts'
@@ -40,25 +40,25 @@ import {
 export interface OwnershipOptions extends JournalStateOptions {
   readonly timer: Timer
   readonly ids: Ids
-  /** Who claims. */
+  /** The driver's name in a claim. */
   readonly driver: string
   readonly leaseMs: number
-  /** The conversation that this one belongs to, and the position of it that is known (R17). */
+  /** The parent conversation, and its last known position (R17). */
   readonly parent?: string
   readonly parentSince?: number
-  /** Another table, for a test that has to see a broken one caught. */
+  /** A broken table, for tests that expect it to be caught. */
   readonly transitions?: Transitions
 }
 
-/** A claim: with the posts of a caller and the first batch of a turn, or bare, to take over the turn that is open. */
+/** A claim: with a caller's posts and the first batch of a turn, or bare, to take over the open turn. */
 export interface Claim {
   readonly loop: Loop
   readonly posts?: readonly NewInboxEntry[]
   readonly first?: { readonly entries: readonly NewEntry[]; readonly from: Session }
 }
 
-/** How often a claim is made again while others post. */
-const MOST_CLAIMS = 5
+/** Attempts at a claim while others post. */
+const MAX_CLAIMS = 5
 
 export class Ownership {
   readonly journal: JournalState
@@ -68,10 +68,10 @@ export class Ownership {
   readonly #inOrder = new Serial()
   readonly #patience: PersistOptions
   #state: State = FREE
-  /** The newest epoch that was granted here. */
+  /** The newest epoch granted here. */
   #epoch = 0
 
-  /** `onLost`: the store has refused an owner without a loop because another driver was let in. */
+  /** `onLost`: another driver has claimed, and the store has refused an owner without a loop. */
   constructor(options: OwnershipOptions, onLost: (why: HoldfastError) => void) {
     this.#options = options
     this.#onLost = onLost
@@ -91,13 +91,13 @@ export class Ownership {
     return grantOf(this.#state) !== undefined
   }
 
-  /** Milliseconds since the lease is known to have been good. */
+  /** Milliseconds since the grant. */
   get age(): number {
     const { at = Number.NEGATIVE_INFINITY } = grantOf(this.#state) ?? {}
     return this.#options.clock.elapsed() - at
   }
 
-  /** Makes the journal current if it is known to be stale. */
+  /** Brings the journal up to date if it is known to be stale. */
   read(): MaybePromise<void> {
     if (this.#inOrder.isIdle && (this.#isKeptCurrent || this.journal.isUpToDate)) return
     return this.#inOrder.run(async () => {
@@ -105,25 +105,25 @@ export class Ownership {
     })
   }
 
-  /** Looks whether others have written, and makes the journal current. */
+  /** Reads the head, and brings the journal up to date if others have written. */
   refresh(): Promise<void> {
     return this.#inOrder.run(async () => {
       if (!this.#isKeptCurrent && !(await this.journal.isCurrent())) await this.journal.load()
     })
   }
 
-  /** The journal may be stale: others may have written. */
+  /** Marks the journal as stale: others may have written. */
   forget(): void {
     if (!this.#isKeptCurrent) this.journal.forget()
   }
 
-  /** Receipts keep the journal of an owner current. One that is about to open a turn relies on it as it is. */
+  /** Receipts keep an owner's journal current, and an opening relies on the journal that it was decided from. */
   get #isKeptCurrent(): boolean {
     const { is } = this.#state
     return is === 'opening' || is === 'driving' || is === 'holding'
   }
 
-  /** To `opening`, if `isWanted` says so of the current journal (S2). */
+  /** Moves to `opening` if `isWanted` holds for the current journal (S2). */
   open(isWanted: () => boolean): Promise<boolean> {
     return this.#inOrder.run(async () => {
       if (!this.journal.isUpToDate) await this.journal.bringUpToDate()
@@ -133,7 +133,7 @@ export class Ownership {
     })
   }
 
-  /** The claim that opens or takes over a turn. Rejects with `owned`, `moved`, or what the store refuses in it. */
+  /** Opens or takes over a turn. Rejects with `owned`, `moved`, or the store's refusal of the batch or the posts. */
   claim(claim: Claim): Promise<void> {
     return this.#inOrder.run(async () => {
       if (claim.first !== undefined && claim.first.from !== this.journal.session) throw moved(this.journal)
@@ -146,34 +146,34 @@ export class Ownership {
   }
 
   /**
-   * Appends between turns and inside of one, whoever drives here: as the owner, or with a claim and a release of its own.
-   * `entriesFor` is asked for the current session. False if a turn is about to begin: ask again when that is decided.
+   * Appends in the running turn or between turns: as the owner, or with a claim and a release of its own. `entriesFor`
+   * gets the current session. False while a turn is being opened: retry when that is decided.
    */
   appendBetween(entriesFor: (session: Session) => readonly NewEntry[]): Promise<boolean> {
     return this.#inOrder.run(async () => {
       const state = this.#state
       if (state.is === 'opening') return false
-      if (state.is === 'settling') throw state.why
+      if (state.is === 'draining') throw state.why
       if (!this.#isKeptCurrent) await this.journal.bringUpToDate()
       const entries = entriesFor(this.journal.session)
       if (entries.length === 0) return true
       if (this.isOwner) await this.#append(entries)
-      else await this.#claim({ posts: [], entries: released(entries) })
+      else await this.#claim({ posts: [], entries: withRelease(entries) })
       return true
     })
   }
 
-  /** Appends what is held back. */
+  /** Appends the buffered entries. */
   async flush(): Promise<void> {
     if (this.journal.hasUnsaved) await this.append([])
   }
 
-  /** Holds entries back, as the owner, until the next append. */
-  hold(entries: readonly NewEntry[]): void {
-    this.journal.hold(entries)
+  /** Buffers entries of the owner until the next append. */
+  buffer(entries: readonly NewEntry[]): void {
+    this.journal.buffer(entries)
   }
 
-  /** Lets anybody drive it, wherever it stands: also when the journal is stale. */
+  /** Ends ownership with a release entry, also while the journal is stale. */
   release(reason: string): Promise<void> {
     return this.#inOrder.run(async () => {
       const grant = grantOf(this.#state)
@@ -185,12 +185,12 @@ export class Ownership {
     })
   }
 
-  /** Ends an ownership without a loop: with the end of the turn that is held back, or a release. */
-  letGo(): Promise<void> {
+  /** Ends ownership without a loop: with the buffered end of the turn, or a release. */
+  releaseIdle(): Promise<void> {
     return this.journal.hasUnsaved ? this.append([]) : this.release('idle')
   }
 
-  /** Into the inbox, as anybody may. Returns the entries that were not there before (W1). */
+  /** Posts to the inbox, as owner or not. Returns the entries that were not there before (W1). */
   post(posts: readonly NewInboxEntry[]): Promise<readonly Entry[]> {
     return this.isOwner ? this.#post(posts) : this.#inOrder.run(() => this.#post(posts))
   }
@@ -206,7 +206,7 @@ export class Ownership {
     this.journal.receive(inbox, { isOwner: true })
   }
 
-  /** Once the writes under way are answered: one of them may have ended the ownership that a renewal was refused for. */
+  /** Runs `act` after the writes under way: one of them may have ended the ownership whose renewal was refused. */
   afterWrites(act: () => void): Promise<void> {
     return this.#inOrder.run(async () => act())
   }
@@ -215,65 +215,65 @@ export class Ownership {
     this.#on({ type: 'advanced', next })
   }
 
-  /** The loop is over, and the conversation is still held. */
+  /** The loop has ended and the epoch is still held. */
   close(): void {
     this.#on({ type: 'closed' })
   }
 
-  /** The claim of an opening was refused, or never made. */
+  /** The claim of an opening was refused or never made. */
   refused(): void {
     this.journal.forget()
     this.#on({ type: 'refused' })
   }
 
-  /** Another driver was let in, or the conversation was erased. */
-  passedOver(why: HoldfastError): void {
+  /** Another driver has claimed, or the conversation was erased. */
+  lost(why: HoldfastError): void {
     this.journal.forget()
-    this.#on({ type: 'passed over', why })
+    this.#on({ type: 'lost', why })
   }
 
-  /** The turn cannot go on here, and the epoch is still held: a release is owed (S5). */
+  /** The turn cannot continue here and the epoch is still held: a release is owed (S5). */
   broke(): void {
     this.journal.forget()
     this.#on({ type: 'broke' })
   }
 
-  settled(): void {
-    this.#on({ type: 'settled' })
+  drained(): void {
+    this.#on({ type: 'drained' })
   }
 
   #on(event: Event): void {
     const before = this.#state
     this.#state = after(this.#options.transitions ?? TRANSITIONS, before, event)
-    if (before.is === 'opening' || before.is === 'settling') before.decided.resolve()
+    if (before.is === 'opening' || before.is === 'draining') before.decided.resolve()
   }
 
   #holds(epoch: number): boolean {
     return grantOf(this.#state)?.epoch === epoch
   }
 
-  /** An inbox entry changes nothing that a claim was decided from (R2): a claim that it made fail is made again. */
-  async #claim(claim: Asked): Promise<void> {
+  /** Repeats a claim that a new inbox entry made fail: no claim was decided from those (R2). */
+  async #claim(claim: ClaimRequest): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#claimOnce(claim)
       } catch (error) {
-        const isLast = attempt >= MOST_CLAIMS || claim.posts.length > 0 || !HoldfastError.is(error, 'moved')
+        const isLast = attempt >= MAX_CLAIMS || claim.posts.length > 0 || !HoldfastError.is(error, 'moved')
         if (isLast || !(await this.journal.readInbox())) throw this.#refusal(error)
       }
     }
   }
 
-  async #claimOnce({ posts, entries, loop }: Asked): Promise<void> {
+  async #claimOnce({ posts, entries, loop }: ClaimRequest): Promise<void> {
     const { driver, leaseMs, clock } = this.#options
     const [since, sentAt] = [this.journal.seen, clock.elapsed()]
     const receipt = await this.#write({ since, claim: { driver, leaseMs }, inbox: posts, entries })
     this.#epoch = receipt.epoch
-    // A repetition renews nothing: its grant is as old as can be, and is renewed before any effect.
+    // A repeated receipt renews nothing: the grant counts as expired, and is renewed before any effect.
     const at = receipt.repeated ? Number.NEGATIVE_INFINITY : sentAt
     const grant = { epoch: receipt.epoch, at }
     this.#on(loop === undefined ? { type: 'claimed to append', grant } : { type: 'claimed', grant, loop })
-    // A bare claim is granted wherever the journal stands.
+    // A bare claim is granted at any position of the journal.
     if (receipt.first !== since + 1) await this.journal.load()
     else this.#absorb(receipt)
   }
@@ -290,7 +290,7 @@ export class Ownership {
     this.#absorb(receipt)
   }
 
-  /** A loop hears of its loss by itself, and hands in what it has. An owner without one is told here (S5). */
+  /** A loop gets the refusal and its results are posted. An owner without a loop is notified here (S5). */
   #writeAs({ epoch }: Grant, entries: readonly NewEntry[]): Promise<Receipt> {
     return this.#write({ since: this.journal.seen, epoch, entries }).catch((error: unknown) => {
       if (isLoss(error) && this.#holds(epoch) && this.#state.is !== 'driving') this.#onLost(error)
@@ -325,44 +325,44 @@ export class Ownership {
     return persist(store, whole, this.#patience)
   }
 
-  /** The next caller reads first, and finds what has begun anew under the name, if anything has (L4). */
+  /** Forgets the journal of an erased conversation: the next read finds the one begun anew under the name (L4). */
   #refusal(error: unknown): unknown {
     if (HoldfastError.is(error, 'erased')) this.journal.forget()
     return error
   }
 
-  /** The error for a loop that drives no longer. */
+  /** The error for a loop that no longer drives. */
   lossError(): HoldfastError {
-    if (this.#state.is === 'settling') return this.#state.why
+    if (this.#state.is === 'draining') return this.#state.why
     const { contextId } = this.journal.key
     return new HoldfastError('fenced', {
-      message: `${contextId} is not driven from here any more.`,
+      message: `This process no longer drives ${contextId}.`,
       details: { contextId },
     })
   }
 }
 
-/** Does a store refuse an owner because it is none any more? */
+/** True if the store refused an owner that has lost the conversation. */
 export function isLoss(error: unknown): error is HoldfastError {
   return HoldfastError.is(error, 'fenced') || HoldfastError.is(error, 'erased')
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-interface Asked {
+interface ClaimRequest {
   readonly posts: readonly NewInboxEntry[]
   readonly entries: readonly NewEntry[]
   readonly loop?: Loop
 }
 
-function released(entries: readonly NewEntry[]): readonly NewEntry[] {
+function withRelease(entries: readonly NewEntry[]): readonly NewEntry[] {
   const isReleased = entries.at(-1)?.type === 'release'
   return isReleased ? entries : [...entries, { type: 'release', turn: 0, data: { reason: 'said' } }]
 }
 
 function moved({ key: { contextId } }: JournalState): HoldfastError {
   return new HoldfastError('moved', {
-    message: `Entries were appended to ${contextId} after the turn was prepared. It is prepared again.`,
+    message: `Entries were appended to ${contextId} while its turn was prepared. The turn is prepared again.`,
     details: { contextId },
   })
 }

@@ -1,13 +1,13 @@
 /**
- * The pump of a conversation: it drives when it can, follows the journal while another process does, and takes over when
- * that one is gone. It knows no callers, only whether somebody waits.
+ * Drives a conversation when it can, follows the journal while another process does, and takes over when that one is
+ * gone. It must not know callers, only that one waits.
  *
- * C1  There is one pump. It ends in the same tick in which it finds that nobody waits, so a later caller starts another.
- *     A caller that finds it asleep, with something that only the pump can begin, wakes it.
- * C2  It sleeps only when no step can be taken here: another process owns the conversation, or somebody waits for a turn
- *     that the journal, read to its end, does not ask of this process.
- * C3  Its sleep ends when a turn ends, the owner is gone, or nobody has owned it for a heartbeat, and that decides nothing:
- *     the next step does, from the journal as it stands then. So a wake-up too many costs a read, and one too few two
+ * C1  There is one pump. It ends in the same tick as the last waiter, so a later caller starts another. A caller that
+ *     needs a step wakes a sleeping pump.
+ * C2  The pump sleeps only when no step is possible here: another process owns the conversation, or a caller waits for
+ *     a turn that the journal, read to its end, does not ask of this process.
+ * C3  A sleep ends when a turn ends, the owner is gone, or the conversation had no owner for a heartbeat. That decides
+ *     nothing: the next step does, from the journal as it is then. A wake-up too many costs a read, one too few two
  *     heartbeats at most.
  */
 import { type Clock, processLiveness, type Timer } from '../base/index.ts'
@@ -17,22 +17,22 @@ import type { Driver } from './driver.ts'
 import type { Progress } from './driver-options.ts'
 import type { Subscribers } from './subscribers.ts'
 
-/** Those who ask something of the conversation. */
+/** The callers of the conversation. */
 export interface Callers {
-  /** Does anybody wait for a turn that has not ended? */
+  /** True while a caller waits for a turn that has not ended. */
   readonly isWaiting: () => boolean
-  /** While callers are on their way: resolves when they have posted. */
+  /** While callers are entering: resolves when they have posted. */
   readonly arriving: () => Promise<void> | undefined
-  /** Does somebody want what only a step can begin? */
-  readonly hasOffers: () => boolean
-  /** Does one of them want to post something? */
+  /** True if a request needs a step to begin. */
+  readonly hasPending: () => boolean
+  /** True if posts are queued. */
   readonly hasPosts: () => boolean
-  /** Does somebody step a turn by hand? Then nobody else does. */
-  readonly isByHand: () => boolean
-  /** Another process owns the conversation: callers turn to it. */
-  readonly turnToOwner: () => Promise<void>
-  /** A step has failed. False if nobody can go on. */
-  readonly answerFor: (error: unknown) => boolean
+  /** True while a turn is stepped manually: the pump does not run then. */
+  readonly isManual: () => boolean
+  /** Posts to the owner and follows its turn. */
+  readonly redirectToOwner: () => Promise<void>
+  /** A step has failed. False if no caller can continue. */
+  readonly reportFailure: (error: unknown) => boolean
 }
 
 export interface PumpOptions {
@@ -52,28 +52,28 @@ export class Pump {
   readonly #options: PumpOptions
   #running: Promise<void> | undefined
   #isHalted = false
-  /** While it sleeps; `isElsewhere`: because another process owns the conversation. */
+  /** Set while the pump sleeps. `isElsewhere`: another process owns the conversation. */
   #sleep: { readonly wake: AbortController; readonly isElsewhere: boolean } | undefined
 
   constructor(options: PumpOptions) {
     this.#options = options
   }
 
-  /** Drives and follows until nobody waits any more. */
+  /** Drives and follows until no caller waits. */
   start(): void {
     const { callers } = this.#options
-    if (this.#isHalted || callers.isByHand()) return
-    // An owner hears of what was posted to it by itself.
-    if (callers.hasOffers() || this.#sleep?.isElsewhere === false) this.#sleep?.wake.abort()
+    if (this.#isHalted || callers.isManual()) return
+    // An owner elsewhere gets posts through its inbox.
+    if (callers.hasPending() || this.#sleep?.isElsewhere === false) this.#sleep?.wake.abort()
     this.#running ??= this.#run()
   }
 
-  /** Resolves when it has ended. */
+  /** Resolves when the pump has ended. */
   async ended(): Promise<void> {
     while (this.#running !== undefined) await this.#running
   }
 
-  /** It ends after the step that it is in, and does not start before `resume`. */
+  /** Ends the pump after its current step. It does not start again before `resume`. */
   async halt(): Promise<void> {
     this.#isHalted = true
     this.#sleep?.wake.abort()
@@ -84,27 +84,27 @@ export class Pump {
     this.#isHalted = false
   }
 
-  /** One step. Undefined if it failed and nobody can go on. */
+  /** One step. Undefined if it failed and no caller can continue. */
   step(): Promise<Progress | undefined> {
     const { driver, callers } = this.#options
-    return driver.step().catch((error: unknown) => (callers.answerFor(error) ? AGAIN : undefined))
+    return driver.step().catch((error: unknown) => (callers.reportFailure(error) ? AGAIN : undefined))
   }
 
   async #run(): Promise<void> {
     const { driver, callers } = this.#options
     try {
-      while (!this.#isHalted && (driver.isPlaying || !callers.isByHand())) {
+      while (!this.#isHalted && (driver.isRunning || !callers.isManual())) {
         const progress = await this.step()
         const state = progress?.state
         if (state === 'paused') return
         const isDone = state === 'idle' || state === undefined || (state === 'again' && !driver.hasWork)
-        // In the same tick as the end (C1): whoever asks later finds no pump, and starts one.
-        if (isDone && !driver.isPlaying && !callers.isWaiting()) return
+        // In the same tick as the end (C1): a later caller finds no pump, and starts one.
+        if (isDone && !driver.isRunning && !callers.isWaiting()) return
         if (state === 'owned') await this.#followOwner()
         if (state === 'idle') await this.#awaitOthers()
       }
     } catch (error) {
-      callers.answerFor(error)
+      callers.reportFailure(error)
     } finally {
       this.#running = undefined // C1
     }
@@ -112,64 +112,64 @@ export class Pump {
 
   async #followOwner(): Promise<void> {
     const { driver, subscribers, callers, store, key, timer, heartbeatMs } = this.#options
-    await callers.turnToOwner()
+    await callers.redirectToOwner()
     await subscribers.catchUp()
     const head = await store.head(key)
     if (head?.lease !== undefined) return this.#follow({ isElsewhere: true })
-    // Released since the claim was refused. The subscribers has heard of the release already: no watch would report it (C3).
+    // Released since the claim was refused. The release is published already, so no watch would report it (C3).
     driver.ownership.forget()
-    const { settling } = driver
-    if (settling !== undefined) await Promise.race([settling, timer.wait(heartbeatMs)])
+    const { draining } = driver
+    if (draining !== undefined) await Promise.race([draining, timer.wait(heartbeatMs)])
   }
 
-  /** Somebody waits, and nothing is to be done here: sleeps until there may be something (C2). */
+  /** A caller waits and no step is possible here: sleeps until one may be (C2). */
   async #awaitOthers(): Promise<void> {
     const { driver, subscribers, callers, store, key } = this.#options
     const arriving = callers.arriving()
-    if (arriving !== undefined || callers.hasOffers()) return arriving
+    if (arriving !== undefined || callers.hasPending()) return arriving
     await subscribers.catchUp()
     const { ownership, journal } = driver
     if (ownership.isOwner) await ownership.flush()
     const head = await store.head(key)
     if (!callers.isWaiting()) return
-    // Nobody will ever answer them.
+    // An erased conversation gets no more turns.
     if (head?.status === 'erased') throw erased(key)
     const isCurrent = journal.isLoaded && (head?.seq ?? 0) === journal.seen
     if (isCurrent) await this.#follow({ isElsewhere: false })
     else ownership.forget()
   }
 
-  /** Publishes the entries of other processes, until one of them is done or gone, or a heartbeat has passed (C3). */
+  /** Publishes entries of others until a turn ends, its driver is gone, or a heartbeat passes without an owner (C3). */
   async #follow({ isElsewhere }: { readonly isElsewhere: boolean }): Promise<void> {
     const { driver, subscribers, callers, store, key, timer, heartbeatMs } = this.#options
-    // Whoever wants to go on without anything new has nothing to post to the owner.
-    if ((isElsewhere ? callers.hasPosts() : callers.hasOffers()) || this.#isHalted) return
+    // A request to continue has nothing to post to an owner elsewhere.
+    if ((isElsewhere ? callers.hasPosts() : callers.hasPending()) || this.#isHalted) return
     const wake = new AbortController()
     this.#sleep = { wake, isElsewhere }
     const { signal } = wake
-    const look = async () => {
+    const pollHead = async () => {
       for (let before: number | undefined; !signal.aborted; ) {
         await timer.wait(heartbeatMs, { signal })
         const head = await store.head(key)
-        // Between two turns an owner lets go for a moment: it is gone if it has not come back after a heartbeat.
+        // Between two turns an owner releases for a moment: it is gone if the head has not moved after a heartbeat.
         const isFree = head?.lease === undefined ? head?.seq === before : !this.#hasOwner(head)
         if (isFree || head === undefined) wake.abort()
         before = head?.seq
       }
     }
-    const looking = look().catch(() => wake.abort())
+    const polling = pollHead().catch(() => wake.abort())
     try {
-      for await (const entry of store.watch(key, { since: subscribers.told, signal })) {
-        subscribers.hear(entry)
+      for await (const entry of store.watch(key, { since: subscribers.published, signal })) {
+        subscribers.receive(entry)
         if (entry.type === 'release') break
-        // With more in its inbox the other goes on by itself, or releases when it stops. If it dies, `look` notices.
+        // With a non-empty inbox the owner continues, or releases when it stops. If it dies, `pollHead` notices.
         if (entry.type === 'turn.end' && !subscribers.hasWaiting) break
       }
     } finally {
       wake.abort()
       this.#sleep = undefined
     }
-    await looking
+    await polling
     driver.ownership.forget()
   }
 

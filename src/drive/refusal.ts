@@ -1,10 +1,10 @@
-/** Why an agent does not do what it is asked, and what to do about it. */
+/** The errors that refuse a request, each with what to do about it. */
 import { HoldfastError, type Principal, quote } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 
 export function isShutDown(contextId: string): HoldfastError {
   return new HoldfastError('shutdown', {
-    message: `The agent of ${contextId} was shut down. Call start() to go on; nothing was lost.`,
+    message: `The agent of ${contextId} was shut down. Call start() to continue; nothing is lost.`,
     details: { contextId },
   })
 }
@@ -24,9 +24,9 @@ export function isBusy(contextId: string, turn: number): HoldfastError {
   })
 }
 
-export function notLetIn(contextId: string, { tenant, actor }: Principal): HoldfastError {
+export function notAllowed(contextId: string, { tenant, actor }: Principal): HoldfastError {
   return new HoldfastError('forbidden', {
-    message: `${quote(actor)} of ${quote(tenant)} is not the owner of ${contextId} and was not let in. Set \`owner: { tenant, actor }\` to whose conversation it is, or let others in with \`allow\`.`,
+    message: `${quote(actor)} of ${quote(tenant)} is not the owner of ${contextId}, and \`allow\` does not let them in. Set \`owner: { tenant, actor }\` to the owner, or let others in with \`allow\`.`,
     details: { contextId, tenant, actor },
   })
 }
@@ -46,21 +46,21 @@ export function nothingToContinue(contextId: string, last: string | undefined): 
   const why =
     last === undefined ? `${contextId} has had no turn yet` : `The last turn of ${contextId} is complete`
   return new HoldfastError('nothing-to-continue', {
-    message: `${why}. Send something new instead of null.`,
+    message: `${why}. Send a message instead of null.`,
     details: { contextId },
   })
 }
 
 export function waitsForAnswers(contextId: string, requests: readonly string[]): HoldfastError {
   return new HoldfastError('nothing-to-continue', {
-    message: `${contextId} waits for an answer to ${requests.join(', ')}. Call answer(), or send something new to go on without.`,
+    message: `${contextId} waits for an answer to ${requests.join(', ')}. Call answer(), or send a message to continue without it.`,
     details: { contextId, requests: [...requests] },
   })
 }
 
-export function heardAndPruned(key: string): HoldfastError {
+export function prunedDuplicate(key: string): HoldfastError {
   return new HoldfastError('pruned', {
-    message: `The message ${quote(key)} was heard before, and what came of it has been pruned since. It is not played again.`,
+    message: `The message ${quote(key)} was sent before, and its turn has been pruned since. It is not run again: send the message under a new key.`,
     details: { key },
   })
 }

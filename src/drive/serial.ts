@@ -1,4 +1,4 @@
-/** Runs work one after the other, in the order of asking. Work that finds nothing under way starts in the same tick. */
+/** Runs work one after the other, in the order of the calls. Without work under way, it starts in the same tick. */
 export class Serial {
   #last: Promise<unknown> | undefined
 

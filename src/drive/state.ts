@@ -1,48 +1,48 @@
 /**
- * Where one driver stands with one conversation: the states, and the table of transitions between them. Pure: nothing
- * here reads, writes or waits. `ownership.ts` is the only one that applies an event.
+ * The states of one driver with one conversation, and the table of transitions between them. Pure: nothing here reads,
+ * writes or waits. Only `ownership.ts` applies an event.
  *
  *              opens            claimed               ended
  *      free ──────────▶ opening ───────▶ driving ──────────────▶ free
  *      ▲ ▲ │               │                │ ├── closed ──────▶ holding ── ended ──▶ free
  *      │ │ └─ claimed ─────┼────────────────┼─┼──────────────────▶ holding
  *      │ │    to append    │                │ └── broke ───────▶ leaving ── ended ──▶ free
- *      │ └── refused ──────┘                │ passed over
- *      └──── settled ────── settling ◀──────┘
+ *      │ └── refused ──────┘                │ lost
+ *      └──── drained ────── draining ◀──────┘
  *
- * An owner that is `passed over` in `holding` or `leaving` is free at once. `granted` and `advanced` stay in the state.
+ * `lost` moves `holding` and `leaving` to `free` at once. `granted` and `advanced` stay in the state.
  *
  * S1  Only the owner appends, under the epoch of its state: `driving`, `holding`, `leaving` (R1).
- * S2  Only `free` and `opening` claim. A driver never has two claims on their way.
- * S3  Effects start in `driving` and nowhere else, for the loop that the state names (R3, R4).
- * S4  A loop belongs to one `opening` or `driving`. Whatever leaves that state closes the loop.
- * S5  An owner lets go. The end of its turn or a release ends ownership (`ended`). A turn that breaks leaves a release
- *     that is owed, and tried until the store takes it (`leaving`). Another driver that was let in ends it, too
- *     (`settling`, `free`).
- * S6  `settling` begins nothing: effects of the lost turn are under way here. Their results are handed in before this
- *     driver claims again, if they come within the grace (R4); a later one is handed in when it comes.
- * S7  Events that a state does not list cannot happen there. One that does is a broken invariant and throws.
+ * S2  Only `free` and `opening` claim. A driver never has two claims under way.
+ * S3  Effects start only in `driving`, for the loop that the state names (R3, R4).
+ * S4  A loop belongs to one `opening` or `driving`. A transition out of that state closes the loop.
+ * S5  An ownership ends in one of three ways. The end of its turn or a release ends it (`ended`). A turn
+ *     that breaks owes a release, which is retried until the store takes it (`leaving`). A loss to another driver ends
+ *     it, too (`draining`, `free`).
+ * S6  `draining` begins nothing: effects of the lost turn still run here. Their results are posted before this driver
+ *     claims again, if they come within the grace (R4); a later one is posted when it comes.
+ * S7  An event that a state does not list is a broken invariant and throws.
  */
 
 import type { Batch, Next } from '../loop/index.ts'
 import type { HoldfastError } from '../protocol/index.ts'
 
-/** A loop in play, and how it is told to stop. */
+/** A running loop, and the signals that stop it. */
 export interface Loop {
   readonly batches: AsyncGenerator<Batch, boolean>
   /** Aborts when the turn is cancelled. */
   readonly cancel: AbortController
-  /** Aborts then too, and when the turn was lost. */
+  /** Aborts on a cancel too, and when the turn was lost. */
   readonly stop: AbortController
 }
 
-/** What the store granted: `at` is when it was asked, so the lease has run since then at the latest. */
+/** A grant of the store. `at` is the time of the request: the lease runs from then at the latest. */
 export interface Grant {
   readonly epoch: number
   readonly at: number
 }
 
-/** Settled when a state is left. Written out: public declarations lead here, and must not need a newer library of types. */
+/** Resolves when a state is left. Declared here: public declarations must not need a newer type library. */
 export interface Decision {
   readonly promise: Promise<void>
   readonly resolve: () => void
@@ -53,16 +53,13 @@ export interface Free {
   readonly is: 'free'
 }
 
-/**
- * A turn is about to begin here: from the decision to open one until a claim was granted or refused. `decided` resolves
- * when this state is left.
- */
+/** A turn is being opened, and its claim is not decided. `decided` resolves when this state is left. */
 export interface Opening {
   readonly is: 'opening'
   readonly decided: Decision
 }
 
-/** The owner, with a loop. `next`: what the loop does once its last batch is durable. */
+/** The owner, with a loop. `next`: the loop's next action once its last batch is durable. */
 export interface Driving {
   readonly is: 'driving'
   readonly grant: Grant
@@ -70,26 +67,26 @@ export interface Driving {
   readonly next: Next
 }
 
-/** The owner, without a loop: entries are held back, or a release comes next. */
+/** The owner, without a loop: entries are buffered, or a release comes next. */
 export interface Holding {
   readonly is: 'holding'
   readonly grant: Grant
 }
 
-/** The owner of a turn that cannot go on here. A release is owed. */
+/** The owner of a turn that cannot continue here. A release is owed. */
 export interface Leaving {
   readonly is: 'leaving'
   readonly grant: Grant
 }
 
-/** No longer the owner. `why` is the error that a loop of the lost turn gets. */
-export interface Settling {
-  readonly is: 'settling'
+/** No longer the owner. `why`: the error for the loop of the lost turn. */
+export interface Draining {
+  readonly is: 'draining'
   readonly why: HoldfastError
   readonly decided: Decision
 }
 
-export type State = Free | Opening | Driving | Holding | Leaving | Settling
+export type State = Free | Opening | Driving | Holding | Leaving | Draining
 
 export type Event =
   | { readonly type: 'opens' }
@@ -101,13 +98,13 @@ export type Event =
   /** An append or a renewal was acknowledged. */
   | { readonly type: 'granted'; readonly at: number }
   | { readonly type: 'advanced'; readonly next: Next }
-  /** The loop is over and the epoch is still held. */
+  /** The loop has ended and the epoch is still held. */
   | { readonly type: 'closed' }
   /** An entry that ends ownership is durable: `turn.end` or `release`. */
   | { readonly type: 'ended' }
-  | { readonly type: 'passed over'; readonly why: HoldfastError }
+  | { readonly type: 'lost'; readonly why: HoldfastError }
   | { readonly type: 'broke' }
-  | { readonly type: 'settled' }
+  | { readonly type: 'drained' }
 
 type On<S extends State> = {
   readonly [T in Event['type']]?: (state: S, event: Extract<Event, { readonly type: T }>) => State
@@ -118,8 +115,8 @@ export type Transitions = { readonly [N in State['is']]: On<Extract<State, { rea
 export const FREE: Free = { is: 'free' }
 
 const free = (): State => FREE
-const settling = (_: State, { why }: { readonly why: HoldfastError }): State => ({
-  is: 'settling',
+const draining = (_: State, { why }: { readonly why: HoldfastError }): State => ({
+  is: 'draining',
   why,
   decided: Promise.withResolvers(),
 })
@@ -142,21 +139,21 @@ export const TRANSITIONS: Transitions = {
     advanced: (state, { next }) => ({ ...state, next }),
     closed: ({ grant }) => ({ is: 'holding', grant }),
     ended: free,
-    'passed over': settling,
+    lost: draining,
     broke: ({ grant }) => ({ is: 'leaving', grant }),
   },
   holding: {
     granted: renewed,
     ended: free,
-    'passed over': free,
+    lost: free,
   },
   leaving: {
     granted: renewed,
     ended: free,
-    'passed over': free,
+    lost: free,
   },
-  settling: {
-    settled: free,
+  draining: {
+    drained: free,
   },
 }
 

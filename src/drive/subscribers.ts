@@ -1,6 +1,6 @@
 /**
- * Those who listen to a conversation, and how far they have been told. Everybody hears of every entry, in order, whoever
- * wrote it: what this process did not see is read before what comes after it is told (R18).
+ * The subscribers of a conversation, and the position published to them. Each gets every entry, in order, whichever
+ * process wrote it: a gap is read before later entries are published (R18).
  */
 import { beginsAnew } from '../journal/index.ts'
 import type { ContextKey, Entry, EntryEvent, RequestData, TurnEvent } from '../protocol/index.ts'
@@ -9,10 +9,10 @@ import { findPosted } from './find-consumed.ts'
 import type { Publication } from './journal-state.ts'
 import type { TurnSubscription } from './turn-subscription.ts'
 
-/** Of one turn, when it is told again. */
-const MOST_ENTRIES = 100_000
+/** The bound of a replayed turn. */
+const MAX_ENTRIES = 100_000
 
-interface Heard {
+interface QueuedEntry {
   readonly entry: Entry
   readonly how: Publication | undefined
 }
@@ -21,19 +21,19 @@ export class Subscribers {
   readonly subscriptions: Set<TurnSubscription> = new Set()
   readonly #store: Store
   readonly #key: ContextKey
-  /** The last position that was told; undefined before the conversation was looked at. */
-  #told: number | undefined
-  /** What cannot be told before a gap is filled. */
-  #held: Heard[] | undefined
+  /** The last published position; undefined before the conversation was loaded. */
+  #published: number | undefined
+  /** Entries that wait until a gap is filled. */
+  #queue: QueuedEntry[] | undefined
   #filling: Promise<void> | undefined
-  /** Positions of the inbox entries that were told and not taken. */
+  /** Positions of the published inbox entries that no turn has taken. */
   readonly #waiting = new Set<number>()
-  /** How many turns have been told to their end. */
+  /** The number of turns published to their end. */
   #ended = 0
-  /** What happened since the last turn ended. */
+  /** The events since the last turn ended. */
   #since: EntryEvent[] = []
-  /** What waits for an answer: a turn that ends to wait says all of it, whoever asked. */
-  readonly #asked = new Map<string, RequestData>()
+  /** The open requests: a turn that ends to wait reports all of them, whichever turn asked. */
+  readonly #openRequests = new Map<string, RequestData>()
 
   #isCompleting = false
 
@@ -42,30 +42,30 @@ export class Subscribers {
     this.#key = key
   }
 
-  /** An observer is being told that a turn is complete. */
+  /** True while an observer runs its `complete`. */
   get isCompleting(): boolean {
     return this.#isCompleting
   }
 
-  /** Observers find the conversation busy inside of `complete`, until they wait for something there. */
-  complete(tell: () => void): void {
+  /** The conversation counts as busy inside an observer's `complete`, up to its first await. */
+  complete(notify: () => void): void {
     this.#isCompleting = true
     try {
-      tell()
+      notify()
     } finally {
       this.#isCompleting = false
     }
   }
 
   get isStarted(): boolean {
-    return this.#told !== undefined
+    return this.#published !== undefined
   }
 
-  get told(): number {
-    return this.#told ?? 0
+  get published(): number {
+    return this.#published ?? 0
   }
 
-  /** Is an inbox entry untaken that was told before the last entry? The owner knows of it and goes on by itself. */
+  /** True if a published inbox entry is not taken: the owner knows of it and continues by itself. */
   get hasWaiting(): boolean {
     return this.#waiting.size > 0
   }
@@ -74,101 +74,101 @@ export class Subscribers {
     return this.#since
   }
 
-  /** From here on. */
-  startFrom(seq: number, asked: readonly RequestData[]): void {
-    this.#told ??= seq
-    for (const request of asked) this.#asked.set(request.requestId, request)
+  /** Publishes from this position on. */
+  startFrom(seq: number, requests: readonly RequestData[]): void {
+    this.#published ??= seq
+    for (const request of requests) this.#openRequests.set(request.requestId, request)
   }
 
-  hear(entry: Entry, how?: Publication): void {
-    if (this.#held !== undefined) this.#held.push({ entry, how })
-    else if (how === 'unsaved' || this.#told === undefined || entry.seq === this.#told + 1)
-      this.#tell(entry, how)
-    else if (entry.seq > this.#told + 1) this.#filling = this.#fill({ entry, how })
+  receive(entry: Entry, how?: Publication): void {
+    if (this.#queue !== undefined) this.#queue.push({ entry, how })
+    else if (how === 'unsaved' || this.#published === undefined || entry.seq === this.#published + 1)
+      this.#publish(entry, how)
+    else if (entry.seq > this.#published + 1) this.#filling = this.#fill({ entry, how })
   }
 
   /**
-   * A listener whose message was posted before, under this key, is told of the turn that took it or, if others went on
-   * with that one, of the newest of these; while it waits, of the turn that will take it. False if the journal does not
-   * reach back to it.
+   * Subscribes to the turn that took the message posted under this key, or to the newest turn that continued it; while
+   * the message waits, to the turn that will take it. False if the journal does not reach back to it.
    */
   async join(subscription: TurnSubscription, posted: string): Promise<boolean> {
     for (;;) {
       await this.catchUp()
       const before = this.#ended
       const found = await findPosted(this.#store, this.#key, posted)
-      // A turn that ended meanwhile may have taken it, and is not told again.
+      // A turn that ended meanwhile may have taken the message, and is not published again.
       if (before !== this.#ended) continue
-      if (found?.turn !== undefined) await this.retell(subscription, found.turn, found.isOver)
+      if (found?.turn !== undefined) await this.replay(subscription, found.turn, found.isOver)
       else if (found !== undefined) subscription.recognise(eventOf(found.entry), this.#since)
       return found !== undefined
     }
   }
 
-  /** Tells what others have written, up to now. */
+  /** Publishes the entries of others, up to now. */
   async catchUp(): Promise<void> {
     for (;;) {
       await this.#filling
-      const entries = await this.#store.read(this.#key, { from: this.told + 1 })
-      const anew = this.told > 0 ? entries.find(beginsAnew) : undefined
+      const entries = await this.#store.read(this.#key, { from: this.published + 1 })
+      const anew = this.published > 0 ? entries.find(beginsAnew) : undefined
       if (anew !== undefined) throw begunAnew(this.#key, anew.data.position)
-      for (const entry of entries) this.hear(entry)
+      for (const entry of entries) this.receive(entry)
       if (entries.length === 0) return
     }
   }
 
   /**
-   * Tells one listener of a turn of the past, as far as it has come; what comes after is told as it happens. `isOver`:
-   * the conversation has turned to something else since, and nothing that the turn asked waits any more.
+   * Publishes a past or running turn to one subscription; later entries follow as they come. `isOver`: another input
+   * has begun a turn since, so none of its requests is open.
    */
-  async retell(subscription: TurnSubscription, number: number, isOver = false): Promise<void> {
+  async replay(subscription: TurnSubscription, number: number, isOver = false): Promise<void> {
     for (;;) {
-      const before = this.#told
-      const entries = await this.#store.read(this.#key, { turn: number, limit: MOST_ENTRIES })
+      const before = this.#published
+      const entries = await this.#store.read(this.#key, { turn: number, limit: MAX_ENTRIES })
       const hasEnded = entries.some(({ type, turn }) => type === 'turn.end' && turn === number)
-      if (before !== this.#told && !hasEnded) continue
+      if (before !== this.#published && !hasEnded) continue
       const events = entries.filter(({ turn }) => turn === number).map((entry) => eventOf(entry))
-      subscription.follow(number, events, isOver ? [] : [...this.#asked.values()])
+      subscription.follow(number, events, isOver ? [] : [...this.#openRequests.values()])
       return
     }
   }
 
-  /** What is not stored. */
+  /** Publishes an event that is not stored. */
   delta(event: TurnEvent): void {
     for (const subscription of this.subscriptions) subscription.delta(event)
   }
 
-  /** Something that happened below turn `number`. */
+  /** Publishes an event of a child of turn `number`. */
   forward(number: number, event: TurnEvent): void {
     for (const subscription of this.subscriptions)
       if (subscription.number === number) subscription.turn.push(event)
   }
 
-  async #fill(first: Heard): Promise<void> {
-    const held = [first]
-    this.#held = held
+  async #fill(first: QueuedEntry): Promise<void> {
+    const queue = [first]
+    this.#queue = queue
     try {
-      const missing = await this.#store.read(this.#key, { from: this.told + 1, to: first.entry.seq - 1 })
-      for (const entry of missing) this.#tell(entry)
+      const missing = await this.#store.read(this.#key, { from: this.published + 1, to: first.entry.seq - 1 })
+      for (const entry of missing) this.#publish(entry)
     } catch {
-      // What cannot be read is not told; what comes after it is.
+      // A gap that cannot be read is skipped.
     }
-    this.#held = undefined
-    this.#told = first.entry.seq - 1
-    for (const { entry, how } of held) this.hear(entry, how)
+    this.#queue = undefined
+    this.#published = first.entry.seq - 1
+    for (const { entry, how } of queue) this.receive(entry, how)
   }
 
-  #tell(entry: Entry, how?: Publication): void {
-    if (how !== 'unsaved') this.#told = entry.seq
+  #publish(entry: Entry, how?: Publication): void {
+    if (how !== 'unsaved') this.#published = entry.seq
     if (how === 'saved') return
     const event = eventOf(entry, how)
     this.#since.push(event)
     if (entry.key !== undefined && how === undefined) this.#waiting.add(entry.seq)
     if (entry.takes !== undefined) for (const taken of entry.takes) this.#waiting.delete(taken)
-    if (event.type === 'request.start') this.#asked.set(event.data.requestId, event.data)
-    else if (event.type === 'request.end') this.#asked.delete(event.data.requestId)
-    else if (event.type === 'clear') this.#asked.clear()
-    for (const subscription of this.subscriptions) subscription.see(event, this.#since, this.#asked)
+    if (event.type === 'request.start') this.#openRequests.set(event.data.requestId, event.data)
+    else if (event.type === 'request.end') this.#openRequests.delete(event.data.requestId)
+    else if (event.type === 'clear') this.#openRequests.clear()
+    for (const subscription of this.subscriptions)
+      subscription.receive(event, this.#since, this.#openRequests)
     if (entry.type === 'turn.end') this.#ended += 1
     if (entry.type === 'turn.end' || (entry.type === 'release' && entry.turn === 0)) this.#since = []
   }

@@ -1,6 +1,6 @@
 /**
- * What `executeTurn` returns: one turn as seen from outside. It is a stream that any number may read, each at its own
- * pace, and an outcome that always comes. Reading starts nothing and stops nothing.
+ * The turn that `executeTurn` returns: a stream for any number of readers, each at its own pace, and an outcome that
+ * always comes. Reading starts nothing and stops nothing.
  */
 import {
   addUsage,
@@ -17,35 +17,35 @@ import {
   type TurnEvent,
   type Usage,
 } from '../protocol/index.ts'
-import { giveCause } from './cause.ts'
+import { attachCause } from './cause.ts'
 import { checkReason } from './refusal.ts'
 
 export interface TurnOutcome {
   readonly reason: OutcomeReason
-  /** The same in the words of a task: reaching a limit completes it with what was achieved. */
+  /** The outcome as a task status: a limit completes the task with what was achieved. */
   readonly status: 'completed' | 'input-required' | 'auth-required' | 'failed' | 'cancelled'
-  /** 0 if the turn was never begun. */
+  /** 0 if the turn never began. */
   readonly turn: number
-  /** The last thing that the model said in this turn; what was achieved so far, if it was cut short. */
+  /** The model's last text in this turn; partial, if the turn was cut short. */
   readonly text: string
   readonly usage: Usage
   readonly durationMs: number
   readonly error?: TurnError
-  /** The limit that stopped it before it was finished, such as `iterations`; absent if none did. */
+  /** The limit that stopped the turn, such as `iterations`. */
   readonly limit?: string
-  /** The hook that ended the turn with `stop()`, and what it gave as the reason; `executeTurn(null)` goes on. */
+  /** The hook that ended the turn with `stop()`, and its reason; `executeTurn(null)` continues. */
   readonly stopped?: StopRequest
   /** The value of that limit. */
   readonly maximum?: number
-  /** What user code threw, if it failed because of that in this process. Not enumerable, and not in the journal. */
+  /** The error of user code that failed the turn, in this process. Not enumerable, and not in the journal. */
   readonly cause?: unknown
-  /** What has to be answered before it can go on. */
+  /** The requests to answer before the turn can continue. */
   readonly requests: readonly RequestData[]
 }
 
 /**
- * Why a turn failed. `stored: true`: the message is in the journal and is played by whoever drives next; send it again
- * under the same key to wait for its outcome. What else is there depends on the code.
+ * Why a turn failed. `stored: true`: the message is in the journal, and the next driver runs it; send it again under
+ * the same key to wait for its outcome. Other fields depend on the code.
  */
 export type TurnError = JsonObject & { readonly code: string; readonly message: string }
 
@@ -60,46 +60,45 @@ export interface Subscription {
   readonly closed: boolean
 }
 
-/** What everybody may do with a turn. */
+/** The public view of a turn. */
 export class TurnView implements AsyncIterable<TurnEvent> {
   /** Never rejects. */
   readonly outcome: Promise<TurnOutcome>
-  readonly #tape: Tape
+  readonly #log: EventLog
 
-  /** @param tape where whoever drives or follows the turn writes */
-  constructor(tape: Tape) {
-    this.#tape = tape
-    this.outcome = tape.outcome
+  /** @param log the events, written by the driver or follower of the turn */
+  constructor(log: EventLog) {
+    this.#log = log
+    this.outcome = log.outcome
   }
 
   /** The number of the turn; 0 until it begins. */
   get number(): number {
-    return this.#tape.number
+    return this.#log.number
   }
 
   get isEnded(): boolean {
-    return this.#tape.isEnded
+    return this.#log.isEnded
   }
 
-  /** Ends the turn as `cancelled`, whichever process drives it. Resolves when that was asked for. */
+  /** Ends the turn as `cancelled`, whichever process drives it. Resolves when the cancel is posted. */
   async cancel(reason?: string): Promise<void> {
     checkReason(reason)
-    return this.#tape.control.cancel(reason)
+    return this.#log.control.cancel(reason)
   }
 
-  /** For a turn that was started with `manual`: does one thing, and says what comes next. */
+  /** Does one step of a turn that was started with `manual`, and returns what comes next. */
   step(): Promise<TurnStep> {
-    return this.#tape.control.step()
+    return this.#log.control.step()
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<TurnEvent> {
-    return this.#tape.read()
+    return this.#log.read()
   }
 
   /**
-   * Tells each event as it comes; those that have passed come first. A turn that fails completes: see its outcome.
-   * `error` hears what `next` and `complete` throw, and what it throws itself is dropped. Without it, what they throw is
-   * thrown again where nobody can catch it, as RxJS does: a mistake of the observer must not vanish.
+   * Passes each event to the observer, past events first. A turn that fails completes: see its outcome. `error` gets
+   * what `next` and `complete` throw, and its own errors are dropped. Without it, they are thrown globally, as in RxJS.
    */
   subscribe(observer: Observer | ((event: TurnEvent) => void)): Subscription {
     const listener = listenerOf(observer)
@@ -111,7 +110,7 @@ export class TurnView implements AsyncIterable<TurnEvent> {
           if (closed) return
           listener.next?.(event)
         }
-        if (!closed) this.#tape.complete(() => listener.complete?.())
+        if (!closed) this.#log.complete(() => listener.complete?.())
       } catch (error) {
         report(listener, error)
       } finally {
@@ -131,22 +130,22 @@ export class TurnView implements AsyncIterable<TurnEvent> {
   }
 }
 
-/** The turn as whoever drives or follows it has it in hand; others get to see a `TurnView`. */
+/** The writable turn, for the driver or follower. */
 export class Turn extends TurnView {
-  readonly #tape: Tape
+  readonly #log: EventLog
 
   constructor(control: TurnControl) {
-    const tape = new Tape(control)
-    super(tape)
-    this.#tape = tape
+    const log = new EventLog(control)
+    super(log)
+    this.#log = log
   }
 
   push(event: TurnEvent): void {
-    this.#tape.push(event)
+    this.#log.push(event)
   }
 
   end(reason: OutcomeReason, more: Partial<TurnOutcome> = {}): void {
-    this.#tape.end(reason, more)
+    this.#log.end(reason, more)
   }
 }
 
@@ -168,28 +167,28 @@ function report(listener: Observer, error: unknown): void {
   try {
     listener.error(error)
   } catch {
-    // It was told, and there is nobody else to tell.
+    // The observer's own error handler failed: there is no other to call.
   }
 }
 
-/** What has happened in a turn, and those who read it. */
-class Tape {
+/** The events of a turn, and its readers. */
+class EventLog {
   readonly outcome: Promise<TurnOutcome>
   readonly control: TurnControl
-  readonly #settle: (outcome: TurnOutcome) => void
+  readonly #resolve: (outcome: TurnOutcome) => void
   readonly #entries: TurnEvent[] = []
   readonly #readers = new Set<Reader>()
   readonly #summary = new Summary()
-  /** Deltas since the last entry, for those who come later. */
-  #soFar: DeltaEvent[] = []
+  /** Deltas since the last entry, for later readers. */
+  #deltas: DeltaEvent[] = []
   #ended = false
-  /** Or never begun. */
+  /** True for a turn that never began, too. */
   #hasFailed = false
 
   constructor(control: TurnControl) {
     const { promise, resolve } = Promise.withResolvers<TurnOutcome>()
     this.outcome = promise
-    this.#settle = resolve
+    this.#resolve = resolve
     this.control = control
   }
 
@@ -202,29 +201,29 @@ class Tape {
   }
 
   read(): Reader {
-    this.#soFar = merged(this.#soFar)
-    const reader = new Reader(this.#entries, () => this.#readers.delete(reader), this.#soFar)
+    this.#deltas = merged(this.#deltas)
+    const reader = new Reader(this.#entries, () => this.#readers.delete(reader), this.#deltas)
     if (this.#ended) reader.end()
     else this.#readers.add(reader)
     return reader
   }
 
-  complete(tell: () => void): void {
+  complete(notify: () => void): void {
     const { completing } = this.control
-    if (completing === undefined || this.#hasFailed) tell()
-    else completing(tell)
+    if (completing === undefined || this.#hasFailed) notify()
+    else completing(notify)
   }
 
   push(event: TurnEvent): void {
     if (this.#ended) return
     if (isDelta(event) && event.type !== 'turn.refused') {
-      this.#soFar.push(event)
-      if (this.#soFar.length > MOST_APART) this.#soFar = merged(this.#soFar)
+      this.#deltas.push(event)
+      if (this.#deltas.length > MAX_UNMERGED) this.#deltas = merged(this.#deltas)
       for (const reader of this.#readers) reader.delta(event)
       return
     }
-    // What comes into the inbox ends nothing that is being said.
-    if (!isInboxType(event.type)) this.#soFar = []
+    // An inbox entry does not end the text that streams.
+    if (!isInboxType(event.type)) this.#deltas = []
     this.#entries.push(event)
     this.#summary.add(event)
     for (const reader of this.#readers) reader.wake()
@@ -237,13 +236,13 @@ class Tape {
     this.#readers.clear()
     this.#hasFailed = reason === 'failed' || this.number === 0
     const { cause, ...rest } = more
-    const outcome = giveCause<TurnOutcome>({ ...this.#summary.outcome(reason), ...rest }, cause)
+    const outcome = attachCause<TurnOutcome>({ ...this.#summary.outcome(reason), ...rest }, cause)
     this.control.ended?.(outcome)
-    this.#settle(outcome)
+    this.#resolve(outcome)
   }
 }
 
-/** Where RxJS and others look for it: `from(turn)` subscribes. */
+/** The key that RxJS looks up: `from(turn)` subscribes. */
 const OBSERVABLE = (Symbol as { readonly observable?: symbol }).observable ?? '@@observable'
 
 Object.defineProperty(TurnView.prototype, OBSERVABLE, {
@@ -255,19 +254,19 @@ Object.defineProperty(TurnView.prototype, OBSERVABLE, {
 export interface TurnControl {
   readonly cancel: (reason?: string) => Promise<void>
   readonly step: () => Promise<TurnStep>
-  /** Tells one observer that the turn has not failed and is complete; the conversation counts as busy meanwhile. */
-  readonly completing?: (tell: () => void) => void
-  /** Told before those who wait for the outcome. */
+  /** Calls `complete` of one observer of a turn that has not failed; the conversation counts as busy meanwhile. */
+  readonly completing?: (notify: () => void) => void
+  /** Called before `outcome` resolves. */
   readonly ended?: (outcome: TurnOutcome) => void
 }
 
 export interface TurnStep {
   readonly done: boolean
-  /** What the next step will do. */
+  /** The next step's action. */
   readonly next: 'model' | 'tools' | 'hooks' | 'wait' | 'on' | 'done'
 }
 
-/** What the outcome will say, gathered as it happens. */
+/** Collects the outcome from the events. */
 class Summary {
   turn = 0
   #text = ''
@@ -313,21 +312,21 @@ function statusOf(reason: OutcomeReason): TurnOutcome['status'] {
   return reason
 }
 
-/** One who reads: a place in the list of entries, and the deltas since, merged. So a slow one costs nothing (R18). */
+/** One reader: a position in the list of entries, and the merged deltas since. So a slow one costs nothing (R18). */
 class Reader implements AsyncIterableIterator<TurnEvent> {
   readonly #entries: readonly TurnEvent[]
-  readonly #leave: () => void
+  readonly #onReturn: () => void
   #at = 0
-  /** Deltas that came after entry number `after`; worthless once the next entry is there. */
+  /** Deltas after entry number `after`; dropped once the next entry is there. */
   #deltas: { after: number; list: DeltaEvent[] }
-  /** Calls of `next` that have found nothing to give, oldest first. */
+  /** Pending calls of `next`, oldest first. */
   #waiting: ((result: IteratorResult<TurnEvent>) => void)[] = []
   #over = false
 
-  constructor(entries: readonly TurnEvent[], leave: () => void, soFar: readonly DeltaEvent[]) {
+  constructor(entries: readonly TurnEvent[], onReturn: () => void, deltas: readonly DeltaEvent[]) {
     this.#entries = entries
-    this.#leave = leave
-    this.#deltas = { after: entries.length, list: [...soFar] }
+    this.#onReturn = onReturn
+    this.#deltas = { after: entries.length, list: [...deltas] }
   }
 
   [Symbol.asyncIterator](): this {
@@ -353,7 +352,7 @@ class Reader implements AsyncIterableIterator<TurnEvent> {
   async return(): Promise<IteratorResult<TurnEvent>> {
     this.#at = Number.POSITIVE_INFINITY
     this.end()
-    this.#leave()
+    this.#onReturn()
     return { done: true, value: undefined }
   }
 
@@ -382,8 +381,8 @@ class Reader implements AsyncIterableIterator<TurnEvent> {
   }
 }
 
-/** Deltas are merged when somebody comes to read them, or when they have become this many. */
-const MOST_APART = 256
+/** Deltas are merged for a new reader, or when there are this many. */
+const MAX_UNMERGED = 256
 
 function merged(deltas: readonly DeltaEvent[]): DeltaEvent[] {
   const list: DeltaEvent[] = []
@@ -391,7 +390,7 @@ function merged(deltas: readonly DeltaEvent[]): DeltaEvent[] {
   return list
 }
 
-/** Text that belongs together becomes one; progress of a call replaces what it said before. */
+/** Texts of one stream are concatenated; progress of a call replaces its earlier progress. */
 function merge(list: DeltaEvent[], event: DeltaEvent): void {
   if (list.length === 0) {
     list.push(event)

@@ -1,6 +1,6 @@
 /**
- * The secrets of those who ask, in memory and nowhere else (R19). They come with an inbox entry, or with the request to go
- * on, and are for the turn which that begins, and for the one who asked: nobody else's turn ever sees them.
+ * Keeps the credentials of callers, in memory only (R19). They come with an inbox entry or a request to continue, and
+ * are visible only to the turn that it begins, for the principal who sent it.
  */
 
 import { CallArguments, redactEntry } from '../loop/index.ts'
@@ -14,37 +14,37 @@ import {
 } from '../protocol/index.ts'
 import { type Credentials, type Redactor, redactorOf } from '../tool/index.ts'
 
-interface Entrusted {
+interface PrincipalCredentials {
   readonly principal: Principal
   readonly credentials: Credentials
 }
 
 export class Vault {
-  /** By the key of the entry that they came with, and then by where it stands. */
-  readonly #waiting = new Map<string | number, Entrusted>()
-  /** For whoever goes on with what is there. */
-  #continuing: Entrusted | undefined
-  #current: (Entrusted & { readonly turn: number }) | undefined
-  /** They are as secret as what is in them. */
+  /** By the key of the inbox entry, and by its position once stored. */
+  readonly #waiting = new Map<string | number, PrincipalCredentials>()
+  /** Credentials of a request to continue. */
+  #continuing: PrincipalCredentials | undefined
+  #current: (PrincipalCredentials & { readonly turn: number }) | undefined
+  /** As secret as the credentials in them. */
   readonly callArguments: CallArguments = new CallArguments()
 
-  /** `key`: of the inbox entry that they came with; undefined for a turn that just goes on. */
-  entrust(key: string | undefined, entrusted: Entrusted): void {
-    if (key === undefined) this.#continuing = entrusted
-    else this.#waiting.set(key, entrusted)
+  /** `key`: of the inbox entry; undefined for a request to continue. */
+  put(key: string | undefined, secrets: PrincipalCredentials): void {
+    if (key === undefined) this.#continuing = secrets
+    else this.#waiting.set(key, secrets)
   }
 
-  /** The entries that they came with were refused. */
+  /** The entries of these keys were refused. */
   forget(keys: readonly string[]): void {
     for (const key of keys) this.#waiting.delete(key)
   }
 
-  /** For a turn that runs already: only from the one whose turn it is. */
-  refresh(turn: number, entrusted: Entrusted, asker: Principal): void {
-    if (isSame(entrusted.principal, asker)) this.#current = { ...entrusted, turn }
+  /** Replaces the credentials of a running turn, if they are from its principal. */
+  refresh(turn: number, secrets: PrincipalCredentials, asker: Principal): void {
+    if (isSame(secrets.principal, asker)) this.#current = { ...secrets, turn }
   }
 
-  /** An entry has become durable. `asker`: whose turn is open after it. */
+  /** Moves credentials with a durable entry. `asker`: the principal of the turn that is open after it. */
   follow(entry: Entry, asker: Principal | undefined): void {
     if (entry.type === 'turn.start') this.#current = undefined
     if (entry.type === 'turn.end') this.#current = undefined
@@ -55,16 +55,16 @@ export class Vault {
       this.#continuing = undefined
     }
     if (entry.type === 'take' && entry.data['as'] === 'nothing') return
-    for (const entrusted of taken) if (asker !== undefined) this.refresh(entry.turn, entrusted, asker)
+    for (const secrets of taken) if (asker !== undefined) this.refresh(entry.turn, secrets, asker)
   }
 
-  /** The secrets for this turn of this person, if they are here. */
+  /** The credentials of this principal for this turn, if they are here. */
   of(turn: number, principal: Principal): Credentials | undefined {
     const current = this.#current
     return current?.turn === turn && isSame(current.principal, principal) ? current.credentials : undefined
   }
 
-  /** The data of an entry without the secrets of the turn that runs. */
+  /** The data of an entry without the running turn's secrets. */
   hide<T extends JsonObject>(type: string, data: T): T {
     const current = this.#current
     return current === undefined ? data : redactEntry(type, data, redactorOf(current.credentials))
@@ -88,20 +88,20 @@ export class Vault {
     })
   }
 
-  /** Found elsewhere, for the rest of this turn. */
-  keep(turn: number, entrusted: Entrusted): void {
-    this.#current = { ...entrusted, turn }
+  /** Keeps credentials found elsewhere, for the rest of this turn. */
+  keep(turn: number, secrets: PrincipalCredentials): void {
+    this.#current = { ...secrets, turn }
   }
 
   #move(key: string, seq: number): void {
-    const entrusted = this.#take(key)
-    if (entrusted !== undefined) this.#waiting.set(seq, entrusted)
+    const secrets = this.#take(key)
+    if (secrets !== undefined) this.#waiting.set(seq, secrets)
   }
 
-  #take(key: string | number): Entrusted | undefined {
-    const entrusted = this.#waiting.get(key)
+  #take(key: string | number): PrincipalCredentials | undefined {
+    const secrets = this.#waiting.get(key)
     this.#waiting.delete(key)
-    return entrusted
+    return secrets
   }
 }
 
@@ -109,7 +109,7 @@ function isSame(a: Principal, b: Principal): boolean {
   return a.tenant === b.tenant && a.actor === b.actor
 }
 
-/** Nothing can be cut out of a file. */
+/** Throws for a file with a secret: files cannot be redacted. */
 function checkFiles(message: UserContent | undefined, secrets: Redactor): void {
   if (message === undefined || typeof message === 'string') return
   if (!message.some((part) => part.type === 'file' && secrets.isIn(part.data))) return

@@ -304,7 +304,7 @@ export class Attempt implements Doer {
       key: scope.key,
       now: () => scope.clock.now(),
       seen: () => [...(this.run.position.seen ?? []), ...this.#seenNow()],
-      said: () => scope.entries(this.run.position.said ?? []),
+      personsEntries: () => scope.entries(this.run.position.said ?? []),
       above,
     })
     return { ...scope.childScope, ids }

@@ -1,6 +1,6 @@
 /** Effects inside of nodes, under the rules of tools: intent first (R3), settled once (R4), never twice by accident. */
 import { type GraphTask, isStarted, type Effect as Known } from '../journal/index.ts'
-import { dataOf, handedIn } from '../loop/index.ts'
+import { dataOf, lateResultOf } from '../loop/index.ts'
 import { checkOptions, defined, HoldfastError, type Json, quote } from '../protocol/index.ts'
 import {
   type CallRun,
@@ -97,7 +97,7 @@ function carryOut(wanted: Wanted): Promise<Settled> {
 /** An effect that an earlier driver began and did not settle: it runs again, is looked up, or stays unknown. */
 async function recover(wanted: Wanted, known: Known): Promise<Settled> {
   const { attempt, callId, tool } = wanted
-  const late = handedIn(attempt.run, callId)
+  const late = lateResultOf(attempt.run, callId)
   if (late?.key !== undefined) {
     return sayEnd(wanted, dataOf(late, 'late-result'), [late.key])
   }

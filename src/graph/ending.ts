@@ -1,6 +1,6 @@
 /** How a turn of a graph ends: everything open is settled or stays to be gone on with, and what came too late is accounted for. */
 
-import { accountFor, dataOf, handedIn, sayTurnEnd } from '../loop/index.ts'
+import { accountFor, appendTurnEnd, dataOf, lateResultOf } from '../loop/index.ts'
 import { defined, type EntryData, isWaiting, type OutcomeReason } from '../protocol/index.ts'
 import { UNKNOWN } from './effects.ts'
 import type { Run } from './run.ts'
@@ -15,7 +15,7 @@ export function endRun(run: Run, outcome: OutcomeReason, ending: Ending = {}): u
   if (!isWaiting(outcome)) settleRest(run)
   const cancel = run.cancelKey()
   accountFor(run, run.open.turn, cancel)
-  sayTurnEnd(run, outcome, { ...ending, ...defined({ cancel }) })
+  appendTurnEnd(run, outcome, { ...ending, ...defined({ cancel }) })
 }
 
 /** Ends every open request, and every effect of which nobody will know more. */
@@ -32,7 +32,7 @@ export function settleEffects(run: Run): void {
 }
 
 function settleEffect(run: Run, callId: string): void {
-  const late = handedIn(run, callId)
+  const late = lateResultOf(run, callId)
   if (late?.key === undefined) {
     run.draft.append('effect.end', { callId, status: 'unknown', output: UNKNOWN })
     return

@@ -1,5 +1,5 @@
 /** One turn of a graph as seen from outside: a stream of events that say where they happened, and an outcome that always comes. */
-import { giveCause, problemOf, type TurnOutcome, type TurnView } from '../drive/index.ts'
+import { attachCause, problemOf, type TurnOutcome, type TurnView } from '../drive/index.ts'
 import { isDelta, type RequestData, type TurnEvent } from '../protocol/index.ts'
 import type { Channels, StateOf } from './channel.ts'
 
@@ -49,7 +49,7 @@ async function outcomeOf<C extends Channels>(source: RunSource<C>): Promise<Grap
   let end: number | undefined
   for await (const event of turn) if (event.type === 'turn.end' && event.path === undefined) end = event.seq
   try {
-    return giveCause({ ...outcome, state: await stateAt(end) }, ended.cause)
+    return attachCause({ ...outcome, state: await stateAt(end) }, ended.cause)
   } catch (error) {
     const known = outcome.error ?? problemOf(error)
     return { ...outcome, reason: 'failed', status: 'failed', error: known, state: lastState() }

@@ -1,10 +1,10 @@
 /** A graph that can be run: by values, by answers, or from where it stopped. It keeps nothing between runs; the journal does. */
 import { systemClock, systemIds, systemTimer } from '../base/index.ts'
 import {
+  attachCause,
   type ChildContext,
   type ChildResult,
   checkStore,
-  giveCause,
   leastLimits,
   metadataBelow,
   problemOf,
@@ -212,7 +212,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     const session = await loadSession(ports.store, key)
     const seen = session.graph?.seen
     return {
-      outcome: giveCause({ ...outcome, usage: session.totals.usage }, outcome.cause),
+      outcome: attachCause({ ...outcome, usage: session.totals.usage }, outcome.cause),
       output: this.#stateOf(session),
       ...defined({ seen }),
     }

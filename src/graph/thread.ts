@@ -2,13 +2,13 @@
 import { type Clock, type Ids, processIdentity, type Timer } from '../base/index.ts'
 import {
   type AnswerOrigins,
-  answering,
-  askedFor,
+  answerRequest,
   type Child,
   Conversation,
   idsAround,
   type JournalState,
   refuseInside,
+  requestFields,
   type TurnView,
 } from '../drive/index.ts'
 import type { Continuation, LoopTerms } from '../loop/index.ts'
@@ -65,7 +65,7 @@ export class Thread {
       heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
       autoSave: true,
       abandoned: (task) => void abandonBelow(options.store, options.key, task).catch(() => {}),
-      play: (scope) => {
+      run: (scope) => {
         const { steps: _, ...rest } = limits
         const childScope = this.#conversation.childScope(rest)
         const own = { graph: definition, limits, childScope, entries: this.#entries }
@@ -102,7 +102,7 @@ export class Thread {
   /** `origins`: of answers that are handed down. */
   answer(answers: Readonly<Record<string, Json>>, asking: Asking = {}, origins?: AnswerOrigins): TurnView {
     const ports = { ...this.#options, ...defined({ origins }) }
-    return this.#begin(asking, answering(answers, { ...this.#asked(asking) }, ports))
+    return this.#begin(asking, answerRequest(answers, { ...this.#asked(asking) }, ports))
   }
 
   refused(error: unknown): TurnView {
@@ -154,7 +154,7 @@ export class Thread {
   }
 
   #asked({ limits, ...asking }: Asking): Continuation {
-    return askedFor(this.#options.key, {
+    return requestFields(this.#options.key, {
       ...asking,
       ...(limits === undefined ? {} : { limits: { ...limits } }),
     })

@@ -1,4 +1,4 @@
-/** Hooks: the places in a turn's life where others may look and change things, and plugins, which bundle them. */
+/** Hooks: the points of a turn where user code reads and changes it, and plugins, which bundle them. */
 export type { Plugin, PluginParts, Registered } from './plugin.ts'
 export { checkHooks, HookRegistry, pluginParts } from './plugin.ts'
 export type {

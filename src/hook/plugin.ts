@@ -1,4 +1,4 @@
-/** Plugins, and the order in which what they bring is used. */
+/** Checks plugins and hooks, and orders their hooks. */
 import {
   checkName,
   checkOptions,
@@ -14,18 +14,18 @@ import type { Hook, Hooks, PointOf } from './points.ts'
 
 /** Hooks, tools and parts of the prompt that belong together. */
 export interface PluginParts {
-  /** Said when one of its hooks fails, and where it adds something. */
+  /** Named in errors of its hooks, and where it adds something. */
   readonly name: string
   readonly on?: Hooks
   readonly tools?: readonly Tool[]
-  /** Follows the system prompt. */
+  /** Appended to the system prompt. */
   readonly prompt?: string
 }
 
 /** The parts, or a function that makes them, called once for each agent. */
 export type Plugin = PluginParts | (() => PluginParts)
 
-/** One hook, and whose it is. */
+/** One hook, and the name of its plugin. */
 export interface Registered<Name extends HookName> {
   readonly plugin?: string
   readonly run: Hook<PointOf<Name>>
@@ -59,7 +59,7 @@ export class HookRegistry {
   }
 }
 
-/** Checks what was written down, and makes the parts of it. */
+/** Checks the plugins and makes their parts. */
 export function pluginParts(plugins: readonly Plugin[]): readonly PluginParts[] {
   if (!Array.isArray(plugins)) throw invalid('plugins must be a list of plugins')
   const parts = plugins.map((plugin: unknown) =>
@@ -88,7 +88,7 @@ function checkParts(parts: unknown): PluginParts {
   return parts as PluginParts
 }
 
-/** A hook that nobody would ever call is a mistake in its name. */
+/** Throws for a hook with an unknown name. */
 export function checkHooks(on: unknown, owner: string): void {
   if (typeof on !== 'object' || on === null || Array.isArray(on))
     throw invalid(`${owner} must give its hooks as an object such as { beforeTools: ({ pending }) => … }`)

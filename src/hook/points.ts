@@ -1,7 +1,7 @@
 /**
- * What each hook receives. The table of hooks says what it may do; a hook that may not do something is given no way to.
- * Hooks run at least once: what a hook did is kept when its phase is durable, and a process that dies before that runs
- * it again (R8).
+ * The argument of each hook. The table of hooks says what it may do; a hook gets only the actions that it may use.
+ * Hooks run at least once: their changes are kept when their phase is durable, and a process that dies before that runs
+ * them again.
  */
 import type {
   AssistantPart,
@@ -17,7 +17,10 @@ import type {
 } from '../protocol/index.ts'
 import type { Credentials } from '../tool/index.ts'
 
-/** Every hook, by name: a function, or a list of functions that run one after the other. What a hook throws ends the turn as `failed`, except in `beforeEachTool`: there it rejects the call. */
+/**
+ * Every hook, by name: a function, or a list that runs in order. An exception ends the turn as `failed`; in
+ * `beforeEachTool` it rejects the call.
+ */
 export type Hooks = { readonly [Name in keyof HookTable]?: HookOption<PointOf<Name>> }
 
 type HookTable = typeof HOOK_TABLE
@@ -33,58 +36,55 @@ export interface ReadyPoint {
   readonly metadata: JsonObject
 }
 
-/** What every hook of a turn can read. */
+/** The fields that every hook of a turn gets. */
 export interface TurnPoint {
   readonly contextId: string
   readonly turn: number
   /** Model calls begun in this turn. */
   readonly iteration: number
   readonly principal: Principal
-  /** Secret: not to be written down (R19). */
+  /** Secret: do not write it down. */
   readonly credentials: Credentials
   readonly metadata: JsonObject
-  /** What the turn was asked. */
+  /** The text of the turn's input. */
   readonly task: string
   readonly usage: Usage
-  /** How full the model's window is, as far as that is known. */
+  /** The fill level of the model's context in percent, if known. */
   readonly contextPercent?: number
-  /** Aborts when the turn is cancelled, out of time, or with another process. */
+  /** Aborts when the turn is cancelled, out of time, or lost to another process. */
   readonly signal: AbortSignal
-  /** What a model would be shown now. */
+  /** The messages of the next prompt. */
   readonly messages: () => Promise<readonly Message[]>
 }
 
 export interface Adds {
-  /**
-   * Says something to the model, as the words of neither side: it is read as a user's text. While a round of calls is
-   * open it takes its place after the round (R9).
-   */
+  /** Adds a note for the model, read as a user's text. In an open round of calls, it comes after the round. */
   readonly add: (text: string) => void
 }
 
 export interface Stops {
-  /** Ends the turn as `stop` when this phase is over. Calls that have not started are not run. */
+  /** Ends the turn as `stop` after this phase. Calls that have not started are not run. */
   readonly stop: (reason?: string) => void
 }
 
 export interface EditsCalls {
-  /** Other arguments for a call. They are checked like those of the model. */
+  /** Replaces the arguments of a call. They are checked like those of the model. */
   readonly edit: (callId: string, args: Json) => void
-  /** The call is not run; the model reads why. */
+  /** Rejects the call; the model reads the reason. */
   readonly reject: (callId: string, reason: string) => void
 }
 
 export interface EditsPrompt {
-  /** What is given replaces that part of the prompt, for this call only. The journal keeps the difference. */
+  /** Replaces the given parts of the prompt, for this call only. The journal keeps the difference. */
   readonly edit: (changes: Partial<Prompt>) => void
 }
 
 export interface EditsCall {
-  /** Other arguments for this call. */
+  /** Replaces the arguments of this call. */
   readonly edit: (args: Json) => void
 }
 
-/** What hooks receive beside what all of them do; of a hook that is not here, nothing. */
+/** The further fields of each hook; a hook that is not here has none. */
 export interface PointData {
   readonly beforeLlm: { readonly prompt: Prompt }
   readonly afterLlm: { readonly reply: Reply }
@@ -95,7 +95,7 @@ export interface PointData {
   readonly afterEachTool: { readonly result: CallResult }
   readonly afterTools: { readonly results: readonly CallResult[] }
   readonly onLimit: { readonly limit: string; readonly message: string }
-  /** `text`: the model's last words in this turn. */
+  /** `text`: the model's last text in this turn. */
   readonly onComplete: { readonly outcome: OutcomeReason; readonly text: string }
 }
 
@@ -121,7 +121,7 @@ export type IterationPoint = PointOf<'beforeIteration'>
 export type BeforeLlmPoint = PointOf<'beforeLlm'>
 export type AfterLlmPoint = PointOf<'afterLlm'>
 export type BeforeToolsPoint = PointOf<'beforeTools'>
-/** To throw here is to reject the call. */
+/** An exception rejects the call. */
 export type BeforeEachToolPoint = PointOf<'beforeEachTool'>
 export type AfterEachToolPoint = PointOf<'afterEachTool'>
 export type AfterToolsPoint = PointOf<'afterTools'>
@@ -129,7 +129,7 @@ export type ErrorPoint = PointOf<'onError'>
 export type LimitPoint = PointOf<'onLimit'>
 export type CompletePoint = PointOf<'onComplete'>
 
-/** What a model call is made of. */
+/** The parts of a model call. */
 export interface Prompt {
   readonly system: string
   readonly messages: readonly Message[]
@@ -150,7 +150,7 @@ export interface PendingCall {
   readonly callId: string
   readonly tool: string
   readonly args: Json
-  /** What the tool says it does; absent if there is no such tool. */
+  /** The tool's description; absent if there is no such tool. */
   readonly description?: string
 }
 
@@ -161,18 +161,18 @@ export interface CallResult {
   readonly status: SettledStatus
   readonly output: Json
   readonly display?: string
-  /** From its start to its end; absent if it was never started. */
+  /** Absent if the call never started. */
   readonly durationMs?: number
 }
 
 export interface CallError extends CallResult {
   readonly source: 'tool'
-  /** In the words of the tool or of what it threw. */
+  /** The message of the tool or of the error that it threw. */
   readonly message: string
-  /** The class of what was thrown, such as `TypeError`, and its code; absent where there is none. */
+  /** The class of the thrown error, such as `TypeError`, and its code; absent where there is none. */
   readonly name?: string
   readonly code?: string
-  /** What the tool threw, if it did so in this process. */
+  /** The error that the tool threw in this process. */
   readonly cause?: unknown
 }
 
@@ -183,6 +183,6 @@ export interface ModelError {
   readonly kind?: string
   /** `retry`, `fallback`, or `fail`: then the turn ends. */
   readonly next: string
-  /** What the provider threw. */
+  /** The error that the provider threw. */
   readonly cause?: unknown
 }

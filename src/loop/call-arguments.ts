@@ -1,32 +1,32 @@
 /**
- * The arguments of calls as the model wrote them, where the journal has them without a secret (R19). They are in memory and
- * nowhere else: a process that has not received them itself does not run the call.
+ * The arguments of calls as the model wrote them, where the journal has them redacted (R19). They are kept in memory
+ * only: a process that has not received them does not run the call.
  */
 import { canonical, type EntryData, type Json, type JsonObject } from '../protocol/index.ts'
 import { REDACTED, type Redactor } from '../tool/index.ts'
 
-/** So many calls can wait at the same time for somebody to approve them. */
-const MOST_CALLS = 1000
+/** The bound of calls that wait for an approval at the same time. */
+const MAX_CALLS = 1000
 
 export class CallArguments {
   readonly #args = new Map<string, Json>()
 
-  /** An entry is about to be stored as `safe`. */
+  /** Keeps the arguments that differ in `safe`, the entry as it will be stored. */
   follow(type: string, data: JsonObject, safe: JsonObject): void {
     if (type === 'tool.end') this.#args.delete((data as EntryData['tool.end']).callId)
-    const [given, stored] = [argsIn(type, data), argsIn(type, safe)]
-    for (const [callId, args] of given) {
+    const [written, stored] = [argsIn(type, data), argsIn(type, safe)]
+    for (const [callId, args] of written) {
       const isWhole = stored.get(callId) === args && !hasMark(args)
       if (isWhole) this.#args.delete(callId)
       else this.#keep(callId, args)
     }
   }
 
-  /** What the call is to be run with; undefined if nobody here knows. */
+  /** The arguments to run the call with; undefined if this process does not have them. */
   of(call: { readonly callId: string; readonly args: Json }, secrets: Redactor): Json | undefined {
     if (secrets.isEmpty) return call.args
     const known = this.#args.get(call.callId)
-    // Whoever goes on must know the same secrets, or what comes of them would be stored.
+    // This process must know the same secrets, or results that contain them would be stored.
     if (known !== undefined && canonical(secrets.json(known)) === canonical(call.args)) return known
     return hasMark(call.args) ? undefined : call.args
   }
@@ -34,7 +34,7 @@ export class CallArguments {
   #keep(callId: string, args: Json): void {
     this.#args.set(callId, args)
     const [oldest] = this.#args.keys()
-    if (this.#args.size > MOST_CALLS && oldest !== undefined) this.#args.delete(oldest)
+    if (this.#args.size > MAX_CALLS && oldest !== undefined) this.#args.delete(oldest)
   }
 }
 

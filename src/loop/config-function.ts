@@ -1,9 +1,9 @@
-/** Calls the functions that a config gives: what one throws fails the turn under its name, and nothing else is blamed. */
+/** Calls the functions of a config: an exception fails the turn under the option's name. */
 import { isPromise, type MaybePromise } from '../base/index.ts'
 import { HoldfastError } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
 
-/** Fails with `option-failed`, whatever the function throws: nobody but the author of the config can repair it. */
+/** Fails with `option-failed`, whatever the function throws: only the author of the config can repair it. */
 export function callConfig<T>(option: string, call: () => MaybePromise<T>): MaybePromise<T> {
   const fail = (cause: unknown): never => {
     throw optionFailed(option, cause)

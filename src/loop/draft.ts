@@ -1,6 +1,6 @@
 /**
- * What a turn says until it is made durable. The loop reads the session only from here: it stands as if everything said
- * were in the journal already, so live run and recovery look at the same thing.
+ * The entries of a turn that are not durable yet. The loop reads the session only from here, as if the draft were in
+ * the journal already, so a live run and a recovery see the same.
  */
 import type { Clock } from '../base/index.ts'
 import { advance, type OpenTurn, type Session } from '../journal/index.ts'
@@ -14,14 +14,14 @@ import {
 } from '../protocol/index.ts'
 import type { Batch, LoopScope, Next } from './driver-port.ts'
 
-/** The data of an entry as it may be stored. */
+/** Redacts the data of an entry before it is stored. */
 export type Hide = <T extends JsonObject>(type: string, data: T) => T
 
 export class Draft {
   readonly #clock: Clock
   readonly #scope: LoopScope
   readonly #hide: Hide
-  #said: NewEntry[] = []
+  #entries: NewEntry[] = []
   #taken = new Set<string>()
   #session: Session
 
@@ -36,57 +36,57 @@ export class Draft {
     return this.#session
   }
 
-  /** The open turn. The loop runs inside of one. */
+  /** The open turn; the loop runs inside one. */
   get open(): OpenTurn {
     const { open } = this.#session
     if (open !== undefined) return open
-    throw new HoldfastError('nothing-to-continue', { message: 'There is no open turn to say anything in.' })
+    throw new HoldfastError('nothing-to-continue', { message: 'There is no open turn to append to.' })
   }
 
   get isEmpty(): boolean {
-    return this.#said.length === 0
+    return this.#entries.length === 0
   }
 
-  /** Is there more to it than phases that changed nothing? Those can wait for what comes next. */
+  /** False if the draft has only phases that changed nothing: those can wait for the next batch. */
   get hasNews(): boolean {
-    return this.#said.some(({ type, data }) => type !== 'phase' || data['changes'] !== undefined)
+    return this.#entries.some(({ type, data }) => type !== 'phase' || data['changes'] !== undefined)
   }
 
-  /** The one way for a turn into its journal: here it loses its secrets, so that what is read is what will be stored. */
-  append<T extends EntryType>(type: T, given: EntryData[T], takes: readonly string[] = []): void {
-    this.#add(type, this.#hide(type, given), takes)
+  /** The one way for a turn into its journal. Data is redacted here, so the loop reads what will be stored. */
+  append<T extends EntryType>(type: T, data: EntryData[T], takes: readonly string[] = []): void {
+    this.#add(type, this.#hide(type, data), takes)
   }
 
   #add<T extends EntryType>(type: T, data: EntryData[T], takes: readonly string[]): void {
     const turn = type === 'turn.start' ? this.#session.turn + 1 : (this.#session.open?.turn ?? 0)
-    this.#said.push(takes.length === 0 ? { type, turn, data } : { type, turn, data, takes })
+    this.#entries.push(takes.length === 0 ? { type, turn, data } : { type, turn, data, takes })
     for (const key of takes) this.#taken.add(key)
     const { seq } = this.#session
-    // How many of them speak is all that the fold asks of what is taken.
+    // The fold needs only the number of taken entries, not their positions.
     const positions = takes.map(() => seq)
     const at = this.#clock.now()
     const entry = { seq: seq + 1, at, v: formatOf(type), type, turn, data, takes: positions }
     this.#session = advance([entry], this.#session)
   }
 
-  /** Was this inbox entry taken by something that is said but not durable yet? */
+  /** True if an entry of the draft takes this inbox entry. */
   hasTaken(key: string | undefined): boolean {
     return key !== undefined && this.#taken.has(key)
   }
 
   batch(next: Next): Batch {
-    return { entries: this.#said, next }
+    return { entries: this.#entries, next }
   }
 
-  /** Puts these in the place of everything since the last batch. They are made of what was said, without its secrets. */
+  /** Replaces the draft. The entries are made of drafted ones, so they are redacted already. */
   replace(entries: readonly NewEntry[]): void {
-    this.settle()
+    this.reset()
     for (const { type, data, takes = [] } of entries) this.#add(type as EntryType, data, takes)
   }
 
-  /** After a batch was made durable: what it said is in the journal now. */
-  settle(): void {
-    this.#said = []
+  /** Clears the draft, after its batch became durable. */
+  reset(): void {
+    this.#entries = []
     if (this.#taken.size > 0) this.#taken = new Set()
     this.#session = this.#scope.view.session
   }

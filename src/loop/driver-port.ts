@@ -1,6 +1,6 @@
 /**
- * The loop's side of the contract with whoever drives it. The loop sees no store: it yields batches, and goes on only
- * when the driver has made them durable. So an effect that follows a yield follows its durable intent (R3).
+ * The contract of a loop with its driver. The loop must not know a store: it yields batches, and continues only when
+ * the driver has made them durable. So an effect after a yield follows its durable intent (R3).
  */
 import type { Clock, Ids, MaybePromise, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
@@ -19,57 +19,54 @@ import type { CallArguments } from './call-arguments.ts'
 
 export interface Batch {
   readonly entries: readonly NewEntry[]
-  /** What the loop will do once they are durable. */
+  /** The loop's next action once they are durable. */
   readonly next: Next
 }
 
-/**
- * `model`, `tools`: an effect. `hooks`: what others have hooked in. `wait`: time has to pass. `on`: nothing that anybody
- * would notice. `done`: it is over.
- */
+/** `model`, `tools`: an effect. `hooks`: user hooks. `wait`: a delay. `on`: nothing visible. `done`: the end. */
 export type Next = 'model' | 'tools' | 'hooks' | 'wait' | 'on' | 'done'
 
-/** What every run keeps to, whatever is played. */
+/** The settings of every run, of agents and graphs alike. */
 export interface LoopTerms {
-  /** How long somebody may take to answer a request that does not say. */
+  /** The expiry of a request that has none of its own. */
   readonly requestTtlMs: number
-  /** Claims without progress before a turn is given up (R7). */
+  /** Claims without progress before a turn fails (R7). */
   readonly maxClaims: number
-  /** How long an effect that is cancelled may take to come to an end. */
+  /** The time that a cancelled effect may take to end. */
   readonly graceMs: number
 }
 
-/** What a driver lends to whatever it drives: a turn of an agent, or a run of a graph. */
+/** The context that a driver passes to a loop: a turn of an agent, or a run of a graph. */
 export interface LoopScope {
   readonly key: ContextKey
   readonly definition: LoopTerms
   readonly clock: Clock
   readonly timer: Timer
   readonly ids: Ids
-  /** As of the last batch that was made durable, with everything else that has come in since. */
+  /** The journal as of the last durable batch, with newer inbox entries. */
   readonly view: JournalView
-  /** Somebody wants a turn although nothing new was said. */
+  /** Set for a request to continue without a new input. */
   readonly continuing?: Continuation
   /** Aborts when the turn is cancelled. */
   readonly signal: AbortSignal
-  /** Aborts then too, and when another driver was given the turn: nothing that this one thinks counts any more. */
+  /** Aborts on a cancel too, and when the turn was lost to another driver: results of the model no longer count. */
   readonly stop: AbortSignal
-  /** Aborts when the driver wants to let go of the turn: no time is waited for any more. */
+  /** Aborts when the driver wants to stop: ends a delay. */
   readonly leave?: AbortSignal
-  /** Resolves when an effect may start; rejects if this driver has been passed over (R4). */
+  /** Resolves when an effect may start; rejects if the turn was lost to another driver (R4). */
   readonly mayAct: () => MaybePromise<void>
   readonly emit: <T extends DeltaType>(type: T, data: DeltaData[T]) => void
-  /** The secrets of whoever asked, if this process has them or can get them (R19). */
+  /** The principal's credentials, if this process has them or can get them (R19). */
   readonly credentials: (principal: Principal) => MaybePromise<Credentials | undefined>
-  /** As a call sees them: what it writes loses its secrets. */
+  /** The artifacts for one call, which redact what it writes. */
   readonly artifacts: (callId: string, secrets: Redactor) => Artifacts
-  /** Of calls whose stored arguments lack a secret (R19). */
+  /** Arguments of calls that are stored redacted (R19). */
   readonly callArguments: CallArguments
-  /** User code threw this, and the turn fails because of it. */
+  /** Reports the exception of user code that fails the turn. */
   readonly thrown?: (turn: number, error: unknown) => void
-  /** A result that came after its call was settled. */
+  /** Posts a result that came after its call was settled. */
   readonly late: (callId: string, settled: Settled) => void
-  /** A call that was run before is settled without being run again: whatever still works for it can stop. */
+  /** An earlier attempt of the call is settled without another run: its remaining work can stop. */
   readonly abandoned?: (callId: string) => void
 }
 
@@ -82,8 +79,8 @@ export interface Continuation {
 
 export interface JournalView {
   readonly session: Session
-  /** Inbox entries that nobody has taken, oldest first. */
+  /** Inbox entries that no entry takes, oldest first. */
   readonly inbox: readonly Entry[]
-  /** What an open request asked, from where it was asked. */
+  /** The request that was opened at this position. */
   readonly request: (seq: number) => Promise<RequestData | undefined>
 }

@@ -1,4 +1,4 @@
-/** How a turn ends, whatever ran in it: everything that came in too late is accounted for, and there is one outcome (R2, R14). */
+/** Ends a turn of any loop: late inbox entries are accounted for, and there is one outcome (R2, R14). */
 import { type Request, stillOpen } from '../journal/index.ts'
 import {
   type Entry,
@@ -13,12 +13,12 @@ export interface Ending {
   readonly error?: EntryData['turn.end']['error']
   readonly limit?: string
   readonly stopped?: StopRequest
-  /** Why calls that were asked for are not run. */
+  /** The reason given for calls that are not run. */
   readonly why?: string
 }
 
-/** The last words of a turn: how it ended, what it used, and when to look again if it waits. */
-export function sayTurnEnd(
+/** Appends `turn.end`: the outcome, the usage, and when to wake up if the turn waits. */
+export function appendTurnEnd(
   run: RunBase,
   outcome: OutcomeReason,
   { error, limit, stopped, cancel }: Ending & { readonly cancel?: string },
@@ -42,22 +42,22 @@ export function sayTurnEnd(
   )
 }
 
-/** How a turn ends that cannot go on before these are answered. */
+/** The outcome of a turn that waits for these requests. */
 export function waitingFor(requests: readonly Request[]): OutcomeReason {
   return requests.some(({ kind }) => kind === 'auth') ? 'auth-required' : 'input-required'
 }
 
-/** What whoever ran a call has handed in since. */
-export function handedIn(run: RunBase, callId: string): Entry | undefined {
+/** The late result of a call, if its former driver has handed one in. */
+export function lateResultOf(run: RunBase, callId: string): Entry | undefined {
   return run.inbox.find(
     (entry) => entry.type === 'late-result' && dataOf(entry, 'late-result').callId === callId,
   )
 }
 
 /**
- * Late results for calls that were settled as unknown are put on record; cancels of other turns, and late results of
- * calls that were settled otherwise, have come to nothing. A cancel of turn `ending`, and the one with the key `ends`, is
- * left for whoever ends that turn, and one of a turn to come is left alone.
+ * Takes the inbox entries that no turn needs. Late results of unknown calls become `tool.late`; other late results, and
+ * cancels of earlier turns, are taken as nothing. A cancel of turn `ending`, the one with key `ends`, and cancels of
+ * later turns stay.
  */
 export function accountFor(run: RunBase, ending: number, ends?: string): void {
   const { inbox } = run

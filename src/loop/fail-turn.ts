@@ -1,7 +1,4 @@
-/**
- * A turn that cannot be run to its end: whatever broke inside of the loop, it ends as failed and says why, so that it is
- * neither open for ever (R14) nor taken up again and again (R7).
- */
+/** Ends a turn as failed when its loop throws: not open for ever (R14), nor taken over again and again (R7). */
 import { debugThrown } from '../base/index.ts'
 import { isStarted } from '../journal/index.ts'
 import { type EntryData, HoldfastError, type JsonObject } from '../protocol/index.ts'
@@ -10,7 +7,7 @@ import type { Batch } from './driver-port.ts'
 import { startBare } from './open-turn.ts'
 import { Interrupted, type RunBase } from './run-base.ts'
 
-/** Who owns the turn, what the store can do, and what a newer version wrote (R21): somebody else may go on with it. */
+/** Ownership, store failures and entries of a newer version (R21): another driver may continue the turn. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   ...['fenced', 'owned', 'moved', 'erased', 'ambiguous', 'not-pending', 'inbox-full'],
   ...['entry-not-understood', 'wrong-kind'],
@@ -21,17 +18,17 @@ export function endsTurn(error: unknown): boolean {
   return !HoldfastError.is(error) || !(ELSEWHERE.has(error.code) || error.code.startsWith('store-'))
 }
 
-/** Why a turn failed, as the journal has it. */
+/** The stored reason of a failed turn. */
 export type Failure = JsonObject & { readonly code: string; readonly message: string }
 
 /** Appends the end of a turn that failed for this reason. */
 export type EndFailed = (failure: Failure) => Promise<void> | void
 
-/** From where the draft stands; if that cannot be stored either, from what is durable. Else the error is the driver's. */
+/** Ends the turn from the draft; if that cannot be stored, from the durable session. Otherwise throws to the driver. */
 export async function* failTurn(run: RunBase, error: unknown, end: EndFailed): AsyncGenerator<Batch, void> {
   debugThrown(`The turn of ${run.scope.key.contextId}`, error)
   const { open, parked } = run.scope.view.session
-  // Nothing was said yet to what is parked: the question stays, and can be answered when this is repaired.
+  // The parked requests are untouched: they stay open, and can be answered after a repair.
   if (open === undefined && parked !== undefined && run.session.open?.calls.length) throw error
   for (let attempt = 1; ; attempt++) {
     try {
@@ -50,7 +47,7 @@ export async function* failTurn(run: RunBase, error: unknown, end: EndFailed): A
 
 const UNSTORED = 'It came to an end, and its result could not be stored.'
 
-/** Results are not lost with what could not be stored beside them; of one that cannot be stored itself, its status is kept. */
+/** Keeps results whose batch could not be stored; of a result that is itself refused, its status. */
 function settleDropped(run: RunBase, attempt: number): void {
   for (const { type, data } of run.dropped) {
     if (type !== 'tool.end' && type !== 'effect.end') continue

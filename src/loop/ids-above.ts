@@ -1,6 +1,6 @@
 /**
- * What a conversation knows of ids, for those that are run inside of its calls. Words that a model or a program passes
- * down are not the person's, so an id is good below only if it is good here: shown, chosen, or said by the person.
+ * Judges ids for child conversations that run inside a call. Texts that a model or a program passes down are no
+ * person's words, so an id is good below only if it is good here: shown, chosen, or written by the person.
  */
 import {
   type Above,
@@ -27,26 +27,26 @@ import {
   textsIn,
 } from '../protocol/index.ts'
 
-/** What a conversation knows of ids, for those that are run inside of its calls. */
+/** The judge of ids of a conversation, for its children. */
 export interface IdsAbove extends Above {
   readonly key: ContextKey
-  /** What is chosen there, with the entry that says so. */
+  /** The active choices, with their entries. */
   readonly active: () => Promise<readonly ActiveValue[]>
 }
 
-/** What the run of a graph knows of ids. */
+/** The sources of ids in a graph run. */
 export interface RunKnowledge {
   readonly key: ContextKey
   readonly now: () => number
-  /** What nodes vouch for, oldest first. */
+  /** The sightings of nodes, oldest first. */
   readonly seen: () => readonly SeenInRun[]
-  /** What persons have said to it: `graph.start` and `request.end`, oldest first. */
-  readonly said: () => Promise<readonly Entry[]>
-  /** If the run was asked for by a call. */
+  /** The texts of persons: `graph.start` and `request.end`, oldest first. */
+  readonly personsEntries: () => Promise<readonly Entry[]>
+  /** The judge of the caller, if a call runs the graph. */
   readonly above: IdsAbove | undefined
 }
 
-export function idsOfRun({ key, now, seen, said, above }: RunKnowledge): IdsAbove {
+export function idsOfRun({ key, now, seen, personsEntries, above }: RunKnowledge): IdsAbove {
   return {
     key,
     active: async () => (await above?.active()) ?? [],
@@ -56,11 +56,11 @@ export function idsOfRun({ key, now, seen, said, above }: RunKnowledge): IdsAbov
       now,
       above: async () => above,
       know: async (entity) => {
-        const entries = (await said()).filter((entry) => !isExpired(entry, entity, now()))
+        const entries = (await personsEntries()).filter((entry) => !isExpired(entry, entity, now()))
         const bySeq = Map.groupBy(seen(), ({ seq }) => seq)
         const facts = new MemoryFacts({
           batches: [...bySeq].map(([seq, group]) => ({ seq, at: group[0]?.at ?? 0, seen: group })),
-          userText: entries.flatMap(wordsOf).join('\n'),
+          userText: entries.flatMap(textsOf).join('\n'),
         })
         const newest = entries.at(-1)?.seq
         return { facts, ...(newest === undefined ? {} : { seq: newest }) }
@@ -69,23 +69,23 @@ export function idsOfRun({ key, now, seen, said, above }: RunKnowledge): IdsAbov
   }
 }
 
-/** Every text that a person gave to a run, whatever it stands in. Picked options are the asker's words. */
-function wordsOf({ type, data }: Entry): readonly string[] {
+/** Every text that a person gave to a run, at any depth. Picked options are the asker's words. */
+function textsOf({ type, data }: Entry): readonly string[] {
   if (type === 'graph.start') return textsIn((data as EntryData['graph.start']).update)
   return type === 'request.end' ? ownTexts(data) : []
 }
 
-interface Knowing {
+interface IdSources {
   readonly key: ContextKey
   readonly entities: Entities
   readonly now: () => number
   readonly above: () => Promise<IdsAbove | undefined>
-  /** `seq`: the entry that stands for what has none of its own. */
+  /** `seq`: the entry cited for facts without one of their own. */
   readonly know: (entity: Entity) => Promise<{ readonly facts: Facts; readonly seq?: number } | undefined>
 }
 
-/** Entities count as they are declared here; those that are not, as they are declared below. */
-export function aboveOf({ key, entities, now, above, know }: Knowing): Above {
+/** Entities count as declared here; undeclared ones, as declared below. */
+export function aboveOf({ key, entities, now, above, know }: IdSources): Above {
   return {
     declared: async (name: string): Promise<Entity | undefined> => {
       const own = entities.get(name)
@@ -103,11 +103,11 @@ export function aboveOf({ key, entities, now, above, know }: Knowing): Above {
       const { seq: own = seq, ...passed } = verdict
       return { ...passed, above: { contextId: key.contextId, ...(own === undefined ? {} : { seq: own }) } }
     },
-    near: async (given: string, entity: Entity): Promise<NearMatches> => {
+    near: async (text: string, entity: Entity): Promise<NearMatches> => {
       const known = await know(entity)
-      const own = known && (await nearMatches(given, entity, { entities, facts: known.facts, now: now() }))
+      const own = known && (await nearMatches(text, entity, { entities, facts: known.facts, now: now() }))
       if (own !== undefined && own.near.length > 0) return own
-      return (await (await above())?.near(given, entity)) ?? { near: [] }
+      return (await (await above())?.near(text, entity)) ?? { near: [] }
     },
   }
 }

@@ -9,12 +9,12 @@ export {
   type LoopTerms,
   type Next,
 } from './driver-port.ts'
-export { accountFor, type Ending, handedIn, sayTurnEnd, waitingFor } from './end-turn.ts'
+export { accountFor, appendTurnEnd, type Ending, lateResultOf, waitingFor } from './end-turn.ts'
 export { type EndFailed, endsTurn, type Failure } from './fail-turn.ts'
 export { aboveOf, type IdsAbove, idsOfRun, type RunKnowledge } from './ids-above.ts'
 export { DEFAULT_LIMITS, isUnlimited, type Limits, UNLIMITED } from './limits.ts'
 export {
-  checkAsked,
+  checkRequestFields,
   hasExpired,
   noProgress,
   openTurn,
@@ -31,10 +31,10 @@ export {
   expire,
   findCredentials,
   givenAnswersOf,
-  hearAnswers,
   type Question,
   reasonsOf,
   request,
+  takeAnswers,
 } from './requests.ts'
 export { dataOf, Interrupted, originOf, RunBase } from './run-base.ts'
 export { type LoopSteps, runLoop } from './run-loop.ts'

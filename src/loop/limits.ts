@@ -1,6 +1,6 @@
-/** Limits of one turn, and what is left of them for conversations that it runs below itself. */
+/** The limits of one turn. */
 
-/** Reaching one ends the turn with what was achieved (R14). */
+/** A limit that is reached ends the turn with what was achieved. */
 export interface Limits {
   /** Model calls that may ask for tools. 10 if not given. */
   readonly iterations?: number
@@ -9,7 +9,7 @@ export interface Limits {
   readonly tokens?: number
   readonly costUsd?: number
   readonly toolCalls?: number
-  /** Calls in a row that do not end well, and of which the model has heard and still wants more. 3 if not given. */
+  /** Failed calls in a row that end the turn, if the model has read of them and requests more. 3 if not given. */
   readonly consecutiveFailures?: number
 }
 
@@ -19,10 +19,9 @@ export const DEFAULT_LIMITS: Limits & { readonly iterations: number; readonly co
     consecutiveFailures: 3,
   }
 
-/** JSON knows no infinity. More than any turn can use is as good, and says that a limit of the config does not hold. */
+/** JSON has no infinity: a limit above any use, which also overrides one of the config. */
 export const UNLIMITED: number = Number.MAX_SAFE_INTEGER
 
-/** Is this a limit that nothing reaches? */
 export function isUnlimited(limit: number): boolean {
   return limit >= UNLIMITED
 }

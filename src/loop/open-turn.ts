@@ -1,8 +1,8 @@
 /**
- * How a turn is opened, whatever runs in it: by an input, an answer, a cancel, an expired request, or because somebody asks.
+ * Opens a turn of any loop: by an input, an answer, a cancel, an expired request, or a request to continue.
  *
- * An input that was posted before a request was asked can be no answer to it, and dismisses it neither: nobody had seen the
- * request. Its turn takes it and ends to wait again, with the request open. The position in the journal decides.
+ * An input posted before a request can neither answer nor dismiss it: its author had not seen the request. Its turn
+ * takes the input and ends to wait again, with the request open. The position in the journal decides.
  */
 import type { Request } from '../journal/index.ts'
 import {
@@ -13,31 +13,31 @@ import {
   type Principal,
 } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
-import { accountFor, sayTurnEnd, waitingFor } from './end-turn.ts'
-import { hearAnswers } from './requests.ts'
+import { accountFor, appendTurnEnd, waitingFor } from './end-turn.ts'
+import { takeAnswers } from './requests.ts'
 import { dataOf, type RunBase } from './run-base.ts'
 
 /**
- * Why a turn was opened: something was said, or answered; to end a wait that was cancelled; or it goes on without any.
- * `over`: for an input that came before the open requests, and it has ended again.
+ * Why a turn was opened. `cancel`: to end a wait. `continued`: without an inbox entry. `over`: for an input from before
+ * the open requests, and it has ended again.
  */
 export type Reason = 'input' | 'answer' | 'cancel' | 'continued' | 'over' | 'none'
 
-/** How a kind of loop takes an input. Both throw if the input cannot be used. */
+/** How a loop takes an input. Both throw if the input cannot be used. */
 export interface TakeInput {
-  /** Opens a turn from it. What is parked is answered or dismissed by it. */
+  /** Opens a turn from the input, which answers or dismisses what is parked. */
   readonly start: (input: Entry) => void
-  /** Keeps it until what is parked is settled; its turn is open. A message is kept by being taken. */
+  /** Keeps the input until what is parked is settled; its turn is open. A message is kept by being taken. */
   readonly queue: (input: Entry) => void
 }
 
-/** Which tool results prompts show in their compact form from this turn on. */
+/** The tool results that prompts show compact from this turn on. */
 export type Trim = Pick<EntryData['turn.start'], 'trimmedUpTo'>
 
-/** Opens a turn, whatever is played in it. If there is no reason for one, what came in is accounted for. */
+/** Opens a turn. Without a reason for one, the inbox entries are accounted for. */
 export async function openTurn(run: RunBase, take: TakeInput, trim: Trim = {}): Promise<Reason> {
   const { parked, turn } = run.session
-  // A turn for anything else would have another number, and the cancel would be too late.
+  // A turn for another reason would have another number, and the cancel would be too late.
   if (
     parked !== undefined &&
     run.inbox.some(({ type, data }) => type === 'cancel' && data['turn'] === turn)
@@ -46,7 +46,7 @@ export async function openTurn(run: RunBase, take: TakeInput, trim: Trim = {}): 
     return 'cancel'
   }
   const first = run.inbox.find(
-    ({ type, data }) => type === 'input' || (type === 'answer' && isAsked(parked?.requests, data)),
+    ({ type, data }) => type === 'input' || (type === 'answer' && isOpenRequest(parked?.requests, data)),
   )
   if (first?.type === 'input' && isBeforeRequests(run, first)) return keepInput(run, first, take)
   accountFor(run, run.session.turn + 1)
@@ -60,27 +60,27 @@ export async function openTurn(run: RunBase, take: TakeInput, trim: Trim = {}): 
     run.draft.append('release', { reason: 'idle' })
     return 'none'
   }
-  if (first?.type !== 'input') await hearAnswers(run)
+  if (first?.type !== 'input') await takeAnswers(run)
   if (continuing?.credentials) answerCredentials(run)
   return first === undefined ? 'continued' : (first.type as 'input' | 'answer')
 }
 
-/** Was it posted before one of the requests that are open now? */
+/** True if the input was posted before a request that is open now. */
 function isBeforeRequests(run: RunBase, { seq }: Entry): boolean {
   const { requests = [] } = run.session.parked ?? {}
   return requests.some((request) => request.seq > seq && !hasExpired(run, [request]))
 }
 
-/** A turn that takes the input and waits on, or, of an input that cannot be used, a refusal that touches nothing else. */
+/** Opens a turn that takes the input and waits on; an input that cannot be used is refused and changes nothing else. */
 function keepInput(run: RunBase, input: Entry, { queue }: TakeInput): Reason {
   const takes = input.key === undefined ? [] : [input.key]
   const { parked, graph } = run.session
   const { principal, limits, metadata, credentials } = dataOf(input, 'input')
   const needed = credentials ?? parked?.credentials ?? graph?.credentials
-  const asked = { principal, limits, metadata, credentials: needed } as Asked
+  const fields = { principal, limits, metadata, credentials: needed } as RequestFields
   try {
-    checkAsked(asked)
-    startTurn(run, asked, { takes })
+    checkRequestFields(fields)
+    startTurn(run, fields, { takes })
     queue(input)
   } catch (error) {
     run.drop()
@@ -89,17 +89,17 @@ function keepInput(run: RunBase, input: Entry, { queue }: TakeInput): Reason {
     return 'none'
   }
   accountFor(run, run.open.turn)
-  sayTurnEnd(run, waitingFor(run.open.requests), {})
+  appendTurnEnd(run, waitingFor(run.open.requests), {})
   return 'over'
 }
 
-/** Inboxes take more than a turn can begin with. It must not be what every driver chokes on, one after the other. */
-export function checkAsked({ principal, limits, metadata }: Asked): void {
+/** Throws for an inbox entry that cannot begin a turn: every driver would fail on it, one after the other. */
+export function checkRequestFields({ principal, limits, metadata }: RequestFields): void {
   const isPrincipal = typeof principal?.tenant === 'string' && typeof principal.actor === 'string'
   const areObjects = [limits, metadata].every((each) => each === undefined || isObject(each))
   if ((principal === undefined || isPrincipal) && areObjects) return
   throw new HoldfastError('invalid-entry', {
-    message: 'The input cannot begin a turn: its principal, limits or metadata are not what they should be.',
+    message: 'The input cannot begin a turn: its principal, limits or metadata have the wrong shape.',
   })
 }
 
@@ -107,7 +107,7 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** For a turn that cannot begin as it was asked to: it takes what it was asked, and nothing else. False if it was not. */
+/** Opens a turn that only takes the input that it cannot use. False if there is no input. */
 export function startBare(run: RunBase): boolean {
   const entry = run.inbox.find(({ type, key }) => type === 'input' && key !== undefined)
   if (entry?.key === undefined) return false
@@ -115,32 +115,32 @@ export function startBare(run: RunBase): boolean {
   return true
 }
 
-export interface Asked {
+export interface RequestFields {
   readonly principal?: Principal
   readonly limits?: JsonObject
   readonly metadata?: JsonObject
   readonly credentials?: true
 }
 
-/** A turn that was claimed again and again without coming any further would take every process down with it (R7). */
+/** The error of a turn that was claimed too often without progress: it would take down every process (R7). */
 export function noProgress({ session: { claims }, scope }: RunBase): EntryData['turn.end']['error'] {
   if (claims <= scope.definition.maxClaims) return undefined
-  const message = `The turn was taken up ${claims} times without coming any further, and was given up.`
+  const message = `The turn was claimed ${claims} times without progress, and was ended.`
   return { code: 'no-progress', message }
 }
 
-/** A conversation belongs to the kind of loop that began it: another kind declines and leaves it untouched. */
+/** A conversation belongs to the kind of loop that began it: another kind refuses and leaves it untouched. */
 export function wrongKind(contextId: string, message: string, details: JsonObject = {}): HoldfastError {
   return new HoldfastError('wrong-kind', { message, details: { contextId, ...details } })
 }
 
 export function startTurn(
   run: RunBase,
-  asked: Asked,
+  fields: RequestFields,
   { takes = [], trimmedUpTo }: Trim & { readonly takes?: readonly string[] } = {},
 ): void {
   const { tenant, actor } = run.scope.key
-  const { principal = { tenant, actor }, limits, metadata, credentials } = asked
+  const { principal = { tenant, actor }, limits, metadata, credentials } = fields
   const data: EntryData['turn.start'] = {
     principal,
     ...(limits === undefined ? {} : { limits }),
@@ -151,20 +151,20 @@ export function startTurn(
   run.draft.append('turn.start', data, takes)
 }
 
-/** Whoever asks the turn to go on and brings credentials has answered the request for them. */
+/** A request to continue with credentials answers the request for them. */
 function answerCredentials(run: RunBase): void {
   for (const { requestId, from } of run.open.requests)
     if (from === 'credentials') run.draft.append('request.end', { requestId, how: 'answered' })
 }
 
-/** Answers to what nobody asked, cancels of what nobody began: if they stayed, they would want a driver for ever. */
+/** Takes answers and cancels that match nothing: if they stayed, they would want a driver for ever. */
 function takeRest(run: RunBase): void {
   for (const { key } of run.inbox)
     if (key !== undefined)
       run.draft.append('take', { as: 'nothing', reason: 'nothing was waiting for it' }, [key])
 }
 
-function isAsked(requests: readonly Request[] = [], data: JsonObject): boolean {
+function isOpenRequest(requests: readonly Request[] = [], data: JsonObject): boolean {
   return requests.some(({ requestId }) => requestId === data['requestId'])
 }
 

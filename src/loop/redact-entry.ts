@@ -1,16 +1,15 @@
 /**
- * Entries without secrets (R19). Everything that an entry holds is redacted, except for the fields that are listed here:
- * ids, names and words that the runtime itself or the program has chosen, and that others look up. So the fields of a new
- * type of entry are redacted until somebody says otherwise.
+ * Redacts entries (R19). Every field is redacted except for those listed here: ids, names and texts that the runtime or
+ * the program chose, and that others look up. So the fields of a new entry type are redacted by default.
  */
 import type { AssistantPart, EntryData, EntryType, Json, JsonObject } from '../protocol/index.ts'
 import type { Redactor } from '../tool/index.ts'
 
-/** True: kept whole. `*`: of every item of a list, or of every field of an object, whose name is kept then. */
+/** True: kept whole. `*`: every item of a list, or every field of an object, with its name kept. */
 type Kept = true | { readonly [field: string]: Kept }
 
 const REDACTED_VALUE: Kept = {}
-/** Fields by names that the program has chosen, such as channels. */
+/** Fields under names of the program, such as channels. */
 const NAMED: Kept = { '*': REDACTED_VALUE }
 const ASKING: Kept = { principal: true, limits: true, origin: true }
 const PART: Kept = {
@@ -93,7 +92,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
   base: true,
 }
 
-/** The data of an entry as it may be stored; the same object if there was nothing to hide. */
+/** The data of an entry as it may be stored; the same object if nothing was redacted. */
 export function redactEntry<T extends JsonObject>(type: string, data: T, secrets: Redactor): T {
   if (secrets.isEmpty) return data
   const kept = Object.hasOwn(KEPT, type) ? KEPT[type as EntryType] : REDACTED_VALUE
@@ -101,7 +100,7 @@ export function redactEntry<T extends JsonObject>(type: string, data: T, secrets
   return type === 'model.end' && safe !== data ? { ...safe, content: withoutSignatures(data, safe) } : safe
 }
 
-/** A thought that was changed is not the one that its provider signed, and would be refused as that. */
+/** A redacted thought no longer fits its provider's signature, and would be refused with it. */
 function withoutSignatures(data: JsonObject, safe: JsonObject): readonly AssistantPart[] {
   const [before, after] = [data, safe] as unknown as readonly EntryData['model.end'][]
   return (after?.content ?? []).map((part, index) => {
@@ -122,7 +121,7 @@ function redacted(value: Json, kept: Kept, secrets: Redactor): Json {
   return redactedFields(value as JsonObject, kept, secrets)
 }
 
-/** Field by field, in their order. The names of fields that are not listed may be secrets themselves. */
+/** Redacts field by field, in order. The names of unlisted fields may be secrets themselves. */
 function redactedFields(value: JsonObject, kept: Exclude<Kept, true>, secrets: Redactor): JsonObject {
   let safe: [string, Json | undefined][] | undefined
   const names = Object.keys(value)

@@ -1,4 +1,4 @@
-/** State shared by a driver and the loop that it runs: the draft, the inbox, secrets and time. Every kind of run extends it. */
+/** State shared by a driver and the loop it runs: draft, inbox, secrets and time. Every kind of run extends it. */
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import type { OpenTurn, Session } from '../journal/index.ts'
 import {
@@ -19,18 +19,18 @@ import { shortened } from './shorten.ts'
 
 type Signals = Pick<LoopScope, 'signal' | 'stop'>
 
-/** What was waited for did not come before the turn was cancelled, out of time, or with somebody else. */
+/** A wait ended because the turn was cancelled, out of time, or lost. */
 export class Interrupted extends Error {}
 
 export abstract class RunBase<S extends LoopScope = LoopScope> {
   readonly scope: S
   readonly draft: Draft
-  /** What was said last and could not be stored. */
+  /** The last draft that could not be stored. */
   dropped: readonly NewEntry[] = []
-  /** Knows the secrets of whoever asked, all that they have brought in this turn, and those of the program. */
+  /** All credentials of the principal in this turn, and the program's secrets. */
   #secrets: Redactor | undefined
   #learned: Redactor = NO_SECRETS
-  /** Ends the wait for the time limit, if there is one. */
+  /** Stops the timer of the time limit, if there is one. */
   #over: (() => void) | undefined
   #signals: Signals | undefined
   #interruption: Interruption | undefined
@@ -40,13 +40,13 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
     this.draft = new Draft(scope, (type, data) => this.#hide(type, data))
   }
 
-  /** What the turn may use at most, by name. */
+  /** The limits of the turn, by name. */
   abstract readonly limits: object
 
-  /** How long the turn may take in all. */
+  /** The time limit of the turn. */
   protected abstract readonly durationMs: number | undefined
 
-  /** Secrets that the program has, whoever asks. */
+  /** Secrets of the program, for every principal. */
   protected get ownSecrets(): Redactor {
     return NO_SECRETS
   }
@@ -56,7 +56,7 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
     return this.#secrets
   }
 
-  /** Without the secrets that the turn knows (R19). */
+  /** The value without the turn's secrets (R19). */
   redacted<T extends Json>(value: T): T {
     return this.secrets.json(value)
   }
@@ -76,7 +76,7 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
     return this.draft.open
   }
 
-  /** What has come in and was not taken, oldest first. */
+  /** The inbox entries that the draft does not take, oldest first. */
   get inbox(): readonly Entry[] {
     const { inbox } = this.scope.view
     return inbox.length === 0 ? inbox : inbox.filter(({ key }) => !this.draft.hasTaken(key))
@@ -88,15 +88,15 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
     return this.#signals.signal
   }
 
-  /** For thinking: aborts also when the turn has gone to another driver. */
+  /** For model calls: aborts also when the turn is lost to another driver. */
   get stop(): AbortSignal {
     this.#signals ??= this.#watchTime()
     return this.#signals.stop
   }
 
   /**
-   * Makes what was said durable; what follows may rely on it. Results and replies that are too large for the store are
-   * cut. What cannot be stored at all was never said.
+   * Makes the draft durable. Results and replies that are too large for the store are cut; a draft that cannot be
+   * stored at all is dropped.
    */
   *commit(next: Next): Generator<Batch, void> {
     for (let isStored = false; !isStored; ) {
@@ -107,7 +107,7 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
         this.#cut(error)
       }
     }
-    this.draft.settle()
+    this.draft.reset()
   }
 
   #cut(refusal: unknown): void {
@@ -120,15 +120,15 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
     this.draft.replace(smaller)
   }
 
-  /** Back to what is durable. */
+  /** Drops the draft, back to the durable session. */
   drop(): void {
     if (!this.draft.isEmpty) this.dropped = this.draft.batch('on').entries
-    this.draft.settle()
+    this.draft.reset()
   }
 
   /**
-   * What the host looks up may never come; the turn does not wait for it longer than it lasts itself. Rejects with
-   * `Interrupted` then. What has come already is taken in any case.
+   * Waits for the host at most as long as the turn lasts, then rejects with `Interrupted`. Work that is done already
+   * counts in any case.
    */
   within<T>(work: MaybePromise<T>): MaybePromise<T> {
     if (!isPromise(work)) return work
@@ -140,7 +140,7 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   cancelKey(): string | undefined {
     const { turn } = this.open
     const { open, parked } = this.scope.view.session
-    // A turn that was opened to end a wait, and is not durable yet, was cancelled by the number of the turn that waits.
+    // A turn opened to end a wait is cancelled, until it is durable, by the number of the turn that waits.
     const isWait = open === undefined && parked !== undefined
     const cancel = this.inbox.find(({ type, data }) => {
       return type === 'cancel' && (data['turn'] === turn || (isWait && data['turn'] === turn - 1))
@@ -171,11 +171,11 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
     const secrets = redactorOf(credentials)
     if (secrets === this.#learned) return
     this.#learned = secrets
-    // Credentials may be renewed while the turn runs, and the old ones are secret still.
+    // Credentials may be renewed while the turn runs, and the old ones stay secret.
     this.#secrets = this.secrets.with(secrets)
   }
 
-  /** Hands on what the turn fails for, as user code threw it. */
+  /** Reports the exception of user code that fails the turn. */
   failedBy(error: unknown): void {
     if (error !== undefined) this.scope.thrown?.(this.open.turn, originOf(error))
   }
@@ -199,12 +199,12 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   }
 }
 
-/** What was thrown first, by a hook or a route: their errors are wrapped. */
+/** The exception of a hook or a route, without its wrapper. */
 export function originOf(error: unknown): unknown {
   return HoldfastError.is(error) && error.cause !== undefined ? error.cause : error
 }
 
-/** The data of an entry that is known to be of this type. */
+/** The data of an entry of a known type. */
 export function dataOf<T extends EntryType>(entry: Entry, type: T): EntryData[T] {
   if (entry.type !== type) throw new TypeError(`Entry ${entry.seq} is a ${entry.type}, not a ${type}.`)
   return entry.data as EntryData[T]
@@ -215,29 +215,26 @@ interface Interruption {
   readonly leave: () => void
 }
 
-/**
- * One listener for all that is waited for. Not a promise that lasts as long as the turn: a race leaves something with it
- * each time, which is only let go with the promise itself.
- */
+/** One listener for all waits. Racing a promise that lasts as long as the turn would leak a reaction per race. */
 function interruption(stop: AbortSignal): Interruption {
   const waiting = new Set<(why: Interrupted) => void>()
   const interrupt = (): void => {
-    for (const give of waiting) give(new Interrupted('The turn did not wait for it any longer.'))
+    for (const reject of waiting) reject(new Interrupted('The turn did not wait for it any longer.'))
   }
-  // What has come already is heard first.
+  // Work that is done already wins.
   const interruptSoon = (): void => queueMicrotask(interrupt)
   stop.addEventListener('abort', interruptSoon, { once: true })
   return {
     within: (work) =>
       new Promise((resolve, reject) => {
         waiting.add(reject)
-        const settle = <T>(give: (value: T) => void, value: T): void => {
+        const finish = <T>(deliver: (value: T) => void, value: T): void => {
           waiting.delete(reject)
-          give(value)
+          deliver(value)
         }
         work.then(
-          (value) => settle(resolve, value),
-          (error: unknown) => settle(reject, error),
+          (value) => finish(resolve, value),
+          (error: unknown) => finish(reject, error),
         )
         if (stop.aborted) interruptSoon()
       }),

@@ -1,18 +1,18 @@
 /**
- * The life of a turn, whatever runs in it: an async generator that yields before it acts. Its driver makes each batch
- * durable before it asks for the next, so every effect comes after its intent (R3), and nobody hears of what might be
- * lost. It starts wherever the session stands; recovery is the same generator from a later position.
+ * Runs a turn of any loop: an async generator that yields before it acts. Its driver makes each batch durable before it
+ * asks for the next, so every effect follows its intent (R3), and only durable entries are published. It starts at any
+ * session; recovery is the same generator from a later position.
  */
 import type { Batch } from './driver-port.ts'
 import { type EndFailed, endsTurn, failTurn } from './fail-turn.ts'
 import { Interrupted, type RunBase } from './run-base.ts'
 
-/** What a kind of loop brings: everything else is the same for all of them. */
+/** The steps of one kind of loop. */
 export interface LoopSteps {
   readonly run: RunBase
-  /** Opens a turn or takes over the open one. False if there is no reason for one: then the inbox is accounted for. */
+  /** Opens a turn or takes over the open one. False without a reason for one: then the inbox is accounted for. */
   readonly begin: () => Promise<boolean>
-  /** What the turn does next, from where it stands. */
+  /** The turn's next step, from the session. */
   readonly next: () => AsyncIterable<Batch> | undefined
   /** Ends a turn that was cancelled. */
   readonly cancel: () => AsyncIterable<Batch> | undefined
@@ -20,9 +20,9 @@ export interface LoopSteps {
 }
 
 /**
- * One turn, new or open. What it returns says whether there was one. A driver that cannot store a batch because of what
- * is in it throws that error into the generator, and gets a batch that ends the turn instead. The run is made when the
- * first batch is asked for: before that, the driver may still claim the turn.
+ * Runs one turn, new or open; returns whether there was one. A driver throws the refusal of a batch into the generator,
+ * and gets a batch that ends the turn instead. The run is made with the first batch: before that, the driver may still
+ * claim.
  */
 export async function* runLoop(make: () => LoopSteps): AsyncGenerator<Batch, boolean> {
   const steps = make()
@@ -34,7 +34,7 @@ export async function* runLoop(make: () => LoopSteps): AsyncGenerator<Batch, boo
         const part = run.isCancelled ? steps.cancel() : steps.next()
         if (part !== undefined) yield* part
       } catch (error) {
-        await goOnIfTimeIsUp(run, error)
+        await continueIfTimedOut(run, error)
       }
     }
     if (!run.draft.isEmpty) yield* run.commit('done')
@@ -48,8 +48,8 @@ export async function* runLoop(make: () => LoopSteps): AsyncGenerator<Batch, boo
   }
 }
 
-/** A turn whose time is up waits for nothing more and goes on to its end; any other that was interrupted is lost. */
-async function goOnIfTimeIsUp(run: RunBase, error: unknown): Promise<void> {
+/** A turn whose time is up continues to its end; any other that was interrupted is lost. */
+async function continueIfTimedOut(run: RunBase, error: unknown): Promise<void> {
   if (!(error instanceof Interrupted)) throw error
   if (run.signal.aborted) return
   await run.scope.mayAct()

@@ -1,6 +1,6 @@
 /**
- * Smaller versions of entries that a store refused as too large. Results of calls and replies of models keep their
- * beginning and say that the rest is missing; everything else is left as it is.
+ * Cuts entries that a store refused as too large. Results and replies keep their beginning and say that the rest is
+ * missing; other entries are not cut.
  */
 import type {
   AssistantPart,
@@ -13,9 +13,9 @@ import type {
 import { cutOutput } from '../tool/index.ts'
 
 /**
- * The same entries with the smallest change that may help: each one that is over the limit is cut in its largest part;
- * if none is, or the limit is not known, the largest entry that can be cut. Undefined if that is not enough. Every change
- * cuts something that was not cut before, so asking again comes to an end.
+ * The entries with the smallest cut that may help: each one over the limit is cut in its largest part; if none is, or
+ * the limit is unknown, the largest entry that can be cut. Undefined if that is not enough. No part is cut twice, so
+ * retries come to an end.
  */
 export function shortened(
   entries: readonly NewEntry[],
@@ -46,7 +46,7 @@ export function shortened(
   })
 }
 
-/** How the result of a call is stored when it is too large to be stored whole; undefined if it was cut before. */
+/** A result that is too large, cut; undefined if it was cut before. */
 export function cutResult<D extends EntryData['late-result']>(data: D, limit?: number): D | undefined {
   const { status, output, cut } = data
   if (cut) return undefined
@@ -55,12 +55,12 @@ export function cutResult<D extends EntryData['late-result']>(data: D, limit?: n
 
 const LARGE = 64 * 1024
 
-/** May a store refuse it for its size? Then what depends on it is said only when it is stored. */
+/** True if a store may refuse the value for its size: then entries that depend on it wait until it is stored. */
 export function isLarge(value: object): boolean {
   return mostBytes(value) > LARGE && bytesOf(value) > LARGE
 }
 
-/** No more than this as JSON: a character takes six bytes at most. Most values are small, and this is quickly told. */
+/** An upper bound of the size as JSON, at six bytes a character. Cheap: most values are small. */
 function mostBytes(value: unknown): number {
   if (typeof value === 'string') return 6 * value.length + 2
   if (typeof value !== 'object' || value === null) return 30
@@ -99,7 +99,7 @@ function cutToolEnd(data: EntryData['tool.end'], limit?: number): EntryData['too
 
 const SHOWN_OF_REPLY = 64 * 1024
 
-/** In its largest part. What a provider attached to that part would not fit what is left of it. */
+/** Cuts the largest part, and drops what the provider attached to it. */
 function cutReply(data: EntryData['model.end']): EntryData['model.end'] | undefined {
   const sizes = data.content.map(bytesOf)
   const largest = sizes.indexOf(Math.max(...sizes))

@@ -16,7 +16,7 @@ export interface ModelSettings {
   readonly seed?: number
   readonly presencePenalty?: number
   readonly frequencyPenalty?: number
-  /** How hard to runModelStep before answering; for models of interface version 4 only, others never see it. */
+  /** How hard to think before answering; for models of interface version 4 only, others never see it. */
   readonly reasoning?: Reasoning
   readonly toolChoice?: ToolChoice
   readonly headers?: Readonly<Record<string, string>>

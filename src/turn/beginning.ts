@@ -1,7 +1,7 @@
-/** How a turn comes to be: from what was said, from answers, from expired requests, or because somebody asks it to go on. */
+/** Begins an agent's turn: from an input, an answer, an expired request, or a request to continue. */
 import { trimPoint } from '../journal/index.ts'
 import {
-  checkAsked,
+  checkRequestFields,
   dataOf,
   expire,
   hasExpired,
@@ -15,11 +15,11 @@ import { type Entry, textOf } from '../protocol/index.ts'
 import { endTurn, settleRest } from './ending.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** Opens a turn or takes up the open one. False if there is no reason for one: then what came in is accounted for. */
+/** Opens a turn or takes over the open one. False without a reason for one: then the inbox is accounted for. */
 export async function begin(run: TurnRun): Promise<boolean> {
   checkKind(run)
   if (run.session.open !== undefined) {
-    await takeUp(run)
+    await takeOver(run)
     return true
   }
   const trim = Number.isFinite(run.scope.definition.toolResultTurns) ? await trimOf(run) : {}
@@ -32,7 +32,7 @@ export async function begin(run: TurnRun): Promise<boolean> {
   return reason !== 'none'
 }
 
-/** Results are trimmed between two turns and never inside of one, so that the prompts of a turn begin the same. */
+/** Tool results are trimmed only between two turns, so that the prompts of one turn share their beginning. */
 async function trimOf({ scope, session }: TurnRun): Promise<Trim> {
   const { toolResultTurns: turns } = scope.definition
   const { trimmedUpTo } = session.window
@@ -40,7 +40,7 @@ async function trimOf({ scope, session }: TurnRun): Promise<Trim> {
   return upTo === undefined ? {} : { trimmedUpTo: upTo }
 }
 
-/** What a graph has begun is for that graph to go on with: an agent declines and leaves it untouched. */
+/** Refuses a conversation that a graph has begun, and leaves it untouched. */
 function checkKind({ session, scope }: TurnRun): void {
   if (session.graph === undefined) return
   const { graph } = session.graph
@@ -51,31 +51,31 @@ function checkKind({ session, scope }: TurnRun): void {
   )
 }
 
-/** A model that is to go on after its own words needs somebody to say so: no prompt ends with a reply (R9). */
+/** A prompt must not end with a reply (R9): a continued turn gets a note to go on. */
 async function nudge(run: TurnRun): Promise<void> {
   const messages = await run.scope.view.messages()
   if (run.open.calls.length === 0 && messages.at(-1)?.role === 'assistant')
     run.draft.append('note', { text: 'Go on.', from: 'runtime' })
 }
 
-async function takeUp(run: TurnRun): Promise<void> {
+async function takeOver(run: TurnRun): Promise<void> {
   const error = noProgress(run)
   if (error !== undefined) await endTurn(run, 'failed', { error })
 }
 
 function startFrom(run: TurnRun, entry: Entry, trim: Trim): void {
-  const { message, ...asked } = dataOf(entry, 'input')
-  checkAsked(asked)
+  const { message, ...fields } = dataOf(entry, 'input')
+  checkRequestFields(fields)
   const takes = entry.key === undefined ? [] : [entry.key]
   const [request, ...others] = run.session.parked?.requests ?? []
   if (request?.kind === 'text' && others.length === 0 && !hasExpired(run, [request])) {
-    startTurn(run, asked, trim)
+    startTurn(run, fields, trim)
     const { requestId } = request
-    const posted = asked.origin === undefined ? {} : { origin: asked.origin }
+    const posted = fields.origin === undefined ? {} : { origin: fields.origin }
     run.draft.append('request.end', { requestId, how: 'answered', value: textOf(message), ...posted }, takes)
     return
   }
-  startTurn(run, asked, { takes, ...trim })
+  startTurn(run, fields, { takes, ...trim })
   expire(run)
   settleRest(run, 'Not run: the person said something else instead.')
 }

@@ -1,21 +1,21 @@
-/** What an agent may say about compacting by itself, and what follows from leaving something out. */
+/** Checks the `autoCompact` option and fills in its defaults. */
 import { atLeast, checkOptions, invalidOption, type OptionSet, shown } from '../protocol/index.ts'
 import { checkModels, modelSource } from './define-turn.ts'
 import type { CompactionPlan, CompactionStrategy } from './definition.ts'
 import type { ModelChoice } from './turn-config.ts'
 
 export interface AutoCompact {
-  /** `sliding` unless said otherwise. */
+  /** `sliding` by default. */
   readonly strategy?: CompactionStrategy
-  /** Compacts when the context of the model is as full as this, in percent. */
+  /** Compacts when the model's context is this full, in percent. */
   readonly atPercent?: number
-  /** Compacts when the window has more messages than this: than `maxMessages`, if `atPercent` is not given either. */
+  /** Compacts when the window has more messages than this; `maxMessages` if `atPercent` is not given either. */
   readonly overMessages?: number
-  /** About how many messages stay. Half of them unless said otherwise. */
+  /** About how many messages to keep. Half of them by default. */
   readonly keep?: number
-  /** What a summary must not leave out, or how it is to be written. */
+  /** Instructions for the summary: what to keep, and how to write it. */
   readonly instructions?: string
-  /** Who writes summaries, with its own settings; the models of the agent unless said otherwise. */
+  /** The model that writes summaries, with its own settings; the agent's models by default. */
   readonly model?: ModelChoice
 }
 
@@ -32,11 +32,11 @@ const AUTO_COMPACT: OptionSet<AutoCompact> = {
   foreign: { maxMessages: 'overMessages' },
 }
 
-/** Undefined if nothing is to be compacted. Throws `invalid-option`. */
-export function compactionPlan(given: unknown, maxMessages: number): CompactionPlan | undefined {
-  if (given === undefined || given === false) return undefined
-  if (given === true) return { strategy: 'sliding', overMessages: maxMessages }
-  const { model, ...plan } = checkedPlan(given)
+/** Undefined without compaction. Throws `invalid-option`. */
+export function compactionPlan(option: unknown, maxMessages: number): CompactionPlan | undefined {
+  if (option === undefined || option === false) return undefined
+  if (option === true) return { strategy: 'sliding', overMessages: maxMessages }
+  const { model, ...plan } = checkedPlan(option)
   const { strategy = 'sliding', overMessages, atPercent } = plan
   const over = overMessages ?? (atPercent === undefined ? maxMessages : undefined)
   if (over !== undefined && (plan.keep ?? 0) >= over)
@@ -52,23 +52,23 @@ export function compactionPlan(given: unknown, maxMessages: number): CompactionP
   }
 }
 
-function checkedPlan(given: unknown): AutoCompact {
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
+function checkedPlan(option: unknown): AutoCompact {
+  if (typeof option !== 'object' || option === null || Array.isArray(option))
     throw invalidOption(
       'autoCompact',
-      `must be true, false or an object such as { strategy: 'summary' }, not ${shown(given)}`,
+      `must be true, false or an object such as { strategy: 'summary' }, not ${shown(option)}`,
     )
-  checkOptions(given, AUTO_COMPACT)
-  const plan = given as AutoCompact
+  checkOptions(option, AUTO_COMPACT)
+  const plan = option as AutoCompact
   checkSummary('autoCompact.', plan)
-  for (const option of ['atPercent', 'overMessages', 'keep'] as const)
-    if (plan[option] !== undefined) atLeast(`autoCompact.${option}`, plan[option], 1)
+  for (const name of ['atPercent', 'overMessages', 'keep'] as const)
+    if (plan[name] !== undefined) atLeast(`autoCompact.${name}`, plan[name], 1)
   return plan
 }
 
-/** What can be said wherever something is compacted. Throws `invalid-option`. */
+/** Checks the options that every compaction takes. Throws `invalid-option`. */
 export function checkSummary(
-  place: string,
+  prefix: string,
   {
     strategy = 'sliding',
     instructions,
@@ -76,9 +76,9 @@ export function checkSummary(
   }: { strategy?: unknown; instructions?: unknown; model?: unknown },
 ): void {
   if (strategy !== 'sliding' && strategy !== 'summary')
-    throw invalidOption(`${place}strategy`, `must be 'sliding' or 'summary', not ${shown(strategy)}`)
+    throw invalidOption(`${prefix}strategy`, `must be 'sliding' or 'summary', not ${shown(strategy)}`)
   if (instructions !== undefined && typeof instructions !== 'string')
-    throw invalidOption(`${place}instructions`, `must be a text, not ${shown(instructions)}`)
-  if (Array.isArray(model)) throw invalidOption(`${place}model`, 'must be one model, not a list')
+    throw invalidOption(`${prefix}instructions`, `must be a text, not ${shown(instructions)}`)
+  if (Array.isArray(model)) throw invalidOption(`${prefix}model`, 'must be one model, not a list')
   if (model !== undefined) checkModels(model)
 }

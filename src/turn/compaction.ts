@@ -1,4 +1,4 @@
-/** Compactions: where to cut so that about so many messages stay, and what is told about it. */
+/** Chooses where a compaction cuts the window, and builds its entry. */
 import { isKnown, messageCount, type Session, transcript } from '../journal/index.ts'
 import { tokenCounter } from '../model/index.ts'
 import type { Entry, EntryData, Message, Usage } from '../protocol/index.ts'
@@ -6,42 +6,42 @@ import type { CompactionPlan, CompactionStrategy } from './definition.ts'
 
 export type Compaction = EntryData['compact']
 
-/** What a compaction did. */
+/** The result of a compaction. */
 export type CompactionReceipt = {
   readonly strategy: CompactionStrategy
-  /** Messages. */
+  /** In messages. */
   readonly dropped: number
   readonly kept: number
-  /** Of the window, summaries included; system prompt and tools are not. */
+  /** Tokens of the window, summaries included; without system prompt and tools. */
   readonly tokensBefore: number
   readonly tokensAfter: number
-  /** Counted by a tokenizer; else estimated. */
+  /** True if counted by a tokenizer; otherwise estimated. */
   readonly exact: boolean
-  /** Who wrote the summary, and what that took, attempts that failed included. */
+  /** The model that wrote the summary, and its usage, failed attempts included. */
   readonly model?: string
   readonly summaryHash?: string
   readonly usage?: Usage
 }
 
 export interface CompactionOptions {
-  /** How many messages may stay. */
+  /** The number of messages to keep. */
   readonly keep: number
-  /** Messages that were said after the newest of the entries. */
+  /** Messages of the draft, after the newest of the entries. */
   readonly unsaved?: number
 }
 
-/** Everything up to a position goes. */
+/** Removes everything up to a position. */
 export interface Cut {
   readonly upTo: number
-  /** Messages that stay, and that go. */
+  /** In messages. */
   readonly kept: number
   readonly dropped: number
 }
 
 /**
- * Cuts before a turn, and only where somebody speaks first (R9): before the first one that starts late enough, else
- * before the last one, however much it has said, because its calls mean nothing without what it was asked. Undefined when
- * there is nothing to gain. `entries` are those of the window, oldest first, all of them durable.
+ * Cuts before a turn that begins with a user's message (R9): the first one that starts late enough, else the last one,
+ * whatever its length, because its calls mean nothing without their input. Undefined if there is nothing to gain.
+ * `entries`: those of the window, oldest first, all durable.
  */
 export function compaction(
   entries: readonly Entry[],
@@ -59,7 +59,7 @@ export function compaction(
   return { upTo: first.seq - 1, kept: stays, dropped }
 }
 
-/** About how many messages stay if nobody has said: half of those that there are, or may be. */
+/** The number of messages to keep; by default half of those that there are, or may be. */
 export function keepOf(
   { keep, overMessages = Number.POSITIVE_INFINITY }: Pick<CompactionPlan, 'keep' | 'overMessages'>,
   messages: number,
@@ -67,7 +67,7 @@ export function keepOf(
   return keep ?? Math.max(1, Math.floor(Math.min(overMessages, messages) / 2))
 }
 
-/** What is cut away, as messages, the summary of what was cut before included. */
+/** The messages that are cut, an earlier summary included. */
 export function cutMessages(
   entries: readonly Entry[],
   { window }: Session,
@@ -77,22 +77,22 @@ export function cutMessages(
   return transcript([...gone, ...trimsAfter(entries, upTo)])
 }
 
-/** Of the turns after a cut, which of the results before it they show in a compact form. */
+/** The starts of turns after a cut, which say which results before it are shown compact. */
 function trimsAfter(entries: readonly Entry[], upTo: number): readonly Entry[] {
   return entries
     .filter(({ seq, type }) => seq > upTo && type === 'turn.start')
     .map((start): Entry => ({ ...start, takes: [] }))
 }
 
-/** The entry for a cut. `entries` are those of the window. */
+/** The entry for a cut. `entries`: those of the window. */
 export async function compactEntry(
   entries: readonly Entry[],
   { upTo, kept, dropped }: Cut,
-  told: Pick<CompactionReceipt, 'strategy' | 'model' | 'summaryHash' | 'usage'> & {
+  details: Pick<CompactionReceipt, 'strategy' | 'model' | 'summaryHash' | 'usage'> & {
     readonly summary?: string
   },
 ): Promise<Compaction> {
-  const { summary, strategy, ...more } = told
+  const { summary, strategy, ...more } = details
   const { messages, exact } = await tokenCounter()
   const left = transcript(
     entries.filter(({ seq, type }) => type === 'input' || (seq > upTo && type !== 'compact')),
@@ -110,7 +110,7 @@ export async function compactEntry(
   return { upTo, kept, ...(summary === undefined ? {} : { summary }), receipt }
 }
 
-/** For each entry, how many messages there are from it to the end. */
+/** The number of messages from each entry to the end. */
 function messagesFrom(entries: readonly Entry[], unsaved: number): number[] {
   const counts: number[] = []
   let messages = unsaved
@@ -121,11 +121,11 @@ function messagesFrom(entries: readonly Entry[], unsaved: number): number[] {
   return counts.reverse()
 }
 
-/** Where a window may begin: at a turn, when no round is open (R11), if it is not a reply that is said next (R9). */
+/** Where a window may begin: at a turn, while no round is open (R11), whose first message is no reply (R9). */
 function turnStarts(entries: readonly Entry[]): number[] {
   const open = new Set<string>()
   const starts: number[] = []
-  /** Turns since somebody last spoke: each begins with whoever speaks next. */
+  /** Turns without a message so far: each begins with the next one. */
   let silent: number[] = []
   entries.forEach((entry, index) => {
     if (!isKnown(entry)) return
@@ -135,7 +135,7 @@ function turnStarts(entries: readonly Entry[]): number[] {
       if (type !== 'model.end') starts.push(...silent)
       silent = []
     }
-    // What was imported begins with a user, except where it goes on with a long exchange.
+    // An import begins with a user, except where it continues a long exchange.
     if (type === 'import' && entry.data.continues === undefined) starts.push(index)
     if (type === 'tool.end') open.delete(entry.data.callId)
     if (type !== 'model.end') return

@@ -1,36 +1,36 @@
-/** How full the context of the model is: by what the provider counted last, and an estimate of what came since. */
+/** Estimates how full the model's context is: the provider's last count, and an estimate of what came since. */
 import { isKnown, OVER_MESSAGES, type Session, type TokenBudget, transcript } from '../journal/index.ts'
 import { contextSizeOf, estimatedTokens, tokenCounter } from '../model/index.ts'
 import type { Entry, EntryData } from '../protocol/index.ts'
 import type { ModelSource, TurnDefinition } from './definition.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** How many tokens a model can be sent at once; undefined if nobody has said. */
+/** The size of a model's context in tokens; undefined if unknown. */
 export function contextSize({ name, settings }: ModelSource): number | undefined {
   return settings.contextTokens ?? contextSizeOf(name)
 }
 
-/** The same for the one that is asked first. */
+/** The context size of the first model. */
 export function firstContextSize([model]: readonly ModelSource[]): number | undefined {
   return model === undefined ? undefined : contextSize(model)
 }
 
-/** A limit on tokens, as windows take it. The tokenizer is loaded only if there is one. */
+/** A token limit for windows. The tokenizer is loaded only if there is one. */
 export async function tokenBudget(max: number | undefined): Promise<{ readonly tokens?: TokenBudget }> {
   return max === undefined ? {} : { tokens: { max, count: (await tokenCounter()).message } }
 }
 
-/** Is there anything to say or do about a context that fills up? */
+/** True if a full context leads to a warning or a compaction. */
 export function isWatched({ compact, models }: TurnDefinition): boolean {
   return compact !== undefined || firstContextSize(models) !== undefined
 }
 
-/** About how many tokens the next prompt has, whatever the system prompt and tools take included as soon as it is known. */
+/** An estimate of the next prompt's tokens, system prompt and tools included once a provider has counted them. */
 function promptTokens(entries: readonly Entry[]): number {
   const last = entries.findLastIndex((entry) => tokensRead(entry) > 0)
   const cut = entries.findLastIndex(({ type }) => type === 'compact' || type === 'clear')
   const reply = entries[last]
-  // What was counted before a cut says nothing about what is left.
+  // A count from before a cut does not apply to what is left.
   if (reply === undefined || cut > last) return estimatedTokens.messages(transcript(entries))
   const since = entries.slice(last)
   if (since.some(isTrim)) {
@@ -44,19 +44,19 @@ function promptTokens(entries: readonly Entry[]): number {
   return tokensRead(reply) + estimatedTokens.messages(transcript([...inputs, ...since]))
 }
 
-/** From here on, results that the provider has counted whole are shown in a compact form. */
+/** True if results that the provider has counted whole are shown compact from here on. */
 function isTrim(entry: Entry): boolean {
   return isKnown(entry) && entry.type === 'turn.start' && entry.data.trimmedUpTo !== undefined
 }
 
-/** What the provider says that the model read for a whole reply; 0 if this is none. */
+/** The input tokens of a complete reply, as counted by the provider; 0 for other entries. */
 function tokensRead(entry: Entry): number {
   if (!isKnown(entry) || entry.type !== 'model.end') return 0
   const { usage, finish, error } = entry.data
   return error === undefined && finish !== 'aborted' ? (usage?.inputTokens ?? 0) : 0
 }
 
-/** In whole percent of what the first model can be sent; undefined if that is not known. */
+/** In whole percent of the first model's context; undefined if its size is unknown. */
 export function contextPercent(
   entries: readonly Entry[],
   models: readonly ModelSource[],
@@ -65,7 +65,7 @@ export function contextPercent(
   return size === undefined ? undefined : Math.round((100 * promptTokens(entries)) / size)
 }
 
-/** The window with what was said and is not durable yet, which has no place in the journal so far. */
+/** The window with the entries of the draft, under provisional positions. */
 export async function entriesSoFar(run: TurnRun): Promise<readonly Entry[]> {
   return withDraft(run, await run.scope.view.window())
 }
@@ -78,19 +78,19 @@ function withDraft(run: TurnRun, durable: readonly Entry[]): readonly Entry[] {
 
 function draftedEntries(run: TurnRun): readonly Entry[] {
   const { session, inbox } = run.scope.view
-  const places = new Map(inbox.map(({ key, seq }) => [key, seq]))
+  const positions = new Map(inbox.map(({ key, seq }) => [key, seq]))
   return run.draft.batch('on').entries.map(
     ({ takes = [], ...entry }, index): Entry => ({
       v: 1,
       at: 0,
       ...entry,
       seq: session.seq + index + 1,
-      takes: takes.flatMap((key) => places.get(key) ?? []),
+      takes: takes.flatMap((key) => positions.get(key) ?? []),
     }),
   )
 }
 
-/** The same window, with the results in it that showed things, oldest first, at the cost of what is new. */
+/** The window and its results with sightings, oldest first, at the cost of the new entries. */
 export async function sightingsSoFar(
   run: TurnRun,
 ): Promise<{ readonly results: readonly Entry[]; readonly entries: () => readonly Entry[] }> {
@@ -115,7 +115,7 @@ function durableSightings(entries: readonly Entry[]): readonly Entry[] {
   return results
 }
 
-/** Windows are kept and added to: how far one was read, and what was found. */
+/** Windows are kept and extended: how far each was read, and the results found. */
 const READ = new WeakMap<
   readonly Entry[],
   { readonly count: number; readonly last: Entry | undefined; readonly results: Entry[] }
@@ -125,7 +125,7 @@ function showsThings({ type, data }: Pick<Entry, 'type' | 'data'>): boolean {
   return type === 'tool.end' && ((data as EntryData['tool.end']).seen?.length ?? 0) > 0
 }
 
-/** Is the window to be compacted? */
+/** True if the window has to be compacted. */
 export function isDue(
   { compact, models }: TurnDefinition,
   { entries, session }: { readonly entries: readonly Entry[]; readonly session: Session },
@@ -136,7 +136,7 @@ export function isDue(
   return atPercent !== undefined && (contextPercent(entries, models) ?? 0) >= atPercent
 }
 
-/** Says that the context is nearly full, once for each time that it comes to be. */
+/** Warns that the context is nearly full, once each time. */
 export function warnIfFull(run: TurnRun, entries: readonly Entry[]): void {
   const { models, warnAtPercent } = run.scope.definition
   const [model] = models
@@ -147,12 +147,12 @@ export function warnIfFull(run: TurnRun, entries: readonly Entry[]): void {
   if (percent < warnAtPercent) return
   run.draft.append('warning', {
     code: 'context-near-full',
-    message: `The conversation takes ${percent} % of what ${model.name} can be sent: about ${tokens} of ${size} tokens. Compact it with agent.compact(), or let autoCompact do so.`,
+    message: `The conversation fills ${percent} % of the context of ${model.name}: about ${tokens} of ${size} tokens. Compact it with agent.compact(), or let autoCompact do so.`,
     tokens: Math.round((size * warnAtPercent) / 100),
   })
 }
 
-/** Says that prompts leave messages out and nothing makes room, once until the conversation is compacted or cleared. */
+/** Warns that prompts leave messages out and nothing makes room, once until a compaction or a clear. */
 export function warnIfOver(run: TurnRun): void {
   const { compact, maxMessages } = run.scope.definition
   const { messages, overMessages } = run.session.window

@@ -1,4 +1,4 @@
-/** From what a person writes down to what a turn is played with. */
+/** Checks a turn's config and builds its definition. */
 import { readFile } from 'node:fs/promises'
 import type { MaybePromise } from '../base/index.ts'
 import { checkMarkedEntities, type Entity, entityMap } from '../grounding/index.ts'
@@ -80,14 +80,14 @@ function checkConcurrency(most: unknown): void {
   throw invalidOption('toolConcurrency', `must be a whole number from 1 on, or Infinity, not ${shown(most)}`)
 }
 
-/** These count things. */
+/** Limits that are whole numbers. */
 const WHOLE: readonly string[] = [
   'iterations',
   'toolCalls',
   'consecutiveFailures',
 ] satisfies readonly (keyof Limits)[]
 
-/** Limits as they can be stored. An infinite one is none, whatever else would hold. */
+/** Checks limits and makes them storable. An infinite one overrides every other. */
 export function checkLimits(limits: unknown): Limits {
   if (typeof limits !== 'object' || limits === null || Array.isArray(limits))
     throw invalidOption('limits', `must be an object such as { tokens: 50_000 }, not ${shown(limits)}`)
@@ -123,9 +123,9 @@ function checkSettings(settings: unknown): void {
   if (!isObject(settings)) throw invalidOption('settings', `must be an object, not ${shown(settings)}`)
   checkOptions(settings, SETTINGS)
   const { toolChoice, apiKey, baseURL } = settings as { readonly [Name in keyof ModelOptions]?: unknown }
-  for (const [name, given] of Object.entries({ apiKey, baseURL }))
-    if (given !== undefined && typeof given !== 'string')
-      throw invalidOption(name, `must be a text, not ${shown(given)}`)
+  for (const [name, value] of Object.entries({ apiKey, baseURL }))
+    if (value !== undefined && typeof value !== 'string')
+      throw invalidOption(name, `must be a text, not ${shown(value)}`)
   if (toolChoice !== undefined) checkToolChoice(toolChoice)
 }
 
@@ -180,7 +180,7 @@ export function modelSource(choice: ModelChoice, shared: ModelOptions = {}): Mod
       resolved = await resolveModel(ref, settings)
       return resolved
     } catch (error) {
-      // A key that was missing may be there the next time.
+      // A missing key may be there the next time.
       resolved = undefined
       throw error
     }
@@ -200,7 +200,7 @@ function checkSize(model: ModelSource | undefined): void {
   )
 }
 
-/** One vendor's key must not be shown to another. */
+/** Refuses a shared key: one vendor's key must not be sent to another. */
 function checkShared({ apiKey, baseURL }: ModelOptions): void {
   if (apiKey === undefined && baseURL === undefined) return
   throw new HoldfastError('invalid-option', {

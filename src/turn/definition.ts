@@ -1,4 +1,4 @@
-/** What a turn is played with: models, tools, prompt and limits. Plain values and functions; nothing here is stored. */
+/** The definition of a turn: models, tools, prompt and limits. Plain values and functions; nothing here is stored. */
 import type { MaybePromise } from '../base/index.ts'
 import type { Entities, WordsOptions } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
@@ -8,58 +8,55 @@ import type { JsonObject, Principal } from '../protocol/index.ts'
 import type { Credentials, Tool } from '../tool/index.ts'
 
 export interface TurnDefinition extends LoopTerms {
-  /** The model to ask first, then those to fall back to. */
+  /** The first model, then the fallbacks. */
   readonly models: readonly ModelSource[]
   readonly tools: (turn: TurnInfo) => MaybePromise<readonly Tool[]>
   readonly system: (turn: TurnInfo) => MaybePromise<string | undefined>
   /** The system prompt, if it is the same in every turn and in no file. */
   readonly fixedSystem?: string
-  /** When functions or files of the config are asked for tools, system prompt and credentials: any of them may fail. */
+  /** When functions or files of the config are read for tools, system prompt and credentials: any of them may fail. */
   readonly lookups: 'never' | 'once' | 'each call'
   readonly limits: Limits
-  /** How many calls of a round run at the same time; Infinity: all that may. */
+  /** The number of calls of a round that run at the same time; Infinity: all. */
   readonly toolConcurrency: number
   readonly hooks: HookRegistry
   readonly grounding: GroundingSetup
-  /** How many turns that used tools prompts show with their whole results; Infinity: all. */
+  /** The number of tool-using turns whose results prompts show whole; Infinity: all. */
   readonly toolResultTurns: number
-  /** When and how the window is compacted by itself. Absent: never. */
+  /** Automatic compaction. Absent: none. */
   readonly compact?: CompactionPlan
-  /** How full the context may be before a warning says so. */
+  /** The fill level in percent that causes a warning. */
   readonly warnAtPercent: number
-  /** The most messages that a prompt gets. */
+  /** The maximum number of messages in a prompt. */
   readonly maxMessages: number
 }
 
-/**
- * `sliding`: the oldest turns go, at the end of a turn. `summary`: a model says first what they were about, before the
- * next model call.
- */
+/** `sliding`: drops the oldest turns as a turn ends. `summary`: a model summarises them before the next model call. */
 export type CompactionStrategy = 'sliding' | 'summary'
 
 export interface CompactionPlan {
   readonly strategy: CompactionStrategy
   /** Compacts when the window has more messages than this. */
   readonly overMessages?: number
-  /** Compacts when the context is as full as this. */
+  /** Compacts when the context is this full, in percent. */
   readonly atPercent?: number
-  /** About how many messages stay. Half of them unless said otherwise. */
+  /** About how many messages to keep. Half of them by default. */
   readonly keep?: number
-  /** What a summary must not leave out, or how it is to be written. */
+  /** Instructions for the summary. */
   readonly instructions?: string
-  /** Who writes summaries, if not the models of the agent. */
+  /** The model that writes summaries, if not the agent's models. */
   readonly model?: ModelSource
 }
 
-/** Which things have ids that must not be invented, and how prompts speak of them. */
+/** Entities whose ids are guarded, and how prompts name them. */
 export interface GroundingSetup {
   readonly entities: Entities
   readonly words: WordsOptions
-  /** How many turns that used tools a prompt is reminded of; at most 3. */
+  /** The number of tool-using turns in a prompt's memory block; at most 3. */
   readonly memoryTurns: number
-  /** Do prompts have short codes in place of ids? */
+  /** True if prompts have short codes in place of ids. */
   readonly handles: boolean
-  /** The entities whose ids are kept out of what the model says. */
+  /** The entities whose ids are kept out of the model's texts. */
   readonly hidden: ReadonlySet<string>
 }
 
@@ -70,13 +67,13 @@ export interface ModelSource {
   readonly resolve: () => MaybePromise<LanguageModel>
 }
 
-/** What tools and prompts may depend on. */
+/** The turn, as functions of the config get it. */
 export interface TurnInfo {
   readonly contextId: string
   readonly turn: number
   readonly principal: Principal
   readonly credentials: Credentials
   readonly metadata: JsonObject
-  /** The text that the turn was asked. */
+  /** The text of the turn's input. */
   readonly task: string
 }

@@ -1,4 +1,4 @@
-/** Running the calls of a group: together, each settled as soon as it ends. */
+/** Runs the calls of a group together, and settles each as soon as it ends. */
 import { debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
@@ -24,10 +24,10 @@ import {
 import { uncounted } from './ending.ts'
 import { select, shown } from './grounding.ts'
 import { idsOfTurn } from './ids-above.ts'
-import { tellEnded } from './phases.ts'
+import { runEndHooks } from './phases.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** A call that nothing stands in the way of. */
+/** A call that may start. */
 export interface Ready {
   readonly call: Call
   readonly tool: Tool
@@ -35,21 +35,21 @@ export interface Ready {
   readonly argsKey: string
 }
 
-/** Every call of the group is durably started. What ends while others run is made durable without waiting for them. */
+/** Every call of the group is durably started. A result is made durable without waiting for the others. */
 export async function* runGroup(
-  play: TurnRun,
+  run: TurnRun,
   group: readonly Ready[],
   credentials: Credentials,
 ): AsyncGenerator<Batch, void> {
   const runs: CallRun[] = []
-  for (const one of group) runs.push(await callRun(play, one, credentials))
-  // Last of all: what was looked up for the calls may have taken its time.
-  const acting = play.scope.mayAct()
+  for (const one of group) runs.push(await callRun(run, one, credentials))
+  // Checked last: the lookups for the calls may have taken time.
+  const acting = run.scope.mayAct()
   if (isPromise(acting)) await acting
   const ended: Ended[] = []
   let bell = Promise.withResolvers<void>()
-  const running = runs.map(async (run) => {
-    ended.push({ callId: run.context.callId, end: await runCall(run) })
+  const running = runs.map(async (one) => {
+    ended.push({ callId: one.context.callId, end: await runCall(one) })
     bell.resolve()
   })
   try {
@@ -59,33 +59,33 @@ export async function* runGroup(
       const now = ended.splice(0)
       left -= now.length
       for (const one of now) {
-        const saying = sayEnd(play, one, readyOf(group, one.callId))
-        if (isPromise(saying)) await saying
+        const appending = appendEnd(run, one, readyOf(group, one.callId))
+        if (isPromise(appending)) await appending
       }
-      if (left > 0) yield* play.commit('on')
-      if (left > 0 && !play.hooks.isEmpty) yield* tellEnded(play, 'on')
+      if (left > 0) yield* run.commit('on')
+      if (left > 0 && !run.hooks.isEmpty) yield* runEndHooks(run, 'on')
     }
   } catch (error) {
-    // Somebody else may have the turn. What is under way is waited for and handed in (R4).
+    // The turn may be lost: results of running calls are awaited, and posted as late results (R4).
     await Promise.all(running)
-    // A hook that was not waited for any longer takes nothing away from the turn.
-    const isOurs = endsTurn(error) || (error instanceof Interrupted && play.signal.aborted)
+    // A hook that timed out takes nothing away from the turn.
+    const isOurs = endsTurn(error) || (error instanceof Interrupted && run.signal.aborted)
     for (const one of ended)
-      if (isOurs) await sayEnd(play, one, readyOf(group, one.callId))
-      else if (one.end.kind === 'settled') play.scope.late(one.callId, one.end)
+      if (isOurs) await appendEnd(run, one, readyOf(group, one.callId))
+      else if (one.end.kind === 'settled') run.scope.late(one.callId, one.end)
     throw error
   }
 }
 
-export async function callRun(play: TurnRun, one: Ready, credentials: Credentials): Promise<CallRun> {
-  const { scope } = play
+export async function callRun(run: TurnRun, one: Ready, credentials: Credentials): Promise<CallRun> {
+  const { scope } = run
   const { callId, idempotencyKey } = one.call
-  const { turn, iteration } = play.open
-  const [knowing, ended] = [play.info(), play.previousTools()]
-  const { contextId, task, principal, metadata } = isPromise(knowing) ? await knowing : knowing
-  const { secrets } = play
+  const { turn, iteration } = run.open
+  const [info, ended] = [run.info(), run.previousTools()]
+  const { contextId, task, principal, metadata } = isPromise(info) ? await info : info
+  const { secrets } = run
   const context: ToolContext = {
-    ...scope.extras?.(idsOfTurn(play), {
+    ...scope.extras?.(idsOfTurn(run), {
       answers: givenAnswersOf(one.call),
       answerOrigins: answerOriginsOf(one.call),
     }),
@@ -97,7 +97,7 @@ export async function callRun(play: TurnRun, one: Ready, credentials: Credential
     credentials,
     idempotencyKey: idempotencyKey ?? callId,
     argumentsKey: one.argsKey,
-    signal: play.signal,
+    signal: run.signal,
     artifacts: scope.artifacts(callId, secrets),
     task,
     previousTools: isPromise(ended) ? await ended : ended,
@@ -116,7 +116,7 @@ export async function callRun(play: TurnRun, one: Ready, credentials: Credential
     onLate: (settled) => scope.late(callId, settled),
     onThrown: (error) => {
       debugThrown(`The tool ${one.tool.name}`, error)
-      play.thrown.set(callId, error)
+      run.thrown.set(callId, error)
     },
   }
 }
@@ -130,29 +130,29 @@ function readyOf(group: readonly Ready[], callId: string): Ready | undefined {
   return group.find(({ call }) => call.callId === callId)
 }
 
-function sayEnd(play: TurnRun, { callId, end }: Ended, one: Ready | undefined): MaybePromise<void> {
-  if (end.kind === 'settled') return saySettled(play, callId, { ...end, ...one })
-  const call = play.open.calls.find((candidate) => candidate.callId === callId)
+function appendEnd(run: TurnRun, { callId, end }: Ended, one: Ready | undefined): MaybePromise<void> {
+  if (end.kind === 'settled') return appendResult(run, callId, { ...end, ...one })
+  const call = run.open.calls.find((candidate) => candidate.callId === callId)
   const before = call?.answers?.length ?? 0
   const usage = end.usage && uncounted(call, end.usage)
-  if (usage !== undefined) play.draft.append('usage', { callId, usage })
-  for (const { name, ...asked } of end.requests)
-    request(play, { id: before === 0 ? name : `${name}-${before}`, name, ...asked }, callId)
+  if (usage !== undefined) run.draft.append('usage', { callId, usage })
+  for (const { name, ...question } of end.requests)
+    request(run, { id: before === 0 ? name : `${name}-${before}`, name, ...question }, callId)
 }
 
 interface SettledCall extends Settled {
-  /** The tool and what it was given, if they are known: they say what the result shows and chooses. */
+  /** The tool and its input, if known: they say what the result shows and selects. */
   readonly tool?: Tool
   readonly input?: unknown
-  /** The inbox entry that brought the result, if one did. */
+  /** The late result that settles the call, if one does. */
   readonly takes?: readonly string[]
 }
 
-export function saySettled(play: TurnRun, callId: string, settled: SettledCall): MaybePromise<void> {
+export function appendResult(run: TurnRun, callId: string, settled: SettledCall): MaybePromise<void> {
   const { status, output, cut, display, usage: used, seen = [], tool, input, takes } = settled
-  const call = play.open.calls.find((candidate) => candidate.callId === callId)
+  const call = run.open.calls.find((candidate) => candidate.callId === callId)
   const usage = used && uncounted(call, used)
-  // What was cut away shows nothing and chooses nothing.
+  // A cut result shows nothing and selects nothing.
   const isWhole = status === 'ok' && !cut
   const end = {
     callId,
@@ -161,8 +161,8 @@ export function saySettled(play: TurnRun, callId: string, settled: SettledCall):
     ...(cut ? { cut } : {}),
     ...(display === undefined ? {} : { display }),
     ...(usage === undefined ? {} : { usage }),
-    ...(status === 'ok' ? shown(play, isWhole ? tool : undefined, { output, input, seen }) : {}),
+    ...(status === 'ok' ? shown(run, isWhole ? tool : undefined, { output, input, seen }) : {}),
   }
-  play.draft.append('tool.end', end, takes)
-  if (isWhole && tool?.grounding !== undefined) return select(play, tool, { output, input })
+  run.draft.append('tool.end', end, takes)
+  if (isWhole && tool?.grounding !== undefined) return select(run, tool, { output, input })
 }

@@ -1,6 +1,6 @@
-/** How a turn ends: everything open is settled or parked, everything that came in too late is accounted for (R2, R14). */
+/** Ends an agent's turn: open calls and requests are settled or parked, late inbox entries accounted for (R2, R14). */
 import type { Call } from '../journal/index.ts'
-import { accountFor, dataOf, type Ending, handedIn, sayTurnEnd } from '../loop/index.ts'
+import { accountFor, appendTurnEnd, dataOf, type Ending, lateResultOf } from '../loop/index.ts'
 import { isWaiting, moreUsage, NO_USAGE, type OutcomeReason, type Usage } from '../protocol/index.ts'
 import { type Compaction, compactEntry, compaction, keepOf } from './compaction.ts'
 import { entriesSoFar, isDue, isWatched, warnIfFull, warnIfOver } from './context.ts'
@@ -19,10 +19,10 @@ export async function endTurn(run: TurnRun, outcome: OutcomeReason, ending: Endi
   const compact = isFilling ? await compactionAtEnd(run) : undefined
   if (!waiting) warnIfOver(run)
   if (compact !== undefined) draft.append('compact', compact)
-  sayTurnEnd(run, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
+  appendTurnEnd(run, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
 }
 
-/** Ends every open request and call of the turn, as far as it can be said how. */
+/** Ends every open request and call of the turn. */
 export function settleRest(run: TurnRun, why: string): void {
   const { draft } = run
   for (const { requestId } of run.open.requests) draft.append('request.end', { requestId, how: 'cancelled' })
@@ -48,10 +48,10 @@ export const UNANSWERED = 'Nobody answered in time.'
 const UNKNOWN =
   'Started, and nobody can say whether it happened: the process that ran it is gone. Check before doing it again.'
 
-/** With what whoever ran it has handed in since; else as unknown. */
+/** Settles a started call with its late result, or as unknown. */
 export function settleUnknown(run: TurnRun, call: Call, why: string = UNKNOWN): void {
   const { callId } = call
-  const late = handedIn(run, callId)
+  const late = lateResultOf(run, callId)
   if (late?.key === undefined) {
     run.scope.abandoned?.(callId)
     run.draft.append('tool.end', { callId, status: 'unknown', output: why })
@@ -62,13 +62,13 @@ export function settleUnknown(run: TurnRun, call: Call, why: string = UNKNOWN): 
   run.draft.append('tool.end', { ...settled, ...(usage === undefined ? {} : { usage }), callId }, [late.key])
 }
 
-/** Of all that a sub-agent has used for a call, what no turn has counted yet; undefined if that is nothing. */
+/** The part of a sub-agent's usage that no turn has counted yet; undefined if there is none. */
 export function uncounted(call: Pick<Call, 'used'> | undefined, used: Usage): Usage | undefined {
   const usage = moreUsage(used, call?.used ?? NO_USAGE)
   return usage.inputTokens + usage.outputTokens + usage.costUsd === 0 ? undefined : usage
 }
 
-/** Sliding only: a summary would keep the turn from ending, and may never be needed. */
+/** Sliding only: a summary would delay the end of the turn, and may never be needed. */
 async function compactionAtEnd(run: TurnRun): Promise<Compaction | undefined> {
   const { session, scope } = run
   const { compact } = scope.definition

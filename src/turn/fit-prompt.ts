@@ -1,7 +1,7 @@
 /**
- * Makes the messages of a prompt fit into a number of tokens: long results are cut first, the oldest before the others,
- * then the oldest messages are left out. What somebody said last, and the round after it, always stay. Pure: the journal
- * keeps everything.
+ * Fits the messages of a prompt into a token budget: long results are cut first, the oldest before the others, then the
+ * oldest messages are left out. The last user message and the round after it always stay. Pure: the journal keeps
+ * everything.
  */
 import type { TokenCounter } from '../model/index.ts'
 import type { Message, ToolMessage } from '../protocol/index.ts'
@@ -13,7 +13,7 @@ export interface Fitted {
   readonly leftOut: number
 }
 
-/** To how many characters long results are cut: a little at first, and to their beginnings if that does not do. */
+/** The lengths in characters to which long results are cut, one after the other. */
 const RESULT_CHARS = [4_000, 400]
 
 export function fitMessages(
@@ -44,7 +44,7 @@ interface Room {
   readonly counter: Pick<TokenCounter, 'messages'>
 }
 
-/** Whole rounds go, oldest first. */
+/** Leaves out whole rounds, oldest first. */
 function leaveOut(
   messages: readonly Message[],
   { tokens, budget, counter }: Room,
@@ -61,7 +61,7 @@ function leaveOut(
   return { messages: kept.flat(), tokens: left }
 }
 
-/** A reply goes with the results of its calls. */
+/** Groups a reply with the results of its calls. */
 function groupsOf(messages: readonly Message[]): Message[][] {
   const groups: Message[][] = []
   for (const message of messages) {
@@ -80,7 +80,7 @@ function withShortResults(message: ToolMessage, most: number): ToolMessage {
   return content.every((part, index) => part === message.content[index]) ? message : { ...message, content }
 }
 
-/** A text that has `tokens`, in about `most` of them. */
+/** Cuts a text of `tokens` to about `most` of them. */
 export function shortened(text: string, { tokens, most }: { tokens: number; most: number }): string {
   if (tokens <= most) return text
   return withoutMiddle(text, Math.max(1, Math.floor((text.length * most * 0.9) / tokens)))

@@ -1,4 +1,4 @@
-/** What the journal tells of things that have ids, for a model that reads data instead of blocks of text. */
+/** The entities and ids of a conversation, for a model that reads data instead of text blocks. */
 import { lookupsOf, unexpired } from '../grounding/index.ts'
 import { dataOf } from '../loop/index.ts'
 import type { ActiveSince, GroundingContext } from '../model/index.ts'
@@ -7,7 +7,7 @@ import type { Tool } from '../tool/index.ts'
 import { entriesSoFar } from './context.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** As a part of a request to a model; nothing where no entity is declared. */
+/** A part of a model request; empty where no entity is declared. */
 export async function groundingContext(
   run: TurnRun,
   tools: readonly Tool[],
@@ -40,7 +40,7 @@ function seenBy(entries: readonly Entry[]): Record<string, readonly Sighting[]> 
   return seen
 }
 
-/** What was chosen in the course of the window; what is chosen now if that did not change in it. */
+/** The choices over the course of the window; the current ones if they did not change in it. */
 function activeSince(run: TurnRun, entries: readonly Entry[]): readonly ActiveSince[] {
   const { entities } = run.scope.definition.grounding
   const now = run.scope.clock.now()

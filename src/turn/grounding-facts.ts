@@ -1,4 +1,4 @@
-/** What a turn knows of things and their ids when a call is judged: from its window, and from indexes of the journal. */
+/** The facts that an id is judged by: from the window, and from indexes of the journal. */
 import {
   type AskedAnswer,
   type Chosen,
@@ -24,7 +24,7 @@ import { sightingsSoFar } from './context.ts'
 import type { View } from './scope.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** Who asks when the person has to say which thing is meant. */
+/** The `from` of a request that asks which thing is meant. */
 export const GROUNDING = 'grounding'
 
 export async function factsOf(run: TurnRun, { answers = [] }: Call): Promise<Facts> {
@@ -47,7 +47,7 @@ class TurnFacts implements Facts {
   readonly #sources: Sources
   #entries: readonly Entry[] | undefined
   #isWhole: boolean | undefined
-  #heard: readonly Entry[] | undefined
+  #taken: readonly Entry[] | undefined
   #before: readonly Said[] | undefined
 
   constructor(run: TurnRun, sources: Sources) {
@@ -144,15 +144,15 @@ class TurnFacts implements Facts {
   }
 
   async saidBefore(id?: string): Promise<readonly Said[]> {
-    const heard = this.#inputs
+    const inputs = this.#inputs
     const now = this.#run.scope.clock.now()
     this.#before ??= personsEntries(this.#all)
-      .filter((entry) => !heard.includes(entry))
+      .filter((entry) => !inputs.includes(entry))
       // An answer that is taken but not durable yet has no time of its own.
       .flatMap((entry) => saidIn(entry.at === 0 ? { ...entry, at: now } : entry))
       .reverse()
     if (id === undefined || this.#hasAll) return this.#before
-    const known = new Set([...this.#before, ...heard].map(({ seq }) => seq))
+    const known = new Set([...this.#before, ...inputs].map(({ seq }) => seq))
     const older = await this.#run.scope.view.said(id)
     return [...this.#before, ...older.filter(({ seq }) => seq === undefined || !known.has(seq))]
   }
@@ -173,11 +173,11 @@ class TurnFacts implements Facts {
   }
 
   get #inputs(): readonly Entry[] {
-    this.#heard ??= heardIn(this.#all, this.#run.open.turn)
-    return this.#heard
+    this.#taken ??= inputsOf(this.#all, this.#run.open.turn)
+    return this.#taken
   }
 
-  /** The window has all there is: no index knows more. */
+  /** True if the window has every entry, so that no index knows more. */
   get #hasAll(): boolean {
     const { session, scope } = this.#run
     this.#isWhole ??= hasEvery(this.#all, { from: session.cleared ?? 0, to: scope.view.session.seq })
@@ -189,14 +189,14 @@ class TurnFacts implements Facts {
   }
 }
 
-/** A window may begin with an input whose turn it shows only the end of, so the first entry says nothing. */
+/** Counts entries, because a window may begin with an input whose turn it shows only the end of. */
 function hasEvery(entries: readonly Entry[], { from, to }: { from: number; to: number }): boolean {
   let count = 0
   for (const { seq } of entries) if (seq > from && seq <= to) count += 1
   return count >= to - from
 }
 
-/** A result that showed things. */
+/** A result with sightings. */
 interface Showing {
   readonly turn: number
   readonly at: number
@@ -205,9 +205,9 @@ interface Showing {
   readonly kinds: ReadonlyMap<string, Shown>
 }
 
-/** What a result showed of one kind, in its order. */
+/** The sightings of one kind in a result, in its order. */
 interface Shown {
-  /** A thing that stands in the list twice has two places. */
+  /** A thing that is in the list twice has two positions. */
   readonly rows: readonly Sighting[]
   readonly byId: ReadonlyMap<string, Sighting>
   readonly byLabel: () => ReadonlyMap<string, readonly Sighting[]>
@@ -219,7 +219,7 @@ function showingOf(entry: Entry, now: number): Showing {
   return { turn, at: at || now, seq, seen, kinds: kindsOf(entry, seen) }
 }
 
-/** A result is looked at again with every call, and never changes. */
+/** Results never change, and are read again with every call. */
 const KINDS = new WeakMap<object, ReadonlyMap<string, Shown>>()
 
 function kindsOf({ data }: Entry, seen: readonly Sighting[]): ReadonlyMap<string, Shown> {
@@ -248,19 +248,19 @@ function seenIn({ kinds, at, seq }: Showing, entity: string, id: string): Seen[]
   return one === undefined ? [] : [{ ...one, at, seq }]
 }
 
-/** A thing by all its sightings, newest first: one that says less takes nothing from what older ones said. */
+/** Merges all sightings of a thing, newest first: a newer one without a field keeps the older value. */
 function merged(seen: readonly Seen[]): Seen | undefined {
   return seen.length < 2 ? seen[0] : seen.reduceRight((older, newer) => ({ ...older, ...newer }))
 }
 
 /** The person's messages of a turn. */
-function heardIn(entries: readonly Entry[], turn: number): readonly Entry[] {
+function inputsOf(entries: readonly Entry[], turn: number): readonly Entry[] {
   const taken = new Set<number>()
   for (const entry of entries)
-    if (entry.turn === turn && isHeard(entry)) for (const seq of entry.takes ?? []) taken.add(seq)
+    if (entry.turn === turn && takesMessage(entry)) for (const seq of entry.takes ?? []) taken.add(seq)
   return entries.filter(({ seq, type }) => type === 'input' && taken.has(seq))
 }
 
-function isHeard({ type, data }: Entry): boolean {
+function takesMessage({ type, data }: Entry): boolean {
   return type === 'turn.start' || (type === 'take' && (data as EntryData['take']).as === 'message')
 }

@@ -34,7 +34,7 @@ export function withRules(run: TurnRun, own: string | undefined): string | undef
   return whole
 }
 
-/** A turn has one language and one set of entities. */
+/** Cached: a turn has one language and one set of entities. */
 const SYSTEM = new WeakMap<TurnRun, { readonly own: string | undefined; readonly whole: string }>()
 
 /** The last message of a prompt, which holds the blocks of grounding. */
@@ -43,7 +43,7 @@ export interface BlocksMessage {
   readonly content: string
 }
 
-/** The message that ends a prompt; the same object as before while its text is the same, so that it is projected once. */
+/** The message that ends a prompt; the same object while its text is the same, so that it is projected once. */
 export async function blocksMessage(
   run: TurnRun,
   wire: { readonly handle?: (entity: string, id: string) => string } = {},
@@ -75,7 +75,7 @@ async function groundingBlocks(
   return blocks.length === 0 ? undefined : blocks.join('\n\n')
 }
 
-/** The language of the turn comes before that of the agent. */
+/** The turn's language overrides the agent's. */
 function wordsOptions(run: TurnRun): WordsOptions {
   const { language } = run.open.metadata ?? {}
   return { ...run.scope.definition.grounding.words, ...(typeof language === 'string' ? { language } : {}) }
@@ -112,7 +112,7 @@ function isSameList(before: readonly Entry[], now: readonly Entry[]): boolean {
   return before.length === now.length && now.every(({ data }, at) => data === before[at]?.data)
 }
 
-/** A value that was chosen without labels has those that tools showed last. */
+/** Adds the labels that tools showed last to a value that was chosen without them. */
 async function withLabels(
   run: TurnRun,
   value: ActiveValue,

@@ -1,6 +1,6 @@
 /**
- * No invented id reaches a tool: what a turn knows of things and their ids, read from the journal, and what it does with
- * the judgement about a call. Between the hooks before a call and its approval; nothing changes a call after it.
+ * Keeps invented ids from tools: judges the ids of a call between its hooks and its approval, by what the journal
+ * knows. Nothing changes a call after that.
  */
 import { chain, type MaybePromise } from '../base/index.ts'
 import {
@@ -28,13 +28,13 @@ import { idsAbove } from './ids-above.ts'
 import type { ActorState } from './scope.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** A call with ids that are good, and what the schema of its tool makes of it. */
+/** A call whose ids are good, converted by its tool's schema. */
 export interface GroundedCall {
   readonly call: Call
   readonly prepared: Prepared
 }
 
-/** Undefined if there are ids that are not good, and that was said. */
+/** Undefined if an id is not good: the refusal or the question is in the draft. */
 export function ground(run: TurnRun, call: Call): MaybePromise<GroundedCall | undefined> {
   return chain(offeredTools(run, call), (tools) => {
     const tool = tools.find(({ name }) => name === call.tool)
@@ -67,7 +67,7 @@ async function judged(
   ).catch((error: unknown) => unreadable(run, call, error))
   if (guarded === undefined) return undefined
   const { judgement, converted, dropped } = guarded
-  sayWarnings(run, judgement)
+  appendWarnings(run, judgement)
   if (judgement.kind === 'refused') {
     run.draft.append('tool.end', { callId: call.callId, status: 'rejected', output: judgement.output })
     return undefined
@@ -81,14 +81,14 @@ async function judged(
   return good && { call: good, prepared: converted }
 }
 
-/** The tools that the call may mean: one that a hook hid from the model is as good as none. */
+/** The tools that the call may mean, without those that a hook hid from the model. */
 function offeredTools(run: TurnRun, { offered }: Call): MaybePromise<readonly Tool[]> {
   const tools = run.tools()
   if (offered === undefined) return tools
   return chain(tools, (all) => all.filter(({ name }) => offered.includes(name)))
 }
 
-/** What a schema made of the arguments cannot be looked through: the call is not made, and the turn goes on. */
+/** Settles a call whose converted arguments cannot be searched for ids; the turn continues. */
 function unreadable(run: TurnRun, { callId }: Call, error: unknown): undefined {
   if (error instanceof Interrupted) throw error
   const message = `Not run: its ids could not be checked. ${thrownText(error, run.secrets)}`
@@ -99,7 +99,7 @@ function unreadable(run: TurnRun, { callId }: Call, error: unknown): undefined {
   })
 }
 
-/** A schema may convert the same arguments in another way the next time: then they have to be judged anew. */
+/** False if the schema converts the same arguments differently this time: they have to be judged again. */
 export async function isGroundedBefore(
   run: TurnRun,
   { grounds = [] }: Call,
@@ -115,7 +115,7 @@ function allowsUnmarked({ grounding }: Tool): boolean {
   return grounding?.unmarkedIds === 'allow'
 }
 
-function sayWarnings(run: TurnRun, { warnings }: Judgement): void {
+function appendWarnings(run: TurnRun, { warnings }: Judgement): void {
   for (const refusal of warnings) {
     const message = `An id was used that is not grounded. ${refusalText([refusal])}`
     run.draft.append('warning', { code: 'ungrounded', message })
@@ -125,18 +125,18 @@ function sayWarnings(run: TurnRun, { warnings }: Judgement): void {
 function askWhich(run: TurnRun, { callId }: Call, asks: readonly AskedId[]): void {
   const { entities, words } = run.scope.definition.grounding
   const { language } = run.open.metadata ?? {}
-  for (const asked of asks) {
-    const entity = entities.get(asked.entity)
+  for (const ask of asks) {
+    const entity = entities.get(ask.entity)
     if (entity === undefined) continue
     const options = { ...words, ...(typeof language === 'string' ? { language } : {}) }
-    const { name, ...question } = questionOf(asked, entity, options)
+    const { name, ...question } = questionOf(ask, entity, options)
     request(run, { ...question, id: name, name, from: GROUNDING }, callId)
   }
 }
 
 /**
- * The call with the sources of its ids, which `tool.start` records. Changed arguments are an entry of their own: they have
- * to be in the journal before anybody is asked about the call.
+ * The call with the sources of its ids, which `tool.start` records. Changed arguments are an entry of their own: they
+ * must be in the journal before an approval is requested.
  */
 function withGrounds(
   run: TurnRun,
@@ -153,14 +153,14 @@ function withGrounds(
   return run.call(callId)
 }
 
-/** Records the sources of a call that does not start now: a later turn or process must not judge it by other words. */
+/** Records the sources of a call that does not start now, so that a later turn judges it by the same facts. */
 export function recordGrounds(run: TurnRun, { callId, grounds }: Call): void {
   const isKnown = run.open.calls.some((call) => call.callId === callId && call.grounds !== undefined)
   if (grounds !== undefined && !isKnown)
     run.draft.append('phase', { name: 'ground', callId, changes: { grounds } })
 }
 
-/** What is the chosen one because it was chosen above is known there. */
+/** Cites the parent's entry for an id that was chosen there. */
 function withOrigin(run: TurnRun, { seq, ...good }: Ground): Ground {
   const values = run.session.active ?? []
   const chosen = values.find(({ entity, ...value }) => entity === good.entity && value.origin !== undefined)
@@ -169,7 +169,7 @@ function withOrigin(run: TurnRun, { seq, ...good }: Ground): Ground {
   return seq === undefined ? good : { ...good, seq }
 }
 
-/** What is used stays chosen for as long as if it had been chosen now. */
+/** Renews the expiry of choices that a call uses. */
 async function renew(run: TurnRun, grounds: NonNullable<Call['grounds']>, now: number): Promise<void> {
   const isUsed = (value: ActiveValue): boolean =>
     grounds.some(({ entity, id }) => entity === value.entity && activeIds(value).includes(id))
@@ -180,19 +180,19 @@ async function renew(run: TurnRun, grounds: NonNullable<Call['grounds']>, now: n
     )
 }
 
-/** Not with every call: what is chosen lasts for hours. */
+/** Choices last for hours: renewing with every call is not needed. */
 const RENEW_AFTER_MS = 60_000
 
-/** Changes what is chosen, for the conversation and, where that is its scope, for the person. */
+/** Changes the choices of the conversation and, where that is an entity's scope, of the person. */
 async function choose(
   run: TurnRun,
-  said: { readonly by: string; readonly chosen?: readonly string[] },
+  source: { readonly by: string; readonly chosen?: readonly string[] },
   change: (values: readonly ActiveValue[]) => readonly ActiveValue[],
 ): Promise<void> {
   const own = change(run.session.active ?? [])
   const persons = personsState(run)
-  const values = persons === undefined ? own : await forPerson(run, { own, by: said.by, change })
-  run.draft.append('active', { values, ...said })
+  const values = persons === undefined ? own : await forPerson(run, { own, by: source.by, change })
+  run.draft.append('active', { values, ...source })
 }
 
 async function forPerson(
@@ -220,7 +220,7 @@ async function forPerson(
   }
 }
 
-/** A fork has what was chosen when it was made, and goes its own way from there. */
+/** A fork keeps the choices of its start, and shares none with the person's other conversations. */
 function personsState(run: TurnRun): ActorState | undefined {
   const { actor, definition } = run.scope
   const hasAny = [...definition.grounding.entities.values()].some(({ scope }) => scope === 'actor')
@@ -228,10 +228,10 @@ function personsState(run: TurnRun): ActorState | undefined {
 }
 
 /**
- * Reads what is chosen elsewhere, by the person or in the conversation above, and puts it on record, so that the turn can
- * be played again as it was. What is chosen here comes first, then what the person has chosen.
+ * Reads the choices of the person and of the parent conversation, and records them, so that a replay finds the same.
+ * Choices made here come first, then the person's.
  */
-export async function hearPerson(run: TurnRun): Promise<void> {
+export async function readChoices(run: TurnRun): Promise<void> {
   const { entities } = run.scope.definition.grounding
   const persons = personsState(run)
   const above = entities.size === 0 ? undefined : run.scope.above && (await idsAbove(run))
@@ -248,12 +248,12 @@ export async function hearPerson(run: TurnRun): Promise<void> {
   run.draft.append('active', { values, by: persons === undefined ? 'above' : 'person' })
 }
 
-/** What has its origin in another conversation was chosen above. */
+/** True for a choice of the parent conversation. */
 function isFromAbove({ scope }: TurnRun, { origin }: ActiveValue): boolean {
   return scope.above !== undefined && origin !== undefined && origin.contextId !== scope.key.contextId
 }
 
-/** What a result shows, for its entry, with the normal forms by which ids are found again; what it chooses is said after it. */
+/** The sightings of a result, with the normal forms by which ids are found again. */
 export function shown(
   run: TurnRun,
   tool: Tool | undefined,
@@ -268,7 +268,7 @@ export function shown(
   return seen.length === 0 ? {} : { seen }
 }
 
-/** Says what a result chose, and why it could not be read if it could not. */
+/** Appends the selections of a result, or a warning if they could not be read. */
 export async function select(
   run: TurnRun,
   tool: Tool,
@@ -279,9 +279,9 @@ export async function select(
   if (selects.length === 0) return
   const { entities } = run.scope.definition.grounding
   const at = run.scope.clock.now()
-  // What holds for a person is stored elsewhere, too.
+  // A person's choices are stored outside of this journal, too.
   const safe = run.redacted(selects)
   const chosen = newlyChosen(run.session.active ?? [], safe, 'tool')
-  const said = { by: tool.name, ...(chosen.length === 0 ? {} : { chosen }) }
-  await choose(run, said, (values) => withSelections(values, safe, { entities, at, by: 'tool' }))
+  const source = { by: tool.name, ...(chosen.length === 0 ? {} : { chosen }) }
+  await choose(run, source, (values) => withSelections(values, safe, { entities, at, by: 'tool' }))
 }

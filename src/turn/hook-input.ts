@@ -1,4 +1,4 @@
-/** What hooks are told of replies and calls, read from the window. */
+/** Reads the replies, calls and results for hooks from the window. */
 import type { CallResult, PendingCall, Reply } from '../hook/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { AssistantPart, Entry, ToolCallPart } from '../protocol/index.ts'
@@ -10,7 +10,7 @@ export async function lastReply(run: TurnRun): Promise<Reply> {
   const entries = await run.scope.view.window()
   const { content = [], finish = '', model, usage } = lastOf(entries, 'model.end')?.data ?? {}
   return {
-    text: wordsOf(content),
+    text: replyText(content),
     content,
     calls: await pendingCalls(run),
     finish,
@@ -19,14 +19,14 @@ export async function lastReply(run: TurnRun): Promise<Reply> {
   }
 }
 
-/** What the model said last in this turn, if it said anything. */
-export async function lastWords(run: TurnRun): Promise<string> {
+/** The model's last text in this turn, or an empty one. */
+export async function lastText(run: TurnRun): Promise<string> {
   const entries = await run.scope.view.window()
   const { turn } = run.open
-  const said = lastOf(entries, 'model.end', (entry) => {
-    return entry.turn === turn && wordsOf(entry.data.content) !== ''
+  const reply = lastOf(entries, 'model.end', (entry) => {
+    return entry.turn === turn && replyText(entry.data.content) !== ''
   })
-  return wordsOf(said?.data.content ?? [])
+  return replyText(reply?.data.content ?? [])
 }
 
 export async function pendingCalls(run: TurnRun): Promise<readonly PendingCall[]> {
@@ -39,13 +39,13 @@ export async function pendingCall(run: TurnRun, { callId, tool, args }: Call): P
   return { callId, tool, args, ...(description === undefined ? {} : { description }) }
 }
 
-/** Of the calls of the last round, in the order in which they were asked for; of all of them if none are named. */
+/** The results of the last round's calls, in the order of the reply; of all calls if none are named. */
 export async function callResults(run: TurnRun, callIds?: readonly string[]): Promise<readonly CallResult[]> {
   const entries = await run.scope.view.window()
-  const asked = lastOf(entries, 'model.end', ({ data }) => {
+  const reply = lastOf(entries, 'model.end', ({ data }) => {
     return data.content.some(({ type }) => type === 'tool-call')
   })
-  const calls = (asked?.data.content ?? []).filter((part) => part.type === 'tool-call')
+  const calls = (reply?.data.content ?? []).filter((part) => part.type === 'tool-call')
   return calls
     .filter(({ callId }) => callIds?.includes(callId) ?? true)
     .flatMap((call) => resultOf(entries, call) ?? [])
@@ -68,7 +68,7 @@ function resultOf(entries: readonly Entry[], { callId, tool, args }: ToolCallPar
   }
 }
 
-/** The texts of a reply, as one. */
-export function wordsOf(content: readonly AssistantPart[]): string {
+/** The texts of a reply, joined. */
+export function replyText(content: readonly AssistantPart[]): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 }

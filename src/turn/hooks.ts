@@ -1,7 +1,7 @@
 /**
- * Runs the hooks of one phase and says what they did (R8). What was said before is durable by then, so hooks are told
- * of nothing that might be lost. The phase and what it changed go into the journal together, with whatever the turn
- * does next; a process that dies before that runs the hooks again.
+ * Runs the hooks of one phase and appends their changes (R8). Earlier entries are durable by then, so hooks get nothing
+ * that might be lost. The phase and its changes are one append, together with the turn's next entries; a process that
+ * dies before that runs the hooks again.
  */
 import { debugThrown } from '../base/index.ts'
 import type {
@@ -34,7 +34,7 @@ import { contextPercent, firstContextSize } from './context.ts'
 import { idsOfTurn } from './ids-above.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** Everything that a hook can do; each is given what its row of the table allows. */
+/** Every action of a hook; each gets those that its row of the table allows. */
 interface HookActions {
   readonly add: (text: string) => void
   readonly stop: (reason?: string) => void
@@ -43,30 +43,30 @@ interface HookActions {
   readonly editPrompt: (changes: Partial<Prompt>) => void
 }
 
-/** What the hook receives beside what all hooks do. Called for each hook: it sees what those before it have changed. */
+/** Makes the data that only this hook gets. Called for each hook: it sees the changes of those before it. */
 export type DataMaker<Name extends HookName> = (phase: Phase) => DataOf<Name>
 
-/** Is there a hook of this name, and is it to run now? */
-export function isDue(play: TurnRun, name: HookName): boolean {
-  return play.hooks.has(name) && (play.open.stop === undefined || HOOK_KINDS[name].afterStop === true)
+/** True if there is a hook of this name to run now. */
+export function isDue(run: TurnRun, name: HookName): boolean {
+  return run.hooks.has(name) && (run.open.stop === undefined || HOOK_KINDS[name].afterStop === true)
 }
 
 const HOOK_KINDS: { readonly [Name in HookName]: HookKind } = HOOK_TABLE
 
-/** All the hooks of one name, in their order, as one phase of the turn. */
+/** Runs all hooks of one name, in their order, as one phase of the turn. */
 export async function* runPhase<Name extends HookName>(
-  play: TurnRun,
+  run: TurnRun,
   name: Name,
   make: () => DataMaker<Name> | Promise<DataMaker<Name>>,
 ): AsyncGenerator<Batch, void> {
-  if (!isDue(play, name)) return
-  if (play.draft.hasNews) yield* play.commit('hooks')
-  const phase = new Phase(play)
+  if (!isDue(run, name)) return
+  if (run.draft.hasNews) yield* run.commit('hooks')
+  const phase = new Phase(run)
   await phase.run(name, await make())
-  phase.say({ name })
+  phase.append({ name })
 }
 
-/** The actions of a hook under the names that it knows them by. */
+/** The allowed actions of a hook, under their public names. */
 function allowed(name: HookName, { add, stop, edit, reject, editPrompt }: HookActions, data: object): object {
   const kind = HOOK_KINDS[name]
   const changes: { readonly [Change in NonNullable<HookKind['change']>]: () => object } = {
@@ -81,7 +81,7 @@ function allowed(name: HookName, { add, stop, edit, reject, editPrompt }: HookAc
   }
 }
 
-/** Before there is any turn: the one phase that changes nothing and is not in the journal. */
+/** Runs before any turn: the one phase that changes nothing and is not in the journal. */
 export async function runReadyHooks(hooks: HookRegistry, point: PointOf<'onAgentReady'>): Promise<void> {
   for (const { plugin, run } of hooks.of('onAgentReady'))
     try {
@@ -97,9 +97,9 @@ function nameOf(hook: HookName, plugin: string | undefined): string {
   return plugin === undefined ? hook : `${plugin}/${hook}`
 }
 
-/** What the hooks of one phase want. */
+/** Collects the changes of one phase's hooks. */
 export class Phase {
-  readonly #play: TurnRun
+  readonly #run: TurnRun
   readonly #notes: { readonly text: string; readonly from: string }[] = []
   readonly #rejected = new Map<string, string>()
   readonly #args = new Map<string, Json>()
@@ -107,18 +107,18 @@ export class Phase {
   #stop: StopRequest | undefined
   readonly #repairs: string[] = []
 
-  constructor(play: TurnRun) {
-    this.#play = play
+  constructor(run: TurnRun) {
+    this.#run = run
   }
 
-  /** One after the other: each finds what those before it have changed. */
+  /** Runs hooks one after the other: each sees the changes of those before it. */
   async run<Name extends HookName>(name: Name, make: DataMaker<Name>): Promise<void> {
-    for (const hook of this.#play.hooks.of(name)) await this.#runOne(name, hook, make)
+    for (const hook of this.#run.hooks.of(name)) await this.#runOne(name, hook, make)
   }
 
-  /** Says what was changed, all in one append. */
-  say(mark: { readonly name: string; readonly callId?: string }, prompt?: PhaseChanges['prompt']): void {
-    const { draft } = this.#play
+  /** Appends the changes, all in one batch. */
+  append(mark: { readonly name: string; readonly callId?: string }, prompt?: PhaseChanges['prompt']): void {
+    const { draft } = this.#run
     const changes: PhaseChanges = {
       ...(this.#args.size === 0 ? {} : { args: Object.fromEntries(this.#args) }),
       ...(prompt === undefined ? {} : { prompt }),
@@ -132,12 +132,12 @@ export class Phase {
       draft.append('tool.end', { callId, status: 'rejected', output })
   }
 
-  /** A call as those before want it. */
+  /** A call as the hooks before have edited it. */
   edited(call: PendingCall): PendingCall {
     return { ...call, args: this.#args.get(call.callId) ?? call.args }
   }
 
-  /** The calls that those before want run, and as they want them. */
+  /** The calls that the hooks before have not rejected, as edited. */
   left(calls: readonly PendingCall[]): readonly PendingCall[] {
     return calls.filter(({ callId }) => !this.#rejected.has(callId)).map((call) => this.edited(call))
   }
@@ -149,17 +149,17 @@ export class Phase {
   ): Promise<void> {
     const from = nameOf(name, plugin)
     const state = { isOver: false }
-    const base = await turnPoint(this.#play)
+    const base = await turnPoint(this.#run)
     const data = make(this) as object
     const point = { ...base, ...allowed(name, this.#actions(from, state), data), ...data } as PointOf<Name>
-    await tellContext(this.#play, point)
+    await addContextPercent(this.#run, point)
     try {
-      const { extras, key } = this.#play.scope
-      const around = { contextId: key.contextId, ...extras?.(idsOfTurn(this.#play)) }
-      await patiently(this.#play, () => runAround(around, async () => run(point)))
+      const { extras, key } = this.#run.scope
+      const around = { contextId: key.contextId, ...extras?.(idsOfTurn(this.#run)) }
+      await patiently(this.#run, () => runAround(around, async () => run(point)))
     } catch (error) {
       if (error instanceof Interrupted) throw error
-      throw hookFailed(from, error, this.#play.secrets)
+      throw hookFailed(from, error, this.#run.secrets)
     } finally {
       state.isOver = true
     }
@@ -182,9 +182,9 @@ export class Phase {
         this.#rejected.set(this.#pending(callId), this.#text('reject', reason))
       }),
       editPrompt: inTime((changes: Partial<Prompt>) => {
-        const wanted = checkedPrompt(this.#json(changes))
-        const messages = wanted.messages === undefined ? {} : { messages: this.#legal(wanted.messages) }
-        this.prompt = { ...this.prompt, ...wanted, ...messages }
+        const edits = checkedPrompt(this.#json(changes))
+        const messages = edits.messages === undefined ? {} : { messages: this.#legal(edits.messages) }
+        this.prompt = { ...this.prompt, ...edits, ...messages }
       }),
     }
   }
@@ -200,9 +200,9 @@ export class Phase {
     return json
   }
 
-  /** Rounds as every provider wants them (R9), and somebody who speaks last. */
-  #legal(wanted: readonly Message[]): readonly Message[] {
-    const { messages, repairs } = importMessages(wanted, { format: 'holdfast' })
+  /** Repairs messages for every provider (R9), and lets a user speak last. */
+  #legal(edited: readonly Message[]): readonly Message[] {
+    const { messages, repairs } = importMessages(edited, { format: 'holdfast' })
     const broken = repairs.filter(({ kind }) => kind !== 'opening-added')
     this.#repairs.push(...broken.map(({ said }) => said))
     const own = broken.length === repairs.length ? messages : messages.slice(1)
@@ -210,7 +210,7 @@ export class Phase {
   }
 
   #pending(callId: string): string {
-    const isPending = this.#play.open.calls.some(
+    const isPending = this.#run.open.calls.some(
       (call) => call.callId === callId && call.state === 'requested',
     )
     if (isPending && !this.#rejected.has(callId)) return callId
@@ -220,7 +220,7 @@ export class Phase {
 
 const PROMPT: readonly string[] = ['system', 'messages', 'tools'] satisfies (keyof Prompt)[]
 
-/** Messages are looked at by whoever repairs them. */
+/** Messages are checked by their repair. */
 function checkedPrompt(changes: Json): Partial<Prompt> {
   if (typeof changes !== 'object' || changes === null || Array.isArray(changes))
     throw new TypeError('edit() takes an object { system, messages, tools }')
@@ -232,30 +232,30 @@ function checkedPrompt(changes: Json): Partial<Prompt> {
   return changes as Partial<Prompt>
 }
 
-/** A hook may hang; the turn does not wait for it longer than it lasts itself, and if its time is up a little longer. */
-async function patiently<T>(play: TurnRun, run: () => Promise<T>): Promise<T> {
-  if (!play.signal.aborted) return play.within(run())
-  const { timer, definition, stop, signal } = play.scope
+/** Waits for a hook at most as long as the turn lasts; when its time is up, for the grace. */
+async function patiently<T>(run: TurnRun, work: () => Promise<T>): Promise<T> {
+  if (!run.signal.aborted) return run.within(work())
+  const { timer, definition, stop, signal } = run.scope
   const over = new AbortController()
-  // A cancel aborts both: hooks get the time that tools get. Only `stop` alone means that another driver has the turn.
+  // A cancel aborts both signals, and hooks get the grace of tools. `stop` alone means that the turn was lost.
   const ends = signal.aborted ? [over.signal] : [stop, over.signal]
   const late = timer.wait(definition.graceMs, { signal: AbortSignal.any(ends) }).then((): never => {
     throw new Interrupted('The turn did not wait for it any longer.')
   })
   try {
-    return await Promise.race([run(), late])
+    return await Promise.race([work(), late])
   } finally {
     over.abort()
     late.catch(() => {})
   }
 }
 
-async function turnPoint(play: TurnRun): Promise<TurnPoint> {
-  const { contextId, turn, principal, credentials, metadata, task } = await patiently(play, async () =>
-    play.lookUp(),
+async function turnPoint(run: TurnRun): Promise<TurnPoint> {
+  const { contextId, turn, principal, credentials, metadata, task } = await patiently(run, async () =>
+    run.lookUp(),
   )
-  const { iteration, usage } = play.open
-  const { view } = play.scope
+  const { iteration, usage } = run.open
+  const { view } = run.scope
   return {
     contextId,
     turn,
@@ -265,13 +265,13 @@ async function turnPoint(play: TurnRun): Promise<TurnPoint> {
     metadata,
     task,
     usage,
-    signal: play.stop,
+    signal: run.stop,
     messages: async () => view.messages(),
   }
 }
 
-/** How full the context is has to be counted, so this is done for those who look. */
-async function tellContext({ scope: { view, definition } }: TurnRun, point: object): Promise<void> {
+/** Counting is expensive: `contextPercent` is computed on first access. */
+async function addContextPercent({ scope: { view, definition } }: TurnRun, point: object): Promise<void> {
   const entries = await view.window()
   if (firstContextSize(definition.models) === undefined) return
   let percent: number | undefined
@@ -291,5 +291,7 @@ function hookFailed(from: string, cause: unknown, secrets: Redactor): HoldfastEr
 }
 
 function tooLate(from: string): TypeError {
-  return new TypeError(`The hook ${from} is over; do this before it returns, and await what it waits for`)
+  return new TypeError(
+    `The hook ${from} has returned: call this before it returns, and await its asynchronous work`,
+  )
 }

@@ -1,4 +1,4 @@
-/** What the turn of an agent knows of ids, for conversations that it runs below itself, and whom its own words are from. */
+/** Judges ids of a turn for the conversations that it runs below itself, and finds the parent of its own words. */
 import { unexpired } from '../grounding/index.ts'
 import { aboveOf, type IdsAbove } from '../loop/index.ts'
 import type { ContextKey, Entry, EntryData } from '../protocol/index.ts'
@@ -6,15 +6,15 @@ import { entriesSoFar } from './context.ts'
 import { factsOf } from './grounding-facts.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** Of a turn of an agent, while it waits for a call or a hook. */
+/** For the time that a turn waits for a call or a hook. */
 export function idsOfTurn(run: TurnRun): IdsAbove {
   const { key, definition, clock } = run.scope
   const { entities } = definition.grounding
   return {
     key,
     active: async () => {
-      const said = (await entriesSoFar(run)).findLast(({ type }) => type === 'active')
-      const origin = { contextId: key.contextId, seq: said?.seq ?? run.session.seq }
+      const chosen = (await entriesSoFar(run)).findLast(({ type }) => type === 'active')
+      const origin = { contextId: key.contextId, seq: chosen?.seq ?? run.session.seq }
       return unexpired(run.session.active ?? [], entities, clock.now()).map((value) =>
         value.origin === undefined ? { ...value, origin } : value,
       )
@@ -24,7 +24,7 @@ export function idsOfTurn(run: TurnRun): IdsAbove {
       entities,
       now: () => clock.now(),
       above: () => idsAbove(run),
-      // A call that is not waited for any more has no turn to speak of.
+      // A call that is no longer awaited has no open turn.
       know: async () => {
         const { open } = run.session
         if (open === undefined) return undefined
@@ -36,7 +36,7 @@ export function idsOfTurn(run: TurnRun): IdsAbove {
 
 const NO_CALL = { callId: '', tool: '', state: 'requested', args: null } as const
 
-/** The conversation that this turn serves; undefined if its words are not from there. */
+/** The parent conversation; undefined if the turn's inputs are not from there. */
 export async function idsAbove(run: TurnRun): Promise<IdsAbove | undefined> {
   const { above, key } = run.scope
   if (above === undefined || isChild(key, above.key)) return above

@@ -1,4 +1,4 @@
-/** The stateless loop: one turn from a session, in batches. It knows models and tools, and no store. */
+/** The stateless loop: one turn from a session, in batches. It knows models and tools, and must not know a store. */
 export type { Compaction, CompactionOptions, CompactionReceipt } from './compaction.ts'
 export { compactEntry, compaction } from './compaction.ts'
 export type { AutoCompact } from './compaction-plan.ts'

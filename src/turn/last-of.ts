@@ -1,7 +1,6 @@
 /** Finds the newest entry of a type. */
 import type { Entry, EntryOf, EntryType } from '../protocol/index.ts'
 
-/** The newest one of which it is true, if there is one. */
 export function lastOf<T extends EntryType>(
   entries: readonly Entry[],
   type: T,

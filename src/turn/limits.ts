@@ -1,8 +1,8 @@
-/** Which limit a turn has reached, if any (R14). */
+/** Checks the limits of a turn (R14). */
 import type { Limits } from '../loop/index.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** Those that end a turn between its steps. Tool calls over the limit are refused one by one. */
+/** Limits that end a turn between its steps. Tool calls over their limit are refused one by one. */
 type Reached = Exclude<keyof Limits, 'iterations' | 'toolCalls'>
 
 export interface ReachedLimit {
@@ -19,7 +19,7 @@ export function limitReached(run: TurnRun): ReachedLimit | undefined {
   )
 }
 
-/** Looked at when the model asks for calls: it has read by then what went wrong, and could have done something else. */
+/** Checked when the model requests calls: by then it has read of the failures, and could have done something else. */
 export function failuresReached(run: TurnRun): ReachedLimit | undefined {
   const { calls, requests, failures } = run.open
   const isNew = calls.every(({ state, answers }) => state === 'requested' && answers === undefined)
@@ -36,6 +36,5 @@ const DESCRIPTIONS: { readonly [L in Reached]: (value: number, most: number) => 
   durationMs: (value, most) => `The turn took ${Math.round(value)} ms; its limit is ${most} ms.`,
   tokens: (value, most) => `The turn used ${value} tokens; its limit is ${most}.`,
   costUsd: (value, most) => `The turn cost about ${value.toFixed(4)} USD; its limit is ${most}.`,
-  consecutiveFailures: (value, most) =>
-    `${value} tool calls in a row did not end well; the limit is ${most}.`,
+  consecutiveFailures: (value, most) => `${value} tool calls in a row failed; the limit is ${most}.`,
 }

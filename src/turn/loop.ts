@@ -4,7 +4,7 @@ import { NO_USAGE, type StopRequest } from '../protocol/index.ts'
 import { begin } from './beginning.ts'
 import { endTurn } from './ending.ts'
 import { limitReached, type ReachedLimit } from './limits.ts'
-import { goOnAfterFailure, hasSteering, runModelStep } from './model-step.ts'
+import { hasSteering, resumeAfterFailure, runModelStep } from './model-step.ts'
 import { closeIteration, finish, finishAtLimit, finishCancelled, isClosing } from './phases.ts'
 import { runRound } from './round.ts'
 import type { TurnScope } from './scope.ts'
@@ -24,19 +24,19 @@ function stepsOf(run: TurnRun): LoopSteps {
   }
 }
 
-/** What the turn does next, from where it stands. No generator of its own: each one makes every batch take longer. */
+/** The turn's next step, from the session. Not a generator of its own: each one slows down every batch. */
 function nextPart(run: TurnRun): AsyncGenerator<Batch, void> {
   const { stop, failed, calls } = run.open
   if (run.signal.aborted) return finishAtLimit(run, timeIsUp(run))
   if (stop !== undefined) return finish(run, 'stop', stopped(stop))
-  if (failed) return goOnAfterFailure(run)
+  if (failed) return resumeAfterFailure(run)
   if (calls.length > 0) return runRound(run)
   if (!isClosing(run)) return runModelStep(run)
-  return run.hooks.isEmpty ? afterIteration(run) : closeAndGoOn(run)
+  return run.hooks.isEmpty ? afterIteration(run) : closeAndContinue(run)
 }
 
-/** The end of an iteration: nothing is open. */
-async function* closeAndGoOn(run: TurnRun): AsyncGenerator<Batch, void> {
+/** Ends an iteration: no call is open. */
+async function* closeAndContinue(run: TurnRun): AsyncGenerator<Batch, void> {
   yield* closeIteration(run)
   if (run.open.stop === undefined) yield* afterIteration(run)
 }
@@ -58,7 +58,7 @@ function timeIsUp(run: TurnRun): ReachedLimit {
   return limitReached(run) ?? { limit: 'durationMs', message: 'The time of the turn is up.' }
 }
 
-/** A model call that is open ends with the turn. */
+/** Ends the open model call with the turn. */
 async function endFailed(run: TurnRun, error: Failure): Promise<void> {
   if (run.open.thinking)
     run.draft.append('model.end', {

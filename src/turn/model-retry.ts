@@ -1,4 +1,4 @@
-/** What is the same whoever asks a model: a turn, or somebody who needs a summary. */
+/** Retries and settings of model requests, for turns and summaries alike. */
 
 import { Interrupted } from '../loop/index.ts'
 import { afterFailure, ModelFailure, type ModelRequest, type NextStep } from '../model/index.ts'
@@ -10,7 +10,7 @@ const MAX_RETRY_WAIT_MS = 60_000
 
 export const NO_MODEL = 'There is no model to ask. Give the agent a `model`.'
 
-/** What the settings of a model say about each request to it. */
+/** The parts of a model's settings that go into each request. */
 export function requestSettings({
   settings: { timeoutMs, prices, ...settings },
 }: ModelSource): Pick<ModelRequest, 'settings' | 'timeoutMs' | 'prices'> {
@@ -21,14 +21,14 @@ export function requestSettings({
   }
 }
 
-/** What comes after this attempt, if it is for this model to say. */
+/** The next step after a failed attempt at this model. */
 export function stepAfter(failure: ModelFailure, { settings }: ModelSource, attempt: number): NextStep {
   const { retries = RETRIES, maxRetryWaitMs: maxWaitMs = MAX_RETRY_WAIT_MS } = settings
   return afterFailure(failure, { attempt, retries, maxWaitMs })
 }
 
-/** A model is looked up before it is asked, and may not be there. */
-export function notAsked(cause: unknown, secrets: Redactor = NO_SECRETS): ModelFailure {
+/** The failure of a request that was not sent: its model may not be there. */
+export function notSent(cause: unknown, secrets: Redactor = NO_SECRETS): ModelFailure {
   const message = thrownText(cause, secrets)
   return new ModelFailure(cause instanceof Interrupted ? 'aborted' : 'invalid', { message, cause })
 }

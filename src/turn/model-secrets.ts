@@ -1,4 +1,4 @@
-/** The secrets that models are asked with: keys, headers, passwords in addresses. Providers may quote them (R19). */
+/** The secrets of model requests: keys, headers, passwords in addresses. Providers may quote them (R19). */
 import { keyVariableOf } from '../model/index.ts'
 import { NO_SECRETS, Redactor, type Secret, secretsInText } from '../tool/index.ts'
 import type { ModelSource } from './definition.ts'
@@ -18,7 +18,7 @@ function secretsOf(source: ModelSource): Redactor {
   const variable = keyVariableOf(source.name)
   const key = variable === undefined ? undefined : process.env[variable]
   let known = KNOWN.get(source)
-  // A key that was missing may be there the next time.
+  // A missing key may be there the next time.
   if (known === undefined || known.key !== key) {
     known = { key, secrets: redactorFor(source, key) }
     KNOWN.set(source, known)
@@ -26,7 +26,7 @@ function secretsOf(source: ModelSource): Redactor {
   return known.secrets
 }
 
-/** Headers that say nothing secret, and whose values occur everywhere. */
+/** Headers without secrets, whose values occur everywhere. */
 const HARMLESS =
   /^(accept.*|content-.*|user-agent|origin|(http-)?referer|host|x-title|.*-(version|beta|organization|project))$/i
 

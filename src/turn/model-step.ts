@@ -1,6 +1,6 @@
 /**
- * One model call, with its retries and fallbacks. Every attempt is in the journal: an attempt that fails ends with a
- * durable `model.end` that says why and what is tried next, before it is tried.
+ * One model call, with its retries and fallbacks. Every attempt is in the journal: a failed one ends with a durable
+ * `model.end` with the reason and the next step, before that is taken.
  */
 import { chain, debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
 import type { ModelError } from '../hook/index.ts'
@@ -31,13 +31,13 @@ import type { Tool } from '../tool/index.ts'
 import { isWatched } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { endTurn } from './ending.ts'
-import { hearPerson } from './grounding.ts'
+import { readChoices } from './grounding.ts'
 import { groundingContext } from './grounding-context.ts'
 import { blocksMessage, configuredPrompt, withRules } from './grounding-prompt.ts'
 import { runPhase } from './hooks.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
-import { NO_MODEL, notAsked, requestSettings, stepAfter } from './model-retry.ts'
+import { NO_MODEL, notSent, requestSettings, stepAfter } from './model-retry.ts'
 import {
   canMakeRoom,
   fittingMessages,
@@ -50,21 +50,21 @@ import {
 import { beforeModel, finish, finishAtLimit } from './phases.ts'
 import { changed } from './prompt-edit.ts'
 import { redactDeltas } from './redact-deltas.ts'
-import { goesOnWithout, refusedBy, sayRefused, warnIfBeyond } from './refused-files.ts'
+import { continuesWithout, refusedBy, warnIfBeyond, warnRefused } from './refused-files.ts'
 import { makeRoom } from './summary.ts'
 import type { TurnRun } from './turn-run.ts'
 import { type WireIds, wireIds } from './wire-ids.ts'
 
-/** One attempt. What comes after one that failed is in the session, so a retry holds after a crash and a pause too. */
+/** Makes one attempt. The step after a failure is in the session, so a retry survives a crash and a pause. */
 export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
   takeSteering(run)
   if (isAtLimit(run)) {
     yield* endByLimit(run)
     return
   }
-  // Whoever has none of these does not wait for them.
+  // Awaits only what is configured.
   if (isWatched(run.scope.definition)) yield* makeRoom(run)
-  if (run.scope.definition.grounding.entities.size > 0) await hearPerson(run)
+  if (run.scope.definition.grounding.entities.size > 0) await readChoices(run)
   if (!run.hooks.isEmpty) yield* beforeModel(run)
   if (run.open.stop !== undefined || run.signal.aborted) return
   if (isSilent(run)) {
@@ -81,8 +81,8 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
   const iteration = run.open.iteration + 1
   run.draft.append('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
   yield* run.commit('model')
-  // Hooks are told of what was said before the model is.
-  if (!run.hooks.has(...INPUT_HOOKS) && hasSteering(run)) yield* hearSteering(run)
+  // Hooks get a steering message before the model does.
+  if (!run.hooks.has(...INPUT_HOOKS) && hasSteering(run)) yield* takeLateSteering(run)
   run.sent = undefined
   const found = early ?? lookUp(run)
   const reply = await askModel(run, source, isPromise(found) ? await found : found)
@@ -92,20 +92,20 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
       ...reply,
       content: run.secrets.isEmpty ? content : await withKnownTools(run, content),
     })
-    // It may have to be cut, and its calls with it.
+    // A large reply may be cut, and its calls with it.
     if (isLarge(reply.content)) yield* run.commit('on')
-  } else if (run.signal.aborted) sayAborted(run, source, reply)
+  } else if (run.signal.aborted) appendAborted(run, source, reply)
   else {
-    const goesOn = await goesOnWithout(run, reply)
+    const continues = await continuesWithout(run, reply)
     const isFinal = index + 1 >= models.length
-    const isAgain = goesOn || (isFinal && (await canMakeRoom(run, reply)))
+    const isAgain = continues || (isFinal && (await canMakeRoom(run, reply)))
     const step = isAgain ? AGAIN : stepAfter(reply, source, attempt)
     const isLast = step.next === 'fallback' && isFinal
     const { next } = isLast ? { next: 'fail' } : step
-    sayFailed(run, source, { failure: reply, step: isLast ? { next } : step })
-    if (goesOn) sayRefused(run, source, reply)
+    appendFailure(run, source, { failure: reply, step: isLast ? { next } : step })
+    if (continues) warnRefused(run, source, reply)
     const { kind, message } = reply
-    yield* tellFailed(run, {
+    yield* runErrorHooks(run, {
       message: run.secrets.ended(message),
       model: source.name,
       kind,
@@ -120,10 +120,10 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
   }
 }
 
-/** Without what was refused, or was too much, the request is another one. */
+/** Without the refused files, or with a shorter prompt, the request is another one. */
 const AGAIN = { next: 'retry', waitMs: 0 } as const
 
-/** Which model is asked, and for which time. Models may have changed since the last attempt; then those are asked. */
+/** The next model and its attempt. If the models have changed since the last attempt, the current ones count. */
 function nextAttempt(run: TurnRun): { readonly index: number; readonly attempt: number } {
   const { retry } = run.open
   const { models } = run.scope.definition
@@ -137,35 +137,35 @@ function nextAttempt(run: TurnRun): { readonly index: number; readonly attempt: 
   return { index: failed + 1 < models.length ? failed + 1 : 0, attempt: 1 }
 }
 
-/** What is left of the wait before the next attempt. */
+/** Waits for the rest of the delay before the next attempt. */
 async function* waitToRetry(run: TurnRun): AsyncGenerator<Batch, void> {
   const { timer, clock, leave } = run.scope
   const left = (run.open.retry?.until ?? 0) - clock.now()
   if (left <= 0) return
   if (!run.draft.isEmpty) yield* run.commit('wait')
   await timer.wait(left, { signal: leave === undefined ? run.stop : AbortSignal.any([run.stop, leave]) })
-  // A driver that wants to let go does so here: the next attempt is not begun.
+  // A stopping driver leaves here: the next attempt is not begun.
   if (leave?.aborted && !run.stop.aborted) yield* run.commit('wait')
 }
 
 const NOTHING_TO_SAY = {
   code: 'nothing-to-say',
-  message: 'Nothing was said that a model could answer. Say something first.',
+  message: 'The conversation has no message that a model could answer. Send a message first.',
 }
 
 function isSilent({ session: { window } }: TurnRun): boolean {
   return window.messages === 0 && window.summary === undefined
 }
 
-/** What was said to the running turn is heard before the model is asked again. */
+/** Takes steering messages before the next model call. */
 function takeSteering(run: TurnRun): void {
   for (const entry of run.inbox) {
     if (entry.key !== undefined && isSteering(entry)) run.draft.append('take', { as: 'message' }, [entry.key])
   }
 }
 
-/** What the receipt of the last batch has shown is heard too: the model has not been asked yet. */
-function* hearSteering(run: TurnRun): Generator<Batch, void> {
+/** Takes steering messages that came with the last receipt: the model has not been asked yet. */
+function* takeLateSteering(run: TurnRun): Generator<Batch, void> {
   while (hasSteering(run)) {
     takeSteering(run)
     yield* run.commit('model')
@@ -184,7 +184,7 @@ async function* endByLimit(run: TurnRun): AsyncGenerator<Batch, void> {
     yield* finishAtLimit(run, reached)
     return
   }
-  const message = `The model was asked ${run.open.iteration} times and still wants to go on; the limit is ${iterations}.`
+  const message = `The model was called ${run.open.iteration} times and has not finished; the limit is ${iterations}.`
   run.draft.append('warning', { code: 'max-iterations', message })
   yield* finish(run, 'max-iterations', { limit: 'iterations', message })
 }
@@ -194,19 +194,19 @@ interface Configured {
   readonly system: string | undefined
 }
 
-/** What may fail is looked up before the model call begins: it is no failure of the model. */
+/** True if config functions run before `model.start`: their failure is not the model's. */
 function isLookedUpEarly(run: TurnRun): boolean {
   const { lookups } = run.scope.definition
   return lookups === 'each call' || (lookups === 'once' && !run.isLookedUp)
 }
 
 async function* lookUpEarly(run: TurnRun): AsyncGenerator<Batch, Configured> {
-  // A function may take its time, and results of tools do not wait for it.
+  // A function may take time, and tool results must not wait for it.
   if (run.draft.hasNews) yield* run.commit('on')
   return lookUp(run)
 }
 
-/** Credentials are here once the start of the turn is durable. */
+/** Credentials are available once the start of the turn is durable. */
 function lookUp(run: TurnRun): MaybePromise<Configured> {
   const [tools, system] = [run.tools(), configuredPrompt(run)]
   if (!isPromise(tools) && !isPromise(system)) return { tools, system }
@@ -258,24 +258,24 @@ async function askModel(
       signal: run.stop,
       ids: scope.ids,
       timer: scope.timer,
-      // Requests that only look for files that were refused come after the one that counts.
+      // The probes for refused files come after the request that is recorded.
       record: run,
       onDelta: deltas.push,
     }
-    const asked = { request, source, parts: { ...parts, messages: sent } }
+    const prepared = { request, source, parts: { ...parts, messages: sent } }
     try {
-      return wire.reply(await askForReply(run, asked))
+      return wire.reply(await askForReply(run, prepared))
     } finally {
       end()
     }
   } catch (error) {
-    // It was passed on to somebody else: whatever went wrong here is nobody's business any more.
+    // The turn may be lost: then its new driver decides, and this error does not count.
     if (run.stop.aborted && !run.signal.aborted) await scope.mayAct()
-    return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notAsked(error, run.secrets)
+    return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notSent(error, run.secrets)
   }
 }
 
-/** The messages as hooks want them, without files that the model would refuse. Undefined if an edit does not fit. */
+/** The messages as edited by hooks, without files that the model would refuse. Undefined if an edit does not fit. */
 function shownMessages(
   run: TurnRun,
   source: ModelSource,
@@ -299,14 +299,14 @@ async function withFiles(
   return shown.messages
 }
 
-interface Asked {
+interface PreparedRequest {
   readonly request: ModelRequest
   readonly source: ModelSource
   readonly parts: PromptParts
 }
 
-/** Rejects with the failure, once it is known whether files are to blame for it. */
-function askForReply(run: TurnRun, { request, source, parts }: Asked): Promise<ModelReply> {
+/** Rejects with the failure, once it is known whether files caused it. */
+function askForReply(run: TurnRun, { request, source, parts }: PreparedRequest): Promise<ModelReply> {
   return streamModel(request).catch(async (error: unknown): Promise<never> => {
     if (!(error instanceof ModelFailure)) throw error
     const makesRoomFirst = isHalfFull(source, parts) && (await canMakeRoom(run, error))
@@ -317,13 +317,13 @@ function askForReply(run: TurnRun, { request, source, parts }: Asked): Promise<M
 }
 
 async function displays(run: TurnRun): Promise<ReadonlyMap<string, string>> {
-  const told = new Map<string, string>()
+  const found = new Map<string, string>()
   for (const entry of await run.scope.view.window()) {
     if (entry.type !== 'tool.end') continue
     const { callId, display } = dataOf(entry, 'tool.end')
-    if (display !== undefined) told.set(callId, display)
+    if (display !== undefined) found.set(callId, display)
   }
-  return told
+  return found
 }
 
 function takeReply(run: TurnRun, { content, finish: why, model, usage }: ModelReply): void {
@@ -335,7 +335,7 @@ function takeReply(run: TurnRun, { content, finish: why, model, usage }: ModelRe
     })
 }
 
-/** An entry keeps the names of tools as they are; what is no name of a tool may be a secret. */
+/** Redacts unknown tool names: entries keep those of tools, and any other may be a secret. */
 async function withKnownTools(
   run: TurnRun,
   content: readonly AssistantPart[],
@@ -356,16 +356,19 @@ function isSteering(entry: Entry): boolean {
   return entry.type === 'input' && (dataOf(entry, 'input').steer ?? false)
 }
 
-async function* tellFailed(run: TurnRun, failure: Omit<ModelError, 'source'>): AsyncGenerator<Batch, void> {
+async function* runErrorHooks(
+  run: TurnRun,
+  failure: Omit<ModelError, 'source'>,
+): AsyncGenerator<Batch, void> {
   const error: ModelError = { source: 'model', ...failure }
   yield* runPhase(run, 'onError', () => () => ({ error }))
 }
 
-/** Whoever was to go on after a failed call may have gone before it told anybody, or before it ended the turn. */
-export async function* goOnAfterFailure(run: TurnRun): AsyncGenerator<Batch, void> {
+/** Resumes after a failed call whose hooks, or whose end of the turn, did not become durable. */
+export async function* resumeAfterFailure(run: TurnRun): AsyncGenerator<Batch, void> {
   const { error = {}, model = '' } = lastOf(await run.scope.view.window(), 'model.end')?.data ?? {}
   const { message, kind, next } = error as { message: string; kind: string; next: string }
-  yield* tellFailed(run, { message, model, kind, next })
+  yield* runErrorHooks(run, { message, model, kind, next })
   if (run.open.retry === undefined) await endTurn(run, 'failed', { error: { code: 'model', ...error } })
   else if (run.open.stop === undefined) yield* runModelStep(run)
 }
@@ -374,12 +377,12 @@ function sentTo({ sent }: TurnRun): Pick<EntryData['model.end'], 'sent'> {
   return sent === undefined ? {} : { sent }
 }
 
-/** What had arrived stays: the person has read it. */
-function sayAborted(run: TurnRun, { name }: ModelSource, { partial, usage }: ModelFailure): void {
+/** Keeps the partial reply: the person has read it. */
+function appendAborted(run: TurnRun, { name }: ModelSource, { partial, usage }: ModelFailure): void {
   run.draft.append('model.end', { content: partial, finish: 'aborted', model: name, usage, ...sentTo(run) })
 }
 
-function sayFailed(
+function appendFailure(
   run: TurnRun,
   { name }: ModelSource,
   { failure, step }: { failure: ModelFailure; step: { readonly next: string; readonly waitMs?: number } },
@@ -397,12 +400,12 @@ function errorOf(run: TurnRun, failure: ModelFailure): JsonObject {
   return { ...known, ...failureData(run, failure) }
 }
 
-/** The message was shortened before anybody here saw it. */
+/** The provider's message may be shortened, and end inside a secret. */
 function failureData(run: TurnRun, failure: ModelFailure): JsonObject {
   return { ...failure.toData(), message: run.secrets.ended(failure.message) }
 }
 
-/** Prompts leave out texts of blanks, and of these messages nothing would be left. */
+/** True for a message that prompts leave out. */
 function isBlank({ role, content }: Message): boolean {
   if (role === 'tool') return false
   if (typeof content === 'string') return content.trim() === ''
@@ -414,13 +417,13 @@ function silence(): ModelFailure {
   return new ModelFailure('invalid', { message, cause: NOTHING_TO_SAY })
 }
 
-/** Not to be asked with what a hook wanted to keep from it. */
+/** Refuses to send what a hook wanted to remove. */
 function lostEdit(): ModelFailure {
   const message = 'What a hook changed in the prompt does not fit the messages any more.'
   return new ModelFailure('invalid', { message })
 }
 
-/** A hook may take the tool away for one call; that there is no such tool at all is a mistake. */
+/** Throws for a chosen tool that the agent does not have; a hook may hide one for a single call. */
 function checkChoice({ settings: { toolChoice } }: ModelSource, tools: readonly ToolSpec[]): void {
   if (typeof toolChoice !== 'object' || tools.some(({ name }) => name === toolChoice.tool)) return
   const names = tools.map(({ name }) => name).join(', ') || 'none'
@@ -428,14 +431,14 @@ function checkChoice({ settings: { toolChoice } }: ModelSource, tools: readonly 
   throw new ModelFailure('invalid', { message })
 }
 
-/** A model that reads the marks of ids is shown the parameters as they are: no wire stands between. */
+/** Tool declarations. A model that reads id marks gets the parameters unchanged, without `wire`. */
 function specs(
   tools: readonly ToolSpec[],
   wire: WireIds | undefined,
-  wanted: readonly string[] | undefined,
+  names: readonly string[] | undefined,
 ): ToolSpec[] {
   return tools
-    .filter(({ name }) => wanted?.includes(name) ?? true)
+    .filter(({ name }) => names?.includes(name) ?? true)
     .map(({ name, description, parameters }) => ({
       name,
       description,

@@ -1,7 +1,7 @@
 /**
- * Prompts that are longer than a model takes. A prompt that is known to be too long is not sent. With `autoCompact` room
- * is made first: by a compaction, and if that does not do, by cutting results and leaving out the oldest messages. If
- * even what is left is too long, the turn fails and says how long everything is.
+ * Handles prompts that are longer than a model takes. A prompt known to be too long is not sent. With `autoCompact`
+ * room is made first: by a compaction, then by cutting results and leaving out the oldest messages. If the rest is
+ * still too long, the turn fails and reports the lengths.
  */
 import type { MaybePromise } from '../base/index.ts'
 import { isKnown } from '../journal/index.ts'
@@ -20,39 +20,39 @@ import type { ModelSource } from './definition.ts'
 import { type Fitted, fitMessages } from './fit-prompt.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** What a request is made of. */
+/** The parts of a request. */
 export interface PromptParts {
   readonly system?: string
   readonly tools: readonly ToolSpec[]
   readonly messages: readonly Message[]
-  /** Said after the messages. */
+  /** Sent after the messages. */
   readonly blocks?: string
 }
 
 /** The cause of a failure for which no room can be made. */
 export const NO_ROOM: { readonly code: string } = { code: 'prompt-too-long' }
 
-/** How often room is made in one turn. */
-const MOST_OVERFLOWS = 10
-/** Estimates are up to a third too high; only what is beyond that is known to be too long. */
+/** The most compactions of one turn for an overflow. */
+const MAX_OVERFLOWS = 10
+/** Estimates are up to a third too high: only a prompt beyond that is known to be too long. */
 const ESTIMATE_SLACK = 1.35
-/** Estimates are rarely too low, and then by little: below this nothing has to be counted. */
+/** Estimates are rarely too low, and then by little: below this no exact count is needed. */
 const SURELY_FITS = 0.95
 
-/** `target`: how long a prompt should be at most. `most`: beyond this it is known to be refused. */
+/** `target`: the length to aim for. `most`: a longer prompt is known to be refused. */
 interface Limit {
   readonly target: number
   readonly most: number
   readonly why: string
 }
 
-/** Messages that fit. Throws a `ModelFailure` if the prompt is too long: one without a cause if room can be made. */
+/** The messages that fit. Throws a `ModelFailure` if the prompt is too long; without a cause if room can be made. */
 export function fittingMessages(
   run: TurnRun,
   source: ModelSource,
   parts: PromptParts,
 ): MaybePromise<readonly Message[]> {
-  // Most models are asked without any limit that is known, and nothing is counted for them.
+  // Without a known limit, nothing is counted.
   const hasLimit = contextSize(source) !== undefined || run.scope.definition.compact !== undefined
   return hasLimit ? fitIn(run, source, parts) : parts.messages
 }
@@ -74,7 +74,7 @@ async function fitIn(run: TurnRun, source: ModelSource, parts: PromptParts): Pro
   if (canCompact(run, entries)) throw overflow(source, limit, tokens)
   const rest = cutToFit(source, { parts, counter, limit, most, tokens })
   const isSaid = entries.some(({ turn, data }) => turn === run.open.turn && data['code'] === CUT)
-  if (!isSaid) sayCut(run, source, rest)
+  if (!isSaid) warnCut(run, source, rest)
   return rest.messages
 }
 
@@ -95,7 +95,7 @@ function cutToFit(source: ModelSource, fitting: Fitting): Fitted {
   return fitted
 }
 
-/** What is known of how much the model takes: by its settings, or by what it has refused. */
+/** The known limit of the model: from its settings, or from its refusals. */
 function limitOf(run: TurnRun, source: ModelSource, entries: readonly Entry[]): Limit | undefined {
   const size = contextSize(source)
   const refused = run.scope.definition.compact === undefined ? undefined : refusedTokens(entries, source)
@@ -107,7 +107,7 @@ function limitOf(run: TurnRun, source: ModelSource, entries: readonly Entry[]): 
   return { target: size, most: size, why: `it can be sent ${size} tokens at once` }
 }
 
-/** The shortest prompt that this model has called too long. */
+/** The shortest prompt that this model has refused as too long. */
 function refusedTokens(entries: readonly Entry[], { name }: ModelSource): number | undefined {
   const lengths = entries.flatMap((entry) => {
     if (!isKnown(entry) || entry.type !== 'model.end' || entry.data.model !== name) return []
@@ -117,12 +117,12 @@ function refusedTokens(entries: readonly Entry[], { name }: ModelSource): number
   return lengths.length === 0 ? undefined : Math.min(...lengths)
 }
 
-/** How often prompts of this turn were too long. */
+/** The number of prompts of this turn that were too long. */
 export function overflowsIn(entries: readonly Entry[], turn: number): number {
   return entries.filter((entry) => entry.turn === turn && isOverflow(entry)).length
 }
 
-/** The turn was told that its prompt is too long, and nobody has made room since, or has failed to. */
+/** True if a prompt of the turn was too long, and no compaction has followed or failed since. */
 export function wantsRoom(entries: readonly Entry[], turn: number): boolean {
   const own = entries.filter((entry) => entry.turn === turn)
   const last = own.findLastIndex(isOverflow)
@@ -137,25 +137,22 @@ function isFailedCompaction({ type, data }: Entry): boolean {
   return type === 'warning' && data['code'] === 'compaction-failed'
 }
 
-/** Is there anything before this turn that a compaction could take, and has none failed in it? */
+/** True if a compaction could cut anything before this turn, and none has failed in it. */
 function canCompact(run: TurnRun, entries: readonly Entry[]): boolean {
   const { turn } = run.open
   const hasFailed = entries.some((entry) => entry.turn === turn && isFailedCompaction(entry))
-  if (hasFailed || overflowsIn(entries, turn) >= MOST_OVERFLOWS) return false
+  if (hasFailed || overflowsIn(entries, turn) >= MAX_OVERFLOWS) return false
   return compaction(entries, run.scope.view.session, { keep: 0 }) !== undefined
 }
 
-/** May the same model be asked again, with less? */
+/** True if the same model may be asked again with a shorter prompt. */
 export async function canMakeRoom(run: TurnRun, failure: ModelFailure): Promise<boolean> {
   if (failure.kind !== 'context-length' || failure.cause === NO_ROOM) return false
   if (run.scope.definition.compact === undefined) return false
-  return overflowsIn(await run.scope.view.window(), run.open.turn) < MOST_OVERFLOWS
+  return overflowsIn(await run.scope.view.window(), run.open.turn) < MAX_OVERFLOWS
 }
 
-/**
- * The failure as the journal keeps it: with the length of what was refused. Of a prompt with files nobody can say how
- * long it was.
- */
+/** The failure with the length of the refused prompt, for the journal. The length of a prompt with files is unknown. */
 export async function withLength(failure: ModelFailure, parts: PromptParts): Promise<ModelFailure> {
   if (failure.kind !== 'context-length' || filesIn(parts.messages).length > 0) return failure
   const { message, status, usage, partial, cause } = failure
@@ -169,7 +166,7 @@ export async function withLength(failure: ModelFailure, parts: PromptParts): Pro
   })
 }
 
-/** Does what was said fill more than half of what the model is known to take? */
+/** True if the prompt fills more than half of the model's known context. */
 export function isHalfFull(source: ModelSource, parts: PromptParts): boolean {
   const size = contextSize(source)
   return size !== undefined && promptTokens(parts, estimatedTokens) > size / 2
@@ -204,7 +201,7 @@ function noRoom(
 
 const CUT = 'prompt-cut'
 
-function sayCut(run: TurnRun, { name }: ModelSource, { cutResults, leftOut }: Fitted): void {
+function warnCut(run: TurnRun, { name }: ModelSource, { cutResults, leftOut }: Fitted): void {
   const message = `The prompt for ${name} was cut to fit: ${cutResults} rounds with shortened results, ${leftOut} messages left out. The journal keeps all of it.`
   run.draft.append('warning', { code: CUT, message })
 }

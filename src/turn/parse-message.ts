@@ -1,4 +1,4 @@
-/** Reads what a caller wants to say: a text, or text and file parts. Bytes become base64, URLs their text. */
+/** Parses a caller's message: a text, or text and file parts. Bytes become base64, URLs their text. */
 import {
   boundedReplacer,
   type FilePart,
@@ -16,7 +16,7 @@ export type FileInput = Omit<FilePart, 'data'> & { readonly data: string | URL |
 /** A message as a caller writes it. */
 export type MessageInput = string | readonly (TextPart | FileInput)[]
 
-/** Throws `invalid-option`, with `advice` at its end, for what cannot be said; the message names the part. */
+/** Throws `invalid-option` for an invalid message, with the part and `advice` at its end. */
 export function parseMessage(message: unknown, advice = ''): UserContent {
   // The copy is checked: that is what gets stored.
   const copy = Array.isArray(message) ? copyOf(message.map(withText)) : message

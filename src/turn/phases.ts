@@ -1,6 +1,6 @@
 /**
- * The hook phases of a turn, in their order. Which of them is next follows from the session: `phase` is the last step
- * that is known to be complete, so a turn that is taken up again goes on after it (R8).
+ * The hook phases of a turn, in their order. The session's `phase` is the last completed one, so a turn that is taken
+ * over continues after it (R8).
  */
 import type { CallError, Prompt } from '../hook/index.ts'
 import { hasRound } from '../journal/index.ts'
@@ -18,7 +18,7 @@ import {
 } from '../protocol/index.ts'
 import { endTurn, NOT_RUN, settleRest } from './ending.ts'
 import { configuredPrompt, withRules } from './grounding-prompt.ts'
-import { callResults, lastReply, lastWords, pendingCalls } from './hook-input.ts'
+import { callResults, lastReply, lastText, pendingCalls } from './hook-input.ts'
 import { type DataMaker, isDue, Phase, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
 import { changed, difference } from './prompt-edit.ts'
@@ -26,33 +26,33 @@ import type { TurnRun } from './turn-run.ts'
 
 const nothing = () => ({})
 
-/** Before the model is asked, however often this one call is tried. */
-export async function* beforeModel(play: TurnRun): AsyncGenerator<Batch, void> {
-  if (play.open.fresh) yield* runPhase(play, 'afterUserInput', () => nothing)
-  const { phase } = play.open
-  if (isAheadOfModel('beforeIteration', phase)) yield* runPhase(play, 'beforeIteration', () => nothing)
-  if (isAheadOfModel('beforeLlm', phase) || !(await fits(play))) yield* editPrompt(play)
+/** Runs the hooks before a model call, once for all its attempts. */
+export async function* beforeModel(run: TurnRun): AsyncGenerator<Batch, void> {
+  if (run.open.fresh) yield* runPhase(run, 'afterUserInput', () => nothing)
+  const { phase } = run.open
+  if (isAheadOfModel('beforeIteration', phase)) yield* runPhase(run, 'beforeIteration', () => nothing)
+  if (isAheadOfModel('beforeLlm', phase) || !(await fits(run))) yield* editPrompt(run)
 }
 
-async function fits(play: TurnRun): Promise<boolean> {
-  const { messages } = play.open.prompt ?? {}
-  return messages === undefined || changed(await play.scope.view.messages(), messages) !== undefined
+async function fits(run: TurnRun): Promise<boolean> {
+  const { messages } = run.open.prompt ?? {}
+  return messages === undefined || changed(await run.scope.view.messages(), messages) !== undefined
 }
 
-async function* editPrompt(play: TurnRun): AsyncGenerator<Batch, void> {
-  if (!isDue(play, 'beforeLlm')) return
-  if (play.draft.hasNews) yield* play.commit('hooks')
-  const before = await promptOf(play)
-  const phase = new Phase(play)
+async function* editPrompt(run: TurnRun): AsyncGenerator<Batch, void> {
+  if (!isDue(run, 'beforeLlm')) return
+  if (run.draft.hasNews) yield* run.commit('hooks')
+  const before = await promptOf(run)
+  const phase = new Phase(run)
   await phase.run('beforeLlm', () => ({ prompt: { ...before, ...phase.prompt } }))
-  phase.say({ name: 'beforeLlm' }, promptChanges(before, phase.prompt))
+  phase.append({ name: 'beforeLlm' }, promptChanges(before, phase.prompt))
 }
 
-async function promptOf(play: TurnRun): Promise<Prompt> {
-  const [tools, own] = await Promise.all([play.tools(), configuredPrompt(play)])
+async function promptOf(run: TurnRun): Promise<Prompt> {
+  const [tools, own] = await Promise.all([run.tools(), configuredPrompt(run)])
   return {
-    system: withRules(play, own) ?? '',
-    messages: await play.scope.view.messages(),
+    system: withRules(run, own) ?? '',
+    messages: await run.scope.view.messages(),
     tools: tools.map(({ name }) => name),
   }
 }
@@ -68,71 +68,71 @@ function promptChanges(before: Prompt, after: Partial<Prompt>): PromptChanges | 
   return Object.keys(changes).length === 0 ? undefined : changes
 }
 
-/** When the reply is there, and before the round that it asks for. */
-export async function* beforeRound(play: TurnRun): AsyncGenerator<Batch, void> {
-  if (isAhead('afterLlm', play.open.phase)) yield* afterReply(play)
-  if (play.open.calls.length === 0 || !isAhead('beforeTools', play.open.phase)) return
-  yield* runPhase(play, 'beforeTools', async () => {
-    const all = await pendingCalls(play)
+/** Runs the hooks after a reply and before its round. */
+export async function* beforeRound(run: TurnRun): AsyncGenerator<Batch, void> {
+  if (isAhead('afterLlm', run.open.phase)) yield* afterReply(run)
+  if (run.open.calls.length === 0 || !isAhead('beforeTools', run.open.phase)) return
+  yield* runPhase(run, 'beforeTools', async () => {
+    const all = await pendingCalls(run)
     return (phase) => ({ pending: phase.left(all) })
   })
 }
 
-async function* afterReply(play: TurnRun): AsyncGenerator<Batch, void> {
-  yield* runPhase(play, 'afterLlm', async () => {
-    const reply = await lastReply(play)
+async function* afterReply(run: TurnRun): AsyncGenerator<Batch, void> {
+  yield* runPhase(run, 'afterLlm', async () => {
+    const reply = await lastReply(run)
     return (phase) => ({ reply: { ...reply, calls: phase.left(reply.calls) } })
   })
 }
 
-/** What is left of an iteration when nothing is open: the model has said its piece, or all calls have come to rest. */
-export async function* closeIteration(play: TurnRun): AsyncGenerator<Batch, void> {
-  if (play.open.replied && isAhead('afterLlm', play.open.phase)) yield* afterReply(play)
-  if (!play.open.replied) yield* tellEnded(play)
-  if (play.open.stop !== undefined) return
-  if (!play.open.replied && isAhead('afterTools', play.open.phase))
-    yield* runPhase(play, 'afterTools', () => afterRound(play))
-  if (play.open.stop !== undefined || !isAhead('afterIteration', play.open.phase)) return
-  yield* runPhase(play, 'afterIteration', () => nothing)
+/** Runs the hooks that end an iteration: the model has replied without calls, or all calls are settled. */
+export async function* closeIteration(run: TurnRun): AsyncGenerator<Batch, void> {
+  if (run.open.replied && isAhead('afterLlm', run.open.phase)) yield* afterReply(run)
+  if (!run.open.replied) yield* runEndHooks(run)
+  if (run.open.stop !== undefined) return
+  if (!run.open.replied && isAhead('afterTools', run.open.phase))
+    yield* runPhase(run, 'afterTools', () => afterRound(run))
+  if (run.open.stop !== undefined || !isAhead('afterIteration', run.open.phase)) return
+  yield* runPhase(run, 'afterIteration', () => nothing)
 }
 
 /**
- * The iteration of a turn that ends in the middle of it: calls that were not run are settled, and the hooks that close what
- * others have opened are told. Nothing can be stopped any more.
+ * Closes the iteration of a turn that ends in the middle of it: settles calls that were not run, and runs the closing
+ * hooks. Nothing can be stopped any more.
  */
-async function* closeOpened(play: TurnRun, why: string): AsyncGenerator<Batch, void> {
-  if (play.open.phase === 'model') yield* afterReply(play)
-  const isRound = hasRound(play.open)
-  if (play.open.calls.length > 0) settleRest(play, why)
-  yield* tellEnded(play)
-  if (isRound && isAhead('afterTools', play.open.phase))
-    yield* runPhase(play, 'afterTools', () => afterRound(play))
-  if (play.open.phase !== undefined && isAhead('afterIteration', play.open.phase))
-    yield* runPhase(play, 'afterIteration', () => nothing)
+async function* closeOpened(run: TurnRun, why: string): AsyncGenerator<Batch, void> {
+  if (run.open.phase === 'model') yield* afterReply(run)
+  const isRound = hasRound(run.open)
+  if (run.open.calls.length > 0) settleRest(run, why)
+  yield* runEndHooks(run)
+  if (isRound && isAhead('afterTools', run.open.phase))
+    yield* runPhase(run, 'afterTools', () => afterRound(run))
+  if (run.open.phase !== undefined && isAhead('afterIteration', run.open.phase))
+    yield* runPhase(run, 'afterIteration', () => nothing)
 }
 
-async function afterRound(play: TurnRun): Promise<DataMaker<'afterTools'>> {
-  const results = await callResults(play)
+async function afterRound(run: TurnRun): Promise<DataMaker<'afterTools'>> {
+  const results = await callResults(run)
   return () => ({ results })
 }
 
-/** Has the iteration more to do than a model call? */
+/** True if the iteration has more to do than a model call. */
 export function isClosing({ open }: TurnRun): boolean {
   const { replied, overCalls, phase } = open
   return replied === true || overCalls === true || (phase !== undefined && CLOSING_STEPS.has(phase))
 }
 
-/** Tells of each call that has come to rest and was not told of. `next` says what else goes on meanwhile. */
-export async function* tellEnded(play: TurnRun, next: Next = 'hooks'): AsyncGenerator<Batch, void> {
-  if (!play.hooks.has('afterEachTool', 'onError') || play.open.ended === undefined) return
-  // A hook that was interrupted by a cancel hangs, and would again.
-  if (play.scope.signal.aborted && play.open.ended.some((callId) => play.told.has(callId))) return
-  if (play.draft.hasNews) yield* play.commit(next)
-  for (const result of await callResults(play, play.open.ended)) {
-    play.told.add(result.callId)
-    const phase = new Phase(play)
+/** Runs the hooks of each settled call that has not had them. `next`: what else runs meanwhile. */
+export async function* runEndHooks(run: TurnRun, next: Next = 'hooks'): AsyncGenerator<Batch, void> {
+  if (!run.hooks.has('afterEachTool', 'onError') || run.open.ended === undefined) return
+  // A hook that a cancel interrupted hangs, and would again.
+  if (run.scope.signal.aborted && run.open.ended.some((callId) => run.notified.has(callId))) return
+  if (run.draft.hasNews) yield* run.commit(next)
+  for (const result of await callResults(run, run.open.ended)) {
+    run.notified.add(result.callId)
+    const phase = new Phase(run)
     if (result.status !== 'ok' && result.status !== 'not-run') {
-      const cause = play.thrown.get(result.callId)
+      const cause = run.thrown.get(result.callId)
       const error = {
         source: 'tool',
         ...failureText(result.output),
@@ -142,11 +142,11 @@ export async function* tellEnded(play: TurnRun, next: Next = 'hooks'): AsyncGene
       await phase.run('onError', () => ({ error }))
     }
     await phase.run('afterEachTool', () => ({ result }))
-    phase.say({ name: 'afterEachTool', callId: result.callId })
+    phase.append({ name: 'afterEachTool', callId: result.callId })
   }
 }
 
-/** What a tool threw is kept as `{ error, name, code }`; other outputs are shown as they are. */
+/** The text of a failure: thrown errors are `{ error, name, code }`, other outputs are shown as they are. */
 function failureText(output: Json): Pick<CallError, 'message' | 'name' | 'code'> {
   if (typeof output === 'string') return { message: output }
   const { error, name, code } = (output ?? {}) as JsonObject
@@ -158,45 +158,45 @@ function failureText(output: Json): Pick<CallError, 'message' | 'name' | 'code'>
 }
 
 export async function* finishAtLimit(
-  play: TurnRun,
+  run: TurnRun,
   { limit, message }: ReachedLimit,
 ): AsyncGenerator<Batch, void> {
-  play.draft.append('warning', { code: limit, message })
-  yield* finish(play, 'limit', { limit, message, why: `Not run. ${message}` })
+  run.draft.append('warning', { code: limit, message })
+  yield* finish(run, 'limit', { limit, message, why: `Not run. ${message}` })
 }
 
-/** Hooks are told of the calls that have ended; no hook keeps a turn from being cancelled. */
-export async function* finishCancelled(play: TurnRun): AsyncGenerator<Batch, void> {
+/** Runs the hooks of settled calls and ends the turn; no hook prevents a cancel. */
+export async function* finishCancelled(run: TurnRun): AsyncGenerator<Batch, void> {
   try {
-    yield* tellEnded(play)
+    yield* runEndHooks(run)
   } catch (error) {
     if (HoldfastError.is(error, 'hook-failed'))
-      play.draft.append('warning', { code: error.code, message: error.message })
+      run.draft.append('warning', { code: error.code, message: error.message })
     else if (!(error instanceof Interrupted)) throw error
-    // Another driver has the turn: what is said here does not count.
-    else if (!play.scope.signal.aborted) throw error
+    // The turn is lost: nothing appended here counts.
+    else if (!run.scope.signal.aborted) throw error
   }
-  await endTurn(play, 'cancelled', { why: 'Not run: the turn was cancelled.' })
+  await endTurn(run, 'cancelled', { why: 'Not run: the turn was cancelled.' })
 }
 
-/** Ends a turn that has done what it could: not one that failed, was cancelled or waits. */
+/** Ends a turn that was completed or limited, not one that failed, was cancelled or waits. */
 export async function* finish(
-  play: TurnRun,
+  run: TurnRun,
   outcome: OutcomeReason,
   ending: Ending & { readonly message?: string } = {},
 ): AsyncGenerator<Batch, void> {
   const { limit, message = '', why = NOT_RUN } = ending
   try {
-    if (!play.hooks.isEmpty) yield* closeOpened(play, why)
-    if (limit !== undefined) yield* runPhase(play, 'onLimit', () => () => ({ limit, message }))
-    if (!play.hooks.isEmpty)
-      yield* runPhase(play, 'onComplete', async () => {
-        const text = await lastWords(play)
+    if (!run.hooks.isEmpty) yield* closeOpened(run, why)
+    if (limit !== undefined) yield* runPhase(run, 'onLimit', () => () => ({ limit, message }))
+    if (!run.hooks.isEmpty)
+      yield* runPhase(run, 'onComplete', async () => {
+        const text = await lastText(run)
         return () => ({ outcome, text })
       })
   } catch (error) {
-    // When its time is up, a turn ends without those that do not come to an end.
-    if (!(error instanceof Interrupted) || play.scope.stop.aborted || !play.signal.aborted) throw error
+    // When its time is up, a turn ends without hooks that hang.
+    if (!(error instanceof Interrupted) || run.scope.stop.aborted || !run.signal.aborted) throw error
   }
-  await endTurn(play, outcome, ending)
+  await endTurn(run, outcome, ending)
 }

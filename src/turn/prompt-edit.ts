@@ -1,27 +1,26 @@
 /**
- * What hooks change in the messages of a prompt, as a difference (R8): the journal keeps what was changed and not a copy
- * of what was there. Messages may be said after it and the window may move on before it is used; it is found again by
- * the messages that it ended with. Pure.
+ * Stores a hook's edit of prompt messages as a difference (R8), not as a copy. Messages may be added and the window may
+ * move before it is applied; it is located by a digest of the last messages that it was made for. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { Message, MessageChanges, Splice } from '../protocol/index.ts'
 
-/** So many messages at the end tell one list from another. */
-const TELLING = 3
-/** Above this many pairs to compare, what lies between the first and the last change counts as one change. */
-const MOST_PAIRS = 1_000_000
+/** The number of messages at the end that identify a list. */
+const DIGESTED = 3
+/** Above this many pairs to compare, everything between the first and the last change is one change. */
+const MAX_PAIRS = 1_000_000
 
-/** The splices that make `after` of `before`; undefined if there is no difference. */
+/** The splices that turn `before` into `after`; undefined if there is no difference. */
 export function difference(
   before: readonly Message[],
   after: readonly Message[],
 ): MessageChanges | undefined {
-  const [old, wanted] = [before.map(textOf), after.map(textOf)]
-  const splices = splicesOf(common(old, wanted), { length: old.length, after })
+  const [old, edited] = [before.map(textOf), after.map(textOf)]
+  const splices = splicesOf(common(old, edited), { length: old.length, after })
   return splices.length === 0 ? undefined : { of: old.length, end: digestOf(old), splices }
 }
 
-/** The messages as they were changed; undefined if those that the change was made for are not among them. */
+/** Applies a change; undefined if the messages that it was made for are not there. */
 export function changed(
   messages: readonly Message[],
   change: MessageChanges | undefined,
@@ -41,45 +40,45 @@ export function changed(
   return [...result, ...messages.slice(from)]
 }
 
-/** How far the messages have moved since: forward is never, back by what fell out of the window. */
+/** How far the messages have moved back, by those that left the window. */
 function shiftOf(messages: readonly Message[], { of, end }: MessageChanges): number | undefined {
   const texts = messages.map(textOf)
   for (let length = Math.min(of, texts.length); length >= Math.min(of, 1); length--)
-    if (digestOf(texts.slice(Math.max(0, length - TELLING), length)) === end) return length - of
+    if (digestOf(texts.slice(Math.max(0, length - DIGESTED), length)) === end) return length - of
   return undefined
 }
 
-/** Positions of the same message in both, in order. */
+/** Positions of the same message in both lists, in order. */
 type Pair = readonly [from: number, to: number]
 
-function common(old: readonly string[], wanted: readonly string[]): Pair[] {
+function common(old: readonly string[], edited: readonly string[]): Pair[] {
   let start = 0
-  while (start < old.length && start < wanted.length && old[start] === wanted[start]) start++
-  let [endOld, endWanted] = [old.length, wanted.length]
-  while (endOld > start && endWanted > start && old[endOld - 1] === wanted[endWanted - 1]) {
+  while (start < old.length && start < edited.length && old[start] === edited[start]) start++
+  let [endOld, endEdited] = [old.length, edited.length]
+  while (endOld > start && endEdited > start && old[endOld - 1] === edited[endEdited - 1]) {
     endOld--
-    endWanted--
+    endEdited--
   }
-  const [middleOld, middleWanted] = [old.slice(start, endOld), wanted.slice(start, endWanted)]
-  const middle = middleOld.length * middleWanted.length > MOST_PAIRS ? [] : longest(middleOld, middleWanted)
+  const [middleOld, middleEdited] = [old.slice(start, endOld), edited.slice(start, endEdited)]
+  const middle = middleOld.length * middleEdited.length > MAX_PAIRS ? [] : longest(middleOld, middleEdited)
   return [
     ...Array.from({ length: start }, (_, i): Pair => [i, i]),
     ...middle.map(([i, j]): Pair => [i + start, j + start]),
-    ...Array.from({ length: old.length - endOld }, (_, i): Pair => [endOld + i, endWanted + i]),
+    ...Array.from({ length: old.length - endOld }, (_, i): Pair => [endOld + i, endEdited + i]),
   ]
 }
 
-/** The longest list of pairs, by the usual table. */
-function longest(old: readonly string[], wanted: readonly string[]): Pair[] {
-  const rows = Array.from({ length: old.length + 1 }, () => new Uint32Array(wanted.length + 1))
+/** The longest common subsequence. */
+function longest(old: readonly string[], edited: readonly string[]): Pair[] {
+  const rows = Array.from({ length: old.length + 1 }, () => new Uint32Array(edited.length + 1))
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0
   for (let i = old.length - 1; i >= 0; i--)
-    for (let j = wanted.length - 1; j >= 0; j--)
+    for (let j = edited.length - 1; j >= 0; j--)
       (rows[i] as Uint32Array)[j] =
-        old[i] === wanted[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
+        old[i] === edited[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
   const pairs: Pair[] = []
-  for (let [i, j] = [0, 0]; i < old.length && j < wanted.length; ) {
-    if (old[i] === wanted[j]) pairs.push([i++, j++])
+  for (let [i, j] = [0, 0]; i < old.length && j < edited.length; ) {
+    if (old[i] === edited[j]) pairs.push([i++, j++])
     else if (at(i + 1, j) >= at(i, j + 1)) i += 1
     else j += 1
   }
@@ -106,6 +105,6 @@ function textOf(message: Message): string {
 
 function digestOf(texts: readonly string[]): string {
   const hash = createHash('sha256')
-  for (const text of texts.slice(-TELLING)) hash.update(`${text.length}:${text}`)
+  for (const text of texts.slice(-DIGESTED)) hash.update(`${text.length}:${text}`)
   return hash.digest('base64url').slice(0, 22)
 }

@@ -1,13 +1,13 @@
-/** Calls that an earlier driver started and did not settle (R4, R21): they run again, are looked up, or stay unknown. */
+/** Recovers calls that an earlier driver started and did not settle (R4, R21): run again, verified, or unknown. */
 import type { Call } from '../journal/index.ts'
-import { dataOf, handedIn } from '../loop/index.ts'
+import { dataOf, lateResultOf } from '../loop/index.ts'
 import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
-import { callRun, type Ready, saySettled } from './effects.ts'
+import { appendResult, callRun, type Ready } from './effects.ts'
 import { settleUnknown } from './ending.ts'
 import { isGroundedBefore } from './grounding.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** Settles what can be settled, and returns what is to run again. */
+/** Settles the calls that it can, and returns those to run again. */
 export async function recoverStarted(run: TurnRun, credentials: Credentials): Promise<readonly Ready[]> {
   const again: Ready[] = []
   for (const call of run.calls.filter(({ state }) => state === 'started')) {
@@ -26,10 +26,10 @@ async function judge(run: TurnRun, call: Call, credentials: Credentials): Promis
   const prepared = isKnown
     ? await run.within(prepareCall({ callId, tool, args }, await run.tools()))
     : undefined
-  const late = handedIn(run, callId)
+  const late = lateResultOf(run, callId)
   if (late?.key !== undefined) {
     const known = prepared?.ok ? { tool: prepared.tool, input: prepared.input } : {}
-    await saySettled(run, callId, { ...dataOf(late, 'late-result'), ...known, takes: [late.key] })
+    await appendResult(run, callId, { ...dataOf(late, 'late-result'), ...known, takes: [late.key] })
     return undefined
   }
   if (!prepared?.ok || !(await isGroundedBefore(run, call, prepared))) {
@@ -42,12 +42,12 @@ async function judge(run: TurnRun, call: Call, credentials: Credentials): Promis
     input: prepared.input,
     argsKey: call.argsKey ?? argumentsKey(tool, run.redacted(args)),
   }
-  // The stricter of what it was started as and what it is now.
+  // The stricter of the stored and the current `replay`.
   if (call.replay === 'safe' && prepared.tool.replay === 'safe') return ready
   const verified = async () => verifyCall(await callRun(run, ready, credentials))
   const found = prepared.tool.verify && (await run.within(verified()))
   if (found === 'run') return ready
   if (found === undefined) settleUnknown(run, call)
-  else await saySettled(run, callId, { ...found, tool: ready.tool, input: ready.input })
+  else await appendResult(run, callId, { ...found, tool: ready.tool, input: ready.input })
   return undefined
 }

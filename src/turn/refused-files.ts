@@ -1,6 +1,6 @@
 /**
- * Files that a model has refused, as the journal tells it: the `model.end` of the refusal names them by their digests.
- * It stands after the message that brought them, so a window that shows the message shows the refusal, too.
+ * Finds files that a model has refused: the `model.end` of the refusal names their digests. It follows the message that
+ * brought them, so a window with the message has the refusal, too.
  */
 import { isKnown } from '../journal/index.ts'
 import { dataOf } from '../loop/index.ts'
@@ -11,7 +11,7 @@ import type { TurnRun } from './turn-run.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The digests of the files that this model has refused. Another model is sent them, until it refuses them as well. */
+/** The digests of the files that this model has refused. Another model gets them, until it refuses them as well. */
 export function refusedBy(entries: readonly Entry[], model: string): ReadonlySet<string> {
   const refused = entries.flatMap((entry) =>
     isKnown(entry) && entry.type === 'model.end' && entry.data.model === model
@@ -25,23 +25,23 @@ function filesOf(error: { readonly [field: string]: unknown } | undefined): read
   return error?.['kind'] === 'file-refused' ? ((error['files'] ?? []) as readonly NamedFile[]) : []
 }
 
-/** Does the turn go on without the files? It does if none of them was brought by it: then nobody waits for them. */
-export async function goesOnWithout(run: TurnRun, { kind, files }: ModelFailure): Promise<boolean> {
+/** True if the turn can continue without the files, because none of them came with it. */
+export async function continuesWithout(run: TurnRun, { kind, files }: ModelFailure): Promise<boolean> {
   if (kind !== 'file-refused') return false
   const brought = await broughtBy(run)
   return files.every(({ digest }) => !brought.has(digest))
 }
 
-/** What is told to the person: a file of an earlier turn is left out from here on. */
-export function sayRefused(run: TurnRun, { name }: ModelSource, { files, message }: ModelFailure): void {
+/** Warns that a file of an earlier turn is left out from here on. */
+export function warnRefused(run: TurnRun, { name }: ModelSource, { files, message }: ModelFailure): void {
   const titles = files.map(fileTitle).join(', ')
   run.draft.append('warning', {
     code: 'file-refused',
-    message: run.redacted(`The turn went on without ${titles}, which ${name} refused. ${message}`),
+    message: run.redacted(`The turn continued without ${titles}, which ${name} refused. ${message}`),
   })
 }
 
-/** Says once a turn that it brought more pictures than the vendor takes. */
+/** Warns, once a turn, that it brought more pictures than the vendor takes. */
 export async function warnIfBeyond(
   run: TurnRun,
   { name }: ModelSource,
@@ -63,12 +63,12 @@ async function hasWarned(run: TurnRun): Promise<boolean> {
   )
 }
 
-/** The digests of the files that came with what the turn was asked or told on the way. */
+/** The digests of the files that came with the turn's inputs. */
 async function broughtBy(run: TurnRun): Promise<ReadonlySet<string>> {
   const entries = await run.scope.view.window()
   const taken = new Set(entries.flatMap(({ turn, takes = [] }) => (turn === run.open.turn ? takes : [])))
-  const said = entries
+  const inputs = entries
     .filter(({ seq, type }) => type === 'input' && taken.has(seq))
     .map((entry): Message => ({ role: 'user', content: dataOf(entry, 'input').message }))
-  return new Set(filesIn(said).map(fileDigest))
+  return new Set(filesIn(inputs).map(fileDigest))
 }

@@ -1,12 +1,12 @@
 /**
- * The tool calls of one reply, from requested to settled. A call is checked, approved, and started with its intent
- * durable (R3); those that may run together do. The round is played from the session alone, so it goes on after a crash
- * as it would have gone on without one.
+ * Runs the tool calls of one reply, from requested to settled. A call is checked, approved, and started with its intent
+ * durable (R3); calls that may run together do. The round is derived from the session alone, so it continues after a
+ * crash as it would have without one.
  */
 import { debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
-import { approvalOf, findCredentials, hearAnswers, request, waitingFor } from '../loop/index.ts'
+import { approvalOf, findCredentials, request, takeAnswers, waitingFor } from '../loop/index.ts'
 import { HoldfastError } from '../protocol/index.ts'
 import { approvalOf as approvalQuestion, argumentsKey, thrownText } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
@@ -15,7 +15,7 @@ import { ground, recordGrounds } from './grounding.ts'
 import { pendingCall } from './hook-input.ts'
 import { isDue, Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
-import { beforeRound, finishAtLimit, tellEnded } from './phases.ts'
+import { beforeRound, finishAtLimit, runEndHooks } from './phases.ts'
 import { recoverStarted } from './recovery.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -37,28 +37,28 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   let ready: readonly Ready[] = [...again, ...(await findReady(run))]
   while (ready.length > 0 && !run.signal.aborted && run.open.stop === undefined) {
     const { toolConcurrency } = run.scope.definition
-    // A driver that wants to let go does so here: nothing is started any more.
+    // A stopping driver leaves here: no further call is started.
     if (run.scope.leave?.aborted) yield* run.commit('wait')
     const group = firstGroup(ready).slice(0, toolConcurrency)
     const rest = ready.slice(group.length).filter(({ call }) => call.state === 'started')
-    for (const one of group) if (one.call.state === 'requested') sayStart(run, one)
+    for (const one of group) if (one.call.state === 'requested') appendStart(run, one)
     for (const one of ready.slice(group.length)) recordGrounds(run, one.call)
     yield* run.commit('tools')
     yield* runGroup(run, group, credentials)
-    if (run.inbox.length > 0 || run.open.requests.length > 0) await hearAnswers(run)
+    if (run.inbox.length > 0 || run.open.requests.length > 0) await takeAnswers(run)
     ready = run.signal.aborted ? [] : rest
     if (ready.length > 0 || run.signal.aborted) continue
-    // Before the next call is looked at, hooks are told of the last one.
-    if (run.open.calls.some(isNext)) yield* tellEnded(run)
+    // Hooks get a result before the next call is prepared.
+    if (run.open.calls.some(isNext)) yield* runEndHooks(run)
     yield* commitForHooks(run)
     ready = run.open.stop === undefined ? await findReady(run) : []
   }
   if (run.signal.aborted || run.open.stop !== undefined || run.open.calls.length === 0) return
-  yield* tellEnded(run)
+  yield* runEndHooks(run)
   if (run.open.stop === undefined) await endToWait(run)
 }
 
-/** What was said is durable before the hooks of the next calls are told of it. */
+/** Makes the draft durable before the hooks of the next calls run. */
 function* commitForHooks(run: TurnRun): Generator<Batch, void> {
   if (run.draft.hasNews && isHookedIn(run, run.open.calls.filter(isNext))) yield* run.commit('hooks')
 }
@@ -78,11 +78,11 @@ function firstGroup(ready: readonly Ready[]): readonly Ready[] {
   return alone === 0 ? ready.slice(0, 1) : ready.slice(0, alone)
 }
 
-/** Settles what cannot run, asks where somebody has to agree, and returns what can start now, no more than may at once. */
+/** Settles calls that cannot run, requests approvals, and returns the calls to start now, within `toolConcurrency`. */
 async function findReady(run: TurnRun): Promise<readonly Ready[]> {
   const ready: Ready[] = []
-  const asking = new Set(run.open.requests.map(({ callId }) => callId))
-  const requested = run.calls.filter(({ callId, state }) => state === 'requested' && !asking.has(callId))
+  const waiting = new Set(run.open.requests.map(({ callId }) => callId))
+  const requested = run.calls.filter(({ callId, state }) => state === 'requested' && !waiting.has(callId))
   const { toolCalls = Number.POSITIVE_INFINITY } = run.limits
   for (const call of requested) {
     if (run.open.stop !== undefined) return []
@@ -98,12 +98,12 @@ async function findReady(run: TurnRun): Promise<readonly Ready[]> {
   return ready
 }
 
-async function prepare(run: TurnRun, asked: Call): Promise<Ready | undefined> {
-  if (!run.knowsArguments(asked.callId)) {
-    rejectForgotten(run, asked)
+async function prepare(run: TurnRun, requested: Call): Promise<Ready | undefined> {
+  if (!run.knowsArguments(requested.callId)) {
+    rejectForgotten(run, requested)
     return undefined
   }
-  const hooked = isHookedIn(run, [asked]) ? await beforeCall(run, asked) : asked
+  const hooked = isHookedIn(run, [requested]) ? await beforeCall(run, requested) : requested
   const grounding = hooked && ground(run, hooked)
   const grounded = isPromise(grounding) ? await grounding : grounding
   if (grounded === undefined) return undefined
@@ -114,7 +114,7 @@ async function prepare(run: TurnRun, asked: Call): Promise<Ready | undefined> {
     return undefined
   }
   const { tool, input } = prepared
-  // Of what is stored: it is the same in every process, and says nothing of a secret.
+  // Of the redacted arguments: the same in every process, without secrets.
   const argsKey = argumentsKey(tool.name, run.redacted(call.args))
   const unanswered = call.answers?.find(({ how, from }) => how !== 'answered' && from !== 'approval')
   if (unanswered !== undefined) {
@@ -131,8 +131,8 @@ async function prepare(run: TurnRun, asked: Call): Promise<Ready | undefined> {
     reject(run, call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
     return undefined
   }
-  const asking = approval === undefined ? questionFor(run, { call, tool, input, argsKey }) : undefined
-  const question = isPromise(asking) ? await asking : asking
+  const approving = approval === undefined ? questionFor(run, { call, tool, input, argsKey }) : undefined
+  const question = isPromise(approving) ? await approving : approving
   if (question === undefined) return { call, tool, input, argsKey }
   recordGrounds(run, call)
   const about = { tool: tool.name, args: call.args }
@@ -144,27 +144,27 @@ function isHookedIn(run: TurnRun, calls: readonly Call[]): boolean {
   return isDue(run, 'beforeEachTool') && calls.some(({ checked }) => !checked)
 }
 
-/** The call as the hooks before it want it; undefined if they do not want it. To throw is to reject it. */
+/** The call as edited by its hooks; undefined if they reject it. An exception rejects it. */
 async function beforeCall(run: TurnRun, call: Call): Promise<Call | undefined> {
   const { callId } = call
   const phase = new Phase(run)
-  const asked = await pendingCall(run, call)
+  const pending = await pendingCall(run, call)
   let refusal: string | undefined
   try {
-    await phase.run('beforeEachTool', () => ({ pending: phase.edited(asked) }))
+    await phase.run('beforeEachTool', () => ({ pending: phase.edited(pending) }))
   } catch (error) {
     if (!HoldfastError.is(error, 'hook-failed')) throw error
     const { cause, details } = error
     debugThrown(`The hook ${details['hook'] as string}`, cause)
     refusal = thrownText(cause, run.secrets)
   }
-  phase.say({ name: 'beforeEachTool', callId })
+  phase.append({ name: 'beforeEachTool', callId })
   if (refusal !== undefined) reject(run, call, `Rejected: ${refusal}`)
   if (refusal !== undefined || run.open.stop !== undefined) return undefined
   return run.call(callId)
 }
 
-/** Somebody has to agree if the tool says so, or if the same call may have happened before (R4). */
+/** The question to approve a call: if the tool says so, or if the same call may have happened before (R4). */
 function questionFor(run: TurnRun, ready: Ready): MaybePromise<string | undefined> {
   const { tool, argsKey } = ready
   if (
@@ -183,7 +183,7 @@ async function approvalFor(run: TurnRun, { call, tool, input }: Ready): Promise<
   return run.within(approvalQuestion(tool, about, { secrets: run.secrets, onFailed }))
 }
 
-function sayStart(run: TurnRun, { call, tool, argsKey }: Ready): void {
+function appendStart(run: TurnRun, { call, tool, argsKey }: Ready): void {
   const { callId, args, idempotencyKey, grounds } = call
   run.draft.append('tool.start', {
     callId,
@@ -192,19 +192,19 @@ function sayStart(run: TurnRun, { call, tool, argsKey }: Ready): void {
     idempotencyKey: idempotencyKey ?? callId,
     argsKey,
     replay: tool.replay,
-    // A call that asked something and runs again has said them with its first start.
+    // A call that asked and runs again has recorded them with its first start.
     ...(grounds === undefined || idempotencyKey !== undefined ? {} : { grounds }),
   })
 }
 
-/** One more than the turn may make. The model has had its chance: the turn ends when the round does. */
+/** Refuses a call over the limit. The turn ends when the round does. */
 function refuse(run: TurnRun, { callId, tool }: Call, most: number): void {
   const message = `${tool} was not run: the turn may make ${most} tool calls.`
   run.draft.append('tool.end', { callId, status: 'not-run', output: message })
   run.draft.append('warning', { code: 'toolCalls', message })
 }
 
-/** The arguments had a secret in them, which was with the process that received them. */
+/** Rejects a call whose arguments had a secret that only the former process knows. */
 function rejectForgotten(run: TurnRun, { callId, tool }: Call): void {
   const error = `${tool} was not run: its arguments contained a credential, which is not stored, and the agent that received them is not here any more. Nothing was done. Call it again.`
   run.draft.append('tool.end', { callId, status: 'rejected', output: { error, code: 'redacted-arguments' } })
@@ -214,7 +214,7 @@ function reject(run: TurnRun, { callId }: Call, output: string): void {
   run.draft.append('tool.end', { callId, status: 'rejected', output })
 }
 
-/** Nothing more can be done until somebody answers. */
+/** Ends the turn until its requests are answered. */
 async function endToWait(run: TurnRun): Promise<void> {
   await endTurn(run, waitingFor(run.open.requests))
 }

@@ -1,6 +1,6 @@
 /**
- * A turn for those who bring their own persistence. It yields entries before it acts on them: store them in the body of
- * your loop, and what follows is backed by what you stored. Give the same entries back to go on after a crash.
+ * Runs a turn with your own persistence. It yields entries before it acts on them: store them in the body of your loop.
+ * Pass the stored entries again to continue after a crash.
  */
 import { type Clock, type Ids, systemClock, systemIds, systemTimer, type Timer } from '../base/index.ts'
 import { advance, fold, importEntries, importMessages, LiveWindow, type Session } from '../journal/index.ts'
@@ -36,20 +36,20 @@ import {
 } from '../tool/index.ts'
 import { tokenBudget } from './context.ts'
 import { defineTurn } from './define-turn.ts'
-import { heldSightings } from './held-sightings.ts'
 import { turnLoop } from './loop.ts'
 import { type MessageInput, parseMessage } from './parse-message.ts'
 import type { TurnScope } from './scope.ts'
+import { sightingsIn } from './sightings-in.ts'
 import { FOREIGN_CONFIG, TURN_CONFIG, type TurnConfig } from './turn-config.ts'
 
 export interface RunTurnOptions extends TurnConfig {
-  /** What was yielded before, oldest first: the conversation so far. */
+  /** The conversation so far: all entries that were yielded, oldest first. */
   readonly entries?: readonly Entry[]
-  /** Null goes on with an open turn, or where the last one stopped. */
+  /** Null continues an open turn, or where the last one stopped. */
   readonly message?: MessageInput | null
   /**
-   * A history of your own instead of `entries`, in any format that `importMessages` reads. Without `message`, its last one
-   * is what the turn is asked. A system message at its start is the system prompt.
+   * A history of your own instead of `entries`, in any format that `importMessages` reads. Without `message`, its last
+   * message is the input. A system message at its start becomes the system prompt.
    */
   readonly messages?: readonly unknown[]
   readonly contextId?: string
@@ -58,7 +58,7 @@ export interface RunTurnOptions extends TurnConfig {
   readonly metadata?: JsonObject
   readonly maxMessages?: number
   readonly maxTokens?: number
-  /** Where the bytes of binary artifacts go. */
+  /** Storage for the bytes of binary artifacts. */
   readonly blobs?: BlobPort
   readonly signal?: AbortSignal
   readonly onDelta?: (event: DeltaEvent) => void
@@ -82,7 +82,7 @@ export interface RunTurnResult {
  * for await (const entries of runTurn({ model, tools, message: 'Hello', entries: stored })) await save(entries)
  */
 export async function* runTurn(options: RunTurnOptions): AsyncGenerator<readonly Entry[], RunTurnResult> {
-  const { message, history, ...prompt } = asked(options)
+  const { message, history, ...prompt } = inputOf(options)
   const journal = await Journal.open({ ...options, ...prompt, message })
   const opening = [...journal.bringIn(history), ...journal.receive(message)]
   if (opening.length > 0) yield opening
@@ -95,13 +95,13 @@ export async function* runTurn(options: RunTurnOptions): AsyncGenerator<readonly
       if (done) return { outcome: journal.session.outcome, session: journal.session }
     }
   } finally {
-    // Whoever leaves the loop leaves the turn: nothing of it may go on by itself.
+    // Leaving the loop ends the turn: none of its work may continue by itself.
     await run.return(true)
   }
 }
 
-/** The message of the turn, and the history that comes before it. */
-function asked(options: RunTurnOptions): Asked {
+/** The message of the turn, and the history before it. */
+function inputOf(options: RunTurnOptions): TurnInput {
   checkOptions(options, RUN_TURN)
   const { message, messages, entries = [], systemPrompt } = options
   if (messages === undefined) return { message: message === null ? null : parseMessage(message), history: [] }
@@ -128,7 +128,7 @@ function asked(options: RunTurnOptions): Asked {
   return { message: last.content, history, ...prompt }
 }
 
-interface Asked {
+interface TurnInput {
   readonly message: UserContent | null
   readonly history: readonly NewEntry[]
   readonly systemPrompt?: string
@@ -207,7 +207,7 @@ class Journal {
     return new Journal(options, { key, window, session })
   }
 
-  /** A history from elsewhere, as entries that are given back like all others. */
+  /** Appends an imported history. */
   bringIn(history: readonly NewEntry[]): readonly Entry[] {
     return history.map((entry) =>
       this.#stamp({ ...entry, data: redactEntry(entry.type, entry.data, this.#secrets) }, {}),
@@ -219,7 +219,7 @@ class Journal {
     return credentials === undefined ? NO_SECRETS : redactorOf(credentials)
   }
 
-  /** What is said to the turn, as an inbox entry. */
+  /** Appends the message as an inbox entry. */
   receive(message: UserContent | null): readonly Entry[] {
     if (message === null) return []
     if (this.session.open !== undefined) throw stillOpenTurn()
@@ -247,7 +247,7 @@ class Journal {
     })
   }
 
-  /** A result that came too late for its call: the turn finds it in the inbox, like any driver's. */
+  /** Posts a late result to the inbox, as a driver would. */
   late(callId: string, { status, output }: Settled): void {
     const key = `late:${callId}`
     if (this.#inbox.some((entry) => entry.key === key)) return
@@ -287,7 +287,7 @@ class Journal {
         },
         messages: () => this.#window.messages(this.session),
         window: () => this.#window.entries(this.session),
-        ...heldSightings(this.#options.entries ?? [], () => this.session.cleared ?? 0),
+        ...sightingsIn(this.#options.entries ?? [], () => this.session.cleared ?? 0),
         request: async (seq) => {
           const entry = [...(this.#options.entries ?? []), ...this.#window.held].find(
             (other) => other.seq === seq,

@@ -1,4 +1,4 @@
-/** What the loop of an agent's turn is lent beyond what every run is: the words of the conversation, and its person. */
+/** The context of an agent's turn, beyond that of every loop: messages, sightings and the person's choices. */
 import type { MaybePromise } from '../base/index.ts'
 import type { Said, Seen, ShownList } from '../grounding/index.ts'
 import type { IdsAbove, JournalView, LoopScope } from '../loop/index.ts'
@@ -16,17 +16,17 @@ import type { TurnDefinition } from './definition.ts'
 export interface TurnScope extends LoopScope {
   readonly definition: TurnDefinition
   readonly view: View
-  /** What the person of the turn has chosen, in whatever conversation. Without it, what is chosen is the conversation's. */
+  /** The person's choices in all conversations. Without it, choices belong to the conversation. */
   readonly actor?: (principal: Principal) => ActorState
-  /** For a conversation that has none of its own: stored with its first turn. */
+  /** Stored with the first turn of a conversation that has no metadata. */
   readonly metadata?: JsonObject
-  /** What is known of ids where this conversation is run from, if it is run inside of a call. */
+  /** The judge of ids of the caller, if a call runs this conversation. */
   readonly above?: IdsAbove
-  /** What else a tool's context carries, for tools that the driver knows; `ids` is what the turn knows of ids. */
-  readonly extras?: (ids: IdsAbove, told?: GivenAnswers) => object
+  /** Further fields of a tool's context, for tools that the driver knows; `ids`: the turn's judge of ids. */
+  readonly extras?: (ids: IdsAbove, answers?: GivenAnswers) => object
 }
 
-/** The answers that a call has got, as they were given, and where those were posted that no person gave. */
+/** The answers to a call, as given, and the origins of those that no person gave. */
 export interface GivenAnswers {
   readonly answers: Readonly<Record<string, Json>>
   readonly answerOrigins: Readonly<Record<string, InputOrigin>>
@@ -34,7 +34,7 @@ export interface GivenAnswers {
 
 export interface ActorState {
   readonly read: () => Promise<readonly ActiveValue[]>
-  /** Makes of what is chosen what is to be chosen; `change` may be called again if others choose meanwhile. */
+  /** Applies `change` to the choices; called again if others choose meanwhile. */
   readonly change: (
     by: string,
     change: (values: readonly ActiveValue[]) => readonly ActiveValue[],
@@ -42,18 +42,18 @@ export interface ActorState {
 }
 
 export interface View extends JournalView {
-  /** What a prompt is made from. */
+  /** The messages of a prompt. */
   readonly messages: () => MaybePromise<readonly Message[]>
   /** The entries that `messages` come from. */
   readonly window: () => MaybePromise<readonly Entry[]>
-  /** Sightings of things that were shown before the window, newest first: by id, by label or by the normal form of the id. */
+  /** Sightings before the window, newest first: by id, label or normal form of the id. */
   readonly seen: (
     entity: string,
     by: { readonly id: string } | { readonly label: string } | { readonly normal: string },
   ) => Promise<readonly Seen[]>
-  /** The newest result before the window that showed several things of an entity, in its order. */
+  /** The newest result before the window with several things of an entity, in its order. */
   readonly listing: (entity: string) => Promise<readonly Seen[] | undefined>
-  /** The newest result before the window that showed several things of any kind. */
+  /** The newest result before the window with several things of any kind. */
   readonly lastList: () => Promise<Omit<ShownList, 'isThisTurn'> | undefined>
   /** Messages of the person before the window that may have an id in them, newest first. */
   readonly said: (id: string) => Promise<readonly Said[]>

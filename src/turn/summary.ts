@@ -1,6 +1,6 @@
 /**
- * Compactions that leave a summary: a model is asked what the messages that go were about. If it fails nothing is cut, and
- * nothing is lost. Asking is no effect that anybody could notice, so whoever takes over after a crash just asks again.
+ * Compacts with a summary that a model writes of the cut messages. If it fails, nothing is cut. The request has no side
+ * effect, so a new driver repeats it after a crash.
  */
 import { createHash } from 'node:crypto'
 import { messageCount, type Session } from '../journal/index.ts'
@@ -14,15 +14,15 @@ import { wantsRoom } from './overflow.ts'
 import type { TurnRun } from './turn-run.ts'
 import { type SummaryRequest, writeSummary } from './write-summary.ts'
 
-/** The entry of a compaction, or why there is none. `usage` is what was used for nothing. */
+/** The entry of a compaction, or its failure with the usage so far. */
 export type Summarised =
   | { readonly entry: Compaction }
   | { readonly failure: ModelFailure; readonly usage: Usage }
 
-/** How a window goes on after a summary. It stands where a user speaks, before what is kept. */
+/** The heading of a summary, which is a user's message before the kept ones. */
 const OPENING = 'Summary of the conversation so far:'
 
-/** What a cut would take away, said in short, as the entry that makes the cut. Rejects only with what is not the model's. */
+/** Summarises the messages of a cut, as its entry. Rejects only with errors that are not the model's. */
 export async function summarise(
   window: { readonly entries: readonly Entry[]; readonly session: Session; readonly cut: Cut },
   request: SummaryRequest,
@@ -33,23 +33,23 @@ export async function summarise(
   const { text, model, usage } = written
   const summary = `${OPENING}\n\n${text}`
   const summaryHash = createHash('sha256').update(summary).digest('hex')
-  const told = { strategy: 'summary', model, usage, summary, summaryHash } as const
-  return { entry: await compactEntry(entries, cut, told) }
+  const details = { strategy: 'summary', model, usage, summary, summaryHash } as const
+  return { entry: await compactEntry(entries, cut, details) }
 }
 
-/** Before a model call of a turn: compacts if it is time, or says that it soon will be. */
+/** Compacts before a model call if it is due, or warns that it soon will be. */
 export async function* makeRoom(run: TurnRun): AsyncGenerator<Batch, void> {
   const { definition } = run.scope
   const entries = await entriesSoFar(run)
   const { compact } = definition
-  // A prompt that was too long leaves no choice: all but this turn goes, whenever else it would have been time.
+  // A prompt that was too long leaves no choice: everything but this turn is cut.
   const isTight = wantsRoom(entries, run.session.turn)
   const isWanted = compact?.strategy === 'summary' && isDue(definition, { entries, session: run.session })
   if (compact === undefined || !(isTight || (isWanted && !hasTried(run, entries)))) {
     warnIfFull(run, entries)
     return
   }
-  // The turn must be here to stay before anybody works for it.
+  // The turn must be durable before a model works for it.
   if (!run.draft.isEmpty) yield* run.commit('model')
   const compacted = await compactWindow(run, { ...compact, ...(isTight ? { keep: 0 } : {}) })
   if (compacted === undefined) warnIfFull(run, await entriesSoFar(run))
@@ -61,8 +61,8 @@ export async function* makeRoom(run: TurnRun): AsyncGenerator<Batch, void> {
 async function compactWindow(run: TurnRun, plan: CompactionPlan): Promise<Summarised | undefined> {
   const { view, definition, ids, timer } = run.scope
   const [entries, { session }] = [await view.window(), view]
-  // What the turn has said so far is not what it goes on from.
-  const own = saidIn(entries, session.turn)
+  // The turn's own messages are always kept.
+  const own = messagesIn(entries, session.turn)
   const keep = own + keepOf(plan, session.window.messages - own)
   const cut = compaction(entries, session, { keep })
   if (cut === undefined) return undefined
@@ -78,12 +78,12 @@ async function compactWindow(run: TurnRun, plan: CompactionPlan): Promise<Summar
       timer,
     },
   )
-  // It was passed on to somebody else, who decides this anew.
+  // The turn may be lost: then its new driver decides.
   if (run.stop.aborted && !run.signal.aborted) await run.scope.mayAct()
   return summarised
 }
 
-function saidIn(entries: readonly Entry[], turn: number): number {
+function messagesIn(entries: readonly Entry[], turn: number): number {
   return entries.reduce((sum, entry) => (entry.turn === turn ? sum + messageCount(entry) : sum), 0)
 }
 
@@ -95,11 +95,11 @@ function failureWarning(
 }
 
 export function summaryWarning(why: string): EntryData['warning'] {
-  const message = `The conversation was not compacted, because no summary could be had; nothing was cut. ${why}`
+  const message = `The conversation was not compacted, because no model could write a summary. Nothing was cut. ${why}`
   return { code: 'compaction-failed', message }
 }
 
-/** Once a turn is enough: what failed, or did not help, is tried again in the next. */
+/** True if a compaction was tried in this turn: a failed one is repeated in the next. */
 function hasTried({ session }: TurnRun, entries: readonly Entry[]): boolean {
   return entries.some(({ turn, type, data }) => {
     if (turn !== session.turn) return false

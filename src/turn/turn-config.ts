@@ -1,4 +1,4 @@
-/** What a turn is configured with: its options, the rules that check them, and what other frameworks call them. */
+/** The options of a turn, the rules that check them, and their names in other frameworks. */
 import type { Entity, GroundingWords } from '../grounding/index.ts'
 import type { Hooks, Plugin } from '../hook/index.ts'
 import type { Limits } from '../loop/index.ts'
@@ -11,50 +11,49 @@ import type { TurnInfo } from './definition.ts'
 export type ModelChoice = ModelRef | { readonly model: ModelRef; readonly settings: ModelOptions }
 
 export interface TurnConfig {
-  /** An AI SDK model, a name such as `openai/gpt-4.1-mini`, or several: the others are asked when the first fails. */
+  /** An AI SDK model, a name such as `openai/gpt-4.1-mini`, or a list: the others are fallbacks of the first. */
   readonly model?: ModelChoice | readonly ModelChoice[]
-  /** Temperature, keys, timeouts, retries and what else models take. */
+  /** Temperature, keys, timeouts, retries and other options of models. */
   readonly settings?: ModelOptions
   readonly tools?: readonly Tool[] | ((turn: TurnInfo) => readonly Tool[] | Promise<readonly Tool[]>)
   /** The text, a path that ends in `.md` or `.txt`, or a function of the turn. */
   readonly systemPrompt?: string | ((turn: TurnInfo) => string | undefined | Promise<string | undefined>)
   readonly limits?: Limits
   /**
-   * How many calls of one reply run at the same time, in groups of so many; all of them unless said otherwise. 1: one after
-   * the other, each with its hooks before and after it.
+   * The number of calls of one reply that run at the same time; all by default. 1: one after the other, each with its
+   * hooks before and after it.
    */
   readonly toolConcurrency?: number
-  /** Looks at a turn and changes it, at thirteen places in its life. */
+  /** Hooks: functions that read and change a turn, at thirteen points of its life. */
   readonly on?: Hooks
-  /** Hooks, tools and parts of the prompt that belong together. The first one's hooks run first. */
+  /** Hooks, tools and parts of the prompt in bundles. The first one's hooks run first. */
   readonly plugins?: readonly Plugin[]
   /** Kinds of things whose ids must not be invented. */
   readonly entities?: readonly Entity[]
   readonly grounding?: GroundingOptions
   /**
-   * Of how many turns that used tools prompts show the whole results; older ones are shown in a compact form. 3 where there
-   * are entities, else Infinity: all of them.
+   * The number of tool-using turns whose results prompts show whole, others compact. 3 with entities, else Infinity.
    */
   readonly toolResultTurns?: number
-  /** How long an input request waits; 7 days unless said otherwise. */
+  /** The expiry of a request; 7 days by default. */
   readonly requestTtlMs?: number
-  /** How long a cancelled tool may take to come to an end; 5 seconds unless said otherwise. */
+  /** The time that a cancelled tool may take to end; 5 seconds by default. */
   readonly graceMs?: number
-  /** Claims without progress before a turn is given up (R7); 5 unless said otherwise. */
+  /** Claims without progress before a turn fails; 5 by default. */
   readonly maxClaims?: number
-  /** How full the context of the model may be, in percent, before a `warning` says so; 80 unless said otherwise. */
+  /** The fill level of the model's context, in percent, that causes a `warning`; 80 by default. */
   readonly warnAtPercent?: number
 }
 
 export interface GroundingOptions {
-  /** The language of headings and questions; English unless said otherwise. A turn's `metadata.language` comes first. */
+  /** The language of headings and questions; English by default. A turn's `metadata.language` comes first. */
   readonly language?: string
   readonly words?: Partial<GroundingWords>
-  /** How many turns that used tools a prompt is reminded of, at most 3; 3 unless said otherwise. */
+  /** The number of tool-using turns in a prompt's memory block, at most 3; 3 by default. */
   readonly memoryTurns?: number
-  /** Prompts have short codes such as `p~k7m2` in place of ids, which cost less and are easier to copy; false unless said otherwise. */
+  /** Puts short codes such as `p~k7m2` in place of ids into prompts, cheaper and easier to copy; false by default. */
   readonly handles?: boolean
-  /** Keeps ids out of what the model says: of all entities, or of these. Labels stand in for them; false unless said otherwise. */
+  /** Replaces ids by labels in the model's texts: of all entities, or of these; false by default. */
   readonly hideIds?: boolean | readonly Entity[]
 }
 
@@ -78,7 +77,7 @@ export const TURN_CONFIG: OptionRules<TurnConfig> = {
 
 const ITERATIONS = 'limits: { iterations }'
 
-/** How often a model may be asked, wherever a turn is spoken of. */
+/** Names of limits on model calls and time, wherever a turn has options. */
 export const FOREIGN_LIMITS: ForeignNames = {
   maxSteps: ITERATIONS,
   stopWhen: ITERATIONS,
@@ -94,10 +93,10 @@ export const FOREIGN_LIMITS: ForeignNames = {
 const own = (names: readonly (keyof ModelOptions)[]): ForeignNames =>
   Object.fromEntries(names.map((name) => [name, `settings: { ${name} }`]))
 
-/** For results in a form: the arguments of a tool are checked against its schema. */
+/** The advice for structured output: a tool's arguments are checked against its schema. */
 export const OUTPUT = 'a tool whose `input` has that schema, and `on: { afterTools }` with stop()'
 
-/** Names of the AI SDK, LangGraph.js, OpenAI Agents, looopy and ConnectOnion for what an agent is made of. */
+/** Names of agent options in the AI SDK, LangGraph.js, OpenAI Agents, looopy and ConnectOnion. */
 export const FOREIGN_CONFIG: ForeignNames = {
   ...FOREIGN_LIMITS,
   loopConfig: 'limits: { iterations } and systemPrompt',

@@ -1,4 +1,4 @@
-/** One turn in run: what it is given, what it has said, and what it has looked up on the way. */
+/** One running turn: its scope, its draft, and its lookups. */
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import { checkMarkedEntities } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
@@ -20,11 +20,11 @@ import { modelSecrets } from './model-secrets.ts'
 import type { TurnScope } from './scope.ts'
 
 export class TurnRun extends RunBase<TurnScope> {
-  /** Ended calls that hooks have begun to be told of here; those still in `open.ended` were interrupted. */
-  readonly told: Set<string> = new Set()
-  /** What tools threw in this process, by their calls. */
+  /** Settled calls whose hooks have started here; those still in `open.ended` were interrupted. */
+  readonly notified: Set<string> = new Set()
+  /** Exceptions of tools in this process, by call. */
   readonly thrown: Map<string, unknown> = new Map()
-  /** What the last model call was sent; absent if it came to nothing before. */
+  /** The hashes of the last model request; absent if none was sent. */
   sent: SentHashes | undefined
   #limits: Limits | undefined
   #info: MaybePromise<TurnInfo> | undefined
@@ -48,7 +48,7 @@ export class TurnRun extends RunBase<TurnScope> {
     return modelSecrets(compact?.model === undefined ? models : [...models, compact.model])
   }
 
-  /** The calls of the turn that have not come to rest, with the arguments that they are to be run with. */
+  /** The calls of the turn that are not settled, with the arguments to run them with. */
   get calls(): readonly Call[] {
     const { calls } = this.open
     return this.secrets.isEmpty ? calls : calls.map((call) => this.#whole(call))
@@ -59,7 +59,7 @@ export class TurnRun extends RunBase<TurnScope> {
     return found && this.#whole(found)
   }
 
-  /** Those of a call that another process received may lack a secret. */
+  /** False if the arguments lack a secret that only another process received. */
   knowsArguments(callId: string): boolean {
     const found = this.open.calls.find((candidate) => candidate.callId === callId)
     return found === undefined || this.scope.callArguments.of(found, this.secrets) !== undefined
@@ -74,7 +74,7 @@ export class TurnRun extends RunBase<TurnScope> {
     return this.within(this.lookUp())
   }
 
-  /** The same, for whoever waits for it in another way. */
+  /** `info` without the turn's time limit. */
   lookUp(): MaybePromise<TurnInfo> {
     this.#info ??= this.#findInfo()
     return this.#info
@@ -85,12 +85,12 @@ export class TurnRun extends RunBase<TurnScope> {
     return this.within(this.#tools)
   }
 
-  /** Are the tools and who asks known already, so that no function of the config is called for them? */
+  /** True if tools and principal are known, so that no config function is called for them. */
   get isLookedUp(): boolean {
     return isHere(this.#info) && isHere(this.#tools)
   }
 
-  /** Calls of this turn that have come to an end, oldest first. */
+  /** Settled calls of this turn, oldest first. */
   previousTools(): MaybePromise<readonly PreviousTool[]> {
     return chain(this.scope.view.window(), (entries) => this.#endedCalls(entries))
   }
@@ -114,9 +114,9 @@ export class TurnRun extends RunBase<TurnScope> {
   }
 
   #findLimits(): Limits {
-    // JSON makes null of a limit that is infinite.
-    const asked = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
-    return { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...(Object.fromEntries(asked) as Limits) }
+    // JSON turns an infinite limit into null.
+    const own = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
+    return { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...(Object.fromEntries(own) as Limits) }
   }
 
   #findTools(): MaybePromise<readonly Tool[]> {
@@ -134,7 +134,7 @@ export class TurnRun extends RunBase<TurnScope> {
       chain(this.#task(), (task) => {
         const { turn, principal, metadata = NO_METADATA } = this.open
         const { contextId } = this.scope.key
-        // The session has the same objects, and no tool may change those.
+        // The session shares these objects, and no tool may change them.
         const info = {
           contextId,
           turn,
@@ -149,7 +149,7 @@ export class TurnRun extends RunBase<TurnScope> {
     )
   }
 
-  /** What the turn was asked; for one that goes on without being asked, what was said last. */
+  /** The text of the turn's input; of a continued turn, the last user message. */
   #task(): MaybePromise<string> {
     return chain(this.scope.view.window(), (entries) => this.#askedIn(entries))
   }
@@ -157,12 +157,12 @@ export class TurnRun extends RunBase<TurnScope> {
   #askedIn(entries: readonly Entry[]): MaybePromise<string> {
     const current = this.open.turn
     const start = lastOf(entries, 'turn.start', ({ turn }) => turn === current)
-    const asked = (start?.takes ?? []).flatMap((taken) => {
+    const inputs = (start?.takes ?? []).flatMap((taken) => {
       const entry = entries.findLast(({ seq }) => seq === taken)
       return entry?.type === 'input' ? [entry] : []
     })
-    if (asked.length > 0) return asked.map((entry) => textOf(dataOf(entry, 'input').message)).join('\n')
-    // What was said since the calls that it goes on with were asked for is not what they are for.
+    if (inputs.length > 0) return inputs.map((entry) => textOf(dataOf(entry, 'input').message)).join('\n')
+    // Messages after the calls that the turn continues are not their task.
     const isBetween = this.open.calls.length === 0
     return chain(this.scope.view.messages(), (messages) => {
       const end = isBetween ? -1 : messages.findLastIndex(({ role }) => role === 'assistant')

@@ -1,6 +1,6 @@
 /**
- * What models and people see of ids: short codes instead of them in prompts, and neither in what a model says. The
- * journal has ids and never codes, so a prompt and the reply to it share one table, made for this one call.
+ * Replaces ids on the wire: short codes in prompts, and neither ids nor codes in the model's texts. The journal has ids
+ * and never codes, so a prompt and its reply share one table, made for this one call.
  */
 import type { MaybePromise } from '../base/index.ts'
 import {
@@ -29,17 +29,17 @@ import type { Tool } from '../tool/index.ts'
 import { entriesSoFar } from './context.ts'
 import type { TurnRun } from './turn-run.ts'
 
-/** For one call of a model. One that reads ids as data needs no codes. */
+/** The wire of one model call. A model that reads ids as data needs no codes. */
 export function wireIds(run: TurnRun, { readsData }: { readonly readsData: boolean }): MaybePromise<WireIds> {
   const { handles, hidden } = run.scope.definition.grounding
   const isCoded = handles && !readsData
-  return isCoded || hidden.size > 0 ? wireFor(run, isCoded) : AS_THEY_ARE
+  return isCoded || hidden.size > 0 ? wireFor(run, isCoded) : UNCHANGED
 }
 
 async function wireFor(run: TurnRun, isCoded: boolean): Promise<WireIds> {
   const { entities, hidden } = run.scope.definition.grounding
   const things = knownThings(await entriesSoFar(run), run.session.active ?? [])
-  const coded = isCoded ? things.filter(tellsApart(things)) : []
+  const coded = isCoded ? things.filter(isUnambiguous(things)) : []
   const handles = isCoded ? handleTable(entities, coded) : undefined
   const codes = coded.map(({ id, ...thing }) => ({ ...thing, id: handles?.encode(thing.entity, id) ?? id }))
   const ids = things.filter(({ entity }) => hidden.has(entity))
@@ -64,12 +64,12 @@ export class WireIds {
     this.#handles = handles
   }
 
-  /** What stands for an id in the blocks that a prompt ends with. */
+  /** The code of an id, for the blocks at the end of a prompt. */
   get blocks(): { readonly handle?: Handles['encode'] } {
     return this.#handles === undefined ? {} : { handle: this.#handles.encode }
   }
 
-  /** What people and hosts wrote stays as it is. */
+  /** Encodes ids in replies and results. User messages stay as they are. */
   messages(messages: readonly Message[]): readonly Message[] {
     const handles = this.#handles
     if (handles === undefined) return messages
@@ -81,7 +81,7 @@ export class WireIds {
     })
   }
 
-  /** A schema as a vendor takes it; some refuse words that they do not know. */
+  /** A schema without marks: some vendors refuse unknown keywords. */
   parameters(schema: JsonObject): JsonObject {
     const known = this.#handles === undefined ? PLAIN : CODED
     let plain = known.get(schema)
@@ -92,32 +92,32 @@ export class WireIds {
     return plain
   }
 
-  /** Pieces of a reply on their way to whoever listens. `end` tells what was held back. */
-  deltas(tell: (delta: ModelDelta) => void): {
+  /** Filters the deltas of a reply. `end` emits the buffered rest. */
+  deltas(emit: (delta: ModelDelta) => void): {
     readonly push: (delta: ModelDelta) => void
     readonly end: () => void
   } {
     const filter = this.#filter
-    if (filter === undefined) return { push: tell, end: () => {} }
+    if (filter === undefined) return { push: emit, end: () => {} }
     let stream = filter.stream()
-    const say = (text: string): void => {
-      if (text !== '') tell({ type: 'text.delta', text })
+    const emitText = (text: string): void => {
+      if (text !== '') emit({ type: 'text.delta', text })
     }
     const end = (): void => {
-      say(stream.end())
+      emitText(stream.end())
       stream = filter.stream()
     }
     const push = (delta: ModelDelta): void => {
-      if (delta.type === 'text.delta') say(stream.push(delta.text))
+      if (delta.type === 'text.delta') emitText(stream.push(delta.text))
       else {
         end()
-        tell(delta)
+        emit(delta)
       }
     }
     return { push, end }
   }
 
-  /** As it is stored. Thoughts stay: providers sign them. */
+  /** The reply as it is stored. Thoughts stay unchanged: providers sign them. */
   reply(reply: ModelReply): ModelReply {
     const handles = this.#handles
     const content = this.#withoutIds(reply.content)
@@ -166,11 +166,11 @@ export class WireIds {
   }
 }
 
-const AS_THEY_ARE: WireIds = new WireIds({ tools: [] })
+const UNCHANGED: WireIds = new WireIds({ tools: [] })
 const PLAIN = new WeakMap<JsonObject, JsonObject>()
 const CODED = new WeakMap<JsonObject, JsonObject>()
 
-/** What tools have shown and what was chosen, in the order of their first appearance, each as it was called last. */
+/** Sightings and choices in the order of their first appearance, each with its last label. */
 function knownThings(entries: readonly Entry[], active: readonly ActiveValue[]): readonly Sighting[] {
   const things = new Map<string, Sighting>()
   const add = (seen: readonly Sighting[]): void => {
@@ -197,15 +197,15 @@ function chosenThings(values: readonly ActiveValue[]): readonly Sighting[] {
   })
 }
 
-/** Of an id that things of two kinds have, or that something is called, nobody could tell what a code stands for. */
-function tellsApart(things: readonly Sighting[]): (thing: Sighting) => boolean {
+/** False for an id of two kinds, or that equals a label: its code would be ambiguous. */
+function isUnambiguous(things: readonly Sighting[]): (thing: Sighting) => boolean {
   const counts = new Map<string, number>()
   for (const { id } of things) counts.set(id, (counts.get(id) ?? 0) + 1)
   const labels = new Set(things.map(({ label }) => label))
   return ({ id }) => counts.get(id) === 1 && !labels.has(id)
 }
 
-/** An id that things of two kinds have is taken out without saying which of them it is. */
+/** An id of two kinds is removed without naming either. */
 function named(things: readonly Sighting[]): readonly Sighting[] {
   const kinds = Map.groupBy(things, ({ id }) => id)
   return [...kinds].map(([id, [first, ...others]]) =>
@@ -222,7 +222,7 @@ function isRefusal({ status, output }: ToolResultPart): boolean {
   return status === 'rejected' && isObject(output) && output['error'] === 'ungrounded'
 }
 
-/** A refusal says the same in words and as data: the ids that its data has are coded in its words too. */
+/** Encodes ids in the text of a refusal, too, by the ids in its data. */
 function inWords(coded: Json, plain: Json): Json {
   if (!isObject(coded) || !isObject(plain)) return coded
   const [before, after] = [textsIn(plain), textsIn(coded)]

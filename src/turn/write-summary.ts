@@ -1,6 +1,6 @@
 /**
- * Asks models for a summary of messages. Messages that are too long for one request are summarised piece by piece: each
- * request has the summary so far and the next messages. It does not know what is cut, or where the summary is kept.
+ * Asks models for a summary of messages, piece by piece if they are too long for one request: each has the summary so
+ * far and the next messages. It must not know what is cut, or where the summary is kept.
  */
 import type { Ids, Timer } from '../base/index.ts'
 import {
@@ -14,11 +14,11 @@ import { addUsage, type Message, NO_USAGE, type Usage } from '../protocol/index.
 import { contextSize } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { shortened } from './fit-prompt.ts'
-import { wordsOf } from './hook-input.ts'
-import { NO_MODEL, notAsked, requestSettings, stepAfter } from './model-retry.ts'
+import { replyText } from './hook-input.ts'
+import { NO_MODEL, notSent, requestSettings, stepAfter } from './model-retry.ts'
 
 export interface SummaryRequest {
-  /** Whom to ask, in this order. */
+  /** The models to ask, in this order. */
   readonly models: readonly ModelSource[]
   readonly instructions?: string
   readonly signal: AbortSignal
@@ -26,7 +26,7 @@ export interface SummaryRequest {
   readonly timer: Timer
 }
 
-/** The summary and who wrote it, or why there is none; and what it took, in any case. */
+/** The summary and its model, or the failure; with the usage in any case. */
 export type WrittenSummary =
   | { readonly text: string; readonly model: string; readonly usage: Usage }
   | { readonly failure: ModelFailure; readonly usage: Usage }
@@ -36,10 +36,10 @@ const SYSTEM =
 
 const TASK = `Summarise the conversation above, for whoever goes on with it. Keep: what the user wants and has decided, names, numbers and ids word for word, what was done with which result, what is still open. Leave out greetings and repetitions. Do not answer anything and do not go on with the conversation: write only the summary, in the language of the conversation.`
 
-/** A piece of fewer tokens says too little to be worth asking. */
+/** The smallest piece in tokens that is worth a request. */
 const LEAST_PIECE = 100
-/** The most of a context that is kept free for the summary itself. */
-const MOST_RESERVED = 4_000
+/** The most tokens to reserve for the summary itself. */
+const MAX_RESERVED = 4_000
 
 export async function writeSummary(
   messages: readonly Message[],
@@ -56,7 +56,7 @@ export async function writeSummary(
   return { failure, usage }
 }
 
-/** One model, and what it has read so far. */
+/** One model's summary so far. */
 class Summary {
   readonly #source: ModelSource
   readonly #request: SummaryRequest
@@ -93,13 +93,13 @@ class Summary {
     return { text: this.#text ?? '', model: this.#model, usage: this.#usage }
   }
 
-  /** How many tokens of messages a request may have. Without end if nobody knows what the model takes. */
+  /** The token budget of a request's messages; infinite if the model's context size is unknown. */
   async #budget(): Promise<number> {
     const size = contextSize(this.#source)
     if (size === undefined) return Number.POSITIVE_INFINITY
     const { text } = await tokenCounter()
     const around = text(SYSTEM) + text(this.#task())
-    return Math.max(LEAST_PIECE, size - around - Math.min(MOST_RESERVED, size / 4))
+    return Math.max(LEAST_PIECE, size - around - Math.min(MAX_RESERVED, size / 4))
   }
 
   #opening(budget: number, { text }: TokenCounter): Message {
@@ -129,7 +129,7 @@ class Summary {
     const { signal, ids, timer } = this.#request
     try {
       const model = await this.#source.resolve()
-      if (model.capabilities?.freeText === false) return withoutSummaries(this.#source)
+      if (model.capabilities?.freeText === false) return cannotSummarise(this.#source)
       const reply = await streamModel({
         model,
         system: SYSTEM,
@@ -143,12 +143,12 @@ class Summary {
       })
       return isWhole(reply) ? reply : unusable(reply)
     } catch (error) {
-      return error instanceof ModelFailure ? error : notAsked(error)
+      return error instanceof ModelFailure ? error : notSent(error)
     }
   }
 }
 
-/** As many messages as fit, and one at least: if it is too long by itself, without its middle. */
+/** As many messages as fit, at least one: too long by itself, it is cut in the middle. */
 function nextPiece(messages: readonly Message[], budget: number, counter: TokenCounter): readonly Message[] {
   let tokens = 0
   const fitting = messages.findIndex((message) => {
@@ -157,17 +157,17 @@ function nextPiece(messages: readonly Message[], budget: number, counter: TokenC
   })
   if (fitting !== 0) return fitting < 0 ? messages : messages.slice(0, fitting)
   const [first] = messages as [Message]
-  const text = typeof first.content === 'string' ? first.content : wordsIn(first)
+  const text = typeof first.content === 'string' ? first.content : textsOf(first)
   const cut = shortened(text, { tokens: counter.message(first), most: Math.max(LEAST_PIECE / 2, budget) })
-  return [first.role === 'user' ? { role: 'user', content: cut } : said(cut)]
+  return [first.role === 'user' ? { role: 'user', content: cut } : assistantText(cut)]
 }
 
-function said(text: string): Message {
+function assistantText(text: string): Message {
   return { role: 'assistant', content: [{ type: 'text', text }] }
 }
 
-/** What it would say instead must not take the place of what was said. */
-function withoutSummaries({ name }: ModelSource): ModelFailure {
+/** Its text must not replace the conversation. */
+function cannotSummarise({ name }: ModelSource): ModelFailure {
   const message = `${name} cannot write summaries. Name another model for them, or compact with the strategy sliding.`
   return new ModelFailure('invalid', { message })
 }
@@ -182,20 +182,20 @@ function unusable({ model, finish, usage }: ModelReply): ModelFailure {
 }
 
 function textIn({ content }: ModelReply): string {
-  return wordsOf(content).trim()
+  return replyText(content).trim()
 }
 
 /**
- * Without calls, results, files and thoughts, but with what they were: no tools are declared to whoever writes a summary,
- * and some providers refuse calls of tools that they were not told of.
+ * Turns calls, results and files into text, and drops thoughts: no tools are declared for a summary, and some providers
+ * refuse calls of undeclared tools.
  */
 function asText(message: Message): readonly Message[] {
-  const text = typeof message.content === 'string' ? message.content : wordsIn(message)
+  const text = typeof message.content === 'string' ? message.content : textsOf(message)
   if (text.trim() === '') return []
-  return [message.role === 'assistant' ? said(text) : { role: 'user', content: text }]
+  return [message.role === 'assistant' ? assistantText(text) : { role: 'user', content: text }]
 }
 
-function wordsIn({ content }: Message): string {
+function textsOf({ content }: Message): string {
   return typeof content === 'string' ? content : content.map(partText).join('\n')
 }
 

@@ -5,7 +5,7 @@ import { transcript } from '../../src/journal/index.ts'
 import { type Entry, HOOK_NAMES } from '../../src/protocol/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ManualClock, ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
-import { everywhere, type Told } from '../hook/kit.ts'
+import { everywhere, type HookFunctions } from '../hook/kit.ts'
 import { type Death, eagerTimer, livenessOf, Mortal } from '../recovery/mortal.ts'
 import { calls, KEY, messageLine, probe } from '../turn/kit.ts'
 
@@ -19,12 +19,12 @@ interface Played {
 
 interface Scene {
   readonly script: (asked: number) => ScriptedStep
-  readonly more?: Told
+  readonly more?: HookFunctions
   readonly config?: Partial<AgentConfig>
 }
 
 const add = ({ add: say }: { add: (text: string) => void }) => say('A note.')
-const ADDING: Told = {
+const ADDING: HookFunctions = {
   afterUserInput: add,
   beforeIteration: add,
   beforeLlm: add,

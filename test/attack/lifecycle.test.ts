@@ -71,7 +71,7 @@ it('a crash while a model call waits to be repeated does not cost an iteration',
   expect(await next.turn?.outcome).toMatchObject({ reason: 'stop', text: 'Finally.' })
 })
 
-// runModelStep() begins again with the first model and attempt 1: what the journal says is tried next is not read.
+// think() begins again with the first model and attempt 1: what the journal says is tried next is not read.
 it('what was decided about retries holds after a pause', async () => {
   const model = ScriptedModel.forever({ error: { status: 503, retryAfter: 1 } })
   const other = new ScriptedModel(['From the other.'], { name: 'other/model' })

@@ -23,5 +23,7 @@ it.each([
 it('taking all messages away fails the turn, and says why', async () => {
   const on: Hooks = { beforeLlm: ({ edit }) => edit({ messages: [] }) }
   const { agent } = bench({ script: ['Done'], on })
-  expect((await agent.executeTurn('Hi').outcome).error?.message).toContain('Nothing was said')
+  expect((await agent.executeTurn('Hi').outcome).error?.message).toContain(
+    'no message that a model could answer',
+  )
 })

@@ -56,7 +56,7 @@ describe('what a model repeats of its system prompt', () => {
     })
   const args = { header: `Bearer ${SECRET}`, [SECRET]: { deep: [SECRET] } }
   const script: ScriptedStep[] = [
-    { text: `I use ${SECRET}.`, reasoning: `runModelStep ${SECRET}`, calls: [{ tool: 'call_api', args }] },
+    { text: `I use ${SECRET}.`, reasoning: `think ${SECRET}`, calls: [{ tool: 'call_api', args }] },
     { calls: [{ tool: SECRET, args: `{"broken ${SECRET}` }] },
     { deltas: ['It was tok_', '8f2e1', `c0d9b7a, or ${Buffer.from(SECRET).toString('base64')}`, '.'] },
   ]
@@ -84,11 +84,11 @@ describe('what a model repeats of its system prompt', () => {
   })
 
   it('loses its signature with the secret in a thought', async () => {
-    const { agent, store } = open([{ reasoning: `runModelStep ${SECRET}`, text: 'ok' }])
+    const { agent, store } = open([{ reasoning: `think ${SECRET}`, text: 'ok' }])
     await agent.executeTurn('go', { auth }).outcome
     const end = (await store.read(KEY)).find(({ type }) => type === 'model.end')
     expect(end?.data).toMatchObject({
-      content: [{ type: 'reasoning', text: 'runModelStep [redacted]' }, { type: 'text' }],
+      content: [{ type: 'reasoning', text: 'think [redacted]' }, { type: 'text' }],
     })
   })
 

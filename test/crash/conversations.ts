@@ -5,7 +5,7 @@
 import { GRAPH_PLAYS } from '../graph/recovery-plays.ts'
 import { type GraphPlay, GraphProcess } from '../graph/recovery-world.ts'
 import { PLAYS } from '../recovery/plays.ts'
-import { Process, type TurnRun } from '../recovery/world.ts'
+import { Process, type Script } from '../recovery/world.ts'
 import { LONG_PLAYS } from './long-plays.ts'
 import type { Stage } from './stage.ts'
 
@@ -23,7 +23,7 @@ export interface Conversation {
 /** What the tools of the plays are, that do no harm when they run again. */
 const HARMLESS = ['look', 'work', 'book', 'write', 'list', 'take']
 
-function conversationOf(play: TurnRun): Conversation {
+function conversationOf(play: Script): Conversation {
   return { name: play.name, play: (stage) => new Process(stage, play, stage).run(), repeatable: HARMLESS }
 }
 

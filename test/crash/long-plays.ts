@@ -5,7 +5,7 @@
 import { agentTool } from '../../src/agent/index.ts'
 import type { RequestData } from '../../src/protocol/index.ts'
 import type { ScriptedStep } from '../../src/testing/index.ts'
-import type { Process, Step, TurnRun } from '../recovery/world.ts'
+import type { Process, Step, Script } from '../recovery/world.ts'
 
 const safe = { replay: 'safe' } as const
 
@@ -21,7 +21,7 @@ function both(process: Process) {
   return [process.tool('pay'), process.tool('look', safe)]
 }
 
-function day(turns: number): TurnRun {
+function day(turns: number): Script {
   return {
     name: `a day of work: ${turns} turns with tools`,
     steps: numbers(turns).map((n) => ({ say: `task ${n}` })),
@@ -32,7 +32,7 @@ function day(turns: number): TurnRun {
   }
 }
 
-function rounds(count: number): TurnRun {
+function rounds(count: number): Script {
   return {
     name: `${count} rounds in one turn`,
     steps: [{ say: 'dig' }],
@@ -46,7 +46,7 @@ function rounds(count: number): TurnRun {
   }
 }
 
-function approvals(count: number): TurnRun {
+function approvals(count: number): Script {
   // By what is asked, not by when: after a death an earlier step meets the request of a later one.
   const isOdd = ({ about }: RequestData) =>
     Number((about?.['args'] as { n?: number } | undefined)?.n) % 2 === 1
@@ -63,7 +63,7 @@ function approvals(count: number): TurnRun {
   }
 }
 
-function errands(count: number): TurnRun {
+function errands(count: number): Script {
   const tasks = numbers(count).map((n) => `errand ${n}`)
   const twice = ['this errand', 'that errand']
   const send = (message: string) => ({ calls: [{ tool: 'helper', args: { message } }] })
@@ -88,7 +88,7 @@ function runner(process: Process, tasks: readonly string[]) {
 }
 
 /** What the tools work on lies in artifacts, which are entries of the same journal. */
-function notebook(turns: number): TurnRun {
+function notebook(turns: number): Script {
   return {
     name: `a notebook of ${turns} pages`,
     steps: numbers(turns).map((n) => ({ say: `page ${n}` })),
@@ -108,7 +108,7 @@ function notebook(turns: number): TurnRun {
   }
 }
 
-function crowd(count: number): TurnRun {
+function crowd(count: number): Script {
   const texts = numbers(count).map((n) => `request ${n}`)
   return {
     name: `${count} messages in the queue`,
@@ -118,7 +118,7 @@ function crowd(count: number): TurnRun {
   }
 }
 
-export const LONG_PLAYS: readonly TurnRun[] = [
+export const LONG_PLAYS: readonly Script[] = [
   day(12),
   rounds(10),
   approvals(6),

@@ -4,7 +4,7 @@ import { type Entry, type EntryEvent, LOCAL_OWNER } from '../../src/protocol/ind
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { PLAYS } from '../recovery/plays.ts'
-import { type TurnRun, World } from '../recovery/world.ts'
+import { type Script, World } from '../recovery/world.ts'
 import type { EffectLine, Line } from './record.ts'
 import { type Evidence, judge, type Verdict } from './verdict.ts'
 
@@ -15,7 +15,7 @@ let text = ''
 beforeAll(async () => {
   store = memoryStore()
   const world = new World(() => store)
-  await world.process(PLAYS.find(({ name }) => name.startsWith('two tools at once')) as TurnRun).run()
+  await world.process(PLAYS.find(({ name }) => name.startsWith('two tools at once')) as Script).run()
   const effects = world.effects.flatMap(({ tool, callId, key }): EffectLine[] => [
     { what: 'effect', phase: 'begin', tool, callId, key },
     { what: 'effect', phase: 'end', tool, callId, key },

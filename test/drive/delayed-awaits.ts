@@ -1,7 +1,7 @@
 /**
- * `node --import test/drive/delayed-awaits.ts FILE`: after every `await` of the rooms that drive, and before every element
- * of a `for await`, a random time passes: nothing, some microtasks, or a round of the event loop. `shuffle` says by which
- * random numbers. Code whose correctness depends on how many ticks something takes does not survive this for long.
+ * `node --import test/drive/delayed-awaits.ts FILE`: delays every `await` of the rooms that drive, and every element of
+ * a `for await`, by a random time: nothing, some microtasks, or a round of the event loop. `shuffle` seeds it. Code
+ * whose correctness depends on a number of ticks does not survive this for long.
  */
 import { registerHooks } from 'node:module'
 import { parseSync, Visitor } from 'oxc-parser'
@@ -11,7 +11,7 @@ const ROOMS = /\/src\/(drive|turn|graph|agent)\/(?!.*\.test\.ts$)/
 
 let random = new Random(1)
 
-/** From here on, by these random numbers. */
+/** Seeds the random numbers from here on. */
 export function shuffle(seed: number): void {
   random = new Random(seed)
 }
@@ -45,7 +45,7 @@ interface Span {
   readonly end: number
 }
 
-/** The source with every awaited expression handed to a function. */
+/** The source with every awaited expression passed to a function. */
 export function withDelays(name: string, text: string): string {
   const inserts: { readonly at: number; readonly text: string }[] = []
   const wrap = ({ start, end }: Span, by: string): void => {
@@ -58,7 +58,7 @@ export function withDelays(name: string, text: string): string {
     },
   })
   visitor.visit(parseSync(name, text).program)
-  // From the end, so that positions stay true. Of two at one place, the one that was found last is the inner one.
+  // From the end, so that positions stay valid. Of two at one position, the later found is the inner one.
   let done = text
   for (const { at, text: insert } of inserts.toSorted((a, b) => b.at - a.at))
     done = `${done.slice(0, at)}${insert}${done.slice(at)}`

@@ -1,4 +1,4 @@
-/** Somebody who waits for a conversation that is erased meanwhile is told, and costs nothing until then. */
+/** A caller that waits for a conversation which is erased meanwhile gets an error, and costs nothing until then. */
 import { expect, it, vi } from 'vitest'
 import { Agent, memoryStore } from '../../src/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'

@@ -1,4 +1,4 @@
-/** The key of a message tells where that stands now which the message began, however many turns it took. */
+/** A repeated key follows the newest turn that its message led to, however many turns that took. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { END, graph, reduce, START, value } from '../../src/graph/index.ts'

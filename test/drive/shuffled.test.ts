@@ -1,4 +1,4 @@
-/** No correctness of the driver depends on how many ticks an await takes. `npm run shuffle` plays many more seeds. */
+/** The driver is correct however many ticks an await takes. `npm run shuffle` runs many more seeds. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'

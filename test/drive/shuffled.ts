@@ -1,6 +1,6 @@
 /**
- * One conversation on one store, driven by two agents that know nothing of each other, while callers send, steer, cancel,
- * pause and shut down at random. To be run under `delayed-awaits.ts`, so that every await takes a random time.
+ * One conversation on one store, driven by two independent agents, while callers send, steer, cancel, pause and shut
+ * down at random. Run under `delayed-awaits.ts`, so that every await takes a random time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -13,7 +13,7 @@ import { shuffle } from './delayed-awaits.ts'
 
 const KEY = { ...LOCAL_OWNER, contextId: 'c' }
 const LEASE_MS = 900
-/** Longer than anything here takes on a machine that is not standing still. */
+/** Longer than anything here takes on a machine that makes progress. */
 const CEILING_MS = 60_000
 const WHILE_BUSY = ['queue', 'queue', 'queue', 'steer', 'interrupt'] as const
 
@@ -85,7 +85,7 @@ class Trial {
     this.#sent.push({ key, whileBusy, outcome: agent.executeTurn(key, { key, whileBusy }).outcome })
   }
 
-  /** The same once more, as after a lost answer. */
+  /** The same request again, as after a lost answer. */
   #again(agent: Agent): void {
     if (this.#sent.length === 0) return
     const { key, whileBusy } = this.#random.pick(this.#sent)
@@ -110,7 +110,7 @@ class Trial {
   }
 }
 
-/** State that is not the agent's to write while the other one drives. */
+/** State that the agent may not write while the other one drives. */
 async function unlessOwned(work: Promise<void>): Promise<void> {
   try {
     await work
@@ -126,7 +126,7 @@ function* takenProblems(entries: readonly Entry[]): Generator<string> {
     yield `${posted} is in the journal twice`
 }
 
-/** Everything that was not refused is in the journal, and the turn that took it is the one that its sender heard of. */
+/** Every message that was not refused is in the journal, and its sender got the turn that took it. */
 function* sentProblems(
   entries: readonly Entry[],
   outcomes: readonly (TurnOutcome & { readonly key: string })[],
@@ -144,7 +144,7 @@ function* sentProblems(
   }
 }
 
-/** A cancel that came too late is left for the next driver; nothing else is. */
+/** Only a cancel that came too late may be left for the next driver. */
 function leftProblems(inbox: readonly Entry[]): readonly string[] {
   return inbox.filter(({ type }) => type !== 'cancel').map(({ key }) => `${key} is left in the inbox`)
 }
@@ -153,7 +153,7 @@ function twice(list: readonly string[]): readonly string[] {
   return list.filter((one, index) => list.indexOf(one) !== index)
 }
 
-/** What went wrong with the conversation of this seed. */
+/** The problems found in the conversation of this seed. */
 export async function playShuffled(seed: number): Promise<readonly string[]> {
   shuffle(seed)
   const over = new AbortController()

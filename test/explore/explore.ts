@@ -3,7 +3,7 @@
  * seed and without saved states. A state is reached by playing its schedule from the start, and is expanded once.
  */
 import type { Report, Scenario, Violation } from './scenario.ts'
-import { type Choice, type Knowledge, TurnRun } from './stage.ts'
+import { type Choice, type Knowledge, Schedule } from './stage.ts'
 
 export interface ExploreOptions {
   /** Stop after this many states; the report then says that it is not exhaustive. A million if not given. */
@@ -66,7 +66,7 @@ export async function replay(
   scenario: Scenario,
   schedule: readonly string[],
 ): Promise<{ readonly lines: readonly string[]; readonly violations: readonly Violation[] }> {
-  const play = await TurnRun.begin(scenario)
+  const play = await Schedule.begin(scenario)
   play.replaying = false
   const lines: string[] = []
   for (const label of schedule) {
@@ -97,7 +97,7 @@ class Search {
   readonly #count = { transitions: 0, paths: 0, pruned: 0, longest: 0 }
   #work: Node[] = []
   #next = 0
-  #play: TurnRun | undefined
+  #play: Schedule | undefined
   #at: Node | undefined
 
   constructor(scenario: Scenario, options: ExploreOptions) {
@@ -158,11 +158,11 @@ class Search {
   }
 
   /** Goes one step on where the last one ended, or plays everything from the start. */
-  async #reach(node: Node): Promise<TurnRun> {
+  async #reach(node: Node): Promise<Schedule> {
     this.#count.transitions += 1
     if (this.#play === undefined || this.#at !== node.parent || node.parent === undefined) {
       await this.#leave()
-      this.#play = await TurnRun.begin(this.#scenario)
+      this.#play = await Schedule.begin(this.#scenario)
       for (const choice of pathTo(node.parent)) await this.#play.take(choice)
       this.#play.restore(node.known)
       this.#play.replaying = false
@@ -177,7 +177,7 @@ class Search {
     this.#play = undefined
   }
 
-  #report(play: TurnRun, node: Node): void {
+  #report(play: Schedule, node: Node): void {
     const schedule = pathTo(node).map(({ label }) => label)
     for (const violation of play.violations) this.#violations.push({ ...violation, schedule })
     this.#at = undefined
@@ -185,7 +185,7 @@ class Search {
 }
 
 /** Looks at a new state and returns its choices; without any, the path has ended. */
-async function inspect(play: TurnRun): Promise<Choice[]> {
+async function inspect(play: Schedule): Promise<Choice[]> {
   await play.world.check?.()
   const choices = play.choices()
   if (choices.length > 0 || play.violations.length > 0) return choices

@@ -61,7 +61,7 @@ interface Actor {
   begun: boolean
 }
 
-export class TurnRun implements Stage {
+export class Schedule implements Stage {
   replaying = true
   readonly violations: { rule: string; message: string }[] = []
   /** What the last step led to, in words. */
@@ -78,8 +78,8 @@ export class TurnRun implements Stage {
     this.#left = { crash: 0, ambiguous: 0, stray: 0, unheard: 0, ...faults }
   }
 
-  static async begin(scenario: Scenario): Promise<TurnRun> {
-    const play = new TurnRun(scenario.faults)
+  static async begin(scenario: Scenario): Promise<Schedule> {
+    const play = new Schedule(scenario.faults)
     const world = await scenario.setup(play)
     play.#world = world
     play.#moves = (world.moves ?? []).map(({ times }) => times)

@@ -100,7 +100,7 @@ export function plannedWork(cast: WorkCast, options: GraphOptions = {}): Graph<W
     .addNode('replan', replan(cast))
     .setEntryPoint('planner')
     .addEdge('planner', 'agent')
-    .addConditionalEdges('agent', afterAgent, { act: 'tools', runModelStep: 'agent' })
+    .addConditionalEdges('agent', afterAgent, { act: 'tools', think: 'agent' })
     .addConditionalEdges('tools', afterTools, { done: 'verifier', more: 'agent' })
     .addConditionalEdges('verifier', ({ is_verified }) => (is_verified ? 'good' : 'bad'), {
       good: END,
@@ -117,7 +117,7 @@ export function unplannedWork(cast: WorkCast, options: GraphOptions = {}): Graph
     .addNode('tools', tools(cast))
     .addNode('verifier', verifier(cast))
     .setEntryPoint('agent')
-    .addConditionalEdges('agent', afterAgent, { act: 'tools', runModelStep: 'agent' })
+    .addConditionalEdges('agent', afterAgent, { act: 'tools', think: 'agent' })
     .addConditionalEdges('tools', afterTools, { done: 'verifier', more: 'agent' })
     .addEdge('verifier', END)
     .compile(options)
@@ -221,8 +221,8 @@ function replan(cast: WorkCast): Node {
   }
 }
 
-function afterAgent({ messages }: WorkState): 'act' | 'runModelStep' {
-  return lastCalls(messages).length > 0 ? 'act' : 'runModelStep'
+function afterAgent({ messages }: WorkState): 'act' | 'think' {
+  return lastCalls(messages).length > 0 ? 'act' : 'think'
 }
 
 function afterTools({ messages }: WorkState): 'done' | 'more' {

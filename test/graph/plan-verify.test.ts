@@ -201,15 +201,15 @@ describe.each(PLACES)('on %s', (_, placed) => {
 
   describe('the work', () => {
     it('goes on after a thought, with a word about how to be done', async () => {
-      await unplanned({ agent: ['Let me runModelStep.', 'Still thinking.', handIn('done')] }).invoke(
+      await unplanned({ agent: ['Let me think.', 'Still thinking.', handIn('done')] }).invoke(
         TASK,
         JOB,
       )
       expect(await nodes()).toEqual(['agent', 'agent', 'agent', 'tools', 'verifier'])
       expect(askedOf('agent').map(({ prompt }) => prompt.slice(2))).toEqual([
         [],
-        ['agent: Let me runModelStep.', NUDGE],
-        ['agent: Let me runModelStep.', 'agent: Still thinking.', NUDGE],
+        ['agent: Let me think.', NUDGE],
+        ['agent: Let me think.', 'agent: Still thinking.', NUDGE],
       ])
     })
 
@@ -385,7 +385,7 @@ describe.each(PLACES)('on %s', (_, placed) => {
     })
 
     it('ends thoughts that never lead to anything', async () => {
-      const { state, reason } = await unplanned({ agent: ['Let me runModelStep.'] }).stream(TASK, JOB).outcome
+      const { state, reason } = await unplanned({ agent: ['Let me think.'] }).stream(TASK, JOB).outcome
       expect(reason).toBe('limit')
       expect(state.messages).toHaveLength(50)
     })

@@ -184,7 +184,7 @@ describe.each(PLACES)('on %s', (_, placed) => {
       })
     })
 
-    it('is researched with the reply, which nobody has to runModelStep about', async () => {
+    it('is researched with the reply, which nobody has to think about', async () => {
       const flow = assistant(cast)
       const [, outcome] = await tell(flow, 'Tell me about it', 'Zhang et al. paper')
       expect(await nodes()).toEqual([

@@ -297,10 +297,10 @@ describe('a graph', () => {
   it('does not take what a node makes of it for anybody’s', async () => {
     const { cancelled, cancel } = shop()
     const graph = desk()
-      .addNode('runModelStep', () => ({ question: 'Cancel ord_5' }))
+      .addNode('think', () => ({ question: 'Cancel ord_5' }))
       .addNode('act', cancelling(cancel), mapping)
-      .addEdge(START, 'runModelStep')
-      .addEdge('runModelStep', 'act')
+      .addEdge(START, 'think')
+      .addEdge('think', 'act')
       .addEdge('act', END)
       .compile()
     await graph.invoke({ question: 'Cancel my last order' })

@@ -11,7 +11,7 @@ const item = entity('item')
 const id = () => z.string().meta(order.id())
 const SHOWN = ['ord_1', 'ord_2', 'ORD-7', '#W8']
 
-interface ChildResult {
+interface Outcome {
   readonly got: readonly unknown[]
   readonly end: JsonObject
   readonly phase: JsonObject
@@ -22,7 +22,7 @@ async function ran(
   input: StandardSchema,
   args: Json,
   more: Partial<ToolDefinition<StandardSchema, null>> = {},
-): Promise<ChildResult> {
+): Promise<Outcome> {
   const got: unknown[] = []
   const list = defineTool({
     name: 'list',

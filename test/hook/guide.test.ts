@@ -1,4 +1,4 @@
-/** The list of hooks in the guide says what the table of hooks says. */
+/** The list of hooks in the guide equals the table of hooks. */
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { HOOK_NAMES, type HookKind, hookKind } from '../../src/protocol/index.ts'

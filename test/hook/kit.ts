@@ -1,22 +1,22 @@
-/** What the tests of hooks share: hooks that write down when they ran. */
+/** Shared by the tests of hooks: hooks that log their runs. */
 import type { CallResult, Hooks, PointOf, TurnPoint } from '../../src/hook/index.ts'
 import { HOOK_NAMES, type HookName } from '../../src/protocol/index.ts'
 
-export type Told = { -readonly [Name in HookName]?: (point: PointOf<Name>) => unknown }
+export type HookFunctions = { -readonly [Name in HookName]?: (point: PointOf<Name>) => unknown }
 
-/** A hook at every place, each of which writes a line; `more` may do more there. */
-export function everywhere(told: string[], more: Told = {}, as: string = ''): Hooks {
+/** A hook at every point, each of which logs a line; `more` adds actions. */
+export function everywhere(lines: string[], more: HookFunctions = {}, as: string = ''): Hooks {
   const hooks = HOOK_NAMES.map((name) => [
     name,
     async (point: never) => {
-      told.push(`${as}${name}${about(name, point)}`)
+      lines.push(`${as}${name}${about(name, point)}`)
       await (more[name] as ((given: never) => unknown) | undefined)?.(point)
     },
   ])
   return Object.fromEntries(hooks) as Hooks
 }
 
-/** What tells one run of a hook from another; which iteration it is, if nothing else does. */
+/** The detail that tells one run of a hook from another; by default its iteration. */
 const ABOUT: { readonly [Name in HookName]?: (point: PointOf<Name>) => string } = {
   onAgentReady: () => '',
   afterLlm: ({ iteration, reply }) => ` ${iteration} ${JSON.stringify(reply.text)}`,

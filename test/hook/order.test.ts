@@ -1,4 +1,4 @@
-/** When hooks run, how often and in which order, and what of it is in the journal. */
+/** The order and number of hook runs, and their entries in the journal. */
 import { describe, expect, it } from 'vitest'
 import { bench, calls, entryLines, journal, probe, STORES, said } from '../turn/kit.ts'
 import { everywhere } from './kit.ts'

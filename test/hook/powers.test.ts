@@ -1,4 +1,4 @@
-/** What each hook may do: say something, change the prompt or a call, end the turn; and what it may not. */
+/** The actions of each hook: add a note, change the prompt or a call, end the turn; and those it does not get. */
 import { describe, expect, it } from 'vitest'
 import type { Hooks } from '../../src/hook/index.ts'
 import type { Adds } from '../../src/hook/points.ts'
@@ -153,7 +153,7 @@ describe.each(STORES)('to add a message, on %s', (_, open) => {
     const { agent, store } = bench({ store: open(), script: ['Done'], on })
     await agent.input('Hi')
     expect(late).toEqual([
-      'The hook beforeLlm is over; do this before it returns, and await what it waits for',
+      'The hook beforeLlm has returned: call this before it returns, and await its asynchronous work',
     ])
     expect(await said(store)).toEqual(['user "Hi"', 'assistant "Done"'])
   })
@@ -181,7 +181,7 @@ describe('to hide a tool from one model call', () => {
 
   it('holds for the process that takes the turn over', async () => {
     const drop = probe('drop')
-    // With this hook the reply is durable before its call is looked at.
+    // With this hook the reply is durable before its call is prepared.
     const both = { ...on, afterLlm: () => {} }
     const { agent, another, store } = bench({
       script: [calls('drop'), 'Done'],

@@ -1,4 +1,4 @@
-/** Several functions for one hook, calls one after the other, and what hooks are told of turns that end early. */
+/** Several functions for one hook, calls one after the other, and hooks of turns that end early. */
 import { describe, expect, it } from 'vitest'
 import { takeOver } from '../../src/agent/index.ts'
 import { bench, calls, journal, KEY, probe, promptLines, until } from '../turn/kit.ts'

@@ -1,4 +1,4 @@
-/** What a hook throws: the turn ends as failed and names it, once, and the conversation can go on. */
+/** An exception of a hook ends the turn as failed, names the hook once, and the conversation can continue. */
 import { describe, expect, it } from 'vitest'
 import type { Hooks } from '../../src/hook/index.ts'
 import { HOOK_NAMES, type HookName } from '../../src/protocol/index.ts'

@@ -1,11 +1,11 @@
-/** Stores that break one rule each, in the way a plausible mistake would. */
+/** Stores that break one rule each, by a plausible mistake. */
 import { HoldfastError } from '../../src/protocol/index.ts'
 import type { AppendRequest, Head, Store } from '../../src/store/index.ts'
 import { decorate } from './decorate.ts'
 
 export type Spoil = (store: Store) => Store
 
-/** R1: whoever says an epoch is believed to mean the current one. */
+/** R1: any epoch passes as the current one. */
 export const fenceStripped: Spoil = (store) =>
   decorate(store, {
     append: async (request) => {
@@ -15,7 +15,7 @@ export const fenceStripped: Spoil = (store) =>
     },
   })
 
-/** R1: who wants to claim first lets go in the owner's name. */
+/** R1: a claim first releases in the owner's name. */
 export const leaseIgnored: Spoil = (store) =>
   decorate(store, {
     append: async (request) => {
@@ -34,7 +34,7 @@ export const leaseIgnored: Spoil = (store) =>
     },
   })
 
-/** R1: a repetition is told today's epoch and not the one that it wrote under. */
+/** R1: a repeated append returns the current epoch instead of its own. */
 export const newestEpochTold: Spoil = (store) =>
   decorate(store, {
     append: async (request) => {
@@ -43,13 +43,13 @@ export const newestEpochTold: Spoil = (store) =>
     },
   })
 
-/** R2: a driver's append is refused when anything came in since it last looked. */
+/** R2: a driver's append is refused if an inbox entry came in since its last read. */
 export const positionExpected: Spoil = (store) =>
   decorate(store, {
     append: async (request) => {
       const head = await store.head(request.key)
       const moved = request.epoch !== undefined && head?.epoch === request.epoch && head.seq !== request.since
-      if (moved) throw new HoldfastError('fenced', { message: 'The journal is not where you runModelStep.' })
+      if (moved) throw new HoldfastError('fenced', { message: 'The journal is not where you think.' })
       return store.append(request)
     },
   })
@@ -65,7 +65,7 @@ export const postsDropped: Spoil = (store) =>
     },
   })
 
-/** R2: neither the position of a claim nor the state of an inbox entry is looked at, so that it can be taken twice. */
+/** R2: neither the position of a claim nor the state of an inbox entry is checked, so it can be taken twice. */
 export function takenTwice(): Spoil {
   const forged = new Map<number, number[]>()
   return (store) =>

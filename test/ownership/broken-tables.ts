@@ -14,7 +14,7 @@ import {
 } from '../../src/drive/state.ts'
 import type { Setting } from './world.ts'
 
-/** `rule` is broken, and the search reports it as `sign`: the rule itself, or that a driver hangs or goes in circles. */
+/** `rule` is broken, and the search reports it as `sign`: the rule itself, or a driver that hangs or loops. */
 export interface BrokenTable {
   readonly rule: string
   readonly sign: string
@@ -23,7 +23,7 @@ export interface BrokenTable {
 
 type Case = Omit<Setting, 'name'>
 type Claimed = Extract<Event, { readonly type: 'claimed' }>
-type Lost = Extract<Event, { readonly type: 'passed over' }>
+type Lost = Extract<Event, { readonly type: 'lost' }>
 type Decided = PromiseWithResolvers<void>
 type Owner = Extract<State, { readonly grant: Grant }>
 
@@ -48,10 +48,10 @@ const REFUSED_LAPSE: Case = { ...LAPSE, refuses: ['tool.end', 'release'] }
 const TAKEN_OVER: Case = { ...TWO, tools: ['look'], faults: { crash: 1, unheard: 1 }, ticks: part }
 const TAKEN_OVER_TWICE: Case = { ...TAKEN_OVER, faults: { crash: 1, ambiguous: 1 } }
 
-/** An effect is under way when a heartbeat hears that the lease is lost. */
+/** An effect is under way when a heartbeat finds the lease lost. */
 const EFFECT: Case = { ...LAPSE, heartbeats: 1 }
 
-/** Where a driver comes to each transition. */
+/** The setting that leads a driver to each transition. */
 const REACHED: { readonly [N in State['is']]: Readonly<Record<string, Case>> } = {
   free: { opens: ALONE, 'claimed to append': NOTE },
   opening: { refused: TWO, claimed: ALONE },
@@ -60,12 +60,12 @@ const REACHED: { readonly [N in State['is']]: Readonly<Record<string, Case>> } =
     advanced: ALONE,
     closed: PAUSE,
     ended: ALONE,
-    'passed over': LAPSE,
+    lost: LAPSE,
     broke: REFUSED,
   },
-  holding: { granted: HELD_BEAT, ended: HELD, 'passed over': HELD_LAPSE },
-  leaving: { granted: REFUSED_NOTE, ended: REFUSED, 'passed over': REFUSED_LAPSE },
-  settling: { settled: LAPSE },
+  holding: { granted: HELD_BEAT, ended: HELD, lost: HELD_LAPSE },
+  leaving: { granted: REFUSED_NOTE, ended: REFUSED, lost: REFUSED_LAPSE },
+  draining: { drained: LAPSE },
 }
 
 const LEFT_OUT: readonly BrokenTable[] = Object.entries(REACHED).flatMap(([is, events]) =>
@@ -77,15 +77,15 @@ const free = (): State => FREE
 const opening = (): State => ({ is: 'opening', decided: Promise.withResolvers() })
 const holding = ({ grant }: Owner): State => ({ is: 'holding', grant })
 const leaving = ({ grant }: Owner): State => ({ is: 'leaving', grant })
-const settling = (_: State, { why }: Lost, decided: Decided = Promise.withResolvers()): State => ({
-  is: 'settling',
+const draining = (_: State, { why }: Lost, decided: Decided = Promise.withResolvers()): State => ({
+  is: 'draining',
   why,
   decided,
 })
-const settlingDecided = (state: State, event: Lost): State => {
+const drainingDecided = (state: State, event: Lost): State => {
   const decided: Decided = Promise.withResolvers()
   decided.resolve()
-  return settling(state, event, decided)
+  return draining(state, event, decided)
 }
 const loopLost = (_: State, { grant }: Claimed): State => ({ is: 'holding', grant })
 const claimed =
@@ -133,12 +133,12 @@ const WRONG: readonly BrokenTable[] = [
   wrong('S4', 'driving · closed', 'keeps the loop', { setting: HELD, to: stay }),
   wrong('S5', 'driving · ended', 'holding', { setting: ALONE, to: holding }),
   wrong('S5', 'driving · ended', 'keeps the loop', { setting: ALONE, to: stay }),
-  wrong('S6', 'driving · passed over', 'free', { setting: EFFECT, to: free, sign: 'S7' }),
-  wrong('S5', 'driving · passed over', 'holding', { setting: LAPSE, to: holding, sign: 'S7' }),
-  wrong('S5', 'driving · passed over', 'leaving', { setting: LAPSE, to: leaving, sign: 'S7' }),
-  wrong('S6', 'driving · passed over', 'decided at once', {
+  wrong('S6', 'driving · lost', 'free', { setting: EFFECT, to: free, sign: 'S7' }),
+  wrong('S5', 'driving · lost', 'holding', { setting: LAPSE, to: holding, sign: 'S7' }),
+  wrong('S5', 'driving · lost', 'leaving', { setting: LAPSE, to: leaving, sign: 'S7' }),
+  wrong('S6', 'driving · lost', 'decided at once', {
     setting: EFFECT,
-    to: settlingDecided,
+    to: drainingDecided,
     sign: 'circles',
   }),
   wrong('R1', 'driving · broke', 'free', { setting: REFUSED, to: free }),
@@ -147,18 +147,18 @@ const WRONG: readonly BrokenTable[] = [
   wrong('S1', 'holding · granted', 'another epoch', { setting: HELD_BEAT, to: granted(wrongEpoch) }),
   wrong('S5', 'holding · granted', 'free', { setting: HELD_BEAT, to: free, sign: 'S7' }),
   wrong('S5', 'holding · ended', 'stays holding', { setting: HELD, to: stay }),
-  wrong('S5', 'holding · passed over', 'stays holding', { setting: HELD_LAPSE, to: stay, sign: 'circles' }),
+  wrong('S5', 'holding · lost', 'stays holding', { setting: HELD_LAPSE, to: stay, sign: 'circles' }),
   wrong('S1', 'leaving · granted', 'another epoch', { setting: REFUSED_NOTE, to: granted(wrongEpoch) }),
   wrong('R1', 'leaving · granted', 'free', { setting: REFUSED_NOTE, to: free }),
   wrong('S1', 'leaving · ended', 'stays leaving', { setting: REFUSED, to: stay }),
-  wrong('S5', 'leaving · passed over', 'stays leaving', {
+  wrong('S5', 'leaving · lost', 'stays leaving', {
     setting: REFUSED_LAPSE,
     to: stay,
     sign: 'circles',
   }),
-  wrong('S6', 'leaving · passed over', 'settling', { setting: REFUSED_LAPSE, to: settling, sign: 'stuck' }),
-  wrong('S6', 'settling · settled', 'stays settling', { setting: LAPSE, to: stay, sign: 'circles' }),
-  wrong('S4', 'settling · settled', 'opening', { setting: LAPSE, to: opening }),
+  wrong('S6', 'leaving · lost', 'draining', { setting: REFUSED_LAPSE, to: draining, sign: 'stuck' }),
+  wrong('S6', 'draining · drained', 'stays draining', { setting: LAPSE, to: stay, sign: 'circles' }),
+  wrong('S4', 'draining · drained', 'opening', { setting: LAPSE, to: opening }),
 ]
 
 export const BROKEN_TABLES: readonly BrokenTable[] = [...LEFT_OUT, ...WRONG]
@@ -167,7 +167,7 @@ interface Change {
   readonly setting: Case
   /** Without it the transition is left out. */
   readonly to?: unknown
-  /** How the search says it, if not by the rule. */
+  /** The search's report, if not the rule. */
   readonly sign?: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * Ownership under every schedule of a small scope: who may write, what is taken, what runs, what is acknowledged. The
- * broken variants show that the properties can fail. `npm run explore` does the same in a larger scope.
+ * Ownership under every schedule of a small scope: writes, takes, runs and acknowledgements. The broken variants show
+ * that the properties can fail. `npm run explore` does the same in a larger scope.
  */
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/testing/index.ts'

@@ -1,7 +1,7 @@
 /**
- * Rules R1 to R7 as statements about a journal, its head row and what processes were told. `checkState` holds at every
- * moment of every schedule, `checkEnd` once everyone has ended or died and a last, undisturbed driver has run. What can
- * only be seen while it happens is judged by the witness.
+ * Rules R1 to R7 as statements about a journal, its head row and the receipts of processes. `checkState` holds at every
+ * moment of every schedule, `checkEnd` once all processes have ended or died and a last, undisturbed driver has run.
+ * The witness judges what is visible only while it happens.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { fold } from '../../src/journal/index.ts'
@@ -22,7 +22,7 @@ export async function checkState(witness: Witness): Promise<void> {
   await checkDue(view, witness)
 }
 
-/** R6: whoever sweeps finds the context exactly when there is something to do and nobody doing it. */
+/** R6: a sweep finds the context exactly when it has work and no owner. */
 async function checkDue({ head }: View, witness: Witness): Promise<void> {
   const { alone, store, stage } = witness.scene
   if (!alone || head === undefined) return
@@ -32,7 +32,7 @@ async function checkDue({ head }: View, witness: Witness): Promise<void> {
   if (wanted !== found) stage.violate('R6', `a sweep ${found ? 'finds' : 'misses'} the context`)
 }
 
-/** Before the last driver runs: what survivors held must be in the journal by now (R4). */
+/** Before the last driver runs: results of survivors are in the journal (R4). */
 export async function checkSurvivors(witness: Witness): Promise<void> {
   const { entries } = await witness.look()
   const { stage } = witness.scene
@@ -54,7 +54,7 @@ export async function checkEnd(witness: Witness): Promise<void> {
   const { head } = view
   for (const what of happened(view)) witness.seen(what)
   if (head?.pending !== 0) stage.violate('R2', `${head?.pending} inbox entries are never taken`)
-  // A dead one's lease on a conversation that wants nothing is no harm: it has lapsed.
+  // A lapsed lease of a dead driver on an idle conversation does no harm.
   const owner = witness.ownerOf(head)
   if (owner !== undefined) stage.violate('R1', `${owner} never let go of its lease`)
   if ((await store.rebuild(key)).repaired) stage.violate('R6', 'rebuilding the head row changed it')
@@ -62,7 +62,7 @@ export async function checkEnd(witness: Witness): Promise<void> {
 
 type Finding = readonly [rule: string, message: string]
 
-/** R1: every driver entry belongs to the epoch of the claim before it, and was written by who made that claim. */
+/** R1: every driver entry belongs to the epoch of the claim before it, and to the driver that made that claim. */
 function* ownership({ entries }: View, { writers }: Witness): Generator<Finding> {
   let claim = { epoch: 0, driver: 'nobody' }
   for (const entry of entries) {
@@ -118,7 +118,7 @@ function withoutTaking(entry: Entry, takes: readonly (Entry | undefined)[]): str
   return undefined
 }
 
-/** R5: gapless, in order of time, and everyone who was told something finds exactly that. */
+/** R5: positions without gaps, in order of time, and equal to every receipt. */
 function* acknowledgements({ entries }: View, { heard }: Witness): Generator<Finding> {
   for (const [index, { seq, at }] of entries.entries()) {
     if (seq !== index + 1) yield ['R5', `position ${index + 1} holds entry ${seq}`]
@@ -134,7 +134,7 @@ function* acknowledgements({ entries }: View, { heard }: Witness): Generator<Fin
   }
 }
 
-/** R6: the head row is what the journal says; once by the store's own rebuild and once by counting. */
+/** R6: the head row equals the journal; by the store's own rebuild, and by counting. */
 function* headRow({ head, entries }: View): Generator<Finding> {
   if (head === undefined) {
     if (entries.length > 0) yield ['R6', 'there are entries and no head row']
@@ -171,7 +171,7 @@ function isOpen({ status }: Head): boolean {
   return status === 'running' || status === 'paused'
 }
 
-/** R7: a claim after too many that led nowhere ends the turn and does nothing else. */
+/** R7: a claim after too many without progress ends the turn and does nothing else. */
 function* givingUp({ entries }: View, { scene: { maxClaims } }: Witness): Generator<Finding> {
   for (const [index, entry] of entries.entries()) {
     if (entry.type !== 'claim' || entry.turn === 0) continue
@@ -180,7 +180,7 @@ function* givingUp({ entries }: View, { scene: { maxClaims } }: Witness): Genera
     const next = entries
       .slice(index + 1)
       .find(({ type }) => ['model.start', 'tool.start', 'turn.end', 'claim'].includes(type))
-    // It may have died of something else before it could say so.
+    // The driver may have died before it could end the turn.
     if (next === undefined || next.type === 'claim') continue
     if (next.type !== 'turn.end' || next.data['outcome'] !== 'failed')
       yield ['R7', `claim number ${attempt} without progress leads to ${next.type}, not to a failed turn`]
@@ -211,7 +211,7 @@ function* turns({ entries }: View): Generator<Finding> {
   }
 }
 
-/** What a finished journal shows to have happened. */
+/** The facts that a finished journal shows. */
 function* happened({ entries }: View): Generator<string> {
   for (const { type, data, takes } of entries) {
     if (type === 'turn.end') yield `outcome ${data['outcome'] as string}`

@@ -1,11 +1,11 @@
 /**
- * The driver that ships, under every schedule: the same rules, the same witness, the same broken stores as for the
- * reference driver. What it once got wrong is kept as the shortest schedule that showed it.
+ * The driver that ships, under every schedule: with the rules, the witness and the broken stores of the reference
+ * driver. Former defects are kept as the shortest schedule that showed them.
  */
 import { describe, expect, it } from 'vitest'
 import { explore } from '../explore/explore.ts'
 import { type Scenario, type Violation } from '../explore/scenario.ts'
-import { TurnRun } from '../explore/stage.ts'
+import { Schedule } from '../explore/stage.ts'
 import { driveReal } from './real-driver.ts'
 import {
   FAST_BROKEN_STORES_REAL,
@@ -84,7 +84,7 @@ describe('a broken store or table is noticed and named with the real driver too'
 
 describe('schedules that once went wrong', () => {
   const reads = ['loadSnapshot', 'base', 'read', 'inbox']
-  /** Where something was said already, a window is read too. */
+  /** A conversation with earlier messages, whose window is read too. */
   const all = [...reads, 'read', 'lookup turn', 'read']
   const by = (process: string, ...steps: string[]) => steps.map((step) => `${process}: ${step}`)
   const firstTurn = [
@@ -113,7 +113,7 @@ describe('schedules that once went wrong', () => {
     expect(lines.slice(lines.indexOf('B: claim'))).toEqual(by('B', 'claim', ...all, 'epoch 2 release'))
   })
 
-  it('whoever was passed over ends only when its result is handed in', async () => {
+  it('a driver that lost the turn ends only when its result is handed in', async () => {
     const setting: Setting = { name: 'late', drivers: 2, ticks: { part: 1, times: 1 }, reads: 'joined' }
     const { lines, violations } = await playOn(setting, [
       ...by('A', ...reads, ...firstTurn.slice(0, 2)),
@@ -160,13 +160,13 @@ describe('schedules that once went wrong', () => {
   })
 })
 
-/** Plays a beginning, then whatever comes first, to the end. */
+/** Replays a beginning, then the first choice at every step, to the end. */
 async function playOn(
   setting: Setting,
   beginning: readonly string[],
 ): Promise<{ lines: string[]; violations: Omit<Violation, 'schedule'>[] }> {
   const scenario: Scenario = scenarioOf(setting, { drive: driveReal })
-  const play = await TurnRun.begin(scenario)
+  const play = await Schedule.begin(scenario)
   play.replaying = false
   const lines: string[] = []
   for (;;) {

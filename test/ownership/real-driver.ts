@@ -1,6 +1,6 @@
 /**
- * The driver that ships, in the place of the reference one: the same ports, the same words for how it ended. Its model
- * and its tools are functions, its time is the clock of the exploration, and everything else is the real thing.
+ * The driver that ships behind the ports of the reference driver. Its model and its tools are functions, its time is
+ * the clock of the exploration; everything else is real.
  */
 
 import { turnScope } from '../../src/agent/turn-scope.ts'
@@ -16,21 +16,21 @@ import { decorate } from './decorate.ts'
 import { type DriverOptions, type DriverPorts, replayOf } from './reference-driver.ts'
 import { type StateReport, StateRules } from './state-rules.ts'
 
-/** A driver that takes more steps than this goes round in circles. */
+/** A driver that takes more steps than this loops. */
 const MOST_STEPS = 50
 
-/** A lease that was renewed this often while no time passed is renewed in circles, and so is a write that was fenced. */
+/** A lease renewed this often while no time passes is a loop, and so is a write that is fenced this often. */
 const MOST_TIMES = 5
 
-/** The ports of the reference driver, and those that only a driver with a table of states has. */
+/** The ports of the reference driver, and those of a driver with a table of states. */
 export interface RealPorts extends DriverPorts {
   readonly timer: Timer
   readonly report: StateReport
-  /** Another table than the one that ships. */
+  /** Replaces the table that ships. */
   readonly table?: Transitions | undefined
-  /** False: entries that no effect depends on are held back, and saved when nothing is left to do. */
+  /** False: entries that no effect depends on are buffered, and saved when nothing is left to do. */
   readonly autoSave: boolean
-  /** Gets the verbs of a second caller in the same process. */
+  /** Receives the actions of a second caller in the same process. */
   readonly meet: (caller: Caller) => void
 }
 
@@ -40,7 +40,9 @@ export interface Caller {
   readonly note: () => void
 }
 
-/** Drives until there is nothing to do or somebody else does it. A driver that was passed over comes back by itself. */
+/**
+ * Drives until there is nothing to do or another driver owns it. A driver that lost the turn starts again by itself.
+ */
 export async function driveReal(ports: RealPorts, options: DriverOptions): Promise<string> {
   const died = Promise.withResolvers<never>()
   const asked = new Set<Promise<unknown>>()
@@ -53,7 +55,7 @@ export async function driveReal(ports: RealPorts, options: DriverOptions): Promi
   })
   const run = async () => {
     const ended = await stepToEnd(driver, ports.report)
-    // A heartbeat or a note may still be on its way when there is nothing left to do.
+    // A heartbeat or a note may still be under way.
     await Promise.allSettled(asked)
     rules.end()
     return ended
@@ -65,8 +67,8 @@ async function stepToEnd(driver: Driver, { violate }: StateReport): Promise<stri
   for (let steps = 0; steps < MOST_STEPS; steps++) {
     const state = await stepOf(driver)
     if (state === 'again') continue
-    if (driver.settling !== undefined) {
-      await driver.settling
+    if (driver.draining !== undefined) {
+      await driver.draining
       continue
     }
     driver.stop(undefined)
@@ -78,7 +80,7 @@ async function stepToEnd(driver: Driver, { violate }: StateReport): Promise<stri
   return 'in circles'
 }
 
-/** A turn that broke because the store refused an append is taken up again. */
+/** A turn that broke because the store refused an append is continued. */
 async function stepOf(driver: Driver): Promise<string> {
   try {
     const { state } = await driver.step()
@@ -89,7 +91,7 @@ async function stepOf(driver: Driver): Promise<string> {
   }
 }
 
-/** False if entries that were held back could not be saved: another driver was let in, or the store was full. */
+/** False if buffered entries could not be saved: another driver has claimed, or the store was full. */
 async function save(driver: Driver): Promise<boolean> {
   try {
     await driver.flush()
@@ -104,13 +106,13 @@ async function record(driver: Driver, { violate }: StateReport): Promise<void> {
   try {
     await driver.record([{ type: 'note', data: { text: 'by the way', from: 'caller' } }])
   } catch (error) {
-    // Another process has the conversation, and was not asked.
+    // Another process owns the conversation.
     if (!HoldfastError.is(error, 'owned') && !HoldfastError.is(error, 'fenced'))
       violate('uncaught', `a note failed: ${String(error)}`)
   }
 }
 
-/** The store, for a driver that may go in circles without taking a step. Renewals that are under way are `asked`. */
+/** Counts the writes of a driver that may loop without a step. Renewals under way are `asked`. */
 function counted(
   { store, clock, report }: RealPorts,
   { driver }: DriverOptions,
@@ -161,7 +163,7 @@ function driverOf(ports: Parts, options: DriverOptions): Driver {
   return new Driver({
     ...{ key, store, clock, timer, ids, driver, leaseMs, definition },
     transitions: rules.table(ports.table),
-    play: (scope, journal) =>
+    run: (scope, journal) =>
       rules.loop(turnLoop(turnScope(scope, journal, { definition, extras: () => ({}) }))),
     window: async () => ({ maxMessages: 100 }),
     autoSave,
@@ -186,14 +188,14 @@ function toolOf(name: string, effect: DriverPorts['effect']): Tool {
   })
 }
 
-/** Whoever thinks a thought that kills has no time to say so. */
-function modelOf(runModelStep: DriverPorts['model'], die: (reason: unknown) => void): LanguageModel {
+/** A model call that kills its driver never answers. */
+function modelOf(think: DriverPorts['model'], die: (reason: unknown) => void): LanguageModel {
   return {
     specificationVersion: 'v3',
     provider: 'pretend',
     modelId: 'model',
     doStream: async ({ prompt }) => {
-      const asked = await runModelStep(whereIn(prompt)).catch((reason: unknown) => {
+      const asked = await think(whereIn(prompt)).catch((reason: unknown) => {
         die(reason)
         return new Promise<never>(() => {})
       })

@@ -1,7 +1,7 @@
 /**
- * A driver reduced to what ownership is about: it claims, takes, starts, settles, hands in late results and gives up,
- * exactly as rules R1 to R7 say. It has no hooks, no prompts and no streams, and its model is a function. `flaws` makes
- * it break one rule at a time, so that the exploration can be seen to notice.
+ * A driver reduced to ownership: it claims, takes, starts, settles, posts late results and releases, exactly by
+ * rules R1 to R7. It has no hooks, prompts or streams, and its model is a function. `flaws` makes it break one rule at
+ * a time, to show that the exploration notices.
  */
 import type { Clock, Ids } from '../../src/base/index.ts'
 import { type Call, fold, newSession, type OpenTurn, type Session } from '../../src/journal/index.ts'
@@ -22,7 +22,7 @@ export interface DriverPorts {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
-  /** The tools that the model asks for; none ends the turn. */
+  /** The tools that the model calls; none ends the turn. */
   readonly model: (at: { turn: number; iteration: number }) => Promise<readonly string[]>
   readonly effect: (call: Call) => Promise<Json>
 }
@@ -31,11 +31,11 @@ export interface DriverOptions {
   readonly key: ContextKey
   readonly driver: string
   readonly leaseMs: number
-  /** Claims without progress before the turn is given up (R7). */
+  /** Claims without progress before the turn fails (R7). */
   readonly maxClaims: number
   /** Renewals while effects run. */
   readonly heartbeats?: number
-  /** After being passed over, start again as a new driver. */
+  /** Starts again as a new driver after a loss. */
   readonly returns?: boolean | undefined
   readonly flaws?: readonly Flaw[]
 }
@@ -57,7 +57,7 @@ export function replayOf(tool: string): 'safe' | 'never' {
   return tool.startsWith('look') ? 'safe' : 'never'
 }
 
-/** Drives until there is nothing to do (`idle`), somebody else does it (`owned`), or it was passed over (`lost`). */
+/** Drives until there is nothing to do (`idle`), another driver owns it (`owned`), or the turn is lost (`lost`). */
 export async function drive(ports: DriverPorts, options: DriverOptions): Promise<'idle' | 'owned' | 'lost'> {
   for (;;) {
     const ended = await new ReferenceDriver(ports, options).run()
@@ -69,7 +69,7 @@ class ReferenceDriver {
   readonly #ports: DriverPorts
   readonly #options: DriverOptions
   #session: Session = newSession()
-  /** Inbox entries that nobody has taken, as far as this driver has seen. */
+  /** Inbox entries that no entry takes, as far as this driver has seen. */
   readonly #waiting = new Map<string, Entry>()
   readonly #settled = new Map<string, SettledStatus>()
   /** Results of effects that are not in the journal yet. */
@@ -93,7 +93,7 @@ class ReferenceDriver {
       }
     } catch (error) {
       if (!HoldfastError.is(error, 'fenced')) throw error
-      await this.#handIn()
+      await this.#postResults()
       return 'lost'
     }
   }
@@ -126,14 +126,14 @@ class ReferenceDriver {
       if (HoldfastError.is(error, 'moved')) return 'moved'
       throw error
     }
-    // A bare claim is good wherever the journal stands; from now on only we can move it.
+    // A bare claim is granted at any position; from now on only this driver moves it.
     await this.#load()
     const entries = this.#opening()
     if (entries.length > 0) await this.#append(entries)
     return 'mine'
   }
 
-  /** What to say first, from the folded position. */
+  /** The first entries, from the folded position. */
   #opening(): NewEntry[] {
     const { open, turn, claims } = this.#session
     if (open !== undefined) {
@@ -148,7 +148,7 @@ class ReferenceDriver {
     return [...this.#accounts(turn + 1), begin, modelStart(turn + 1, 1)]
   }
 
-  /** Requested calls go on; a started one runs again only if that is safe. */
+  /** Requested calls continue; a started one runs again only if that is safe. */
   #resuming(open: OpenTurn): NewEntry[] {
     if (this.#cancelOf(open.turn) !== undefined) return this.#ending(open, 'cancelled')
     const rerun = (call: Call) => call.replay === 'safe' || this.#has('runs a started never-call again')
@@ -157,7 +157,7 @@ class ReferenceDriver {
     const unknown = started.filter((call) => !rerun(call))
     const said = [...unknown.map((call) => this.#settle(call, open.turn)), ...requested.map(start(open.turn))]
     if (requested.length > 0 || started.some(rerun)) return said
-    // Hooks run at least once. That one has run again does not mean that the attempt leads anywhere (R7).
+    // Hooks run at least once: a repeated phase is no progress (R7).
     said.push({ type: 'phase', turn: open.turn, data: { name: 'beforeLlm' } })
     return [...said, modelStart(open.turn, open.thinking ? open.iteration : open.iteration + 1)]
   }
@@ -191,7 +191,7 @@ class ReferenceDriver {
     await this.#freshen()
     const beat = this.#heartbeat()
     await this.#effects(calls.filter(({ callId }) => !this.#held.has(callId)))
-    // Whoever is passed over while effects run still waits for their results.
+    // A driver that loses the turn while effects run still waits for their results.
     const lost = await beat
     if (lost !== undefined) throw lost
     const ends = calls.map((call) => toolEnd(open.turn, call.callId, this.#held.get(call.callId)))
@@ -232,7 +232,7 @@ class ReferenceDriver {
     for (const entry of renewal.inbox) this.#waiting.set(entry.key ?? '', entry)
   }
 
-  /** Ends the turn: settles what is open, accounts for what has come in, and takes the cancel if that is why (R2). */
+  /** Ends the turn: settles open calls, accounts for the inbox, and takes the cancel if there is one (R2). */
   #ending(open: OpenTurn, outcome: OutcomeReason): NewEntry[] {
     const rest = open.calls.filter(({ state }) => state !== 'settled')
     const settled = rest.map((call) => this.#settle(call, open.turn))
@@ -244,7 +244,7 @@ class ReferenceDriver {
     return [...settled, ...accounts, { type: 'turn.end', turn: open.turn, takes, data }]
   }
 
-  /** For a call that this driver does not run: with the late result if there is one, else with what can be said. */
+  /** Settles a call that this driver does not run: with its late result, or by its state. */
   #settle(call: Call, turn: number): NewEntry {
     if (call.state === 'requested') return toolEnd(turn, call.callId, null, 'not-run')
     const late = [...this.#waiting.values()].find(
@@ -254,7 +254,7 @@ class ReferenceDriver {
     return { ...toolEnd(turn, call.callId, late.data['output']), takes: [late.key] }
   }
 
-  /** Late results and cancels that came to nothing. A cancel of the turn that is about to start is kept. */
+  /** Takes late results and cancels that match nothing. A cancel of the next turn is kept. */
   #accounts(next?: number): NewEntry[] {
     return [...this.#waiting.values()].flatMap(({ type, key, data }): NewEntry[] => {
       if (key === undefined || type === 'input' || (type === 'cancel' && data['turn'] === next)) return []
@@ -286,7 +286,7 @@ class ReferenceDriver {
     return receipt
   }
 
-  /** The lease runs from when the store saw the request, which was not before it was sent. */
+  /** The lease runs from the store's receipt of the request, which is not before it was sent. */
   #acknowledged(sentAt: number): void {
     this.#ackAt = this.#has('counts the age from when it heard') ? this.#ports.clock.elapsed() : sentAt
   }
@@ -304,8 +304,8 @@ class ReferenceDriver {
     }
   }
 
-  /** What it holds and may not settle goes into the inbox (R4). */
-  async #handIn(): Promise<void> {
+  /** Posts the results that it may not settle to the inbox (R4). */
+  async #postResults(): Promise<void> {
     if (this.#held.size === 0 || this.#has('drops late results')) return
     const inbox = [...this.#held].map(([callId, output]) => ({
       type: 'late-result' as const,

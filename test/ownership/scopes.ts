@@ -1,6 +1,6 @@
 /**
- * What is explored: a fast scope for every run of the tests, a full one for `npm run explore`, and the broken variants,
- * each with the rule that must catch it. Scopes are small on purpose; what is explored within them is everything.
+ * The explored settings: a fast scope for the tests, a full one for `npm run explore`, and the broken variants, each
+ * with the rule that must catch it. Scopes are small on purpose, and explored completely.
  */
 import {
   fenceStripped,
@@ -19,7 +19,7 @@ import type { Setting } from './world.ts'
 type Case = Omit<Setting, 'name'>
 
 const lapse = { part: 1, times: 1 }
-/** One leaves an acknowledgement too old to start an effect on, two let the lease lapse. */
+/** One makes an acknowledgement too old to start an effect, two let the lease lapse. */
 const halves = { part: 0.6, times: 2 }
 
 export const FAST: readonly Setting[] = named({
@@ -48,7 +48,7 @@ export const FAST_SQLITE: readonly Setting[] = named({
   'two drivers': { drivers: 2 },
 })
 
-/** Small enough to be played without pruning. */
+/** Small enough to be explored without pruning. */
 export const TINY: readonly Setting[] = named({
   'one driver with a heartbeat, cancel, 1 late answer': {
     drivers: 1,
@@ -176,7 +176,7 @@ export const FULL_SQLITE: readonly Setting[] = named({
   'two drivers with heartbeats, 2 part lapses': { drivers: 2, heartbeats: 1, ticks: halves, reads: 'joined' },
 })
 
-/** What a driver that loads in several reads, and beats by a timer, can do beyond what the reference can. */
+/** Settings for a driver that loads in several reads and has a heartbeat timer. */
 const HELD: readonly Setting[] = named({
   'two drivers, second input, nothing goes wrong': { drivers: 2, traffic: ['input'] },
   'two drivers, 1 crash': { drivers: 2, faults: { crash: 1 } },
@@ -194,7 +194,7 @@ const HELD: readonly Setting[] = named({
   },
 })
 
-/** States and transitions of the real driver that the settings of the reference driver do not lead to. */
+/** States and transitions that only the real driver has. */
 const FAST_STATES: readonly Setting[] = named({
   'one driver that holds back, heartbeats, 1 part lapse': {
     drivers: 1,
@@ -268,7 +268,7 @@ const FULL_STATES: readonly Setting[] = named({
   'two drivers with heartbeats, an effect under way, 1 lapse': { drivers: 2, heartbeats: 1, ticks: lapse },
 }).map(joined)
 
-/** The real driver takes more steps, so a search that is fast with the reference takes long with it. */
+/** The real driver takes more steps, so its searches take longer. */
 const LONG_REAL = [
   'two drivers, 1 crash, 1 lapse',
   'two drivers, 1 ambiguity, 1 lapse',
@@ -308,7 +308,7 @@ export const FULL_REAL: readonly Setting[] = [
 ]
 export const FULL_SQLITE_REAL: readonly Setting[] = FULL_SQLITE.map(joined)
 
-/** `rule` is broken. The search reports it under that name or, of a driver that hangs or goes in circles, as `sign`. */
+/** `rule` is broken. The search reports it under that name or, of a driver that hangs or loops, as `sign`. */
 export interface Variant {
   readonly rule: string
   readonly sign?: string
@@ -349,7 +349,7 @@ export const BROKEN: readonly Variant[] = [
   flawed('R7', 'never gives up', { drivers: 2, poison: true }),
 ]
 
-/** Only a driver that acts on an old read can take something twice, and only the real one reads more than once. */
+/** Only a driver that acts on an old read can take an entry twice, and only the real one reads more than once. */
 const BROKEN_STORES_REAL: readonly Variant[] = BROKEN.filter(
   ({ setting }) => setting.flaws === undefined,
 ).map(({ rule, setting }) => ({ rule, setting: setting.spoil === takenTwice ? setting : joined(setting) }))
@@ -367,7 +367,7 @@ export const FAST_BROKEN_TABLES: readonly Variant[] = BROKEN_TABLES.filter(
   ({ setting }) => setting.drivers === 1,
 )
 
-/** It loads with several reads in a row, and claims on the condition that nothing has moved since the first. */
+/** The real driver loads with several reads, and claims on the condition that nothing has moved since the first. */
 function joined(setting: Setting): Setting {
   return { ...setting, reads: 'joined' }
 }

@@ -1,6 +1,6 @@
 /**
- * Rules S1 to S7 of the driver's states (`src/drive/state.ts`), judged from outside of the driver: its table, its store,
- * its loops and its effects pass through here. One instance watches one driver. Transitions that are taken are counted.
+ * Checks rules S1 to S7 of the driver's states (`src/drive/state.ts`) from outside: its table, store, loops and effects
+ * pass through here. One instance watches one driver, and counts the transitions.
  */
 import {
   type Event,
@@ -31,9 +31,9 @@ const EVENTS: readonly Event['type'][] = [
   'advanced',
   'closed',
   'ended',
-  'passed over',
+  'lost',
   'broke',
-  'settled',
+  'drained',
 ]
 
 /** Every transition of the table, as `state · event`. */
@@ -41,13 +41,13 @@ export const ALL_TRANSITIONS: readonly string[] = Object.entries(TRANSITIONS).fl
   Object.keys(on).map((type) => `${is} · ${type}`),
 )
 
-/** The rule that says that a driver does not stop in this state. */
+/** The rule that a driver breaks if it stops in this state. */
 const NO_END: Readonly<Record<Exclude<State['is'], 'free'>, string>> = {
   opening: 'S4',
   driving: 'S5',
   holding: 'S5',
   leaving: 'S5',
-  settling: 'S6',
+  draining: 'S6',
 }
 
 export class StateRules {
@@ -67,8 +67,8 @@ export class StateRules {
   }
 
   /**
-   * The same table, watched. An event that a state does not list is reported and changes nothing: thrown, it could end in
-   * a promise that nobody waits for, and the search would not hear of it.
+   * The table, watched. An unlisted event is reported and changes nothing: thrown, it could end in a promise that is
+   * not awaited, unseen by the search.
    */
   table(transitions: Transitions = TRANSITIONS): Transitions {
     const watched = Object.keys(transitions).map((is) => {
@@ -93,7 +93,7 @@ export class StateRules {
   store(store: Store): Store {
     return decorate(store, {
       append: async (request) => {
-        // Asked for again under the same id it may meet another state (R5).
+        // A repeated append, under the same id, may meet another state (R5).
         if (!this.#sent.has(request.id)) this.#mayAppend(request)
         this.#sent.add(request.id)
         if (request.claim !== undefined) this.#claims.add(request.id)
@@ -108,7 +108,7 @@ export class StateRules {
     })
   }
 
-  /** The epoch that the store has given to this driver, until the driver has given it back. */
+  /** The epoch that the store has granted to this driver, until the driver has released it. */
   #acknowledged({ claim, epoch, entries = [] }: AppendRequest, receipt: Receipt): void {
     if (claim !== undefined) this.#epoch = receipt.epoch
     const isOver = entries.some(({ type }) => type === 'turn.end' || type === 'release')
@@ -125,7 +125,7 @@ export class StateRules {
     if (this.#claims.size > (this.#claims.has(id) ? 1 : 0)) this.#violate('S2', 'claims twice at once')
   }
 
-  /** A loop that goes on only where it belongs, and is closed before there is another one. */
+  /** A loop that runs only in its own state, and is closed before there is another one. */
   loop(batches: Loop): Loop {
     if (this.#open.size > 0) this.#violate('S4', 'makes a loop while another one is open')
     let isActing = false

@@ -1,7 +1,7 @@
 /**
- * Sees everything that happens in an explored world and knows who did it: on the store's side what was applied, on the
- * process's side what was sent and heard. Rules about a single step are judged here, at that step; `properties.ts`
- * holds the rules about states and ends. Looking is left out while a known beginning is repeated, remembering never is.
+ * Observes every step of an explored world and its actor: on the store's side the applied writes, on the process's side
+ * the requests and replies. Rules about a single step are judged here; `properties.ts` holds the rules about states and
+ * ends. Judging is skipped while a known prefix is repeated, recording never is.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../src/base/index.ts'
@@ -24,14 +24,14 @@ export interface Scene {
   readonly clock: Clock
   readonly leaseMs: number
   readonly maxClaims: number
-  /** As an onlooker sees it. */
+  /** A connection of its own, for observation. */
   readonly store: Store
-  /** How often what happened, over all schedules. */
+  /** Counts of events over all schedules. */
   readonly coverage: Map<string, number>
-  /** Nobody else uses the store. */
+  /** True if no other run uses the store. */
   readonly alone: boolean
   readonly isSeenDead: (driver: string) => boolean
-  /** Somebody has set the wall clock: leases may lapse while their holders runModelStep otherwise. */
+  /** The wall clock was set: leases may lapse before their holders expect it. */
   readonly clockWasSet: () => boolean
 }
 
@@ -46,16 +46,16 @@ export interface Writer {
 }
 
 interface Knowledge {
-  /** The epoch that it believes to hold. */
+  /** The epoch that the process believes to hold. */
   epoch?: number
   lost: boolean
-  /** When the request was sent that its newest acknowledgement answers. */
+  /** When the request of its newest acknowledgement was sent. */
   ackAt: number
 }
 
 export class Witness {
   readonly scene: Scene
-  /** Who appended the driver entry at a position. */
+  /** The driver that appended the entry at a position. */
   readonly writers: Map<number, Writer> = new Map()
   readonly heard: { process: string; request: AppendRequest; receipt: Receipt }[] = []
   readonly effects: { process: string; call: Call; heard: boolean }[] = []
@@ -68,7 +68,7 @@ export class Witness {
     this.scene = scene
   }
 
-  /** That this happened somewhere: an exploration in which nothing happens proves nothing. */
+  /** Counts an event: an exploration in which nothing happens proves nothing. */
   seen(what: string): void {
     this.scene.coverage.set(what, (this.scene.coverage.get(what) ?? 0) + 1)
   }
@@ -78,7 +78,7 @@ export class Witness {
     return { head: await store.head(key), entries: await store.read(key) }
   }
 
-  /** The store's side: lies under a process's port. */
+  /** The store's side: under a process's port. */
   applying(process: string, store: Store): Store {
     return decorate(store, {
       append: async (request) => {
@@ -105,13 +105,13 @@ export class Witness {
     })
   }
 
-  /** The process's side: lies over its port. */
+  /** The process's side: over its port. */
   hearing(process: string, store: Store): Store {
     return decorate(store, {
       append: async (request) => {
         const sentAt = this.#sentAt.get(request.id) ?? this.scene.clock.elapsed()
         this.#sentAt.set(request.id, sentAt)
-        // Whoever wants to let go starts nothing any more, whether or not it has heard that it did.
+        // A driver that sends a release starts nothing after it, with or without the receipt.
         if (request.entries?.some(endsOwnership)) delete this.#known.get(process)?.epoch
         const outcome = await settle(store.append(request))
         const byDriver = request.claim !== undefined || request.epoch !== undefined
@@ -128,7 +128,7 @@ export class Witness {
     })
   }
 
-  /** R3 and R4, where effects begin and where they happen. */
+  /** R3 and R4, where effects begin and end. */
   async effect(port: Port, call: Call): Promise<Json> {
     const { process } = port
     this.#mayStart(process, call.callId)
@@ -230,7 +230,7 @@ export class Witness {
       this.#violate('R2', `${process} could not post: ${code}`)
   }
 
-  /** By the words of R1, not by the store's code. */
+  /** By the text of R1, not by the store's code. */
   ownerOf(head: Head | undefined): string | undefined {
     if (head?.lease === undefined) return undefined
     const age = this.scene.clock.now() - head.lease.renewedAt
@@ -264,7 +264,7 @@ export class Witness {
       this.#violate('R5', `${process} was refused, and something was appended`)
   }
 
-  /** The lease counts from what its holder just did, by the store's clock; a store may spare itself small steps. */
+  /** The lease counts from its holder's last request, by the store's clock; a store may skip small steps. */
   #judgeLease(process: string, { head }: View, slack: number): void {
     if (head?.lease?.driver !== process) return
     const age = this.scene.clock.now() - head.lease.renewedAt
@@ -272,7 +272,7 @@ export class Witness {
       this.#violate('R1', `the lease of ${process} was just renewed and is ${age} ms old`)
   }
 
-  /** Whoever appends or renews is shown all that is waiting (R2). */
+  /** Every append and renewal returns the waiting inbox entries (R2). */
   #judgeInbox(
     process: string,
     since: number,
@@ -307,7 +307,7 @@ export class Witness {
   }
 }
 
-/** Tells whose run of a call a result came from. */
+/** Identifies the run of a call that a result came from. */
 export function outputOf(process: string, callId: string): string {
   return `${callId} by ${process}`
 }

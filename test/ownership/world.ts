@@ -1,6 +1,6 @@
 /**
- * The worlds that ownership is explored in: some drivers, some senders, one conversation, one clock, one witness. A
- * setting says how many of each and what may go wrong; this makes a scenario of it.
+ * The worlds that ownership is explored in: some drivers, some senders, one conversation, one clock, one witness.
+ * Builds a scenario from a setting, which says how many of each and what may go wrong.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,37 +33,37 @@ import { Witness } from './witness.ts'
 export interface Setting {
   readonly name: string
   readonly drivers: number
-  /** What the model asks for in its first reply. `pay` may run once; `look` may run again. */
+  /** The calls of the model's first reply. `pay` may run once; `look` may run again. */
   readonly tools?: readonly string[]
-  /** Senders beside the drivers, at work at any time. */
+  /** Senders beside the drivers, active at any time. */
   readonly traffic?: readonly ('input' | 'cancel')[]
   readonly faults?: Faults
-  /** `joined`: nobody acts between a driver's read and its claim. */
+  /** `joined`: nothing happens between a driver's read and its claim. */
   readonly reads?: 'each' | 'joined'
   /** Time passes this many times, by a part of the lease each. */
   readonly ticks?: { readonly part: number; readonly times: number }
-  /** Somebody sets the wall clock back, by this many leases, once. */
+  /** The wall clock is set back once, by this many leases. */
   readonly setBack?: number
-  /** Nobody can see whether another process is dead, as across machines. */
+  /** No process can see whether another is dead, as across machines. */
   readonly blind?: true
   readonly heartbeats?: number
-  /** A driver that was passed over comes back as a new one. */
+  /** A driver that lost the turn starts again as a new one. */
   readonly returns?: true
   /** The model step kills every driver. */
   readonly poison?: true
   readonly flaws?: readonly Flaw[]
   readonly spoil?: () => Spoil
-  /** False: the driver holds back what it may, and saves at the end. This and what follows is for the real driver. */
+  /** False: the driver buffers what it may, and saves at the end. This and what follows is for the real driver. */
   readonly autoSave?: false
-  /** To driver A the store refuses one append for good for each of these types of entries: the first that has it. */
+  /** The store refuses driver A one append for each of these entry types: the first that has it. */
   readonly refuses?: readonly string[]
-  /** What a second caller in the process of driver A asks of it, once, at any time. */
+  /** The action of a second caller in the process of driver A, once, at any time. */
   readonly asks?: 'pause' | 'release' | 'note'
   /** Another table of transitions. */
   readonly table?: Transitions
 }
 
-/** Where the stores of a run come from: `open` gives each process its own. */
+/** The stores of a run: `open` gives each process its own. */
 export interface Bench {
   readonly begin: (judge: Judge) => { readonly key: ContextKey; readonly open: (process: string) => Store }
   readonly close: () => Promise<void>
@@ -115,16 +115,16 @@ export function sqliteBench(): Bench {
   }
 }
 
-/** Who drives: the reference, or the real thing. Resolves to how it ended: `idle`, `owned`, `lost`, `paused`. */
-export type DriveResult = (ports: RealPorts, options: DriverOptions) => Promise<string>
+/** The driver: the reference, or the real one. Resolves to `idle`, `owned`, `lost` or `paused`. */
+export type DriveFunction = (ports: RealPorts, options: DriverOptions) => Promise<string>
 
 export interface Surroundings {
   readonly bench?: Bench
-  /** The reference driver unless said otherwise. */
-  readonly drive?: DriveResult
-  /** Filled with what happened, and how often. */
+  /** The reference driver by default. */
+  readonly drive?: DriveFunction
+  /** Filled with counts of events. */
   readonly coverage?: Map<string, number>
-  /** Filled with the transitions that the real driver took, and how often. */
+  /** Filled with counts of the real driver's transitions. */
   readonly taken?: Map<string, number>
 }
 
@@ -145,7 +145,7 @@ export function scenarioOf(setting: Setting, surroundings: Surroundings = {}): S
 class OwnershipWorld {
   readonly #setting: Setting
   readonly #stage: Stage
-  readonly #driver: DriveResult
+  readonly #driver: DriveFunction
   readonly #clock = new ManualClock()
   readonly #open: (process: string) => Store
   readonly #witness: Witness
@@ -209,7 +209,7 @@ class OwnershipWorld {
       storePort(port, applying, { reads: this.#setting.reads ?? 'each' }),
     )
     const { poison, heartbeats = 0, returns, flaws = [], refuses = [] } = this.#setting
-    const runModelStep = async () => {
+    const think = async () => {
       if (poison) await port.point({ label: 'model', perform: () => {}, deadly: true })
     }
     const effect = (call: Call) => this.#witness.effect(port, call)
@@ -218,7 +218,7 @@ class OwnershipWorld {
       {
         store: port.process === 'A' ? refusing(store, refuses) : store,
         clock: this.#clock,
-        ...this.#parts(port.process, runModelStep),
+        ...this.#parts(port.process, think),
         effect,
       },
       { key, driver: port.process, leaseMs: LEASE_MS, maxClaims: MAX_CLAIMS, heartbeats, returns, flaws },
@@ -271,11 +271,11 @@ class OwnershipWorld {
     return JSON.stringify([row, entries, effects.sort(), this.#clock.now(), this.#clock.elapsed()])
   }
 
-  /** Everyone has ended or died: one more driver comes, undisturbed, and must bring everything to its end. */
+  /** All have ended or died: one more, undisturbed driver must complete everything. */
   async #finish(): Promise<void> {
     await checkSurvivors(this.#witness)
     const { blind, setBack, faults } = this.#setting
-    // Only where a lease may have been left behind by someone whom nobody sees, or a claim by nobody at all.
+    // Only where a dead driver may have left a lease, or a lost reply a claim.
     if (blind || setBack !== undefined || faults?.stray) this.#clock.advance(LEASE_MS)
     if (this.#setting.poison) await this.#poisonMore()
     const ended = await this.#endOf(this.#driveAlone('last', async () => {}))
@@ -308,21 +308,21 @@ class OwnershipWorld {
     if (head?.status === 'running') this.#stage.violate('R7', 'a turn that kills every driver never ends')
   }
 
-  async #driveAlone(name: string, runModelStep: () => Promise<void>): Promise<string> {
+  async #driveAlone(name: string, think: () => Promise<void>): Promise<string> {
     const { store, key } = this.#witness.scene
     const effect = (call: Call) => this.#witness.perform({ process: name, call, heard: true })
     return this.#driver(
       {
         store: this.#witness.hearing(name, this.#witness.applying(name, store)),
         clock: this.#clock,
-        ...this.#parts(name, runModelStep),
+        ...this.#parts(name, think),
         effect,
       },
       { key, driver: name, leaseMs: LEASE_MS, maxClaims: MAX_CLAIMS, flaws: this.#setting.flaws ?? [] },
     )
   }
 
-  /** Pauses between two attempts take no time here; whoever waits longer waits for the clock, and the dead for ever. */
+  /** Delays between attempts take no time here; longer waits are for the clock, and those of the dead never end. */
   #timer(name: string): Timer {
     return {
       wait: async (ms, options) => {
@@ -337,7 +337,7 @@ class OwnershipWorld {
     }
   }
 
-  #parts(name: string, runModelStep: () => Promise<void>): Omit<RealPorts, 'store' | 'clock' | 'effect'> {
+  #parts(name: string, think: () => Promise<void>): Omit<RealPorts, 'store' | 'clock' | 'effect'> {
     const counting = new CountingIds()
     const { tools = ['pay'], autoSave = true, table } = this.#setting
     return {
@@ -351,16 +351,16 @@ class OwnershipWorld {
       meet: (caller) => this.#callers.set(name, caller),
       ids: { next: (prefix) => `${name}.${counting.next(prefix)}` },
       timer: this.#timer(name),
-      // A second turn is there for what it takes, not for what it does.
+      // A second turn matters for what it takes, not for what it does.
       model: async ({ turn, iteration }) => {
-        await runModelStep()
+        await think()
         return turn === 1 && iteration === 1 ? tools : []
       },
     }
   }
 }
 
-/** The store takes no entry of these types the first time. It is asked nothing then, so nobody else notices. */
+/** Refuses the first entry of these types, without a request to the store. */
 function refusing(store: Store, types: readonly string[]): Store {
   const left = new Set(types)
   return decorate(store, {

@@ -13,7 +13,7 @@ import {
   unknownProblems,
 } from './checks.ts'
 import { type Death, livenessOf, type Mortal } from './mortal.ts'
-import { type Process, type TurnRun, World } from './world.ts'
+import { type Process, type Script, World } from './world.ts'
 
 /** Where stores come from; each play has an owner, and each process a connection, of its own. */
 export type Bench = (judge: { world: () => World }) => { open: (process: string) => Store; actor?: string }
@@ -34,7 +34,7 @@ export interface Result {
 
 /** As many processes as there are deaths, each with its own, and one more. */
 export async function playOut(
-  play: TurnRun,
+  play: Script,
   deaths: readonly Death[],
   bench: Bench = memoryBench,
 ): Promise<Result> {

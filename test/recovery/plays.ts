@@ -6,7 +6,7 @@ import type { RequestData } from '../../src/protocol/index.ts'
 import { ScriptedModel, type ScriptedStep } from '../../src/testing/index.ts'
 import { ask } from '../../src/tool/index.ts'
 import type { AutoCompact } from '../../src/turn/index.ts'
-import type { Process, TurnRun } from './world.ts'
+import type { Process, Script } from './world.ts'
 
 const safe = { replay: 'safe' } as const
 
@@ -27,7 +27,7 @@ function calls(...tools: (string | readonly [string, number])[]): ScriptedStep {
 const pay = (process: Process) => process.tool('pay')
 const look = (process: Process) => process.tool('look', safe)
 
-export const PLAYS: readonly TurnRun[] = [
+export const PLAYS: readonly Script[] = [
   {
     name: 'two plain turns',
     steps: [{ say: 'hello' }, { say: 'again' }],
@@ -257,12 +257,12 @@ const BUSY: Hooks = {
   afterTools: ({ results, add }) => add(`That was ${results.map(({ tool }) => tool).join(' ')}.`),
 }
 
-const FALLBACK: TurnRun['replies'] = { hello: [calls('look'), 'Hi.'], again: ['Hi again.'] }
+const FALLBACK: Script['replies'] = { hello: [calls('look'), 'Hi.'], again: ['Hi again.'] }
 
 /** Busy for the first two calls that anybody makes, and gone from the fourth on. */
 function failing(process: Process) {
   const { world } = process
-  const replies: TurnRun['replies'] = { hello: [calls('look'), 'Hi.'], again: [() => gone] }
+  const replies: Script['replies'] = { hello: [calls('look'), 'Hi.'], again: [() => gone] }
   const busy: ScriptedStep = { error: { status: 503 } }
   const gone: ScriptedStep = { error: { status: 401 } }
   const wrap = (steps: readonly ScriptedStep[]) =>

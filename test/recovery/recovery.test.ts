@@ -11,7 +11,7 @@ import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { type Bench, deathsOf, playOut, sameText } from './cut.ts'
 import { type Death, livenessOf } from './mortal.ts'
 import { PLAYS } from './plays.ts'
-import type { TurnRun } from './world.ts'
+import type { Script } from './world.ts'
 
 const isThorough = process.env['HOLDFAST_RUNS'] !== undefined
 const points = { one: 0, two: 0, onFile: 0 }
@@ -24,7 +24,7 @@ afterAll(() => {
 
 /** Everything that is wrong, with the deaths that lead there. */
 async function wrongAfter(
-  play: TurnRun,
+  play: Script,
   deaths: readonly Death[],
   { whole, bench }: { readonly whole: string; readonly bench?: Bench },
 ): Promise<string[]> {
@@ -48,8 +48,8 @@ describe('a conversation whose process dies at any point comes to the same end i
 })
 
 it('a tool that says that nothing has happened, and is wrong, is noticed', async () => {
-  const honest = PLAYS.find(({ name }) => name.includes('whether it has happened')) as TurnRun
-  const play: TurnRun = {
+  const honest = PLAYS.find(({ name }) => name.includes('whether it has happened')) as Script
+  const play: Script = {
     ...honest,
     config: (process) => ({ tools: [process.tool('send', { verify: () => ({ happened: false }) })] }),
   }

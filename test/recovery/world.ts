@@ -22,7 +22,7 @@ export type Step =
   | { readonly answer: (request: RequestData) => Json }
   | { readonly once: (process: Process) => Promise<unknown>; readonly leaves: string }
 
-export interface TurnRun {
+export interface Script {
   readonly name: string
   readonly steps: readonly Step[]
   /** For each thing said: the replies to it, one after the other. */
@@ -81,7 +81,7 @@ export class World implements Surroundings {
     return this.effects.some((effect) => effect.callId === callId)
   }
 
-  process(play: TurnRun, death?: Death): Process {
+  process(play: Script, death?: Death): Process {
     const name = `p${this.mortals.length + 1}`
     const mortal = new Mortal(name, this.#open(name), death)
     this.mortals.push(mortal)
@@ -96,9 +96,9 @@ export class Process {
   readonly world: Surroundings
   readonly agent: Agent
   readonly #body: Body
-  readonly #play: TurnRun
+  readonly #play: Script
 
-  constructor(world: Surroundings, play: TurnRun, body: Body) {
+  constructor(world: Surroundings, play: Script, body: Body) {
     this.world = world
     this.#body = body
     this.#play = play
@@ -116,7 +116,7 @@ export class Process {
   }
 
   /** Replies by what was said last, and by how often it has replied to that. So a new process goes on where one died. */
-  model(replies: TurnRun['replies'], name = 'scripted/model'): ScriptedModel {
+  model(replies: Script['replies'], name = 'scripted/model'): ScriptedModel {
     return new ScriptedModel(
       ({ prompt }) => {
         this.world.countAsked()

@@ -233,7 +233,7 @@ export const third: Phrases = {
     'Right, next thing. {R}',
     '{R}... if that is not too much trouble',
     'I need your help: {r}',
-    'hmm, let me runModelStep. {R}. Yes, that.',
+    'hmm, let me think. {R}. Yes, that.',
     '{r} NOW',
     'For the report due on Friday at 5 pm, {r}',
   ],
@@ -264,7 +264,7 @@ export const third: Phrases = {
   ],
   act: [
     '{verb} that {noun}, {label}',
-    'what about {label}? I runModelStep this {noun} should get {verb}ed',
+    'what about {label}? I think this {noun} should get {verb}ed',
     'the {noun} to {verb} is {label}',
     '{label} ({noun}) -> {verb}',
     'we have to {verb} {label} today, the {noun}',
@@ -418,7 +418,7 @@ export const fifth: Phrases = {
     'first of all, {r}',
     'hey there, how is it going? {R}.',
     '* {r}',
-    'i runModelStep you should {r} for the team',
+    'i think you should {r} for the team',
     '{R}; that is all.',
   ],
   list: [
@@ -489,7 +489,7 @@ export const fifth: Phrases = {
   movePart: ['{verb} {noun} "{part}" to {owner} "{label}"', 'please see that {part} is {verb}ed to {label}'],
   nonsense: [
     'lol',
-    'what do you runModelStep about {x}',
+    'what do you think about {x}',
     'open the pod bay doors',
     'this is not a {y}',
     '{x}ing {y}ed {z}s',

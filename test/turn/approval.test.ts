@@ -1,4 +1,4 @@
-/** Agreement, expiry and restarts: what waits outlives the turn, the process and the patience of people. */
+/** Approval, expiry and restarts: a request outlives its turn and its process. */
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/testing/manual-clock.ts'
 import {

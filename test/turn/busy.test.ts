@@ -1,4 +1,4 @@
-/** What happens to a message that comes while a turn runs, and when the same message comes twice. */
+/** A message that comes while a turn runs, and a message that is sent twice. */
 import { describe, expect, it } from 'vitest'
 import {
   bench,

@@ -1,4 +1,4 @@
-/** Cancelling what waits for an answer, and cancelling from another agent object. */
+/** Cancels of requests that wait, and cancels from another agent object. */
 import { describe, expect, it } from 'vitest'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 import { asking, bench, calls, journal, probe, STORES, until } from './kit.ts'
@@ -62,7 +62,7 @@ describe('a cancel from a second agent on the same store', () => {
           signal.addEventListener('abort', () => resolve('left'))
         }),
     )
-    // Time is moved by hand, and nobody does: no heartbeat ever comes.
+    // The manual clock is not moved: no heartbeat ever comes.
     const { agent, another } = bench({ script: [calls('slow'), 'Done'], tools: [slow] })
     const turn = agent.executeTurn('Hi')
     await until('it runs', () => slow.ran.length === 1)

@@ -1,4 +1,4 @@
-/** What user code throws reaches the caller in the same process as it was thrown: with its class, stack and name. */
+/** An exception of user code reaches the caller in the same process unchanged: with its class, stack and name. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { agentNode } from '../../src/agent/index.ts'
 import type { Runnable } from '../../src/drive/index.ts'

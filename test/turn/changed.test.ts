@@ -1,6 +1,6 @@
 /**
- * What changed between a crash and the restart (R21): tools that are gone, are called otherwise, want other arguments or
- * may be run again more or less freely than before; and a journal that a newer version has written to.
+ * Changes between a crash and the restart (R21): tools that are gone, renamed, take other arguments or have another
+ * `replay`; and a journal that a newer version has written to.
  */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -13,14 +13,14 @@ import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool, type Tool } from '../../src/tool/index.ts'
 import { calls, entryLines, journal, KEY, probe, said, sqlitePath } from './kit.ts'
 
-/** Whoever had it is known to be dead. */
+/** The former driver is known to be dead. */
 const dead = { liveness: () => 'dead' as const }
 const STORES: readonly (readonly [string, () => Store])[] = [
   ['memory', () => memoryStore(dead)],
   ['sqlite', () => sqliteStore(sqlitePath(), { ...dead, synchronous: 'NORMAL' })],
 ]
 
-/** The process died in `first`: that call is started, and `second` is requested and has to wait for it. */
+/** The process died in `first`: that call is started, and `second` is requested and waits for it. */
 async function crashed(store: Store, different: Parameters<typeof probe>[2] = {}): Promise<void> {
   const tools = [probe('first', undefined, { exclusive: true, ...different }), probe('second')]
   const model = new ScriptedModel([calls(['first', { n: 1 }], ['second', { n: 2 }])])
@@ -28,7 +28,7 @@ async function crashed(store: Store, different: Parameters<typeof probe>[2] = {}
   for (let next = ''; next !== 'tools'; ) ({ next } = await turn.step())
 }
 
-/** The next process, with its own idea of the tools. */
+/** The next process, with its own tools. */
 async function restarted(store: Store, tools: readonly Tool[]): Promise<EntryData['tool.end'][]> {
   const agent = new Agent({ contextId: 'talk', store, model: new ScriptedModel(['I see.']), tools })
   await agent.start()
@@ -130,7 +130,7 @@ it('a call that waits for approval is refused when its tool is gone by the time 
   await said(store)
 })
 
-/** A newer version took the open turn up, said this, and died. */
+/** A newer version took over the turn, appended this, and died. */
 async function newer(store: Store, entry: Omit<NewEntry, 'turn'>): Promise<void> {
   const { seq = 0 } = (await store.head(KEY)) ?? {}
   const claim = { driver: 'newer', leaseMs: 1 }

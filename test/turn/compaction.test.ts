@@ -1,4 +1,4 @@
-/** Where a window is cut: before a turn, where somebody speaks first (R9, R11). */
+/** A window is cut before a turn that begins with a user's message (R9, R11). */
 import { describe, expect, it } from 'vitest'
 import { fold } from '../../src/journal/index.ts'
 import type { Entry } from '../../src/protocol/index.ts'

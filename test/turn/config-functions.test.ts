@@ -1,4 +1,4 @@
-/** The functions of a config: what they throw, or return by mistake, fails the turn under their name and blames no model. */
+/** A config function that throws, or returns a wrong value, fails the turn under its name and blames no model. */
 import { describe, expect, it } from 'vitest'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'

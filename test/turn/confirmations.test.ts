@@ -1,4 +1,4 @@
-/** A yes or no is a boolean to the node or tool that asked, however it was answered; the reason is beside it. */
+/** A confirmation is a boolean to the node or tool that asked, in whatever form it was answered, with its reason. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { END, graph, START, value } from '../../src/graph/index.ts'

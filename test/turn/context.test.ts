@@ -1,4 +1,4 @@
-/** How full the context is: what is told of it, and when somebody is warned. */
+/** The fill level of the context, and its warnings. */
 import { describe, expect, it } from 'vitest'
 import type { Turn } from '../../src/agent/index.ts'
 import { viewsOf } from '../../src/agent/index.ts'
@@ -23,7 +23,7 @@ import {
 
 const settings = { contextTokens: 1000 }
 
-/** A reply for which the provider says that it read so many tokens. */
+/** A reply with this count of input tokens. */
 const read = (inputTokens: number, text = 'ok'): ScriptedReply => ({
   text,
   usage: { inputTokens, outputTokens: 1 },
@@ -89,7 +89,7 @@ describe('how full the context is', () => {
     for (const text of ['1', '2', '3']) await agent.executeTurn(text).outcome
     expect(agent.contextPercent).toBe(91)
     expect(await agent.compact({ keep: 2 })).toBe(true)
-    // What was counted before it says nothing any more: two short messages are left.
+    // The count from before no longer applies: two short messages are left.
     expect(agent.contextPercent).toBe(1)
     const other = another()
     await other.start()
@@ -149,7 +149,7 @@ describe('a context that is nearly full', () => {
     expect(entry?.data).toEqual({
       code: 'context-near-full',
       message:
-        'The conversation takes 82 % of what scripted/model can be sent: about 816 of 1000 tokens. Compact it with agent.compact(), or let autoCompact do so.',
+        'The conversation fills 82 % of the context of scripted/model: about 816 of 1000 tokens. Compact it with agent.compact(), or let autoCompact do so.',
       tokens: 500,
     })
     expect((await loadSession(table.store, KEY)).window.nearFull).toBe(500)

@@ -1,4 +1,4 @@
-/** A turn that another agent drives, as one who looks later sees it: told from its start, with an outcome that comes. */
+/** A turn that another agent drives, for a late subscriber: replayed from its start, with an outcome that comes. */
 import { describe, expect, it } from 'vitest'
 import { bench, calls, entryLines, gate, probe, STORES, until } from './kit.ts'
 

@@ -1,4 +1,4 @@
-/** What the tests of turns share: an agent on a bench, its tools, and a turn told in short lines. */
+/** Shared by the tests of turns: an agent with manual time, its tools, and a turn as short lines. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ export interface Bench {
 
 export interface BenchOptions extends Partial<AgentConfig> {
   readonly script?: readonly ScriptedStep[] | ScriptedFunction
-  /** Real time instead of a clock that is moved by hand. */
+  /** Real time instead of a manual clock. */
   readonly realTime?: boolean
 }
 
@@ -55,7 +55,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-/** Everything an agent needs, with time and ids that the test decides. */
+/** Everything an agent needs, with time and ids that the test controls. */
 export function bench({ script = [], realTime, ...config }: BenchOptions = {}): Bench {
   const clock = new ManualClock(1000)
   const ids = new CountingIds()
@@ -67,7 +67,7 @@ export function bench({ script = [], realTime, ...config }: BenchOptions = {}): 
   return { agent: another(), model, store, clock, ids, another }
 }
 
-/** Where a SQLite file may lie. It goes away after the test. */
+/** A path for a SQLite file, removed after the test. */
 export function sqlitePath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-turn-'))
   closing.push(() => rmSync(folder, { recursive: true, force: true }))
@@ -92,7 +92,7 @@ export const QUICK_STORES: readonly (readonly [string, () => Store])[] = [
   ['sqlite', () => openSqlite(sqlitePath(), { synchronous: 'NORMAL' })],
 ]
 
-/** A tool that takes `{ n }` and answers with what `run` makes of it; `ran` are the calls that it saw. */
+/** A tool that takes `{ n }` and returns `run` of it; `ran`: the calls that it got. */
 export interface Probe extends Tool {
   readonly ran: string[]
 }
@@ -119,7 +119,7 @@ export function probe(name: string, run: Run = ({ n }) => ({ n: n ?? 0 }), diffe
   return { ...tool, ran }
 }
 
-/** Asks these questions, one after the other or together, and answers with what it was told. */
+/** Asks these questions, one after the other or together, and returns the answers. */
 export function asking(name: string, ...rounds: Parameters<typeof ask>[0][]): Probe {
   return probe(name, (_, { answers }) => {
     const next = rounds.find((round) =>
@@ -140,7 +140,7 @@ export function gate<T = void>(): PromiseWithResolvers<T> {
   return Promise.withResolvers<T>()
 }
 
-/** Until it holds; a test that waits for what never comes fails by its own message. */
+/** Waits until it holds; a test that waits for ever fails with its own message. */
 export async function until(what: string, holds: () => unknown): Promise<void> {
   const started = performance.now()
   while (performance.now() - started < PATIENCE_MS) {
@@ -150,17 +150,17 @@ export async function until(what: string, holds: () => unknown): Promise<void> {
   throw new Error(`It never came to pass: ${what}`)
 }
 
-/** Lets everything happen that needs no time. */
+/** Runs everything that needs no time. */
 export async function quiet(): Promise<void> {
   for (let rounds = 0; rounds < 50; rounds++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** All events of a turn, each a line; deltas that follow each other as one. What every turn must keep is checked too. */
+/** All events of a turn as lines, consecutive deltas as one. Checks the invariants of every turn, too. */
 export async function lines(turn: Turn): Promise<string[]> {
-  const told: string[] = []
+  const shown: string[] = []
   const events: TurnEvent[] = []
   for await (const event of merged(turn)) {
-    told.push(line(event))
+    shown.push(line(event))
     events.push(event)
   }
   const outcome = await turn.outcome
@@ -168,10 +168,10 @@ export async function lines(turn: Turn): Promise<string[]> {
   expect(ends).toHaveLength(1)
   const [end] = ends as [TurnEvent]
   expect(outcome.reason).toBe(end.type === 'turn.end' ? end.data.outcome : 'failed')
-  return told
+  return shown
 }
 
-/** Without deltas: they come in pieces, and how many depends on who reads how fast. */
+/** Without deltas: their number depends on the speed of the reader. */
 export async function entryLines(turn: Turn): Promise<string[]> {
   return (await lines(turn)).filter((text) => !text.startsWith('- '))
 }
@@ -192,7 +192,7 @@ function joinedDelta(a: TurnEvent, b: TurnEvent): TurnEvent | undefined {
   return { ...b, data: { ...b.data, text: a.data.text + b.data.text } } as TurnEvent
 }
 
-/** `-` before what is never stored, `~` before what is not stored yet, else its position. */
+/** `-` for an event that is never stored, `~` for one that is not stored yet, else its position. */
 export function line(event: TurnEvent): string {
   if (isDelta(event)) return `- ${event.type} ${deltaWords(event)}`
   const words = [event.seq ?? '~', event.type, ...wordsOf(event)]
@@ -204,7 +204,7 @@ function entryLine(entry: Entry): string {
   return line(entry as unknown as EntryEvent)
 }
 
-/** What is durable, each a line. */
+/** The durable entries as lines. */
 export async function journal(store: Store, key: ContextKey = KEY): Promise<string[]> {
   return (await store.read(key)).map(entryLine)
 }
@@ -217,7 +217,7 @@ function deltaWords({ type, data }: DeltaEvent): string {
 }
 
 function wordsOf({ type, data }: EntryEvent): Words {
-  const words = WORDS[type] as ((told: EntryData[EntryType]) => Words) | undefined
+  const words = WORDS[type] as ((data: EntryData[EntryType]) => Words) | undefined
   return words?.(data) ?? []
 }
 
@@ -294,7 +294,7 @@ export function expectLegal(messages: readonly Message[]): void {
   })
 }
 
-/** What a model was asked in one of its calls, in short. */
+/** The prompt of one model call, in short. */
 export function promptLines(model: ScriptedModel, call: number): string[] {
   return (model.calls[call]?.prompt ?? []).map(({ role, content }) => {
     if (typeof content === 'string') return `${role} ${JSON.stringify(content)}`

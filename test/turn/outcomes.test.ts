@@ -1,4 +1,4 @@
-/** Every way in which a turn can end, and what it leaves behind (R14). */
+/** Every outcome of a turn, and the entries it leaves (R14). */
 import { describe, expect, it } from 'vitest'
 import { bench, calls, entryLines, gate, journal, lines, probe, quiet, said, until } from './kit.ts'
 

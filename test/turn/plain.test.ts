@@ -1,4 +1,4 @@
-/** What an undisturbed turn writes and tells, entry by entry. */
+/** The entries and events of an undisturbed turn. */
 import { describe, expect, it } from 'vitest'
 import {
   bench,

@@ -1,4 +1,4 @@
-/** Many who watch one turn: early, late, slow, gone (R18). Watching starts nothing and stops nothing. */
+/** Many readers of one turn: early, late, slow, gone (R18). Reading starts nothing and stops nothing. */
 import { from, lastValueFrom, map, toArray } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import type { TurnEvent } from '../../src/protocol/index.ts'
@@ -49,7 +49,7 @@ describe('readers of one turn', () => {
       return told
     }
     expect((await seen()).slice(4)).toEqual(['- text.delta "So far so good"'])
-    // What comes into the inbox meanwhile takes nothing away from it.
+    // An inbox entry meanwhile does not end the text that streams.
     const queued = agent.executeTurn('And?')
     await until(
       'it is stored',

@@ -1,4 +1,4 @@
-/** What a turn asks, who may answer what, and how it goes on from there (R2, R9). */
+/** Requests of a turn, their answers, and the turn that continues from there (R2, R9). */
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/protocol/index.ts'
 import type { AskRequest } from '../../src/tool/index.ts'

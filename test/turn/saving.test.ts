@@ -1,4 +1,4 @@
-/** What is durable when: without autoSave, and in a turn that is played by hand (R3). */
+/** Durability without autoSave, and in a turn that is stepped manually (R3). */
 import { describe, expect, it } from 'vitest'
 import { asking, bench, calls, entryLines, journal, KEY, probe, STORES, said, until } from './kit.ts'
 

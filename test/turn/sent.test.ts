@@ -1,4 +1,4 @@
-/** What the journal says of the requests that models were sent: hashes that are the same wherever the turn is played. */
+/** Hashes of model requests in the journal: the same wherever the turn runs. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { AgentConfig } from '../../src/agent/index.ts'
@@ -102,7 +102,7 @@ describe('the hashes of what a model was sent', () => {
 })
 
 describe('the journal with replies of format 2', () => {
-  /** Written when the format was new. Never make it again: it stands for the files that people have. */
+  /** Written when the format was new. Never regenerate it: it stands for the files that users have. */
   const path = 'test/fixtures/model-end-v2.jsonl'
 
   async function played(): Promise<readonly Entry[]> {

@@ -1,4 +1,4 @@
-/** Compactions with a summary: asked for, by themselves, and when something goes wrong on the way. */
+/** Compactions with a summary: requested, automatic, and failing. */
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { Agent } from '../../src/agent/agent.ts'
@@ -52,7 +52,7 @@ async function say(agent: Agent, ...texts: readonly string[]): Promise<void> {
   for (const text of texts) await agent.executeTurn(text).outcome
 }
 
-/** Without positions, and without what is not of interest here. */
+/** Without positions and irrelevant entries. */
 const brief = (lines: readonly string[]) =>
   lines.map((text) => text.replace(/^\d+ /, '')).filter((text) => !/^(claim|tool|input|phase)/.test(text))
 
@@ -395,7 +395,7 @@ describe('an agent that compacts by itself', () => {
     await say(agent, '1')
     void agent.executeTurn('2')
     await until('the summary is asked for', () => model.calls.length === 3)
-    // The process is gone: nobody renews its lease.
+    // The process is gone, and its lease is not renewed.
     const other = another()
     Object.assign(store, { renew: () => Promise.reject(new HoldfastError('fenced', { message: 'gone' })) })
     clock.advance(leaseMs + 1)

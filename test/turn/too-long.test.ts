@@ -1,4 +1,4 @@
-/** What is done to a prompt that is longer than the model is known to take, and in which order. */
+/** A prompt that is longer than the model takes: compaction, cuts and refusal, in this order. */
 import { describe, expect, it } from 'vitest'
 import type { ModelCall } from '../../src/model/index.ts'
 import { tokenCounter } from '../../src/model/index.ts'
@@ -10,7 +10,7 @@ import { type BenchOptions, bench, calls, expectLegal, journal, KEY, probe } fro
 const LONG = 'The cat sat on the mat and looked at the moon. '.repeat(100)
 const SIZE = 4000
 
-/** A model that refuses what is longer than it takes, and keeps what it was sent. */
+/** A model that refuses longer prompts than it takes, and keeps the ones it was sent. */
 function strict(reply: (call: ModelCall) => ScriptedStep, config: BenchOptions = {}) {
   const sent: number[] = []
   const made = bench({
@@ -40,7 +40,7 @@ it('one turn whose results are too long goes on with them cut, and says so once'
   })
   const outcome = await agent.executeTurn('look at everything').outcome
   expect([outcome.reason, outcome.text, sent.length]).toEqual(['stop', 'Done.', 9])
-  // JSON around the messages is not counted as tokens of theirs.
+  // JSON around the messages does not count as their tokens.
   expect(Math.max(...sent)).toBeLessThan(SIZE * 1.2)
   expect(await said(store, 'prompt-cut')).toEqual([
     'The prompt for scripted/model was cut to fit: 1 rounds with shortened results, 0 messages left out. The journal keeps all of it.',
@@ -119,7 +119,7 @@ describe('fitting messages', () => {
     const { messages, tokens } = fitMessages(talk, budget, counter)
     expectLegal(messages)
     expect(tokens).toBe(counter.messages(messages))
-    // What was said last and the round after it stay, however little that leaves.
+    // The last user message and the round after it stay, however little that leaves.
     expect(tokens).toBeLessThanOrEqual(Math.max(budget, 500))
     expect(messages).toContain(talk[6])
     expect(messages.at(-2)).toBe(talk[9])

@@ -27,7 +27,7 @@ const list = defineTool({
 })
 const look = probe('look', () => LONG)
 
-/** One call of a tool in each turn, then words. `say`: no call. */
+/** One tool call in each turn, then a text. `say`: no call. */
 const oneCall = ({ prompt }: Parameters<ScriptedFunction>[0]): ScriptedReply => {
   const asked = prompt.findLastIndex(
     (message) => message.role === 'user' && /"(list|look|say|twice)"/.test(JSON.stringify(message)),
@@ -42,7 +42,7 @@ function talk(options: BenchOptions = {}) {
   return bench({ script: oneCall, tools: [list, look], ...options })
 }
 
-/** Each result of a prompt: `whole`, or what is left of it. */
+/** Each result of a prompt: `whole`, or its compact form. */
 function shapes(prompt: readonly PromptMessage[] | undefined): string[] {
   return (prompt ?? [])
     .filter(({ role }) => role === 'tool')
@@ -202,7 +202,7 @@ describe('tokens of old tool results', () => {
       on: { beforeIteration: ({ contextPercent = 0 }) => void percents.push(contextPercent) },
     })
     for (const word of ['look', 'look', 'say']) await agent.input(word)
-    // Both begin with what the provider has counted and a few words; the last has one whole result less.
+    // Both begin with the provider's count and a few words; the last has one whole result less.
     const [, , second = 0, , third = 0] = percents
     expect(second).toBeGreaterThan(60)
     expect(third).toBeLessThan(second - 5)

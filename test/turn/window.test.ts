@@ -1,4 +1,4 @@
-/** What is kept, forgotten, branched off and shown of a conversation. */
+/** The window of a conversation: kept, cleared, forked and shown. */
 import { describe, expect, it } from 'vitest'
 import {
   type BenchOptions,

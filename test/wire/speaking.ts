@@ -28,7 +28,7 @@ export interface Trouble {
 
 export interface Dialect {
   readonly vendor: Vendor
-  /** ChildContext which path it is spoken. */
+  /** The path below which it is spoken. */
   readonly base: string
   readonly isAsked: (path: string) => boolean
   readonly key: (headers: IncomingHttpHeaders) => string | undefined

@@ -56,7 +56,7 @@ describe.each(PAIRS)('from %s to %s', (from, to) => {
 
   it('the conversation goes on after a reply and a round that were cancelled', async () => {
     wire.reset(
-      { begin: { thought: 'a deep thought', text: 'I runModelStep that ' }, ends: 'stall' },
+      { begin: { thought: 'a deep thought', text: 'I think that ' }, ends: 'stall' },
       { thought: 'another thought', calls: [call('a', 'clock'), call('b', 'stuck')] },
       { thought: 'to the point', calls: [call('c', 'clock')] },
       { text: 'Noon.' },
@@ -168,7 +168,7 @@ describe('a file that not everybody takes', () => {
   })
 })
 
-/** Ways to say that Claude should runModelStep. */
+/** Ways to say that Claude should think. */
 const THINKING: readonly (readonly [string, ModelOptions])[] = [
   [
     'with a budget',

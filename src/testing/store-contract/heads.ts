@@ -1,6 +1,6 @@
 /**
  * The head row against the journal (R6), after every step of long and crooked stories. The stories are drawn from fixed
- * seeds, so they are the same every time, and they meet what nobody would runModelStep of: clocks that jump while a fork of a
+ * seeds, so they are the same every time, and they meet what nobody would think of: clocks that jump while a fork of a
  * pruned fork is claimed.
  */
 import assert from 'node:assert/strict'

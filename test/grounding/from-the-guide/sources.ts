@@ -55,7 +55,7 @@ const notShown: Generator = async (dice) => {
     ...(way === 'system prompt' ? { systemPrompt: `The best one is ${id}.` } : {}),
     ...(way === 'a hook' ? { on: { beforeIteration: ({ add }) => add(`Use ${id}.`) } } : {}),
   })
-  if (way === 'the model') await trial.talk.smallTalk('Which one is best?', `I runModelStep ${id}.`)
+  if (way === 'the model') await trial.talk.smallTalk('Which one is best?', `I think ${id}.`)
   if (way === 'another kind')
     await trial.talk.turn('What is there?', [
       show({ [other.name === kind.name ? 'nothing' : other.name]: [{ id }] }),

@@ -1,10 +1,10 @@
-/** Things that tools have shown and words of the person, found in entries that are all in memory. */
+/** Finds sightings and the person's texts in entries that are all in memory. */
 import { type Seen, saidIn } from '../grounding/index.ts'
 import { type Entry, type EntryData, normalLabel, personsEntries } from '../protocol/index.ts'
 import type { View } from './scope.ts'
 
-/** What comes up to position `cleared` does not count. */
-export function heldSightings(
+/** Entries up to position `cleared` do not count. */
+export function sightingsIn(
   entries: readonly Entry[],
   cleared: () => number,
 ): Pick<View, 'seen' | 'listing' | 'lastList' | 'said'> {

@@ -1,4 +1,4 @@
-/** What callers, listeners and other processes are told of a conversation, where the store or the owner is slow. */
+/** Every entry is published once, also where the store or the owner is slow. */
 import { expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { END, graph, START, value } from '../../src/graph/index.ts'
@@ -20,7 +20,7 @@ const calls = (n: number) => ({ calls: [{ tool: 'look', args: { n } }] })
 
 const sizeOf = (data: object): number => JSON.stringify(data).length
 
-/** A store with some of its methods in other hands. */
+/** A store with some of its methods replaced. */
 function storeWith(store: Store, own: Partial<Store>): Store {
   return new Proxy(store, {
     get: (target, name) => {

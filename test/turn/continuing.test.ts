@@ -1,4 +1,4 @@
-/** Going on where a turn stopped: `executeTurn(null)`, pause and resume, shutdown and start, two agents. */
+/** Continuing where a turn stopped: `executeTurn(null)`, pause and resume, shutdown and start, two agents. */
 import { describe, expect, it } from 'vitest'
 import {
   bench,

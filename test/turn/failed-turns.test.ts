@@ -1,4 +1,4 @@
-/** What breaks inside of a turn ends it as failed: it is neither open for ever nor kept from the next one (R7, R14). */
+/** A turn that breaks ends as failed: it is neither open for ever nor in the way of the next one (R7, R14). */
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { type Entry, type EntryData, HoldfastError } from '../../src/protocol/index.ts'
@@ -7,7 +7,7 @@ import { memoryStore } from '../../src/store/memory/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { bench, calls, entryLines, gate, KEY, probe, said, until } from './kit.ts'
 
-/** Cannot keep what `poison` finds, so many times. */
+/** A store that refuses entries that `poison` finds, this many times. */
 function picky(poison: (entry: { type: string; data: object }) => boolean, times = 1): Store {
   const store = memoryStore()
   let left = times

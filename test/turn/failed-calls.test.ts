@@ -1,4 +1,4 @@
-/** Calls that go wrong: the model is told in words it can use, and the turn goes on. */
+/** Failing calls: the model reads a usable error, and the turn continues. */
 import { describe, expect, it } from 'vitest'
 import {
   bench,
