@@ -1,4 +1,4 @@
-/** Work that is planned, done and verified: which node is run after which, and what is left of it however it ends. */
+/** Planned, executed and verified work: the order of the nodes, and the state that each ending leaves. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   END,

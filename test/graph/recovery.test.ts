@@ -1,7 +1,7 @@
 /**
- * Recovery at every boundary: each graph is cut off before and after each of its appends and each of its effects, taken
- * up by another process, and must come out as if nothing had happened, but for what nobody can know (R3, R4, R12).
- * `HOLDFAST_RUNS` in the environment tries all pairs of deaths instead of a few.
+ * Recovery at every boundary: each graph is crashed before and after each of its appends and effects, resumed by
+ * another process, and must end as an uninterrupted run, but for unknown outcomes (R3, R4, R12). `HOLDFAST_RUNS` in the
+ * environment tries all pairs of crashes instead of a few.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -49,7 +49,7 @@ describe('a graph whose process dies at any point comes to the same end in anoth
 })
 
 describe('and in a third when the second one dies too', patient, () => {
-  /** Every n-th of them: neighbours are much alike. */
+  /** Every n-th pair: neighbours are much alike. */
   const [firsts, seconds] = isThorough ? [1, 1] : [17, 13]
   const nth = (n: number) => (_: Death, index: number) => index % n === n - 1
   it.each(GRAPH_PLAYS)('$name', async (play) => {
