@@ -19,8 +19,8 @@ export interface AskUserOutput {
   readonly reason?: string
 }
 
-export function askUser(...options: readonly []): Tool<AskUserInput, AskUserOutput> {
-  checkOptions((options as readonly unknown[])[0] ?? {}, { place: 'askUser()', options: {} })
+export function askUser(...args: readonly []): Tool<AskUserInput, AskUserOutput> {
+  checkOptions((args as readonly unknown[])[0] ?? {}, { place: 'askUser()', options: {} })
   return defineTool({
     name: 'ask_user',
     description:

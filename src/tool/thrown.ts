@@ -70,9 +70,9 @@ function messageOf(value: unknown, context: ThrownContext): string {
   const below = depth === 0 ? [] : inner.map((each) => causeText(each, { ...context, depth: depth - 1 }))
   // Cut one by one: hundreds of long messages must not be joined first.
   const own = secrets.cut(message, LONGEST)
-  const text = own.trim() === '' && below.length === 0 ? `${source} threw an error without a message.` : own
+  const line = own.trim() === '' && below.length === 0 ? `${source} threw an error without a message.` : own
   // A wrapping error often repeats the message of its cause.
-  return [text, ...below.filter((cause) => !own.includes(cause))]
+  return [line, ...below.filter((text) => !own.includes(text))]
     .filter((text) => text.trim() !== '')
     .join(': ')
 }
