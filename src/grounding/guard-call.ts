@@ -1,7 +1,7 @@
 /**
- * The guard of one call, from the arguments that a model wrote to what the tool gets. The written form is judged first,
- * because only there a label or a place is one; then the schema converts it, and every id of the converted form has to be
- * good again. It runs nothing and stores nothing.
+ * The guard of one call, from the model's arguments to the tool's input. The written form is judged first, because only
+ * there labels and positions occur; then the schema converts it, and every id of the converted form must be good again.
+ * Runs and stores nothing.
  */
 import { foldedText, type Ground, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
 import type { Entities, Entity } from './entity.ts'
@@ -17,20 +17,20 @@ type JudgedIds = Parameters<typeof judgeCall>[0]
 export interface GuardedCall<P extends Converted> {
   readonly parameters: JsonObject
   readonly args: Json
-  /** Values without a mark are not looked at, and fields that the schema does not declare are kept. */
+  /** Unmarked values are not judged, and undeclared fields are kept. */
   readonly allowsUnmarked: boolean
   /** Validates and converts arguments by the schema. */
   readonly convert: (args: Json) => Promise<P>
 }
 
-/** Arguments after validation; `input` is what the tool gets, if they fit. */
+/** Arguments after validation; `input` is the tool's input, if they fit. */
 export type Converted = { readonly ok: true; readonly input: unknown } | { readonly ok: false }
 
 export interface Guarded<P extends Converted> {
   readonly judgement: Judgement
-  /** The arguments of the judgement after the conversion of the schema. */
+  /** The judgement's arguments after the schema's conversion. */
   readonly converted: P
-  /** Places of fields that the tool does not get. */
+  /** Paths of fields that the tool does not get. */
   readonly dropped: readonly string[]
 }
 
@@ -61,8 +61,8 @@ export async function guardCall<P extends Converted>(
 }
 
 /**
- * A schema may make an id of what was written by itself, such as `ord_2` of `2`: then no id is put in its place. If that is
- * another id than the one that the label or the place means, nobody knows which is meant.
+ * A schema may itself convert the written value to an id, such as `2` to `ord_2`: then no id is filled in. If it differs
+ * from the id that the label or position means, the call is ambiguous.
  */
 async function withoutNeedlessIds<P extends Converted>(
   { parameters, args, convert }: GuardedCall<P>,
@@ -99,7 +99,7 @@ function unclear(made: Ground, placed: Ground | undefined, entities: Entities): 
   return [refusalOf({ verdict, entity, path: made.path, given: placed.said, near: { near: [] } })]
 }
 
-/** Whether a schema still makes of a call the ids that were found good: it may depend on the time, or on anything. */
+/** Whether a schema still converts a call to the judged ids: it may depend on time, or on anything. */
 export function isStillGrounded(
   { parameters, input, allowsUnmarked }: { parameters: JsonObject; input: unknown; allowsUnmarked: boolean },
   grounds: readonly Ground[],
@@ -118,7 +118,7 @@ export function isStillGrounded(
     .every(({ given }) => grounds.some(({ id, entity }) => isSameId(entities.get(entity), id, given)))
 }
 
-/** Whether a schema made of JSON just that again: then it was looked through already. */
+/** Whether a conversion returned equal JSON: then it has been judged already. */
 function isSameJson(args: Json, made: unknown): boolean {
   if (args === made) return true
   if (typeof args !== 'object' || args === null || typeof made !== 'object' || made === null) return false
@@ -131,7 +131,7 @@ function isSameJson(args: Json, made: unknown): boolean {
   )
 }
 
-/** A field as the tool will find it: one that is computed may say something else the next time, so what it says now stays. */
+/** A field as the tool will read it: a getter may return another value next time, so its value is fixed. */
 function readOnce(owner: object, name: string): unknown {
   const field = Object.getOwnPropertyDescriptor(owner, name)
   if (field?.get === undefined) return field?.value
@@ -140,7 +140,7 @@ function readOnce(owner: object, name: string): unknown {
   return value
 }
 
-/** Fields that are not declared are dropped if they would reach the tool; many schemas do so by themselves. */
+/** Drops undeclared fields that would reach the tool; many schemas do so by themselves. */
 async function convertedArgs<P extends Converted>(
   { allowsUnmarked, convert }: GuardedCall<P>,
   args: Json,
@@ -155,7 +155,7 @@ async function convertedArgs<P extends Converted>(
   return { converted: await convert(rest), args: rest, dropped: reaching.map(placeText) }
 }
 
-/** Ids at marked places that the conversion changed or made, and that are not just written in another way. */
+/** Ids at marked paths that the conversion changed or created, other than by spelling. */
 function changedIds(
   found: readonly FoundId[],
   { input, written, entities }: { input: Json; written: Judgement; entities: Entities },
@@ -171,7 +171,7 @@ function changedIds(
     .map((one) => ({ ...one, isLiteral: true }))
 }
 
-/** All parts of the id that one belongs to; itself if the id is not made of several arguments. */
+/** All parts of one composite id; the id itself if it is not composite. */
 function partsWith(one: FoundId, found: readonly FoundId[]): readonly FoundId[] {
   if (one.part === undefined) return [one]
   const home = placeText(one.path.slice(0, -1))
@@ -187,8 +187,8 @@ function isWritten({ given, path, isKey }: FoundId, args: Json): boolean {
 }
 
 /**
- * The texts and numbers of what stands at a marked place. A conversion may make an object of an id: one part of it that
- * is the id speaks for all, the others are judged by their looks.
+ * The texts and numbers at a marked path. A conversion may turn an id into an object: one part that is the id vouches for
+ * all, the others are judged by their pattern.
  */
 function leaves(found: FoundId, grounds: readonly Ground[], entities: Entities): readonly FoundId[] {
   const { given, path } = found
@@ -209,8 +209,8 @@ function partsOf(value: Json, path: Path): readonly { readonly given: Json; read
 }
 
 /**
- * Both judgements as one. Where the written form was refused and the converted one is good, the converted one counts: it
- * is what the tool gets.
+ * Merges both judgements. Where the written form was refused and the converted one is good, the converted one counts: the
+ * tool gets that one.
  */
 function merged(written: Judgement, changed: Judgement, found: readonly FoundId[]): Judgement {
   const bad = new Set([
@@ -245,7 +245,7 @@ function merged(written: Judgement, changed: Judgement, found: readonly FoundId[
   return asks.length > 0 ? { kind: 'ask', asks, ...judged } : { kind: 'ok', ...judged }
 }
 
-/** With what the model wrote, where the conversion made something else of it. */
+/** Adds the model's value where the conversion changed it. */
 function saidAt(ground: Ground, path: Path, args: Json): Ground {
   const written = path.map((_, at) => valueAt(args, path.slice(0, at + 1)))
   const said = written.findLast((value) => value !== undefined)
@@ -264,8 +264,7 @@ function isSameText(a: unknown, b: unknown): boolean {
 }
 
 /**
- * The same letters and digits, or the same normal form: a conversion that trims, or changes the case or the signs, still
- * means the same thing.
+ * Equal letters and digits, or an equal normal form: a conversion that trims, or changes case or punctuation, keeps the id.
  */
 function isSameId(entity: Pick<Entity, 'normal'> | undefined, id: string, given: Json): boolean {
   const letters = (text: string): string => foldedText(text).replace(/[^\p{L}\p{N}]/gu, '')
@@ -294,7 +293,7 @@ function without(value: Json, path: Path): Json {
   )
 }
 
-/** A JSON copy of converted arguments, which may hold dates, maps or cycles. Throws `too-large` for a value without end. */
+/** A JSON copy of converted arguments, which may hold dates, maps or cycles. Throws `too-large` for an endless value. */
 function plain(value: unknown): Json {
   let left = MOST_VALUES
   const copy = (given: unknown, above: readonly object[]): Json => {

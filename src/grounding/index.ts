@@ -1,4 +1,4 @@
-/** Grounding: no invented id reaches a tool. Entities, where their ids are, whether they are good, and what prompts say of them. */
+/** Grounding: no invented id reaches a tool. Entities, the ids in arguments, their judgement, and the blocks in prompts. */
 
 export type {
   Called,

@@ -1,6 +1,6 @@
 /**
- * Layer 3: a tool that finds a thing by its name. The host searches; which of the things found is meant, and what the
- * model is told, is decided here.
+ * Layer 3: a tool that finds a thing by its name. The host searches; this file picks the match and words the result for the
+ * model.
  */
 import {
   checkOptions,
@@ -23,20 +23,20 @@ import { isTypoOf } from './text-normalize.ts'
 import type { GroundedTool } from './tool-grounding.ts'
 
 /**
- * The rows of this person that may be meant by a text. It may return more than that, all rows included: what does not
- * match is left out. For an empty text it returns all, or as many as can be looked through.
+ * The person's rows that a text may mean. It may return more, all rows included: those that do not match are dropped. For
+ * an empty text it returns all, or as many as can be searched.
  */
 export type Search<Row> = (text: string, context: ToolContext) => Iterable<Row> | Promise<Iterable<Row>>
 
 export interface LookupOptions<Row> {
-  /** `find_project` for an entity called project, unless said otherwise. */
+  /** Default: `find_project` for an entity named project. */
   readonly name?: string
   readonly description?: string
-  /** Where a row has its id, its label and its parent. `id` and `label` unless said otherwise. */
+  /** The fields of a row: its id, label and parent. Default: `id` and `label`. */
   readonly fields?: RowFields<Row>
-  /** One exact match becomes the chosen one. */
+  /** Selects a single exact match. */
   readonly select?: boolean
-  /** How many matches are shown; 10 unless said otherwise. */
+  /** The most matches shown. Default: 10. */
   readonly most?: number
 }
 
@@ -53,8 +53,8 @@ const LOOKUP: OptionSet<LookupOptions<unknown>> = {
 }
 
 /**
- * `exact` and `partial`: this one. `several`: one of these. `none`: none is called so, `near` are like it. `empty`: there
- * is nothing at all.
+ * `exact` and `partial`: this one. `several`: one of these. `none`: no match, `near` are similar. `empty`: there are no
+ * rows at all.
  */
 export type LookupResult =
   | ({ readonly outcome: 'exact' | 'partial' } & Candidate)
@@ -105,7 +105,7 @@ export function lookupTool<Row>(
   return Object.freeze({ ...tool, grounding })
 }
 
-/** Rows of which none has an id are a mistake in `fields`: that there is nothing would be wrong. */
+/** Rows without any id are a mistake in `fields`: reporting `empty` would be wrong. */
 function nothing<Row>(name: string, rows: Iterable<Row>, { id }: RowFields<Row>): LookupResult {
   const [row] = rows
   if (row === undefined) return { outcome: 'empty' }
@@ -116,7 +116,7 @@ function nothing<Row>(name: string, rows: Iterable<Row>, { id }: RowFields<Row>)
   )
 }
 
-/** The result for people: names instead of ids where these are clear. */
+/** The result for people: names instead of ids where unambiguous. */
 function displayOf(result: LookupResult): string {
   if (result.outcome === 'empty') return 'there is none'
   if (result.outcome === 'none') {
@@ -148,7 +148,7 @@ interface Found {
   readonly rows: readonly Sighting[]
 }
 
-/** The best kind of match that there is: the name or the id itself, a part of the name, the name with typos. */
+/** The best kind of match: the name or the id itself, a part of the name, the name with typos. */
 function matching(text: string, rows: readonly Sighting[]): Found {
   const wanted = normalLabel(text)
   if (wanted === '') return { outcome: 'partial', rows: [] }
@@ -164,7 +164,7 @@ function matching(text: string, rows: readonly Sighting[]): Found {
   }
 }
 
-/** A stretch of letters of the name, from the beginning of a word on; or all of the name, among other words. */
+/** A substring of the name that starts a word; or the whole name, among other words. */
 function isPart(wanted: string, label: string): boolean {
   if (wanted === '' || label === '') return false
   return ` ${label}`.includes(` ${wanted}`) || ` ${wanted} `.includes(` ${label} `)

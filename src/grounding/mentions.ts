@@ -1,27 +1,24 @@
-/**
- * What a text of a person speaks of: ids as whole tokens, and labels as whole words. What it may be used for is decided
- * elsewhere.
- */
+/** Finds mentions in a person's text: ids as whole tokens, and labels as whole words. */
 import { foldedText, normalLabel } from '../protocol/index.ts'
 import { isTypoOf, wordsOf } from './text-normalize.ts'
 
 export interface WritingRules {
-  /** The one form of all ways to write an id, if there are several. */
+  /** Normalizes the spellings of an id. */
   readonly normal?: (id: string) => string
   readonly isOwnNoun: (word: string) => boolean
-  /** A word for things of another kind that could have this id. */
+  /** A noun of another entity that could have this id. */
   readonly isOtherNoun: (word: string, id: string) => boolean
-  /** Whether a text looks like an id of the same kind. */
+  /** Whether a text fits the pattern of the same entity. */
   readonly isId: (text: string) => boolean
-  /** A number of up to four digits counts only after its noun or a sign: it may be an amount. */
+  /** For old messages: a number of up to four digits counts only after its noun or a sign, since it may be an amount. */
   readonly isLongAgo?: boolean
 }
 
 /**
- * An id as the person wrote it, or undefined. It stands by itself: "12" is not in "120", nor in "12.5" or "12/05", and a
- * price or a share is no id. What is said of another kind of thing is said of that: "project 6" is no task 6. Inside of a path
- * or an address it is no id either, unless it is its end. It may be in another form with the same normal one, and without the
- * # that it begins with if a letter follows or its noun comes before it.
+ * An id as the person wrote it, or undefined. It must be a whole token: "12" is not in "120", nor in "12.5" or "12/05", and
+ * a price or a percentage is no id. A noun of another entity claims it: "project 6" is no task 6. Inside of a path or a URL
+ * it counts only at the end. It may have another spelling with the same normal form, and lack its leading # if a letter
+ * follows or its noun precedes it.
  */
 export function writtenAs(text: string, id: string, rules: WritingRules): string | undefined {
   const isMeant = (place: Stretch): boolean => {
@@ -43,10 +40,10 @@ export function writtenAs(text: string, id: string, rules: WritingRules): string
   return place && text.slice(place.from, place.to)
 }
 
-/** Everything in a text that fits a pattern and stands by itself, each once. */
+/** All whole tokens of a text that fit a pattern, each once. */
 export function matchesIn(text: string, pattern: RegExp | undefined): readonly string[] {
   if (pattern === undefined) return []
-  // It is anchored by whoever made the entity.
+  // The entity's pattern is anchored.
   const inner = pattern.source.replace(/^\^\(\?:([\s\S]*)\)\$$/, '$1')
   const found = new Set<string>()
   for (const { 0: match, index } of text
@@ -76,8 +73,8 @@ function isAlone(text: string, { from, to }: Stretch): boolean {
 }
 
 /**
- * Whether the person means this part of a path. The end of an address is the thing that it leads to. In any other path the
- * other parts have to be ids too, as in `ord_5/ord_6`, or a noun of the kind, as in `orders/ord_5`.
+ * Whether this part of a path is meant. The end of a URL is its subject. In any other path the other parts must be ids too,
+ * as in `ord_5/ord_6`, or a noun of the entity, as in `orders/ord_5`.
  */
 function isMeantInPath(
   text: string,
@@ -106,7 +103,7 @@ function isSigned(text: string, { from }: Stretch): boolean {
   return SIGN_BEFORE.test(foldedText(text.slice(Math.max(0, from - 12), from)))
 }
 
-/** Stretches of up to four words whose normal form is this one. */
+/** Spans of up to four words with this normal form. */
 function formPlaces(text: string, form: string, normal: (id: string) => string): readonly Stretch[] {
   const digits = form.match(/\d+/g)?.toSorted((a, b) => b.length - a.length)[0] ?? ''
   if (form === '' || !hasDigits(text, digits)) return []
@@ -128,7 +125,7 @@ function formPlaces(text: string, form: string, normal: (id: string) => string):
   })
 }
 
-/** Most texts can be told to have no such id without a look at each of their words. */
+/** A cheap test that excludes most texts without visiting each word. */
 function hasDigits(text: string, digits: string): boolean {
   return text.replace(/[^\p{L}\p{N}]/gu, '').includes(digits)
 }
@@ -136,7 +133,7 @@ function hasDigits(text: string, digits: string): boolean {
 const MOST_JOINED = 4
 const WIDEST_GAP = 2
 
-/** Where in a list of words a label stands, as `[from, to)`. A label of one or two letters needs its noun before it. */
+/** The spans `[from, to)` of a label in a list of words. A label of one or two letters needs its noun before it. */
 export function labelPlaces(
   words: readonly string[],
   label: string,
@@ -153,7 +150,7 @@ export function labelPlaces(
   })
 }
 
-/** Where in a list of words something stands that is probably a label with typos. */
+/** The spans that are probably a label with typos. */
 export function typoPlaces(words: readonly string[], label: string): readonly Stretch[] {
   const normal = normalLabel(label)
   const length = normal.split(' ').length
@@ -168,7 +165,7 @@ export interface Stretch {
   readonly to: number
 }
 
-/** Stretches of words that have this one in them and are longer, as texts. */
+/** The texts of longer spans that contain this one. */
 export function widerThan(words: readonly string[], { from, to }: Stretch): readonly string[] {
   const wider: string[] = []
   for (let start = Math.max(0, from - MOST_MORE); start <= from; start++)
@@ -178,10 +175,10 @@ export function widerThan(words: readonly string[], { from, to }: Stretch): read
   return wider
 }
 
-/** How many words longer the label of another thing may be. */
+/** How many words longer another thing's label may be. */
 const MOST_MORE = 4
 
-/** "project", "project no.", "project (id: ": what comes before it is a blank or a sign. */
+/** "project", "project no.", "project (id: ": followed by a blank or a sign. */
 const NOUN_BEFORE = /(\p{L}+)[\s"'(:#]+(?:(?:no|nr|n|numero|number|id|uuid)[\s.:#°"'(]*)*$/u
 const LONGEST_NOUN = 40
 const SIGN_BEFORE = /(?:#|(?:^|[^\p{L}])(?:no|nr|n|numero|number|id|uuid))[\s.:#°"'(]*$/u

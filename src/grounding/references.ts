@@ -1,6 +1,6 @@
 /**
- * Decides whether the person speaks of a thing: by its id in any turn, by its label, or by its place in the newest listing;
- * and whether a part belongs to the parent that the call or the state names.
+ * Decides whether the person mentions a thing: by its id in any turn, by its label, or by its position in the newest
+ * listing; and whether a part belongs to the expected parent.
  */
 import { normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
@@ -40,15 +40,12 @@ export async function speaksOf(thing: Candidate, about: Case): Promise<Spoken> {
   return byPlace.verdict === 'no' ? byLabel : byPlace
 }
 
-/** An id of this kind of thing as the person wrote it in this turn. */
+/** An id of this entity as the person wrote it in this turn. */
 export function writtenNow(id: string, about: Case): string | undefined {
   return writtenIn({ text: about.judging.facts.userText }, id, about)
 }
 
-/**
- * The newest message before that has this id in it and is not too old, and how the id is written there. `isOwn`: picked
- * options do not count.
- */
+/** The newest unexpired earlier message with this id, and its spelling there. `isOwn`: picked options do not count. */
 export async function writtenBefore(
   id: string,
   about: Case,
@@ -65,7 +62,7 @@ export async function writtenBefore(
   return undefined
 }
 
-/** A key of several parts is written if all of them are. */
+/** A composite key is written if all of its parts are. */
 function writtenIn(
   { text, isLongAgo = false }: { readonly text: string; readonly isLongAgo?: boolean },
   id: string,
@@ -88,15 +85,15 @@ function writtenIn(
   return isWhole && parts.every((part) => writtenAs(text, part, plain) !== undefined) ? id : undefined
 }
 
-/** Whether the person said this number, as an id or as a place. */
+/** Whether the person wrote this number, as an id or as a position. */
 export async function saysNumber(text: string, about: Case): Promise<boolean> {
   const isPlace = async () => (await spokenPlaces(about)).some(({ place }) => String(place) === text)
   return writtenNow(text, about) !== undefined || isPlace()
 }
 
 /**
- * The one of several things with one label that the person picked last, in an answer to any question, if that is not too
- * old and the person does not speak of another one of them now.
+ * The thing that the person picked last among several with one label, in an answer to any question, unless that has expired
+ * or the person mentions another one now.
  */
 export async function pickedBefore(
   options: readonly Candidate[],
@@ -117,7 +114,7 @@ export async function pickedBefore(
   return undefined
 }
 
-/** Whether the person has written the id or the name of a thing since a choice, in an earlier turn. */
+/** Whether the person has written the id or the label of a thing since a selection, in an earlier turn. */
 export async function spokenSince(thing: Candidate, since: ChosenAt, about: Case): Promise<boolean> {
   const before = await writtenBefore(thing.id, about)
   if (before !== undefined && isSince(before.said, since)) return true
@@ -155,7 +152,7 @@ function unclear(
   return { verdict: 'unclear', why, rivals: others.map(({ thing }) => thing) }
 }
 
-/** "Bureau" is not spoken of in "Bureau Nord", where there is one. */
+/** "Bureau Nord" does not mention "Bureau", if there is a thing with the longer label. */
 async function isPartOfOther(words: readonly string[], place: Stretch, about: Case): Promise<boolean> {
   for (const wider of widerThan(words, place)) if ((await labelled(wider, about)).length > 0) return true
   return false
@@ -167,7 +164,7 @@ interface Naming {
   readonly words: readonly string[]
 }
 
-/** A stretch that is the label of something else is no typo. */
+/** Words that are the label of another thing are no typo. */
 async function namedWithTypos({ thing, label, words }: Naming, about: Case): Promise<Spoken> {
   for (const { from, to } of typoPlaces(words, label)) {
     const stretch = words.slice(from, to).join(' ')
@@ -198,7 +195,7 @@ async function namedByPlace(thing: Candidate, about: Case): Promise<Spoken> {
   return doubt
 }
 
-/** A number that is the id of this thing and the place of another. */
+/** Whether a number is the id of this thing and the position of another. */
 async function isOtherPlace(thing: Candidate, about: Case): Promise<boolean> {
   const place = (await spokenPlaces(about)).find((each) => each.isNumber && String(each.place) === thing.id)
   if (place === undefined) return false
@@ -206,7 +203,7 @@ async function isOtherPlace(thing: Candidate, about: Case): Promise<boolean> {
   return row !== undefined && row.id !== thing.id
 }
 
-/** Places among things of this kind. One that is said of no kind is a place in the newest list, of whatever kind. */
+/** Positions among things of this entity. A position without a noun refers to the newest list, of whatever entity. */
 async function spokenPlaces(about: Case): Promise<readonly Ordinal[]> {
   const { entity, judging } = about
   const spoken = ordinalsIn(judging.facts.userText, entity, judging.entities.values())
@@ -214,19 +211,19 @@ async function spokenPlaces(about: Case): Promise<readonly Ordinal[]> {
   return isClear ? spoken : spoken.filter(({ hasNoun }) => hasNoun)
 }
 
-/** The parent of a part, and the parent that it should have instead. */
+/** The actual parent of a part, and the expected one. */
 export interface OtherParent {
-  /** The kind of both. */
+  /** The entity of both. */
   readonly entity: Entity
   readonly own: Candidate
   readonly wanted: readonly Candidate[]
-  /** When `wanted` was chosen; undefined if it stands in the same call. */
+  /** When `wanted` was selected; undefined if it is in the same call. */
   readonly since?: ChosenAt
 }
 
 /**
- * The nearest thing above that the call names or that is chosen, if the part is of another one. Undefined if it is not, or
- * if that cannot be known because no tool has said what it is a part of.
+ * The nearest ancestor that the call names or that is active, if the part belongs to another one. Undefined if it does not,
+ * or if no tool has shown its parent.
  */
 export async function otherParent(thing: Candidate, about: Case): Promise<OtherParent | undefined> {
   const { facts, now, beside } = about.judging
@@ -260,8 +257,8 @@ export async function otherParent(thing: Candidate, about: Case): Promise<OtherP
 }
 
 /**
- * Whether the person means a part of something else than what is chosen, by words of this turn: its own id, the name or id
- * of what it belongs to, or its own name where tools have shown parts of what is chosen and none is called so.
+ * Whether the person means a part of another parent than the active one, in this turn: by its id, by the label or id of its
+ * parent, or by its own label where tools have shown parts of the active parent and none has that label.
  */
 export async function isOtherMeant(thing: Candidate, other: OtherParent, about: Case): Promise<boolean> {
   if (writtenNow(thing.id, about) !== undefined) return true
@@ -273,7 +270,7 @@ export async function isOtherMeant(thing: Candidate, other: OtherParent, about: 
   return shown.some(({ thing: { parent } }) => other.wanted.some(({ id }) => id === parent))
 }
 
-/** As a refusal says it. */
+/** The text for a refusal. */
 export function parentText({ entity, own, wanted }: OtherParent): string {
   const noun = entity.called['en']?.one ?? entity.name
   return `${noun} ${optionText(own)}, not to ${wanted.map(optionText).join(' or ')}`

@@ -1,6 +1,6 @@
 /**
  * The texts for a call that does not run as it is: the refusal for the model, with the reason and the next step, and the
- * question for the person, with its options. How people are reached is not known here.
+ * question for the person, with its options. Knows nothing of delivery.
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
@@ -18,19 +18,21 @@ export interface Refusal {
   readonly reason: RefusalReason
   readonly active?: Candidate
   readonly near?: readonly Candidate[]
-  /** The entity that it is an id of. */
+  /** The entity that the id belongs to. */
   readonly kindOf?: string
   /** The argument of this tool that takes ids of `kindOf`. */
   readonly argument?: string
-  /** The parent that it has, where another one is wanted. */
+  /** Its actual parent, where another one is expected. */
   readonly parent?: Candidate
   readonly next: NextStep
-  /** All of this in words. */
+  /** The same in words. */
   readonly text: string
 }
 
 export interface NextStep {
-  /** Use the one of `ids`, call `tool`, call once for each of `ids`, or ask the person, which of `ids` if there are some. */
+  /**
+   * Use the one of `ids`, call `tool`, call once for each of `ids`, or ask the person, which of `ids` if there are some.
+   */
   readonly do: 'use' | 'lookup' | 'one-by-one' | 'ask'
   readonly ids?: readonly string[]
   readonly tool?: string
@@ -42,9 +44,9 @@ interface Refusing {
   readonly path: string
   readonly given: Json
   readonly near: NearMatches
-  /** The argument that takes ids of the kind that this one is of. */
+  /** The argument that takes ids of its actual entity. */
   readonly argument?: string
-  /** The tool that finds things of this entity. */
+  /** The lookup tool of this entity. */
   readonly lookup?: string
 }
 
@@ -68,7 +70,7 @@ export function refusalOf(refusing: Refusing): Refusal {
   }
 }
 
-/** As the output of a call that was not run. */
+/** The output of a call that was not run. */
 export function refusalOutput(refusals: readonly Refusal[]): JsonObject {
   const [first, ...others] = refusals.map(refusalJson)
   return {
@@ -79,7 +81,7 @@ export function refusalOutput(refusals: readonly Refusal[]): JsonObject {
   }
 }
 
-/** In words, for a call that was not run or one that was run all the same. */
+/** The refusals in words, for a refused call or for a warning. */
 export function refusalText(refusals: readonly Refusal[]): string {
   return refusals.map(({ path, text }) => (path === '' ? text : `${path}: ${text}`)).join(' ')
 }
@@ -156,7 +158,7 @@ function nounOf({ name, called }: Entity): string {
 /** Fits a request of the kind `choice`. */
 export interface Question {
   readonly kind: 'choice'
-  /** The place in the arguments; it tells the questions of one call apart. */
+  /** The path in the arguments; it tells the questions of one call apart. */
   readonly name: string
   readonly prompt: string
   readonly options: readonly string[]
@@ -172,7 +174,7 @@ export function questionOf(asked: AskedId, entity: Entity, options: WordsOptions
   }
 }
 
-/** The id that an answer names: by the text of an option, by an id, or by a label that only one of them has. */
+/** The id that an answer names: by the text of an option, by an id, or by an unambiguous label. */
 export function answeredId(asked: Pick<AskedId, 'options'>, answer: Json | undefined): string | undefined {
   const exact = chosenOption(asked.options, answer)
   if (exact !== undefined) return exact.id

@@ -65,7 +65,7 @@ function isType(name: Json, value: Json): boolean {
   if (name === 'null') return value === null
   if (name === 'array') return Array.isArray(value)
   if (name === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value)
-  // A library may make a number of it before it chooses.
+  // A library may convert it to a number before it chooses.
   if (name === 'integer' || name === 'number')
     return (
       typeof value === 'number' || (typeof value === 'string' && value !== '' && !Number.isNaN(Number(value)))

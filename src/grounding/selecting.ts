@@ -1,6 +1,6 @@
 /**
- * Applies selections to the active values: a new value replaces the old one, and a switch of the parent deselects its parts.
- * Where the values are kept is not known here.
+ * Applies selections to the active values: a new value replaces the old one, and a switch of the parent deselects its
+ * parts. Knows nothing of storage.
  */
 import type { ActiveValue, ChosenBy, Selection } from '../protocol/index.ts'
 import type { Entities, Entity } from './entity.ts'
@@ -9,7 +9,7 @@ import { activeIds, chosenAt, isExpired } from './facts.ts'
 export interface Selecting {
   readonly entities: Entities
   readonly at: number
-  /** Who selects, unless a selection says otherwise; a program if nothing is said. */
+  /** The default author of a selection. Default: a program. */
   readonly by?: ChosenBy
   readonly origin?: { readonly contextId: string; readonly seq: number }
 }
@@ -23,7 +23,7 @@ export function withSelections(
   return selections.reduce((values, selection) => selected(values, selection, selecting), active)
 }
 
-/** The entities of which these selections choose something anew. A choice that a tool leaves to its owner is not new. */
+/** The entities that these selections newly select. A tool's selection that leaves the author unchanged is not new. */
 export function newlyChosen(
   active: readonly ActiveValue[],
   selections: readonly Selection[],
@@ -38,12 +38,12 @@ export function newlyChosen(
   })
 }
 
-/** A tool that selects what a person or a program has chosen leaves the choice theirs. */
+/** A tool that selects the active thing again does not take the selection from a person or a program. */
 function isLeftTheirs({ by: whose }: ActiveValue, by: ChosenBy): boolean {
   return by === 'tool' && whose !== 'tool'
 }
 
-/** Those that have not expired. A clock that was set back makes nothing old. */
+/** The unexpired values. A clock that was set back expires nothing. */
 export function unexpired(
   active: readonly ActiveValue[],
   entities: Entities,
@@ -55,12 +55,14 @@ export function unexpired(
   })
 }
 
-/** When a value stops to count, as milliseconds since 1970; Infinity if never. */
+/** When a value expires, as milliseconds since 1970; Infinity if never. */
 export function expiresAt({ entity, at }: ActiveValue, entities: Entities): number {
   return at + (entities.get(entity)?.ttlMs ?? Number.POSITIVE_INFINITY)
 }
 
-/** Is it the person's, and not the conversation's? What has its origin in a conversation could not be kept for the person. */
+/**
+ * Whether a value is the person's, not the conversation's. A value with an origin in a conversation cannot be the person's.
+ */
 export function isPersonal({ entity, origin }: ActiveValue, entities: Entities): boolean {
   return origin === undefined && entities.get(entity)?.scope === 'actor'
 }
@@ -100,7 +102,7 @@ function selected(
   return chosen === undefined ? kept : [...kept, chosen]
 }
 
-/** A thing that is chosen again keeps its label and parent. */
+/** A thing that is selected again keeps its label and parent. */
 function chosenValue(
   { entity, id, ids, by: whose, ...about }: Selection,
   before: ActiveValue | undefined,
@@ -146,7 +148,7 @@ function sameIds(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((id) => b.includes(id))
 }
 
-/** All entities below one, however deep. */
+/** All entities below one, at any depth. */
 function partsOf(name: string, entities: Entities): ReadonlySet<string> {
   const isBelow = (entity: Entity): boolean => {
     for (let above = entity.parent; above !== undefined; above = above.parent)
