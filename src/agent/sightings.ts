@@ -1,5 +1,5 @@
 /** Finds sightings and the person's words in the store's indexes (R13). */
-import { type Said, type Seen, saidIn } from '../grounding/index.ts'
+import { type PersonWords, type Seen, saidIn } from '../grounding/index.ts'
 import {
   type ContextKey,
   type EntryData,
@@ -89,7 +89,7 @@ const MOST = 100
 async function saidWith(
   store: Pick<Store, 'lookup' | 'read'>,
   { key, id, cleared }: { readonly key: ContextKey; readonly id: string; readonly cleared: number },
-): Promise<readonly Said[]> {
+): Promise<readonly PersonWords[]> {
   const [token] = idTokens(id).toSorted((a, b) => b.length - a.length)
   if (token === undefined) return []
   const rows = await store.lookup(key, {

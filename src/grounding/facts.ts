@@ -28,7 +28,7 @@ export interface Seen {
 }
 
 /** The person's words in one message. */
-export interface Said {
+export interface PersonWords {
   readonly text: string
   /** By the store's clock. */
   readonly at: number
@@ -39,7 +39,7 @@ export interface Said {
 }
 
 /** The person's words in one entry. */
-export function saidIn(entry: Entry): readonly Said[] {
+export function saidIn(entry: Entry): readonly PersonWords[] {
   const { at, seq } = entry
   const picked = pickedWords(entry)
   return [
@@ -88,24 +88,24 @@ export interface Facts {
    * The newest result that showed several of them, in its order; without one, the newest that showed any. With `before`,
    * the newest before those words, as far as the messages at hand go back.
    */
-  readonly listing: (entity: string, before?: Said) => Maybe<readonly Seen[]>
+  readonly listing: (entity: string, before?: PersonWords) => Maybe<readonly Seen[]>
   /** The last seen things, newest first, each once; at most `most`. */
   readonly recent: (entity: string, most: number) => Maybe<readonly Seen[]>
   /** The person's messages in this turn, steering included, oldest first. */
-  readonly heard: readonly Said[]
+  readonly heard: readonly PersonWords[]
   /** The text of all of them. */
   readonly userText: string
   /**
    * The person's other words in this conversation, answers included, newest first: the messages at hand, and with an id
    * those of any age that may contain it.
    */
-  readonly saidBefore: (id?: string) => Maybe<readonly Said[]>
+  readonly saidBefore: (id?: string) => Maybe<readonly PersonWords[]>
   /** The answer to the question about a path of this call, such as `items[2].taskId`. */
   readonly asked?: (path: string) => Maybe<AskedAnswer | undefined>
 }
 
 /** The shared input of all decisions about one call. */
-export interface Judging {
+export interface JudgeContext {
   readonly entities: Entities
   readonly facts: Facts
   /** By the store's clock. */
@@ -163,7 +163,7 @@ export interface MemoryFactsOptions {
   readonly batches?: readonly SightingBatch[]
   readonly userText?: string
   /** The person's earlier words, oldest first. */
-  readonly said?: readonly Said[]
+  readonly said?: readonly PersonWords[]
   /** Normalizes ids, by the entity's name. */
   readonly normal?: Readonly<Record<string, (id: string) => string>>
   /** By path, such as `items[2].taskId`. */
@@ -171,7 +171,7 @@ export interface MemoryFactsOptions {
 }
 
 export class MemoryFacts implements Facts {
-  readonly heard: readonly Said[]
+  readonly heard: readonly PersonWords[]
   readonly userText: string
   readonly #active = new Map<string, ActiveValue>()
   readonly #seen = new Map<string, Map<string, Seen>>()
@@ -252,11 +252,11 @@ export class MemoryFacts implements Facts {
     return this.#lists
   }
 
-  saidBefore(): readonly Said[] {
+  saidBefore(): readonly PersonWords[] {
     return (this.#options.said ?? []).toReversed()
   }
 
-  listing(entity: string, before?: Said): readonly Seen[] {
+  listing(entity: string, before?: PersonWords): readonly Seen[] {
     return (before === undefined ? this.#listings : this.#earlier).get(entity) ?? []
   }
 

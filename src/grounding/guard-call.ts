@@ -5,7 +5,7 @@
  */
 import { foldedText, type Ground, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
 import type { Entities, Entity } from './entity.ts'
-import type { Judging } from './facts.ts'
+import type { JudgeContext } from './facts.ts'
 import type { Above } from './judge.ts'
 import { composed, type Judgement, judgeCall } from './judge.ts'
 import { type FoundId, idsIn, type Path, placeText, surveyOf, withIds } from './marks.ts'
@@ -36,7 +36,7 @@ export interface Guarded<P extends Converted> {
 
 export async function guardCall<P extends Converted>(
   call: GuardedCall<P>,
-  judging: Judging,
+  judging: JudgeContext,
   above?: Above,
 ): Promise<Guarded<P>> {
   const judge = (asked: JudgedIds): Promise<Judgement> => judgeCall(asked, judging, above)
@@ -67,7 +67,7 @@ export async function guardCall<P extends Converted>(
 async function withoutNeedlessIds<P extends Converted>(
   { parameters, args, convert }: GuardedCall<P>,
   written: Judgement,
-  { entities, judge }: Pick<Judging, 'entities'> & { judge: (call: JudgedIds) => Promise<Judgement> },
+  { entities, judge }: Pick<JudgeContext, 'entities'> & { judge: (call: JudgedIds) => Promise<Judgement> },
 ): Promise<Judgement> {
   const placed = new Map(written.grounds.flatMap((one) => (one.said === undefined ? [] : [[one.path, one]])))
   const converted = await convert(args)

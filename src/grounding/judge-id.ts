@@ -13,7 +13,7 @@ import {
   chosenAt,
   isExpired,
   isSince,
-  type Judging,
+  type JudgeContext,
 } from './facts.ts'
 import { type FoundId, isNumeric, placeText } from './marks.ts'
 import {
@@ -89,7 +89,7 @@ export interface Refused {
 }
 
 /** The decision about one entity. Ignores its policy. */
-export async function judgeId(found: FoundId, name: string, judging: Judging): Promise<Verdict> {
+export async function judgeId(found: FoundId, name: string, judging: JudgeContext): Promise<Verdict> {
   const entity = judging.entities.get(name) ?? undeclared(name)
   const known = await judging.facts.active(name)
   const isOld = known !== undefined && isExpired(known, entity, judging.now)

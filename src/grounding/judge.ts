@@ -4,7 +4,7 @@
  */
 import type { Ground, Json, JsonObject } from '../protocol/index.ts'
 import { type Entities, type Entity, type GroundingPolicy, undeclared } from './entity.ts'
-import type { Judging } from './facts.ts'
+import type { JudgeContext } from './facts.ts'
 import { type AskedId, answered, judgeId, type Passed, type Refused, type Verdict } from './judge-id.ts'
 import { type FoundId, idsIn, type Path, placesOf, placeText, withIds, writtenAt } from './marks.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
@@ -35,7 +35,7 @@ interface Judged {
  */
 export async function judgeCall(
   call: { readonly parameters: JsonObject; readonly args: Json; readonly found?: readonly FoundId[] },
-  judging: Judging,
+  judging: JudgeContext,
   above?: Above,
 ): Promise<Judgement> {
   const places = composed(call.found ?? idsIn(call.parameters, call.args), judging.entities)
@@ -64,7 +64,7 @@ interface JudgedId {
 
 async function judgementOf(
   call: { readonly parameters: JsonObject; readonly args: Json; readonly judged: readonly JudgedId[] },
-  judging: Judging,
+  judging: JudgeContext,
   above: Above | undefined,
 ): Promise<Judgement> {
   const { parameters, args, judged } = call
@@ -150,12 +150,12 @@ function containerOf({ path }: FoundId): Path {
 }
 
 /** An id that may belong to several entities must be good for one of them. */
-function judgeAny(found: FoundId, judging: Judging, above: Above | undefined): Promise<Verdict> {
+function judgeAny(found: FoundId, judging: JudgeContext, above: Above | undefined): Promise<Verdict> {
   const [only = '', ...others] = found.entities
   return others.length === 0 ? judgeBelow(found, only, { judging, above }) : judgeEach(found, judging, above)
 }
 
-async function judgeEach(found: FoundId, judging: Judging, above: Above | undefined): Promise<Verdict> {
+async function judgeEach(found: FoundId, judging: JudgeContext, above: Above | undefined): Promise<Verdict> {
   const verdicts: Verdict[] = []
   for (const name of found.entities) {
     const verdict = await judgeBelow(found, name, { judging, above })
@@ -188,7 +188,7 @@ async function nearTo(
     entity,
     above,
   }: { readonly verdict: Refused; readonly entity: Entity; readonly above: Above | undefined },
-  judging: Judging,
+  judging: JudgeContext,
 ): Promise<NearMatches> {
   if (reason !== 'unknown' && reason !== 'wrong-kind')
     return parent === undefined ? { near: [] } : nearOfParent(given, { entity, parent }, judging)
@@ -209,7 +209,7 @@ async function refuse(
     readonly parameters: JsonObject
     readonly above: Above | undefined
   },
-  judging: Judging,
+  judging: JudgeContext,
 ): Promise<Refusal> {
   const lookup = judging.lookups?.()[entity.name]
   const { kindOf } = verdict
@@ -255,7 +255,7 @@ function changesAt(found: PlacedId, { id }: Passed): Parameters<typeof withIds>[
 
 /** The conversation above, which judges one value of one entity. Its `ok` names where the id is known. */
 export interface Above {
-  readonly judge: (found: FoundId, entity: Entity, beside?: Judging['beside']) => Promise<Verdict>
+  readonly judge: (found: FoundId, entity: Entity, beside?: JudgeContext['beside']) => Promise<Verdict>
   /** The strictest declaration of an entity there or further above; undefined if there is none. */
   readonly declared: (entity: string) => Promise<Entity | undefined>
   /** Known things there that are similar to the value. */
@@ -282,7 +282,7 @@ const STRICTNESS = { off: 0, warn: 1, enforce: 2 } as const satisfies Record<Gro
 export function judgeBelow(
   found: FoundId,
   name: string,
-  { judging, above }: { readonly judging: Judging; readonly above: Above | undefined },
+  { judging, above }: { readonly judging: JudgeContext; readonly above: Above | undefined },
 ): Promise<Verdict> {
   const own = judgeId(found, name, judging)
   return above === undefined ? own : orAbove(found, own, { name, judging, above })
@@ -291,7 +291,7 @@ export function judgeBelow(
 async function orAbove(
   found: FoundId,
   judged: Promise<Verdict>,
-  { name, judging, above }: { readonly name: string; readonly judging: Judging; readonly above: Above },
+  { name, judging, above }: { readonly name: string; readonly judging: JudgeContext; readonly above: Above },
 ): Promise<Verdict> {
   const own = await judged
   if (own.kind !== 'refused') return own

@@ -1,7 +1,7 @@
 /** The things that a value may mean, as an id, a label or a position in the newest listing, and the types of a decision. */
 import { type GroundSource, normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
-import { type Chosen, isExpired, type Judging, type Said, type Seen } from './facts.ts'
+import { type Chosen, isExpired, type JudgeContext, type PersonWords, type Seen } from './facts.ts'
 import { atPlace, type Ordinal, ordinalsIn, ordinalsOf } from './ordinals.ts'
 import { isTypoOf } from './text-normalize.ts'
 
@@ -20,7 +20,7 @@ export interface Case {
   readonly active: Chosen | undefined
   /** The expired active value. */
   readonly lapsed: Chosen | undefined
-  readonly judging: Judging
+  readonly judging: JudgeContext
 }
 
 /** A thing that a value may mean, with its source. */
@@ -150,7 +150,7 @@ export async function isListedLast({ entity, judging }: Case): Promise<boolean> 
 }
 
 /** The newest list, if unexpired. */
-async function listed({ entity, judging }: Case, before?: Said): Promise<readonly Seen[]> {
+async function listed({ entity, judging }: Case, before?: PersonWords): Promise<readonly Seen[]> {
   const rows = await judging.facts.listing(entity.name, before)
   return rows.filter((row) => !isExpired(row, entity, judging.now))
 }
@@ -158,7 +158,7 @@ async function listed({ entity, judging }: Case, before?: Said): Promise<readonl
 /** The newest list that the person had seen when naming one of these positions in this turn; empty if none was named. */
 async function listedBeforeWords(about: Case, places: readonly Ordinal[]): Promise<readonly Seen[]> {
   const { entity, judging } = about
-  const isSaid = ({ text }: Said): boolean =>
+  const isSaid = ({ text }: PersonWords): boolean =>
     ordinalsIn(text, entity, judging.entities.values()).some((said) =>
       places.some(({ place }) => place === said.place),
     )

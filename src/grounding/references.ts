@@ -4,7 +4,7 @@
  */
 import { normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
-import { activeIds, type ChosenAt, chosenAt, isExpired, isSince, type Said } from './facts.ts'
+import { activeIds, type ChosenAt, chosenAt, isExpired, isSince, type PersonWords } from './facts.ts'
 import { labelPlaces, type Stretch, typoPlaces, widerThan, writtenAs } from './mentions.ts'
 import { atPlace, type Ordinal, ordinalsIn } from './ordinals.ts'
 import {
@@ -50,7 +50,7 @@ export async function writtenBefore(
   id: string,
   about: Case,
   { isOwn = false }: { readonly isOwn?: boolean } = {},
-): Promise<{ readonly written: string; readonly said: Said } | undefined> {
+): Promise<{ readonly written: string; readonly said: PersonWords } | undefined> {
   const { facts, now } = about.judging
   const form = about.entity.normal?.(id) ?? id
   const inForm = form === id ? [] : await facts.saidBefore(form)

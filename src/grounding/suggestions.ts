@@ -1,7 +1,7 @@
 /** Suggestions for a refused id: similar known things, by edit distance, by label or by the person's words. */
 import { editDistance, normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
-import { isExpired, type Judging } from './facts.ts'
+import { isExpired, type JudgeContext } from './facts.ts'
 import { labelPlaces, matchesIn } from './mentions.ts'
 import { type Candidate, type Case, candidate, isNounOf } from './readings.ts'
 import { type OtherParent, writtenBefore, writtenNow } from './references.ts'
@@ -21,7 +21,11 @@ export interface NearMatches {
  * Things that were shown or written by the person and resemble the value: by the letters of the id, by the label, or
  * because the person names them in this turn. At most five.
  */
-export async function nearMatches(given: string, entity: Entity, judging: Judging): Promise<NearMatches> {
+export async function nearMatches(
+  given: string,
+  entity: Entity,
+  judging: JudgeContext,
+): Promise<NearMatches> {
   const { facts, now } = judging
   const shown = (await facts.recent(entity.name, LOOKED_AT)).filter((row) => !isExpired(row, entity, now))
   const known = new Set([given, ...shown.map(({ id }) => id)])
@@ -42,7 +46,7 @@ const MOST_WORDS = 1000
 const MOST_SAID = 50
 
 /** Ids that would be grounded because the person wrote them. */
-async function saidIds(entity: Entity, judging: Judging): Promise<readonly Candidate[]> {
+async function saidIds(entity: Entity, judging: JudgeContext): Promise<readonly Candidate[]> {
   const { facts } = judging
   const texts = [
     facts.userText,
@@ -65,7 +69,7 @@ async function saidIds(entity: Entity, judging: Judging): Promise<readonly Candi
 export async function nearOfParent(
   given: string,
   { entity, parent }: { readonly entity: Entity; readonly parent: OtherParent },
-  { facts, now }: Pick<Judging, 'facts' | 'now'>,
+  { facts, now }: Pick<JudgeContext, 'facts' | 'now'>,
 ): Promise<NearMatches> {
   const like = likenessTo((await facts.seen(entity.name, given))?.label ?? given)
   const rows = (await facts.recent(entity.name, LOOKED_AT)).filter(

@@ -104,7 +104,7 @@ export function checkMarkedEntities(tools: readonly Tool[], entities: Entities):
 }
 
 /**
- * For each entity the first tool that finds its things, for `Judging.lookups`: a `lookupTool`, or the entity's `lookup`.
+ * For each entity the first tool that finds its things, for `JudgeContext.lookups`: a `lookupTool`, or the entity's `lookup`.
  */
 export function lookupsOf(
   tools: readonly Tool[],

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/index.ts'
-import { entity, type Judging, judgeCall, MemoryFacts } from '../../src/grounding/index.ts'
+import { entity, type JudgeContext, judgeCall, MemoryFacts } from '../../src/grounding/index.ts'
 import type { Json, Sighting } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
@@ -53,7 +53,7 @@ function idOf(at: number): string {
   return `id-${String(at).padStart(6, '0')}`
 }
 
-function judgingWith(count: number): Judging {
+function judgingWith(count: number): JudgeContext {
   const seen = Array.from(
     { length: count },
     (_, at): Sighting => ({ entity: 'project', id: idOf(at), label: `Building ${at}` }),
@@ -66,7 +66,7 @@ function judgingWith(count: number): Judging {
   return { entities, facts: new MemoryFacts({ batches, userText: 'Show it to me' }), now: NOW }
 }
 
-async function timed(judging: Judging, given: Json): Promise<number> {
+async function timed(judging: JudgeContext, given: Json): Promise<number> {
   const call = { parameters: ONE_PROJECT, args: { projectId: given } }
   const started = performance.now()
   for (let at = 0; at < CALLS; at++) await judgeCall(call, judging)

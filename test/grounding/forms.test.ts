@@ -4,7 +4,7 @@ import { z } from 'zod'
 import {
   entity,
   entityMap,
-  type Judging,
+  type JudgeContext,
   judgeCall,
   MemoryFacts,
   type MemoryFactsOptions,
@@ -75,7 +75,7 @@ async function verdict(
 ) {
   const parameters: JsonObject = { type: 'object', properties: { id: { type, ...kind.id() } } }
   const normal = kind.normal === undefined ? {} : { normal: { [kind.name]: kind.normal } }
-  const judging: Judging = {
+  const judging: JudgeContext = {
     entities: entityMap([kind, item]),
     facts: new MemoryFacts({ ...options, ...normal }),
     now: NOW,
