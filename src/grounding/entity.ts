@@ -122,7 +122,7 @@ export function entity(name: string, options: EntityOptions = {}): Entity {
     ...(pattern === undefined ? {} : { pattern: anchored(pattern) }),
     ...(normalize === undefined ? {} : { normal: normalForm(normalize) }),
   }
-  const made: Entity = {
+  const declared: Entity = {
     name,
     ttlMs: durationMs(ttl),
     ...(parent === undefined ? {} : { parent }),
@@ -143,7 +143,7 @@ export function entity(name: string, options: EntityOptions = {}): Entity {
     rows: noMark((rows, fields, input) => sightingsIn({ name, ...looks }, rows, { ...fields, input })),
     select: noMark((id, about = {}) => selectionOf(name, id, about)),
   }
-  return Object.freeze(made)
+  return Object.freeze(declared)
 }
 
 export type Entities = ReadonlyMap<string, Entity>
@@ -173,9 +173,9 @@ function marking(mark: string): EntityMark['id'] {
   const id = (more: JsonObject = {}): JsonObject => ({ ...more, [ENTITY_MARK]: mark })
   const notAName = (): never => {
     const { entity: name, part, isDestination } = readMark(mark)
-    const made = part === undefined ? (isDestination ? '.destination' : '') : `.part(${quote(part)})`
+    const suffix = part === undefined ? (isDestination ? '.destination' : '') : `.part(${quote(part)})`
     throw new HoldfastError('invalid-option', {
-      message: `The entity ${quote(name)} itself was given to a schema. Give it the mark of its ids: .meta(${name}${made}.id()).`,
+      message: `The entity ${quote(name)} itself was given to a schema. Give it the mark of its ids: .meta(${name}${suffix}.id()).`,
     })
   }
   const hidden = { value: notAName }
@@ -186,7 +186,7 @@ function marking(mark: string): EntityMark['id'] {
 }
 
 /** A function that makes no mark; passed as one, `defineTool` refuses it for its empty list of names. */
-function noMark<F extends (...given: never[]) => unknown>(make: F): F {
+function noMark<F extends (...args: never[]) => unknown>(make: F): F {
   return Object.assign(make, { [ENTITY_MARK]: [] })
 }
 
@@ -212,8 +212,8 @@ export function entityMap(entities: readonly Entity[]): Entities {
 }
 
 /** Accepts any value, for programs without types. */
-export function isEntity(given: unknown): given is Entity {
-  return typeof given === 'object' && given !== null && (given as Partial<Entity>).sources instanceof Set
+export function isEntity(value: unknown): value is Entity {
+  return typeof value === 'object' && value !== null && (value as Partial<Entity>).sources instanceof Set
 }
 
 /** The strictest entity, for marks of undeclared ones. */
@@ -268,9 +268,9 @@ function checkOptions(name: string, options: EntityOptions): void {
     throw invalid(name, '`lookup` must be the name of a tool')
   if (key !== undefined && !(Array.isArray(key) && key.length > 1 && key.every(isKeyPart)))
     throw invalid(name, '`key` must be a list of two or more names, of letters, digits, _ and -')
-  const strange = sources?.find((source) => !SOURCES.includes(source))
-  if (strange !== undefined)
-    throw invalid(name, `${quote(strange)} is no source; there are ${SOURCES.join(', ')}`)
+  const unknownSource = sources?.find((source) => !SOURCES.includes(source))
+  if (unknownSource !== undefined)
+    throw invalid(name, `${quote(unknownSource)} is no source; there are ${SOURCES.join(', ')}`)
 }
 
 function isKeyPart(part: unknown): boolean {
@@ -293,8 +293,8 @@ function anchored(pattern: RegExp): RegExp {
   return new RegExp(`^(?:${pattern.source})$`, pattern.flags)
 }
 
-function calledOf(name: string, given: NonNullable<EntityOptions['called']>): Record<string, Called> {
-  const all = { en: name.replace(/[_-]+/g, ' '), ...given }
+function calledOf(name: string, nouns: NonNullable<EntityOptions['called']>): Record<string, Called> {
+  const all = { en: name.replace(/[_-]+/g, ' '), ...nouns }
   return Object.fromEntries(
     Object.entries(all).map(([language, called]) => [
       language,

@@ -7,7 +7,7 @@ import { foldedText, type Ground, HoldfastError, type Json, type JsonObject } fr
 import type { Entities, Entity } from './entity.ts'
 import type { JudgeContext } from './facts.ts'
 import type { Above } from './judge.ts'
-import { composed, type Judgement, judgeCall } from './judge.ts'
+import { composeKeys, type Judgement, judgeCall } from './judge.ts'
 import { type FoundId, idsIn, type Path, placeText, surveyOf, withIds } from './marks.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
 import { textOf } from './rows.ts'
@@ -39,7 +39,7 @@ export async function guardCall<P extends Converted>(
   judging: JudgeContext,
   above?: Above,
 ): Promise<Guarded<P>> {
-  const judge = (asked: JudgedIds): Promise<Judgement> => judgeCall(asked, judging, above)
+  const judge = (ids: JudgedIds): Promise<Judgement> => judgeCall(ids, judging, above)
   const { parameters } = call
   const survey = surveyOf(parameters, call.args)
   const first = await judge({ parameters, args: call.args, found: survey.ids })
@@ -48,7 +48,7 @@ export async function guardCall<P extends Converted>(
   const { converted, args, dropped } = await convertedArgs(call, written.args, survey.undeclared())
   const placed: Judgement = args === written.args ? written : { ...written, args }
   if (!converted.ok) return { judgement: placed, converted, dropped }
-  const input = isSameJson(args, converted.input) ? args : plain(converted.input)
+  const input = isSameJson(args, converted.input) ? args : jsonCopy(converted.input)
   const { entities } = judging
   const made = input === call.args ? survey : surveyOf(parameters, input)
   const found = [
@@ -72,7 +72,7 @@ async function withoutNeedlessIds<P extends Converted>(
   const placed = new Map(written.grounds.flatMap((one) => (one.said === undefined ? [] : [[one.path, one]])))
   const converted = await convert(args)
   if (!converted.ok) return written
-  const found = idsIn(parameters, plain(converted.input))
+  const found = idsIn(parameters, jsonCopy(converted.input))
     .filter((one) => placed.has(placeText(one.path)) && !isWritten(one, args))
     .map((one): FoundId => ({ ...one, isLiteral: true }))
   const made = await judge({ parameters, args, found })
@@ -105,12 +105,12 @@ export function isStillGrounded(
   grounds: readonly Ground[],
   entities: Entities,
 ): boolean {
-  const value = plain(input)
+  const value = jsonCopy(input)
   const isEnforced = ({ entities: names }: FoundId): boolean =>
     names.every((name) => (entities.get(name)?.policy ?? 'enforce') === 'enforce')
   const survey = surveyOf(parameters, value)
   const found = [
-    ...composed(survey.ids, entities).flatMap((one) => leaves(one, grounds, entities)),
+    ...composeKeys(survey.ids, entities).flatMap((one) => ungrounded(one, grounds, entities)),
     ...(allowsUnmarked ? [] : survey.unmarked(entities)),
   ]
   return found
@@ -148,10 +148,10 @@ async function convertedArgs<P extends Converted>(
 ): Promise<{ readonly converted: P; readonly args: Json; readonly dropped: readonly string[] }> {
   const converted = await convert(args)
   if (allowsUnmarked || !converted.ok || undeclared.length === 0) return { converted, args, dropped: [] }
-  const input = plain(converted.input)
+  const input = jsonCopy(converted.input)
   const reaching = undeclared.filter((path) => valueAt(input, path) !== undefined)
   if (reaching.length === 0) return { converted, args, dropped: [] }
-  const rest = reaching.reduce(without, args)
+  const rest = reaching.reduce(withoutPath, args)
   return { converted: await convert(rest), args: rest, dropped: reaching.map(placeText) }
 }
 
@@ -167,7 +167,7 @@ function changedIds(
   return found
     .filter(isChanged)
     .filter(({ path }) => !asked.some((ask) => isBelow(ask.path, placeText(path))))
-    .flatMap((one) => leaves(one, written.grounds, entities))
+    .flatMap((one) => ungrounded(one, written.grounds, entities))
     .map((one) => ({ ...one, isLiteral: true }))
 }
 
@@ -190,7 +190,7 @@ function isWritten({ given, path, isKey }: FoundId, args: Json): boolean {
  * The texts and numbers at a marked path. A conversion may turn an id into an object: one part that is the id vouches for
  * all, the others are judged by their pattern.
  */
-function leaves(found: FoundId, grounds: readonly Ground[], entities: Entities): readonly FoundId[] {
+function ungrounded(found: FoundId, grounds: readonly Ground[], entities: Entities): readonly FoundId[] {
   const { given, path } = found
   const isGood = (value: Json): boolean =>
     grounds.some(
@@ -281,24 +281,24 @@ function valueAt(value: Json | undefined, path: Path): Json | undefined {
   }, value)
 }
 
-function without(value: Json, path: Path): Json {
+function withoutPath(value: Json, path: Path): Json {
   const [step, ...rest] = path
   if (typeof value !== 'object' || value === null || step === undefined) return value
   if (Array.isArray(value))
-    return (value as readonly Json[]).map((item, at) => (at === step ? without(item, rest) : item))
+    return (value as readonly Json[]).map((item, at) => (at === step ? withoutPath(item, rest) : item))
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, inner]) =>
-      name !== step ? [[name, inner]] : rest.length === 0 ? [] : [[name, without(inner as Json, rest)]],
+      name !== step ? [[name, inner]] : rest.length === 0 ? [] : [[name, withoutPath(inner as Json, rest)]],
     ),
   )
 }
 
 /** A JSON copy of converted arguments, which may hold dates, maps or cycles. Throws `too-large` for an endless value. */
-function plain(value: unknown): Json {
+function jsonCopy(value: unknown): Json {
   let left = MOST_VALUES
   const copy = (given: unknown, above: readonly object[]): Json => {
     left -= 1
-    if (left < 0 || above.length > DEEPEST_VALUE) throw tooMuch()
+    if (left < 0 || above.length > DEEPEST_VALUE) throw tooLarge()
     if (typeof given === 'bigint') return String(given)
     if (typeof given === 'function' || typeof given === 'symbol' || given === undefined) return null
     if (typeof given !== 'object' || given === null) return given as Json
@@ -320,7 +320,7 @@ function plain(value: unknown): Json {
 const MOST_VALUES = 100_000
 const DEEPEST_VALUE = 200
 
-function tooMuch(): HoldfastError {
+function tooLarge(): HoldfastError {
   return new HoldfastError('too-large', {
     message: `The arguments that the schema makes have more than ${MOST_VALUES} values or ${DEEPEST_VALUE} levels.`,
   })

@@ -46,7 +46,7 @@ import { textOf } from './rows.ts'
 /** Why an id is refused. `wrong-parent`: a part of another thing. `several`: one was expected and more were named. */
 export type RefusalReason = 'unknown' | 'expired' | 'not-active' | 'wrong-kind' | 'wrong-parent' | 'several'
 
-export type Verdict = Passed | Asking | Refused
+export type Verdict = Passed | AskVerdict | Refused
 
 export interface Passed {
   readonly kind: 'ok'
@@ -59,7 +59,7 @@ export interface Passed {
 }
 
 /** The person must choose; `why` names the ambiguity. */
-export interface Asking {
+export interface AskVerdict {
   readonly kind: 'ask'
   readonly entity: string
   readonly why: 'same-label' | 'id-or-place' | 'two-lists'
@@ -67,7 +67,7 @@ export interface Asking {
 }
 
 /** A question about one path of a call. The answer is one of the ids. */
-export interface AskedId extends Asking {
+export interface AskedId extends AskVerdict {
   readonly path: string
   readonly given: Json
 }
@@ -108,7 +108,7 @@ export async function judgeId(found: FoundId, name: string, judging: JudgeContex
 }
 
 /** A person's answer decides, if it is one of the options. A program's answer leaves it ambiguous. */
-export function answered(ask: Asking, answer: AskedAnswer | undefined): Verdict {
+export function answered(ask: AskVerdict, answer: AskedAnswer | undefined): Verdict {
   if (answer?.isPersons === false) return unclear(ask.entity, ask.options)
   const chosen = chosenOption(ask.options, textOf(answer?.value))
   return chosen === undefined ? ask : { kind: 'ok', entity: ask.entity, id: chosen.id, source: 'asked' }
@@ -122,9 +122,9 @@ class Judge {
   readonly #found: FoundId
   readonly #case: Case
 
-  constructor(found: FoundId, about: Case) {
+  constructor(found: FoundId, judgeCase: Case) {
     this.#found = found
-    this.#case = about
+    this.#case = judgeCase
   }
 
   async decide(): Promise<Verdict> {
@@ -134,7 +134,7 @@ class Judge {
     if (exact !== undefined && others.length > 0) return this.#askOnce([exact, ...others])
     // `task-2` can only be an id; `2` may be an id or the second position.
     if (exact !== undefined && !/^#?\d+$/.test(text)) return this.#pass(exact)
-    const places = this.#isOpen('ordinal') ? await this.#placed(text) : []
+    const places = this.#isOpen('ordinal') ? await this.#byPosition(text) : []
     if (exact === undefined) return this.#decideByName(text, places)
     const [place] = places
     if (place?.rival !== undefined) return this.#ask('id-or-place', [exact, place, place.rival])
@@ -160,7 +160,7 @@ class Judge {
 
   async #decideByName(text: string, places: readonly PlaceReading[]): Promise<Verdict> {
     const isExact = places.length > 0
-    const labelled = await this.#labelled(text, isExact)
+    const labelled = await this.#byLabel(text, isExact)
     if (labelled.length === 0 && places.length > 1)
       return this.#refuse('several', { named: distinct(places).map(({ thing }) => thing) })
     const readings = distinct([...labelled, ...(places.length === 1 ? places : [])])
@@ -181,7 +181,7 @@ class Judge {
   }
 
   /** Of a position in two lists, the thing that belongs to the expected parent, if only one does. */
-  async #placed(text: string): Promise<readonly PlaceReading[]> {
+  async #byPosition(text: string): Promise<readonly PlaceReading[]> {
     const places = await ordinalReadings(text, this.#case)
     return Promise.all(
       places.map(async ({ rival, ...place }) => {
@@ -195,7 +195,7 @@ class Judge {
   }
 
   /** Of several things with one label, those that belong to the expected parent. */
-  async #labelled(text: string, isExact: boolean): Promise<readonly Reading[]> {
+  async #byLabel(text: string, isExact: boolean): Promise<readonly Reading[]> {
     const all = this.#isOpen('label') ? await labelReadings(text, this.#case, { isExact }) : []
     if (all.length < 2 || this.#case.entity.parent === undefined) return all
     const others = await Promise.all(all.map(({ thing }) => otherParent(thing, this.#case)))
@@ -217,11 +217,11 @@ class Judge {
       const fresh = alike?.filter((one) => !isExpired(one, entity, now)) ?? []
       if (fresh.length > 0) return distinct(fresh.map((one) => readingOf(one, 'seen')))
     }
-    return this.#isOpen('said') ? this.#said(text) : []
+    return this.#isOpen('said') ? this.#written(text) : []
   }
 
   /** If the person wrote it in another form, the tool gets the form that fits the pattern. */
-  async #said(text: string): Promise<readonly Reading[]> {
+  async #written(text: string): Promise<readonly Reading[]> {
     const { pattern } = this.#case.entity
     if (pattern === undefined) return []
     const readingAs = (written: string, more: Partial<Reading>): readonly Reading[] => {
@@ -280,13 +280,13 @@ class Judge {
     if (active.by === 'tool' || isSaidNow) return undefined
     if (activeIds(active).includes(thing.id) || (await this.#isShownSince(reading, chosenAt(active))))
       return undefined
-    const spoken = await speaksOf(thing, this.#case)
-    if (spoken.verdict === 'unclear') {
-      const options = [thing, ...spoken.rivals].map((each) => ({ thing: each }))
+    const mention = await speaksOf(thing, this.#case)
+    if (mention.verdict === 'unclear') {
+      const options = [thing, ...mention.rivals].map((each) => ({ thing: each }))
       const picked = await this.#picked(options)
-      return picked?.id === thing.id ? undefined : this.#ask(spoken.why, options)
+      return picked?.id === thing.id ? undefined : this.#ask(mention.why, options)
     }
-    const isSpoken = spoken.verdict === 'yes' || (await spokenSince(thing, chosenAt(active), this.#case))
+    const isSpoken = mention.verdict === 'yes' || (await spokenSince(thing, chosenAt(active), this.#case))
     return isSpoken ? undefined : this.#refuse('not-active')
   }
 
@@ -311,7 +311,7 @@ class Judge {
     return { kind: 'ok', entity, id: thing.id, source: 'asked', ...(seq === undefined ? {} : { seq }) }
   }
 
-  #ask(why: Asking['why'], readings: readonly { readonly thing: Candidate }[]): Verdict {
+  #ask(why: AskVerdict['why'], readings: readonly { readonly thing: Candidate }[]): Verdict {
     const options = distinct(readings).map(({ thing }) => candidate(thing))
     if (!this.#isOpen('asked')) return this.#refuse('several', { named: options, isUnclear: true })
     return { kind: 'ask', entity: this.#case.entity.name, why, options }

@@ -38,7 +38,7 @@ export async function judgeCall(
   judging: JudgeContext,
   above?: Above,
 ): Promise<Judgement> {
-  const places = composed(call.found ?? idsIn(call.parameters, call.args), judging.entities)
+  const places = composeKeys(call.found ?? idsIn(call.parameters, call.args), judging.entities)
   const depth = ({ entities }: FoundId): number => depthOf(judging.entities.get(entities[0] ?? ''))
   const judged: JudgedId[] = []
   const byDepth = places.length < 2 ? places : places.toSorted((a, b) => depth(a) - depth(b))
@@ -94,7 +94,7 @@ interface PlacedId extends FoundId {
 }
 
 /** Joins the parts of one id, which are in one object, into one id. */
-export function composed(found: readonly FoundId[], entities: Entities): readonly PlacedId[] {
+export function composeKeys(found: readonly FoundId[], entities: Entities): readonly PlacedId[] {
   if (found.every(({ part }) => part === undefined)) return found
   const places: PlacedId[] = []
   const done = new Set<string>()
@@ -181,7 +181,7 @@ function isUnchanged(found: PlacedId, { id }: Passed): boolean {
 }
 
 /** Suggestions for a refused id, from this conversation or else from the one above. */
-async function nearTo(
+async function suggestionsFor(
   given: string,
   {
     verdict: { reason, parent },
@@ -213,7 +213,7 @@ async function refuse(
 ): Promise<Refusal> {
   const lookup = judging.lookups?.()[entity.name]
   const { kindOf } = verdict
-  const near = await nearTo(textOf(given) ?? '', { verdict, entity, above }, judging)
+  const near = await suggestionsFor(textOf(given) ?? '', { verdict, entity, above }, judging)
   const argument = kindOf === undefined ? undefined : placesOf(parameters, kindOf)[0]
   return refusalOf({
     verdict,

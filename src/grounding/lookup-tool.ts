@@ -89,7 +89,7 @@ export function lookupTool<Row>(
       const found = matching(name, await read(name))
       if (found.rows.length > 0) return foundResult(found, most)
       const all = await read('')
-      if (all.length === 0) return nothing(name, await search('', context), fields)
+      if (all.length === 0) return emptyResult(name, await search('', context), fields)
       const again = matching(name, all)
       if (again.rows.length > 0) return foundResult(again, most)
       const near = nearest(name, all.map(candidate))
@@ -106,7 +106,7 @@ export function lookupTool<Row>(
 }
 
 /** Rows without any id are a mistake in `fields`: reporting `empty` would be wrong. */
-function nothing<Row>(name: string, rows: Iterable<Row>, { id }: RowFields<Row>): LookupResult {
+function emptyResult<Row>(name: string, rows: Iterable<Row>, { id }: RowFields<Row>): LookupResult {
   const [row] = rows
   if (row === undefined) return { outcome: 'empty' }
   const names = typeof row === 'object' && row !== null ? Object.keys(row).join(', ') : typeof row
@@ -143,40 +143,40 @@ function parameters(noun: string): JsonObject {
   }
 }
 
-interface Found {
+interface Matches {
   readonly outcome: 'exact' | 'partial'
   readonly rows: readonly Sighting[]
 }
 
 /** The best kind of match: the name or the id itself, a part of the name, the name with typos. */
-function matching(text: string, rows: readonly Sighting[]): Found {
-  const wanted = normalLabel(text)
-  if (wanted === '') return { outcome: 'partial', rows: [] }
+function matching(text: string, rows: readonly Sighting[]): Matches {
+  const name = normalLabel(text)
+  if (name === '') return { outcome: 'partial', rows: [] }
   const labelOf = ({ label }: Sighting): string => normalLabel(label ?? '')
-  const exact = rows.filter((row) => row.id === text.trim() || labelOf(row) === wanted)
+  const exact = rows.filter((row) => row.id === text.trim() || labelOf(row) === name)
   if (exact.length > 0) return { outcome: 'exact', rows: exact }
-  const partial = rows.filter((row) => isPart(wanted, labelOf(row)))
+  const partial = rows.filter((row) => isPart(name, labelOf(row)))
   if (partial.length > 0) return { outcome: 'partial', rows: partial }
-  const typos = rows.filter((row) => isTypoOf(wanted, labelOf(row)))
+  const typos = rows.filter((row) => isTypoOf(name, labelOf(row)))
   return {
     outcome: 'partial',
-    rows: typos.length > 0 ? typos : rows.filter((row) => isPartWithTypos(wanted, labelOf(row))),
+    rows: typos.length > 0 ? typos : rows.filter((row) => isPartWithTypos(name, labelOf(row))),
   }
 }
 
 /** A substring of the name that starts a word; or the whole name, among other words. */
-function isPart(wanted: string, label: string): boolean {
-  if (wanted === '' || label === '') return false
-  return ` ${label}`.includes(` ${wanted}`) || ` ${wanted} `.includes(` ${label} `)
+function isPart(name: string, label: string): boolean {
+  if (name === '' || label === '') return false
+  return ` ${label}`.includes(` ${name}`) || ` ${name} `.includes(` ${label} `)
 }
 
-function isPartWithTypos(wanted: string, label: string): boolean {
+function isPartWithTypos(name: string, label: string): boolean {
   const words = label.split(' ')
-  const length = wanted.split(' ').length
-  return words.some((_, at) => isTypoOf(wanted, words.slice(at, at + length).join(' ')))
+  const length = name.split(' ').length
+  return words.some((_, at) => isTypoOf(name, words.slice(at, at + length).join(' ')))
 }
 
-function foundResult({ outcome, rows }: Found, most: number): LookupResult {
+function foundResult({ outcome, rows }: Matches, most: number): LookupResult {
   const [first] = rows
   if (rows.length === 1 && first !== undefined) return { outcome, ...candidate(first) }
   const more = rows.length - most

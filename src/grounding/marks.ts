@@ -32,7 +32,7 @@ export interface FoundId {
  * schema would reject it, so that a later conversion cannot create an unjudged id.
  */
 export function idsIn(schema: JsonObject, args: Json): readonly FoundId[] {
-  return [...walked(schema, args).found.values()]
+  return [...walkArgs(schema, args).found.values()]
 }
 
 /** The ids and the undeclared fields of arguments, found in one walk. */
@@ -48,7 +48,7 @@ export interface Survey {
 }
 
 export function surveyOf(schema: JsonObject, args: Json): Survey {
-  const walk = walked(schema, args)
+  const walk = walkArgs(schema, args)
   return {
     ids: [...walk.found.values()],
     undeclared: () => undeclaredIn(walk),
@@ -98,7 +98,7 @@ function looksLikeId(text: string): boolean {
   return (/\d/.test(text) && !/^\d{1,4}$/.test(text)) || /[\p{L}\p{N}][-_.:/@#][\p{L}\p{N}]/u.test(text)
 }
 
-function walked(schema: JsonObject, args: Json): Walk {
+function walkArgs(schema: JsonObject, args: Json): Walk {
   const walk: Walk = { root: schema, found: new Map(), fixed: new Set(), objects: new Map() }
   visit(walk, schema, { value: args, path: [], above: [] })
   return walk
@@ -206,17 +206,17 @@ interface Walk {
   /** Paths whose value is one of those that the schema lists. */
   readonly fixed: Set<string>
   /** Objects with the fields that their schemas declare; `hasNames`: one of them names its fields. */
-  readonly objects: Map<string, ObjectPlace>
+  readonly objects: Map<string, WalkedObject>
 }
 
-interface ObjectPlace {
+interface WalkedObject {
   readonly value: JsonObject
   readonly path: Path
   readonly declared: Set<string>
   hasNames: boolean
 }
 
-interface Place {
+interface WalkedValue {
   readonly value: Json
   readonly path: Path
   /** The schemas already applied to this very value: schemas may refer to themselves. */
@@ -290,12 +290,12 @@ function markedBy(schema: SchemaNode): Marked {
   return { marks: marksOf(schema).map(readMark), wants: wantedType(schema['type']) }
 }
 
-function visit(walk: Walk, given: Json | undefined, place: Place): void {
+function visit(walk: Walk, given: Json | undefined, place: WalkedValue): void {
   const schema = schemaNode(given)
   if (schema === undefined || place.above.includes(schema) || place.path.length > DEEPEST) return
   place.above.push(schema)
   const node = nodeOf(schema)
-  if (node.marks.length > 0) note(walk, node, place)
+  if (node.marks.length > 0) recordId(walk, node, place)
   if (node.isFixed && matchesSchema(schema, place.value, walk.root)) walk.fixed.add(keyOf(place.path))
   sameValue(walk, node, place)
   if (Array.isArray(place.value)) inList(walk, node, place)
@@ -314,15 +314,15 @@ function isMark(value: Json): boolean {
   )
 }
 
-function note(
+function recordId(
   walk: Walk,
   marked: Marked & { readonly isKey?: true },
-  { value, path }: Omit<Place, 'above'>,
+  { value, path }: Omit<WalkedValue, 'above'>,
 ): void {
   if (value === null) return
   if (Array.isArray(value)) {
     for (const [at, item] of (value as readonly Json[]).entries())
-      note(walk, marked, { value: item, path: [...path, at] })
+      recordId(walk, marked, { value: item, path: [...path, at] })
     return
   }
   const { marks, wants, isKey } = marked
@@ -349,7 +349,7 @@ function wantedType(type: Json | undefined): Pick<FoundId, 'wants'> {
 }
 
 /** Walks the other schemas of the same value; of alternatives, those that it matches. */
-function sameValue(walk: Walk, { ref, same, choices }: Node, place: Place): void {
+function sameValue(walk: Walk, { ref, same, choices }: Node, place: WalkedValue): void {
   if (typeof ref === 'string') visit(walk, refOf(walk.root, ref), place)
   for (const inner of same) visit(walk, inner, place)
   for (const all of choices) {
@@ -369,20 +369,20 @@ function isFixed(given: Json): boolean {
   return schema !== undefined && ('const' in schema || 'enum' in schema)
 }
 
-function inList(walk: Walk, { items: { first, rest }, anyItem }: Node, { value, path }: Place): void {
+function inList(walk: Walk, { items: { first, rest }, anyItem }: Node, { value, path }: WalkedValue): void {
   for (const [at, item] of (value as readonly Json[]).entries()) {
-    const place: Place = { value: item, path: [...path, at], above: [] }
+    const place: WalkedValue = { value: item, path: [...path, at], above: [] }
     visit(walk, at < first.length ? first[at] : rest, place)
     for (const inner of anyItem) visit(walk, inner, place)
   }
 }
 
-function inObject(walk: Walk, node: Node, { value, path }: Place): void {
+function inObject(walk: Walk, node: Node, { value, path }: WalkedValue): void {
   const { properties = {}, patterns, otherFields, anyField, names } = node
   const declared = declaredIn(walk, node, { value: value as JsonObject, path })
   for (const [name, inner] of Object.entries(value as JsonObject)) {
     if (inner === undefined) continue
-    const place: Place = { value: inner, path: [...path, name], above: [] }
+    const place: WalkedValue = { value: inner, path: [...path, name], above: [] }
     const matching = patterns.filter(({ pattern }) => pattern.test(name))
     const isNamed = Object.hasOwn(properties, name)
     if (isNamed || matching.length > 0) declared.add(name)
@@ -390,7 +390,7 @@ function inObject(walk: Walk, node: Node, { value, path }: Place): void {
     for (const each of matching) visit(walk, each.inner, place)
     if (!isNamed && matching.length === 0) visit(walk, otherFields, place)
     visit(walk, anyField, place)
-    if (names !== undefined) note(walk, { ...names, isKey: true }, { ...place, value: name })
+    if (names !== undefined) recordId(walk, { ...names, isKey: true }, { ...place, value: name })
   }
 }
 

@@ -21,7 +21,7 @@ export interface WritingRules {
  * follows or its noun precedes it.
  */
 export function writtenAs(text: string, id: string, rules: WritingRules): string | undefined {
-  const isMeant = (place: Stretch): boolean => {
+  const isMeant = (place: Span): boolean => {
     const written = text.slice(place.from, place.to)
     const noun = nounBefore(text, place)
     if (noun !== undefined && rules.isOtherNoun(noun, id)) return false
@@ -31,12 +31,12 @@ export function writtenAs(text: string, id: string, rules: WritingRules): string
   }
   if (standsIn(text, id, isMeant)) return id
   const bare = id.startsWith('#') ? id.slice(1) : ''
-  const isBareMeant = (place: Stretch): boolean =>
+  const isBareMeant = (place: Span): boolean =>
     isMeant(place) && (/\p{L}/u.test(bare) || rules.isOwnNoun(nounBefore(text, place) ?? ''))
   if (bare !== '' && standsIn(text, bare, isBareMeant)) return bare
   const form = rules.normal?.(id)
   if (rules.normal === undefined || form === undefined) return undefined
-  const place = formPlaces(text, form, rules.normal).find((each) => isAlone(text, each) && isMeant(each))
+  const place = formSpans(text, form, rules.normal).find((each) => isAlone(text, each) && isMeant(each))
   return place && text.slice(place.from, place.to)
 }
 
@@ -55,7 +55,7 @@ export function matchesIn(text: string, pattern: RegExp | undefined): readonly s
 
 const LONGEST_TEXT = 20_000
 
-function standsIn(text: string, id: string, isMeant: (place: Stretch) => boolean): boolean {
+function standsIn(text: string, id: string, isMeant: (place: Span) => boolean): boolean {
   if (id === '') return false
   for (let at = text.indexOf(id); at >= 0; at = text.indexOf(id, at + 1)) {
     const place = { from: at, to: at + id.length }
@@ -64,7 +64,7 @@ function standsIn(text: string, id: string, isMeant: (place: Stretch) => boolean
   return false
 }
 
-function isAlone(text: string, { from, to }: Stretch): boolean {
+function isAlone(text: string, { from, to }: Span): boolean {
   const before = text.slice(Math.max(0, from - 3), from)
   const after = text.slice(to, to + 4)
   if (JOINED_BEFORE.test(before) || JOINED_AFTER.test(after)) return false
@@ -78,7 +78,7 @@ function isAlone(text: string, { from, to }: Stretch): boolean {
  */
 function isMeantInPath(
   text: string,
-  { from, to }: Stretch,
+  { from, to }: Span,
   { isId, isOwnNoun }: Pick<WritingRules, 'isId' | 'isOwnNoun'>,
 ): boolean {
   const before = /[^\s"'<>()[\]{},;|]*$/u.exec(text.slice(Math.max(0, from - LONGEST_PATH), from))?.[0] ?? ''
@@ -95,16 +95,16 @@ const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/]*|[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-
 /** A slash, a query, a fragment, the end of a sentence. */
 const ADDRESS_END = /^\/?(?:[?#].*|[.!?:…]*)$/u
 
-function nounBefore(text: string, { from }: Stretch): string | undefined {
+function nounBefore(text: string, { from }: Span): string | undefined {
   return NOUN_BEFORE.exec(foldedText(text.slice(Math.max(0, from - LONGEST_NOUN), from)))?.[1]
 }
 
-function isSigned(text: string, { from }: Stretch): boolean {
+function isSigned(text: string, { from }: Span): boolean {
   return SIGN_BEFORE.test(foldedText(text.slice(Math.max(0, from - 12), from)))
 }
 
 /** Spans of up to four words with this normal form. */
-function formPlaces(text: string, form: string, normal: (id: string) => string): readonly Stretch[] {
+function formSpans(text: string, form: string, normal: (id: string) => string): readonly Span[] {
   const digits = form.match(/\d+/g)?.toSorted((a, b) => b.length - a.length)[0] ?? ''
   if (form === '' || !hasDigits(text, digits)) return []
   const words = [...text.slice(0, LONGEST_TEXT).matchAll(/#?[\p{L}\p{N}\p{M}_-]+/gu)].map(
@@ -114,12 +114,12 @@ function formPlaces(text: string, form: string, normal: (id: string) => string):
     }),
   )
   return words.flatMap(({ from }, first) => {
-    const places: Stretch[] = []
+    const places: Span[] = []
     for (let last = first; last < Math.min(words.length, first + MOST_JOINED); last++) {
       const to = words[last]?.to ?? from
       if (last > first && (words[last]?.from ?? 0) - (words[last - 1]?.to ?? 0) > WIDEST_GAP) break
-      const stretch = text.slice(from, to)
-      if (hasDigits(stretch, digits) && normal(stretch) === form) places.push({ from, to })
+      const span = text.slice(from, to)
+      if (hasDigits(span, digits) && normal(span) === form) places.push({ from, to })
     }
     return places
   })
@@ -134,24 +134,24 @@ const MOST_JOINED = 4
 const WIDEST_GAP = 2
 
 /** The spans `[from, to)` of a label in a list of words. A label of one or two letters needs its noun before it. */
-export function labelPlaces(
+export function labelSpans(
   words: readonly string[],
   label: string,
   isNoun: (word: string) => boolean,
-): readonly Stretch[] {
-  const wanted = wordsOf(label)
-  if (wanted.length === 0) return []
-  const joined = wanted.join('')
+): readonly Span[] {
+  const labelWords = wordsOf(label)
+  if (labelWords.length === 0) return []
+  const joined = labelWords.join('')
   const isShort = joined.length < 3 || /^\p{N}+$/u.test(joined)
   return words.flatMap((_, from) => {
-    if (!wanted.every((word, at) => words[from + at] === word)) return []
-    if (isShort && wanted.length !== words.length && !isNoun(words[from - 1] ?? '')) return []
-    return [{ from, to: from + wanted.length }]
+    if (!labelWords.every((word, at) => words[from + at] === word)) return []
+    if (isShort && labelWords.length !== words.length && !isNoun(words[from - 1] ?? '')) return []
+    return [{ from, to: from + labelWords.length }]
   })
 }
 
 /** The spans that are probably a label with typos. */
-export function typoPlaces(words: readonly string[], label: string): readonly Stretch[] {
+export function typoSpans(words: readonly string[], label: string): readonly Span[] {
   const normal = normalLabel(label)
   const length = normal.split(' ').length
   return words.flatMap((_, from) => {
@@ -160,13 +160,13 @@ export function typoPlaces(words: readonly string[], label: string): readonly St
   })
 }
 
-export interface Stretch {
+export interface Span {
   readonly from: number
   readonly to: number
 }
 
 /** The texts of longer spans that contain this one. */
-export function widerThan(words: readonly string[], { from, to }: Stretch): readonly string[] {
+export function widerThan(words: readonly string[], { from, to }: Span): readonly string[] {
   const wider: string[] = []
   for (let start = Math.max(0, from - MOST_MORE); start <= from; start++)
     for (let end = to; end <= Math.min(words.length, to + MOST_MORE); end++)

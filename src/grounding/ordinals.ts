@@ -116,13 +116,13 @@ function tokensOf(text: string, nouns: Nouns): readonly Token[] {
   )
 }
 
-interface Around {
+interface WordContext {
   readonly before: string | undefined
   readonly after: string
   readonly nouns: Nouns
 }
 
-function tokenOf(word: string, { before, after, nouns }: Around): Token {
+function tokenOf(word: string, { before, after, nouns }: WordContext): Token {
   const digits = NUMERAL.exec(word)
   if (digits) {
     return { kind: digits[2] === undefined ? 'number' : 'ordinal', place: Number(digits[1]) }

@@ -3,9 +3,9 @@
  * is the memory block: the sightings of the last turns with tools.
  */
 import type { ActiveValue, Sighting } from '../protocol/index.ts'
+import { unexpired } from './active-values.ts'
 import { type Called, type Entities, type Entity, undeclared } from './entity.ts'
 import { activeIds } from './facts.ts'
-import { unexpired } from './selecting.ts'
 import { plainLine } from './text-normalize.ts'
 
 export interface GroundingWords {

@@ -5,7 +5,7 @@
 import { normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
 import { activeIds, type ChosenAt, chosenAt, isExpired, isSince, type PersonWords } from './facts.ts'
-import { labelPlaces, type Stretch, typoPlaces, widerThan, writtenAs } from './mentions.ts'
+import { labelSpans, type Span, typoSpans, widerThan, writtenAs } from './mentions.ts'
 import { atPlace, type Ordinal, ordinalsIn } from './ordinals.ts'
 import {
   type Candidate,
@@ -32,31 +32,31 @@ export type Spoken =
       readonly rivals: readonly Candidate[]
     }
 
-export async function speaksOf(thing: Candidate, about: Case): Promise<Spoken> {
-  if (writtenNow(thing.id, about) !== undefined && !(await isOtherPlace(thing, about))) return YES
-  const byLabel = await namedByLabel(thing, about)
+export async function speaksOf(thing: Candidate, judgeCase: Case): Promise<Spoken> {
+  if (writtenNow(thing.id, judgeCase) !== undefined && !(await isOtherPlace(thing, judgeCase))) return YES
+  const byLabel = await namedByLabel(thing, judgeCase)
   if (byLabel.verdict === 'yes') return byLabel
-  const byPlace = await namedByPlace(thing, about)
+  const byPlace = await namedByPlace(thing, judgeCase)
   return byPlace.verdict === 'no' ? byLabel : byPlace
 }
 
 /** An id of this entity as the person wrote it in this turn. */
-export function writtenNow(id: string, about: Case): string | undefined {
-  return writtenIn({ text: about.judging.facts.userText }, id, about)
+export function writtenNow(id: string, judgeCase: Case): string | undefined {
+  return writtenIn({ text: judgeCase.judging.facts.userText }, id, judgeCase)
 }
 
 /** The newest unexpired earlier message with this id, and its spelling there. `isOwn`: picked options do not count. */
 export async function writtenBefore(
   id: string,
-  about: Case,
+  judgeCase: Case,
   { isOwn = false }: { readonly isOwn?: boolean } = {},
 ): Promise<{ readonly written: string; readonly said: PersonWords } | undefined> {
-  const { facts, now } = about.judging
-  const form = about.entity.normal?.(id) ?? id
+  const { facts, now } = judgeCase.judging
+  const form = judgeCase.entity.normal?.(id) ?? id
   const inForm = form === id ? [] : await facts.saidBefore(form)
   for (const said of [...(await facts.saidBefore(id)), ...inForm]) {
-    if (isExpired(said, about.entity, now) || (isOwn && said.isPicked)) continue
-    const written = writtenIn({ text: said.text, isLongAgo: true }, id, about)
+    if (isExpired(said, judgeCase.entity, now) || (isOwn && said.isPicked)) continue
+    const written = writtenIn({ text: said.text, isLongAgo: true }, id, judgeCase)
     if (written !== undefined) return { written, said }
   }
   return undefined
@@ -66,14 +66,14 @@ export async function writtenBefore(
 function writtenIn(
   { text, isLongAgo = false }: { readonly text: string; readonly isLongAgo?: boolean },
   id: string,
-  about: Case,
+  judgeCase: Case,
 ): string | undefined {
-  const { entity } = about
+  const { entity } = judgeCase
   const { pattern, normal = (part: string) => part } = entity
   const rules = {
     ...(entity.normal === undefined ? {} : { normal: entity.normal }),
     isOwnNoun: (word: string) => isNounOf(entity, word),
-    isOtherNoun: (word: string, form: string) => isOtherNoun(about, word, form),
+    isOtherNoun: (word: string, form: string) => isOtherNoun(judgeCase, word, form),
     isId: (part: string) => pattern?.test(part) === true || pattern?.test(normal(part)) === true,
     isLongAgo,
   }
@@ -86,9 +86,9 @@ function writtenIn(
 }
 
 /** Whether the person wrote this number, as an id or as a position. */
-export async function saysNumber(text: string, about: Case): Promise<boolean> {
-  const isPlace = async () => (await spokenPlaces(about)).some(({ place }) => String(place) === text)
-  return writtenNow(text, about) !== undefined || isPlace()
+export async function saysNumber(text: string, judgeCase: Case): Promise<boolean> {
+  const isPlace = async () => (await spokenPlaces(judgeCase)).some(({ place }) => String(place) === text)
+  return writtenNow(text, judgeCase) !== undefined || isPlace()
 }
 
 /**
@@ -97,17 +97,17 @@ export async function saysNumber(text: string, about: Case): Promise<boolean> {
  */
 export async function pickedBefore(
   options: readonly Candidate[],
-  about: Case,
+  judgeCase: Case,
 ): Promise<{ readonly thing: Candidate; readonly seq?: number } | undefined> {
-  const { facts, now } = about.judging
+  const { facts, now } = judgeCase.judging
   for (const said of await facts.saidBefore()) {
-    if (!said.isPicked || isExpired(said, about.entity, now)) continue
+    if (!said.isPicked || isExpired(said, judgeCase.entity, now)) continue
     const thing = said.text.split('\n').flatMap((line) => chosenOption(options, line) ?? [])[0]
     if (thing === undefined) continue
     const words = wordsOf(facts.userText)
     const isNamed = ({ id, detail }: Candidate): boolean =>
-      writtenNow(id, about) !== undefined ||
-      (detail !== undefined && labelPlaces(words, detail, () => false).length > 0)
+      writtenNow(id, judgeCase) !== undefined ||
+      (detail !== undefined && labelSpans(words, detail, () => false).length > 0)
     const isOther = options.some((option) => option.id !== thing.id && isNamed(option))
     return isOther ? undefined : { thing, ...(said.seq === undefined ? {} : { seq: said.seq }) }
   }
@@ -115,30 +115,33 @@ export async function pickedBefore(
 }
 
 /** Whether the person has written the id or the label of a thing since a selection, in an earlier turn. */
-export async function spokenSince(thing: Candidate, since: ChosenAt, about: Case): Promise<boolean> {
-  const before = await writtenBefore(thing.id, about)
+export async function spokenSince(thing: Candidate, since: ChosenAt, judgeCase: Case): Promise<boolean> {
+  const before = await writtenBefore(thing.id, judgeCase)
   if (before !== undefined && isSince(before.said, since)) return true
-  for (const said of await about.judging.facts.saidBefore())
-    if (isSince(said, since) && (await namedByLabel(thing, about, said.text)).verdict === 'yes') return true
+  for (const said of await judgeCase.judging.facts.saidBefore())
+    if (isSince(said, since) && (await namedByLabel(thing, judgeCase, said.text)).verdict === 'yes')
+      return true
   return false
 }
 
 export async function namedByLabel(
   thing: Candidate,
-  about: Case,
-  text: string = about.judging.facts.userText,
+  judgeCase: Case,
+  text: string = judgeCase.judging.facts.userText,
 ): Promise<Spoken> {
-  const { facts } = about.judging
-  const label = thing.label ?? (await facts.seen(about.entity.name, thing.id))?.label
+  const { facts } = judgeCase.judging
+  const label = thing.label ?? (await facts.seen(judgeCase.entity.name, thing.id))?.label
   const words = wordsOf(text).slice(0, MOST_WORDS)
   if (label === undefined || words.length === 0) return NO
-  const places = labelPlaces(words, label, (word) => isNounOf(about.entity, word))
+  const places = labelSpans(words, label, (word) => isNounOf(judgeCase.entity, word))
   for (const place of places) {
-    if (await isPartOfOther(words, place, about)) continue
-    const others = (await labelled(normalLabel(label), about)).filter((other) => other.thing.id !== thing.id)
+    if (await isPartOfOther(words, place, judgeCase)) continue
+    const others = (await labelled(normalLabel(label), judgeCase)).filter(
+      (other) => other.thing.id !== thing.id,
+    )
     return others.length === 0 ? YES : unclear('same-label', others)
   }
-  return places.length > 0 ? NO : namedWithTypos({ thing, label, words }, about)
+  return places.length > 0 ? NO : namedWithTypos({ thing, label, words }, judgeCase)
 }
 
 const YES: Spoken = { verdict: 'yes' }
@@ -153,23 +156,23 @@ function unclear(
 }
 
 /** "Bureau Nord" does not mention "Bureau", if there is a thing with the longer label. */
-async function isPartOfOther(words: readonly string[], place: Stretch, about: Case): Promise<boolean> {
-  for (const wider of widerThan(words, place)) if ((await labelled(wider, about)).length > 0) return true
+async function isPartOfOther(words: readonly string[], place: Span, judgeCase: Case): Promise<boolean> {
+  for (const wider of widerThan(words, place)) if ((await labelled(wider, judgeCase)).length > 0) return true
   return false
 }
 
-interface Naming {
+interface LabelQuery {
   readonly thing: Candidate
   readonly label: string
   readonly words: readonly string[]
 }
 
 /** Words that are the label of another thing are no typo. */
-async function namedWithTypos({ thing, label, words }: Naming, about: Case): Promise<Spoken> {
-  for (const { from, to } of typoPlaces(words, label)) {
+async function namedWithTypos({ thing, label, words }: LabelQuery, judgeCase: Case): Promise<Spoken> {
+  for (const { from, to } of typoSpans(words, label)) {
     const stretch = words.slice(from, to).join(' ')
-    if ((await labelled(stretch, about)).length > 0) continue
-    const known = await comparable(about)
+    if ((await labelled(stretch, judgeCase)).length > 0) continue
+    const known = await comparable(judgeCase)
     if (known === undefined) return NO
     const others = known.filter(
       (other) => other.thing.id !== thing.id && isTypoOf(stretch, normalLabel(other.thing.label ?? '')),
@@ -179,11 +182,11 @@ async function namedWithTypos({ thing, label, words }: Naming, about: Case): Pro
   return NO
 }
 
-async function namedByPlace(thing: Candidate, about: Case): Promise<Spoken> {
-  const { entity, judging } = about
-  const ordinals = await spokenPlaces(about)
+async function namedByPlace(thing: Candidate, judgeCase: Case): Promise<Spoken> {
+  const { entity, judging } = judgeCase
+  const ordinals = await spokenPlaces(judgeCase)
   if (ordinals.length === 0) return NO
-  const rows = await listedForPerson(about, ordinals)
+  const rows = await listedForPerson(judgeCase, ordinals)
   let doubt: Spoken = NO
   for (const ordinal of ordinals) {
     if (atPlace(rows, ordinal)?.id !== thing.id) continue
@@ -196,18 +199,20 @@ async function namedByPlace(thing: Candidate, about: Case): Promise<Spoken> {
 }
 
 /** Whether a number is the id of this thing and the position of another. */
-async function isOtherPlace(thing: Candidate, about: Case): Promise<boolean> {
-  const place = (await spokenPlaces(about)).find((each) => each.isNumber && String(each.place) === thing.id)
+async function isOtherPlace(thing: Candidate, judgeCase: Case): Promise<boolean> {
+  const place = (await spokenPlaces(judgeCase)).find(
+    (each) => each.isNumber && String(each.place) === thing.id,
+  )
   if (place === undefined) return false
-  const row = atPlace(await listedForPerson(about, [place]), place)
+  const row = atPlace(await listedForPerson(judgeCase, [place]), place)
   return row !== undefined && row.id !== thing.id
 }
 
 /** Positions among things of this entity. A position without a noun refers to the newest list, of whatever entity. */
-async function spokenPlaces(about: Case): Promise<readonly Ordinal[]> {
-  const { entity, judging } = about
+async function spokenPlaces(judgeCase: Case): Promise<readonly Ordinal[]> {
+  const { entity, judging } = judgeCase
   const spoken = ordinalsIn(judging.facts.userText, entity, judging.entities.values())
-  const isClear = spoken.every(({ hasNoun }) => hasNoun) || (await isListedLast(about))
+  const isClear = spoken.every(({ hasNoun }) => hasNoun) || (await isListedLast(judgeCase))
   return isClear ? spoken : spoken.filter(({ hasNoun }) => hasNoun)
 }
 
@@ -225,12 +230,12 @@ export interface OtherParent {
  * The nearest ancestor that the call names or that is active, if the part belongs to another one. Undefined if it does not,
  * or if no tool has shown its parent.
  */
-export async function otherParent(thing: Candidate, about: Case): Promise<OtherParent | undefined> {
-  const { facts, now, beside } = about.judging
-  if (about.entity.parent === undefined) return undefined
-  let own = thing.parent ?? (await facts.seen(about.entity.name, thing.id))?.parent
+export async function otherParent(thing: Candidate, judgeCase: Case): Promise<OtherParent | undefined> {
+  const { facts, now, beside } = judgeCase.judging
+  if (judgeCase.entity.parent === undefined) return undefined
+  let own = thing.parent ?? (await facts.seen(judgeCase.entity.name, thing.id))?.parent
   for (
-    let above: Entity | undefined = about.entity.parent;
+    let above: Entity | undefined = judgeCase.entity.parent;
     above && own !== undefined;
     above = above.parent
   ) {
@@ -260,13 +265,13 @@ export async function otherParent(thing: Candidate, about: Case): Promise<OtherP
  * Whether the person means a part of another parent than the active one, in this turn: by its id, by the label or id of its
  * parent, or by its own label where tools have shown parts of the active parent and none has that label.
  */
-export async function isOtherMeant(thing: Candidate, other: OtherParent, about: Case): Promise<boolean> {
-  if (writtenNow(thing.id, about) !== undefined) return true
-  const above: Case = { ...about, entity: other.entity, active: undefined, lapsed: undefined }
+export async function isOtherMeant(thing: Candidate, other: OtherParent, judgeCase: Case): Promise<boolean> {
+  if (writtenNow(thing.id, judgeCase) !== undefined) return true
+  const above: Case = { ...judgeCase, entity: other.entity, active: undefined, lapsed: undefined }
   if (writtenNow(other.own.id, above) !== undefined) return true
   if ((await namedByLabel(other.own, above)).verdict === 'yes') return true
-  if ((await namedByLabel(thing, about)).verdict !== 'yes') return false
-  const shown = (await comparable(about)) ?? []
+  if ((await namedByLabel(thing, judgeCase)).verdict !== 'yes') return false
+  const shown = (await comparable(judgeCase)) ?? []
   return shown.some(({ thing: { parent } }) => other.wanted.some(({ id }) => id === parent))
 }
 

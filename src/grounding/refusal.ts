@@ -38,7 +38,7 @@ export interface NextStep {
   readonly tool?: string
 }
 
-interface Refusing {
+interface RefusalInput {
   readonly verdict: Refused
   readonly entity: Entity
   readonly path: string
@@ -50,8 +50,8 @@ interface Refusing {
   readonly lookup?: string
 }
 
-export function refusalOf(refusing: Refusing): Refusal {
-  const { verdict, path, given, near, argument } = refusing
+export function refusalOf(input: RefusalInput): Refusal {
+  const { verdict, path, given, near, argument } = input
   const list = verdict.named ?? near.near
   return {
     path,
@@ -63,8 +63,8 @@ export function refusalOf(refusing: Refusing): Refusal {
     ...(verdict.kindOf === undefined ? {} : { kindOf: verdict.kindOf }),
     ...(argument === undefined ? {} : { argument }),
     ...(verdict.parent === undefined ? {} : { parent: verdict.parent.own }),
-    next: nextStep(refusing),
-    text: [reasonText(refusing), activeText(refusing), nearText(list), adviceText(refusing)]
+    next: nextStep(input),
+    text: [reasonText(input), activeText(input), nearText(list), adviceText(input)]
       .filter((sentence) => sentence !== '')
       .join(' '),
   }
@@ -102,7 +102,7 @@ function refusalJson(refusal: Refusal): JsonObject {
   }
 }
 
-function nextStep({ verdict, near, lookup }: Refusing): NextStep {
+function nextStep({ verdict, near, lookup }: RefusalInput): NextStep {
   const tool = lookup === undefined ? {} : { tool: lookup }
   const ids = (list: readonly Candidate[]): readonly string[] => list.map(({ id }) => id)
   if (verdict.reason === 'several' && verdict.named !== undefined)
@@ -114,21 +114,21 @@ function nextStep({ verdict, near, lookup }: Refusing): NextStep {
   return lookup === undefined ? { do: 'ask', ...which } : { do: 'lookup', ...tool }
 }
 
-function reasonText({ verdict, entity, given, argument }: Refusing): string {
-  const what =
+function reasonText({ verdict, entity, given, argument }: RefusalInput): string {
+  const value =
     typeof given === 'string' ? JSON.stringify(given.slice(0, 80)) : JSON.stringify(given).slice(0, 80)
   const noun = nounOf(entity)
   return {
-    unknown: `${what} is no ${noun} id that any tool has shown or the person has given.`,
-    expired: `${what} was seen too long ago to still count.`,
-    'not-active': `${what} is another ${noun} than the active one, and nobody has spoken of it since that was chosen.`,
-    'wrong-kind': `${what} is the id of a ${verdict.kindOf ?? 'different kind'}, not of a ${noun}.${argument === undefined ? '' : ` It belongs in ${argument}.`}`,
-    'wrong-parent': `${what} belongs to ${verdict.parent === undefined ? 'something else' : parentText(verdict.parent)}.`,
-    several: `${what} may be more than one ${noun}, and one is wanted here.`,
+    unknown: `${value} is no ${noun} id that any tool has shown or the person has given.`,
+    expired: `${value} was seen too long ago to still count.`,
+    'not-active': `${value} is another ${noun} than the active one, and nobody has spoken of it since that was chosen.`,
+    'wrong-kind': `${value} is the id of a ${verdict.kindOf ?? 'different kind'}, not of a ${noun}.${argument === undefined ? '' : ` It belongs in ${argument}.`}`,
+    'wrong-parent': `${value} belongs to ${verdict.parent === undefined ? 'something else' : parentText(verdict.parent)}.`,
+    several: `${value} may be more than one ${noun}, and one is wanted here.`,
   }[verdict.reason]
 }
 
-function activeText({ verdict, entity }: Refusing): string {
+function activeText({ verdict, entity }: RefusalInput): string {
   return verdict.active === undefined ? '' : `The active ${nounOf(entity)} is ${shown(verdict.active)}.`
 }
 
@@ -136,7 +136,7 @@ function nearText(near: readonly Candidate[]): string {
   return near.length === 0 ? '' : `Known: ${near.map(shown).join(', ')}.`
 }
 
-function adviceText({ verdict, entity, near, lookup }: Refusing): string {
+function adviceText({ verdict, entity, near, lookup }: RefusalInput): string {
   const noun = nounOf(entity)
   const find = lookup === undefined ? `ask the person which ${noun} is meant` : `call ${lookup} to find it`
   if (verdict.isUnclear) return `Ask the person which ${noun} is meant, then use its id.`
@@ -165,19 +165,19 @@ export interface Question {
 }
 
 /** Each option is the label with its detail, or with the id where that is needed to tell it apart. */
-export function questionOf(asked: AskedId, entity: Entity, options: WordsOptions = {}): Question {
+export function questionOf(question: AskedId, entity: Entity, options: WordsOptions = {}): Question {
   return {
     kind: 'choice',
-    name: asked.path,
+    name: question.path,
     prompt: wordsFor(options).which(calledIn(entity, options.language)),
-    options: optionTexts(asked.options),
+    options: optionTexts(question.options),
   }
 }
 
 /** The id that an answer names: by the text of an option, by an id, or by an unambiguous label. */
-export function answeredId(asked: Pick<AskedId, 'options'>, answer: Json | undefined): string | undefined {
-  const exact = chosenOption(asked.options, answer)
+export function answeredId(question: Pick<AskedId, 'options'>, answer: Json | undefined): string | undefined {
+  const exact = chosenOption(question.options, answer)
   if (exact !== undefined) return exact.id
-  const named = asked.options.filter(({ label }) => label !== undefined && label === answer)
+  const named = question.options.filter(({ label }) => label !== undefined && label === answer)
   return named.length === 1 ? named[0]?.id : undefined
 }

@@ -2,7 +2,7 @@
 import { editDistance, normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
 import { isExpired, type JudgeContext } from './facts.ts'
-import { labelPlaces, matchesIn } from './mentions.ts'
+import { labelSpans, matchesIn } from './mentions.ts'
 import { type Candidate, type Case, candidate, isNounOf } from './readings.ts'
 import { type OtherParent, writtenBefore, writtenNow } from './references.ts'
 import { isLikeWord, isTypoOf, SHORTEST_TYPO, wordsOf } from './text-normalize.ts'
@@ -34,7 +34,7 @@ export async function nearMatches(
   const spoken = new Set(words)
   const isNamed = (label: string): boolean =>
     spoken.has(label.split(' ', 1)[0] ?? '') &&
-    labelPlaces(words, label, (word) => isNounOf(entity, word)).length > 0
+    labelSpans(words, label, (word) => isNounOf(entity, word)).length > 0
   const like = likenessTo(given)
   return ranked<Candidate>([...shown, ...said], (row) => {
     const label = row.label === undefined ? undefined : normalLabel(row.label)
@@ -135,17 +135,17 @@ function idLikeness(given: string, id: string): number {
 
 const LONGEST = 64
 
-interface GivenLabel {
+interface WrittenLabel {
   readonly normal: string
   /** Whether a word is one of its words, or one with typos. */
   readonly isLike: (word: string) => boolean
 }
 
-function labelLikeness({ normal, isLike }: GivenLabel, label: string): number {
+function labelLikeness({ normal, isLike }: WrittenLabel, label: string): number {
   if (normal === label) return 1
-  const theirs = label.split(' ')
-  const common = theirs.filter(isLike)
-  if (common.length === theirs.length && isTypoOf(normal, label)) return 0.95
+  const labelWords = label.split(' ')
+  const common = labelWords.filter(isLike)
+  if (common.length === labelWords.length && isTypoOf(normal, label)) return 0.95
   const telling = common.filter(({ length }) => length > 2)
-  return telling.length === 0 ? 0 : 0.5 + (0.4 * telling.length) / theirs.length
+  return telling.length === 0 ? 0 : 0.5 + (0.4 * telling.length) / labelWords.length
 }

@@ -13,12 +13,12 @@ export function wordsOf(text: string): readonly string[] {
  */
 export function isTypoOf(given: string, label: string): boolean {
   if (given === label) return false
-  const theirs = label.split(' ')
+  const labelWords = label.split(' ')
   const words = given.split(' ')
-  if (words.length !== theirs.length) return false
+  if (words.length !== labelWords.length) return false
   let edits = 0
   for (const [at, word] of words.entries()) {
-    const steps = wordDistance(word, theirs[at] ?? '')
+    const steps = wordDistance(word, labelWords[at] ?? '')
     if (steps === undefined) return false
     edits += steps
   }

@@ -29,7 +29,7 @@ export interface GroundedTool<In = unknown, Out = unknown> extends Tool<In, Out>
 }
 
 /** The sightings and selections of a result. `problem`: why they could not be read; the result stands. */
-export interface Shown {
+export interface ShownThings {
   readonly seen: readonly Sighting[]
   readonly selects: readonly Selection[]
   readonly problem?: string
@@ -39,7 +39,7 @@ export interface Shown {
 export function shownBy(
   tool: Tool,
   { output, input }: { readonly output: Json; readonly input?: unknown },
-): Shown {
+): ShownThings {
   const { grounding } = tool
   try {
     const { result, problems } = withRowProblems(() => grounding?.seen?.(output, input) ?? [])
@@ -94,11 +94,11 @@ function invalidThing(why: string): HoldfastError {
 export function checkMarkedEntities(tools: readonly Tool[], entities: Entities): void {
   for (const { name, parameters } of tools) {
     const names = markNames(parameters).map((mark) => readMark(mark).entity)
-    const strange = names.find((each) => !entities.has(each))
-    if (strange === undefined) continue
+    const unknownEntity = names.find((each) => !entities.has(each))
+    if (unknownEntity === undefined) continue
     throw new HoldfastError('invalid-option', {
-      message: `Tool ${quote(name)} has a mark of the entity ${quote(strange)}, which is none of the agent's entities. Add it to \`entities\`.`,
-      details: { tool: name, entity: strange },
+      message: `Tool ${quote(name)} has a mark of the entity ${quote(unknownEntity)}, which is none of the agent's entities. Add it to \`entities\`.`,
+      details: { tool: name, entity: unknownEntity },
     })
   }
 }
@@ -195,7 +195,7 @@ function stepsOf(place: string): readonly string[] {
     .filter((step) => step !== '')
 }
 
-interface Marking {
+interface MarkTarget {
   readonly root: SchemaNode
   readonly mark: string
 }
@@ -204,32 +204,38 @@ interface Marking {
 function markedAt(
   given: Json | undefined,
   steps: readonly string[],
-  marking: Marking,
+  markTarget: MarkTarget,
 ): SchemaNode | undefined {
   const schema = schemaNode(given)
   if (schema === undefined) return undefined
   const [step, ...rest] = steps
-  if (step === undefined) return { ...schema, [ENTITY_MARK]: marking.mark }
+  if (step === undefined) return { ...schema, [ENTITY_MARK]: markTarget.mark }
   const changes = [
-    step === '[]' ? inItems(schema, rest, marking) : inProperty(schema, { step, rest }, marking),
-    ...(['anyOf', 'oneOf', 'allOf'] as const).map((word) => inAlternatives(schema, { word, steps }, marking)),
+    step === '[]' ? inItems(schema, rest, markTarget) : inProperty(schema, { step, rest }, markTarget),
+    ...(['anyOf', 'oneOf', 'allOf'] as const).map((word) =>
+      inAlternatives(schema, { word, steps }, markTarget),
+    ),
   ].filter((change) => change !== undefined)
   if (changes.length > 0) return Object.assign({}, schema, ...changes) as SchemaNode
   // The target of a reference may be used elsewhere, so a copy is marked.
-  const target = typeof schema['$ref'] === 'string' ? refOf(marking.root, schema['$ref']) : undefined
-  const marked = target && target !== schema ? markedAt(target, steps, marking) : undefined
+  const target = typeof schema['$ref'] === 'string' ? refOf(markTarget.root, schema['$ref']) : undefined
+  const marked = target && target !== schema ? markedAt(target, steps, markTarget) : undefined
   if (marked === undefined) return undefined
   const { $ref: _, ...own } = schema
   return { ...marked, ...own }
 }
 
-function inItems(schema: SchemaNode, rest: readonly string[], marking: Marking): JsonObject | undefined {
+function inItems(
+  schema: SchemaNode,
+  rest: readonly string[],
+  markTarget: MarkTarget,
+): JsonObject | undefined {
   const word = Array.isArray(schema['items']) ? 'additionalItems' : 'items'
-  const one = markedAt(schema[word], rest, marking)
+  const one = markedAt(schema[word], rest, markTarget)
   const lists = (['prefixItems', 'items'] as const).flatMap((name) => {
     const list = schema[name]
     if (!Array.isArray(list)) return []
-    const marked = (list as readonly Json[]).map((item) => markedAt(item, rest, marking))
+    const marked = (list as readonly Json[]).map((item) => markedAt(item, rest, markTarget))
     if (marked.every((item) => item === undefined)) return []
     return [[name, marked.map((item, at) => item ?? (list as readonly Json[])[at] ?? true)] as const]
   })
@@ -240,26 +246,26 @@ function inItems(schema: SchemaNode, rest: readonly string[], marking: Marking):
 function inProperty(
   schema: SchemaNode,
   { step, rest }: { readonly step: string; readonly rest: readonly string[] },
-  marking: Marking,
+  markTarget: MarkTarget,
 ): JsonObject | undefined {
   if (step === '*') {
-    const additionalProperties = markedAt(schema['additionalProperties'], rest, marking)
+    const additionalProperties = markedAt(schema['additionalProperties'], rest, markTarget)
     return additionalProperties && { additionalProperties }
   }
   const properties = schemaNode(schema['properties'])
   if (properties === undefined || !Object.hasOwn(properties, step)) return undefined
-  const marked = markedAt(properties[step], rest, marking)
+  const marked = markedAt(properties[step], rest, markTarget)
   return marked && { properties: { ...properties, [step]: marked } }
 }
 
 function inAlternatives(
   schema: SchemaNode,
   { word, steps }: { readonly word: string; readonly steps: readonly string[] },
-  marking: Marking,
+  markTarget: MarkTarget,
 ): JsonObject | undefined {
   const list = schema[word]
   if (!Array.isArray(list)) return undefined
-  const marked = (list as readonly Json[]).map((each) => markedAt(each, steps, marking))
+  const marked = (list as readonly Json[]).map((each) => markedAt(each, steps, markTarget))
   if (marked.every((each) => each === undefined)) return undefined
   return { [word]: marked.map((each, at) => each ?? (list as readonly Json[])[at] ?? true) }
 }

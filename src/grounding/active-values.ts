@@ -6,7 +6,7 @@ import type { ActiveValue, ChosenBy, Selection } from '../protocol/index.ts'
 import type { Entities, Entity } from './entity.ts'
 import { activeIds, chosenAt, isExpired } from './facts.ts'
 
-export interface Selecting {
+export interface SelectionContext {
   readonly entities: Entities
   readonly at: number
   /** The default author of a selection. Default: a program. */
@@ -18,29 +18,29 @@ export interface Selecting {
 export function withSelections(
   active: readonly ActiveValue[],
   selections: readonly Selection[],
-  selecting: Selecting,
+  context: SelectionContext,
 ): readonly ActiveValue[] {
-  return selections.reduce((values, selection) => selected(values, selection, selecting), active)
+  return selections.reduce((values, selection) => selected(values, selection, context), active)
 }
 
 /** The entities that these selections newly select. A tool's selection that leaves the author unchanged is not new. */
 export function newlyChosen(
   active: readonly ActiveValue[],
   selections: readonly Selection[],
-  who: ChosenBy,
+  author: ChosenBy,
 ): readonly string[] {
-  return selections.flatMap(({ entity, id, ids, by = who }) => {
+  return selections.flatMap(({ entity, id, ids, by = author }) => {
     const first = id ?? ids?.[0]
     if (first === undefined) return []
     const before = active.find((value) => value.entity === entity)
     const isSame = sameIds(activeIds(before), [...new Set([first, ...(ids ?? [])])])
-    return isSame && before !== undefined && isLeftTheirs(before, by) ? [] : [entity]
+    return isSame && before !== undefined && keepsAuthorOf(before, by) ? [] : [entity]
   })
 }
 
 /** A tool that selects the active thing again does not take the selection from a person or a program. */
-function isLeftTheirs({ by: whose }: ActiveValue, by: ChosenBy): boolean {
-  return by === 'tool' && whose !== 'tool'
+function keepsAuthorOf({ by: selectedBy }: ActiveValue, by: ChosenBy): boolean {
+  return by === 'tool' && selectedBy !== 'tool'
 }
 
 /** The unexpired values. A clock that was set back expires nothing. */
@@ -87,12 +87,12 @@ export function withPersonal(
 function selected(
   values: readonly ActiveValue[],
   selection: Selection,
-  selecting: Selecting,
+  context: SelectionContext,
 ): readonly ActiveValue[] {
   const { entity, parent } = selection
-  const { entities } = selecting
+  const { entities } = context
   const before = values.find((value) => value.entity === entity)
-  const chosen = chosenValue(selection, before, selecting)
+  const chosen = chosenValue(selection, before, context)
   const isSame = sameIds(activeIds(before), activeIds(chosen))
   const gone = isSame ? new Set<string>() : partsOf(entity, entities)
   const above = otherParent(values, { entity, parent, entities })
@@ -104,9 +104,9 @@ function selected(
 
 /** A thing that is selected again keeps its label and parent. */
 function chosenValue(
-  { entity, id, ids, by: whose, ...about }: Selection,
+  { entity, id, ids, by: selectedBy, ...about }: Selection,
   before: ActiveValue | undefined,
-  { at, by: who = 'program', origin }: Selecting,
+  { at, by: author = 'program', origin }: SelectionContext,
 ): ActiveValue | undefined {
   const first = id ?? ids?.[0]
   if (first === undefined) return undefined
@@ -114,8 +114,8 @@ function chosenValue(
   const known = sameIds(activeIds(before), activeIds({ entity, id: first, ...several, at }))
     ? before
     : undefined
-  const by = whose ?? who
-  const isTheirs = known !== undefined && isLeftTheirs(known, by)
+  const by = selectedBy ?? author
+  const keepsAuthor = known !== undefined && keepsAuthorOf(known, by)
   const label = about.label ?? known?.label
   const labels = about.labels ?? known?.labels
   const parent = about.parent ?? known?.parent
@@ -127,8 +127,8 @@ function chosenValue(
     ...(labels === undefined ? {} : { labels }),
     ...(parent === undefined ? {} : { parent }),
     at,
-    by: isTheirs ? (known.by ?? 'program') : by,
-    since: isTheirs ? chosenAt(known).at : at,
+    by: keepsAuthor ? (known.by ?? 'program') : by,
+    since: keepsAuthor ? chosenAt(known).at : at,
     ...(origin === undefined ? {} : { origin }),
   }
 }
