@@ -22,7 +22,7 @@ export interface CompactOptions {
   readonly strategy?: CompactionStrategy
   /** About how many messages stay, never fewer than the last turn. Default: half of `maxMessages`. */
   readonly keep?: number
-  /** What the summary must include, or how it is to be written. */
+  /** Required content or style of the summary. */
   readonly instructions?: string
   /** The model that writes the summary, with its own settings. Default: the agent's models. */
   readonly model?: ModelChoice

@@ -158,7 +158,7 @@ export interface EffectContext {
 }
 
 export interface StepOptions<T> {
-  /** Whether an effect of unknown outcome may run again. Default: `never`. */
+  /** Controls whether an effect of unknown outcome runs again. Default: `never`. */
   readonly replay?: 'never' | 'safe'
   readonly timeoutMs?: number
   /** After a crash: reports whether the effect happened, instead of running a `never` effect again. */

@@ -61,7 +61,7 @@ export function expiresAt({ entity, at }: ActiveValue, entities: Entities): numb
 }
 
 /**
- * Whether a value is the person's, not the conversation's. A value with an origin in a conversation cannot be the person's.
+ * True if a value is the person's, not the conversation's. A value with an origin in a conversation cannot be the person's.
  */
 export function isPersonal({ entity, origin }: ActiveValue, entities: Entities): boolean {
   return origin === undefined && entities.get(entity)?.scope === 'actor'

@@ -73,7 +73,7 @@ export interface Facts {
   /** The active value. */
   readonly active: (entity: string) => Maybe<Chosen | undefined>
   readonly seen: (entity: string, id: string) => Maybe<Seen | undefined>
-  /** Whether a tool result of this turn showed it. */
+  /** True if a tool result of this turn showed it. */
   readonly seenThisTurn: (entity: string, id: string) => Maybe<boolean>
   /** Every sighting under a label, given in the form of `normalLabel`. */
   readonly byLabel: (entity: string, normal: string) => Maybe<readonly Seen[]>
@@ -135,7 +135,7 @@ export function chosenAt({ since, at, sinceSeq }: Chosen): ChosenAt {
   return { at: since ?? at, ...(sinceSeq === undefined ? {} : { seq: sinceSeq }) }
 }
 
-/** Whether something was shown or said after a selection: by journal order, or by time without positions. */
+/** True if something was shown or said after a selection: by journal order, or by time without positions. */
 export function isSince(
   { at, seq }: { readonly at: number; readonly seq?: number },
   chosen: ChosenAt,

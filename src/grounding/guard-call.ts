@@ -99,7 +99,7 @@ function unclear(made: Ground, placed: Ground | undefined, entities: Entities): 
   return [refusalOf({ verdict, entity, path: made.path, given: placed.said, near: { near: [] } })]
 }
 
-/** Whether a schema still converts a call to the judged ids: it may depend on time, or on anything. */
+/** True if a schema still converts a call to the judged ids: it may depend on time, or on anything. */
 export function isStillGrounded(
   { parameters, input, allowsUnmarked }: { parameters: JsonObject; input: unknown; allowsUnmarked: boolean },
   grounds: readonly Ground[],
@@ -118,7 +118,7 @@ export function isStillGrounded(
     .every(({ given }) => grounds.some(({ id, entity }) => isSameId(entities.get(entity), id, given)))
 }
 
-/** Whether a conversion returned equal JSON: then it has been judged already. */
+/** True if a conversion returned equal JSON: then it has been judged already. */
 function isSameJson(args: Json, made: unknown): boolean {
   if (args === made) return true
   if (typeof args !== 'object' || args === null || typeof made !== 'object' || made === null) return false

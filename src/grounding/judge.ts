@@ -175,7 +175,7 @@ function isExact({ given }: FoundId, { id }: Passed): boolean {
   return textOf(given) === id
 }
 
-/** Whether the argument stays as it is: a number in a text field does not. */
+/** True if the argument stays as it is: a number in a text field does not. */
 function isUnchanged(found: PlacedId, { id }: Passed): boolean {
   return found.parts === undefined ? found.given === writtenAt(found, id) : found.given === id
 }

@@ -174,7 +174,7 @@ export function writtenAt({ wants, given }: FoundId, id: string): string | numbe
   return isNumber && isNumeric(id) ? Number(id) : id
 }
 
-/** Whether an id is a number that round-trips as one. */
+/** True if an id is a number that round-trips as one. */
 export function isNumeric(id: string): boolean {
   return String(Number(id)) === id
 }
@@ -239,7 +239,7 @@ interface Node extends Marked {
   readonly otherFields: Json | undefined
   readonly anyField: Json | undefined
   readonly names: Marked | undefined
-  /** Whether a non-empty schema covers fields that it does not name. */
+  /** True if a non-empty schema covers fields that it does not name. */
   readonly declaresAll: boolean
 }
 

@@ -8,7 +8,7 @@ export interface WritingRules {
   readonly isOwnNoun: (word: string) => boolean
   /** A noun of another entity that could have this id. */
   readonly isOtherNoun: (word: string, id: string) => boolean
-  /** Whether a text fits the pattern of the same entity. */
+  /** True if a text fits the pattern of the same entity. */
   readonly isId: (text: string) => boolean
   /** For old messages: a number of up to four digits counts only after its noun or a sign, since it may be an amount. */
   readonly isLongAgo?: boolean
@@ -73,7 +73,7 @@ function isAlone(text: string, { from, to }: Span): boolean {
 }
 
 /**
- * Whether this part of a path is meant. The end of a URL is its subject. In any other path the other parts must be ids too,
+ * True if this part of a path is meant. The end of a URL is its subject. In any other path the other parts must be ids too,
  * as in `ord_5/ord_6`, or a noun of the entity, as in `orders/ord_5`.
  */
 function isMeantInPath(

@@ -58,7 +58,7 @@ class KnownIds {
     return undefined
   }
 
-  /** Whether an id begins with this text. */
+  /** True if an id begins with this text. */
   hasPrefix(text: string): boolean {
     let low = 0
     let high = this.#sorted.length
@@ -107,7 +107,7 @@ class Pass {
     return out
   }
 
-  /** Whether the next piece may change the decision here. */
+  /** True if the next piece may change the decision here. */
   #isOpen(text: string, at: number): boolean {
     const rest = text.slice(at)
     if (/^\s{1,3}$/.test(rest)) return true
@@ -150,7 +150,7 @@ class Pass {
   }
 }
 
-/** Whether the id could be an everyday word or number. */
+/** True if the id could be an everyday word or number. */
 function isPlain(id: string): boolean {
   return /^\p{L}+$/u.test(id) || /^\d{1,5}$/.test(id)
 }

@@ -34,17 +34,17 @@ export interface Reading {
   readonly isSaidNow?: true
 }
 
-/** Whether two ids are equal in the normal form of their entity. */
+/** True if two ids are equal in the normal form of their entity. */
 export function isSameId({ normal }: Pick<Entity, 'normal'>, a: string, b: string): boolean {
   return a === b || (normal !== undefined && normal(a) === normal(b))
 }
 
-/** Whether a word is a noun of this entity. */
+/** True if a word is a noun of this entity. */
 export function isNounOf({ nouns: { one, many } }: Pick<Entity, 'nouns'>, word: string): boolean {
   return one.has(word) || many.has(word)
 }
 
-/** Whether a word is a noun of another entity that could have this id, or this position in a list. */
+/** True if a word is a noun of another entity that could have this id, or this position in a list. */
 export function isOtherNoun({ entity, judging }: Case, word: string, id: string): boolean {
   const isPlace = /^#?\d{1,4}$/.test(id)
   const couldHave = ({ pattern }: Entity): boolean => isPlace || pattern === undefined || pattern.test(id)
@@ -133,7 +133,7 @@ function isSaidOfKind({ place, hasNoun }: Ordinal, { entity, judging }: Case): b
 }
 
 /**
- * Whether a position without a noun refers to this entity: it is in the newest list, or in the newest from before this
+ * True if a position without a noun refers to this entity: it is in the newest list, or in the newest from before this
  * turn, which the person refers to. Without a list, a position refers to any sightings.
  */
 export async function isListedLast({ entity, judging }: Case): Promise<boolean> {

@@ -85,7 +85,7 @@ function writtenIn(
   return isWhole && parts.every((part) => writtenAs(text, part, plain) !== undefined) ? id : undefined
 }
 
-/** Whether the person wrote this number, as an id or as a position. */
+/** True if the person wrote this number, as an id or as a position. */
 export async function saysNumber(text: string, judgeCase: Case): Promise<boolean> {
   const isPlace = async () => (await spokenPlaces(judgeCase)).some(({ place }) => String(place) === text)
   return writtenNow(text, judgeCase) !== undefined || isPlace()
@@ -114,7 +114,7 @@ export async function pickedBefore(
   return undefined
 }
 
-/** Whether the person has written the id or the label of a thing since a selection, in an earlier turn. */
+/** True if the person has written the id or the label of a thing since a selection, in an earlier turn. */
 export async function spokenSince(thing: Candidate, since: ChosenAt, judgeCase: Case): Promise<boolean> {
   const before = await writtenBefore(thing.id, judgeCase)
   if (before !== undefined && isSince(before.said, since)) return true
@@ -198,7 +198,7 @@ async function namedByPlace(thing: Candidate, judgeCase: Case): Promise<Spoken> 
   return doubt
 }
 
-/** Whether a number is the id of this thing and the position of another. */
+/** True if a number is the id of this thing and the position of another. */
 async function isOtherPlace(thing: Candidate, judgeCase: Case): Promise<boolean> {
   const place = (await spokenPlaces(judgeCase)).find(
     (each) => each.isNumber && String(each.place) === thing.id,
@@ -262,7 +262,7 @@ export async function otherParent(thing: Candidate, judgeCase: Case): Promise<Ot
 }
 
 /**
- * Whether the person means a part of another parent than the active one, in this turn: by its id, by the label or id of its
+ * True if the person means a part of another parent than the active one, in this turn: by its id, by the label or id of its
  * parent, or by its own label where tools have shown parts of the active parent and none has that label.
  */
 export async function isOtherMeant(thing: Candidate, other: OtherParent, judgeCase: Case): Promise<boolean> {

@@ -137,7 +137,7 @@ const LONGEST = 64
 
 interface WrittenLabel {
   readonly normal: string
-  /** Whether a word is one of its words, or one with typos. */
+  /** True if a word is one of its words, or one with typos. */
   readonly isLike: (word: string) => boolean
 }
 

@@ -8,7 +8,7 @@ export function wordsOf(text: string): readonly string[] {
 }
 
 /**
- * Whether one text is probably the other with typos. Word by word, because a short word that differs is another word (est,
+ * True if one text is probably the other with typos. Word by word, because a short word that differs is another word (est,
  * ouest), and digits never count as typos (phase 1, phase 2). Both are in normal form.
  */
 export function isTypoOf(given: string, label: string): boolean {
@@ -29,7 +29,7 @@ const MOST_EDITS = 2
 /** A shorter word that differs is another word. */
 export const SHORTEST_TYPO = 5
 
-/** Whether a word equals another, or probably is that with typos. */
+/** True if a word equals another, or probably is that with typos. */
 export function isLikeWord(given: string, word: string): boolean {
   return wordDistance(given, word) !== undefined
 }

@@ -54,7 +54,7 @@ const PASSING: ReadonlySet<FailureKind> = new Set<FailureKind>([
 
 export class ModelFailure extends Error {
   readonly kind: FailureKind
-  /** Whether the same request may succeed if repeated. */
+  /** True if the same request may succeed if repeated. */
   readonly retryable: boolean
   /** The wait that the provider asked for. */
   readonly retryAfterMs?: number

@@ -39,7 +39,7 @@ function unreadMessages({ model, messages }: ModelRequest): readonly Message[] {
   return messages.slice(replied + 1)
 }
 
-/** Whether this request is refused whenever it is sent. */
+/** True if this request is refused whenever it is sent. */
 function isRefusal({ kind, retryable }: ModelFailure): boolean {
   if (retryable) return false
   return kind === 'invalid' || kind === 'refused' || kind === 'context-length' || kind === 'unknown'
@@ -82,7 +82,7 @@ class Trial {
     return found
   }
 
-  /** Whether the request is accepted with only these files. */
+  /** The verdict on the request with only these files. */
   async #ask(all: readonly FilePart[], sent: readonly FilePart[]): Promise<TrialVerdict> {
     const names = new Set(sent.map(fileDigest))
     const unsent = new Set(all.map(fileDigest).filter((digest) => !names.has(digest)))

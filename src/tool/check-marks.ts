@@ -109,7 +109,7 @@ function reach(walk: SchemaWalk, schema: Json | undefined): void {
 /** Schemas may refer to themselves. */
 const DEEPEST = 24
 
-/** Whether a fitting value can be a text, a number, or a list of these. */
+/** True if a fitting value can be a text, a number, or a list of these. */
 function holdsId(schema: Json | undefined, root: JsonObject, left = DEEPEST): boolean {
   if (schema === false) return false
   const node = schemaNode(schema)

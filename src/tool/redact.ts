@@ -120,7 +120,7 @@ export class Redactor {
     return out + text.slice(from)
   }
 
-  /** Whether any form of a secret occurs in the content. */
+  /** True if any form of a secret occurs in the content. */
   isIn(content: string | Uint8Array): boolean {
     if (typeof content === 'string') return this.text(content) !== content
     const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)

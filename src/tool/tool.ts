@@ -29,7 +29,7 @@ export interface ToolDefinition<S extends StandardSchema, Out> {
   readonly parameters?: JsonObject
   /** The output schema. Its parsed value becomes the result; an output that does not fit is an error. */
   readonly output?: StandardSchema
-  /** Whether a call of unknown outcome may run again. Default: `never`. */
+  /** Controls whether a call of unknown outcome runs again. Default: `never`. */
   readonly replay?: ReplayClass
   /** Runs alone: not while other calls of the same reply run. */
   readonly exclusive?: boolean
@@ -38,7 +38,7 @@ export interface ToolDefinition<S extends StandardSchema, Out> {
   /** The largest result, in bytes of JSON. Default: 256 KB. Write larger results into an artifact. */
   readonly maxResultBytes?: number
   /**
-   * Whether a person must approve the call. A function may return the question itself. If it throws, the person is asked.
+   * Requires the approval of a person. A function may return the question itself. If it throws, the person is asked.
    */
   readonly approve?:
     | 'always'

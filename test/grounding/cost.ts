@@ -1,6 +1,6 @@
 /**
- * How long one decision takes with few and with many known ids, and what a guarded call costs beside one without a guard.
- * Both of a pair are measured in turns, so that a busy machine slows both.
+ * The time of one decision with few and with many known ids, and the cost of a guarded call beside an unguarded one. Both
+ * of a pair are measured alternately, so that a busy machine slows both.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -83,18 +83,18 @@ function quartile(values: readonly number[]): number {
 
 export interface CallCost {
   readonly store: string
-  /** Processor time of one call with the model call that asks for it, in microseconds. */
+  /** Processor time of one call with its model call, in microseconds. */
   readonly open: number
   readonly guarded: number
   readonly ratio: number
 }
 
 const SHOWN = 500
-/** V8 goes on compiling for some thousand calls of each kind. */
+/** V8 keeps compiling for some thousand calls of each kind. */
 const WARM_UP = 30
 const CALLS_OF_A_TURN = 40
 
-/** A call with an id, in a conversation that has shown 500 things: the id is judged, or has no mark. */
+/** A call with an id, in a conversation with 500 sightings: the id is judged, or has no mark. */
 export async function callCosts(
   rounds: number,
   progress: (text: string) => void,
@@ -132,7 +132,7 @@ export async function callCosts(
   return costs
 }
 
-/** A file is closed between two turns, so that what the first one has written is not cleared away in the second. */
+/** The file is closed between two turns, so that the second turn does not pay for the first one's writes. */
 type OpenStore = () => Store
 
 async function callCost(open: OpenStore, isGuarded: boolean): Promise<number> {

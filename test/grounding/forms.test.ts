@@ -1,4 +1,7 @@
-/** What people and models write for an id or a place: other forms, other nouns, places in the newest list, and who chose. */
+/**
+ * Spellings of ids and positions by people and models: other forms, other nouns, positions in the newest list, and authors
+ * of selections.
+ */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
