@@ -46,7 +46,7 @@ export async function listStuck(store: Store, options: StuckQuery = {}): Promise
 
 /**
  * Settles a call of unknown outcome. The next driver takes the result like a late one; a call that is still running, or
- * is settled already, keeps its own result (R4).
+ * is settled already, keeps its own result.
  */
 export async function settleCall(
   store: Store,

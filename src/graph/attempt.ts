@@ -125,7 +125,7 @@ export class Attempt implements StepCaller {
   checkOpen(): void {
     if (this.#isOpen && this.queue.isOpen) return
     throw new HoldfastError('cancelled', {
-      message: `${this.name} is not waited for any more, and cannot begin anything.`,
+      message: `${this.name} has ended, and cannot start anything.`,
     })
   }
 

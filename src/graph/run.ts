@@ -58,12 +58,16 @@ export class Run extends RunBase<GraphScope> {
   get position(): GraphPosition {
     const { graph } = this.session
     if (graph !== undefined) return graph
-    throw new HoldfastError('nothing-to-continue', { message: 'There is no run of a graph to go on with.' })
+    throw new HoldfastError('nothing-to-continue', {
+      message: 'There is no run of a graph to continue. Pass an input.',
+    })
   }
 
   override close(): void {
     super.close()
     if (this.queue.isOpen)
-      this.queue.close(new HoldfastError('cancelled', { message: 'The turn is over, or in other hands.' }))
+      this.queue.close(
+        new HoldfastError('cancelled', { message: 'The turn has ended, or another process drives it.' }),
+      )
   }
 }

@@ -134,7 +134,7 @@ export class Thread {
     const { contextId } = this.#options.key
     this.#conversation.close(
       new HoldfastError('shutdown', {
-        message: `${contextId} is not listened to any more; nothing was lost.`,
+        message: `${contextId} was closed in this process; nothing was lost.`,
       }),
     )
   }

@@ -153,7 +153,7 @@ describe('what cannot be resolved', () => {
     expect(await refusal('openai-compatible/x')).toMatchObject({
       code: 'invalid-option',
       message:
-        'The model "openai-compatible/x" needs to know where it is: pass baseURL, such as http://localhost:8000/v1.',
+        'The model "openai-compatible/x" has no known endpoint: pass baseURL, such as http://localhost:8000/v1.',
     })
   })
 

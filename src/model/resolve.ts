@@ -53,7 +53,7 @@ function meaningOf(name: string, { baseURL }: ResolveOptions): ParsedName {
   }
   if (!parsed.vendor.needsBaseURL || baseURL !== undefined) return parsed
   throw new HoldfastError('invalid-option', {
-    message: `The model ${quote(name)} needs to know where it is: pass baseURL, such as http://localhost:8000/v1.`,
+    message: `The model ${quote(name)} has no known endpoint: pass baseURL, such as http://localhost:8000/v1.`,
     details: { model: name },
   })
 }

@@ -2,8 +2,8 @@
  * Counts tokens: by a tokenizer if its package is installed, else by an estimate. The tokenizer is large, so it is loaded
  * on first use.
  *
- * The tokenizer is that of OpenAI's models since GPT-4o. Other vendors tokenize differently: keep a tenth in reserve for Gemini, and a
- * quarter for Claude, which needs more tokens for code and for languages other than English.
+ * The tokenizer is that of OpenAI's models since GPT-4o. Other vendors tokenize differently: keep a tenth in reserve for
+ * Gemini, and a quarter for Claude, which needs more tokens for code and for languages other than English.
  */
 import type { Message } from '../protocol/index.ts'
 import { estimateText } from './tokens-estimate.ts'

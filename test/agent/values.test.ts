@@ -54,7 +54,7 @@ describe('a value that could not work is refused', () => {
     ],
     ['a call', () => new ScriptedModel([{ calls: [{ args: {} }] }] as never), 'tool must name the tool'],
     ['a sub-agent', sub(new Agent({ contextId: 'x' })), 'not an Agent: each call gets a conversation'],
-    ['a sub-agent', () => agentNode(new Agent({ contextId: 'x' }) as never), 'not an Agent: write what it'],
+    ['a sub-agent', () => agentNode(new Agent({ contextId: 'x' }) as never), 'not an Agent: each call gets'],
     ['a sub-agent', sub({ contextId: 'x' }), 'contextId cannot be set for a sub-agent: its caller'],
     ['a sub-agent', sub({ store: {} }), 'store cannot be set for a sub-agent: its caller sets it'],
     ['parameters', tool({ parameters: z.object({}) }), SCHEMA],
