@@ -12,7 +12,7 @@ import type { Store } from '../../src/store/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { Death } from '../recovery/mortal.ts'
 import { type Cut, cutOff, deathsIn, GraphWorld, wrongWith } from './recovery-cut.ts'
-import { GRAPH_PLAYS } from './recovery-plays.ts'
+import { GRAPH_SCENARIOS } from './recovery-graphs.ts'
 import type { GraphPlay } from './recovery-world.ts'
 
 const isThorough = process.env['HOLDFAST_RUNS'] !== undefined
@@ -27,7 +27,7 @@ afterAll(() => {
 })
 
 function called(...words: readonly string[]): GraphPlay[] {
-  return GRAPH_PLAYS.filter(({ name }) => words.some((word) => name.includes(word)))
+  return GRAPH_SCENARIOS.filter(({ name }) => words.some((word) => name.includes(word)))
 }
 
 function counted(cut: Cut): Cut {
@@ -36,7 +36,7 @@ function counted(cut: Cut): Cut {
 }
 
 describe('a graph whose process dies at any point comes to the same end in another', () => {
-  it.each(GRAPH_PLAYS)('$name', async (play) => {
+  it.each(GRAPH_SCENARIOS)('$name', async (play) => {
     const whole = await cutOff(play, [])
     expect(whole.problems).toEqual([])
     const wrong: string[] = []
@@ -52,7 +52,7 @@ describe('and in a third when the second one dies too', patient, () => {
   /** Every n-th pair: neighbours are much alike. */
   const [firsts, seconds] = isThorough ? [1, 1] : [17, 13]
   const nth = (n: number) => (_: Death, index: number) => index % n === n - 1
-  it.each(GRAPH_PLAYS)('$name', async (play) => {
+  it.each(GRAPH_SCENARIOS)('$name', async (play) => {
     const whole = await cutOff(play, [])
     const wrong: string[] = []
     for (const first of deathsIn(whole).filter(nth(firsts))) {
@@ -67,7 +67,7 @@ describe('and in a third when the second one dies too', patient, () => {
 })
 
 describe('the same on SQLite, with a connection for each process', patient, () => {
-  const chosen = isThorough ? GRAPH_PLAYS : called('a chain of effects', 'nodes that ask')
+  const chosen = isThorough ? GRAPH_SCENARIOS : called('a chain of effects', 'nodes that ask')
   it.each(chosen)('$name', async (play) => {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-graphs-'))
     const stores: Store[] = []

@@ -13,7 +13,7 @@ import {
   type Tool,
 } from '../../../src/index.ts'
 import { ManualClock, ScriptedModel } from '../../../src/testing/index.ts'
-import { type Call, show, Talk } from './talk.ts'
+import { type Call, show, Talk } from './conversation.ts'
 import { actTool, type Generator, judge, oneId, Trial } from './trial.ts'
 import { type Kind, oneKind } from './words.ts'
 

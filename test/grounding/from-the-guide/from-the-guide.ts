@@ -6,11 +6,11 @@ import { BELOW } from './below.ts'
 import { Dice } from './dice.ts'
 import { MARKS } from './marks.ts'
 import { PARTS } from './parts.ts'
-import { PLACES } from './places.ts'
-import { SAID } from './said.ts'
+import { PLACES } from './positions.ts'
 import { SCHEMAS } from './schemas.ts'
 import { SOURCES } from './sources.ts'
 import type { Generator, GuideTrial } from './trial.ts'
+import { SAID } from './written.ts'
 
 const GENERATORS: readonly Generator[] = [
   ...SOURCES,

@@ -1,7 +1,7 @@
 /** "Parts": an entity with a parent is judged together with it. */
 import { z } from 'zod'
+import { choose, type Row, show } from './conversation.ts'
 import type { Dice } from './dice.ts'
-import { choose, type Row, show } from './talk.ts'
 import { type Generator, oneId, Trial, type Wanted } from './trial.ts'
 import { type Kind, kinds, type Language, namesOf, placeOf } from './words.ts'
 

@@ -1,7 +1,7 @@
 /** "What the tool gets is judged" and "What has no mark is not forgotten". */
 import { z } from 'zod'
 import { entity, type JsonObject, jsonSchema } from '../../../src/index.ts'
-import { show } from './talk.ts'
+import { show } from './conversation.ts'
 import { type Generator, Trial, type Wanted } from './trial.ts'
 import { nounOf, oneKind } from './words.ts'
 

@@ -1,5 +1,5 @@
 /** "The guard": the table of sources, the options of entities, time, and the limits of knowledge. */
-import { choose, type Row, show } from './talk.ts'
+import { choose, type Row, show } from './conversation.ts'
 import { type Generator, oneId, Trial } from './trial.ts'
 import { corrupt, type Kind, kinds, oneKind } from './words.ts'
 

@@ -1,8 +1,8 @@
 /** One generated case: a conversation, the tool of the last call, and the comparison with the guide. */
 import { z } from 'zod'
 import { defineTool, type JsonObject, type Tool, type ToolDefinition } from '../../../src/index.ts'
+import { type Call, type End, Talk, type TalkOptions } from './conversation.ts'
 import type { Dice } from './dice.ts'
-import { type Call, type End, Talk, type TalkOptions } from './talk.ts'
 import { type Kind, smallTalk } from './words.ts'
 
 export type Wanted = 'run' | 'refuse' | 'ask'

@@ -1,7 +1,7 @@
 /** The material of generated conversations: entities, ids of several patterns, labels, and small talk. */
 import { type Entity, type EntityOptions, entity } from '../../../src/index.ts'
+import type { Row } from './conversation.ts'
 import type { Dice } from './dice.ts'
-import type { Row } from './talk.ts'
 
 const LOWER = 'abcdefghijkmnopqrstuvwxyz'
 const UPPER = 'ABCDEFGHJKLMNPQRSTUVWXYZ'

@@ -2,8 +2,8 @@
 
 import { z } from 'zod'
 import { entity } from '../../../src/index.ts'
+import { type Call, choose, type Row, show } from './conversation.ts'
 import type { Dice } from './dice.ts'
-import { type Call, choose, type Row, show } from './talk.ts'
 import { type Generator, oneId, Trial, type Wanted } from './trial.ts'
 import { type Kind, kinds, type Language, nounOf, oneKind, placeOf } from './words.ts'
 

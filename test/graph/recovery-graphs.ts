@@ -342,7 +342,7 @@ function lookingUp(process: GraphProcess): Graph<Channels> {
   )
 }
 
-export const GRAPH_PLAYS: readonly GraphPlay[] = [
+export const GRAPH_SCENARIOS: readonly GraphPlay[] = [
   { name: 'graph: a chain that cannot live with not knowing', ...start, build: chain('step') },
   { name: 'graph: a chain of effects', ...start, build: chain('tryStep') },
   { name: 'graph: branches with effects and a join', ...start, build: branches },

@@ -1,8 +1,8 @@
 /** "What the person wrote" and "Forms of an id". */
 import { z } from 'zod'
 import { askUser, defineTool, type Entity, entity } from '../../../src/index.ts'
+import { choose, show, type Talk } from './conversation.ts'
 import type { Dice } from './dice.ts'
-import { choose, show, type Talk } from './talk.ts'
 import { type Generator, oneId, Trial } from './trial.ts'
 import { type Kind, LOOKS, nounOf, oneKind, smallTalk } from './words.ts'
 
