@@ -1,6 +1,5 @@
 /**
- * The stateful shell of a conversation: decides which calls are allowed when. All state can be rebuilt from the
- * journal.
+ * The stateful shell of a conversation: decides which calls are allowed when. All state can be rebuilt from the journal.
  */
 import { chain } from '../base/index.ts'
 import {
@@ -206,9 +205,8 @@ export class Agent {
   }
 
   /**
-   * Runs one turn: from a message, or from `null` to continue the last turn. Starts at once and returns the turn's
-   * event stream and outcome. Never throws: a turn that cannot start has one event, `turn.refused`, and the outcome
-   * `failed`.
+   * Runs one turn: from a message, or from `null` to continue the last turn. Starts at once and returns the turn's event
+   * stream and outcome. Never throws: a turn that cannot start has one event, `turn.refused`, and the outcome `failed`.
    */
   executeTurn(message: MessageInput | null, options: TurnOptions = {}): Turn {
     try {

@@ -130,8 +130,7 @@ export class Attempt implements StepCaller {
   }
 
   /**
-   * Runs the node with its context. If it asked questions, returns those instead of its update, whatever it did with
-   * them.
+   * Runs the node with its context. If it asked questions, returns those instead of its update, whatever it did with them.
    */
   async perform(state: object, { signal, progress }: ToolContext): Promise<unknown> {
     try {

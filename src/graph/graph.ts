@@ -1,6 +1,5 @@
 /**
- * A runnable graph: started by values, by answers, or from where it stopped. Holds no state between runs; the journal
- * does.
+ * A runnable graph: started by values, by answers, or from where it stopped. Holds no state between runs; the journal does.
  */
 import { systemClock, systemIds, systemTimer } from '../base/index.ts'
 import {

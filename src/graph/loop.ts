@@ -108,8 +108,7 @@ async function* nextStep(run: Run, used: ReachedLimit | undefined): AsyncGenerat
 }
 
 /**
- * The stored targets if a limit came before them; else those of edges and routes. The turn waits for routes as for
- * nodes.
+ * The stored targets if a limit came before them; else those of edges and routes. The turn waits for routes as for nodes.
  */
 async function targetsFrom(run: Run, state: GraphState): Promise<NextTargets> {
   const { tasks, after, leads } = run.position

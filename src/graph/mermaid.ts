@@ -134,8 +134,7 @@ class Flowchart {
   }
 
   /**
-   * The trace has END only for the last step, but every node that others continued from also used its plain edge to
-   * END.
+   * The trace has END only for the last step, but every node that others continued from also used its plain edge to END.
    */
   #isUsed({ from, to, kind }: Pick<DrawnEdge, 'from' | 'to'> & Partial<DrawnEdge>): boolean {
     return this.#usedEdges.has(`${from}>${to}`) || (kind === 'edge' && to === END && this.#left.has(from))

@@ -47,8 +47,7 @@ export function checkedUpdate(
 }
 
 /**
- * Only a list that the node has read can come back, and that one is frozen: a deep comparison would cost the whole
- * list.
+ * Only a list that the node has read can come back, and that one is frozen: a deep comparison would cost the whole list.
  */
 function isAsShown(
   value: unknown,

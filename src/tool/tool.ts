@@ -37,9 +37,7 @@ export interface ToolDefinition<S extends StandardSchema, Out> {
   readonly timeoutMs?: number
   /** The largest result, in bytes of JSON. Default: 256 KB. Write larger results into an artifact. */
   readonly maxResultBytes?: number
-  /**
-   * Requires the approval of a person. A function may return the question itself. If it throws, the person is asked.
-   */
+  /** Requires the approval of a person. A function may return the question itself. If it throws, the person is asked. */
   readonly approve?:
     | 'always'
     | 'never'
