@@ -1,4 +1,4 @@
-/** Ends the sub-agent of a call that its caller does not go on with; those that it called end with it. */
+/** Ends the sub-agent of a call that its caller has abandoned, and the sub-agents below it. */
 import { clearContext } from '../journal/index.ts'
 import type { ContextKey } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'

@@ -1,6 +1,6 @@
 /**
- * What a person has chosen, in a journal of the person's own: it holds in all conversations with that person, and in
- * nobody else's (R20). Each entry has everything that is chosen, so the newest one says it all.
+ * A person's active values, in a journal of the person's own: shared by all conversations with that person and by no
+ * others (R20). Each entry holds all values, so only the newest counts.
  */
 import { processIdentity, systemIds } from '../base/index.ts'
 import {
@@ -13,12 +13,12 @@ import {
 import { persist, type Store } from '../store/index.ts'
 import type { ActorState } from '../turn/index.ts'
 
-/** Every person's journal of what is chosen has this name. */
+/** The contextId of every person's state journal. */
 export const STATE_CONTEXT = '~state'
 
 const NEWEST = 10
 const LEASE_MS = 5000
-/** How often to try again when others choose at the same time. */
+/** How often a concurrent change is retried. */
 const MOST_ATTEMPTS = 20
 
 export function actorState(store: Store, { tenant, actor }: Owner): ActorState {

@@ -1,4 +1,4 @@
-/** An agent that others run: as a node of a graph, or as a tool of another agent (R17). It has no conversation of its own. */
+/** An agent run below another loop: as a node of a graph, or as a tool of another agent (R17). */
 import {
   type AnswerOrigins,
   attachCause,
@@ -17,9 +17,9 @@ import { type AgentConfig, setUp } from './config.ts'
 import { newestSightings } from './sightings.ts'
 import type { TurnOptions } from './turn-options.ts'
 
-/** What a sub-agent is made of: an agent without a conversation of its own. */
+/** The config of a sub-agent: an agent without a conversation of its own. */
 export type SubAgentConfig = Omit<AgentConfig, FromAbove> & {
-  /** Never there: it follows from the call. So an `Agent` is none of these. */
+  /** Never set: derived from the call. Keeps an `Agent` from matching this type. */
   readonly contextId?: never
 }
 
@@ -40,8 +40,7 @@ const FROM_ABOVE: readonly FromAbove[] = [
 ]
 
 /**
- * Takes what it is asked, gives the last thing that it said. Each task of the graph that it is a node of is a conversation
- * of its own, below that of the graph.
+ * Takes a message, returns the agent's last text. Each task of the graph gets its own conversation below the graph's.
  *
  * @example
  * graph.addNode('research', agentNode({ model: 'openai/gpt-4.1-mini', settings: { temperature: 0.3 }, tools: [search] }), {
@@ -54,20 +53,17 @@ export function agentNode(config: SubAgentConfig): Runnable<string, string> {
   return { '~run': (below, message) => runAgent(config, message, below) }
 }
 
-/** What would make every call fail is said where it was written. */
+/** Reports a config that would fail every call where it is defined. */
 export function checkSubAgent(what: string, config: unknown): void {
   if (typeof config !== 'object' || config === null)
     throw new HoldfastError('invalid-option', { message: what })
   if (config instanceof Agent)
     throw new HoldfastError('invalid-option', {
-      message: `${what} This is not an Agent: write what it is made of, { model, systemPrompt, tools }. Each call has a conversation of its own.`,
+      message: `${what} Pass { model, systemPrompt, tools }, not an Agent: each call gets a conversation of its own.`,
     })
-  const given = FROM_ABOVE.find((name) => (config as Partial<AgentConfig>)[name] !== undefined)
-  if (given !== undefined)
-    throw invalidOption(
-      given,
-      'cannot be set for a sub-agent: it follows from whoever calls it. Leave it out',
-    )
+  const inherited = FROM_ABOVE.find((name) => (config as Partial<AgentConfig>)[name] !== undefined)
+  if (inherited !== undefined)
+    throw invalidOption(inherited, 'cannot be set for a sub-agent: its caller sets it. Leave it out')
   setUp({ ...config, contextId: 'sub-agent' })
 }
 
@@ -96,8 +92,8 @@ export async function runAgent(
     turnNow: () => agent.turn,
     lastTurn: () => agent.lastTurn(),
     answer: (answers: Parameters<Agent['answer']>[0], origins: AnswerOrigins) => {
-      const handed = { ...options, [HANDED_DOWN]: origins }
-      return agent.answer(answers, handed)
+      const childOptions = { ...options, [HANDED_DOWN]: origins }
+      return agent.answer(answers, childOptions)
     },
     goOn: () => agent.executeTurn(null, options),
     begin: () => agent.executeTurn(message, { ...options, key: `call:${name}` }),

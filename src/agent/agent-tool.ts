@@ -1,7 +1,7 @@
 /**
- * An agent as a tool of another (R17). The sub-agent has a journal of its own, below the name of the call that it serves;
- * calling it is attach-or-start, so running the call again finds what was done before. Its events come out under the
- * caller's, its questions are asked by the caller, and what it uses counts for the caller.
+ * An agent as a tool of another (R17). The sub-agent has its own journal below the call's name, and a call attaches or
+ * starts, so a repeated call finds the earlier work. The caller publishes its events, asks its questions and counts its
+ * usage.
  */
 import { CHILD_SCOPE, type ChildScope, questionFrom, type TurnOutcome } from '../drive/index.ts'
 import {
@@ -27,9 +27,9 @@ import { checkSubAgent, runAgent, type SubAgentConfig } from './agent-node.ts'
 export interface AgentToolDefinition<S extends StandardSchema>
   extends Pick<ToolDefinition<S, string>, 'name' | 'description' | 'parameters' | 'approve' | 'exclusive'> {
   readonly agent: SubAgentConfig
-  /** What the caller's model must give; a `message` unless said otherwise. */
+  /** The input schema for the caller's model. Default: `{ message }`. */
   readonly input?: S
-  /** The message for the sub-agent, from what was given. */
+  /** Builds the sub-agent's message from the input. */
   readonly prompt?: (input: unknown) => string
 }
 
@@ -50,7 +50,7 @@ const MESSAGE: JsonObject = {
 export function agentTool<S extends StandardSchema>(
   definition: AgentToolDefinition<S>,
 ): Tool<unknown, string> {
-  checkGiven(definition)
+  checkDefinition(definition)
   const { agent, input, prompt = messageIn, name, description, ...rest } = definition
   const schema: StandardSchema = input ?? jsonSchema(MESSAGE)
   return defineTool({
@@ -58,10 +58,10 @@ export function agentTool<S extends StandardSchema>(
     name,
     description,
     input: schema,
-    // Running it again continues what its own journal says.
+    // A repeated run continues from the sub-agent's own journal.
     replay: 'safe',
-    run: (given: unknown, context: ToolContext): Promise<string> =>
-      callAgent({ name, ...agent }, prompt(given), context),
+    run: (args: unknown, context: ToolContext): Promise<string> =>
+      callAgent({ name, ...agent }, prompt(args), context),
   })
 }
 
@@ -85,8 +85,8 @@ const AGENT_TOOL: OptionSet<AgentToolDefinition<StandardSchema>> = {
   },
 }
 
-/** What would make every call fail is said where it was written. */
-function checkGiven(definition: unknown): void {
+/** Reports a config that would fail every call where it is defined. */
+function checkDefinition(definition: unknown): void {
   const { agent, prompt } = (definition ?? {}) as { readonly agent?: unknown; readonly prompt?: unknown }
   if (prompt !== undefined && typeof prompt !== 'function')
     throw new HoldfastError('invalid-option', { message: '`prompt` of an agentTool() must be a function.' })

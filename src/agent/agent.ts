@@ -1,6 +1,5 @@
 /**
- * The stateful shell: a conversation with a life. It decides what may be asked when; what is said and done is in the
- * journal, and everything that this object knows can be had again from there.
+ * The stateful shell of a conversation: decides which calls are allowed when. All state can be rebuilt from the journal.
  */
 import { chain } from '../base/index.ts'
 import {
@@ -64,36 +63,37 @@ import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
 import { saveState, saveStatus } from './save-state.ts'
-import { type ActiveAtStart, activeAtStart, activeNow, type Choosing, select } from './selecting.ts'
+import { type ActiveAtStart, activeAtStart, activeNow, type SelectionScope, select } from './select.ts'
 import { type SessionView, sessionView } from './session-view.ts'
-import { parseInput, type Said, storedLimits, type TurnOptions, turnOptions } from './turn-options.ts'
+import type { AnswerOptions, NewInput, TurnOptions } from './turn-options.ts'
+import { parseInput, storedLimits, turnOptions } from './turn-options.ts'
 import { turnScope } from './turn-scope.ts'
 
 export interface AgentState {
   /** `busy` while a turn runs here or is followed from here. */
   readonly status: 'created' | 'starting' | 'ready' | 'busy' | 'paused' | 'shutdown'
-  /** Turns begun by anybody, as far as this agent has looked. */
+  /** Turns started by any process, as far as this agent has read the journal. */
   readonly turnCount: number
   readonly createdAt?: Date
   readonly lastActivity?: Date
-  /** Why the last turn failed. It does not keep the next one from being tried. */
+  /** Why the last turn failed. The next turn may still start. */
   readonly error?: TurnError
   readonly metadata: JsonObject
 }
 
 export interface ForkOptions {
-  /** The last entry that the fork has; the newest unless said otherwise. */
+  /** The last entry that the fork includes. Default: the newest. */
   readonly at?: number
 }
 
 const FORK: OptionSet<ForkOptions> = { place: 'fork()', options: { at: 'a number' } }
 
 function textOf(outcome: TurnOutcome): string {
-  const said = outcome.text || outcome.requests.map(({ prompt }) => prompt).join('\n')
+  const text = outcome.text || outcome.requests.map(({ prompt }) => prompt).join('\n')
   const { limit, stopped } = outcome
-  if (stopped !== undefined) return `Task incomplete: ${stoppedText(stopped)}.\n${said}`.trim()
-  if (limit === undefined) return said
-  return `Task incomplete: maximum ${limitText(outcome)} reached.\n${said}`.trim()
+  if (stopped !== undefined) return `Task incomplete: ${stoppedText(stopped)}.\n${text}`.trim()
+  if (limit === undefined) return text
+  return `Task incomplete: maximum ${limitText(outcome)} reached.\n${text}`.trim()
 }
 
 function stoppedText({ by, reason }: NonNullable<TurnOutcome['stopped']>): string {
@@ -107,14 +107,14 @@ export class Agent {
   #conversation: Conversation
   #status: AgentState['status'] = 'created'
   #error: TurnError | undefined
-  /** What it was told to become; turns are refused from that moment on. */
+  /** The requested end state; new turns are refused from the moment it is set. */
   #closing: 'paused' | 'shutdown' | undefined
   #changing: Promise<void> = Promise.resolve()
   #metadata: JsonObject | undefined
   #readying: Promise<void> | undefined
   #isReady = false
   #activeAtStart: ActiveAtStart | undefined
-  /** The system prompt of the newest turn that was played here. */
+  /** The system prompt of the newest turn that ran here. */
   #system: string | undefined
 
   constructor(config: AgentConfig) {
@@ -150,12 +150,12 @@ export class Agent {
     }
   }
 
-  /** The turn that runs, if one does and this agent knows of it. */
+  /** The running turn, if this agent knows of one. */
   get turn(): Turn | undefined {
     return this.#conversation.turn
   }
 
-  /** What the conversation looks like at this moment, to read. */
+  /** A read-only view of the conversation at this moment. */
   get session(): SessionView {
     const { models, fixedSystem } = this.#setup.definition
     const system = this.#system ?? fixedSystem
@@ -164,8 +164,8 @@ export class Agent {
   }
 
   /**
-   * How full the context of the model is: what the provider counted last, and an estimate of what came since. Undefined
-   * if nobody has said how many tokens the model can be sent, or nothing was loaded yet.
+   * How full the model's context is: the provider's last token count plus an estimate of everything since. Undefined if
+   * the model's context size is unknown or nothing is loaded yet.
    */
   get contextPercent(): number | undefined {
     const { journal } = this.#conversation.driver
@@ -177,8 +177,8 @@ export class Agent {
   }
 
   /**
-   * Loads the conversation. A turn that another process drives is followed (`turn`); one that nobody drives is taken up.
-   * Starting a started agent does nothing; starting one that was paused or shut down begins again from the journal.
+   * Loads the conversation. A turn that another process drives is followed (`turn`); an open turn without a driver is
+   * resumed. A no-op on a started agent; after `pause` or `shutdown` it reloads from the journal.
    */
   async start(): Promise<void> {
     this.#closing = undefined
@@ -188,7 +188,7 @@ export class Agent {
       this.#status = 'starting'
       try {
         await this.#conversation.attach()
-        this.#activeAtStart = await activeAtStart(this.#choosing)
+        this.#activeAtStart = await activeAtStart(this.#selectionScope)
         this.#status = 'ready'
       } catch (error) {
         this.#status = 'created'
@@ -197,7 +197,7 @@ export class Agent {
     })
   }
 
-  /** What was asked for first is done first, and to its end. */
+  /** Runs lifecycle changes one at a time, in the order of the calls. */
   async #change(work: () => Promise<void>): Promise<void> {
     const changing = this.#changing.then(work)
     this.#changing = changing.catch(() => {})
@@ -205,29 +205,29 @@ export class Agent {
   }
 
   /**
-   * One turn: from a message, or from `null` to go on where the last one stopped. It starts at once, and what is
-   * returned is the stream of its events and its outcome. It never throws: a turn that cannot be begun has one event,
-   * `turn.refused`, and the outcome `failed`.
+   * Runs one turn: from a message, or from `null` to continue the last turn. Starts at once and returns the turn's event
+   * stream and outcome. Never throws: a turn that cannot start has one event, `turn.refused`, and the outcome `failed`.
    */
-  executeTurn(message: MessageInput | null, given: TurnOptions = {}): Turn {
+  executeTurn(message: MessageInput | null, options: TurnOptions = {}): Turn {
     try {
-      const options = turnOptions('executeTurn()', given)
-      const asked = this.#asked(options)
-      const { whileBusy = this.#setup.whileBusy } = options
+      const parsed = turnOptions('executeTurn()', options)
+      const sender = this.#sender(parsed)
+      const { whileBusy = this.#setup.whileBusy } = parsed
       if (whileBusy !== 'steer') this.#refuseInside('executeTurn')
-      if (message === null) return this.#begin(options, { continuing: asked })
-      const { key = this.#setup.ids.next('input') } = options
-      const said = { message: parseInput(message), asked: { ...asked, ...inputOrigin() }, key, whileBusy }
-      const repeats = options.key === undefined ? {} : { repeats: options.key }
-      return this.#begin(options, { keys: [key], ...repeats, posts: (busy) => this.#input(said, busy) })
+      if (message === null) return this.#begin(parsed, { continuing: sender })
+      const { key = this.#setup.ids.next('input') } = parsed
+      const input = { message: parseInput(message), sender: { ...sender, ...inputOrigin() }, key, whileBusy }
+      const repeats = parsed.key === undefined ? {} : { repeats: parsed.key }
+      return this.#begin(parsed, { keys: [key], ...repeats, posts: (busy) => this.#input(input, busy) })
     } catch (error) {
       return this.#conversation.refused(error)
     }
   }
 
   /**
-   * Text in, text out: the last thing said in the turn, or the question that it ended with. After a limit, a first line says
-   * which one: `Task incomplete: maximum iterations (10) reached.`, and after a hook that stopped it, which one and why. Throws if the turn fails or was cancelled.
+   * Text in, text out: returns the turn's last text, or the question that ended it. After a limit, the first line names
+   * it: `Task incomplete: maximum iterations (10) reached.`; after a hook that stopped the turn, it names the hook and
+   * the reason. Throws if the turn fails or is cancelled.
    */
   async input(text: string, options: TurnOptions = {}): Promise<string> {
     const outcome = await this.executeTurn(text, options).outcome
@@ -240,27 +240,27 @@ export class Agent {
     })
   }
 
-  /** Answers requests by their ids, all of them or some. What was answered goes on in a turn of its own. */
-  answer(answers: Readonly<Record<string, Json>>, given: Omit<TurnOptions, 'whileBusy' | 'key'> = {}): Turn {
+  /** Answers some or all open requests by their ids. The answered calls continue in a new turn. */
+  answer(answers: Readonly<Record<string, Json>>, options: AnswerOptions = {}): Turn {
     try {
-      const options = turnOptions('answer()', given)
+      const parsed = turnOptions('answer()', options)
       this.#refuseInside('answer')
-      const { [HANDED_DOWN]: origins } = options as { readonly [HANDED_DOWN]?: AnswerOrigins }
+      const { [HANDED_DOWN]: origins } = parsed as { readonly [HANDED_DOWN]?: AnswerOrigins }
       const ports = { ...this.#setup, ...defined({ origins }) }
-      return this.#begin(options, answerRequest(answers, { ...this.#asked(options) }, ports))
+      return this.#begin(parsed, answerRequest(answers, { ...this.#sender(parsed) }, ports))
     } catch (error) {
       return this.#conversation.refused(error)
     }
   }
 
-  /** What waits for an answer, oldest first. */
+  /** Requests that wait for an answer, oldest first. */
   async requests(): Promise<readonly RequestData[]> {
     return this.#conversation.requests()
   }
 
   /**
-   * The newest turn, told again from the journal; undefined if there has been none. One that another process drives is
-   * followed to its end, and taken over if that process is gone; one that was paused waits for `start()` or `resume()`.
+   * The newest turn, replayed from the journal; undefined if there is none. A turn that another process drives is
+   * followed to its end, and taken over if that process is gone; a paused turn waits for `start()` or `resume()`.
    */
   lastTurn(): Promise<Turn | undefined> {
     const { contextId } = this
@@ -268,15 +268,15 @@ export class Agent {
   }
 
   /**
-   * Goes on by one model call or one round of tools, for an engine that calls again. What is to be done comes from the
-   * journal: an input that anybody posted, an open turn, a request that has expired.
+   * Advances by one model call or one round of tools, for an external engine that calls repeatedly. The work comes from
+   * the journal: a posted input, an open turn, an expired request.
    */
   async drive(): Promise<DriveResult> {
     this.#refuseInside('drive')
     return this.#conversation.drive()
   }
 
-  /** Stops at the next point between two effects, and stays there until `resume` or `start`. The turn stays open. */
+  /** Stops between two effects, and stays stopped until `resume` or `start`. The turn stays open. */
   async pause(): Promise<void> {
     this.#refuseInside('pause')
     this.#closing ??= 'paused'
@@ -286,19 +286,19 @@ export class Agent {
         await this.#conversation.stop('pause')
         await this.#save('paused')
       } finally {
-        // Stopped it is, even if somebody else drives or the store is full and the state is not saved.
+        // Paused even if another process drives, or the store is full and the state is not saved.
         this.#status = 'paused'
       }
     })
   }
 
-  /** Goes on after `pause`. Rejects with `shutdown` after `shutdown`: then it takes `start`. */
+  /** Continues after `pause`. After `shutdown`, rejects with `shutdown`: call `start` instead. */
   async resume(): Promise<void> {
     if ((this.#closing ?? this.#status) === 'shutdown') throw isShutDown(this.contextId)
     if (this.#status === 'paused' || this.#closing === 'paused') await this.start()
   }
 
-  /** Stops like `pause`, but for anybody to go on: this agent after `start`, or another process. */
+  /** Stops like `pause`, and releases the turn: this agent may continue after `start`, or another process at once. */
   async shutdown(): Promise<void> {
     this.#refuseInside('shutdown')
     this.#closing = 'shutdown'
@@ -314,40 +314,40 @@ export class Agent {
     })
   }
 
-  /** Ends the turn that runs, whichever process drives it. */
+  /** Cancels the running turn, whichever process drives it. */
   async cancel(reason?: string): Promise<void> {
     checkReason(reason)
     await this.#conversation.cancel(reason)
   }
 
-  /** Forgets what was said and chosen, and the artifacts. Waits for the turn that runs here. */
+  /** Drops the messages, active values and artifacts. Waits for the turn that runs here. */
   async clear(): Promise<void> {
     const { key } = this.#setup
     await this.#between('clear', async () => (await this.store.head(key)) && clearContext(this.store, key))
-    this.#activeAtStart = await activeAtStart(this.#choosing)
+    this.#activeAtStart = await activeAtStart(this.#selectionScope)
   }
 
-  /** Makes something the chosen one: `await agent.select(project.select('p-7', { label: 'Champigny' }))`. */
+  /** Selects an active value: `await agent.select(project.select('p-7', { label: 'Champigny' }))`. */
   async select(...selections: readonly Selection[]): Promise<readonly ActiveValue[]> {
-    await this.#between('select', () => select(this.#choosing, selections))
+    await this.#between('select', () => select(this.#selectionScope, selections))
     this.#activeAtStart = undefined
     return this.active
   }
 
-  /** The active values that have not expired, as of `start()` or the newest turn of this agent. */
+  /** The unexpired active values, as of `start()` or this agent's newest turn. */
   get active(): readonly ActiveValue[] {
     return activeNow(this.#conversation.driver, this.#setup, this.#activeAtStart)
   }
 
-  get #choosing(): Choosing {
+  get #selectionScope(): SelectionScope {
     const { driver } = this.#conversation
     return { driver, store: this.store, setup: this.#setup, principal: this.#setup.owner }
   }
 
   /**
-   * Makes room: leaves about `keep` messages in the window, half of `maxMessages` unless said otherwise. False if there was
-   * nothing to gain, or no summary could be had: then nothing was cut, and a `warning` says why. Waits for the turn that
-   * runs here; rejects with `owned` while another process drives, before a summary is paid for.
+   * Shrinks the window to about `keep` messages (default: half of `maxMessages`). False if nothing could be cut or the
+   * summary failed: a `warning` says why. Waits for the turn that runs here; rejects with `owned` while another process
+   * drives, before a summary is paid for.
    */
   async compact(options: CompactOptions = {}): Promise<boolean> {
     checkCompact(options)
@@ -359,8 +359,8 @@ export class Agent {
   }
 
   /**
-   * Adds what was said elsewhere, in another framework's format: repaired where it must be, and only once. Waits for the
-   * turn that runs here; rejects with `in-use` if the conversation waits for an answer.
+   * Imports messages in another framework's format, repaired where necessary, at most once. Waits for the turn that
+   * runs here; rejects with `in-use` if the conversation waits for an answer.
    */
   async importMessages(history: unknown, options: ImportOptions = {}): Promise<ImportReceipt> {
     const { key, parent } = this.#setup
@@ -373,7 +373,7 @@ export class Agent {
     return done.promise
   }
 
-  /** A conversation of its own that begins with this one's history, up to its end or to entry `at`. */
+  /** Creates a new conversation from this one's history, up to its end or to entry `at`. */
   async fork(contextId: string, options: ForkOptions = {}): Promise<Agent> {
     checkOptions(options, FORK)
     const { at } = options
@@ -383,9 +383,9 @@ export class Agent {
   }
 
   /**
-   * The newest messages that fit the query, oldest first, as many as were asked for unless a round would be split. Without
-   * a query: the window, which is what a model would be shown now. `{ maxMessages: Infinity }` for everything that was not
-   * cleared or compacted away.
+   * The newest messages that match the query, oldest first; fewer than requested only where a round would be split.
+   * Without a query: the window, as a model would see it now. `{ maxMessages: Infinity }` returns everything that was
+   * not cleared or compacted.
    */
   async getMessages(query: MessageQuery = {}): Promise<readonly Message[]> {
     checkQuery('getMessages()', query)
@@ -396,7 +396,7 @@ export class Agent {
     return this.artifacts.list()
   }
 
-  /** Makes everything durable that is held back, and the metadata. */
+  /** Makes all buffered entries durable, and the metadata. */
   async saveState(metadata?: JsonObject): Promise<void> {
     if (metadata !== undefined) this.#metadata = copyJson('metadata', metadata)
     await this.#save()
@@ -407,61 +407,61 @@ export class Agent {
     await driver.ownership.flush()
     const { metadata: initial, parent } = this.#setup
     const saved = this.#metadata
-    // A sub-agent comes and goes with the call that it serves.
+    // A sub-agent has the lifetime of its call, so it stores no status.
     if (saved !== undefined || status === undefined) await saveState(driver, { saved, initial })
     else if (parent === undefined && this.#status !== 'created') await saveStatus(driver, { status, initial })
     this.#metadata = undefined
   }
 
-  /** The turn that runs waits for its tool: a tool that waits for the turn would wait for ever. */
-  #refuseInside(what: string): void {
-    refuseInside(this.store, this.#setup.key, what)
+  /** A tool that waits for its own turn would deadlock: the turn waits for the tool. */
+  #refuseInside(method: string): void {
+    refuseInside(this.store, this.#setup.key, method)
   }
 
-  async #between(what: string, work: () => Promise<unknown>): Promise<void> {
-    this.#refuseInside(what)
+  async #between(method: string, work: () => Promise<unknown>): Promise<void> {
+    this.#refuseInside(method)
     const conversation = this.#conversation
     await conversation.whenIdle()
     await conversation.between(async () => {
       const { driver } = conversation
       await driver.ownership.flush()
       await work()
-      // Written past the journal, which `session` and `state` are read from.
+      // The work wrote to the store directly; `session` and `state` read the journal state.
       await driver.ownership.refresh()
     })
   }
 
-  #begin(asking: TurnOptions, request: Parameters<Conversation['ask']>[1]): Turn {
+  #begin(options: TurnOptions, request: Parameters<Conversation['ask']>[1]): Turn {
     const closed = this.#closing ?? this.#status
     if (closed === 'shutdown') throw isShutDown(this.contextId)
     if (closed === 'paused') throw isPaused(this.contextId)
-    const turn = this.#conversation.ask(asking, request)
+    const turn = this.#conversation.ask(options, request)
     if (this.#status === 'created') this.#status = 'ready'
     return turn
   }
 
-  #asked({ limits, ...asking }: TurnOptions): Continuation {
+  #sender({ limits, ...options }: TurnOptions): Continuation {
     return requestFields(this.owner, {
-      ...asking,
+      ...options,
       ...(limits === undefined ? {} : { limits: storedLimits(limits) }),
     })
   }
 
-  #input({ message, asked, key, whileBusy }: Said, busy: number | undefined): readonly NewInboxEntry[] {
+  #input({ message, sender, key, whileBusy }: NewInput, busy?: number): readonly NewInboxEntry[] {
     if (busy !== undefined && whileBusy === 'reject') throw isBusy(this.contextId, busy)
-    // Whether or not a turn runs: sent again under its key, it must be the same.
+    // Set whether or not a turn runs: a re-sent input must be identical under its key.
     const steer = whileBusy === 'steer' ? { steer: true } : {}
-    const input: NewInboxEntry = { type: 'input', key, data: { message, ...asked, ...steer } }
-    if (busy === undefined || whileBusy !== 'interrupt') return [input]
-    return [this.#conversation.cancelPost(busy, 'interrupted'), input]
+    const post: NewInboxEntry = { type: 'input', key, data: { message, ...sender, ...steer } }
+    if (busy === undefined || whileBusy !== 'interrupt') return [post]
+    return [this.#conversation.cancelPost(busy, 'interrupted'), post]
   }
 
   #converse(): Conversation {
     const { maxMessages, maxTokens, metadata } = this.#setup
     const own = metadata === undefined ? {} : { metadata }
     const definition = this.#remembering(this.#setup.definition)
-    const extras = (ids: IdsAbove, told?: GivenAnswers) => ({
-      [CHILD_SCOPE]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, ...told },
+    const extras = (ids: IdsAbove, answers?: GivenAnswers) => ({
+      [CHILD_SCOPE]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, ...answers },
     })
     return new Conversation({
       ...this.#setup,
@@ -490,7 +490,7 @@ export class Agent {
     return { ...definition, system }
   }
 
-  /** Once in its life, unless it fails: then the next one who needs the agent tries again. */
+  /** Runs the ready hooks once per agent; after a failure the next caller retries. */
   async #getReady(): Promise<void> {
     const { key, name, definition } = this.#setup
     try {

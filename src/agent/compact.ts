@@ -1,4 +1,4 @@
-/** A compaction that somebody asks for, between two turns. */
+/** A compaction on request, between two turns. */
 import { type Clock, type Ids, processLiveness, type Timer } from '../base/index.ts'
 import type { Driver } from '../drive/index.ts'
 import type { Session } from '../journal/index.ts'
@@ -18,15 +18,15 @@ import {
 } from '../turn/index.ts'
 
 export interface CompactOptions {
-  /** `sliding`, unless said otherwise: the oldest turns go. `summary`: a model says first what they were about. */
+  /** Default `sliding`: drops the oldest turns. `summary`: a model summarises them first. */
   readonly strategy?: CompactionStrategy
-  /** About how many messages stay; half of `maxMessages` unless said otherwise. Never less than the last turn. */
+  /** About how many messages stay, never fewer than the last turn. Default: half of `maxMessages`. */
   readonly keep?: number
-  /** What a summary must not leave out, or how it is to be written. */
+  /** Required content or style of the summary. */
   readonly instructions?: string
-  /** Who writes the summary, with its own settings; the models of the agent unless said otherwise. */
+  /** The model that writes the summary, with its own settings. Default: the agent's models. */
   readonly model?: ModelChoice
-  /** Aborting it leaves everything as it is. */
+  /** Aborting leaves the window unchanged. */
   readonly signal?: AbortSignal
 }
 
@@ -44,13 +44,13 @@ export interface CompactSetup {
   readonly timer: Timer
 }
 
-/** Before the compaction waits for the turn that runs: the caller is still on the stack. */
+/** Checks while the caller is still on the stack, before waiting for the running turn. */
 export function checkCompact(options: CompactOptions): void {
   checkOptions(options, COMPACT)
   checkSummary('', options)
 }
 
-/** The options are checked. False if there was nothing to gain, or no summary could be had: a `warning` says why. */
+/** Expects checked options. False if nothing could be cut or the summary failed: a `warning` says why. */
 export async function compactNow(
   driver: Driver,
   setup: CompactSetup,
@@ -87,7 +87,7 @@ export async function compactNow(
   return false
 }
 
-/** A summary costs money, and could not be stored while somebody else drives. */
+/** A summary costs money and could not be stored while another process drives. */
 async function checkFree({ journal, ownership }: Driver, clock: Clock): Promise<void> {
   const { store, key } = journal
   const head = await store.head(key)
@@ -95,7 +95,7 @@ async function checkFree({ journal, ownership }: Driver, clock: Clock): Promise<
   if (isOwned(head, { now: clock.now(), liveness: processLiveness })) throw owned(key, head)
 }
 
-/** Others may have gone on meanwhile: then more messages stay. If they have cut too, theirs holds. */
+/** Keeps messages that arrived meanwhile. If another process compacted first, its cut holds. */
 async function record(driver: Driver, before: Session, data: EntryData['compact']): Promise<boolean> {
   let isDone = false
   await driver.record(({ window }): readonly Omit<NewEntry, 'turn'>[] => {

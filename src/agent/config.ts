@@ -1,4 +1,4 @@
-/** What an agent is made of, and what follows from leaving something out. */
+/** The config of an agent: its options, their defaults and their checks. */
 import {
   type Clock,
   type Ids,
@@ -38,35 +38,38 @@ import {
 } from '../turn/index.ts'
 
 export interface AgentConfig extends TurnConfig {
-  /** Names the conversation. */
+  /** The name of the conversation. */
   readonly contextId: string
-  /** Whose conversation it is; `local` of `local` unless said otherwise. Part of every key of the store (R20). */
+  /** The owner of the conversation; part of every key in the store. Default: actor `local` of tenant `local`. */
   readonly owner?: Owner
-  /** What the agent is called, in events and logs. */
+  /** The agent's name in events and logs. */
   readonly name?: string
-  /** Where the journal is. In memory unless said otherwise, and then gone with the process. */
+  /** The store of the journal. Default: in memory, lost with the process. */
   readonly store?: Store
-  /** False: what no effect depends on is held back until `saveState`, `pause`, `shutdown` or the next turn. */
+  /** False: entries that no effect depends on are buffered until `saveState`, `pause`, `shutdown` or the next turn. */
   readonly autoSave?: boolean
-  /** Compacts by itself. True: the oldest turns go when one ends with more than `maxMessages`. Off unless said otherwise. */
+  /** Automatic compaction. True: drops the oldest turns when a turn ends with more than `maxMessages`. Default: off. */
   readonly autoCompact?: boolean | AutoCompact
-  /** The most messages that a prompt gets; 100 unless said otherwise. */
+  /** The most messages in a prompt. Default: 100. */
   readonly maxMessages?: number
-  /** The most tokens that the messages of a prompt have; without system prompt and tools. No limit unless said otherwise. */
+  /** The most tokens of a prompt's messages, without system prompt and tools. Default: no limit. */
   readonly maxTokens?: number
-  /** What happens to a message that comes while a turn runs; see `executeTurn`. */
+  /** How a message is handled that arrives while a turn runs; see `executeTurn`. */
   readonly whileBusy?: WhileBusy
-  /** Whom besides the owner to let in (R20). */
+  /** Admits principals other than the owner. */
   readonly allow?: (principal: Principal) => boolean
-  /** Where a process finds the secrets of somebody whose turn it did not begin (R19). */
+  /** Looks up the credentials of a principal whose turn another process started. */
   readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
-  /** What a conversation without metadata of its own gets with its first turn. */
+  /** The metadata that a new conversation gets with its first turn. */
   readonly metadata?: JsonObject
-  /** The conversation that this one belongs to and is erased with (R17). */
+  /** The parent conversation; erasing the parent erases this one. */
   readonly parent?: string
-  /** The last known position of `parent`: if that was erased since, this one is not begun below what has its name now. */
+  /**
+   * The last known position of `parent`. If the parent was erased since then, this conversation is not created below
+   * its successor.
+   */
   readonly parentSince?: number
-  /** How long ownership holds without renewal; 30 seconds unless said otherwise. */
+  /** How long ownership holds without renewal. Default: 30 seconds. */
   readonly leaseMs?: number
   /** Time and ids, for tests. */
   readonly clock?: Clock
@@ -75,12 +78,12 @@ export interface AgentConfig extends TurnConfig {
 }
 
 /**
- * `queue`: it becomes the next turn. `steer`: the running turn hears it before the next model call. `interrupt`: the
- * running turn is cancelled for it. `reject`: it is refused.
+ * `queue`: becomes the next turn. `steer`: joins the running turn before its next model call. `interrupt`: cancels the
+ * running turn. `reject`: is refused.
  */
 export type WhileBusy = 'queue' | 'steer' | 'interrupt' | 'reject'
 
-/** The config with everything decided. */
+/** The config with all defaults applied. */
 export interface AgentSetup {
   readonly key: ContextKey
   readonly owner: Owner
@@ -102,7 +105,7 @@ export interface AgentSetup {
 }
 
 const MAX_HEARTBEAT_MS = 1000
-/** What stores allow. */
+/** The longest lease that stores accept. */
 const MAX_LEASE_MS = 24 * 60 * 60 * 1000
 
 export function setUp(config: AgentConfig): AgentSetup {

@@ -1,4 +1,4 @@
-/** The stateful shell: agents, their turns, sub-agents, views and the verbs of an operator. */
+/** The stateful shell: agents, turns, sub-agents, views and the operator's API. */
 export type {
   Auth,
   DriveResult,

@@ -1,4 +1,4 @@
-/** Reading what was said, by number of messages or by tokens, without splitting a round (R11). */
+/** Reads and appends messages of a conversation, by number or by tokens, without splitting a round (R11). */
 import { processIdentity, systemIds } from '../base/index.ts'
 import type { Driver } from '../drive/index.ts'
 import {
@@ -34,13 +34,13 @@ import type { AgentSetup } from './config.ts'
 import { parseInput } from './turn-options.ts'
 
 export interface MessageQuery {
-  /** How many messages at most: fewer only where a round would be split. `Infinity` for all. */
+  /** The most messages; fewer only where a round would be split. `Infinity` for all. */
   readonly maxMessages?: number
   /** Counted by a tokenizer if one is installed, else estimated. */
   readonly maxTokens?: number
 }
 
-/** A conversation as it stands at `session`. */
+/** A conversation at the position of `session`. */
 export interface MessageSource {
   readonly store: Pick<Store, 'read' | 'lookup'>
   readonly key: ContextKey
@@ -51,7 +51,7 @@ export async function storedMessages(store: Store, key: ContextKey): Promise<Mes
   return { store, key, session: await loadSession(store, key) }
 }
 
-/** The newest messages that fit the query, oldest first. Reads no more of the journal than about twice what it gives. */
+/** The newest messages that match the query, oldest first. Reads at most about twice as many entries as it returns. */
 export async function newestMessages(
   source: MessageSource,
   query: MessageQuery,
@@ -60,7 +60,7 @@ export async function newestMessages(
   const { maxMessages = Number.POSITIVE_INFINITY, maxTokens } = query
   const total = session.window.messages
   let reach = maxTokens === undefined ? maxMessages : Math.min(maxMessages, FIRST_REACH)
-  // A message with several results counts once here and several times in the window: one read may reach too short.
+  // A message with several results counts once here and several times in the window, so one read may be too short.
   for (; ; reach *= 2) {
     const messages = transcript(await readNewest(store, key, { session, messages: reach }))
     const start = await newestStart(messages, query)
@@ -75,12 +75,12 @@ const QUERY: Omit<OptionSet<MessageQuery>, 'place'> = {
   foreign: { limit: 'maxMessages', last: 'maxMessages', max: 'maxMessages' },
 }
 
-/** Before anything is read: the caller is still on the stack. */
+/** Checks synchronously, while the caller is still on the stack. */
 export function checkQuery(place: 'getMessages()' | 'getRecent()', query: MessageQuery): void {
   checkOptions(query, { place, ...QUERY })
 }
 
-/** What an agent is asked for: the newest that fit, those included that are not saved yet; the window without a query. */
+/** The newest messages that match, unsaved ones included; the window without a query. */
 export async function readMessages(
   { journal, isRunning }: Driver,
   { maxMessages, maxTokens }: Pick<AgentSetup, 'maxMessages' | 'maxTokens'>,
@@ -98,15 +98,15 @@ export async function readMessages(
 }
 
 /**
- * Adds what was said elsewhere: one finished turn for each message of a user, with what was replied to it. Results
- * without their call are left out, and calls without a result read as not run (R9).
+ * Appends messages from elsewhere: one finished turn per user message, with its replies. Results without their call are
+ * dropped; calls without a result read as not run (R9).
  */
 export async function appendMessages(
   store: Store,
   key: ContextKey,
   messages: readonly AppendedMessage[],
 ): Promise<void> {
-  // All or nothing: each exchange is an append of its own.
+  // All messages are checked before the first append: each exchange is an append of its own.
   const exchanges = exchangesOf(messages.map(checkedMessage))
   const head = await store.head(key)
   let turn = head?.turn ?? 0
@@ -132,17 +132,17 @@ export async function appendMessages(
   }
 }
 
-/** A message, or an assistant's with its text as it is. */
+/** A message; an assistant's content may be a plain text. */
 export type AppendedMessage = Message | { readonly role: 'assistant'; readonly content: string }
 
 function checkedMessage(
-  given: AppendedMessage,
+  appended: AppendedMessage,
   index: number,
   { length }: readonly AppendedMessage[],
 ): Message {
-  const { role, content } = (given ?? {}) as Partial<AppendedMessage>
+  const { role, content } = (appended ?? {}) as Partial<AppendedMessage>
   const isText = role === 'assistant' && typeof content === 'string'
-  const message = (isText ? { ...given, content: [{ type: 'text', text: content }] } : given) as Message
+  const message = (isText ? { ...appended, content: [{ type: 'text', text: content }] } : appended) as Message
   if (shapeProblem('import', { key: '-', messages: [message] }) !== undefined)
     throw invalidOption(`Message ${index + 1} of ${length}`, `${WRONG_MESSAGE}. Nothing was stored`)
   if (message.role === 'user') parseInput(message.content)
@@ -152,12 +152,12 @@ function checkedMessage(
 const WRONG_MESSAGE =
   "must have the role 'user' or 'assistant' and a text or a list of parts, or the role 'tool' and a list of results"
 
-/** Words of a program stay those of a program, and no words are the person's if the code of a call appends them. */
+/** A program's message stays a program's, and a message appended by the code of a call is never the person's. */
 function inputOf({ content, by }: UserMessage): EntryData['input'] {
   return { message: by === undefined ? content : programsContent(content), ...inputOrigin() }
 }
 
-/** `importContext` from wherever it is called: no message is the person's if the code of a call imports them. */
+/** `importContext` with the caller's origin: messages imported by the code of a call are never the person's. */
 export function importInto(store: Store, key: ContextKey, request: ImportRequest): Promise<ImportReceipt> {
   return importContext(store, key, { ...request, ...inputOrigin() })
 }
@@ -197,7 +197,7 @@ function entriesOf(
   }))
 }
 
-/** Where the newest that fit begin: a reply that asked for calls goes with their results. */
+/** The start of the newest messages that fit; a reply stays together with the results of its calls. */
 async function newestStart(messages: readonly Message[], query: MessageQuery): Promise<number> {
   const { maxMessages = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = query
   const counter = Number.isFinite(maxTokens) ? await tokenCounter() : undefined

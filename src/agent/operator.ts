@@ -1,4 +1,4 @@
-/** What a person does who looks after many conversations: find those that are stuck, and get them going again. */
+/** The operator's API for many conversations: find stuck ones and get them going again. */
 import { processIdentity, processLiveness, systemClock, systemIds } from '../base/index.ts'
 import { isStarted, loadSession } from '../journal/index.ts'
 import {
@@ -14,10 +14,10 @@ import { type Head, isOwned, persist, type Store } from '../store/index.ts'
 
 export interface Stuck {
   readonly head: Head
-  /** What it has been wanting for so long. */
+  /** Why it is due. */
   readonly why: 'nobody drives its turn' | 'nobody reads its inbox' | 'its time to wake has passed'
   readonly sinceMs: number
-  /** How often it was taken up without coming any further. */
+  /** How often it was claimed without progress. */
   readonly claims: number
 }
 
@@ -31,7 +31,7 @@ const STUCK: OptionSet<StuckQuery> = {
   options: { olderThanMs: 'a number', limit: 'a number' },
 }
 
-/** Conversations that have wanted a driver for a while, the longest first. */
+/** Conversations that have been due for a while, the longest first. */
 export async function listStuck(store: Store, options: StuckQuery = {}): Promise<readonly Stuck[]> {
   checkOptions(options, STUCK)
   const { olderThanMs = 60_000, limit = 100 } = options
@@ -45,8 +45,8 @@ export async function listStuck(store: Store, options: StuckQuery = {}): Promise
 }
 
 /**
- * Says how a call ended that nobody knows the end of. It is heard by the next driver, like the result of a tool that came
- * late; a call that is still running, or was settled otherwise, keeps its own result (R4).
+ * Settles a call of unknown outcome. The next driver takes the result like a late one; a call that is still running, or
+ * is settled already, keeps its own result.
  */
 export async function settleCall(
   store: Store,
@@ -71,8 +71,8 @@ export async function settleCall(
 }
 
 /**
- * Takes a conversation from whoever drives it, alive or not, and leaves it free. The one who had it is fenced: it starts
- * nothing more and hands in what it still finishes.
+ * Takes a conversation from its driver, alive or not, and releases it. The former driver is fenced: it starts nothing
+ * more and posts the results that it still finishes.
  */
 export async function takeOver(store: Store, key: ContextKey): Promise<Head> {
   const head = await store.head(key)

@@ -1,4 +1,4 @@
-/** What an agent stores of itself outside of turns: the metadata of the conversation, and that it was left. */
+/** Stores an agent's state outside of turns: the conversation's metadata, and that the agent stopped. */
 import type { Driver } from '../drive/index.ts'
 import type { JsonObject } from '../protocol/index.ts'
 
@@ -15,8 +15,8 @@ export async function saveState(
 }
 
 /**
- * Stores that the agent was paused or shut down, if there is a conversation and nothing says so yet: the release of an open
- * turn does. Nobody waits for this entry, so a store that cannot take it, or another driver, keeps no agent from stopping.
+ * Stores that the agent paused or shut down, unless the conversation is empty or already records it (the release of an
+ * open turn does). Best effort: a failing store or another driver must not keep an agent from stopping.
  */
 export async function saveStatus(
   driver: Driver,
@@ -24,7 +24,7 @@ export async function saveStatus(
 ): Promise<void> {
   const entry = driver.record((session) => {
     const { seq, open, parked, closed } = session
-    // Of a conversation that waits for an answer, that is said.
+    // A conversation that waits for an answer keeps the status `waiting`.
     if (seq === 0 || open !== undefined || parked !== undefined || closed === status) return []
     const metadata = session.metadata ?? initial ?? {}
     return [{ type: 'state', data: { metadata, status } }]

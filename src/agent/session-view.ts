@@ -1,4 +1,4 @@
-/** A conversation at this moment, in the words of people who write hooks: to read, not to change. */
+/** A read-only view of a conversation at this moment, for hooks. */
 import type { JournalState } from '../drive/index.ts'
 import { transcript } from '../journal/index.ts'
 import {
@@ -13,17 +13,17 @@ import {
 import { contextPercent, type ModelSource } from '../turn/index.ts'
 
 export interface SessionView {
-  /** What a model would see now: the system prompt, as far as it is known here, and the window. */
+  /** The messages that a model would see now: the system prompt, if known here, and the window. */
   readonly messages: readonly (SystemMessage | Message)[]
-  /** What happened in the newest turn, in order. */
+  /** The entries of the newest turn, in order. */
   readonly trace: readonly Entry[]
   readonly turn: number
   readonly iteration: number
-  /** What the newest turn was asked. */
+  /** The input text of the newest turn. */
   readonly userPrompt: string
-  /** The first call that was asked for and has not come to rest. */
+  /** The first unsettled call. */
   readonly pendingTool?: { readonly callId: string; readonly tool: string; readonly args: Json }
-  /** How full the context of the model is, if it is known how much it takes. */
+  /** How full the model's context is, if its size is known. */
   readonly contextPercent?: number
 }
 
@@ -56,7 +56,7 @@ export function sessionView({ journal, models, system = '' }: SessionSource): Se
   }
 }
 
-/** What is held may begin before the last cut: it is dropped when the next prompt is made. */
+/** Held entries may begin before the last cut: those are dropped when the next prompt is built. */
 function sinceCut({ session, windowEntries }: JournalState): readonly Entry[] {
   const { from, summary } = session.window
   const shown = windowEntries.filter(({ seq }) => seq >= from || seq === summary)

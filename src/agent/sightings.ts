@@ -1,5 +1,5 @@
-/** Things that the tools of a conversation have shown and words of the person, found in indexes of the store (R13). */
-import { type Said, type Seen, saidIn } from '../grounding/index.ts'
+/** Finds sightings and the person's words in the store's indexes (R13). */
+import { type PersonWords, type Seen, saidIn } from '../grounding/index.ts'
 import {
   type ContextKey,
   type EntryData,
@@ -21,10 +21,10 @@ import type { View } from '../turn/index.ts'
 
 const THINGS = 'thing'
 const MENTIONS = 'mentioned'
-/** How many messages with the same token are looked at. */
+/** How many messages with the same token are read. */
 const MOST_MENTIONS = 8
 
-/** Sightings and words from before `clear()` do not count. */
+/** Ignores sightings and words from before `clear()`. */
 export function journalSightings(
   store: Pick<Store, 'lookup' | 'read'>,
   key: ContextKey,
@@ -64,7 +64,7 @@ export function journalSightings(
   }
 }
 
-/** The things that were shown last, oldest first, each with all that its sightings said. */
+/** The newest sightings, oldest first, each merged with the earlier ones of the same thing. */
 export async function newestSightings(
   store: Pick<Store, 'lookup'>,
   key: ContextKey,
@@ -82,14 +82,14 @@ export async function newestSightings(
   return [...things.values()].slice(-MOST)
 }
 
-/** A caller is told of so many things at most. */
+/** The most sightings that a caller receives. */
 const MOST = 100
 
-/** The newest messages of the person with the token of an id that tells most. What has no such token is not in the index. */
+/** The person's newest messages with the longest token of an id. An id without a token is not indexed. */
 async function saidWith(
   store: Pick<Store, 'lookup' | 'read'>,
   { key, id, cleared }: { readonly key: ContextKey; readonly id: string; readonly cleared: number },
-): Promise<readonly Said[]> {
+): Promise<readonly PersonWords[]> {
   const [token] = idTokens(id).toSorted((a, b) => b.length - a.length)
   if (token === undefined) return []
   const rows = await store.lookup(key, {
@@ -109,9 +109,9 @@ async function saidWith(
     .flatMap(saidIn)
 }
 
-/** Ids may have the sign in them that ends a prefix. */
-function isOf(wanted: string): (seen: Seen) => boolean {
-  return ({ id }) => id === wanted
+/** An id may contain the separator that ends a prefix. */
+function isOf(wantedId: string): (seen: Seen) => boolean {
+  return ({ id }) => id === wantedId
 }
 
 function seenOf({ seq, value }: IndexRow): Seen {

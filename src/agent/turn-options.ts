@@ -14,7 +14,7 @@ import { checkLimits, FOREIGN_LIMITS, type MessageInput, OUTPUT, parseMessage } 
 import { WHILE_BUSY, type WhileBusy } from './config.ts'
 
 export interface TurnOptions {
-  /** Who asks; the owner of the agent, `owner` of its config, unless said otherwise. */
+  /** The caller's identity. Default: the agent's `owner`. */
   readonly auth?: Auth
   /** With `credentials`, the short form of `auth: { actor, credentials }`; not together with `auth`. */
   readonly actorId?: string
@@ -22,24 +22,26 @@ export interface TurnOptions {
   /** Aborting it cancels the turn. */
   readonly signal?: AbortSignal
   readonly limits?: Limits
-  /** Stored with the turn, and seen by tools. */
+  /** Stored with the turn, visible to tools. */
   readonly metadata?: JsonObject
   readonly whileBusy?: WhileBusy
-  /** The sender's own key for the message: sending the same twice is sending it once. */
+  /** The sender's idempotency key: a message sent twice under one key is posted once. */
   readonly key?: string
-  /** Steps it by hand, with `turn.step()`: it stands still before every effect. */
+  /** Advances the turn by hand with `turn.step()`: it stops before every effect. */
   readonly manual?: boolean
 }
 
-/** Something to say, and how. */
-export interface Said {
+export type AnswerOptions = Omit<TurnOptions, 'whileBusy' | 'key'>
+
+/** A message to post, with its sender and delivery options. */
+export interface NewInput {
   readonly message: UserContent
-  readonly asked: Continuation
+  readonly sender: Continuation
   readonly key: string
   readonly whileBusy: WhileBusy
 }
 
-/** Limits of one turn, as they are stored with it. */
+/** The limits of one turn in their stored form. */
 export function storedLimits(limits: unknown): JsonObject {
   return { ...checkLimits(limits) }
 }
@@ -95,17 +97,17 @@ const FOREIGN = {
   ),
 }
 
-/** The options of one turn, with the short form of `auth` written out. */
-export function turnOptions(place: 'executeTurn()' | 'answer()', given: TurnOptions): TurnOptions {
+/** Checks the options and expands the short form of `auth`. */
+export function turnOptions(place: 'executeTurn()' | 'answer()', raw: TurnOptions): TurnOptions {
   const options = place === 'answer()' ? ANSWER_OPTIONS : OPTIONS
-  checkOptions(given, { place, options: options as OptionRules<TurnOptions>, foreign: FOREIGN })
-  const { actorId, credentials, ...rest } = given
-  const isShort = 'actorId' in given || credentials !== undefined
+  checkOptions(raw, { place, options: options as OptionRules<TurnOptions>, foreign: FOREIGN })
+  const { actorId, credentials, ...rest } = raw
+  const isShort = 'actorId' in raw || credentials !== undefined
   if (!isShort) return rest
   if (rest.auth !== undefined)
-    throw invalidOption('auth', 'already says who asks; put actor and credentials into it')
+    throw invalidOption('auth', 'is set already: put actor and credentials into it')
   const auth = {
-    ...('actorId' in given ? { actor: actorId } : {}),
+    ...('actorId' in raw ? { actor: actorId } : {}),
     ...defined({ credentials }),
   }
   return { ...rest, auth: auth }

@@ -1,4 +1,4 @@
-/** What the driver of an agent adds to what every driver lends: the words of the conversation, and its person. */
+/** Extends a driver's loop scope for an agent: messages, sightings and the person's state. */
 import { idsAround, type JournalState } from '../drive/index.ts'
 import type { LoopScope } from '../loop/index.ts'
 import type { TurnScope } from '../turn/index.ts'

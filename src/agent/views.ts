@@ -1,6 +1,6 @@
 /**
- * The journal as three stores, for those who think of messages, artifacts and state as separate things. They are views:
- * what is written through one is an entry like any other, and is seen by all.
+ * The journal as three stores, for code that treats messages, artifacts and state separately. Writes through any view
+ * are ordinary entries, visible to all.
  */
 import { clearContext, loadSession, type Session } from '../journal/index.ts'
 import {
@@ -25,21 +25,21 @@ import {
 } from './messages.ts'
 
 export interface MessageStore {
-  /** Adds what was said elsewhere: a finished turn for each message of a user and the replies to it. */
+  /** Appends messages from elsewhere: a finished turn for each user message and its replies. */
   append(contextId: string, messages: readonly AppendedMessage[]): Promise<void>
-  /** The newest, oldest first; 50 of them unless said otherwise, fewer only where a round would be split. */
+  /** The newest messages, oldest first. Default: 50; fewer only where a round would be split. */
   getRecent(contextId: string, query?: MessageQuery): Promise<readonly Message[]>
-  /** Everything that was not cleared or compacted away. */
+  /** All messages that were not cleared or compacted. */
   getAll(contextId: string): Promise<readonly Message[]>
   /** A message with several results counts once for each of them. */
   count(contextId: string): Promise<number>
-  /** Leaves about `keep` messages in the window. False if there was nothing to gain. */
+  /** Shrinks the window to about `keep` messages. False if nothing could be cut. */
   compact(contextId: string, options?: { readonly keep?: number }): Promise<boolean>
   clear(contextId: string): Promise<void>
 }
 
 export interface ArtifactStore {
-  /** A text or bytes become a file, anything else data; a new version each time. */
+  /** A text or bytes become a file, other values data; each save makes a new version. */
   save(contextId: string, artifactId: string, content: string | Uint8Array | Json): Promise<ArtifactInfo>
   get(contextId: string, artifactId: string): Promise<string | Uint8Array | Json | undefined>
   list(contextId: string): Promise<readonly ArtifactInfo[]>
@@ -52,8 +52,8 @@ export interface AgentMetadata {
   readonly lastActivity: string
   readonly turnCount: number
   /**
-   * What the journal says: `busy` while a turn is open, `waiting` for an answer; `paused` or `shutdown` if an agent was left
-   * so and nobody has driven the conversation since.
+   * Derived from the journal: `busy` while a turn is open, `waiting` for an answer; `paused` or `shutdown` if an agent
+   * stopped so and the conversation has not been driven since.
    */
   readonly status: 'ready' | 'busy' | 'waiting' | 'paused' | 'shutdown'
   readonly metadata: JsonObject
@@ -61,10 +61,10 @@ export interface AgentMetadata {
 
 export interface StateStore {
   load(contextId: string): Promise<AgentMetadata | undefined>
-  /** Only the metadata can be saved; the rest follows from the journal. */
+  /** Saves only the metadata; the rest is derived from the journal. */
   save(contextId: string, state: { readonly metadata: JsonObject }): Promise<void>
   list(): Promise<readonly AgentMetadata[]>
-  /** Removes the conversation, with all that belongs to it. */
+  /** Erases the conversation and everything below it. */
   delete(contextId: string): Promise<void>
 }
 

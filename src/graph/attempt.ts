@@ -1,4 +1,4 @@
-/** One attempt to run a node: its context, and what it may still do while somebody waits for it. */
+/** One attempt to run a node: its context, and the actions it may take while the run waits for it. */
 import {
   CHILD_SCOPE,
   type ChildContext,
@@ -33,7 +33,7 @@ import {
   type ToolContext,
 } from '../tool/index.ts'
 import type { AnswerTo, NodeContext, NodeDefinition, Question } from './definition.ts'
-import { checkPublic, type Doer, performStep } from './effects.ts'
+import { checkPublic, performStep, type StepCaller } from './effects.ts'
 import type { EntryQueue } from './entry-queue.ts'
 import { invalid } from './invalid.ts'
 import type { Run } from './run.ts'
@@ -46,7 +46,7 @@ export interface AttemptOptions {
   readonly credentials: Credentials
 }
 
-interface RunBelow<I, O> {
+interface ChildRun<I, O> {
   readonly key: string
   readonly runnable: Runnable<I, O>
   readonly input: I
@@ -55,33 +55,33 @@ interface RunBelow<I, O> {
 
 const MOST_SEEN = 200
 
-/** Unwinds a node that has to wait for somebody. */
+/** Unwinds a node that has to wait for an answer. */
 class Waiting extends Error {}
 
-export class Attempt implements Doer {
+export class Attempt implements StepCaller {
   readonly run: Run
   readonly queue: EntryQueue
   readonly node: NodeDefinition
-  /** The task. */
+  /** The task's name. */
   readonly name: string
   readonly number: number
-  /** For what is run under the rules of tools inside of it. */
+  /** For calls made under the rules of tools inside the node. */
   readonly context: ToolContext
-  /** Of steps that it has taken. */
+  /** Keys of the steps taken. */
   readonly keys: Set<string> = new Set()
-  /** Of what it has run below itself, and of what it has been told. */
-  readonly #ran = new Set<string>()
-  /** Things that it stands for, or that were shown below it. */
+  /** Keys of the children run. */
+  readonly #childKeys = new Set<string>()
+  /** Things that the node vouches for, or that were shown below it. */
   readonly #seen: Sighting[] = []
-  readonly #names = new Set<string>()
-  /** What was thrown, before it was made fit to be stored. */
+  readonly #questionNames = new Set<string>()
+  /** The thrown value, before it was converted for storage. */
   thrown: unknown
   readonly #questions: (AskRequest & { readonly name: string })[] = []
   readonly #children = new Map<string, Usage>()
-  /** Steps, and what runs below, that have not come to rest. */
-  readonly #doing = new Set<Promise<unknown>>()
+  /** Steps and children that have not settled. */
+  readonly #pending = new Set<Promise<unknown>>()
   readonly #credentials: Credentials
-  #asked = 0
+  #questionCount = 0
   #isOpen = true
 
   constructor({ run, queue, task, node, credentials }: AttemptOptions) {
@@ -94,19 +94,19 @@ export class Attempt implements Doer {
     this.context = this.#toolContext()
   }
 
-  /** As it stands now: what it has done is in there. */
+  /** The task in its current state, this attempt's entries included. */
   get task(): GraphTask {
     const task = this.run.position.tasks.find(({ task: name }) => name === this.name)
     if (task !== undefined) return task
     throw new HoldfastError('nothing-to-continue', { message: `${this.name} is over.` })
   }
 
-  /** What each of those below has used in all, by their keys. */
+  /** The total usage of each child, by its key. */
   get below(): Readonly<Record<string, Usage>> {
     return Object.fromEntries(this.#children)
   }
 
-  /** What was used below and has not been counted yet. */
+  /** Usage of children that is not counted yet. */
   get usage(): Usage {
     const counted = this.task.below ?? {}
     const more = [...this.#children].map(([key, used]) => moreUsage(used, counted[key] ?? NO_USAGE))
@@ -125,30 +125,32 @@ export class Attempt implements Doer {
   checkOpen(): void {
     if (this.#isOpen && this.queue.isOpen) return
     throw new HoldfastError('cancelled', {
-      message: `${this.name} is not waited for any more, and cannot begin anything.`,
+      message: `${this.name} has ended, and cannot start anything.`,
     })
   }
 
-  /** The node with its context; questions instead of what it says if it has some, whatever it made of them. */
+  /**
+   * Runs the node with its context. If it asked questions, returns those instead of its update, whatever it did with them.
+   */
   async perform(state: object, { signal, progress }: ToolContext): Promise<unknown> {
     try {
-      const said: unknown = await this.node.run(state as never, this.#nodeContext(signal, progress))
-      return this.#questions.length === 0 ? said : ask(this.#questions)
+      const update: unknown = await this.node.run(state as never, this.#nodeContext(signal, progress))
+      return this.#questions.length === 0 ? update : ask(this.#questions)
     } catch (error) {
       if (this.#questions.length > 0) return ask(this.#questions)
       this.thrown = error
       throw error
     } finally {
-      // What comes of them belongs to this attempt, whether or not the node waits for it.
-      while (this.#doing.size > 0) await Promise.allSettled(this.#doing)
+      // Their results belong to this attempt, whether or not the node awaits them.
+      while (this.#pending.size > 0) await Promise.allSettled(this.#pending)
     }
   }
 
-  #track<T>(doing: Promise<T>): Promise<T> {
-    this.#doing.add(doing)
-    const forget = (): void => void this.#doing.delete(doing)
-    doing.then(forget, forget)
-    return doing
+  #track<T>(work: Promise<T>): Promise<T> {
+    this.#pending.add(work)
+    const forget = (): void => void this.#pending.delete(work)
+    work.then(forget, forget)
+    return work
   }
 
   #nodeContext(signal: AbortSignal, progress: NodeContext['progress']): NodeContext {
@@ -169,11 +171,11 @@ export class Attempt implements Doer {
       input: structuredClone(this.task.input),
       reasons: reasonsOf(this.task),
       step: (key, effect, options = {}) => this.#track(performStep(this, key, { effect, options })),
-      // A node may ask several things before it waits for the first answer.
+      // A node may ask several questions before it awaits the first answer.
       interrupt: <Q extends Question>(question: Q) =>
         this.#track(this.#interrupt(question) as Promise<AnswerTo<Q>>),
       vouch: (things) => this.#vouch(things),
-      run: (key, runnable, input) => this.#track(this.#runBelow({ key, runnable, input, signal })),
+      run: (key, runnable, input) => this.#track(this.#runChild({ key, runnable, input, signal })),
     }
   }
 
@@ -185,17 +187,17 @@ export class Attempt implements Doer {
         `a question is an object: write interrupt({ kind: "text", prompt: ${quote(question)} })`,
       )
     const { otherwise, ...rest } = question
-    this.#asked += 1
-    const { name = this.#asked === 1 ? 'answer' : `answer-${this.#asked}` } = question
+    this.#questionCount += 1
+    const { name = this.#questionCount === 1 ? 'answer' : `answer-${this.#questionCount}` } = question
     this.#checkQuestion(name)
-    const told = this.#told(name)
-    if (told === undefined || told.how === 'cancelled') {
+    const answer = this.#answerTo(name)
+    if (answer === undefined || answer.how === 'cancelled') {
       this.#questions.push({ ...rest, name })
       throw new Waiting(`${this.name} waits for an answer to ${quote(question.prompt)}.`)
     }
-    this.#only(this.#names, name, 'asks two questions with the name')
-    if (told.how === 'answered') {
-      const read = await readAnswer(question, structuredClone(told.value))
+    this.#claimKey(this.#questionNames, name, 'asks two questions with the name')
+    if (answer.how === 'answered') {
+      const read = await readAnswer(question, structuredClone(answer.value))
       if (read.problem === undefined) return read.value
       this.#questions.push({ ...rest, name, prompt: `${question.prompt} (${read.problem})` })
       throw new Waiting(`${this.name} waits for another answer to ${quote(question.prompt)}.`)
@@ -213,8 +215,8 @@ export class Attempt implements Doer {
     checkPublic(this.run, 'name of a question', name)
   }
 
-  /** What was said to one would be taken for what was said to the other. */
-  #only(taken: Set<string>, key: string, what: string): void {
+  /** Two with one key would share one stored answer. */
+  #claimKey(taken: Set<string>, key: string, what: string): void {
     if (taken.has(key))
       throw invalid(
         'invalid-option',
@@ -223,11 +225,11 @@ export class Attempt implements Doer {
     taken.add(key)
   }
 
-  #told(name: string): TaskAnswer | undefined {
+  #answerTo(name: string): TaskAnswer | undefined {
     return this.task.answers?.findLast((answer) => answer.name === name)
   }
 
-  async #runBelow<I, O>({ key, runnable, input, signal }: RunBelow<I, O>): Promise<O> {
+  async #runChild<I, O>({ key, runnable, input, signal }: ChildRun<I, O>): Promise<O> {
     this.checkOpen()
     if (typeof runnable?.['~run'] !== 'function')
       throw invalid(
@@ -235,7 +237,7 @@ export class Attempt implements Doer {
         `run(${quote(key)}) of ${this.node.name} was given nothing that can be run: give it an agentNode() or a compiled graph`,
       )
     checkPublic(this.run, 'key of what it runs', key)
-    this.#only(this.#ran, key, 'runs two with the key')
+    this.#claimKey(this.#childKeys, key, 'runs two with the key')
     const suffix = key === '' ? '' : `.${key}`
     const prefix = key === '' ? '' : `${key}/`
     const { outcome, output, seen = [] } = await runnable['~run'](this.#below(suffix, prefix, signal), input)
@@ -295,7 +297,7 @@ export class Attempt implements Doer {
     this.#seen.push(...(things as readonly Sighting[]).map(sightingOf))
   }
 
-  /** Those below know ids from this run, and from wherever it is run itself. */
+  /** Children know ids from this run and from its own caller. */
   #childScope(): ChildScope {
     const { scope } = this.run
     const { origin } = this.run.position
@@ -345,14 +347,14 @@ interface ReadAnswer {
   readonly problem?: string
 }
 
-/** An answer was checked by the JSON Schema that is stored with the question; a library may want more, or make more of it. */
+/** The stored JSON Schema has checked the answer; a schema library may check more, or transform it. */
 async function readAnswer({ kind, schema }: AskRequest, value: Json = null): Promise<ReadAnswer> {
   if (!isStandardSchema(schema)) return { value: answerTo(kind, value) }
   const { issues, ...made } = await schema['~standard'].validate(value)
   return issues === undefined ? made : { problem: issueLines(issues).join('; ') }
 }
 
-/** Nothing else of it is stored. */
+/** Drops all other fields: they are not stored. */
 function sightingOf({ entity, id, label, parent }: Sighting): Sighting {
   return {
     entity,

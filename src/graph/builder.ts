@@ -1,8 +1,9 @@
-/** Writes a graph down, in the verbs that users of LangGraph know. It runs nothing. */
+/** Defines a graph in the verbs that users of LangGraph know. Runs nothing. */
 import type { Runnable } from '../drive/index.ts'
 import { atLeast, checkMs, checkOptions, defined, quote } from '../protocol/index.ts'
 import type { Channels, StateOf, UpdateOf } from './channel.ts'
 import { checkGraph } from './check.ts'
+import { childNode } from './child-node.ts'
 import {
   type Branch,
   type Edge,
@@ -28,16 +29,15 @@ import {
   type RunnableOptions,
 } from './graph-options.ts'
 import { invalid } from './invalid.ts'
-import { nodeFrom } from './node-from.ts'
 
-type Said<C extends Channels> = UpdateOf<C> | undefined | void
+type NodeUpdate<C extends Channels> = UpdateOf<C> | undefined | void
 
 export type NodeFunction<C extends Channels> = (
   state: StateOf<C>,
   context: NodeContext,
-) => Said<C> | Promise<Said<C>>
+) => NodeUpdate<C> | Promise<NodeUpdate<C>>
 
-/** A node whose updates name no other channels than those of the state. */
+/** A node whose updates name only channels of the state. */
 type ExactNode<C extends Channels, U> = (
   state: StateOf<C>,
   context: NodeContext,
@@ -57,7 +57,7 @@ export function graph<C extends Channels>(config: GraphConfig<C>): GraphBuilder<
   return new GraphBuilder(config)
 }
 
-/** `Nodes`: the names that have been added, so that an edge to any other is an error while it is written. */
+/** `Nodes`: the names added so far, so that an edge to any other is a type error. */
 export class GraphBuilder<C extends Channels, Nodes extends string> {
   readonly #name: string
   readonly #channels: C
@@ -74,7 +74,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
       )
     checkOptions(config, GRAPH_CONFIG)
     for (const [channel, { kind }] of Object.entries(state)) {
-      // Setting it on a plain object sets something else.
+      // Assigning it on a plain object sets the prototype.
       if (channel === '__proto__') throw invalid('invalid-graph', 'a channel cannot be called __proto__')
       if (kind === undefined)
         throw invalid(
@@ -86,8 +86,8 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     this.#channels = state
   }
 
-  /** One signature, not overloads: a compiler that reports only the last overload would hide what a node returns wrongly. */
-  addNode<Name extends string, U extends Said<C>, I = never, O = never>(
+  /** One signature, not overloads: a compiler that reports only the last overload would hide a wrong return type. */
+  addNode<Name extends string, U extends NodeUpdate<C>, I = never, O = never>(
     name: Name,
     node: ExactNode<C, U> | Runnable<I, O>,
     options: RunnableOptions<C, I, O> = {},
@@ -106,12 +106,12 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
       name,
       retry: retryPolicy(name, retry),
       ...defined({ timeoutMs }),
-      ...(isRunnable ? nodeFrom(this.#channels, node, options) : { run: node }),
+      ...(isRunnable ? childNode(this.#channels, node, options) : { run: node }),
     })
     return this
   }
 
-  /** From several: when all of them have ended, in whichever steps. */
+  /** From several nodes: fires when all of them have ended, in whichever steps. */
   addEdge(from: Nodes | typeof START | readonly Nodes[], to: Nodes | typeof END): GraphBuilder<C, Nodes> {
     const sources: readonly string[] = typeof from === 'string' ? [from] : from
     this.#edges.push({ from: [...sources], to })
@@ -119,8 +119,8 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
   }
 
   /**
-   * `route` looks at the state and answers where to go on. `paths`: where each answer leads. The form with names
-   * stands last: some compilers report only the last overload.
+   * `route` reads the state and returns the next node. `paths`: the target of each answer. The overload with names is
+   * last: some compilers report only the last one.
    */
   addConditionalEdges(
     from: Nodes | typeof START,
@@ -141,11 +141,13 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     paths?: Readonly<Record<string, string>> | readonly string[],
   ): GraphBuilder<C, Nodes> {
     if (typeof route !== 'function') throw invalid('invalid-graph', `the route after ${from} is no function`)
-    const given = Array.isArray(paths) ? Object.fromEntries((paths as string[]).map((to) => [to, to])) : paths
+    const targets = Array.isArray(paths)
+      ? Object.fromEntries((paths as string[]).map((to) => [to, to]))
+      : paths
     this.#branches.push({
       from,
       route,
-      ...(given === undefined ? {} : { paths: { ...(given as Readonly<Record<string, string>>) } }),
+      ...(targets === undefined ? {} : { paths: { ...(targets as Readonly<Record<string, string>>) } }),
     })
     return this
   }
@@ -158,7 +160,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
     return this.addEdge(node, END)
   }
 
-  /** Checks it as a whole, and makes something of it that can be run. */
+  /** Checks the whole graph and returns a runnable one. */
   compile(options: GraphOptions = {}): Graph<C> {
     const definition: GraphDefinition = {
       name: this.#name,
@@ -175,7 +177,7 @@ export class GraphBuilder<C extends Channels, Nodes extends string> {
 
 const NODE_NAME = /^[\p{L}\p{N}_-]+$/u
 
-/** Part of the name of every journal below it, and of every task. */
+/** A node's name is part of the name of every task and of every journal below it. */
 function checkNodeName(name: unknown, nodes: ReadonlyMap<string, unknown>): void {
   if (typeof name !== 'string' || !NODE_NAME.test(name) || name.length > 64)
     throw invalid(
@@ -187,10 +189,10 @@ function checkNodeName(name: unknown, nodes: ReadonlyMap<string, unknown>): void
   if (nodes.has(name)) throw invalid('invalid-graph', `there are two nodes ${name}`)
 }
 
-function retryPolicy(name: string, given: NodeOptions['retry'] = 1): RetryPolicy {
-  const asked = typeof given === 'number' ? { attempts: given } : given
-  checkOptions(asked, { place: `retry of ${name}`, ...RETRY })
-  const policy = { attempts: 1, waitMs: 500, factor: 2, maxWaitMs: 30_000, ...asked }
+function retryPolicy(name: string, retry: NodeOptions['retry'] = 1): RetryPolicy {
+  const options = typeof retry === 'number' ? { attempts: retry } : retry
+  checkOptions(options, { place: `retry of ${name}`, ...RETRY })
+  const policy = { attempts: 1, waitMs: 500, factor: 2, maxWaitMs: 30_000, ...options }
   atLeast(`retry of ${name}: attempts`, policy.attempts, 1)
   checkMs(`retry of ${name}: waitMs`, policy.waitMs, 0)
   checkMs(`retry of ${name}: maxWaitMs`, policy.maxWaitMs, 0)

@@ -1,4 +1,4 @@
-/** A graph as it is run: nodes, edges and branches by name. Made by the builder, and checked. */
+/** A compiled graph: nodes, edges and branches by name, built and checked by the builder. */
 import type { Runnable } from '../drive/index.ts'
 import type { ChannelKinds, Json, Principal, Sighting } from '../protocol/index.ts'
 import type {
@@ -13,16 +13,16 @@ import type {
 import type { Channels } from './channel.ts'
 import type { Send } from './send.ts'
 
-/** Where every run begins; no node. */
+/** The start of every run; not a node. */
 export const START = '__start__' as const
-/** Where a run, or a part of it, is over; no node. */
+/** The end of a run or of one of its paths; not a node. */
 export const END = '__end__' as const
 
 export interface GraphDefinition {
   readonly name: string
   readonly channels: Channels
   readonly kinds: ChannelKinds
-  /** In the order in which they were added. */
+  /** In the order of `addNode`. */
   readonly nodes: ReadonlyMap<string, NodeDefinition>
   readonly edges: readonly Edge[]
   readonly branches: readonly Branch[]
@@ -33,7 +33,7 @@ export interface NodeDefinition {
   readonly run: (state: never, context: NodeContext) => unknown
   readonly retry: RetryPolicy
   readonly timeoutMs?: number
-  /** The graph that it is, if it is one: for Mermaid. */
+  /** The node's own graph, if it is one: for Mermaid. */
   readonly inner?: GraphDefinition
 }
 
@@ -46,18 +46,18 @@ export interface Edge {
 export interface Branch {
   readonly from: string
   readonly route: (state: never, context: RouteContext) => unknown
-  /** Where each answer leads. Without it, answers are names of nodes. */
+  /** The target of each answer. Without it, answers are names of nodes. */
   readonly paths?: Readonly<Record<string, string>>
 }
 
 export interface RetryPolicy {
-  /** How often it is tried in all; once unless said otherwise. */
+  /** Attempts in all. Default: 1. */
   readonly attempts: number
-  /** Before the second attempt; each further wait is `factor` times as long, up to `maxWaitMs`. */
+  /** The wait before the second attempt; each further wait is `factor` times as long, up to `maxWaitMs`. */
   readonly waitMs: number
   readonly factor: number
   readonly maxWaitMs: number
-  /** Is it worth another attempt? Every error is, unless said otherwise. */
+  /** Decides whether an error is retried. Default: every error. */
   readonly when?: (error: unknown) => boolean
 }
 
@@ -67,40 +67,40 @@ export interface RouteContext {
   readonly signal: AbortSignal
 }
 
-/** What a node is given beside the state. */
+/** The context of a node, beside the state. */
 export interface NodeContext extends RouteContext {
   readonly node: string
-  /** This run of the node, by a name that no other run has. */
+  /** The unique name of this run of the node. */
   readonly task: string
-  /** How many steps the turn has taken, this one included. */
+  /** The steps of the turn so far, this one included. */
   readonly steps: number
   /** 1 for the first. */
   readonly attempt: number
-  /** What it was sent, if it was sent something. */
+  /** The input of a `Send`, if there was one. */
   readonly input: Json | undefined
   readonly principal: Principal
   readonly credentials: Credentials
   readonly artifacts: Artifacts
-  /** Tells those who watch how far it is. Not stored. */
+  /** Publishes progress to subscribers. Not stored. */
   readonly progress: (value: Json) => void
   /**
-   * An effect, under the rules of tools: its intent is durable before it begins, what came of it is kept under `key`, and
-   * a node that is run again gets that instead of a second effect. Throws what the effect threw, and
-   * `unknown-outcome` if it was begun and nobody can say whether it happened. The node is not over before its steps are.
+   * Runs an effect under the rules of tools: the intent is durable before it starts, its result is stored under `key`,
+   * and a repeated node gets the stored result instead of a second effect. Throws the effect's error, and
+   * `unknown-outcome` if it started and its outcome is unknown. The node does not end before its steps.
    */
   readonly step: <T>(key: string, effect: Effect<T>, options?: StepOptions<T>) => Promise<T>
-  /** Asks a person, and waits: the node is run again from its start when there is an answer, and gets it here. */
+  /** Asks a person and waits: the node runs again from its start once there is an answer, and receives it here. */
   readonly interrupt: Interrupt
-  /** The reasons that were given with confirmations, by the names of the questions. */
+  /** The reasons given with confirmations, by the names of the questions. */
   readonly reasons: Readonly<Record<string, string>>
   /**
-   * Runs an agent or a graph below this task, in a journal of its own. Run again, it finds what was done before: each key
-   * stands for one of them.
+   * Runs an agent or a graph below this task, in a journal of its own. A repeated run finds the earlier work: each key
+   * names one child.
    */
   readonly run: <I, O>(key: string, runnable: Runnable<I, O>, input: I) => Promise<O>
   /**
-   * Stands for ids: agents that this node runs from now on, and nodes that come after it, may use them as if a tool had
-   * shown them. What tools below have shown needs nobody to vouch for it.
+   * Vouches for ids: agents that this node runs from now on, and later nodes, may use them as if a tool had shown them.
+   * Ids shown by tools below need no vouching.
    *
    * @example
    * context.vouch(order.rows(rows, { id: 'id', label: 'name' }))
@@ -109,10 +109,9 @@ export interface NodeContext extends RouteContext {
 }
 
 /**
- * The answer has the type of its question: true or false for a confirmation, one of the options (a list of some with
- * `multiple`) for a choice, a text for a text, and for data what its schema makes of it. An answer that the schema does not
- * take is asked for again, and the prompt says why. `otherwise` counts if nobody answers in time; without it, `interrupt`
- * throws `expired` then.
+ * The answer has the type of its question: true or false for a confirmation, one of the options (a list with `multiple`)
+ * for a choice, a text for a text, and for data the output of its schema. An answer that the schema rejects is asked again,
+ * and the prompt says why. `otherwise` is returned if the request expires; without it, `interrupt` throws `expired`.
  */
 export type Interrupt = <const Q extends Question>(question: Q & NoOther<Q, Question>) => Promise<AnswerTo<Q>>
 
@@ -120,7 +119,7 @@ export interface Question extends AskRequest {
   readonly otherwise?: unknown
 }
 
-/** What comes back from `interrupt(question)`. */
+/** The result of `interrupt(question)`. */
 export type AnswerTo<Q extends Question> =
   | (Q extends { readonly kind: infer Kind extends AskKind } ? AnswerOfKind<Q, Kind> : never)
   | (Q extends { readonly otherwise: infer Otherwise } ? Otherwise : never)
@@ -139,12 +138,12 @@ type AnswerOfKind<Q extends Question, Kind extends AskKind> = {
 
 declare const NO_SUCH_NAME: unique symbol
 
-/** What a property would have to be that there is no place for: nothing is. */
+/** The type of a property that must not exist: no value has it. */
 interface NoSuchName {
   readonly [NO_SUCH_NAME]: never
 }
 
-/** Refuses properties that `Known` does not have: where a type is inferred, TypeScript does not look for them. */
+/** Refuses properties that `Known` does not have: TypeScript does not check for them where a type is inferred. */
 export type NoOther<Given, Known> = Given extends object
   ? { readonly [Name in Exclude<keyof Given, keyof Known>]?: NoSuchName | undefined }
   : unknown
@@ -153,17 +152,17 @@ export type Effect<T> = (context: EffectContext) => T | Promise<T>
 
 export interface EffectContext {
   readonly signal: AbortSignal
-  /** The same whenever this effect is run again; give it to services that know such keys. */
+  /** The same for every run of this effect; pass it to services that support idempotency keys. */
   readonly idempotencyKey: string
 }
 
 export interface StepOptions<T> {
-  /** May it be run again when it was begun and nobody knows whether it happened? `never` unless said otherwise. */
+  /** Controls whether an effect of unknown outcome runs again. Default: `never`. */
   readonly replay?: 'never' | 'safe'
   readonly timeoutMs?: number
-  /** After a crash: did it happen? Asked instead of running a `never` effect again. */
+  /** After a crash: reports whether the effect happened, instead of running a `never` effect again. */
   readonly verify?: (context: EffectContext) => Verdict<T> | Promise<Verdict<T>>
 }
 
-/** What a route may answer: where to go on, with which input if not with the state, at one place or at several. */
+/** The answer of a route: one or several targets, each with the state or with an input of its own. */
 export type Routed<Name extends string> = Name | Send<Name> | readonly (Name | Send<Name>)[]

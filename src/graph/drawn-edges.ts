@@ -1,11 +1,11 @@
-/** The edges of a graph as they are drawn: one line for each pair of places, and joins by themselves. */
+/** The edges of a graph as drawn: one line for each pair of nodes, and joins separately. */
 import { END, type GraphDefinition } from './definition.ts'
 
 export interface DrawnEdge {
   readonly from: string
   readonly to: string
   readonly kind: 'edge' | 'branch'
-  /** The answers of the route that lead there, unless the only one is the name of the node. */
+  /** The answers that lead there, unless the only one is the node's name. */
   readonly label?: string
 }
 
@@ -16,7 +16,7 @@ export interface DrawnJoin {
 }
 
 export interface DrawnGraph {
-  /** Edges before branches, each in the order in which it was added. */
+  /** Edges before branches, each in the order of definition. */
   readonly edges: readonly DrawnEdge[]
   readonly joins: readonly DrawnJoin[]
 }

@@ -17,25 +17,25 @@ import { invalid } from './invalid.ts'
 import { plainTool } from './plain-tool.ts'
 import type { Run } from './run.ts'
 
-/** Whoever takes a step: one attempt to run a node. */
-export interface Doer {
+/** The attempt that takes a step. */
+export interface StepCaller {
   readonly run: Run
   readonly queue: EntryQueue
   readonly node: NodeDefinition
-  /** The task, by its name, and as it stands now. */
+  /** The task, by its name and in its current state. */
   readonly name: string
   readonly task: GraphTask
-  /** Which attempt of the task it is. */
+  /** The number of the attempt. */
   readonly number: number
   readonly context: ToolContext
-  /** Of steps that it has taken. */
+  /** Keys of the steps taken. */
   readonly keys: Set<string>
-  /** Throws if nobody waits for it any more. */
+  /** Throws if the run no longer waits for it. */
   checkOpen(): void
 }
 
-interface Wanted {
-  readonly attempt: Doer
+interface EffectCall {
+  readonly attempt: StepCaller
   readonly callId: string
   readonly key: string
   readonly idempotencyKey: string
@@ -43,92 +43,96 @@ interface Wanted {
 }
 
 export async function performStep<T>(
-  attempt: Doer,
+  attempt: StepCaller,
   key: string,
-  given: { readonly effect: Effect<T>; readonly options: StepOptions<T> },
+  step: { readonly effect: Effect<T>; readonly options: StepOptions<T> },
 ): Promise<T> {
-  checkStep(attempt, key, given)
+  checkStep(attempt, key, step)
   const known = attempt.task.effects?.find((effect) => effect.key === key)
   const isAgain = known !== undefined && mayTryAgain(known, attempt.number)
   const callId = `${attempt.name}/${key}${isAgain ? `/${known.tries + 1}` : ''}`
-  // Made for this one effect and stored with its intent: journals of the same name in other stores have others.
+  // A new key per effect, stored with its intent: journals of the same name in other stores have other keys.
   const isNew = known === undefined || isAgain
   const idempotencyKey = isNew ? newIdempotencyKey(attempt.run, callId) : known.idempotencyKey
-  const wanted = { attempt, callId, key, idempotencyKey, tool: effectTool(attempt, { key, ...given }) }
-  if (known === undefined || isAgain) return resultOf(wanted, await begin(wanted)) as T
-  const earlier = { ...wanted, callId: known.callId }
+  const call = { attempt, callId, key, idempotencyKey, tool: effectTool(attempt, { key, ...step }) }
+  if (known === undefined || isAgain) return resultOf(call, await begin(call)) as T
+  const earlier = { ...call, callId: known.callId }
   if (known.status !== undefined) return resultOf(earlier, known as Settled) as T
   const settled = attempt.run.underWay.get(known.callId) ?? recover(earlier, known)
   return resultOf(earlier, await settled) as T
 }
 
-/** What was not begun, and in another attempt what is known to have failed. */
+/** True for an effect that did not start, and in another attempt for one that is known to have failed. */
 function mayTryAgain({ status, output, attempt }: Known, now: number): boolean {
   return status === 'not-run' || (status === 'error' && attempt < now && !wasDone(output))
 }
 
-/** An effect that ran to its end and gave a result that cannot be stored. */
+/** An effect that ran to its end and whose result cannot be stored. */
 function wasDone(output: Json | undefined): boolean {
   const { code } = (output ?? {}) as { readonly code?: Json }
   return code === 'not-json' || code === 'too-large'
 }
 
-async function begin(wanted: Wanted): Promise<Settled> {
-  const { attempt, callId, key, idempotencyKey, tool } = wanted
+async function begin(call: EffectCall): Promise<Settled> {
+  const { attempt, callId, key, idempotencyKey, tool } = call
   const { run, queue, name: task } = attempt
-  await queue.sayDurably(() =>
+  await queue.appendDurably(() =>
     run.draft.append('effect.start', { callId, task, key, idempotencyKey, replay: tool.replay }),
   )
-  return carryOut(wanted)
+  return execute(call)
 }
 
-function carryOut(wanted: Wanted): Promise<Settled> {
-  const { attempt, callId } = wanted
+function execute(call: EffectCall): Promise<Settled> {
+  const { attempt, callId } = call
   const { run } = attempt
   const working = (async () => {
     await run.scope.mayAct()
-    const settled = settledBy(await runCall(callRun(wanted, (late) => run.scope.late(callId, late))))
-    return sayEnd(wanted, settled)
+    const settled = settledBy(await runCall(callRun(call, (late) => run.scope.late(callId, late))))
+    return appendEnd(call, settled)
   })()
   run.underWay.set(callId, working)
   return working
 }
 
-/** An effect that an earlier driver began and did not settle: it runs again, is looked up, or stays unknown. */
-async function recover(wanted: Wanted, known: Known): Promise<Settled> {
-  const { attempt, callId, tool } = wanted
+/** An effect that an earlier driver started and did not settle: it runs again, is verified, or stays unknown. */
+async function recover(call: EffectCall, known: Known): Promise<Settled> {
+  const { attempt, callId, tool } = call
   const late = lateResultOf(attempt.run, callId)
   if (late?.key !== undefined) {
-    return sayEnd(wanted, dataOf(late, 'late-result'), [late.key])
+    return appendEnd(call, dataOf(late, 'late-result'), [late.key])
   }
-  if (known.replay === 'safe' && tool.replay === 'safe') return carryOut(wanted)
-  const found = await verifyCall(callRun(wanted))
-  if (found === 'run') return carryOut(wanted)
-  return sayEnd(wanted, found ?? { status: 'unknown', output: UNKNOWN })
+  if (known.replay === 'safe' && tool.replay === 'safe') return execute(call)
+  const found = await verifyCall(callRun(call))
+  if (found === 'run') return execute(call)
+  return appendEnd(call, found ?? { status: 'unknown', output: UNKNOWN })
 }
 
 export const UNKNOWN =
   'Begun, and nobody can say whether it happened: the process that did it is gone. Find out before doing it again.'
 
-/** Settled once (R4): what comes after the run has gone on without it is handed in. */
-function sayEnd({ attempt, callId }: Wanted, settled: Settled, takes: readonly string[] = []): Settled {
+/** Settles once (R4): a result that comes after the run has continued is posted as late. */
+function appendEnd(
+  { attempt, callId }: EffectCall,
+  settled: Settled,
+  takes: readonly string[] = [],
+): Settled {
   const { run, queue } = attempt
   const { status, output, cut } = settled
   const end = { callId, status, output, ...(cut ? { cut } : {}) }
-  const tooLate = (): void => {
+  const postLate = (): void => {
     if (status !== 'unknown') run.scope.late(callId, settled)
   }
   const write = (): void => {
     run.underWay.delete(callId)
     if (isStarted(run.session, callId)) run.draft.append('effect.end', end, takes)
-    else tooLate()
+    else postLate()
   }
-  queue.say(write, tooLate)
+  queue.append(write, postLate)
   return settled
 }
 
 function callRun(
-  { attempt, callId, idempotencyKey, tool }: Wanted,
+  { attempt, callId, idempotencyKey, tool }: EffectCall,
   onLate?: (late: Settled) => void,
 ): CallRun {
   const { run, context } = attempt
@@ -149,18 +153,21 @@ function newIdempotencyKey({ scope: { key, ids } }: Run, callId: string): string
 }
 
 function effectTool<T>(
-  { node }: Doer,
+  { node }: StepCaller,
   { key, effect, options }: { key: string; effect: Effect<T>; options: StepOptions<T> },
 ): Tool {
   const { replay = 'never', timeoutMs, verify } = options
-  const given = ({ signal, idempotencyKey }: ToolContext): EffectContext => ({ signal, idempotencyKey })
+  const effectContext = ({ signal, idempotencyKey }: ToolContext): EffectContext => ({
+    signal,
+    idempotencyKey,
+  })
   return plainTool({
     '~kind': 'step',
     name: `${key} of ${node.name}`,
     replay,
     ...defined({ timeoutMs }),
-    ...(verify === undefined ? {} : { verify: (_, context) => verify(given(context)) }),
-    run: (_, context) => effect(given(context)),
+    ...(verify === undefined ? {} : { verify: (_, context) => verify(effectContext(context)) }),
+    run: (_, context) => effect(effectContext(context)),
   })
 }
 
@@ -170,13 +177,13 @@ function settledBy(end: Awaited<ReturnType<typeof runCall>>): Settled {
   return { status: 'error', output: { error, code: 'invalid-question' } }
 }
 
-/** What was stored of it, so that a node that is run again sees the same. */
+/** The stored result, so that a repeated node sees the same. */
 function resultOf(
-  { attempt, callId, key }: Wanted,
+  { attempt, callId, key }: EffectCall,
   { status, output, cut }: Pick<Settled, 'status' | 'output' | 'cut'>,
 ): Json {
   if (status === 'ok' && cut) throw cutOff(key, output)
-  // What was stored is not for the node to change.
+  // The node must not change the stored value.
   if (status === 'ok') return structuredClone(output)
   const { error, code } = (typeof output === 'object' && output !== null ? output : {}) as {
     readonly error?: Json
@@ -193,7 +200,7 @@ function resultOf(
   throw Object.assign(failure, typeof code === 'string' ? { code } : {})
 }
 
-/** A part of a result is not the result, and a node must not take it for that. */
+/** A node must not mistake a part of a result for the whole. */
 function cutOff(key: string, output: Json): HoldfastError {
   const { bytes } = output as { readonly bytes?: Json }
   const size = typeof bytes === 'number' ? ` of ${bytes} bytes` : ''
@@ -203,14 +210,14 @@ function cutOff(key: string, output: Json): HoldfastError {
   })
 }
 
-/** Keys and names are stored as they are, and others are found by them: none may contain a secret (R19). */
+/** Keys and names are stored and looked up as they are: none may contain a secret (R19). */
 export function checkPublic({ secrets }: Run, what: string, name: string): void {
   if (secrets.isEmpty || !secrets.isIn(name)) return
   throw invalid('invalid-option', `the ${what} contains one of the credentials; use another`)
 }
 
 function checkStep<T>(
-  attempt: Doer,
+  attempt: StepCaller,
   key: string,
   { effect, options }: { readonly effect: Effect<T>; readonly options: StepOptions<T> },
 ): void {

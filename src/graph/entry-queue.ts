@@ -1,77 +1,77 @@
 /**
- * Where tasks that run side by side hand in what they have to say. One at a time says it, in the order of coming, and
- * those who asked for it are told when it is durable.
+ * Serialises the entries of tasks that run side by side: one writes at a time, in order of arrival, and is notified
+ * once its entries are durable.
  */
 import { defined } from '../protocol/index.ts'
 
-interface Saying {
+interface QueuedWrite {
   readonly write: () => void
-  /** To be told when it is durable, or never will be. */
+  /** Settled once the entry is durable, or never will be. */
   readonly durable?: { readonly resolve: () => void; readonly reject: (why: unknown) => void }
-  /** Called instead, if it is never said. */
-  readonly unheard?: () => void
+  /** Called instead of `write` if the queue closes first. */
+  readonly onDropped?: () => void
 }
 
 export class EntryQueue {
-  #sayings: Saying[] = []
-  #bell = Promise.withResolvers<void>()
-  #atWork = 0
+  #writes: QueuedWrite[] = []
+  #wake = Promise.withResolvers<void>()
+  #tracked = 0
   #closed: { readonly why: unknown } | undefined
 
-  /** False once nothing that is said here is heard any more. */
+  /** False once appended entries are no longer written. */
   get isOpen(): boolean {
     return this.#closed === undefined
   }
 
   get isDone(): boolean {
-    return this.#atWork === 0 && this.#sayings.length === 0
+    return this.#tracked === 0 && this.#writes.length === 0
   }
 
-  /** Somebody who may have something to say until it is done. */
-  employ(work: Promise<void>): Promise<void> {
-    this.#atWork += 1
+  /** Registers work that may append until it settles. */
+  track(work: Promise<void>): Promise<void> {
+    this.#tracked += 1
     return work.finally(() => {
-      this.#atWork -= 1
-      this.#bell.resolve()
+      this.#tracked -= 1
+      this.#wake.resolve()
     })
   }
 
-  say(write: () => void, unheard?: () => void): void {
-    if (!this.isOpen) unheard?.()
-    else this.#hand({ write, ...defined({ unheard }) })
+  append(write: () => void, onDropped?: () => void): void {
+    if (!this.isOpen) onDropped?.()
+    else this.#enqueue({ write, ...defined({ onDropped }) })
   }
 
-  /** Resolves when it is durable; rejects if that never happens. */
-  sayDurably(write: () => void): Promise<void> {
+  /** Resolves once the entry is durable; rejects if it never will be. */
+  appendDurably(write: () => void): Promise<void> {
     if (this.#closed !== undefined) return Promise.reject(this.#closed.why)
     const durable = Promise.withResolvers<void>()
-    this.#hand({ write, durable })
+    this.#enqueue({ write, durable })
     return durable.promise
   }
 
-  /** What has been handed in, as soon as there is anything, or somebody is done. */
-  async next(): Promise<readonly Saying[]> {
-    await this.#bell.promise
-    this.#bell = Promise.withResolvers<void>()
-    return this.#sayings.splice(0)
+  /** The queued writes, as soon as there is one or some work has settled. */
+  async next(): Promise<readonly QueuedWrite[]> {
+    await this.#wake.promise
+    this.#wake = Promise.withResolvers<void>()
+    return this.#writes.splice(0)
   }
 
-  /** Says what has come in while nobody was at work: from those who were not waited for any longer. */
+  /** Runs the writes that arrived after the run stopped waiting for their tasks. */
   drain(): void {
-    for (const { write } of this.#sayings.splice(0)) write()
+    for (const { write } of this.#writes.splice(0)) write()
   }
 
-  close(why: unknown, unsaid: readonly Saying[] = []): void {
+  close(why: unknown, failed: readonly QueuedWrite[] = []): void {
     this.#closed = { why }
-    for (const { durable } of unsaid) durable?.reject(why)
-    for (const { durable, unheard } of this.#sayings.splice(0)) {
+    for (const { durable } of failed) durable?.reject(why)
+    for (const { durable, onDropped } of this.#writes.splice(0)) {
       durable?.reject(why)
-      unheard?.()
+      onDropped?.()
     }
   }
 
-  #hand(saying: Saying): void {
-    this.#sayings.push(saying)
-    this.#bell.resolve()
+  #enqueue(queued: QueuedWrite): void {
+    this.#writes.push(queued)
+    this.#wake.resolve()
   }
 }

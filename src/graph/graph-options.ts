@@ -1,4 +1,4 @@
-/** The options of graphs, the rules that check them, and what other frameworks call them. */
+/** The options of graphs, the rules that check them, and their names in other frameworks. */
 import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Auth } from '../drive/index.ts'
 import type { ForeignNames, JsonObject, OptionSet, Owner, Principal } from '../protocol/index.ts'
@@ -9,28 +9,28 @@ import type { RetryPolicy, StepOptions } from './definition.ts'
 import type { GraphLimits } from './run.ts'
 
 export interface GraphConfig<C extends Channels> {
-  /** What it is called, in the journal. */
+  /** The graph's name in the journal. */
   readonly name?: string
-  /** The parts of the state: `{ question: value<string>(), notes: list<Note>() }`. */
+  /** The channels of the state: `{ question: value<string>(), notes: list<Note>() }`. */
   readonly state: C
 }
 
 export interface NodeOptions {
-  /** Tries again when it fails: so often in all, waiting in between. */
+  /** Retries a failed node: the number of attempts in all, or a policy. */
   readonly retry?: number | Partial<RetryPolicy>
-  /** When to stop waiting for it. What it does in steps is safe from being done twice. */
+  /** Ends the wait for the node. Its `step` effects are still not repeated. */
   readonly timeoutMs?: number
 }
 
 export interface RunnableOptions<C extends Channels, I, O> extends NodeOptions {
-  /** What an agent is asked, or what a graph is given. A graph is given what has the same name, unless said otherwise. */
+  /** Maps the state to the child's input. Default for a graph: the channels with the same names. */
   readonly input?: (state: StateOf<C>) => I
-  /** What it says, from what came out. Of a graph it is what has the same name, unless said otherwise. */
+  /** Maps the child's output to an update. Default for a graph: the channels with the same names. */
   readonly output?: (output: O, state: StateOf<C>) => UpdateOf<C>
 }
 
-/** How one turn of it is asked for. */
-export interface Asking {
+/** The options of one turn of a graph. */
+export interface GraphTurnOptions {
   readonly auth?: Auth
   readonly signal?: AbortSignal
   readonly limits?: GraphLimits
@@ -39,20 +39,20 @@ export interface Asking {
 }
 
 export interface GraphOptions {
-  /** Where the journals are. In memory unless said otherwise, and then gone with the process. */
+  /** The store of the journals. Default: in memory, lost with the process. */
   readonly store?: Store
-  /** What every run may use at most; 50 steps unless said otherwise. */
+  /** The limits of every run. Default: 50 steps. */
   readonly limits?: GraphLimits
-  /** How long somebody may take to answer a question that does not say; 7 days unless said otherwise. */
+  /** How long a question without its own limit stays open. Default: 7 days. */
   readonly requestTtlMs?: number
-  /** How long a node that is cancelled may take to come to an end; 5 seconds unless said otherwise. */
+  /** How long a cancelled node may take to end. Default: 5 seconds. */
   readonly graceMs?: number
-  /** Claims without progress before a run is given up (R7); 5 unless said otherwise. */
+  /** Claims without progress before a run fails. Default: 5. */
   readonly maxClaims?: number
   readonly leaseMs?: number
-  /** Whom besides the owner to let in (R20). */
+  /** Admits principals other than the owner. */
   readonly allow?: (principal: Principal) => boolean
-  /** Where a process finds the secrets of somebody whose run it did not begin (R19). */
+  /** Looks up the credentials of a principal whose run another process started. */
   readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
   /** Time and ids, for tests. */
   readonly clock?: Clock
@@ -60,15 +60,15 @@ export interface GraphOptions {
   readonly ids?: Ids
 }
 
-export interface Where {
-  /** Names the conversation: a run on the same one begins with the state that the last one left. A new one unless said otherwise. */
+export interface ContextRef {
+  /** The name of the conversation: a run starts with the state that the last run left. Default: a new conversation. */
   readonly contextId?: string
   readonly owner?: Owner
 }
 
-export interface GraphRunOptions extends Where, Asking {}
+export interface GraphRunOptions extends ContextRef, GraphTurnOptions {}
 
-/** The place of these is known where they are used. */
+/** Option rules whose `place` is set at the call. */
 type Rules<T> = Omit<OptionSet<T>, 'place'>
 
 const STEPS = 'limits: { steps }'
@@ -143,7 +143,7 @@ export const RUN: OptionSet<GraphRunOptions> = {
   },
 }
 
-export const WHERE: Rules<Where> = {
+export const WHERE: Rules<ContextRef> = {
   options: { contextId: null, owner: 'an object' },
   foreign: FOREIGN_CONTEXT,
 }

@@ -1,13 +1,13 @@
-/** One turn of a graph as seen from outside: a stream of events that say where they happened, and an outcome that always comes. */
+/** One turn of a graph as seen from outside: a stream of events with their paths, and an outcome that always comes. */
 import { attachCause, problemOf, type TurnOutcome, type TurnView } from '../drive/index.ts'
 import { isDelta, type RequestData, type TurnEvent } from '../protocol/index.ts'
 import type { Channels, StateOf } from './channel.ts'
 
-/** `path`: the task where it happened, then what was run below it; empty for what concerns the run as a whole. */
+/** `path`: the task of the event, then the children below it; empty for the run as a whole. */
 export type GraphEvent = TurnEvent & { readonly path: readonly string[] }
 
 export interface GraphOutcome<C extends Channels> extends Omit<TurnOutcome, 'text'> {
-  /** What was reached, however it ended. */
+  /** The state reached, however the run ended. */
   readonly state: StateOf<C>
 }
 
@@ -15,18 +15,18 @@ export interface GraphRun<C extends Channels> extends AsyncIterable<GraphEvent> 
   readonly contextId: string
   /** Never rejects. */
   readonly outcome: Promise<GraphOutcome<C>>
-  /** Ends it as `cancelled`, whichever process drives it. */
+  /** Ends the run as `cancelled`, whichever process drives it. */
   readonly cancel: (reason?: string) => Promise<void>
 }
 
 export interface RunSource<C extends Channels> {
   readonly contextId: string
   readonly turn: TurnView
-  /** The state at this entry; at the end of the journal if there is none. */
+  /** The state at this entry; at the end of the journal without one. */
   readonly stateAt: (seq: number | undefined) => Promise<StateOf<C>>
-  /** The newest that is known here, for when nothing can be read. */
+  /** The newest state known here, for when the store cannot be read. */
   readonly lastState: () => StateOf<C>
-  /** When it is over. */
+  /** Called when the run is over. */
   readonly done: () => Promise<void>
 }
 
@@ -54,7 +54,7 @@ async function outcomeOf<C extends Channels>(source: RunSource<C>): Promise<Grap
     const known = outcome.error ?? problemOf(error)
     return { ...outcome, reason: 'failed', status: 'failed', error: known, state: lastState() }
   } finally {
-    // A store that is gone has nothing left to let go of.
+    // A store that is gone has nothing left to release.
     await done().catch(() => {})
   }
 }

@@ -1,4 +1,6 @@
-/** A graph that can be run: by values, by answers, or from where it stopped. It keeps nothing between runs; the journal does. */
+/**
+ * A runnable graph: started by values, by answers, or from where it stopped. Holds no state between runs; the journal does.
+ */
 import { systemClock, systemIds, systemTimer } from '../base/index.ts'
 import {
   attachCause,
@@ -39,14 +41,14 @@ import { memoryStore } from '../store/memory/index.ts'
 import type { Channels, StateOf, UpdateOf } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
 import {
-  type Asking,
   COMPILE,
+  type ContextRef,
   GRAPH_LIMITS,
   type GraphOptions,
   type GraphRunOptions,
+  type GraphTurnOptions,
   RUN,
   WHERE,
-  type Where,
 } from './graph-options.ts'
 import { type GraphOutcome, type GraphRun, graphRun } from './graph-run.ts'
 import { type MermaidOptions, toMermaid } from './mermaid.ts'
@@ -56,27 +58,27 @@ import { plainState } from './state-view.ts'
 import { Thread, type ThreadOptions } from './thread.ts'
 import { checkedUpdate, initialChanges } from './update.ts'
 
-/** A conversation of a graph at some point. */
+/** The state of a graph's conversation at one position. */
 export interface GraphSnapshot<C extends Channels> {
-  /** After this entry. */
+  /** The last entry included. */
   readonly seq: number
   readonly turn: number
   readonly step: number
   readonly state: StateOf<C>
-  /** The nodes that ran in the step before. */
+  /** The nodes of the last finished step. */
   readonly after: readonly string[]
-  /** Tasks that are to be run, or to be run again. */
+  /** Tasks that are due, or due again. */
   readonly next: readonly { readonly task: string; readonly node: string }[]
 }
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
 export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<C>> {
-  /** What a graph that it is a node of sees of it. */
+  /** The definition, for a graph that has this one as a node. */
   readonly '~graph': GraphDefinition
   readonly #options: GraphOptions
   readonly #store: Store
-  /** Runs of this process that are not over, by their conversations, in the order of asking. */
+  /** Unfinished runs of this process by conversation, in the order of the calls. */
   readonly #live = new Map<string, Set<Thread>>()
 
   constructor(definition: GraphDefinition, options: GraphOptions) {
@@ -97,28 +99,28 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   }
 
   /**
-   * Runs it, and resolves when it ends or has to wait: `status` says which. Null goes on where it stopped. Rejects with
-   * `limit-reached`, `node-failed` or `cancelled` if it came to that: what was reached is in the journal, and null goes
-   * on. What could not be begun rejects with the reason. `stream(…).outcome` has the same without rejecting.
+   * Runs the graph, and resolves when it ends or has to wait: `status` says which. `null` continues where it stopped.
+   * Rejects with `limit-reached`, `node-failed` or `cancelled`: the progress is in the journal, and `null` continues. A
+   * run that cannot start rejects with the reason. `stream(…).outcome` reports the same without rejecting.
    */
   async invoke(input: UpdateOf<C> | null, options: GraphRunOptions = {}): Promise<GraphOutcome<C>> {
     const run = this.stream(input, options)
     return successOf(await run.outcome, { name: this.name, contextId: run.contextId })
   }
 
-  /** Runs it, and tells what happens. It starts at once, whether or not anybody listens; its outcome never rejects. */
+  /** Runs the graph and streams its events. Starts at once, with or without a listener; its outcome never rejects. */
   stream(input: UpdateOf<C> | null, options: GraphRunOptions = {}): GraphRun<C> {
     return this.#run(options, (thread) => {
       checkOptions(options, RUN)
       checkKey(options)
       checkLimits(options.limits)
       const values =
-        input === null ? null : checkedUpdate(this['~graph'].channels, { who: 'the input' }, input)
+        input === null ? null : checkedUpdate(this['~graph'].channels, { source: 'the input' }, input)
       return thread.begin(values, options)
     })
   }
 
-  /** Answers what it waits for, by the ids of the requests, all of it or some; what was answered goes on. */
+  /** Answers some or all open requests by their ids; the answered tasks continue. */
   answer(
     answers: Readonly<Record<string, Json>>,
     options: GraphRunOptions & { readonly contextId: string },
@@ -132,34 +134,34 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     })
   }
 
-  /** What waits for an answer, oldest first. */
-  async requests(where: Where & { readonly contextId: string }): Promise<readonly RequestData[]> {
+  /** Requests that wait for an answer, oldest first. */
+  async requests(where: ContextRef & { readonly contextId: string }): Promise<readonly RequestData[]> {
     checkOptions(where, { place: 'requests()', ...WHERE })
     return this.#thread(this.#key(where)).requests()
   }
 
-  /** Ends the run that is going on, whichever process drives it. */
-  async cancel(where: Where & { readonly contextId: string; readonly reason?: string }): Promise<void> {
+  /** Cancels the current run, whichever process drives it. */
+  async cancel(where: ContextRef & { readonly contextId: string; readonly reason?: string }): Promise<void> {
     checkOptions(where, { place: 'cancel()', ...WHERE, options: { ...WHERE.options, reason: 'a text' } })
     const key = this.#key(where)
     const [first = this.#thread(key)] = this.#live.get(keyText(key)) ?? []
     await first.cancel(where.reason)
   }
 
-  /** Where it stands, or stood after entry `at`; undefined if it was never run. */
+  /** The current state, or the state after entry `at`; undefined if the graph never ran. */
   async getState(
-    where: Where & { readonly contextId: string; readonly at?: number },
+    where: ContextRef & { readonly contextId: string; readonly at?: number },
   ): Promise<GraphSnapshot<C> | undefined> {
     checkOptions(where, { place: 'getState()', ...WHERE, options: { ...WHERE.options, at: null } })
     const session = await loadSession(this.#store, this.#key(where), where.at)
     return session.graph === undefined ? undefined : this.#snapshot(session)
   }
 
-  /** Where it stood after each step, oldest first. */
-  async *history(where: Where & { readonly contextId: string }): AsyncGenerator<GraphSnapshot<C>> {
+  /** The state after each step, oldest first. */
+  async *history(where: ContextRef & { readonly contextId: string }): AsyncGenerator<GraphSnapshot<C>> {
     checkOptions(where, { place: 'history()', ...WHERE })
     const key = this.#key(where)
-    // What was pruned cannot be told; what comes after it begins with what that left.
+    // Pruned steps are gone; the history starts at the base.
     const { upTo = 0 } = ((await this.#store.base(key))?.data ?? {}) as Partial<EntryData['base']>
     let session = await loadSession(this.#store, key, upTo)
     for (;;) {
@@ -172,9 +174,9 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     }
   }
 
-  /** A conversation of its own that begins with the state of this one, up to its end or to entry `at`. */
+  /** Creates a new conversation from this one's state, up to its end or to entry `at`. */
   async fork(
-    where: Where & { readonly contextId: string; readonly to: string; readonly at?: number },
+    where: ContextRef & { readonly contextId: string; readonly to: string; readonly at?: number },
   ): Promise<void> {
     checkOptions(where, { place: 'fork()', ...WHERE, options: { ...WHERE.options, to: null, at: null } })
     const { to, at } = where
@@ -186,29 +188,29 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     return toMermaid(this['~graph'], options)
   }
 
-  /** The nodes and edges that the newest run of a conversation has used, or its run up to the end of `turn`. */
-  async trace(where: Where & { readonly contextId: string; readonly turn?: number }): Promise<RunTrace> {
+  /** The nodes and edges used by a conversation's newest run, or by the run up to the end of `turn`. */
+  async trace(where: ContextRef & { readonly contextId: string; readonly turn?: number }): Promise<RunTrace> {
     checkOptions(where, { place: 'trace()', ...WHERE, options: { ...WHERE.options, turn: null } })
     return traceRun(this.#store, this.#key(where), where.turn)
   }
 
-  /** As a node of another graph, or below whatever runs it. */
+  /** Runs the graph as a child, such as a node of another graph. */
   async '~run'(below: ChildContext, input: UpdateOf<C>): Promise<ChildResult<StateOf<C>>> {
     const { childScope, name, principal, credentials, signal, limits } = below
     const metadata = metadataBelow(below)
     const { contextId, owner, ...ports } = childScope.config
     const key = childKey({ ...owner, contextId }, name)
     const thread = this.#thread(key, { ...ports, parent: contextId, credentials: () => credentials })
-    const values = checkedUpdate(this['~graph'].channels, { who: `the input of ${name}` }, input)
+    const values = checkedUpdate(this['~graph'].channels, { source: `the input of ${name}` }, input)
     const own = leastLimits(this.#options.limits, limits)
-    const asking: Asking = {
+    const options: GraphTurnOptions = {
       auth: { ...principal, ...defined({ credentials }) },
       signal,
       ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
       ...(Object.keys(own).length === 0 ? {} : { limits: own }),
       key: `call:${name}`,
     }
-    const outcome = await runChild(thread.asChild(values, asking), below)
+    const outcome = await runChild(thread.asChild(values, options), below)
     const session = await loadSession(ports.store, key)
     const seen = session.graph?.seen
     return {
@@ -250,7 +252,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     })
   }
 
-  #key({ contextId, owner }: Where & { readonly contextId: string }): ContextKey {
+  #key({ contextId, owner }: ContextRef & { readonly contextId: string }): ContextKey {
     return contextKey({ ...checkOwner(owner ?? LOCAL_OWNER), contextId })
   }
 
@@ -273,7 +275,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     })
   }
 
-  /** Before the first run, and of channels that came later: what they begin with. */
+  /** Channels without a value yet show their initial values. */
   #stateOf({ graph }: Session): StateOf<C> {
     const state = graph?.state ?? {}
     const { channels, kinds } = this['~graph']
@@ -326,7 +328,7 @@ function successOf<C extends Channels>(
   if (status !== 'failed' && status !== 'cancelled') return outcome
   const { code, message } = error ?? problemOf(new Error(`The run of ${name} was ${reason}.`))
   const { node, task = null }: Partial<TurnError> = error ?? {}
-  // A turn that was never begun has no number.
+  // A turn that never began has no number.
   const known = turn === 0 ? (code as ErrorCode) : 'node-failed'
   throw new HoldfastError(status === 'cancelled' ? 'cancelled' : known, {
     message: typeof node === 'string' ? `Node ${node} failed: ${message}` : message,

@@ -1,4 +1,4 @@
-/** What somebody wrote cannot be used: why, as a sentence. */
+/** The error for invalid user code, with the reason as a sentence. */
 import { type ErrorCode, HoldfastError } from '../protocol/index.ts'
 
 export function invalid(

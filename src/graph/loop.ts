@@ -1,24 +1,23 @@
 /**
- * The run of a graph: an async generator that yields before it acts, like a turn of an agent. It goes in steps. The tasks
- * of a step run side by side and are shown the same state; when all have ended, what they said counts, in their order,
- * and edges and branches say which tasks are next. It starts wherever the session stands; recovery is the same
- * generator from a later position.
+ * The loop of a graph: an async generator that yields before it acts, like a turn of an agent. The tasks of a step run
+ * side by side on the same state; when all have ended, their updates apply in task order, and edges and branches choose
+ * the next tasks. It starts at the session's position: recovery is the same generator from a later position.
  */
 import { CHILD_SCOPE } from '../drive/index.ts'
 import type { GraphState } from '../journal/index.ts'
 import { type Batch, findCredentials, type LoopSteps, runLoop, waitingFor } from '../loop/index.ts'
 import { defined, type EntryData, type JsonObject, type TaskData } from '../protocol/index.ts'
 import { runAround } from '../tool/index.ts'
-import { begin, startQueued } from './beginning.ts'
-import { endRun, settleEffects } from './ending.ts'
-import { type Ended, type Leading, leadingOn } from './routes.ts'
+import { endRun, settleEffects } from './end-run.ts'
+import { type FinishedStep, type NextTargets, nextTargets } from './routes.ts'
 import { type GraphScope, Run } from './run.ts'
+import { begin, startQueued } from './start-run.ts'
 import { stateView } from './state-view.ts'
 import { runTasks } from './tasks.ts'
 import { joinStep } from './update.ts'
 
 /** One turn of a graph, new or open. */
-export function playGraph(scope: GraphScope): AsyncGenerator<Batch, boolean> {
+export function graphLoop(scope: GraphScope): AsyncGenerator<Batch, boolean> {
   return runLoop(() => stepsOf(new Run(scope)))
 }
 
@@ -32,26 +31,26 @@ function stepsOf(run: Run): LoopSteps {
   }
 }
 
-/** What the run does next, from where it stands. */
+/** The next part of the run, from its current position. */
 function nextPart(run: Run): AsyncIterable<Batch> | undefined {
   run.queue.drain()
   const { tasks } = run.session.graph ?? { tasks: [] }
-  const limit = usedUp(run)
+  const limit = reachedUsage(run)
   if (run.signal.aborted)
     return endAtLimit(run, { limit: 'durationMs', message: 'The time of the turn is up.' })
-  if (tasks.every(({ state }) => state === 'ended')) return goOn(run, limit)
-  return limit === undefined ? playStep(run) : endAtLimit(run, limit)
+  if (tasks.every(({ state }) => state === 'ended')) return nextStep(run, limit)
+  return limit === undefined ? runStep(run) : endAtLimit(run, limit)
 }
 
-/** The tasks of the open step, as far as they can be brought. */
-async function* playStep(run: Run): AsyncGenerator<Batch, void> {
+/** Runs the tasks of the open step as far as they can go. */
+async function* runStep(run: Run): AsyncGenerator<Batch, void> {
   const credentials = yield* findCredentials(run)
   if (credentials === undefined) {
     endRun(run, 'auth-required')
     return
   }
-  const asking = new Set(run.open.requests.map(({ callId }) => callId))
-  const begun = run.position.tasks.filter(({ task, state }) => state === 'begun' && !asking.has(task))
+  const waiting = new Set(run.open.requests.map(({ callId }) => callId))
+  const begun = run.position.tasks.filter(({ task, state }) => state === 'begun' && !waiting.has(task))
   if (begun.length === 0) {
     endStep(run)
     return
@@ -62,7 +61,7 @@ async function* playStep(run: Run): AsyncGenerator<Batch, void> {
     yield* wait(run, Math.min(...begun.map(({ until = 0 }) => until)) - now)
     return
   }
-  // A driver that wants to let go does so here: nothing is begun any more.
+  // A driver that is leaving releases here: no task starts after this point.
   if (run.scope.leave?.aborted) yield* run.commit('wait')
   if (!run.draft.isEmpty) yield* run.commit('tools')
   await run.scope.mayAct()
@@ -77,7 +76,7 @@ async function* wait(run: Run, ms: number): AsyncGenerator<Batch, void> {
   if (leave?.aborted) yield* run.commit('wait')
 }
 
-/** Nobody can go on: some have failed, or wait for somebody. */
+/** No task can continue: some have failed, or wait for an answer. */
 function endStep(run: Run): void {
   const failed = run.position.tasks.find(({ state }) => state === 'failed')
   if (failed !== undefined) {
@@ -89,70 +88,72 @@ function endStep(run: Run): void {
   endRun(run, waitingFor(run.open.requests))
 }
 
-/** What the step has said counts, whatever is used up; the next one begins, or the run is over. */
-async function* goOn(run: Run, used: Reached | undefined): AsyncGenerator<Batch, void> {
+/** Applies the updates of the step, whatever limit is reached; then starts the next step or ends the run. */
+async function* nextStep(run: Run, used: ReachedLimit | undefined): AsyncGenerator<Batch, void> {
   settleEffects(run)
   const { state, changes } = joinStep(run.graph, run.position)
-  const leading = await leadingFrom(run, state)
-  const isOver = leading.targets.length === 0
-  // A run that is over was stopped by nothing, whatever its last step has used.
-  const limit = isOver ? undefined : (used ?? stepsTaken(run))
+  const next = await targetsFrom(run, state)
+  const isOver = next.targets.length === 0
+  // A finished run was not stopped by a limit, whatever its last step used.
+  const limit = isOver ? undefined : (used ?? reachedSteps(run))
   if (limit !== undefined) {
-    // The next turn goes there: until then, who has arrived where is as it was.
-    sayStep(run, { leading: { ...arrivedIn(run), targets: [] }, changes, leads: leading })
+    // The next turn goes there: until then the arrivals at joins stay as they were.
+    appendStep(run, { next: { ...arrivals(run), targets: [] }, changes, leads: next })
     endAtLimit(run, limit)
     return
   }
-  sayStep(run, { leading, changes })
-  if (isOver) finish(run, leading)
+  appendStep(run, { next, changes })
+  if (isOver) finish(run, next)
   if (run.session.open !== undefined) yield* run.commit('tools')
 }
 
-/** As it was said when a limit came before it; else as edges and routes say now. The turn waits for routes as for nodes. */
-async function leadingFrom(run: Run, state: GraphState): Promise<Leading> {
+/**
+ * The stored targets if a limit came before them; else those of edges and routes. The turn waits for routes as for nodes.
+ */
+async function targetsFrom(run: Run, state: GraphState): Promise<NextTargets> {
   const { tasks, after, leads } = run.position
   if (tasks.length === 0 && leads !== undefined) return leads
-  const ended: Ended = {
+  const finished: FinishedStep = {
     after: tasks.length > 0 ? tasks.map(({ node }) => node) : after,
     state: stateView(state, run.graph.channels),
-    ...arrivedIn(run),
+    ...arrivals(run),
   }
   const { key, childScope } = run.scope
   const context = { contextId: key.contextId, turn: run.open.turn, signal: run.stop }
   return run.within(
     runAround({ contextId: key.contextId, [CHILD_SCOPE]: childScope }, () =>
-      leadingOn(run.graph, ended, context),
+      nextTargets(run.graph, finished, context),
     ),
   )
 }
 
-function arrivedIn({ position: { waiting } }: Run): Pick<Leading, 'waiting'> {
+function arrivals({ position: { waiting } }: Run): Pick<NextTargets, 'waiting'> {
   return waiting === undefined ? {} : { waiting }
 }
 
-interface Step {
-  readonly leading: Leading
+interface NewStep {
+  readonly next: NextTargets
   readonly changes: JsonObject
-  readonly leads?: Leading
+  readonly leads?: NextTargets
 }
 
-function sayStep(run: Run, { leading, changes, leads }: Step): void {
+function appendStep(run: Run, { next, changes, leads }: NewStep): void {
   const { erasedUpTo } = run.session
-  // Names of what an erased conversation ran below itself stay erased with it.
+  // Task names of an erased conversation stay erased with it.
   const apart = erasedUpTo === undefined ? '' : `${erasedUpTo}-`
-  const next = run.position.count + 1
-  const tasks = leading.targets.map(
-    (target, index): TaskData => ({ task: `${target.node}.${apart}${next + index}`, ...target }),
+  const first = run.position.count + 1
+  const tasks = next.targets.map(
+    (target, index): TaskData => ({ task: `${target.node}.${apart}${first + index}`, ...target }),
   )
   const data: EntryData['graph.step'] = {
     tasks,
     ...(Object.keys(changes).length === 0 ? {} : { changes }),
-    ...defined({ waiting: leading.waiting, leads }),
+    ...defined({ waiting: next.waiting, leads }),
   }
   run.draft.append('graph.step', data)
 }
 
-function finish(run: Run, { waiting }: Leading): void {
+function finish(run: Run, { waiting }: NextTargets): void {
   for (const [join, arrived] of Object.entries(waiting ?? {})) {
     const [from = '', to] = join.split('>')
     const missing = from.split('+').filter((node) => !arrived.includes(node))
@@ -162,12 +163,12 @@ function finish(run: Run, { waiting }: Leading): void {
   if (!startQueued(run)) endRun(run, 'stop')
 }
 
-interface Reached {
+interface ReachedLimit {
   readonly limit: string
   readonly message: string
 }
 
-function usedUp(run: Run): Reached | undefined {
+function reachedUsage(run: Run): ReachedLimit | undefined {
   const { tokens = Number.POSITIVE_INFINITY, costUsd = Number.POSITIVE_INFINITY } = run.limits
   const { usage } = run.open
   if (usage.inputTokens + usage.outputTokens >= tokens)
@@ -176,11 +177,11 @@ function usedUp(run: Run): Reached | undefined {
   return undefined
 }
 
-function stepsTaken({ limits: { steps = 0 }, position: { step } }: Run): Reached | undefined {
+function reachedSteps({ limits: { steps = 0 }, position: { step } }: Run): ReachedLimit | undefined {
   return step < steps ? undefined : { limit: 'steps', message: `The run has taken ${steps} steps.` }
 }
 
-function endAtLimit(run: Run, { limit, message }: Reached): undefined {
+function endAtLimit(run: Run, { limit, message }: ReachedLimit): undefined {
   run.draft.append('warning', { code: limit, message: `${message} Go on with null as the input.` })
   return endRun(run, 'limit', { limit })
 }

@@ -1,4 +1,4 @@
-/** A graph as a Mermaid flowchart, with the trace of a run in it if one is given. */
+/** A graph as a Mermaid flowchart, optionally with the trace of a run. */
 import { END, type GraphDefinition, START } from './definition.ts'
 import { type DrawnEdge, type DrawnJoin, drawnEdges } from './drawn-edges.ts'
 import type { RunTrace, TracedNode } from './run-trace.ts'
@@ -27,9 +27,9 @@ const USED_LINK = 'stroke-width:3px'
 const UNUSED_LINK = 'opacity:0.6'
 
 /**
- * Branches are dotted and labelled with the answer where it is not the name of the node; the nodes of a join meet in a
- * circle `all`. A graph inside is a block: edges to it lead to its start, edges from it leave its end. Its own run has a
- * trace of its own, so the block is not marked inside.
+ * Branches are dotted, and labelled with the answer where it differs from the node's name; a join meets in a circle
+ * `all`. A nested graph is a block: edges to it lead to its start, edges from it leave its end. Its run has a trace of
+ * its own, so the block is unmarked inside.
  */
 export function toMermaid(graph: GraphDefinition, { trace }: MermaidOptions): string {
   const lines = new Flowchart(graph, { prefix: '', trace }).lines()
@@ -56,7 +56,7 @@ function styleLines(lines: readonly Line[]): readonly string[] {
 
 class Flowchart {
   readonly #graph: GraphDefinition
-  /** Makes the ids of a graph inside different from all others. */
+  /** Keeps the ids of a nested graph unique. */
   readonly #prefix: string
   readonly #trace: RunTrace | undefined
   readonly #ids: ReadonlyMap<string, string>
@@ -105,7 +105,7 @@ class Flowchart {
     if (inner === undefined) return [{ text: `${id}${label('<br/>')}${classOf(mark)}`, mark }]
     const block = new Flowchart(inner, { prefix: `${id}_`, trace: undefined }).lines()
     return [
-      // Mermaid keeps room for one line above a block.
+      // Mermaid reserves one line above a block.
       { text: `subgraph ${id}${label(' ')}` },
       ...block.map((line) => ({ ...line, text: `  ${line.text}` })),
       { text: 'end' },
@@ -133,7 +133,9 @@ class Flowchart {
     return isUsed ? 'used' : 'unused'
   }
 
-  /** The trace has END only for the last step, but a plain edge to END was used by every node that others went on from. */
+  /**
+   * The trace has END only for the last step, but every node that others continued from also used its plain edge to END.
+   */
   #isUsed({ from, to, kind }: Pick<DrawnEdge, 'from' | 'to'> & Partial<DrawnEdge>): boolean {
     return this.#usedEdges.has(`${from}>${to}`) || (kind === 'edge' && to === END && this.#left.has(from))
   }
@@ -158,7 +160,7 @@ function nodeMark(state: TracedNode | undefined): Mark {
   return state.failed > 0 ? 'failed' : state.open > 0 ? 'open' : 'used'
 }
 
-/** Spells out what the border shows, for readers of the text and for those who see no colours. */
+/** The border's meaning in words, for readers of the text and for those who see no colours. */
 function note({ runs, failed, open, waiting }: TracedNode): string {
   return [
     `×${runs}`,
@@ -181,7 +183,7 @@ function arrow({ kind, label }: DrawnEdge): string {
   return label === undefined ? '-.->' : `-.->|"${escaped(label)}"|`
 }
 
-/** Characters that mean something to Mermaid, or to the page that shows it, are written by their number. */
+/** Escapes characters that Mermaid or HTML interpret by their number. */
 function escaped(text: string): string {
   return text.toWellFormed().replace(/[^\p{L}\p{M}\p{N} _,-]/gu, (sign) => `#${sign.codePointAt(0)};`)
 }

@@ -1,4 +1,4 @@
-/** What is run under the rules of tools without being one that a model knows: a node, an effect. */
+/** Code that runs under the rules of tools and that no model sees: a node, an effect. */
 import { jsonSchema, type Tool } from '../tool/index.ts'
 
 const ANYTHING = jsonSchema({ type: 'object' })

@@ -4,13 +4,13 @@ import type { ContextKey, EntryData, KnownEntry, OutcomeReason } from '../protoc
 import type { Store } from '../store/index.ts'
 import { END, START } from './definition.ts'
 
-/** The nodes and edges that a run has used so far. Plain data: it can be stored, and drawn elsewhere. */
+/** The nodes and edges that a run has used so far, as plain data. */
 export type RunTrace = {
-  /** The last turn that was looked at; 0 if there is none. */
+  /** The last turn included; 0 if there is none. */
   readonly turn: number
-  /** How that turn ended; absent while it goes on. */
+  /** The outcome of that turn; absent while it runs. */
   readonly outcome?: OutcomeReason
-  /** In the order in which they were first begun. */
+  /** In the order of their first start. */
   readonly nodes: readonly TracedNode[]
   /** By the names of their ends; START and END included. */
   readonly edges: readonly TracedEdge[]
@@ -18,13 +18,13 @@ export type RunTrace = {
 
 export type TracedNode = {
   readonly node: string
-  /** How many tasks of it were begun. */
+  /** The number of tasks started. */
   readonly runs: number
-  /** How many of them have failed for good. */
+  /** The number of tasks that have failed for good. */
   readonly failed: number
-  /** How many have not come to an end. */
+  /** The number of tasks that have not ended. */
   readonly open: number
-  /** How many of the open ones wait for somebody's answer. */
+  /** The number of open tasks that wait for an answer. */
   readonly waiting: number
 }
 
@@ -40,9 +40,9 @@ const READ: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Traces the run of `turn` from its start to the end of that turn; by default, of the newest turn in which a graph did
- * something. Without such a turn the trace is empty. The journal has the order of tasks, not their routes: where two nodes
- * of one step lead to the same next one, both edges count.
+ * Traces the run of `turn` from its start to the end of that turn; by default the newest turn with entries of a graph.
+ * Without such a turn the trace is empty. The journal has the order of tasks, not their routes: where two nodes of one
+ * step lead to the same next one, both edges count.
  */
 export async function traceRun(store: Source, key: ContextKey, turn?: number): Promise<RunTrace> {
   const trace = new Trace()
@@ -51,7 +51,7 @@ export async function traceRun(store: Source, key: ContextKey, turn?: number): P
   return trace.result(turn ?? entries.at(-1)?.turn ?? 0)
 }
 
-/** Oldest first. Without its `graph.start` only if that was pruned. */
+/** Oldest first. Lacks its `graph.start` only if that was pruned. */
 async function runUpTo(
   store: Source,
   key: ContextKey,

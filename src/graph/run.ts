@@ -1,4 +1,4 @@
-/** A run of a graph in play: what it is given, what it has said, and what is under way. */
+/** The state of one turn of a graph: its scope, its draft, and its effects under way. */
 import type { ChildScope } from '../drive/index.ts'
 import type { GraphPosition } from '../journal/index.ts'
 import { type IdsAbove, type LoopScope, RunBase } from '../loop/index.ts'
@@ -7,12 +7,12 @@ import type { Settled } from '../tool/index.ts'
 import type { GraphDefinition } from './definition.ts'
 import { EntryQueue } from './entry-queue.ts'
 
-/** Reaching one ends the turn with what was reached (R14). */
+/** Reaching a limit ends the turn with its progress so far. */
 export interface GraphLimits {
-  /** Nodes that run side by side are one step. 50 if not given. */
+  /** Nodes that run side by side are one step. Default: 50. */
   readonly steps?: number
   readonly durationMs?: number
-  /** Of all agents of the turn, input and output together. */
+  /** Input and output tokens of all agents in the turn. */
   readonly tokens?: number
   readonly costUsd?: number
 }
@@ -23,17 +23,17 @@ export interface GraphScope extends LoopScope {
   readonly graph: GraphDefinition
   readonly limits: GraphLimits
   readonly childScope: ChildScope
-  /** What is known of ids where the run is asked for, if that is inside of a call. */
+  /** Ids known to the caller, if the run was started inside of a call. */
   readonly above?: IdsAbove
   /** Entries of the run by their positions. */
   readonly entries: (seqs: readonly number[]) => Promise<readonly Entry[]>
 }
 
 export class Run extends RunBase<GraphScope> {
-  /** Effects that this process has begun and whose ends have not been said, by their calls. */
+  /** Effects that this process has started and not settled, by call. */
   readonly underWay: Map<string, Promise<Settled>> = new Map()
   readonly queue: EntryQueue = new EntryQueue()
-  /** What effects and nodes threw in this process, by their calls and tasks. */
+  /** Errors that effects and nodes threw in this process, by call and task. */
   readonly thrown: Map<string, unknown> = new Map()
   #limits: GraphLimits | undefined
 
@@ -47,8 +47,8 @@ export class Run extends RunBase<GraphScope> {
   }
 
   #findLimits(): GraphLimits {
-    const asked = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
-    return { steps: DEFAULT_STEPS, ...this.scope.limits, ...(Object.fromEntries(asked) as GraphLimits) }
+    const requested = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
+    return { steps: DEFAULT_STEPS, ...this.scope.limits, ...(Object.fromEntries(requested) as GraphLimits) }
   }
 
   protected get durationMs(): number | undefined {
@@ -58,12 +58,16 @@ export class Run extends RunBase<GraphScope> {
   get position(): GraphPosition {
     const { graph } = this.session
     if (graph !== undefined) return graph
-    throw new HoldfastError('nothing-to-continue', { message: 'There is no run of a graph to go on with.' })
+    throw new HoldfastError('nothing-to-continue', {
+      message: 'There is no run of a graph to continue. Pass an input.',
+    })
   }
 
   override close(): void {
     super.close()
     if (this.queue.isOpen)
-      this.queue.close(new HoldfastError('cancelled', { message: 'The turn is over, or in other hands.' }))
+      this.queue.close(
+        new HoldfastError('cancelled', { message: 'The turn has ended, or another process drives it.' }),
+      )
   }
 }

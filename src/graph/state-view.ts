@@ -1,9 +1,9 @@
-/** The state as nodes are shown it: a plain frozen object whose lists are made when they are looked at. */
+/** The state as nodes see it: a plain frozen object whose lists are built on first access. */
 import { type GraphState, valueIn } from '../journal/index.ts'
 import type { Json, JsonObject } from '../protocol/index.ts'
 import type { Channels } from './channel.ts'
 
-/** Nobody can change it, and it does not change when the run goes on. */
+/** Immutable, and unaffected by later steps. */
 export function stateView(state: GraphState, channels: Channels): object {
   const view = {}
   for (const channel of Object.keys(channels)) {
@@ -19,7 +19,7 @@ export function stateView(state: GraphState, channels: Channels): object {
   return Object.freeze(view)
 }
 
-/** All of it at once, for whoever keeps it. */
+/** The whole state as plain JSON, for callers that keep it. */
 export function plainState(state: GraphState, channels: Channels): JsonObject {
   const plain: Record<string, Json> = {}
   for (const channel of Object.keys(channels)) {
@@ -29,7 +29,7 @@ export function plainState(state: GraphState, channels: Channels): JsonObject {
   return plain
 }
 
-/** Chunks of a list are never changed: what is in one is frozen once, however often the list is looked at. */
+/** Chunks of a list are immutable: each is frozen once, however often the list is read. */
 function shown(state: GraphState, channel: string): Json | undefined {
   const held = Object.hasOwn(state, channel) ? state[channel] : undefined
   if (held !== undefined && 'chunks' in held) for (const chunk of held.chunks) frozen(chunk)
@@ -37,7 +37,7 @@ function shown(state: GraphState, channel: string): Json | undefined {
   return held !== undefined && 'chunks' in held ? Object.freeze(value) : frozen(value)
 }
 
-/** The session has the same objects. What is frozen was frozen to its depths, and is not looked at again. */
+/** The session shares these objects. A frozen value is frozen deeply, and is skipped. */
 function frozen(value: Json | undefined): Json | undefined {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const inner of Object.values(value)) frozen(inner)

@@ -1,4 +1,7 @@
-/** One conversation of a graph in this process: who asks, and whose it is. What it knows can be had again from the journal. */
+/**
+ * One conversation of a graph in this process: its owner, its callers and its driver. All state can be rebuilt from the
+ * journal.
+ */
 import { type Clock, type Ids, processIdentity, type Timer } from '../base/index.ts'
 import {
   type AnswerOrigins,
@@ -25,10 +28,10 @@ import {
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { type Credentials, inputOrigin } from '../tool/index.ts'
-import { abandonBelow } from './abandon.ts'
+import { abandonChildren } from './abandon-children.ts'
 import type { GraphDefinition } from './definition.ts'
-import type { Asking } from './graph-options.ts'
-import { playGraph } from './loop.ts'
+import type { GraphTurnOptions } from './graph-options.ts'
+import { graphLoop } from './loop.ts'
 import type { GraphLimits } from './run.ts'
 
 export interface ThreadOptions {
@@ -64,12 +67,12 @@ export class Thread {
       driver: `${processIdentity()}#${ids.next('graph')}`,
       heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
       autoSave: true,
-      abandoned: (task) => void abandonBelow(options.store, options.key, task).catch(() => {}),
+      abandoned: (task) => void abandonChildren(options.store, options.key, task).catch(() => {}),
       run: (scope) => {
         const { steps: _, ...rest } = limits
         const childScope = this.#conversation.childScope(rest)
         const own = { graph: definition, limits, childScope, entries: this.#entries }
-        return playGraph({ ...scope, ...own, ...idsAround() })
+        return graphLoop({ ...scope, ...own, ...idsAround() })
       },
       onOutcome: () => {},
     })
@@ -79,30 +82,34 @@ export class Thread {
     return this.#conversation.driver.journal
   }
 
-  /** The turn that runs, if one does and this process knows of it. */
+  /** The running turn, if this process knows of one. */
   get turn(): TurnView | undefined {
     return this.#conversation.turn
   }
 
-  /** Follows or takes up the turn that is open, if there is one. */
+  /** Follows or resumes the open turn, if there is one. */
   async start(): Promise<void> {
     await this.#conversation.attach()
   }
 
-  /** From the start with these values, or on from where it stopped. */
-  begin(values: JsonObject | null, asking: Asking = {}): TurnView {
-    const { key = this.#options.ids.next('input') } = asking
-    const asked = this.#asked(asking)
-    if (values === null) return this.#begin(asking, { continuing: asked })
-    const input: NewInboxEntry = { type: 'input', key, data: { values, ...asked, ...inputOrigin() } }
-    const repeats = asking.key === undefined ? {} : { repeats: asking.key }
-    return this.#begin(asking, { keys: [key], ...repeats, posts: () => [input] })
+  /** Starts a run with these values, or continues the last one. */
+  begin(values: JsonObject | null, options: GraphTurnOptions = {}): TurnView {
+    const { key = this.#options.ids.next('input') } = options
+    const sender = this.#sender(options)
+    if (values === null) return this.#begin(options, { continuing: sender })
+    const input: NewInboxEntry = { type: 'input', key, data: { values, ...sender, ...inputOrigin() } }
+    const repeats = options.key === undefined ? {} : { repeats: options.key }
+    return this.#begin(options, { keys: [key], ...repeats, posts: () => [input] })
   }
 
-  /** `origins`: of answers that are handed down. */
-  answer(answers: Readonly<Record<string, Json>>, asking: Asking = {}, origins?: AnswerOrigins): TurnView {
+  /** `origins`: of answers that a parent hands down. */
+  answer(
+    answers: Readonly<Record<string, Json>>,
+    options: GraphTurnOptions = {},
+    origins?: AnswerOrigins,
+  ): TurnView {
     const ports = { ...this.#options, ...defined({ origins }) }
-    return this.#begin(asking, answerRequest(answers, { ...this.#asked(asking) }, ports))
+    return this.#begin(options, answerRequest(answers, { ...this.#sender(options) }, ports))
   }
 
   refused(error: unknown): TurnView {
@@ -121,41 +128,41 @@ export class Thread {
     await this.#conversation.cancel(reason)
   }
 
-  /** Lets go after what is under way, for anybody to go on. */
+  /** Releases the conversation once its current work settles; any process may continue it. */
   async close(): Promise<void> {
     await this.#conversation.stop('release')
     const { contextId } = this.#options.key
     this.#conversation.close(
       new HoldfastError('shutdown', {
-        message: `${contextId} is not listened to any more; nothing was lost.`,
+        message: `${contextId} was closed in this process; nothing was lost.`,
       }),
     )
   }
 
-  /** As somebody who runs it below a turn of their own has it. */
-  asChild(values: JsonObject, asking: Asking): Child {
-    const { key: _, ...going } = asking
+  /** The thread as a child of another loop. */
+  asChild(values: JsonObject, options: GraphTurnOptions): Child {
+    const { key: _, ...unkeyed } = options
     return {
       start: () => this.start(),
       requests: () => this.requests(),
       lastTurn: () => this.lastTurn(),
-      answer: (answers, origins) => this.answer(answers, going, origins),
-      goOn: () => this.begin(null, going),
-      begin: () => this.begin(values, asking),
+      answer: (answers, origins) => this.answer(answers, unkeyed, origins),
+      goOn: () => this.begin(null, unkeyed),
+      begin: () => this.begin(values, options),
       shutdown: () => this.close(),
       turnNow: () => this.turn,
     }
   }
 
-  #begin(asking: Asking, request: Parameters<Conversation['ask']>[1]): TurnView {
+  #begin(options: GraphTurnOptions, request: Parameters<Conversation['ask']>[1]): TurnView {
     const { store, key } = this.#options
     refuseInside(store, key, 'A run')
-    return this.#conversation.ask(asking, request)
+    return this.#conversation.ask(options, request)
   }
 
-  #asked({ limits, ...asking }: Asking): Continuation {
+  #sender({ limits, ...options }: GraphTurnOptions): Continuation {
     return requestFields(this.#options.key, {
-      ...asking,
+      ...options,
       ...(limits === undefined ? {} : { limits: { ...limits } }),
     })
   }

@@ -1,4 +1,4 @@
-/** What a node says, checked; and what reducers make of it. */
+/** Checks the updates of nodes and applies reducers to them. */
 import { type GraphPosition, type GraphState, joined, valueIn, withChanges } from '../journal/index.ts'
 import { checkName, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import { thrownText, toJson } from '../tool/index.ts'
@@ -6,47 +6,49 @@ import type { Channels } from './channel.ts'
 import type { GraphDefinition } from './definition.ts'
 import { invalid } from './invalid.ts'
 
-/** What is stored must be what was said: nodes and callers read it as the type that they gave. */
+/** The stored value must equal the given one: nodes and callers read it under the given type. */
 const EXACT = { isExact: true }
 
 /**
- * As it is stored: known channels only, JSON only, what is added to a list as a list. A list that comes back as it was
- * `shown` adds nothing. Throws what is wrong with it.
+ * The update in its stored form: known channels only, JSON only, list items as a list. A list that comes back as it was
+ * `shown` adds nothing. Throws the first problem.
  */
 export function checkedUpdate(
   channels: Channels,
-  { who, shown = {} }: { readonly who: string; readonly shown?: object },
-  said: unknown,
+  { source, shown = {} }: { readonly source: string; readonly shown?: object },
+  raw: unknown,
 ): JsonObject {
-  if (said === undefined || said === null) return {}
-  if (typeof said !== 'object' || Symbol.iterator in said || Symbol.asyncIterator in said)
+  if (raw === undefined || raw === null) return {}
+  if (typeof raw !== 'object' || Symbol.iterator in raw || Symbol.asyncIterator in raw)
     throw invalid(
       'invalid-update',
-      `${who} must say an object of channels, or nothing; it said ${quote(said)}`,
+      `${source} must give an object of channels, or nothing, not ${quote(raw)}`,
     )
   const update: Record<string, Json> = {}
-  for (const [channel, value] of Object.entries(said)) {
+  for (const [channel, value] of Object.entries(raw)) {
     if (value === undefined) continue
     if (isAsShown(value, channel, { channels, shown })) continue
-    checkName(`The state, of which ${who} says something,`, channel, Object.keys(channels))
+    checkName(`The state that ${source} updates`, channel, Object.keys(channels))
     const json = toJson(value, EXACT)
     if (json instanceof Error)
       throw invalid(
         'invalid-update',
-        `what ${who} says of ${channel} cannot be written as JSON: ${json.message}`,
+        `the update of ${channel} by ${source} cannot be written as JSON: ${json.message}`,
       )
     const { kind } = channels[channel] ?? {}
     if (kind === 'merge' && !isObject(json))
       throw invalid(
         'invalid-update',
-        `what ${who} says of ${channel} must be an object, to be merged into it`,
+        `the update of ${channel} by ${source} must be an object, to be merged into it`,
       )
     update[channel] = kind === 'list' && !Array.isArray(json) ? [json] : json
   }
   return update
 }
 
-/** Only what was looked at can come back, and it is frozen: nothing else is looked at here, which would cost all of it. */
+/**
+ * Only a list that the node has read can come back, and that one is frozen: a deep comparison would cost the whole list.
+ */
 function isAsShown(
   value: unknown,
   channel: string,
@@ -56,7 +58,7 @@ function isAsShown(
   return value === (shown as Record<string, unknown>)[channel]
 }
 
-/** The first values of channels that have none yet. */
+/** The initial values of channels that have none yet. */
 export function initialChanges({ channels }: GraphDefinition, state: GraphState): JsonObject {
   const changes: Record<string, Json> = {}
   for (const [channel, { initial }] of Object.entries(channels)) {
@@ -72,7 +74,7 @@ export function initialChanges({ channels }: GraphDefinition, state: GraphState)
   return changes
 }
 
-/** What reducers make of updates, one after the other. */
+/** The values of reduced channels after all updates, in order. */
 export function reducedChanges(
   { channels }: GraphDefinition,
   state: GraphState,
@@ -81,10 +83,10 @@ export function reducedChanges(
   const changes: Record<string, Json> = {}
   for (const [channel, { reduce, kind }] of Object.entries(channels)) {
     if (kind !== 'reduced' || reduce === undefined) continue
-    const said = updates.flatMap((update) => (Object.hasOwn(update, channel) ? [update[channel]] : []))
-    if (said.length === 0) continue
-    const made = reducedBy({ channel, reduce }, valueIn(state, channel), said)
-    const json = toJson(made, EXACT)
+    const values = updates.flatMap((update) => (Object.hasOwn(update, channel) ? [update[channel]] : []))
+    if (values.length === 0) continue
+    const reduced = reducedBy({ channel, reduce }, valueIn(state, channel), values)
+    const json = toJson(reduced, EXACT)
     if (json instanceof Error)
       throw invalid(
         'invalid-update',
@@ -98,10 +100,10 @@ export function reducedChanges(
 function reducedBy(
   { channel, reduce }: { readonly channel: string; readonly reduce: NonNullable<Channels[string]['reduce']> },
   current: unknown,
-  said: readonly unknown[],
+  values: readonly unknown[],
 ): unknown {
   try {
-    return said.reduce<unknown>((sum, one) => reduce(sum, one), current)
+    return values.reduce<unknown>((sum, one) => reduce(sum, one), current)
   } catch (error) {
     throw new HoldfastError('invalid-update', {
       message: `The reducer of channel ${channel} threw: ${thrownText(error)}`,
@@ -116,7 +118,7 @@ export interface Joined {
   readonly changes: JsonObject
 }
 
-/** The state after the step that is open, and what has to be said for others to come to the same. */
+/** The state after the open step, and the changes to store so that every fold reaches the same state. */
 export function joinStep(definition: GraphDefinition, position: GraphPosition): Joined {
   checkConflicts(definition, position)
   const updates = position.tasks.map(({ update = {} }) => update)
@@ -124,7 +126,7 @@ export function joinStep(definition: GraphDefinition, position: GraphPosition): 
   return { state: withChanges(joined(position), position.channels, changes), changes }
 }
 
-/** Which of two would count is not for chance to say. */
+/** Chance must not decide which of two writes counts. */
 function checkConflicts({ channels }: GraphDefinition, { tasks }: GraphPosition): void {
   if (tasks.length < 2) return
   const by = new Map<string, string>()
@@ -134,7 +136,7 @@ function checkConflicts({ channels }: GraphDefinition, { tasks }: GraphPosition)
       const other = by.get(channel)
       if (other !== undefined)
         throw new HoldfastError('conflicting-update', {
-          message: `${other} and ${node} both said what ${channel} is in the same step, and only one can count. Make it a list() or a reduce() of what they say, or let one run after the other.`,
+          message: `${other} and ${node} both write ${channel} in the same step, and only one value can count. Make it a list() or a reduce(), or run one after the other.`,
           details: { channel, nodes: [other, node] },
         })
       by.set(channel, node)

@@ -1,6 +1,6 @@
 /**
- * Kinds of things that have ids: projects, tasks, orders. An entity is declared once, with its time to live, the pattern of
- * its ids and the nouns for it. The host knows which entities there are.
+ * Entities: kinds of things that have ids, such as projects, tasks, orders. Declared once, with a time to live, the pattern
+ * of the ids and the nouns.
  */
 import {
   type ChosenBy,
@@ -17,11 +17,11 @@ import {
 import { type RowFields, type Rows, sightingsIn } from './rows.ts'
 import { wordsOf } from './text-normalize.ts'
 
-/** `enforce`: an id that is not grounded stops the call. `warn`: it is told and the call goes on. `off`: no look is taken. */
+/** `enforce`: an ungrounded id stops the call. `warn`: it is reported and the call runs. `off`: ids are not judged. */
 export type GroundingPolicy = 'enforce' | 'warn' | 'off'
 
 export interface EntityOptions {
-  /** How long a selection and a sighting count: `'30m'`, `'2d'` or milliseconds; `'7h'` by default. */
+  /** How long a selection and a sighting count: `'30m'`, `'2d'` or milliseconds. Default: `'7h'`. */
   readonly ttl?: string | number
   /** The entity that it is a part of. A switch of the parent deselects its parts. */
   readonly parent?: Entity
@@ -30,22 +30,22 @@ export interface EntityOptions {
   /** The owner of a selection: the conversation, which is the default, or the actor in all conversations. */
   readonly scope?: 'actor' | 'conversation'
   readonly policy?: GroundingPolicy
-  /** The sources that make an id good; all of them by default. */
+  /** The sources that ground an id. Default: all. */
   readonly sources?: readonly GroundSource[]
   /**
-   * One form for all ways to write an id: `(id) => id.replace(/^#/, '').toUpperCase()`. Ids are compared in this form, and
-   * the tool gets the id as it was shown. Without it, an id in other letters is another id.
+   * Normalizes the spellings of an id: `(id) => id.replace(/^#/, '').toUpperCase()`. Ids are compared in this form, and the
+   * tool gets the id as shown. Without it, ids that differ in case are different.
    */
   readonly normalize?: (id: string) => string
-  /** The name of a tool that lists or finds these things, for refusals to lead to. A `lookupTool` needs no mention. */
+  /** The name of a tool that lists or finds these things, for refusals to suggest. A `lookupTool` is found without it. */
   readonly lookup?: string
-  /** The names of the parts of an id that is made of several arguments: `['number', 'date']`. See `part`. */
+  /** The names of the parts of a composite id: `['number', 'date']`. See `part`. */
   readonly key?: readonly string[]
-  /** The noun for one of them, by language: `{ fr: 'projet' }`. The English one is the name by default. */
+  /** The noun by language: `{ fr: 'projet' }`. The English default is the name. */
   readonly called?: Readonly<Record<string, string | Called>>
 }
 
-/** The nouns for a thing. A plural with s is the default; `active` begins a line of the state block. */
+/** The nouns for a thing. The default plural adds an s; `active` begins a line of the state block. */
 export interface Called {
   readonly one: string
   readonly many?: string
@@ -54,40 +54,40 @@ export interface Called {
 
 /** The mark of an argument, for `grounded`; `id` is the same for a schema. */
 export interface EntityMark {
-  /** As the mark has it. */
+  /** The value of the mark. */
   readonly name: string
   readonly id: (more?: JsonObject) => JsonObject
 }
 
-/** Made by `entity`. */
+/** Created by `entity`. */
 export interface Entity extends EntityMark {
   readonly name: string
   readonly ttlMs: number
   readonly parent?: Entity
-  /** Anchored: it matches whole ids only. */
+  /** Anchored: matches whole ids only. */
   readonly pattern?: RegExp
   readonly scope: 'actor' | 'conversation'
   readonly policy: GroundingPolicy
   readonly sources: ReadonlySet<GroundSource>
-  /** The one form of all ways to write an id, if there are several. Never throws. */
+  /** Normalizes the spellings of an id. Never throws. */
   readonly normal?: (id: string) => string
   readonly lookup?: string
   readonly key?: readonly string[]
   readonly called: Readonly<Record<string, Called>>
-  /** All words for one of them, and for several, in normal form. */
+  /** All singular and plural nouns, in normal form. */
   readonly nouns: { readonly one: ReadonlySet<string>; readonly many: ReadonlySet<string> }
   /** The mark of an id, to be part of a schema: `z.string().meta(project.id())`, `{ type: 'string', ...project.id() }`. */
   readonly id: (more?: JsonObject) => JsonObject
-  /** The mark of an argument that is one part of the id; all parts of `key` have to be in the same object. */
+  /** The mark of an argument that is one part of the id; all parts of `key` must be in the same object. */
   readonly part: (name: string) => EntityMark
-  /** The mark of an id where something goes: parts of other things may stand beside it, as in `move_task`. */
+  /** The mark of a destination id: parts of other things may be beside it, as in `move_task`. */
   readonly destination: EntityMark
   /**
-   * What rows of a result show. A field is a name, a path such as `project.id`, or a function (`RowField`); rows without an
-   * id show nothing. `input` is the call's, for fields such as `$input.orderId`.
+   * The sightings in the rows of a result. A field is a name, a path such as `project.id`, or a function (`RowField`); rows
+   * without an id are skipped. `input` is the call's, for fields such as `$input.orderId`.
    */
   readonly rows: <Row>(rows: Rows<Row>, fields: RowFields<Row>, input?: unknown) => readonly Sighting[]
-  /** One thing, or several, as the chosen one; nothing to let go of it. */
+  /** A selection of one thing or several; without an id, a deselection. */
   readonly select: (
     id?: string | number | readonly (string | number)[],
     about?: SelectionDetails,
@@ -99,11 +99,11 @@ export interface SelectionDetails {
   /** Of several, in the order of their ids. */
   readonly labels?: readonly string[]
   readonly parent?: string | number
-  /** `'person'` for a tool that carries out a person's choice: then it wins over what was shown before. */
+  /** `'person'` for a tool that carries out a person's choice: then it wins over earlier sightings. */
   readonly by?: ChosenBy
 }
 
-/** Throws `invalid-option` for what could not work. */
+/** Throws `invalid-option` for options that could not work. */
 export function entity(name: string, options: EntityOptions = {}): Entity {
   checkOptions(name, options)
   const {
@@ -122,7 +122,7 @@ export function entity(name: string, options: EntityOptions = {}): Entity {
     ...(pattern === undefined ? {} : { pattern: anchored(pattern) }),
     ...(normalize === undefined ? {} : { normal: normalForm(normalize) }),
   }
-  const made: Entity = {
+  const declared: Entity = {
     name,
     ttlMs: durationMs(ttl),
     ...(parent === undefined ? {} : { parent }),
@@ -143,7 +143,7 @@ export function entity(name: string, options: EntityOptions = {}): Entity {
     rows: noMark((rows, fields, input) => sightingsIn({ name, ...looks }, rows, { ...fields, input })),
     select: noMark((id, about = {}) => selectionOf(name, id, about)),
   }
-  return Object.freeze(made)
+  return Object.freeze(declared)
 }
 
 export type Entities = ReadonlyMap<string, Entity>
@@ -166,16 +166,16 @@ function markOf(mark: string): EntityMark {
 }
 
 /**
- * Carries the mark itself, too: schema libraries copy its fields where it is passed without being called. Where the entity
- * is passed, they take this function for the name of the schema, and are told what to write when they read that.
+ * Also carries the mark itself: schema libraries copy its fields if it is passed uncalled. If the entity is passed, they
+ * take this function for the schema's name, and reading that throws the correction.
  */
 function marking(mark: string): EntityMark['id'] {
   const id = (more: JsonObject = {}): JsonObject => ({ ...more, [ENTITY_MARK]: mark })
   const notAName = (): never => {
     const { entity: name, part, isDestination } = readMark(mark)
-    const made = part === undefined ? (isDestination ? '.destination' : '') : `.part(${quote(part)})`
+    const suffix = part === undefined ? (isDestination ? '.destination' : '') : `.part(${quote(part)})`
     throw new HoldfastError('invalid-option', {
-      message: `The entity ${quote(name)} itself was given to a schema. Give it the mark of its ids: .meta(${name}${made}.id()).`,
+      message: `The entity ${quote(name)} itself was given to a schema. Give it the mark of its ids: .meta(${name}${suffix}.id()).`,
     })
   }
   const hidden = { value: notAName }
@@ -185,12 +185,12 @@ function marking(mark: string): EntityMark['id'] {
   })
 }
 
-/** A function that makes no mark; where it is passed as one, `defineTool` refuses it for its empty list of names. */
-function noMark<F extends (...given: never[]) => unknown>(make: F): F {
+/** A function that makes no mark; passed as one, `defineTool` refuses it for its empty list of names. */
+function noMark<F extends (...args: never[]) => unknown>(make: F): F {
   return Object.assign(make, { [ENTITY_MARK]: [] })
 }
 
-/** No name of an entity has these signs. */
+/** No entity name contains these. */
 const PART = '.'
 const DESTINATION = ':destination'
 
@@ -211,12 +211,12 @@ export function entityMap(entities: readonly Entity[]): Entities {
   return map
 }
 
-/** Programs without types may give anything. */
-export function isEntity(given: unknown): given is Entity {
-  return typeof given === 'object' && given !== null && (given as Partial<Entity>).sources instanceof Set
+/** Accepts any value, for programs without types. */
+export function isEntity(value: unknown): value is Entity {
+  return typeof value === 'object' && value !== null && (value as Partial<Entity>).sources instanceof Set
 }
 
-/** For marks of entities that nobody declared: the strictest. */
+/** The strictest entity, for marks of undeclared ones. */
 export function undeclared(name: string): Entity {
   return entity(name)
 }
@@ -224,7 +224,7 @@ export function undeclared(name: string): Entity {
 const DEFAULT_TTL = '7h'
 const SOURCES: readonly GroundSource[] = ['state', 'seen', 'said', 'label', 'ordinal', 'asked']
 const POLICIES: readonly string[] = ['enforce', 'warn', 'off'] satisfies GroundingPolicy[]
-/** Words, numbers, signs and sentences: no kind of id looks like all of them. */
+/** Words, numbers, signs and sentences: no kind of id matches all of them. */
 const ANY_TEXT = ['a', '7', 'please', 'Refund it, thanks!', '12.50 €', 'x-1', '#']
 const NAME = /^[a-z][a-z0-9_-]{0,39}$/i
 
@@ -268,9 +268,9 @@ function checkOptions(name: string, options: EntityOptions): void {
     throw invalid(name, '`lookup` must be the name of a tool')
   if (key !== undefined && !(Array.isArray(key) && key.length > 1 && key.every(isKeyPart)))
     throw invalid(name, '`key` must be a list of two or more names, of letters, digits, _ and -')
-  const strange = sources?.find((source) => !SOURCES.includes(source))
-  if (strange !== undefined)
-    throw invalid(name, `${quote(strange)} is no source; there are ${SOURCES.join(', ')}`)
+  const unknownSource = sources?.find((source) => !SOURCES.includes(source))
+  if (unknownSource !== undefined)
+    throw invalid(name, `${quote(unknownSource)} is no source; there are ${SOURCES.join(', ')}`)
 }
 
 function isKeyPart(part: unknown): boolean {
@@ -293,8 +293,8 @@ function anchored(pattern: RegExp): RegExp {
   return new RegExp(`^(?:${pattern.source})$`, pattern.flags)
 }
 
-function calledOf(name: string, given: NonNullable<EntityOptions['called']>): Record<string, Called> {
-  const all = { en: name.replace(/[_-]+/g, ' '), ...given }
+function calledOf(name: string, nouns: NonNullable<EntityOptions['called']>): Record<string, Called> {
+  const all = { en: name.replace(/[_-]+/g, ' '), ...nouns }
   return Object.fromEntries(
     Object.entries(all).map(([language, called]) => [
       language,
@@ -349,8 +349,8 @@ const UNITS: Readonly<Record<string, number>> = {
 }
 
 /**
- * Milliseconds of `'7h'`, `'30m'`, `'2d'`, `'1h 30m'`, or of a number, which is milliseconds already. Infinity is
- * forever. Throws `invalid-option` for anything else, and for nothing.
+ * Milliseconds of `'7h'`, `'30m'`, `'2d'`, `'1h 30m'`, or of a number of milliseconds. Infinity is forever. Throws
+ * `invalid-option` for anything else, and for zero.
  */
 export function durationMs(span: string | number): number {
   const ms = typeof span === 'number' ? span : parsed(span)

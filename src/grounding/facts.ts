@@ -1,6 +1,6 @@
 /**
- * The knowledge by which a call is judged: the active things, the things that tools have shown, the words of the person.
- * Facts are asked for by key only, so that a long history answers as fast as a short one. `MemoryFacts` holds them in maps.
+ * The facts by which a call is judged: active values, sightings, the person's words. Facts are read by key only, so a long
+ * history costs the same as a short one. `MemoryFacts` holds them in maps.
  */
 import {
   type ActiveValue,
@@ -19,27 +19,27 @@ export interface Seen {
   readonly label?: string
   readonly detail?: string
   readonly parent?: string
-  /** The normal form of its id, where that is another one. */
+  /** The normal form of its id, where it differs. */
   readonly normal?: string
-  /** When, by the clock of the store. */
+  /** By the store's clock. */
   readonly at: number
   /** The entry that showed it. */
   readonly seq?: number
 }
 
-/** Words of the person in one message. */
-export interface Said {
+/** The person's words in one message. */
+export interface PersonWords {
   readonly text: string
-  /** When, by the clock of the store. */
+  /** By the store's clock. */
   readonly at: number
   /** The entry that holds them. */
   readonly seq?: number
-  /** Options of a question that the person picked: they speak of things, but make no id good, because the asker wrote them. */
+  /** Picked options of a question: they mention things, but ground no id, because the asker wrote them. */
   readonly isPicked?: true
 }
 
-/** The words of the person in one entry of a journal. */
-export function saidIn(entry: Entry): readonly Said[] {
+/** The person's words in one entry. */
+export function saidIn(entry: Entry): readonly PersonWords[] {
   const { at, seq } = entry
   const picked = pickedWords(entry)
   return [
@@ -48,78 +48,75 @@ export function saidIn(entry: Entry): readonly Said[] {
   ]
 }
 
-/** A result that showed several things of a kind. */
+/** A result that showed several things of an entity. */
 export interface ShownList {
-  /** The kinds of which it showed several. */
+  /** The entities of which it showed several. */
   readonly entities: readonly string[]
   readonly at: number
-  /** It is a result of the turn that is going on. */
+  /** True for a result of the current turn. */
   readonly isThisTurn: boolean
 }
 
-/** An answer to a question of the guard. Only a person can say which thing is meant. */
+/** An answer to a question of the guard. Only a person's answer decides. */
 export interface AskedAnswer {
   readonly value: Json
   readonly isPersons: boolean
 }
 
-/** An active value, with the entry that chose it if it was chosen in this conversation. */
+/** An active value, with the entry that selected it if that is in this conversation. */
 export type Chosen = ActiveValue & { readonly sinceSeq?: number }
 
 type Maybe<T> = T | Promise<T>
 
-/**
- * Nothing here has to leave out what is too old: that is decided by whoever asks, with `now` and the ttl of the entity.
- * `entity` is always the name of one.
- */
+/** Facts include expired ones: the caller compares with `now` and the entity's ttl. `entity` is always a name. */
 export interface Facts {
   /** The active value. */
   readonly active: (entity: string) => Maybe<Chosen | undefined>
   readonly seen: (entity: string, id: string) => Maybe<Seen | undefined>
-  /** Whether a tool result of this turn showed it. */
+  /** True if a tool result of this turn showed it. */
   readonly seenThisTurn: (entity: string, id: string) => Maybe<boolean>
-  /** Everything that was ever shown under a label, which is given in the form of `normalLabel`. */
+  /** Every sighting under a label, given in the form of `normalLabel`. */
   readonly byLabel: (entity: string, normal: string) => Maybe<readonly Seen[]>
-  /** Everything whose id has this normal form, which is the one of the entity. */
+  /** Every sighting whose id has this normal form. */
   readonly alike: (entity: string, normal: string) => Maybe<readonly Seen[]>
   /**
-   * Results that showed several things of any kind, newest first: at least the newest of all, and the newest of those that
-   * came before this turn.
+   * Results that showed several things of any entity, newest first: at least the newest of all, and the newest before this
+   * turn.
    */
   readonly lists: () => Maybe<readonly ShownList[]>
   /**
-   * The newest result that showed several of them, in its order; without one, the newest that showed any. With words, the
-   * newest that came before these, as far as the messages at hand go back.
+   * The newest result that showed several of them, in its order; without one, the newest that showed any. With `before`,
+   * the newest before those words, as far as the messages at hand go back.
    */
-  readonly listing: (entity: string, before?: Said) => Maybe<readonly Seen[]>
-  /** The things that were seen last, newest first, each once; at most `most`. */
+  readonly listing: (entity: string, before?: PersonWords) => Maybe<readonly Seen[]>
+  /** The last seen things, newest first, each once; at most `most`. */
   readonly recent: (entity: string, most: number) => Maybe<readonly Seen[]>
-  /** The messages of the person in this turn, steering included, oldest first. */
-  readonly heard: readonly Said[]
+  /** The person's messages in this turn, steering included, oldest first. */
+  readonly heard: readonly PersonWords[]
   /** The text of all of them. */
   readonly userText: string
   /**
-   * What else the person said in this conversation, answers included, newest first: the messages at hand, and with an id
-   * those of any age that may have it in them.
+   * The person's other words in this conversation, answers included, newest first: the messages at hand, and with an id
+   * those of any age that may contain it.
    */
-  readonly saidBefore: (id?: string) => Maybe<readonly Said[]>
-  /** The answer to the question about a place of this call, such as `items[2].taskId`. */
+  readonly saidBefore: (id?: string) => Maybe<readonly PersonWords[]>
+  /** The answer to the question about a path of this call, such as `items[2].taskId`. */
   readonly asked?: (path: string) => Maybe<AskedAnswer | undefined>
 }
 
-/** The input that all decisions about one call share. */
-export interface Judging {
+/** The shared input of all decisions about one call. */
+export interface JudgeContext {
   readonly entities: Entities
   readonly facts: Facts
-  /** By the clock of the store. */
+  /** By the store's clock. */
   readonly now: number
-  /** The tool that finds things of an entity, by the name of the entity. */
+  /** The lookup tool of each entity, by the entity's name. */
   readonly lookups?: () => Readonly<Record<string, string>>
-  /** The ids of an entity that stand beside the one that is judged, in the same call. */
+  /** The ids of an entity beside the judged one, in the same call. */
   readonly beside?: (entity: string) => readonly string[]
 }
 
-/** A clock that was set back makes nothing old. */
+/** A clock that was set back expires nothing. */
 export function isExpired(
   { at }: { readonly at: number },
   { ttlMs }: Pick<Entity, 'ttlMs'>,
@@ -128,7 +125,7 @@ export function isExpired(
   return now - at >= ttlMs
 }
 
-/** When a selection was made, being used does not count; and by which entry, if it was made in this conversation. */
+/** The time of a selection, uses not counted; and its entry, if it is in this conversation. */
 export interface ChosenAt {
   readonly at: number
   readonly seq?: number
@@ -138,7 +135,7 @@ export function chosenAt({ since, at, sinceSeq }: Chosen): ChosenAt {
   return { at: since ?? at, ...(sinceSeq === undefined ? {} : { seq: sinceSeq }) }
 }
 
-/** Whether something was shown or said after a choice: by their order in the journal, by time where there is none. */
+/** True if something was shown or said after a selection: by journal order, or by time without positions. */
 export function isSince(
   { at, seq }: { readonly at: number; readonly seq?: number },
   chosen: ChosenAt,
@@ -155,7 +152,7 @@ export function activeIds(active: ActiveValue | undefined): readonly string[] {
 export interface SightingBatch {
   readonly at: number
   readonly seq?: number
-  /** It is a result of the turn that is going on. */
+  /** True for a result of the current turn. */
   readonly isThisTurn?: boolean
   readonly seen: readonly Sighting[]
 }
@@ -165,24 +162,24 @@ export interface MemoryFactsOptions {
   /** Oldest first. */
   readonly batches?: readonly SightingBatch[]
   readonly userText?: string
-  /** Earlier words of the person, oldest first. */
-  readonly said?: readonly Said[]
-  /** The normal form of ids, by the name of the entity. */
+  /** The person's earlier words, oldest first. */
+  readonly said?: readonly PersonWords[]
+  /** Normalizes ids, by the entity's name. */
   readonly normal?: Readonly<Record<string, (id: string) => string>>
-  /** By place, such as `items[2].taskId`. */
+  /** By path, such as `items[2].taskId`. */
   readonly answers?: Readonly<Record<string, Json>>
 }
 
 export class MemoryFacts implements Facts {
-  readonly heard: readonly Said[]
+  readonly heard: readonly PersonWords[]
   readonly userText: string
   readonly #active = new Map<string, ActiveValue>()
   readonly #seen = new Map<string, Map<string, Seen>>()
-  /** As they came, oldest first. */
+  /** In order of arrival, oldest first. */
   readonly #order = new Map<string, Seen[]>()
   readonly #labels = new Map<string, Map<string, Seen>>()
   readonly #listings = new Map<string, readonly Seen[]>()
-  /** Those that came before this turn. */
+  /** Those from before this turn. */
   readonly #earlier = new Map<string, readonly Seen[]>()
   readonly #thisTurn = new Set<string>()
   readonly #lists: ShownList[] = []
@@ -255,11 +252,11 @@ export class MemoryFacts implements Facts {
     return this.#lists
   }
 
-  saidBefore(): readonly Said[] {
+  saidBefore(): readonly PersonWords[] {
     return (this.#options.said ?? []).toReversed()
   }
 
-  listing(entity: string, before?: Said): readonly Seen[] {
+  listing(entity: string, before?: PersonWords): readonly Seen[] {
     return (before === undefined ? this.#listings : this.#earlier).get(entity) ?? []
   }
 
@@ -269,7 +266,7 @@ export class MemoryFacts implements Facts {
     const newest: Seen[] = []
     for (let at = order.length - 1; at >= 0 && newest.length < most; at--) {
       const one = order[at]
-      // What was seen again since then has a later place.
+      // A thing that was seen again has a later entry in the order.
       if (one !== undefined && known?.get(one.id) === one) newest.push(one)
     }
     return newest
@@ -281,7 +278,7 @@ export class MemoryFacts implements Facts {
   }
 }
 
-/** One row is a look at one thing; the list that the person has in mind is still the one before. */
+/** A single row does not replace a list: the person still refers to the list before. */
 function replaceListing(listings: Map<string, readonly Seen[]>, entity: string, rows: readonly Seen[]): void {
   const before = listings.get(entity) ?? []
   if (rows.length > 1 || before.length < 2) listings.set(entity, rows)

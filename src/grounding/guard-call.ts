@@ -1,13 +1,13 @@
 /**
- * The guard of one call, from the arguments that a model wrote to what the tool gets. The written form is judged first,
- * because only there a label or a place is one; then the schema converts it, and every id of the converted form has to be
- * good again. It runs nothing and stores nothing.
+ * The guard of one call, from the model's arguments to the tool's input. The written form is judged first, because only
+ * there labels and positions occur; then the schema converts it, and every id of the converted form must be good again.
+ * Runs and stores nothing.
  */
 import { foldedText, type Ground, HoldfastError, type Json, type JsonObject } from '../protocol/index.ts'
 import type { Entities, Entity } from './entity.ts'
-import type { Judging } from './facts.ts'
+import type { JudgeContext } from './facts.ts'
 import type { Above } from './judge.ts'
-import { composed, type Judgement, judgeCall } from './judge.ts'
+import { composeKeys, type Judgement, judgeCall } from './judge.ts'
 import { type FoundId, idsIn, type Path, placeText, surveyOf, withIds } from './marks.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
 import { textOf } from './rows.ts'
@@ -17,29 +17,29 @@ type JudgedIds = Parameters<typeof judgeCall>[0]
 export interface GuardedCall<P extends Converted> {
   readonly parameters: JsonObject
   readonly args: Json
-  /** Values without a mark are not looked at, and fields that the schema does not declare are kept. */
+  /** Unmarked values are not judged, and undeclared fields are kept. */
   readonly allowsUnmarked: boolean
   /** Validates and converts arguments by the schema. */
   readonly convert: (args: Json) => Promise<P>
 }
 
-/** Arguments after validation; `input` is what the tool gets, if they fit. */
+/** Arguments after validation; `input` is the tool's input, if they fit. */
 export type Converted = { readonly ok: true; readonly input: unknown } | { readonly ok: false }
 
 export interface Guarded<P extends Converted> {
   readonly judgement: Judgement
-  /** The arguments of the judgement after the conversion of the schema. */
+  /** The judgement's arguments after the schema's conversion. */
   readonly converted: P
-  /** Places of fields that the tool does not get. */
+  /** Paths of fields that the tool does not get. */
   readonly dropped: readonly string[]
 }
 
 export async function guardCall<P extends Converted>(
   call: GuardedCall<P>,
-  judging: Judging,
+  judging: JudgeContext,
   above?: Above,
 ): Promise<Guarded<P>> {
-  const judge = (asked: JudgedIds): Promise<Judgement> => judgeCall(asked, judging, above)
+  const judge = (ids: JudgedIds): Promise<Judgement> => judgeCall(ids, judging, above)
   const { parameters } = call
   const survey = surveyOf(parameters, call.args)
   const first = await judge({ parameters, args: call.args, found: survey.ids })
@@ -48,7 +48,7 @@ export async function guardCall<P extends Converted>(
   const { converted, args, dropped } = await convertedArgs(call, written.args, survey.undeclared())
   const placed: Judgement = args === written.args ? written : { ...written, args }
   if (!converted.ok) return { judgement: placed, converted, dropped }
-  const input = isSameJson(args, converted.input) ? args : plain(converted.input)
+  const input = isSameJson(args, converted.input) ? args : jsonCopy(converted.input)
   const { entities } = judging
   const made = input === call.args ? survey : surveyOf(parameters, input)
   const found = [
@@ -61,18 +61,18 @@ export async function guardCall<P extends Converted>(
 }
 
 /**
- * A schema may make an id of what was written by itself, such as `ord_2` of `2`: then no id is put in its place. If that is
- * another id than the one that the label or the place means, nobody knows which is meant.
+ * A schema may itself convert the written value to an id, such as `2` to `ord_2`: then no id is filled in. If it differs
+ * from the id that the label or position means, the call is ambiguous.
  */
 async function withoutNeedlessIds<P extends Converted>(
   { parameters, args, convert }: GuardedCall<P>,
   written: Judgement,
-  { entities, judge }: Pick<Judging, 'entities'> & { judge: (call: JudgedIds) => Promise<Judgement> },
+  { entities, judge }: Pick<JudgeContext, 'entities'> & { judge: (call: JudgedIds) => Promise<Judgement> },
 ): Promise<Judgement> {
   const placed = new Map(written.grounds.flatMap((one) => (one.said === undefined ? [] : [[one.path, one]])))
   const converted = await convert(args)
   if (!converted.ok) return written
-  const found = idsIn(parameters, plain(converted.input))
+  const found = idsIn(parameters, jsonCopy(converted.input))
     .filter((one) => placed.has(placeText(one.path)) && !isWritten(one, args))
     .map((one): FoundId => ({ ...one, isLiteral: true }))
   const made = await judge({ parameters, args, found })
@@ -99,18 +99,18 @@ function unclear(made: Ground, placed: Ground | undefined, entities: Entities): 
   return [refusalOf({ verdict, entity, path: made.path, given: placed.said, near: { near: [] } })]
 }
 
-/** Whether a schema still makes of a call the ids that were found good: it may depend on the time, or on anything. */
+/** True if a schema still converts a call to the judged ids: it may depend on time, or on anything. */
 export function isStillGrounded(
   { parameters, input, allowsUnmarked }: { parameters: JsonObject; input: unknown; allowsUnmarked: boolean },
   grounds: readonly Ground[],
   entities: Entities,
 ): boolean {
-  const value = plain(input)
+  const value = jsonCopy(input)
   const isEnforced = ({ entities: names }: FoundId): boolean =>
     names.every((name) => (entities.get(name)?.policy ?? 'enforce') === 'enforce')
   const survey = surveyOf(parameters, value)
   const found = [
-    ...composed(survey.ids, entities).flatMap((one) => leaves(one, grounds, entities)),
+    ...composeKeys(survey.ids, entities).flatMap((one) => ungrounded(one, grounds, entities)),
     ...(allowsUnmarked ? [] : survey.unmarked(entities)),
   ]
   return found
@@ -118,7 +118,7 @@ export function isStillGrounded(
     .every(({ given }) => grounds.some(({ id, entity }) => isSameId(entities.get(entity), id, given)))
 }
 
-/** Whether a schema made of JSON just that again: then it was looked through already. */
+/** True if a conversion returned equal JSON: then it has been judged already. */
 function isSameJson(args: Json, made: unknown): boolean {
   if (args === made) return true
   if (typeof args !== 'object' || args === null || typeof made !== 'object' || made === null) return false
@@ -131,7 +131,7 @@ function isSameJson(args: Json, made: unknown): boolean {
   )
 }
 
-/** A field as the tool will find it: one that is computed may say something else the next time, so what it says now stays. */
+/** A field as the tool will read it: a getter may return another value next time, so its value is fixed. */
 function readOnce(owner: object, name: string): unknown {
   const field = Object.getOwnPropertyDescriptor(owner, name)
   if (field?.get === undefined) return field?.value
@@ -140,7 +140,7 @@ function readOnce(owner: object, name: string): unknown {
   return value
 }
 
-/** Fields that are not declared are dropped if they would reach the tool; many schemas do so by themselves. */
+/** Drops undeclared fields that would reach the tool; many schemas do so by themselves. */
 async function convertedArgs<P extends Converted>(
   { allowsUnmarked, convert }: GuardedCall<P>,
   args: Json,
@@ -148,14 +148,14 @@ async function convertedArgs<P extends Converted>(
 ): Promise<{ readonly converted: P; readonly args: Json; readonly dropped: readonly string[] }> {
   const converted = await convert(args)
   if (allowsUnmarked || !converted.ok || undeclared.length === 0) return { converted, args, dropped: [] }
-  const input = plain(converted.input)
+  const input = jsonCopy(converted.input)
   const reaching = undeclared.filter((path) => valueAt(input, path) !== undefined)
   if (reaching.length === 0) return { converted, args, dropped: [] }
-  const rest = reaching.reduce(without, args)
+  const rest = reaching.reduce(withoutPath, args)
   return { converted: await convert(rest), args: rest, dropped: reaching.map(placeText) }
 }
 
-/** Ids at marked places that the conversion changed or made, and that are not just written in another way. */
+/** Ids at marked paths that the conversion changed or created, other than by spelling. */
 function changedIds(
   found: readonly FoundId[],
   { input, written, entities }: { input: Json; written: Judgement; entities: Entities },
@@ -167,11 +167,11 @@ function changedIds(
   return found
     .filter(isChanged)
     .filter(({ path }) => !asked.some((ask) => isBelow(ask.path, placeText(path))))
-    .flatMap((one) => leaves(one, written.grounds, entities))
+    .flatMap((one) => ungrounded(one, written.grounds, entities))
     .map((one) => ({ ...one, isLiteral: true }))
 }
 
-/** All parts of the id that one belongs to; itself if the id is not made of several arguments. */
+/** All parts of one composite id; the id itself if it is not composite. */
 function partsWith(one: FoundId, found: readonly FoundId[]): readonly FoundId[] {
   if (one.part === undefined) return [one]
   const home = placeText(one.path.slice(0, -1))
@@ -187,10 +187,10 @@ function isWritten({ given, path, isKey }: FoundId, args: Json): boolean {
 }
 
 /**
- * The texts and numbers of what stands at a marked place. A conversion may make an object of an id: one part of it that
- * is the id speaks for all, the others are judged by their looks.
+ * The texts and numbers at a marked path. A conversion may turn an id into an object: one part that is the id vouches for
+ * all, the others are judged by their pattern.
  */
-function leaves(found: FoundId, grounds: readonly Ground[], entities: Entities): readonly FoundId[] {
+function ungrounded(found: FoundId, grounds: readonly Ground[], entities: Entities): readonly FoundId[] {
   const { given, path } = found
   const isGood = (value: Json): boolean =>
     grounds.some(
@@ -209,8 +209,8 @@ function partsOf(value: Json, path: Path): readonly { readonly given: Json; read
 }
 
 /**
- * Both judgements as one. Where the written form was refused and the converted one is good, the converted one counts: it
- * is what the tool gets.
+ * Merges both judgements. Where the written form was refused and the converted one is good, the converted one counts: the
+ * tool gets that one.
  */
 function merged(written: Judgement, changed: Judgement, found: readonly FoundId[]): Judgement {
   const bad = new Set([
@@ -245,7 +245,7 @@ function merged(written: Judgement, changed: Judgement, found: readonly FoundId[
   return asks.length > 0 ? { kind: 'ask', asks, ...judged } : { kind: 'ok', ...judged }
 }
 
-/** With what the model wrote, where the conversion made something else of it. */
+/** Adds the model's value where the conversion changed it. */
 function saidAt(ground: Ground, path: Path, args: Json): Ground {
   const written = path.map((_, at) => valueAt(args, path.slice(0, at + 1)))
   const said = written.findLast((value) => value !== undefined)
@@ -264,8 +264,7 @@ function isSameText(a: unknown, b: unknown): boolean {
 }
 
 /**
- * The same letters and digits, or the same normal form: a conversion that trims, or changes the case or the signs, still
- * means the same thing.
+ * Equal letters and digits, or an equal normal form: a conversion that trims, or changes case or punctuation, keeps the id.
  */
 function isSameId(entity: Pick<Entity, 'normal'> | undefined, id: string, given: Json): boolean {
   const letters = (text: string): string => foldedText(text).replace(/[^\p{L}\p{N}]/gu, '')
@@ -282,24 +281,24 @@ function valueAt(value: Json | undefined, path: Path): Json | undefined {
   }, value)
 }
 
-function without(value: Json, path: Path): Json {
+function withoutPath(value: Json, path: Path): Json {
   const [step, ...rest] = path
   if (typeof value !== 'object' || value === null || step === undefined) return value
   if (Array.isArray(value))
-    return (value as readonly Json[]).map((item, at) => (at === step ? without(item, rest) : item))
+    return (value as readonly Json[]).map((item, at) => (at === step ? withoutPath(item, rest) : item))
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, inner]) =>
-      name !== step ? [[name, inner]] : rest.length === 0 ? [] : [[name, without(inner as Json, rest)]],
+      name !== step ? [[name, inner]] : rest.length === 0 ? [] : [[name, withoutPath(inner as Json, rest)]],
     ),
   )
 }
 
-/** A JSON copy of converted arguments, which may hold dates, maps or cycles. Throws `too-large` for a value without end. */
-function plain(value: unknown): Json {
+/** A JSON copy of converted arguments, which may hold dates, maps or cycles. Throws `too-large` for an endless value. */
+function jsonCopy(value: unknown): Json {
   let left = MOST_VALUES
   const copy = (given: unknown, above: readonly object[]): Json => {
     left -= 1
-    if (left < 0 || above.length > DEEPEST_VALUE) throw tooMuch()
+    if (left < 0 || above.length > DEEPEST_VALUE) throw tooLarge()
     if (typeof given === 'bigint') return String(given)
     if (typeof given === 'function' || typeof given === 'symbol' || given === undefined) return null
     if (typeof given !== 'object' || given === null) return given as Json
@@ -321,7 +320,7 @@ function plain(value: unknown): Json {
 const MOST_VALUES = 100_000
 const DEEPEST_VALUE = 200
 
-function tooMuch(): HoldfastError {
+function tooLarge(): HoldfastError {
   return new HoldfastError('too-large', {
     message: `The arguments that the schema makes have more than ${MOST_VALUES} values or ${DEEPEST_VALUE} levels.`,
   })

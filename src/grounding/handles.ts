@@ -1,7 +1,7 @@
 /**
- * Ids as models and people see them. Handles are short codes instead of long ids, such as `p~k7m2`: a model copies them
- * easily and they cost little. A code comes from its id alone, so it is the same in every prompt, and one that was made up
- * stands for nothing. The sign keeps codes apart from texts of people.
+ * Handles: short codes for long ids in prompts, such as `p~k7m2`, which a model copies easily and which cost few tokens. A
+ * code depends on its id alone, so it is the same in every prompt, and an invented one maps to nothing. The sign keeps
+ * codes apart from people's texts.
  */
 import { ENTITY_MARK, type Json, type JsonObject, type Sighting } from '../protocol/index.ts'
 import type { Entities } from './entity.ts'
@@ -11,25 +11,24 @@ import { textOf } from './rows.ts'
 export interface Handles {
   /** The code of an id; the id itself if it was never seen. */
   readonly encode: (entity: string, id: string) => string
-  /** The id of a code; undefined if it is none. */
+  /** The id of a code; undefined for other texts. */
   readonly decode: (entity: string, handle: string) => string | undefined
   /**
-   * A result with codes in place of ids: of those that it shows, or of all that are known. What reads like a number is one
-   * only where the name of the field ends with id.
+   * Replaces ids in a result by codes: the given sightings, or all known ones. A numeric value counts as an id only where
+   * the field's name ends with id.
    */
   readonly encodeOutput: (output: Json, seen?: readonly Sighting[]) => Json
-  /** Arguments with codes in place of ids, wherever the schema has the mark of an entity. */
+  /** Replaces ids in arguments by codes, at every marked path. */
   readonly encodeArgs: (parameters: JsonObject, args: Json) => Json
-  /** The way back. A number that came as a text is a number again where the schema wants one. */
+  /** The reverse. A number sent as a text becomes a number again where the schema wants one. */
   readonly decodeArgs: (parameters: JsonObject, args: Json) => Json
-  /** Ids in place of codes wherever they stand in texts. */
+  /** Replaces codes by ids anywhere in texts. */
   readonly decodeTexts: (value: Json) => Json
 }
 
 /**
- * `sightings` oldest first. More of them give more codes and change none. No two things of an entity have the same code,
- * and no code is an id that was seen before it. What is a code is read as one. Of two ids that would get the same code,
- * one in half a million, the later one gets another.
+ * `sightings` oldest first. More of them add codes and change none. No two things of an entity share a code, and no code
+ * equals an id seen before it. Of two ids with the same hash, one in half a million, the later one gets another code.
  */
 export function handleTable(entities: Entities, sightings: Iterable<Sighting>): Handles {
   const tables = new Map<string, Table>()
@@ -102,11 +101,11 @@ class Table {
   }
 }
 
-/** No vowels, so that no words come out, and nothing that is easily mistaken for something else. */
+/** No vowels, so that no words arise, and no easily confused characters. */
 const LETTERS = 'bcdfghjkmnpqrstvwxz23456789'
 const LENGTH = 4
 
-/** A few letters that any change of the text changes (FNV-1a, then mixed so that every bit counts). */
+/** A short hash of the text (FNV-1a, then mixed so that every bit counts). */
 function digest(text: string): string {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
@@ -121,7 +120,7 @@ function digest(text: string): string {
   return letters
 }
 
-/** The first letters that tell the entities apart, and a sign. */
+/** The shortest distinct prefixes of the entities, and a sign. */
 function prefixesOf(entities: Entities): ReadonlyMap<string, string> {
   const names = [...entities.keys()]
   return new Map(names.map((name) => [name, `${shortest(name, names)}~`]))
@@ -173,7 +172,7 @@ const SHAPES: ReadonlySet<string> = new Set([
 /** Keywords whose schemas describe the same value, or the items of a list of ids. */
 const SAME: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'items', 'prefixItems'])
 
-/** A copy of the schema; the marks stay. */
+/** A copy of the schema with text ids; the marks stay. */
 export function withTextIds(schema: JsonObject): JsonObject {
   return copied(schema, false) as JsonObject
 }

@@ -1,5 +1,15 @@
-/** Grounding: no invented id reaches a tool. Entities, where their ids are, whether they are good, and what prompts say of them. */
+/** Grounding: no invented id reaches a tool. Entities, the ids in arguments, their judgement, and the blocks in prompts. */
 
+export type { SelectionContext } from './active-values.ts'
+export {
+  expiresAt,
+  isPersonal,
+  newlyChosen,
+  personal,
+  unexpired,
+  withPersonal,
+  withSelections,
+} from './active-values.ts'
 export type {
   Called,
   Entities,
@@ -14,9 +24,9 @@ export type {
   AskedAnswer,
   Chosen,
   Facts,
-  Judging,
+  JudgeContext,
   MemoryFactsOptions,
-  Said,
+  PersonWords,
   Seen,
   ShownList,
   SightingBatch,
@@ -28,7 +38,7 @@ export type { Handles } from './handles.ts'
 export { handleTable, withTextIds } from './handles.ts'
 export type { Above, Judgement } from './judge.ts'
 export { judgeBelow, judgeCall, stricter, strictest } from './judge.ts'
-export type { AskedId, Asking, Passed, RefusalReason, Refused, Verdict } from './judge-id.ts'
+export type { AskedId, AskVerdict, Passed, RefusalReason, Refused, Verdict } from './judge-id.ts'
 export type { LookupOptions, LookupResult, Search } from './lookup-tool.ts'
 export { lookupTool } from './lookup-tool.ts'
 export type { FoundId, Path } from './marks.ts'
@@ -47,17 +57,7 @@ export type { Candidate } from './readings.ts'
 export type { NextStep, Question, Refusal } from './refusal.ts'
 export { answeredId, questionOf, refusalText } from './refusal.ts'
 export type { RowField, RowFields } from './rows.ts'
-export type { Selecting } from './selecting.ts'
-export {
-  expiresAt,
-  isPersonal,
-  newlyChosen,
-  personal,
-  unexpired,
-  withPersonal,
-  withSelections,
-} from './selecting.ts'
 export type { NearMatches } from './suggestions.ts'
 export { nearMatches } from './suggestions.ts'
-export type { GroundedTool, RowMapping, Shown, ToolMapping } from './tool-grounding.ts'
+export type { GroundedTool, RowMapping, ShownThings, ToolMapping } from './tool-grounding.ts'
 export { checkedThing, checkMarkedEntities, grounded, lookupsOf, shownBy } from './tool-grounding.ts'

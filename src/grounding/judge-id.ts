@@ -1,7 +1,7 @@
 /**
- * Whether one id may reach a tool: it is the chosen one, was shown, was said, or is a label or a place that means one
- * thing. What a person or a program chose wins: another thing passes only if it was spoken of since. Pure, but for asking
- * the facts.
+ * Judges one id: it is active, was shown, was written by the person, or is a label or a list position of one thing. A
+ * selection of a person or a program wins: another thing passes only if it was mentioned since. Pure, except for reading
+ * facts.
  */
 import type { ActiveValue, Ground, GroundSource, Json } from '../protocol/index.ts'
 import { undeclared } from './entity.ts'
@@ -13,7 +13,7 @@ import {
   chosenAt,
   isExpired,
   isSince,
-  type Judging,
+  type JudgeContext,
 } from './facts.ts'
 import { type FoundId, isNumeric, placeText } from './marks.ts'
 import {
@@ -43,10 +43,10 @@ import {
 } from './references.ts'
 import { textOf } from './rows.ts'
 
-/** Why an id is refused. `wrong-parent`: a part of something else. `several`: one was wanted and more were named. */
+/** Why an id is refused. `wrong-parent`: a part of another thing. `several`: one was expected and more were named. */
 export type RefusalReason = 'unknown' | 'expired' | 'not-active' | 'wrong-kind' | 'wrong-parent' | 'several'
 
-export type Verdict = Passed | Asking | Refused
+export type Verdict = Passed | AskVerdict | Refused
 
 export interface Passed {
   readonly kind: 'ok'
@@ -54,20 +54,20 @@ export interface Passed {
   readonly id: string
   readonly source: GroundSource
   readonly seq?: number
-  /** It is known in a conversation above. */
+  /** Set if it is known in a conversation above. */
   readonly above?: NonNullable<Ground['above']>
 }
 
-/** The person has to say which; `why` is what makes it unclear. */
-export interface Asking {
+/** The person must choose; `why` names the ambiguity. */
+export interface AskVerdict {
   readonly kind: 'ask'
   readonly entity: string
   readonly why: 'same-label' | 'id-or-place' | 'two-lists'
   readonly options: readonly Candidate[]
 }
 
-/** A question about one place of a call. The answer is one of the ids. */
-export interface AskedId extends Asking {
+/** A question about one path of a call. The answer is one of the ids. */
+export interface AskedId extends AskVerdict {
   readonly path: string
   readonly given: Json
 }
@@ -76,20 +76,20 @@ export interface Refused {
   readonly kind: 'refused'
   readonly entity: string
   readonly reason: RefusalReason
-  /** The active thing, which may be the one that was meant. */
+  /** The active thing, which may be the intended one. */
   readonly active?: Candidate
-  /** The entity that it is an id of. */
+  /** The entity that the id belongs to. */
   readonly kindOf?: string
-  /** The parent that it has, and the one that it should have. */
+  /** Its actual parent, and the expected one. */
   readonly parent?: OtherParent
-  /** The things that were named, where one was wanted. */
+  /** The named things, where one was expected. */
   readonly named?: readonly Candidate[]
   /** One of these is meant, and only the person knows which. */
   readonly isUnclear?: true
 }
 
-/** The decision about one entity. Its policy is not looked at. */
-export async function judgeId(found: FoundId, name: string, judging: Judging): Promise<Verdict> {
+/** The decision about one entity. Ignores its policy. */
+export async function judgeId(found: FoundId, name: string, judging: JudgeContext): Promise<Verdict> {
   const entity = judging.entities.get(name) ?? undeclared(name)
   const known = await judging.facts.active(name)
   const isOld = known !== undefined && isExpired(known, entity, judging.now)
@@ -103,12 +103,12 @@ export async function judgeId(found: FoundId, name: string, judging: Judging): P
   const answer = facts.asked && (await facts.asked(placeText(found.path)))
   const verdict = await judge.decide()
   if (verdict.kind === 'ask') return answered(verdict, answer)
-  // What made it unclear may have been words of the turn that asked: what was answered then still holds.
+  // The ambiguity may come from words of the turn that asked: the answer given then still holds.
   return answer === undefined ? verdict : ((await judge.decideByAnswer(answer)) ?? verdict)
 }
 
-/** An answer of the person decides, if it is one of the options. One of a program leaves it unclear for good. */
-export function answered(ask: Asking, answer: AskedAnswer | undefined): Verdict {
+/** A person's answer decides, if it is one of the options. A program's answer leaves it ambiguous. */
+export function answered(ask: AskVerdict, answer: AskedAnswer | undefined): Verdict {
   if (answer?.isPersons === false) return unclear(ask.entity, ask.options)
   const chosen = chosenOption(ask.options, textOf(answer?.value))
   return chosen === undefined ? ask : { kind: 'ok', entity: ask.entity, id: chosen.id, source: 'asked' }
@@ -122,9 +122,9 @@ class Judge {
   readonly #found: FoundId
   readonly #case: Case
 
-  constructor(found: FoundId, about: Case) {
+  constructor(found: FoundId, judgeCase: Case) {
     this.#found = found
-    this.#case = about
+    this.#case = judgeCase
   }
 
   async decide(): Promise<Verdict> {
@@ -132,9 +132,9 @@ class Judge {
     if (text === undefined || text === '') return this.#refuse('unknown')
     const [exact, ...others] = await this.#exact(text)
     if (exact !== undefined && others.length > 0) return this.#askOnce([exact, ...others])
-    // `task-2` is an id and nothing else; `2` may be one, and may be the second.
+    // `task-2` can only be an id; `2` may be an id or the second position.
     if (exact !== undefined && !/^#?\d+$/.test(text)) return this.#pass(exact)
-    const places = this.#isOpen('ordinal') ? await this.#placed(text) : []
+    const places = this.#isOpen('ordinal') ? await this.#byPosition(text) : []
     if (exact === undefined) return this.#decideByName(text, places)
     const [place] = places
     if (place?.rival !== undefined) return this.#ask('id-or-place', [exact, place, place.rival])
@@ -144,7 +144,7 @@ class Judge {
       : this.#pass(exact)
   }
 
-  /** By what was answered to a question about this place, which had things that are known as its options. */
+  /** Decides by the answer to a question about this path, whose options were known things. */
   async decideByAnswer({ value, isPersons }: AskedAnswer): Promise<Verdict | undefined> {
     const { entity, judging } = this.#case
     if (!this.#isOpen('asked')) return undefined
@@ -160,7 +160,7 @@ class Judge {
 
   async #decideByName(text: string, places: readonly PlaceReading[]): Promise<Verdict> {
     const isExact = places.length > 0
-    const labelled = await this.#labelled(text, isExact)
+    const labelled = await this.#byLabel(text, isExact)
     if (labelled.length === 0 && places.length > 1)
       return this.#refuse('several', { named: distinct(places).map(({ thing }) => thing) })
     const readings = distinct([...labelled, ...(places.length === 1 ? places : [])])
@@ -180,8 +180,8 @@ class Judge {
     return isNoNumber ? this.#refuse('unknown') : this.#pass(first)
   }
 
-  /** Of a place in two lists, the thing that belongs where the call or the state says, if only one of them does. */
-  async #placed(text: string): Promise<readonly PlaceReading[]> {
+  /** Of a position in two lists, the thing that belongs to the expected parent, if only one does. */
+  async #byPosition(text: string): Promise<readonly PlaceReading[]> {
     const places = await ordinalReadings(text, this.#case)
     return Promise.all(
       places.map(async ({ rival, ...place }) => {
@@ -194,8 +194,8 @@ class Judge {
     )
   }
 
-  /** Of several things with one label, those that belong where the call or the state says. */
-  async #labelled(text: string, isExact: boolean): Promise<readonly Reading[]> {
+  /** Of several things with one label, those that belong to the expected parent. */
+  async #byLabel(text: string, isExact: boolean): Promise<readonly Reading[]> {
     const all = this.#isOpen('label') ? await labelReadings(text, this.#case, { isExact }) : []
     if (all.length < 2 || this.#case.entity.parent === undefined) return all
     const others = await Promise.all(all.map(({ thing }) => otherParent(thing, this.#case)))
@@ -203,7 +203,7 @@ class Judge {
     return fitting.length > 0 ? fitting : all
   }
 
-  /** The value as an id, by the first source that vouches for it; several if it may be written in several ways. */
+  /** The value as an id, by the first source that vouches for it; several if it has several spellings. */
   async #exact(text: string): Promise<readonly Reading[]> {
     const { entity, active, judging } = this.#case
     const { facts, now } = judging
@@ -217,11 +217,11 @@ class Judge {
       const fresh = alike?.filter((one) => !isExpired(one, entity, now)) ?? []
       if (fresh.length > 0) return distinct(fresh.map((one) => readingOf(one, 'seen')))
     }
-    return this.#isOpen('said') ? this.#said(text) : []
+    return this.#isOpen('said') ? this.#written(text) : []
   }
 
-  /** Where the person wrote it in another form, the tool gets the one that looks like an id. */
-  async #said(text: string): Promise<readonly Reading[]> {
+  /** If the person wrote it in another form, the tool gets the form that fits the pattern. */
+  async #written(text: string): Promise<readonly Reading[]> {
     const { pattern } = this.#case.entity
     if (pattern === undefined) return []
     const readingAs = (written: string, more: Partial<Reading>): readonly Reading[] => {
@@ -236,7 +236,9 @@ class Judge {
     return readingAs(before.written, { at, ...(seq === undefined ? {} : { seq }) })
   }
 
-  /** A number that is an id and a place. The person may have named one of the two; what is chosen needs no number. */
+  /**
+   * A number that is both an id and a position. The person may have named one of the two; the active thing needs no number.
+   */
   async #idOrPlace(exact: Reading, place: Reading, text: string): Promise<Verdict> {
     if (exact.source === 'state' && !(await saysNumber(text, this.#case))) return this.#pass(exact)
     const asId = await namedByLabel(exact.thing, this.#case)
@@ -262,7 +264,7 @@ class Judge {
     }
   }
 
-  /** A part has to belong to what stands beside it, and, unless it is spoken of, to what is chosen. */
+  /** A part must belong to the parent beside it and, unless it is mentioned, to the active parent. */
   async #wrongParent(reading: Reading): Promise<OtherParent | undefined> {
     const other = await otherParent(reading.thing, this.#case)
     if (other?.since === undefined) return other
@@ -272,19 +274,19 @@ class Judge {
     return before !== undefined && isSince(before.said, other.since) ? undefined : other
   }
 
-  /** A choice of a person or a program wins, unless the person or a tool has named the other thing since. */
+  /** A selection of a person or a program wins, unless the person or a tool has named the other thing since. */
   async #notActive(reading: Reading, active: Chosen): Promise<Verdict | undefined> {
     const { thing, isSaidNow } = reading
     if (active.by === 'tool' || isSaidNow) return undefined
     if (activeIds(active).includes(thing.id) || (await this.#isShownSince(reading, chosenAt(active))))
       return undefined
-    const spoken = await speaksOf(thing, this.#case)
-    if (spoken.verdict === 'unclear') {
-      const options = [thing, ...spoken.rivals].map((each) => ({ thing: each }))
+    const mention = await speaksOf(thing, this.#case)
+    if (mention.verdict === 'unclear') {
+      const options = [thing, ...mention.rivals].map((each) => ({ thing: each }))
       const picked = await this.#picked(options)
-      return picked?.id === thing.id ? undefined : this.#ask(spoken.why, options)
+      return picked?.id === thing.id ? undefined : this.#ask(mention.why, options)
     }
-    const isSpoken = spoken.verdict === 'yes' || (await spokenSince(thing, chosenAt(active), this.#case))
+    const isSpoken = mention.verdict === 'yes' || (await spokenSince(thing, chosenAt(active), this.#case))
     return isSpoken ? undefined : this.#refuse('not-active')
   }
 
@@ -295,7 +297,7 @@ class Judge {
     return seen !== undefined && isSince(seen, since)
   }
 
-  /** Asks which of several things with one label is meant, unless the person has said so before. */
+  /** Asks which of several things with one label is meant, unless the person has answered before. */
   async #askOnce(readings: readonly Reading[]): Promise<Verdict> {
     return (await this.#picked(readings)) ?? this.#ask('same-label', readings)
   }
@@ -309,13 +311,13 @@ class Judge {
     return { kind: 'ok', entity, id: thing.id, source: 'asked', ...(seq === undefined ? {} : { seq }) }
   }
 
-  #ask(why: Asking['why'], readings: readonly { readonly thing: Candidate }[]): Verdict {
+  #ask(why: AskVerdict['why'], readings: readonly { readonly thing: Candidate }[]): Verdict {
     const options = distinct(readings).map(({ thing }) => candidate(thing))
     if (!this.#isOpen('asked')) return this.#refuse('several', { named: options, isUnclear: true })
     return { kind: 'ask', entity: this.#case.entity.name, why, options }
   }
 
-  /** It is nothing that counts now: was it something once, or is it something else? */
+  /** A value that means nothing now: checks whether it has expired or belongs to another entity. */
   async #refuseUnread(text: string): Promise<Verdict> {
     const { entity, lapsed, judging } = this.#case
     const { facts, entities } = judging
@@ -339,11 +341,11 @@ class Judge {
     return { kind: 'refused', entity: entity.name, reason, ...chosen, ...more }
   }
 
-  /** A key is not rewritten, so it has to be an id already. */
+  /** A key is not rewritten, so it must be an id already. */
   #isOpen(source: GroundSource): boolean {
     const { isKey, isLiteral } = this.#found
     if ((isKey || isLiteral) && (source === 'label' || source === 'ordinal')) return false
-    // An answer may name another thing, which could not be put in its place.
+    // An answer may name another thing, which could not replace a literal.
     if (isLiteral && source === 'asked') return false
     return this.#case.entity.sources.has(source)
   }

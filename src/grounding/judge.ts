@@ -1,10 +1,10 @@
 /**
- * Decides whether a call may reach its tool: every id among its arguments has to be grounded, in this conversation or in the
- * one above. A label or a place is replaced by the id that it means. Runs nothing.
+ * Decides whether a call may reach its tool: every id among its arguments must be grounded, in this conversation or in the
+ * one above. A label or a list position is replaced by its id. Runs nothing.
  */
 import type { Ground, Json, JsonObject } from '../protocol/index.ts'
 import { type Entities, type Entity, type GroundingPolicy, undeclared } from './entity.ts'
-import type { Judging } from './facts.ts'
+import type { JudgeContext } from './facts.ts'
 import { type AskedId, answered, judgeId, type Passed, type Refused, type Verdict } from './judge-id.ts'
 import { type FoundId, idsIn, type Path, placesOf, placeText, withIds, writtenAt } from './marks.ts'
 import { type Refusal, refusalOf, refusalOutput } from './refusal.ts'
@@ -12,8 +12,8 @@ import { joinedKey, keyValues, textOf } from './rows.ts'
 import { type NearMatches, nearMatches, nearOfParent } from './suggestions.ts'
 
 /**
- * `ok`: run it with these arguments. `ask`: the person has to say which things are meant; judge it again with the
- * answers. `refused`: do not run it, `output` is its result. Warnings are refusals of entities that only warn.
+ * `ok`: run it with these arguments. `ask`: the person must choose between things; judge again with the answers. `refused`:
+ * do not run it, `output` is its result. Warnings are refusals of entities with the policy `warn`.
  */
 export type Judgement = Judged &
   (
@@ -22,7 +22,7 @@ export type Judgement = Judged &
     | { readonly kind: 'refused'; readonly refusals: readonly Refusal[]; readonly output: JsonObject }
   )
 
-/** The ids that passed, and the arguments with them in their places. */
+/** The ids that passed, and the arguments with them filled in. */
 interface Judged {
   readonly args: Json
   readonly grounds: readonly Ground[]
@@ -30,16 +30,15 @@ interface Judged {
 }
 
 /**
- * Judges the ids of a call as they are written; `found` are these, where they are not all that the schema marks. A refusal
- * comes before a question, because the person should not be asked about a call that cannot be made. Things are judged
- * before their parts, which have to belong to them.
+ * Judges the ids of a call as written; `found` overrides those that the schema marks. A refusal comes before a question: a
+ * person is not asked about a call that cannot be made. Parents are judged before their parts, which must belong to them.
  */
 export async function judgeCall(
   call: { readonly parameters: JsonObject; readonly args: Json; readonly found?: readonly FoundId[] },
-  judging: Judging,
+  judging: JudgeContext,
   above?: Above,
 ): Promise<Judgement> {
-  const places = composed(call.found ?? idsIn(call.parameters, call.args), judging.entities)
+  const places = composeKeys(call.found ?? idsIn(call.parameters, call.args), judging.entities)
   const depth = ({ entities }: FoundId): number => depthOf(judging.entities.get(entities[0] ?? ''))
   const judged: JudgedId[] = []
   const byDepth = places.length < 2 ? places : places.toSorted((a, b) => depth(a) - depth(b))
@@ -56,7 +55,7 @@ export async function judgeCall(
   return judgementOf({ ...call, judged: inOrder }, judging, above)
 }
 
-/** A place, and what was decided; no verdict if nobody looks. */
+/** An id with its verdict; none for the policy `off`. */
 interface JudgedId {
   readonly found: PlacedId
   readonly entities: readonly Entity[]
@@ -65,7 +64,7 @@ interface JudgedId {
 
 async function judgementOf(
   call: { readonly parameters: JsonObject; readonly args: Json; readonly judged: readonly JudgedId[] },
-  judging: Judging,
+  judging: JudgeContext,
   above: Above | undefined,
 ): Promise<Judgement> {
   const { parameters, args, judged } = call
@@ -89,13 +88,13 @@ async function judgementOf(
   return asks.length > 0 ? { kind: 'ask', asks, ...outcome } : { kind: 'ok', ...outcome }
 }
 
-/** An id at its place; one that is made of several arguments has them as its parts, in the order of its key. */
+/** An id at its path; an id made of several arguments has them as `parts`, in the order of its key. */
 interface PlacedId extends FoundId {
   readonly parts?: readonly FoundId[]
 }
 
-/** Parts of one id, which stand in one object, as one id. */
-export function composed(found: readonly FoundId[], entities: Entities): readonly PlacedId[] {
+/** Joins the parts of one id, which are in one object, into one id. */
+export function composeKeys(found: readonly FoundId[], entities: Entities): readonly PlacedId[] {
   if (found.every(({ part }) => part === undefined)) return found
   const places: PlacedId[] = []
   const done = new Set<string>()
@@ -113,7 +112,7 @@ export function composed(found: readonly FoundId[], entities: Entities): readonl
       (other) => JSON.stringify([other.entities[0], ...other.path.slice(0, -1)]) === container,
     )
     const parts = key.flatMap((part) => siblings.find((other) => other.part === part) ?? [])
-    // A label or a place could not be taken apart again.
+    // A label or a position could not be split again.
     places.push({
       ...one,
       parts,
@@ -128,13 +127,13 @@ function depthOf(entity: Entity | undefined): number {
   return entity?.parent === undefined ? 0 : 1 + depthOf(entity.parent)
 }
 
-/** The ids of an entity in the nearest object around a place, or inside of it. Destinations are no parents. */
+/** The ids of an entity in the nearest object around a path, or inside of it. Destinations are no parents. */
 function idsBeside(place: FoundId, entity: string, judged: readonly JudgedId[]): readonly string[] {
   const home = containerOf(place)
   const near = judged.flatMap(({ found, verdict }) => {
     const [inner, outer] = [containerOf(found), home].toSorted((a, b) => b.length - a.length) as [Path, Path]
     const isAround = outer.every((step, at) => inner[at] === step)
-    // One that is refused itself is said to be so once.
+    // A refused parent is reported once, at its own path.
     const given = verdict?.kind === 'ask' ? undefined : textOf(found.given)
     const id = verdict?.kind === 'ok' ? verdict.id : given
     const isParent = found.entities.includes(entity) && !found.isDestination
@@ -144,19 +143,19 @@ function idsBeside(place: FoundId, entity: string, judged: readonly JudgedId[]):
   return near.filter(({ depth }) => depth === nearest).map(({ id }) => id)
 }
 
-/** The object that a place is in, or the list of it. */
+/** The object or list that contains a path. */
 function containerOf({ path }: FoundId): Path {
   const name = path.findLastIndex((step) => typeof step === 'string')
   return path.slice(0, Math.max(0, name))
 }
 
-/** An id that may be of several entities has to be good as one of them. */
-function judgeAny(found: FoundId, judging: Judging, above: Above | undefined): Promise<Verdict> {
+/** An id that may belong to several entities must be good for one of them. */
+function judgeAny(found: FoundId, judging: JudgeContext, above: Above | undefined): Promise<Verdict> {
   const [only = '', ...others] = found.entities
   return others.length === 0 ? judgeBelow(found, only, { judging, above }) : judgeEach(found, judging, above)
 }
 
-async function judgeEach(found: FoundId, judging: Judging, above: Above | undefined): Promise<Verdict> {
+async function judgeEach(found: FoundId, judging: JudgeContext, above: Above | undefined): Promise<Verdict> {
   const verdicts: Verdict[] = []
   for (const name of found.entities) {
     const verdict = await judgeBelow(found, name, { judging, above })
@@ -176,20 +175,20 @@ function isExact({ given }: FoundId, { id }: Passed): boolean {
   return textOf(given) === id
 }
 
-/** Whether the argument stays as it is: a number that is wanted as a text does not. */
+/** True if the argument stays as it is: a number in a text field does not. */
 function isUnchanged(found: PlacedId, { id }: Passed): boolean {
   return found.parts === undefined ? found.given === writtenAt(found, id) : found.given === id
 }
 
-/** Suggestions for an id that was refused, from this conversation or else from the one above. */
-async function nearTo(
+/** Suggestions for a refused id, from this conversation or else from the one above. */
+async function suggestionsFor(
   given: string,
   {
     verdict: { reason, parent },
     entity,
     above,
   }: { readonly verdict: Refused; readonly entity: Entity; readonly above: Above | undefined },
-  judging: Judging,
+  judging: JudgeContext,
 ): Promise<NearMatches> {
   if (reason !== 'unknown' && reason !== 'wrong-kind')
     return parent === undefined ? { near: [] } : nearOfParent(given, { entity, parent }, judging)
@@ -210,11 +209,11 @@ async function refuse(
     readonly parameters: JsonObject
     readonly above: Above | undefined
   },
-  judging: Judging,
+  judging: JudgeContext,
 ): Promise<Refusal> {
   const lookup = judging.lookups?.()[entity.name]
   const { kindOf } = verdict
-  const near = await nearTo(textOf(given) ?? '', { verdict, entity, above }, judging)
+  const near = await suggestionsFor(textOf(given) ?? '', { verdict, entity, above }, judging)
   const argument = kindOf === undefined ? undefined : placesOf(parameters, kindOf)[0]
   return refusalOf({
     verdict,
@@ -254,16 +253,16 @@ function changesAt(found: PlacedId, { id }: Passed): Parameters<typeof withIds>[
   return found.parts.map((part, at) => ({ found: part, to: writtenAt(part, values[at] ?? '') }))
 }
 
-/** The conversation above, asked about one value of one entity. A verdict that lets it pass says where it is known. */
+/** The conversation above, which judges one value of one entity. Its `ok` names where the id is known. */
 export interface Above {
-  readonly judge: (found: FoundId, entity: Entity, beside?: Judging['beside']) => Promise<Verdict>
-  /** The strictest declaration of an entity there or further above; undefined if nobody there declares it. */
+  readonly judge: (found: FoundId, entity: Entity, beside?: JudgeContext['beside']) => Promise<Verdict>
+  /** The strictest declaration of an entity there or further above; undefined if there is none. */
   readonly declared: (entity: string) => Promise<Entity | undefined>
-  /** Things that are known there and like what was written. */
+  /** Known things there that are similar to the value. */
   readonly near: (given: string, entity: Entity) => Promise<NearMatches>
 }
 
-/** The entities as they count in a conversation: where the one above declares one more strictly, as it is declared there. */
+/** The effective entities of a conversation: a stricter declaration above wins. */
 export async function strictest(
   entities: Entities,
   above: Pick<Above, 'declared'> | undefined,
@@ -279,11 +278,11 @@ export function stricter(own: Entity, other: Entity | undefined): Entity {
 
 const STRICTNESS = { off: 0, warn: 1, enforce: 2 } as const satisfies Record<GroundingPolicy, number>
 
-/** The decision about one entity, here or else above. What was refused here for a reason stays refused for that reason. */
+/** The decision about one entity, here or else above. A refusal here for a specific reason stands. */
 export function judgeBelow(
   found: FoundId,
   name: string,
-  { judging, above }: { readonly judging: Judging; readonly above: Above | undefined },
+  { judging, above }: { readonly judging: JudgeContext; readonly above: Above | undefined },
 ): Promise<Verdict> {
   const own = judgeId(found, name, judging)
   return above === undefined ? own : orAbove(found, own, { name, judging, above })
@@ -292,7 +291,7 @@ export function judgeBelow(
 async function orAbove(
   found: FoundId,
   judged: Promise<Verdict>,
-  { name, judging, above }: { readonly name: string; readonly judging: Judging; readonly above: Above },
+  { name, judging, above }: { readonly name: string; readonly judging: JudgeContext; readonly above: Above },
 ): Promise<Verdict> {
   const own = await judged
   if (own.kind !== 'refused') return own

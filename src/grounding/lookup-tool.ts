@@ -1,6 +1,6 @@
 /**
- * Layer 3: a tool that finds a thing by its name. The host searches; which of the things found is meant, and what the
- * model is told, is decided here.
+ * Layer 3: a tool that finds a thing by its name. The host searches; this file picks the match and words the result for the
+ * model.
  */
 import {
   checkOptions,
@@ -23,20 +23,20 @@ import { isTypoOf } from './text-normalize.ts'
 import type { GroundedTool } from './tool-grounding.ts'
 
 /**
- * The rows of this person that may be meant by a text. It may return more than that, all rows included: what does not
- * match is left out. For an empty text it returns all, or as many as can be looked through.
+ * The person's rows that a text may mean. It may return more, all rows included: those that do not match are dropped. For
+ * an empty text it returns all, or as many as can be searched.
  */
 export type Search<Row> = (text: string, context: ToolContext) => Iterable<Row> | Promise<Iterable<Row>>
 
 export interface LookupOptions<Row> {
-  /** `find_project` for an entity called project, unless said otherwise. */
+  /** Default: `find_project` for an entity named project. */
   readonly name?: string
   readonly description?: string
-  /** Where a row has its id, its label and its parent. `id` and `label` unless said otherwise. */
+  /** The fields of a row: its id, label and parent. Default: `id` and `label`. */
   readonly fields?: RowFields<Row>
-  /** One exact match becomes the chosen one. */
+  /** Selects a single exact match. */
   readonly select?: boolean
-  /** How many matches are shown; 10 unless said otherwise. */
+  /** The most matches shown. Default: 10. */
   readonly most?: number
 }
 
@@ -53,8 +53,8 @@ const LOOKUP: OptionSet<LookupOptions<unknown>> = {
 }
 
 /**
- * `exact` and `partial`: this one. `several`: one of these. `none`: none is called so, `near` are like it. `empty`: there
- * is nothing at all.
+ * `exact` and `partial`: this one. `several`: one of these. `none`: no match, `near` are similar. `empty`: there are no
+ * rows at all.
  */
 export type LookupResult =
   | ({ readonly outcome: 'exact' | 'partial' } & Candidate)
@@ -89,7 +89,7 @@ export function lookupTool<Row>(
       const found = matching(name, await read(name))
       if (found.rows.length > 0) return foundResult(found, most)
       const all = await read('')
-      if (all.length === 0) return nothing(name, await search('', context), fields)
+      if (all.length === 0) return emptyResult(name, await search('', context), fields)
       const again = matching(name, all)
       if (again.rows.length > 0) return foundResult(again, most)
       const near = nearest(name, all.map(candidate))
@@ -105,8 +105,8 @@ export function lookupTool<Row>(
   return Object.freeze({ ...tool, grounding })
 }
 
-/** Rows of which none has an id are a mistake in `fields`: that there is nothing would be wrong. */
-function nothing<Row>(name: string, rows: Iterable<Row>, { id }: RowFields<Row>): LookupResult {
+/** Rows without any id are a mistake in `fields`: reporting `empty` would be wrong. */
+function emptyResult<Row>(name: string, rows: Iterable<Row>, { id }: RowFields<Row>): LookupResult {
   const [row] = rows
   if (row === undefined) return { outcome: 'empty' }
   const names = typeof row === 'object' && row !== null ? Object.keys(row).join(', ') : typeof row
@@ -116,7 +116,7 @@ function nothing<Row>(name: string, rows: Iterable<Row>, { id }: RowFields<Row>)
   )
 }
 
-/** The result for people: names instead of ids where these are clear. */
+/** The result for people: names instead of ids where unambiguous. */
 function displayOf(result: LookupResult): string {
   if (result.outcome === 'empty') return 'there is none'
   if (result.outcome === 'none') {
@@ -143,40 +143,40 @@ function parameters(noun: string): JsonObject {
   }
 }
 
-interface Found {
+interface Matches {
   readonly outcome: 'exact' | 'partial'
   readonly rows: readonly Sighting[]
 }
 
-/** The best kind of match that there is: the name or the id itself, a part of the name, the name with typos. */
-function matching(text: string, rows: readonly Sighting[]): Found {
-  const wanted = normalLabel(text)
-  if (wanted === '') return { outcome: 'partial', rows: [] }
+/** The best kind of match: the name or the id itself, a part of the name, the name with typos. */
+function matching(text: string, rows: readonly Sighting[]): Matches {
+  const name = normalLabel(text)
+  if (name === '') return { outcome: 'partial', rows: [] }
   const labelOf = ({ label }: Sighting): string => normalLabel(label ?? '')
-  const exact = rows.filter((row) => row.id === text.trim() || labelOf(row) === wanted)
+  const exact = rows.filter((row) => row.id === text.trim() || labelOf(row) === name)
   if (exact.length > 0) return { outcome: 'exact', rows: exact }
-  const partial = rows.filter((row) => isPart(wanted, labelOf(row)))
+  const partial = rows.filter((row) => isPart(name, labelOf(row)))
   if (partial.length > 0) return { outcome: 'partial', rows: partial }
-  const typos = rows.filter((row) => isTypoOf(wanted, labelOf(row)))
+  const typos = rows.filter((row) => isTypoOf(name, labelOf(row)))
   return {
     outcome: 'partial',
-    rows: typos.length > 0 ? typos : rows.filter((row) => isPartWithTypos(wanted, labelOf(row))),
+    rows: typos.length > 0 ? typos : rows.filter((row) => isPartWithTypos(name, labelOf(row))),
   }
 }
 
-/** A stretch of letters of the name, from the beginning of a word on; or all of the name, among other words. */
-function isPart(wanted: string, label: string): boolean {
-  if (wanted === '' || label === '') return false
-  return ` ${label}`.includes(` ${wanted}`) || ` ${wanted} `.includes(` ${label} `)
+/** A substring of the name that starts a word; or the whole name, among other words. */
+function isPart(name: string, label: string): boolean {
+  if (name === '' || label === '') return false
+  return ` ${label}`.includes(` ${name}`) || ` ${name} `.includes(` ${label} `)
 }
 
-function isPartWithTypos(wanted: string, label: string): boolean {
+function isPartWithTypos(name: string, label: string): boolean {
   const words = label.split(' ')
-  const length = wanted.split(' ').length
-  return words.some((_, at) => isTypoOf(wanted, words.slice(at, at + length).join(' ')))
+  const length = name.split(' ').length
+  return words.some((_, at) => isTypoOf(name, words.slice(at, at + length).join(' ')))
 }
 
-function foundResult({ outcome, rows }: Found, most: number): LookupResult {
+function foundResult({ outcome, rows }: Matches, most: number): LookupResult {
   const [first] = rows
   if (rows.length === 1 && first !== undefined) return { outcome, ...candidate(first) }
   const more = rows.length - most

@@ -1,6 +1,6 @@
 /**
- * Where the ids are in the arguments of a call: every place whose schema carries the mark of an entity, at any depth.
- * Whether an id is a good one is not known here.
+ * Finds the ids in the arguments of a call: every path whose schema carries an entity mark, at any depth. Does not judge
+ * them.
  */
 import { ENTITY_MARK, type Json, type JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, type SchemaNode, schemaNode } from '../tool/index.ts'
@@ -9,30 +9,30 @@ import { matchesSchema } from './schema-match.ts'
 
 export type Path = readonly (string | number)[]
 
-/** A value that stands where an id belongs. */
+/** A value at a marked path. */
 export interface FoundId {
   readonly path: Path
-  /** Of which entity it is an id; several if the schema leaves that open. */
+  /** Its entity; several if the schema leaves that open. */
   readonly entities: readonly string[]
   readonly given: Json
-  /** It is the name of a property, not its value. */
+  /** The name of a property, not its value. */
   readonly isKey?: true
-  /** It counts as it stands: no label and no place is read into it. */
+  /** Taken literally: no label and no position is read into it. */
   readonly isLiteral?: true
   /** The type that the schema declares here. */
   readonly wants?: 'number' | 'text'
-  /** Which part of the id it is, if the id is made of several arguments. */
+  /** The part of a composite id. */
   readonly part?: string
-  /** Something goes there: parts of other things may stand beside it. */
+  /** A destination: parts of other things may be beside it. */
   readonly isDestination?: true
 }
 
 /**
- * In the order of the arguments. What is null or absent is no id. Anything else at a marked place is one, even what the
- * schema would not let pass, so that a conversion made later cannot turn it into an id that nobody looked at.
+ * In the order of the arguments. Null and absent values are no ids. Any other value at a marked path is one, even if the
+ * schema would reject it, so that a later conversion cannot create an unjudged id.
  */
 export function idsIn(schema: JsonObject, args: Json): readonly FoundId[] {
-  return [...walked(schema, args).found.values()]
+  return [...walkArgs(schema, args).found.values()]
 }
 
 /** The ids and the undeclared fields of arguments, found in one walk. */
@@ -41,14 +41,14 @@ export interface Survey {
   /** Fields of objects whose schema names its fields and does not name these. */
   readonly undeclared: () => readonly Path[]
   /**
-   * Texts without a mark that look like ids of the entities given: values, and names in objects whose fields have no names
-   * in the schema. Numbers, words and fixed values of the schema are none.
+   * Unmarked texts that fit the patterns of the given entities: values, and property names in objects without named fields.
+   * Numbers, words and fixed values of the schema are excluded.
    */
   readonly unmarked: (entities: Entities) => readonly FoundId[]
 }
 
 export function surveyOf(schema: JsonObject, args: Json): Survey {
-  const walk = walked(schema, args)
+  const walk = walkArgs(schema, args)
   return {
     ids: [...walk.found.values()],
     undeclared: () => undeclaredIn(walk),
@@ -98,20 +98,20 @@ function looksLikeId(text: string): boolean {
   return (/\d/.test(text) && !/^\d{1,4}$/.test(text)) || /[\p{L}\p{N}][-_.:/@#][\p{L}\p{N}]/u.test(text)
 }
 
-function walked(schema: JsonObject, args: Json): Walk {
+function walkArgs(schema: JsonObject, args: Json): Walk {
   const walk: Walk = { root: schema, found: new Map(), fixed: new Set(), objects: new Map() }
   visit(walk, schema, { value: args, path: [], above: [] })
   return walk
 }
 
-/** No two places have the same. */
+/** A unique key per path. */
 function keyOf(path: Path, isKey = false): string {
   let key = isKey ? 'name' : ''
   for (const step of path) key += typeof step === 'number' ? `[${step}` : `.${step.length}:${step}`
   return key
 }
 
-/** The names of all entities that a schema has marks of. */
+/** All entity names in the marks of a schema. */
 export function entitiesIn(schema: JsonObject): readonly string[] {
   const names = new Set<string>()
   const look = (value: Json | undefined): void => {
@@ -123,7 +123,7 @@ export function entitiesIn(schema: JsonObject): readonly string[] {
   return [...names]
 }
 
-/** Where a schema takes ids of an entity: `taskId`, `items[].taskId`. */
+/** The paths of a schema that take ids of an entity: `taskId`, `items[].taskId`. */
 export function placesOf(schema: JsonObject, entity: string): readonly string[] {
   const places = new Set<string>()
   const above = new Set<JsonObject>()
@@ -145,13 +145,13 @@ export function placesOf(schema: JsonObject, entity: string): readonly string[] 
   return [...places]
 }
 
-/** A copy without marks, for a service that does not take words it does not know. */
+/** A copy without marks, for a service that rejects unknown keywords. */
 export function withoutMarks(schema: JsonObject): JsonObject {
   const copy = (value: Json): Json => {
     if (Array.isArray(value)) return (value as readonly Json[]).map(copy)
     if (typeof value !== 'object' || value === null) return value
     const kept = Object.entries(value).filter(
-      // A property may be called like the mark.
+      // A property may be named like the mark.
       ([key, inner]) => inner !== undefined && (key !== ENTITY_MARK || !isMark(inner)),
     )
     return Object.fromEntries(kept.map(([key, inner]) => [key, copy(inner as Json)]))
@@ -168,27 +168,24 @@ export function placeText(path: Path): string {
   }, '')
 }
 
-/** How an id is written at a place: as a number where one is wanted, or was given and nothing else is wanted. */
+/** An id in the type of its path: a number if the schema wants one, or if one was given and the schema is open. */
 export function writtenAt({ wants, given }: FoundId, id: string): string | number {
   const isNumber = wants === 'number' || (wants === undefined && typeof given === 'number')
   return isNumber && isNumeric(id) ? Number(id) : id
 }
 
-/** Whether an id is a number that stays the same when it is written as one. */
+/** True if an id is a number that round-trips as one. */
 export function isNumeric(id: string): boolean {
   return String(Number(id)) === id
 }
 
-/**
- * A copy of the arguments with other values at some places. A key is renamed where it stands; one whose new name is taken
- * stays as it is.
- */
+/** A copy of the arguments with other values at some paths. A key is renamed in place, unless its new name is taken. */
 export function withIds(
   args: Json,
   changes: readonly { readonly found: FoundId; readonly to: string | number }[],
 ): Json {
   const values = changes.filter(({ found }) => !found.isKey)
-  // Keys last and inner ones first: everything is found by the path that it had.
+  // Keys last and inner ones first: each change uses the original path.
   const keys = changes
     .filter(({ found }) => found.isKey)
     .toSorted((a, b) => b.found.path.length - a.found.path.length)
@@ -200,33 +197,33 @@ export function withIds(
   )
 }
 
-/** Arguments that are nested deeper are refused by whoever checks them. */
+/** Deeper arguments are refused by their validator. */
 const DEEPEST = 250
 
 interface Walk {
   readonly root: JsonObject
   readonly found: Map<string, FoundId>
-  /** Places whose value is one of those that the schema lists. */
+  /** Paths whose value is one of those that the schema lists. */
   readonly fixed: Set<string>
   /** Objects with the fields that their schemas declare; `hasNames`: one of them names its fields. */
-  readonly objects: Map<string, ObjectPlace>
+  readonly objects: Map<string, WalkedObject>
 }
 
-interface ObjectPlace {
+interface WalkedObject {
   readonly value: JsonObject
   readonly path: Path
   readonly declared: Set<string>
   hasNames: boolean
 }
 
-interface Place {
+interface WalkedValue {
   readonly value: Json
   readonly path: Path
-  /** The schemas that already said something about this very value: schemas may refer to themselves. */
+  /** The schemas already applied to this very value: schemas may refer to themselves. */
   readonly above: JsonObject[]
 }
 
-/** A node of a schema, parsed. Every call walks the schema and schemas never change, so each node is parsed once. */
+/** A parsed node of a schema. Every call walks the schema and schemas never change, so each node is parsed once. */
 interface Node extends Marked {
   readonly isFixed: boolean
   readonly ref: Json | undefined
@@ -242,11 +239,11 @@ interface Node extends Marked {
   readonly otherFields: Json | undefined
   readonly anyField: Json | undefined
   readonly names: Marked | undefined
-  /** It has a schema that says something for fields that it does not name. */
+  /** True if a non-empty schema covers fields that it does not name. */
   readonly declaresAll: boolean
 }
 
-/** An id of these entities belongs there. */
+/** The entities whose ids belong there. */
 interface Marked {
   readonly marks: readonly MarkMeaning[]
   readonly wants: Pick<FoundId, 'wants'>
@@ -293,12 +290,12 @@ function markedBy(schema: SchemaNode): Marked {
   return { marks: marksOf(schema).map(readMark), wants: wantedType(schema['type']) }
 }
 
-function visit(walk: Walk, given: Json | undefined, place: Place): void {
+function visit(walk: Walk, given: Json | undefined, place: WalkedValue): void {
   const schema = schemaNode(given)
   if (schema === undefined || place.above.includes(schema) || place.path.length > DEEPEST) return
   place.above.push(schema)
   const node = nodeOf(schema)
-  if (node.marks.length > 0) note(walk, node, place)
+  if (node.marks.length > 0) recordId(walk, node, place)
   if (node.isFixed && matchesSchema(schema, place.value, walk.root)) walk.fixed.add(keyOf(place.path))
   sameValue(walk, node, place)
   if (Array.isArray(place.value)) inList(walk, node, place)
@@ -317,15 +314,15 @@ function isMark(value: Json): boolean {
   )
 }
 
-function note(
+function recordId(
   walk: Walk,
   marked: Marked & { readonly isKey?: true },
-  { value, path }: Omit<Place, 'above'>,
+  { value, path }: Omit<WalkedValue, 'above'>,
 ): void {
   if (value === null) return
   if (Array.isArray(value)) {
     for (const [at, item] of (value as readonly Json[]).entries())
-      note(walk, marked, { value: item, path: [...path, at] })
+      recordId(walk, marked, { value: item, path: [...path, at] })
     return
   }
   const { marks, wants, isKey } = marked
@@ -343,7 +340,7 @@ function note(
   })
 }
 
-/** Of a type that may also be null, the other one. */
+/** Of a nullable type, the other one. */
 function wantedType(type: Json | undefined): Pick<FoundId, 'wants'> {
   const types = (Array.isArray(type) ? (type as readonly Json[]) : [type]).filter((each) => each !== 'null')
   if (types.length > 0 && types.every((each) => each === 'number' || each === 'integer'))
@@ -352,7 +349,7 @@ function wantedType(type: Json | undefined): Pick<FoundId, 'wants'> {
 }
 
 /** Walks the other schemas of the same value; of alternatives, those that it matches. */
-function sameValue(walk: Walk, { ref, same, choices }: Node, place: Place): void {
+function sameValue(walk: Walk, { ref, same, choices }: Node, place: WalkedValue): void {
   if (typeof ref === 'string') visit(walk, refOf(walk.root, ref), place)
   for (const inner of same) visit(walk, inner, place)
   for (const all of choices) {
@@ -372,20 +369,20 @@ function isFixed(given: Json): boolean {
   return schema !== undefined && ('const' in schema || 'enum' in schema)
 }
 
-function inList(walk: Walk, { items: { first, rest }, anyItem }: Node, { value, path }: Place): void {
+function inList(walk: Walk, { items: { first, rest }, anyItem }: Node, { value, path }: WalkedValue): void {
   for (const [at, item] of (value as readonly Json[]).entries()) {
-    const place: Place = { value: item, path: [...path, at], above: [] }
+    const place: WalkedValue = { value: item, path: [...path, at], above: [] }
     visit(walk, at < first.length ? first[at] : rest, place)
     for (const inner of anyItem) visit(walk, inner, place)
   }
 }
 
-function inObject(walk: Walk, node: Node, { value, path }: Place): void {
+function inObject(walk: Walk, node: Node, { value, path }: WalkedValue): void {
   const { properties = {}, patterns, otherFields, anyField, names } = node
   const declared = declaredIn(walk, node, { value: value as JsonObject, path })
   for (const [name, inner] of Object.entries(value as JsonObject)) {
     if (inner === undefined) continue
-    const place: Place = { value: inner, path: [...path, name], above: [] }
+    const place: WalkedValue = { value: inner, path: [...path, name], above: [] }
     const matching = patterns.filter(({ pattern }) => pattern.test(name))
     const isNamed = Object.hasOwn(properties, name)
     if (isNamed || matching.length > 0) declared.add(name)
@@ -393,11 +390,11 @@ function inObject(walk: Walk, node: Node, { value, path }: Place): void {
     for (const each of matching) visit(walk, each.inner, place)
     if (!isNamed && matching.length === 0) visit(walk, otherFields, place)
     visit(walk, anyField, place)
-    if (names !== undefined) note(walk, { ...names, isKey: true }, { ...place, value: name })
+    if (names !== undefined) recordId(walk, { ...names, isKey: true }, { ...place, value: name })
   }
 }
 
-/** The fields that schemas of an object declare, to be added to. One for all other fields declares them if it says anything. */
+/** The set of declared fields of an object. A non-empty schema for other fields declares all of them. */
 function declaredIn(
   walk: Walk,
   { properties, declaresAll }: Node,

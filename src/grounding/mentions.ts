@@ -1,30 +1,27 @@
-/**
- * What a text of a person speaks of: ids as whole tokens, and labels as whole words. What it may be used for is decided
- * elsewhere.
- */
+/** Finds mentions in a person's text: ids as whole tokens, and labels as whole words. */
 import { foldedText, normalLabel } from '../protocol/index.ts'
 import { isTypoOf, wordsOf } from './text-normalize.ts'
 
 export interface WritingRules {
-  /** The one form of all ways to write an id, if there are several. */
+  /** Normalizes the spellings of an id. */
   readonly normal?: (id: string) => string
   readonly isOwnNoun: (word: string) => boolean
-  /** A word for things of another kind that could have this id. */
+  /** A noun of another entity that could have this id. */
   readonly isOtherNoun: (word: string, id: string) => boolean
-  /** Whether a text looks like an id of the same kind. */
+  /** True if a text fits the pattern of the same entity. */
   readonly isId: (text: string) => boolean
-  /** A number of up to four digits counts only after its noun or a sign: it may be an amount. */
+  /** For old messages: a number of up to four digits counts only after its noun or a sign, since it may be an amount. */
   readonly isLongAgo?: boolean
 }
 
 /**
- * An id as the person wrote it, or undefined. It stands by itself: "12" is not in "120", nor in "12.5" or "12/05", and a
- * price or a share is no id. What is said of another kind of thing is said of that: "project 6" is no task 6. Inside of a path
- * or an address it is no id either, unless it is its end. It may be in another form with the same normal one, and without the
- * # that it begins with if a letter follows or its noun comes before it.
+ * An id as the person wrote it, or undefined. It must be a whole token: "12" is not in "120", nor in "12.5" or "12/05", and
+ * a price or a percentage is no id. A noun of another entity claims it: "project 6" is no task 6. Inside of a path or a URL
+ * it counts only at the end. It may have another spelling with the same normal form, and lack its leading # if a letter
+ * follows or its noun precedes it.
  */
 export function writtenAs(text: string, id: string, rules: WritingRules): string | undefined {
-  const isMeant = (place: Stretch): boolean => {
+  const isMeant = (place: Span): boolean => {
     const written = text.slice(place.from, place.to)
     const noun = nounBefore(text, place)
     if (noun !== undefined && rules.isOtherNoun(noun, id)) return false
@@ -34,19 +31,19 @@ export function writtenAs(text: string, id: string, rules: WritingRules): string
   }
   if (standsIn(text, id, isMeant)) return id
   const bare = id.startsWith('#') ? id.slice(1) : ''
-  const isBareMeant = (place: Stretch): boolean =>
+  const isBareMeant = (place: Span): boolean =>
     isMeant(place) && (/\p{L}/u.test(bare) || rules.isOwnNoun(nounBefore(text, place) ?? ''))
   if (bare !== '' && standsIn(text, bare, isBareMeant)) return bare
   const form = rules.normal?.(id)
   if (rules.normal === undefined || form === undefined) return undefined
-  const place = formPlaces(text, form, rules.normal).find((each) => isAlone(text, each) && isMeant(each))
+  const place = formSpans(text, form, rules.normal).find((each) => isAlone(text, each) && isMeant(each))
   return place && text.slice(place.from, place.to)
 }
 
-/** Everything in a text that fits a pattern and stands by itself, each once. */
+/** All whole tokens of a text that fit a pattern, each once. */
 export function matchesIn(text: string, pattern: RegExp | undefined): readonly string[] {
   if (pattern === undefined) return []
-  // It is anchored by whoever made the entity.
+  // The entity's pattern is anchored.
   const inner = pattern.source.replace(/^\^\(\?:([\s\S]*)\)\$$/, '$1')
   const found = new Set<string>()
   for (const { 0: match, index } of text
@@ -58,7 +55,7 @@ export function matchesIn(text: string, pattern: RegExp | undefined): readonly s
 
 const LONGEST_TEXT = 20_000
 
-function standsIn(text: string, id: string, isMeant: (place: Stretch) => boolean): boolean {
+function standsIn(text: string, id: string, isMeant: (place: Span) => boolean): boolean {
   if (id === '') return false
   for (let at = text.indexOf(id); at >= 0; at = text.indexOf(id, at + 1)) {
     const place = { from: at, to: at + id.length }
@@ -67,7 +64,7 @@ function standsIn(text: string, id: string, isMeant: (place: Stretch) => boolean
   return false
 }
 
-function isAlone(text: string, { from, to }: Stretch): boolean {
+function isAlone(text: string, { from, to }: Span): boolean {
   const before = text.slice(Math.max(0, from - 3), from)
   const after = text.slice(to, to + 4)
   if (JOINED_BEFORE.test(before) || JOINED_AFTER.test(after)) return false
@@ -76,12 +73,12 @@ function isAlone(text: string, { from, to }: Stretch): boolean {
 }
 
 /**
- * Whether the person means this part of a path. The end of an address is the thing that it leads to. In any other path the
- * other parts have to be ids too, as in `ord_5/ord_6`, or a noun of the kind, as in `orders/ord_5`.
+ * True if this part of a path is meant. The end of a URL is its subject. In any other path the other parts must be ids too,
+ * as in `ord_5/ord_6`, or a noun of the entity, as in `orders/ord_5`.
  */
 function isMeantInPath(
   text: string,
-  { from, to }: Stretch,
+  { from, to }: Span,
   { isId, isOwnNoun }: Pick<WritingRules, 'isId' | 'isOwnNoun'>,
 ): boolean {
   const before = /[^\s"'<>()[\]{},;|]*$/u.exec(text.slice(Math.max(0, from - LONGEST_PATH), from))?.[0] ?? ''
@@ -98,16 +95,16 @@ const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/]*|[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-
 /** A slash, a query, a fragment, the end of a sentence. */
 const ADDRESS_END = /^\/?(?:[?#].*|[.!?:…]*)$/u
 
-function nounBefore(text: string, { from }: Stretch): string | undefined {
+function nounBefore(text: string, { from }: Span): string | undefined {
   return NOUN_BEFORE.exec(foldedText(text.slice(Math.max(0, from - LONGEST_NOUN), from)))?.[1]
 }
 
-function isSigned(text: string, { from }: Stretch): boolean {
+function isSigned(text: string, { from }: Span): boolean {
   return SIGN_BEFORE.test(foldedText(text.slice(Math.max(0, from - 12), from)))
 }
 
-/** Stretches of up to four words whose normal form is this one. */
-function formPlaces(text: string, form: string, normal: (id: string) => string): readonly Stretch[] {
+/** Spans of up to four words with this normal form. */
+function formSpans(text: string, form: string, normal: (id: string) => string): readonly Span[] {
   const digits = form.match(/\d+/g)?.toSorted((a, b) => b.length - a.length)[0] ?? ''
   if (form === '' || !hasDigits(text, digits)) return []
   const words = [...text.slice(0, LONGEST_TEXT).matchAll(/#?[\p{L}\p{N}\p{M}_-]+/gu)].map(
@@ -117,18 +114,18 @@ function formPlaces(text: string, form: string, normal: (id: string) => string):
     }),
   )
   return words.flatMap(({ from }, first) => {
-    const places: Stretch[] = []
+    const places: Span[] = []
     for (let last = first; last < Math.min(words.length, first + MOST_JOINED); last++) {
       const to = words[last]?.to ?? from
       if (last > first && (words[last]?.from ?? 0) - (words[last - 1]?.to ?? 0) > WIDEST_GAP) break
-      const stretch = text.slice(from, to)
-      if (hasDigits(stretch, digits) && normal(stretch) === form) places.push({ from, to })
+      const span = text.slice(from, to)
+      if (hasDigits(span, digits) && normal(span) === form) places.push({ from, to })
     }
     return places
   })
 }
 
-/** Most texts can be told to have no such id without a look at each of their words. */
+/** A cheap test that excludes most texts without visiting each word. */
 function hasDigits(text: string, digits: string): boolean {
   return text.replace(/[^\p{L}\p{N}]/gu, '').includes(digits)
 }
@@ -136,25 +133,25 @@ function hasDigits(text: string, digits: string): boolean {
 const MOST_JOINED = 4
 const WIDEST_GAP = 2
 
-/** Where in a list of words a label stands, as `[from, to)`. A label of one or two letters needs its noun before it. */
-export function labelPlaces(
+/** The spans `[from, to)` of a label in a list of words. A label of one or two letters needs its noun before it. */
+export function labelSpans(
   words: readonly string[],
   label: string,
   isNoun: (word: string) => boolean,
-): readonly Stretch[] {
-  const wanted = wordsOf(label)
-  if (wanted.length === 0) return []
-  const joined = wanted.join('')
+): readonly Span[] {
+  const labelWords = wordsOf(label)
+  if (labelWords.length === 0) return []
+  const joined = labelWords.join('')
   const isShort = joined.length < 3 || /^\p{N}+$/u.test(joined)
   return words.flatMap((_, from) => {
-    if (!wanted.every((word, at) => words[from + at] === word)) return []
-    if (isShort && wanted.length !== words.length && !isNoun(words[from - 1] ?? '')) return []
-    return [{ from, to: from + wanted.length }]
+    if (!labelWords.every((word, at) => words[from + at] === word)) return []
+    if (isShort && labelWords.length !== words.length && !isNoun(words[from - 1] ?? '')) return []
+    return [{ from, to: from + labelWords.length }]
   })
 }
 
-/** Where in a list of words something stands that is probably a label with typos. */
-export function typoPlaces(words: readonly string[], label: string): readonly Stretch[] {
+/** The spans that are probably a label with typos. */
+export function typoSpans(words: readonly string[], label: string): readonly Span[] {
   const normal = normalLabel(label)
   const length = normal.split(' ').length
   return words.flatMap((_, from) => {
@@ -163,13 +160,13 @@ export function typoPlaces(words: readonly string[], label: string): readonly St
   })
 }
 
-export interface Stretch {
+export interface Span {
   readonly from: number
   readonly to: number
 }
 
-/** Stretches of words that have this one in them and are longer, as texts. */
-export function widerThan(words: readonly string[], { from, to }: Stretch): readonly string[] {
+/** The texts of longer spans that contain this one. */
+export function widerThan(words: readonly string[], { from, to }: Span): readonly string[] {
   const wider: string[] = []
   for (let start = Math.max(0, from - MOST_MORE); start <= from; start++)
     for (let end = to; end <= Math.min(words.length, to + MOST_MORE); end++)
@@ -178,10 +175,10 @@ export function widerThan(words: readonly string[], { from, to }: Stretch): read
   return wider
 }
 
-/** How many words longer the label of another thing may be. */
+/** How many words longer another thing's label may be. */
 const MOST_MORE = 4
 
-/** "project", "project no.", "project (id: ": what comes before it is a blank or a sign. */
+/** "project", "project no.", "project (id: ": followed by a blank or a sign. */
 const NOUN_BEFORE = /(\p{L}+)[\s"'(:#]+(?:(?:no|nr|n|numero|number|id|uuid)[\s.:#°"'(]*)*$/u
 const LONGEST_NOUN = 40
 const SIGN_BEFORE = /(?:#|(?:^|[^\p{L}])(?:no|nr|n|numero|number|id|uuid))[\s.:#°"'(]*$/u

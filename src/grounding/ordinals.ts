@@ -1,6 +1,6 @@
 /**
- * Places in a list as people say them, in English and French: "2", "#2", "project 2", "the second one", "1 and 3", "le
- * deuxième", "la dernière". Which list is meant is not known here.
+ * List positions in people's words, in English and French: "2", "#2", "project 2", "the second one", "1 and 3", "le
+ * deuxième", "la dernière". Does not know the list.
  */
 import { foldedText } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
@@ -8,22 +8,21 @@ import type { Entity } from './entity.ts'
 export interface Ordinal {
   /** From 1 on; from -1 back. */
   readonly place: number
-  /** It was said as a number, which could be an id as well. */
+  /** Written as a number, which could be an id as well. */
   readonly isNumber: boolean
-  /** It was said of which kind: "project 2", "the second project". */
+  /** Named with its noun: "project 2", "the second project". */
   readonly hasNoun: boolean
 }
 
-/** The places that a whole value names; none if it says anything else. */
+/** The positions that a whole value names; none if it contains anything else. */
 export function ordinalsOf(value: string, { nouns }: Pick<Entity, 'nouns'>): readonly Ordinal[] {
   if (value.length > LONGEST_VALUE || value.startsWith('-')) return []
   return wholeList(tokensOf(value, { own: nouns, others: NO_NOUNS }))
 }
 
 /**
- * The places of things of one entity that a text speaks of, among other things. A number by itself counts only if there
- * is nothing else in the text: prices and amounts are no places. `others` are the other entities, whose places are not
- * meant.
+ * The positions of things of one entity that a text mentions. A bare number counts only if the text contains nothing else:
+ * prices and amounts are no positions. `others` are the other entities, whose positions are excluded.
  */
 export function ordinalsIn(
   text: string,
@@ -38,7 +37,7 @@ export function ordinalsIn(
   return whole.length > 0 ? whole : tokens.flatMap((_, at) => spokenAt(tokens, at))
 }
 
-/** The one of a list that is in a place. */
+/** The item at a position. */
 export function atPlace<T>(list: readonly T[], { place }: Ordinal): T | undefined {
   return list.at(place > 0 ? place - 1 : place)
 }
@@ -94,7 +93,7 @@ const PLACES: ReadonlyMap<string, number> = new Map([
   ['dernier', -1],
   ['derniere', -1],
 ])
-/** One is not among them: it is a pronoun far more often. */
+/** Without one: that is a pronoun far more often. */
 const NUMBERS: ReadonlyMap<string, number> = new Map([
   ...numbered('- two three four five six seven eight nine ten'),
   ...numbered('- deux trois quatre cinq six sept huit neuf dix'),
@@ -117,20 +116,20 @@ function tokensOf(text: string, nouns: Nouns): readonly Token[] {
   )
 }
 
-interface Around {
+interface WordContext {
   readonly before: string | undefined
   readonly after: string
   readonly nouns: Nouns
 }
 
-function tokenOf(word: string, { before, after, nouns }: Around): Token {
+function tokenOf(word: string, { before, after, nouns }: WordContext): Token {
   const digits = NUMERAL.exec(word)
   if (digits) {
     return { kind: digits[2] === undefined ? 'number' : 'ordinal', place: Number(digits[1]) }
   }
   const place = PLACES.get(word)
   if (place !== undefined) {
-    // "second to last" and "avant-dernier" are places of their own, which nobody needs.
+    // "second to last" and "avant-dernier" are not supported.
     const isOdd = place === -1 && (before === 'to' || before === '-' || before === 'avant')
     return isOdd || (place === 2 && after === 'to last') ? OTHER : { kind: 'ordinal', place }
   }
@@ -161,7 +160,7 @@ function isNoun(word: string, { one, many }: Entity['nouns']): boolean {
   return one.has(word) || many.has(word)
 }
 
-/** Nothing but places, and words that go with them. */
+/** Only positions, and words that go with them. */
 function wholeList(tokens: readonly Token[]): readonly Ordinal[] {
   if (tokens.some(({ kind }) => kind === 'other' || kind === 'foreign')) return []
   const places = tokens.filter(({ kind }) => kind === 'number' || kind === 'ordinal')
@@ -173,14 +172,14 @@ function isOwnNoun({ kind }: Token): boolean {
   return kind === 'one' || kind === 'many'
 }
 
-/** Places that begin at a token, in the middle of a text. */
+/** Positions that begin at a token, inside of a text. */
 function spokenAt(tokens: readonly Token[], at: number): readonly Ordinal[] {
   const token = tokens[at] ?? OTHER
   const before = tokens[at - 1]?.kind
   if (token.kind === 'one' || token.kind === 'many') {
     const isSigned = tokens[at + 1]?.kind === 'sign'
     const start = at + (isSigned ? (tokens[at + 2]?.kind === 'sign' ? 3 : 2) : 1)
-    // "project 2 and 3 hours" speaks of one project.
+    // "project 2 and 3 hours" names one project.
     return isPlace(tokens[start])
       ? listAt(tokens, start, { isList: token.kind === 'many', hasNoun: true })
       : []
@@ -208,7 +207,7 @@ function endOf(tokens: readonly Token[], start: number): 'noun' | 'bare' | 'no' 
   return 'bare'
 }
 
-/** "1, 2 and 3", "1 to 3": the places from a token on, or only the first of them. */
+/** "1, 2 and 3", "1 to 3": the positions from a token on, or only the first of them. */
 function listAt(
   tokens: readonly Token[],
   start: number,

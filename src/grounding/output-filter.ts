@@ -1,30 +1,30 @@
 /**
- * Keeps internal ids out of what people read. An id that is known is replaced by the label of its thing, and taken out
- * where it only stands beside it: `Champigny (ID: abc-123)`. It does not know where the text goes.
+ * Keeps internal ids out of texts for people. A known id is replaced by its label, and removed where it only follows the
+ * label: `Champigny (ID: abc-123)`.
  */
 import type { Sighting } from '../protocol/index.ts'
 
 export interface OutputFilterOptions {
-  /** The replacement of an id; its label, or else its entity in brackets, by default. */
+  /** The replacement of an id. Default: its label, or else its entity in brackets. */
   readonly replace?: (sighting: Sighting) => string
 }
 
 export interface OutputFilter {
   readonly text: (text: string) => string
-  /** For a text that comes in pieces. It holds back no more than the longest id with what may stand around it. */
+  /** For a text in pieces. Holds back at most the longest id with its surroundings. */
   readonly stream: () => StreamFilter
 }
 
 export interface StreamFilter {
   /** The text that can be shown now. */
   readonly push: (piece: string) => string
-  /** The text that was held back, at the end of the stream. */
+  /** The held text, at the end of the stream. */
   readonly end: () => string
 }
 
 /**
- * Ids are whole words: `12` is not in `120`. An id that reads like a word or a number of every day is one only after
- * `ID` or `#`, because people speak of 12 windows.
+ * Matches ids as whole words: `12` is not in `120`. An id that is an everyday word or number matches only after `ID` or
+ * `#`, because texts mention 12 windows.
  */
 export function outputFilter(sightings: Iterable<Sighting>, options: OutputFilterOptions = {}): OutputFilter {
   const known = new KnownIds(sightings)
@@ -49,7 +49,7 @@ class KnownIds {
     this.#lengths = [...new Set(this.#sorted.map((id) => id.length))].toSorted((a, b) => b - a)
   }
 
-  /** The longest id that stands at a place, as a whole word. */
+  /** The longest id at a position, as a whole word. */
   at(text: string, from: number): Sighting | undefined {
     for (const length of this.#lengths) {
       const found = this.#byId.get(text.slice(from, from + length))
@@ -58,7 +58,7 @@ class KnownIds {
     return undefined
   }
 
-  /** Whether an id begins with this, or is this. */
+  /** True if an id begins with this text. */
   hasPrefix(text: string): boolean {
     let low = 0
     let high = this.#sorted.length
@@ -77,14 +77,14 @@ const NAMING = /^(?:identifiant|uuid|id)s?\s{0,2}[:=#]?\s{0,3}|^#\s?/i
 const CLOSING = /^\s{0,3}[)\]]/
 const NAMED = /(?:(?:^|[^\p{L}\p{N}_-])(?:identifiant|uuid|id)s?\s{0,2}[:=#]?\s{0,3}|#\s?)$/iu
 const NAMES: readonly string[] = ['identifiants', 'uuids', 'ids']
-/** As far as one has to look back to see `identifiant : `. */
+/** The longest lookback, for `identifiant : `. */
 const LOOKED_BACK = 24
 
 class Pass {
   readonly #known: KnownIds
   readonly #replace: (sighting: Sighting) => string
   #held = ''
-  /** The end of what was read before. */
+  /** The last characters read. */
   #before = ''
 
   constructor(known: KnownIds, replace: (sighting: Sighting) => string) {
@@ -107,7 +107,7 @@ class Pass {
     return out
   }
 
-  /** Whether what comes next may change what is to be done here. */
+  /** True if the next piece may change the decision here. */
   #isOpen(text: string, at: number): boolean {
     const rest = text.slice(at)
     if (/^\s{1,3}$/.test(rest)) return true
@@ -150,7 +150,7 @@ class Pass {
   }
 }
 
-/** It could be a word or a number of every day. */
+/** True if the id could be an everyday word or number. */
 function isPlain(id: string): boolean {
   return /^\p{L}+$/u.test(id) || /^\d{1,5}$/.test(id)
 }

@@ -1,24 +1,24 @@
 /**
- * The blocks that grounding adds to a prompt, and their words in English and French. Layer 1 is the state block: the active
- * things. Layer 2 is the memory block: the things that tools showed in the last turns that used tools.
+ * The blocks that grounding adds to a prompt, in English and French. Layer 1 is the state block: the active values. Layer 2
+ * is the memory block: the sightings of the last turns with tools.
  */
 import type { ActiveValue, Sighting } from '../protocol/index.ts'
+import { unexpired } from './active-values.ts'
 import { type Called, type Entities, type Entity, undeclared } from './entity.ts'
 import { activeIds } from './facts.ts'
-import { unexpired } from './selecting.ts'
 import { plainLine } from './text-normalize.ts'
 
 export interface GroundingWords {
-  /** Above what is chosen; it says that this counts and nothing else. */
+  /** The heading of the state block; it says that only this counts. */
   readonly stateHeading: string
-  /** How a line of what is chosen begins: "Active project". */
+  /** The beginning of a line of the state block: "Active project". */
   readonly active: (called: Called) => string
-  /** Above what tools have shown. */
+  /** The heading of the memory block. */
   readonly memoryHeading: string
   readonly more: (count: number) => string
-  /** The question which of several is meant. */
+  /** The question which of several things is meant. */
   readonly which: (called: Called) => string
-  /** The rules in the system prompt; an empty text leaves them out. */
+  /** The rules in the system prompt; an empty text omits them. */
   readonly rules: (about: RulesContext) => string
 }
 
@@ -26,7 +26,7 @@ export interface GroundingWords {
 export interface RulesContext {
   readonly stateHeading: string
   readonly memoryHeading: string
-  /** How the lines of the state block begin, one for each entity: "Active project". */
+  /** The beginnings of the state block's lines, one for each entity: "Active project". */
   readonly active: readonly string[]
 }
 
@@ -79,7 +79,7 @@ ${numbered([
 const LANGUAGES: Readonly<Record<string, GroundingWords>> = { en: ENGLISH, fr: FRENCH }
 
 export interface WordsOptions {
-  /** Such as `fr` or `fr-CA`; English unless said otherwise, and for languages that are not known. */
+  /** Such as `fr` or `fr-CA`. Default: English, also for unknown languages. */
   readonly language?: string
   readonly words?: Partial<GroundingWords>
 }
@@ -120,14 +120,14 @@ function baseOf(language: string): string {
 export interface StateBlockOptions extends WordsOptions {
   readonly entities: Entities
   readonly now: number
-  /** The code of an id, if ids are not to be shown as they are. */
+  /** Encodes an id, if ids are not to be shown as they are. */
   readonly handle?: (entity: string, id: string) => string
 }
 
 /**
- * `[Current state - Source of truth]`, then a line for each entity: `Active project: Champigny (ID: abc-123)`, or of several
- * `Active project: Champigny (ID: abc-123), Bureau (ID: def-456)`. Parents come first; expired values are left out.
- * Undefined if nothing is left.
+ * `[Current state - Source of truth]`, then a line for each entity: `Active project: Champigny (ID: abc-123)`, or of
+ * several `Active project: Champigny (ID: abc-123), Bureau (ID: def-456)`. Parents come first; expired values are omitted.
+ * Undefined if no value is left.
  */
 export function stateBlock(active: readonly ActiveValue[], options: StateBlockOptions): string | undefined {
   const { entities, now } = options
@@ -140,7 +140,7 @@ export function stateBlock(active: readonly ActiveValue[], options: StateBlockOp
   )
 }
 
-/** The state block names this many of the things of one entity. */
+/** The most things of one entity in the state block. */
 export const MOST_ACTIVE = 10
 
 function activeLine(value: ActiveValue, options: StateBlockOptions): string {
@@ -163,7 +163,7 @@ function thing({ id, label }: { readonly id: string; readonly label: string | un
   return label === undefined ? `ID: ${id}` : `${plainLine(label, 60)} (ID: ${id})`
 }
 
-/** The labels of the things that are chosen, by id, as far as they were given. */
+/** The known labels of the active things, by id. */
 export function activeLabels({ id, ids = [id], label, labels }: ActiveValue): ReadonlyMap<string, string> {
   if (ids.length < 2) return new Map(label === undefined ? [] : [[id, label]])
   const known = ids.map((each, at): [string, string] => [each, labels?.[at] ?? ''])
@@ -184,19 +184,18 @@ export interface ToolTurn {
 
 export interface ToolMemoryOptions extends WordsOptions {
   readonly entities: Entities
-  /** How many turns that used tools count, at most 3; 3 unless said otherwise. With 0 there is no block. */
+  /** How many turns with tools count, at most 3. Default: 3. With 0 there is no block. */
   readonly turns?: number
-  /** Rows of each entity; 12 unless said otherwise. */
+  /** The rows of each entity. Default: 12. */
   readonly rows?: number
-  /** Characters of the whole block, about two for a token where ids are long; 900 unless said otherwise. */
+  /** The characters of the whole block, about two for a token where ids are long. Default: 900. */
   readonly characters?: number
   readonly handle?: (entity: string, id: string) => string
 }
 
 /**
  * A line for each entity: `Projects: [{"id":"abc-123","label":"Champigny"}]`. Each thing is there once, as it was shown
- * last; newer ones come first into the block, and rows keep the order in which they were shown. Undefined if nothing was
- * shown.
+ * last; newer ones come first into the block, and rows keep their order. Undefined without sightings.
  */
 export function toolMemoryBlock(turns: readonly ToolTurn[], options: ToolMemoryOptions): string | undefined {
   const { rows = 12, characters = 900 } = options
@@ -222,7 +221,7 @@ function grouped(turns: readonly ToolTurn[], most: number): ReadonlyMap<string, 
   return groups
 }
 
-/** The things of one turn by entity, each as it was shown last, in the order in which they were shown. */
+/** The things of one turn by entity, each as it was shown last, in their order. */
 function thingsIn(seen: readonly Sighting[]): ReadonlyMap<string, Things> {
   const [first] = seen
   const known = first && TURNS.get(first)
@@ -239,7 +238,7 @@ function thingsIn(seen: readonly Sighting[]): ReadonlyMap<string, Things> {
 
 type Things = ReadonlyMap<string, Sighting>
 
-/** Every prompt of a turn shows the same things, and a turn only ever adds to what it has shown. */
+/** Every prompt of a turn shows the same things, and a turn only adds sightings. */
 const TURNS = new WeakMap<
   Sighting,
   {

@@ -1,11 +1,11 @@
-/** The things that a value may mean, as an id, a label or a place in the newest listing, and the types of a decision. */
+/** The things that a value may mean, as an id, a label or a position in the newest listing, and the types of a decision. */
 import { type GroundSource, normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
-import { type Chosen, isExpired, type Judging, type Said, type Seen } from './facts.ts'
+import { type Chosen, isExpired, type JudgeContext, type PersonWords, type Seen } from './facts.ts'
 import { atPlace, type Ordinal, ordinalsIn, ordinalsOf } from './ordinals.ts'
 import { isTypoOf } from './text-normalize.ts'
 
-/** A thing as a person or a model is shown it. */
+/** A thing as people and models see it. */
 export interface Candidate {
   readonly id: string
   readonly label?: string
@@ -13,17 +13,17 @@ export interface Candidate {
   readonly parent?: string
 }
 
-/** The entity that is decided about. */
+/** The entity under decision. */
 export interface Case {
   readonly entity: Entity
   /** Unexpired. */
   readonly active: Chosen | undefined
-  /** The active value that has expired. */
+  /** The expired active value. */
   readonly lapsed: Chosen | undefined
-  readonly judging: Judging
+  readonly judging: JudgeContext
 }
 
-/** A thing that a value may mean, and why. */
+/** A thing that a value may mean, with its source. */
 export interface Reading {
   readonly thing: Candidate
   readonly source: GroundSource
@@ -34,17 +34,17 @@ export interface Reading {
   readonly isSaidNow?: true
 }
 
-/** Whether two ids are the same one, in the normal form of their entity. */
+/** True if two ids are equal in the normal form of their entity. */
 export function isSameId({ normal }: Pick<Entity, 'normal'>, a: string, b: string): boolean {
   return a === b || (normal !== undefined && normal(a) === normal(b))
 }
 
-/** Whether a word is one for things of this kind. */
+/** True if a word is a noun of this entity. */
 export function isNounOf({ nouns: { one, many } }: Pick<Entity, 'nouns'>, word: string): boolean {
   return one.has(word) || many.has(word)
 }
 
-/** Whether a word is one for things of another kind that could have this id, or this place in a list. */
+/** True if a word is a noun of another entity that could have this id, or this position in a list. */
 export function isOtherNoun({ entity, judging }: Case, word: string, id: string): boolean {
   const isPlace = /^#?\d{1,4}$/.test(id)
   const couldHave = ({ pattern }: Entity): boolean => isPlace || pattern === undefined || pattern.test(id)
@@ -75,12 +75,12 @@ export function distinct<T extends { readonly thing: Candidate }>(readings: read
   return first.size === readings.length ? readings : [...first.values()]
 }
 
-/** A thing in words that only it has. */
+/** A unique text for a thing. */
 export function optionText({ id, label }: Candidate): string {
   return label === undefined ? id : `${label} (${id})`
 }
 
-/** Things to choose from, in words that people know: label and detail. The id is there only where these are not enough. */
+/** Options in people's words: label and detail. The id appears only where these are ambiguous. */
 export function optionTexts(options: readonly Candidate[]): readonly string[] {
   const named = options.map(({ label, detail }) => label && detail && `${label} (${detail})`)
   return options.map((option, at) => {
@@ -98,16 +98,16 @@ export function chosenOption(options: readonly Candidate[], answer: unknown): Ca
   )
 }
 
-/** Only among so few can it be known that nothing else was meant. */
+/** Only among so few can other meanings be excluded. */
 export const MOST_FOR_TYPOS = 200
 
-/** The thing at a place. */
+/** The thing at a position. */
 export interface PlaceReading extends Reading, Ordinal {
-  /** The thing at the same place of the newest list, if the person may have meant the list before. */
+  /** The thing at the same position of the newest list, if the person may have meant the list before. */
   readonly rival?: Reading
 }
 
-/** All that the places named lead to, in the list that is meant; nothing if one of them leads nowhere. */
+/** The things at all named positions, in the intended list; none if one position is missing. */
 export async function ordinalReadings(text: string, about: Case): Promise<readonly PlaceReading[]> {
   const ordinals = ordinalsOf(text, about.entity)
   if (ordinals.length === 0) return []
@@ -125,7 +125,7 @@ export async function ordinalReadings(text: string, about: Case): Promise<readon
   return readings.length === ordinals.length ? readings : []
 }
 
-/** A model that is asked for "project 2" may well write 2. */
+/** A model that is asked for "project 2" may write 2. */
 function isSaidOfKind({ place, hasNoun }: Ordinal, { entity, judging }: Case): boolean {
   if (hasNoun) return true
   const spoken = ordinalsIn(judging.facts.userText, entity, judging.entities.values())
@@ -133,9 +133,8 @@ function isSaidOfKind({ place, hasNoun }: Ordinal, { entity, judging }: Case): b
 }
 
 /**
- * Whether a place that is said of no kind is one among these things: they are in the newest list, or in the newest that was
- * shown before this turn, which is the one that the person has in mind. Where there is no list, a place is one among
- * whatever was shown.
+ * True if a position without a noun refers to this entity: it is in the newest list, or in the newest from before this
+ * turn, which the person refers to. Without a list, a position refers to any sightings.
  */
 export async function isListedLast({ entity, judging }: Case): Promise<boolean> {
   const { entities, facts, now } = judging
@@ -150,16 +149,16 @@ export async function isListedLast({ entity, judging }: Case): Promise<boolean> 
   return !isAny
 }
 
-/** The newest list, if it is not too old. */
-async function listed({ entity, judging }: Case, before?: Said): Promise<readonly Seen[]> {
+/** The newest list, if unexpired. */
+async function listed({ entity, judging }: Case, before?: PersonWords): Promise<readonly Seen[]> {
   const rows = await judging.facts.listing(entity.name, before)
   return rows.filter((row) => !isExpired(row, entity, judging.now))
 }
 
-/** The newest list that the person had seen when saying one of these places in this turn; empty if nobody said them. */
+/** The newest list that the person had seen when naming one of these positions in this turn; empty if none was named. */
 async function listedBeforeWords(about: Case, places: readonly Ordinal[]): Promise<readonly Seen[]> {
   const { entity, judging } = about
-  const isSaid = ({ text }: Said): boolean =>
+  const isSaid = ({ text }: PersonWords): boolean =>
     ordinalsIn(text, entity, judging.entities.values()).some((said) =>
       places.some(({ place }) => place === said.place),
     )
@@ -167,20 +166,20 @@ async function listedBeforeWords(about: Case, places: readonly Ordinal[]): Promi
   return words === undefined ? [] : listed(about, words)
 }
 
-/** The list in which the person says places: the newest that was there by then, or else the newest of all. */
+/** The list that the person's positions refer to: the newest at that time, or else the newest of all. */
 export async function listedForPerson(about: Case, places: readonly Ordinal[]): Promise<readonly Seen[]> {
   const earlier = await listedBeforeWords(about, places)
   return earlier.length > 0 ? earlier : listed(about)
 }
 
 interface LabelOptions {
-  /** Typos are not forgiven. */
+  /** No typos allowed. */
   readonly isExact?: boolean
   /** Expired sightings count, too. */
   readonly isAnyAge?: boolean
 }
 
-/** The things that have a label: exactly, or else the ones that it may be with typos. */
+/** The things with a label: exactly, or else with typos. */
 export async function labelReadings(
   text: string,
   about: Case,
@@ -194,7 +193,7 @@ export async function labelReadings(
   return known?.filter(({ thing }) => isTypoOf(normal, normalLabel(thing.label ?? ''))) ?? []
 }
 
-/** The things that are called exactly so now; what they were called before does not count. */
+/** The things with exactly this label now; earlier labels do not count. */
 export async function labelled(
   normal: string,
   { entity, active, judging }: Case,
@@ -212,7 +211,7 @@ export async function labelled(
   return distinct(readings)
 }
 
-/** Everything that has a label and is not too old; undefined if that is too much to compare with. */
+/** All unexpired things with a label; undefined if there are too many to compare. */
 export async function comparable({ entity, active, judging }: Case): Promise<readonly Reading[] | undefined> {
   const rows = await judging.facts.recent(entity.name, MOST_FOR_TYPOS + 1)
   if (rows.length > MOST_FOR_TYPOS) return undefined

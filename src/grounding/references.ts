@@ -1,11 +1,11 @@
 /**
- * Decides whether the person speaks of a thing: by its id in any turn, by its label, or by its place in the newest listing;
- * and whether a part belongs to the parent that the call or the state names.
+ * Decides whether the person mentions a thing: by its id in any turn, by its label, or by its position in the newest
+ * listing; and whether a part belongs to the expected parent.
  */
 import { normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
-import { activeIds, type ChosenAt, chosenAt, isExpired, isSince, type Said } from './facts.ts'
-import { labelPlaces, type Stretch, typoPlaces, widerThan, writtenAs } from './mentions.ts'
+import { activeIds, type ChosenAt, chosenAt, isExpired, isSince, type PersonWords } from './facts.ts'
+import { labelSpans, type Span, typoSpans, widerThan, writtenAs } from './mentions.ts'
 import { atPlace, type Ordinal, ordinalsIn } from './ordinals.ts'
 import {
   type Candidate,
@@ -32,51 +32,48 @@ export type Spoken =
       readonly rivals: readonly Candidate[]
     }
 
-export async function speaksOf(thing: Candidate, about: Case): Promise<Spoken> {
-  if (writtenNow(thing.id, about) !== undefined && !(await isOtherPlace(thing, about))) return YES
-  const byLabel = await namedByLabel(thing, about)
+export async function speaksOf(thing: Candidate, judgeCase: Case): Promise<Spoken> {
+  if (writtenNow(thing.id, judgeCase) !== undefined && !(await isOtherPlace(thing, judgeCase))) return YES
+  const byLabel = await namedByLabel(thing, judgeCase)
   if (byLabel.verdict === 'yes') return byLabel
-  const byPlace = await namedByPlace(thing, about)
+  const byPlace = await namedByPlace(thing, judgeCase)
   return byPlace.verdict === 'no' ? byLabel : byPlace
 }
 
-/** An id of this kind of thing as the person wrote it in this turn. */
-export function writtenNow(id: string, about: Case): string | undefined {
-  return writtenIn({ text: about.judging.facts.userText }, id, about)
+/** An id of this entity as the person wrote it in this turn. */
+export function writtenNow(id: string, judgeCase: Case): string | undefined {
+  return writtenIn({ text: judgeCase.judging.facts.userText }, id, judgeCase)
 }
 
-/**
- * The newest message before that has this id in it and is not too old, and how the id is written there. `isOwn`: picked
- * options do not count.
- */
+/** The newest unexpired earlier message with this id, and its spelling there. `isOwn`: picked options do not count. */
 export async function writtenBefore(
   id: string,
-  about: Case,
+  judgeCase: Case,
   { isOwn = false }: { readonly isOwn?: boolean } = {},
-): Promise<{ readonly written: string; readonly said: Said } | undefined> {
-  const { facts, now } = about.judging
-  const form = about.entity.normal?.(id) ?? id
+): Promise<{ readonly written: string; readonly said: PersonWords } | undefined> {
+  const { facts, now } = judgeCase.judging
+  const form = judgeCase.entity.normal?.(id) ?? id
   const inForm = form === id ? [] : await facts.saidBefore(form)
   for (const said of [...(await facts.saidBefore(id)), ...inForm]) {
-    if (isExpired(said, about.entity, now) || (isOwn && said.isPicked)) continue
-    const written = writtenIn({ text: said.text, isLongAgo: true }, id, about)
+    if (isExpired(said, judgeCase.entity, now) || (isOwn && said.isPicked)) continue
+    const written = writtenIn({ text: said.text, isLongAgo: true }, id, judgeCase)
     if (written !== undefined) return { written, said }
   }
   return undefined
 }
 
-/** A key of several parts is written if all of them are. */
+/** A composite key is written if all of its parts are. */
 function writtenIn(
   { text, isLongAgo = false }: { readonly text: string; readonly isLongAgo?: boolean },
   id: string,
-  about: Case,
+  judgeCase: Case,
 ): string | undefined {
-  const { entity } = about
+  const { entity } = judgeCase
   const { pattern, normal = (part: string) => part } = entity
   const rules = {
     ...(entity.normal === undefined ? {} : { normal: entity.normal }),
     isOwnNoun: (word: string) => isNounOf(entity, word),
-    isOtherNoun: (word: string, form: string) => isOtherNoun(about, word, form),
+    isOtherNoun: (word: string, form: string) => isOtherNoun(judgeCase, word, form),
     isId: (part: string) => pattern?.test(part) === true || pattern?.test(normal(part)) === true,
     isLongAgo,
   }
@@ -88,60 +85,63 @@ function writtenIn(
   return isWhole && parts.every((part) => writtenAs(text, part, plain) !== undefined) ? id : undefined
 }
 
-/** Whether the person said this number, as an id or as a place. */
-export async function saysNumber(text: string, about: Case): Promise<boolean> {
-  const isPlace = async () => (await spokenPlaces(about)).some(({ place }) => String(place) === text)
-  return writtenNow(text, about) !== undefined || isPlace()
+/** True if the person wrote this number, as an id or as a position. */
+export async function saysNumber(text: string, judgeCase: Case): Promise<boolean> {
+  const isPlace = async () => (await spokenPlaces(judgeCase)).some(({ place }) => String(place) === text)
+  return writtenNow(text, judgeCase) !== undefined || isPlace()
 }
 
 /**
- * The one of several things with one label that the person picked last, in an answer to any question, if that is not too
- * old and the person does not speak of another one of them now.
+ * The thing that the person picked last among several with one label, in an answer to any question, unless that has expired
+ * or the person mentions another one now.
  */
 export async function pickedBefore(
   options: readonly Candidate[],
-  about: Case,
+  judgeCase: Case,
 ): Promise<{ readonly thing: Candidate; readonly seq?: number } | undefined> {
-  const { facts, now } = about.judging
+  const { facts, now } = judgeCase.judging
   for (const said of await facts.saidBefore()) {
-    if (!said.isPicked || isExpired(said, about.entity, now)) continue
+    if (!said.isPicked || isExpired(said, judgeCase.entity, now)) continue
     const thing = said.text.split('\n').flatMap((line) => chosenOption(options, line) ?? [])[0]
     if (thing === undefined) continue
     const words = wordsOf(facts.userText)
     const isNamed = ({ id, detail }: Candidate): boolean =>
-      writtenNow(id, about) !== undefined ||
-      (detail !== undefined && labelPlaces(words, detail, () => false).length > 0)
+      writtenNow(id, judgeCase) !== undefined ||
+      (detail !== undefined && labelSpans(words, detail, () => false).length > 0)
     const isOther = options.some((option) => option.id !== thing.id && isNamed(option))
     return isOther ? undefined : { thing, ...(said.seq === undefined ? {} : { seq: said.seq }) }
   }
   return undefined
 }
 
-/** Whether the person has written the id or the name of a thing since a choice, in an earlier turn. */
-export async function spokenSince(thing: Candidate, since: ChosenAt, about: Case): Promise<boolean> {
-  const before = await writtenBefore(thing.id, about)
+/** True if the person has written the id or the label of a thing since a selection, in an earlier turn. */
+export async function spokenSince(thing: Candidate, since: ChosenAt, judgeCase: Case): Promise<boolean> {
+  const before = await writtenBefore(thing.id, judgeCase)
   if (before !== undefined && isSince(before.said, since)) return true
-  for (const said of await about.judging.facts.saidBefore())
-    if (isSince(said, since) && (await namedByLabel(thing, about, said.text)).verdict === 'yes') return true
+  for (const said of await judgeCase.judging.facts.saidBefore())
+    if (isSince(said, since) && (await namedByLabel(thing, judgeCase, said.text)).verdict === 'yes')
+      return true
   return false
 }
 
 export async function namedByLabel(
   thing: Candidate,
-  about: Case,
-  text: string = about.judging.facts.userText,
+  judgeCase: Case,
+  text: string = judgeCase.judging.facts.userText,
 ): Promise<Spoken> {
-  const { facts } = about.judging
-  const label = thing.label ?? (await facts.seen(about.entity.name, thing.id))?.label
+  const { facts } = judgeCase.judging
+  const label = thing.label ?? (await facts.seen(judgeCase.entity.name, thing.id))?.label
   const words = wordsOf(text).slice(0, MOST_WORDS)
   if (label === undefined || words.length === 0) return NO
-  const places = labelPlaces(words, label, (word) => isNounOf(about.entity, word))
+  const places = labelSpans(words, label, (word) => isNounOf(judgeCase.entity, word))
   for (const place of places) {
-    if (await isPartOfOther(words, place, about)) continue
-    const others = (await labelled(normalLabel(label), about)).filter((other) => other.thing.id !== thing.id)
+    if (await isPartOfOther(words, place, judgeCase)) continue
+    const others = (await labelled(normalLabel(label), judgeCase)).filter(
+      (other) => other.thing.id !== thing.id,
+    )
     return others.length === 0 ? YES : unclear('same-label', others)
   }
-  return places.length > 0 ? NO : namedWithTypos({ thing, label, words }, about)
+  return places.length > 0 ? NO : namedWithTypos({ thing, label, words }, judgeCase)
 }
 
 const YES: Spoken = { verdict: 'yes' }
@@ -155,24 +155,24 @@ function unclear(
   return { verdict: 'unclear', why, rivals: others.map(({ thing }) => thing) }
 }
 
-/** "Bureau" is not spoken of in "Bureau Nord", where there is one. */
-async function isPartOfOther(words: readonly string[], place: Stretch, about: Case): Promise<boolean> {
-  for (const wider of widerThan(words, place)) if ((await labelled(wider, about)).length > 0) return true
+/** "Bureau Nord" does not mention "Bureau", if there is a thing with the longer label. */
+async function isPartOfOther(words: readonly string[], place: Span, judgeCase: Case): Promise<boolean> {
+  for (const wider of widerThan(words, place)) if ((await labelled(wider, judgeCase)).length > 0) return true
   return false
 }
 
-interface Naming {
+interface LabelQuery {
   readonly thing: Candidate
   readonly label: string
   readonly words: readonly string[]
 }
 
-/** A stretch that is the label of something else is no typo. */
-async function namedWithTypos({ thing, label, words }: Naming, about: Case): Promise<Spoken> {
-  for (const { from, to } of typoPlaces(words, label)) {
+/** Words that are the label of another thing are no typo. */
+async function namedWithTypos({ thing, label, words }: LabelQuery, judgeCase: Case): Promise<Spoken> {
+  for (const { from, to } of typoSpans(words, label)) {
     const stretch = words.slice(from, to).join(' ')
-    if ((await labelled(stretch, about)).length > 0) continue
-    const known = await comparable(about)
+    if ((await labelled(stretch, judgeCase)).length > 0) continue
+    const known = await comparable(judgeCase)
     if (known === undefined) return NO
     const others = known.filter(
       (other) => other.thing.id !== thing.id && isTypoOf(stretch, normalLabel(other.thing.label ?? '')),
@@ -182,11 +182,11 @@ async function namedWithTypos({ thing, label, words }: Naming, about: Case): Pro
   return NO
 }
 
-async function namedByPlace(thing: Candidate, about: Case): Promise<Spoken> {
-  const { entity, judging } = about
-  const ordinals = await spokenPlaces(about)
+async function namedByPlace(thing: Candidate, judgeCase: Case): Promise<Spoken> {
+  const { entity, judging } = judgeCase
+  const ordinals = await spokenPlaces(judgeCase)
   if (ordinals.length === 0) return NO
-  const rows = await listedForPerson(about, ordinals)
+  const rows = await listedForPerson(judgeCase, ordinals)
   let doubt: Spoken = NO
   for (const ordinal of ordinals) {
     if (atPlace(rows, ordinal)?.id !== thing.id) continue
@@ -198,42 +198,44 @@ async function namedByPlace(thing: Candidate, about: Case): Promise<Spoken> {
   return doubt
 }
 
-/** A number that is the id of this thing and the place of another. */
-async function isOtherPlace(thing: Candidate, about: Case): Promise<boolean> {
-  const place = (await spokenPlaces(about)).find((each) => each.isNumber && String(each.place) === thing.id)
+/** True if a number is the id of this thing and the position of another. */
+async function isOtherPlace(thing: Candidate, judgeCase: Case): Promise<boolean> {
+  const place = (await spokenPlaces(judgeCase)).find(
+    (each) => each.isNumber && String(each.place) === thing.id,
+  )
   if (place === undefined) return false
-  const row = atPlace(await listedForPerson(about, [place]), place)
+  const row = atPlace(await listedForPerson(judgeCase, [place]), place)
   return row !== undefined && row.id !== thing.id
 }
 
-/** Places among things of this kind. One that is said of no kind is a place in the newest list, of whatever kind. */
-async function spokenPlaces(about: Case): Promise<readonly Ordinal[]> {
-  const { entity, judging } = about
+/** Positions among things of this entity. A position without a noun refers to the newest list, of whatever entity. */
+async function spokenPlaces(judgeCase: Case): Promise<readonly Ordinal[]> {
+  const { entity, judging } = judgeCase
   const spoken = ordinalsIn(judging.facts.userText, entity, judging.entities.values())
-  const isClear = spoken.every(({ hasNoun }) => hasNoun) || (await isListedLast(about))
+  const isClear = spoken.every(({ hasNoun }) => hasNoun) || (await isListedLast(judgeCase))
   return isClear ? spoken : spoken.filter(({ hasNoun }) => hasNoun)
 }
 
-/** The parent of a part, and the parent that it should have instead. */
+/** The actual parent of a part, and the expected one. */
 export interface OtherParent {
-  /** The kind of both. */
+  /** The entity of both. */
   readonly entity: Entity
   readonly own: Candidate
   readonly wanted: readonly Candidate[]
-  /** When `wanted` was chosen; undefined if it stands in the same call. */
+  /** When `wanted` was selected; undefined if it is in the same call. */
   readonly since?: ChosenAt
 }
 
 /**
- * The nearest thing above that the call names or that is chosen, if the part is of another one. Undefined if it is not, or
- * if that cannot be known because no tool has said what it is a part of.
+ * The nearest ancestor that the call names or that is active, if the part belongs to another one. Undefined if it does not,
+ * or if no tool has shown its parent.
  */
-export async function otherParent(thing: Candidate, about: Case): Promise<OtherParent | undefined> {
-  const { facts, now, beside } = about.judging
-  if (about.entity.parent === undefined) return undefined
-  let own = thing.parent ?? (await facts.seen(about.entity.name, thing.id))?.parent
+export async function otherParent(thing: Candidate, judgeCase: Case): Promise<OtherParent | undefined> {
+  const { facts, now, beside } = judgeCase.judging
+  if (judgeCase.entity.parent === undefined) return undefined
+  let own = thing.parent ?? (await facts.seen(judgeCase.entity.name, thing.id))?.parent
   for (
-    let above: Entity | undefined = about.entity.parent;
+    let above: Entity | undefined = judgeCase.entity.parent;
     above && own !== undefined;
     above = above.parent
   ) {
@@ -260,20 +262,20 @@ export async function otherParent(thing: Candidate, about: Case): Promise<OtherP
 }
 
 /**
- * Whether the person means a part of something else than what is chosen, by words of this turn: its own id, the name or id
- * of what it belongs to, or its own name where tools have shown parts of what is chosen and none is called so.
+ * True if the person means a part of another parent than the active one, in this turn: by its id, by the label or id of its
+ * parent, or by its own label where tools have shown parts of the active parent and none has that label.
  */
-export async function isOtherMeant(thing: Candidate, other: OtherParent, about: Case): Promise<boolean> {
-  if (writtenNow(thing.id, about) !== undefined) return true
-  const above: Case = { ...about, entity: other.entity, active: undefined, lapsed: undefined }
+export async function isOtherMeant(thing: Candidate, other: OtherParent, judgeCase: Case): Promise<boolean> {
+  if (writtenNow(thing.id, judgeCase) !== undefined) return true
+  const above: Case = { ...judgeCase, entity: other.entity, active: undefined, lapsed: undefined }
   if (writtenNow(other.own.id, above) !== undefined) return true
   if ((await namedByLabel(other.own, above)).verdict === 'yes') return true
-  if ((await namedByLabel(thing, about)).verdict !== 'yes') return false
-  const shown = (await comparable(about)) ?? []
+  if ((await namedByLabel(thing, judgeCase)).verdict !== 'yes') return false
+  const shown = (await comparable(judgeCase)) ?? []
   return shown.some(({ thing: { parent } }) => other.wanted.some(({ id }) => id === parent))
 }
 
-/** As a refusal says it. */
+/** The text for a refusal. */
 export function parentText({ entity, own, wanted }: OtherParent): string {
   const noun = entity.called['en']?.one ?? entity.name
   return `${noun} ${optionText(own)}, not to ${wanted.map(optionText).join(' or ')}`

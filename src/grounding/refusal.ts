@@ -1,6 +1,6 @@
 /**
  * The texts for a call that does not run as it is: the refusal for the model, with the reason and the next step, and the
- * question for the person, with its options. How people are reached is not known here.
+ * question for the person, with its options. Knows nothing of delivery.
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
@@ -18,38 +18,40 @@ export interface Refusal {
   readonly reason: RefusalReason
   readonly active?: Candidate
   readonly near?: readonly Candidate[]
-  /** The entity that it is an id of. */
+  /** The entity that the id belongs to. */
   readonly kindOf?: string
   /** The argument of this tool that takes ids of `kindOf`. */
   readonly argument?: string
-  /** The parent that it has, where another one is wanted. */
+  /** Its actual parent, where another one is expected. */
   readonly parent?: Candidate
   readonly next: NextStep
-  /** All of this in words. */
+  /** The same in words. */
   readonly text: string
 }
 
 export interface NextStep {
-  /** Use the one of `ids`, call `tool`, call once for each of `ids`, or ask the person, which of `ids` if there are some. */
+  /**
+   * Use the one of `ids`, call `tool`, call once for each of `ids`, or ask the person, which of `ids` if there are some.
+   */
   readonly do: 'use' | 'lookup' | 'one-by-one' | 'ask'
   readonly ids?: readonly string[]
   readonly tool?: string
 }
 
-interface Refusing {
+interface RefusalInput {
   readonly verdict: Refused
   readonly entity: Entity
   readonly path: string
   readonly given: Json
   readonly near: NearMatches
-  /** The argument that takes ids of the kind that this one is of. */
+  /** The argument that takes ids of its actual entity. */
   readonly argument?: string
-  /** The tool that finds things of this entity. */
+  /** The lookup tool of this entity. */
   readonly lookup?: string
 }
 
-export function refusalOf(refusing: Refusing): Refusal {
-  const { verdict, path, given, near, argument } = refusing
+export function refusalOf(input: RefusalInput): Refusal {
+  const { verdict, path, given, near, argument } = input
   const list = verdict.named ?? near.near
   return {
     path,
@@ -61,14 +63,14 @@ export function refusalOf(refusing: Refusing): Refusal {
     ...(verdict.kindOf === undefined ? {} : { kindOf: verdict.kindOf }),
     ...(argument === undefined ? {} : { argument }),
     ...(verdict.parent === undefined ? {} : { parent: verdict.parent.own }),
-    next: nextStep(refusing),
-    text: [reasonText(refusing), activeText(refusing), nearText(list), adviceText(refusing)]
+    next: nextStep(input),
+    text: [reasonText(input), activeText(input), nearText(list), adviceText(input)]
       .filter((sentence) => sentence !== '')
       .join(' '),
   }
 }
 
-/** As the output of a call that was not run. */
+/** The output of a call that was not run. */
 export function refusalOutput(refusals: readonly Refusal[]): JsonObject {
   const [first, ...others] = refusals.map(refusalJson)
   return {
@@ -79,7 +81,7 @@ export function refusalOutput(refusals: readonly Refusal[]): JsonObject {
   }
 }
 
-/** In words, for a call that was not run or one that was run all the same. */
+/** The refusals in words, for a refused call or for a warning. */
 export function refusalText(refusals: readonly Refusal[]): string {
   return refusals.map(({ path, text }) => (path === '' ? text : `${path}: ${text}`)).join(' ')
 }
@@ -100,7 +102,7 @@ function refusalJson(refusal: Refusal): JsonObject {
   }
 }
 
-function nextStep({ verdict, near, lookup }: Refusing): NextStep {
+function nextStep({ verdict, near, lookup }: RefusalInput): NextStep {
   const tool = lookup === undefined ? {} : { tool: lookup }
   const ids = (list: readonly Candidate[]): readonly string[] => list.map(({ id }) => id)
   if (verdict.reason === 'several' && verdict.named !== undefined)
@@ -112,21 +114,21 @@ function nextStep({ verdict, near, lookup }: Refusing): NextStep {
   return lookup === undefined ? { do: 'ask', ...which } : { do: 'lookup', ...tool }
 }
 
-function reasonText({ verdict, entity, given, argument }: Refusing): string {
-  const what =
+function reasonText({ verdict, entity, given, argument }: RefusalInput): string {
+  const value =
     typeof given === 'string' ? JSON.stringify(given.slice(0, 80)) : JSON.stringify(given).slice(0, 80)
   const noun = nounOf(entity)
   return {
-    unknown: `${what} is no ${noun} id that any tool has shown or the person has given.`,
-    expired: `${what} was seen too long ago to still count.`,
-    'not-active': `${what} is another ${noun} than the active one, and nobody has spoken of it since that was chosen.`,
-    'wrong-kind': `${what} is the id of a ${verdict.kindOf ?? 'different kind'}, not of a ${noun}.${argument === undefined ? '' : ` It belongs in ${argument}.`}`,
-    'wrong-parent': `${what} belongs to ${verdict.parent === undefined ? 'something else' : parentText(verdict.parent)}.`,
-    several: `${what} may be more than one ${noun}, and one is wanted here.`,
+    unknown: `${value} is no ${noun} id that any tool has shown or the person has given.`,
+    expired: `${value} was seen too long ago to still count.`,
+    'not-active': `${value} is another ${noun} than the active one, and nobody has spoken of it since that was chosen.`,
+    'wrong-kind': `${value} is the id of a ${verdict.kindOf ?? 'different kind'}, not of a ${noun}.${argument === undefined ? '' : ` It belongs in ${argument}.`}`,
+    'wrong-parent': `${value} belongs to ${verdict.parent === undefined ? 'something else' : parentText(verdict.parent)}.`,
+    several: `${value} may be more than one ${noun}, and one is wanted here.`,
   }[verdict.reason]
 }
 
-function activeText({ verdict, entity }: Refusing): string {
+function activeText({ verdict, entity }: RefusalInput): string {
   return verdict.active === undefined ? '' : `The active ${nounOf(entity)} is ${shown(verdict.active)}.`
 }
 
@@ -134,7 +136,7 @@ function nearText(near: readonly Candidate[]): string {
   return near.length === 0 ? '' : `Known: ${near.map(shown).join(', ')}.`
 }
 
-function adviceText({ verdict, entity, near, lookup }: Refusing): string {
+function adviceText({ verdict, entity, near, lookup }: RefusalInput): string {
   const noun = nounOf(entity)
   const find = lookup === undefined ? `ask the person which ${noun} is meant` : `call ${lookup} to find it`
   if (verdict.isUnclear) return `Ask the person which ${noun} is meant, then use its id.`
@@ -156,26 +158,26 @@ function nounOf({ name, called }: Entity): string {
 /** Fits a request of the kind `choice`. */
 export interface Question {
   readonly kind: 'choice'
-  /** The place in the arguments; it tells the questions of one call apart. */
+  /** The path in the arguments; it tells the questions of one call apart. */
   readonly name: string
   readonly prompt: string
   readonly options: readonly string[]
 }
 
 /** Each option is the label with its detail, or with the id where that is needed to tell it apart. */
-export function questionOf(asked: AskedId, entity: Entity, options: WordsOptions = {}): Question {
+export function questionOf(question: AskedId, entity: Entity, options: WordsOptions = {}): Question {
   return {
     kind: 'choice',
-    name: asked.path,
+    name: question.path,
     prompt: wordsFor(options).which(calledIn(entity, options.language)),
-    options: optionTexts(asked.options),
+    options: optionTexts(question.options),
   }
 }
 
-/** The id that an answer names: by the text of an option, by an id, or by a label that only one of them has. */
-export function answeredId(asked: Pick<AskedId, 'options'>, answer: Json | undefined): string | undefined {
-  const exact = chosenOption(asked.options, answer)
+/** The id that an answer names: by the text of an option, by an id, or by an unambiguous label. */
+export function answeredId(question: Pick<AskedId, 'options'>, answer: Json | undefined): string | undefined {
+  const exact = chosenOption(question.options, answer)
   if (exact !== undefined) return exact.id
-  const named = asked.options.filter(({ label }) => label !== undefined && label === answer)
+  const named = question.options.filter(({ label }) => label !== undefined && label === answer)
   return named.length === 1 ? named[0]?.id : undefined
 }

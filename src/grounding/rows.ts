@@ -1,11 +1,10 @@
-/** Reads the rows of a result: ids with their labels and parents. */
+/** Reads sightings from the rows of a result: ids with their labels and parents. */
 import type { Sighting } from '../protocol/index.ts'
 import { matchesIn } from './mentions.ts'
 
 /**
- * Where a row has its value: the name of a field, a path such as `project.id`, several of these for a key that is made of
- * several fields, or a function. `$key` is the name under which a record has the row, `$value` is the row itself, and
- * `$input.orderId` is a field of the call's input.
+ * A field of a row: a name, a path such as `project.id`, several of these for a composite key, or a function. `$key` is the
+ * row's key in a record, `$value` is the row itself, and `$input.orderId` is a field of the call's input.
  */
 export type RowField<Row> = string | readonly string[] | ((row: Row) => unknown)
 
@@ -15,34 +14,34 @@ export interface RowFields<Row> {
   /** Tells rows with the same label apart, for people: a town, a date. */
   readonly detail?: RowField<Row>
   readonly parent?: RowField<Row>
-  /** `id` is a text, and each part of it that fits the `pattern` of the entity is an id. */
+  /** `id` is a text, and each part of it that fits the entity's `pattern` is an id. */
   readonly matches?: true
 }
 
-/** Of which entity the rows are: its name, and what its ids look like. */
+/** The entity of the rows: its name and pattern. */
 export interface RowEntity {
   readonly name: string
   readonly pattern?: RegExp
 }
 
-/** Rows in a list, in a record by their names, or one text. */
+/** Rows in a list, in a record by key, or one text. */
 export type Rows<Row> = Iterable<Row> | { readonly [key: string]: Row }
 
 /** The separator between the fields of a composite key. */
 const KEY_JOINT = '|'
 
-/** The id that is made of several values. A value may have the joint in it, so it is escaped there. */
+/** Joins values into a composite id. The separator is escaped inside of a value. */
 export function joinedKey(values: readonly string[]): string {
   return values.map((value) => value.replace(/[\\|]/g, '\\$&')).join(KEY_JOINT)
 }
 
-/** The values of such an id. */
+/** The values of a composite id. */
 export function keyValues(id: string): readonly string[] {
   const values = id.match(/(?:\\.|[^\\|])+|(?<=\||^)(?=\||$)/gu) ?? []
   return values.map((value) => value.replace(/\\(.)/gu, '$1'))
 }
 
-/** In their order; each thing once. Rows without an id are left out. */
+/** The sightings of rows, in order. Rows without an id are skipped. */
 export function sightingsIn<Row>(
   entity: RowEntity,
   rows: Rows<Row>,
@@ -53,7 +52,7 @@ export function sightingsIn<Row>(
   return sightingsAt(entity, placed, { ...fields, input } as RowFields<unknown>)
 }
 
-/** Runs `read` and collects a problem for each list of rows of which none has the field of the id. */
+/** Runs `read` and collects a problem for each list of rows in which no row has the id field. */
 export function withRowProblems<T>(read: () => T): {
   readonly result: T
   readonly problems: readonly string[]
@@ -68,7 +67,7 @@ export function withRowProblems<T>(read: () => T): {
   }
 }
 
-/** Of the reading that goes on. Reading never waits, so there is one at a time. */
+/** The problems of the current read. Reads are synchronous, so there is one at a time. */
 let problemsSoFar: string[] | undefined
 
 function noteMissingField({ name }: RowEntity, rows: readonly PlacedRow[], id: RowField<unknown>): void {
@@ -85,27 +84,27 @@ function noteMissingField({ name }: RowEntity, rows: readonly PlacedRow[], id: R
 
 const MOST_NAMES = 12
 
-/** A row that is empty or no object says nothing about its fields. */
+/** An empty row or a non-object reveals nothing about its fields. */
 function lacks(row: unknown, field: string): boolean {
   if (typeof row !== 'object' || row === null || Object.keys(row).length === 0) return false
   const [first = field] = field.split('.')
   return !Object.hasOwn(row, field) && !Object.hasOwn(row, first)
 }
 
-/** A row with the name that it has in its record. */
+/** A row with its key in a record. */
 interface PlacedRow {
   readonly row: unknown
   readonly key?: string
 }
 
-/** Rows at places of an output, such as `orders[]`, `byId.*` or, for the output itself, the empty text. */
+/** The sightings of rows at paths of an output, such as `orders[]`, `byId.*` or, for the output itself, the empty text. */
 export function sightingsByPlace(
   places: readonly { readonly steps: readonly string[]; readonly mapping: PlaceMapping }[],
   { output, input }: { readonly output: unknown; readonly input?: unknown },
 ): readonly Sighting[] {
   return places.flatMap(({ steps, mapping: { entity, ...fields } }) => {
     const rows = rowsAt({ row: output }, steps)
-    // One object may be something else, such as an error.
+    // A single object may be something else, such as an error.
     if (steps.includes('[]') || steps.includes('*')) noteMissingField(entity, rows, fields.id)
     return sightingsAt(entity, rows, { ...fields, input })
   })
@@ -120,7 +119,7 @@ function sightingsAt(
   rows: readonly PlacedRow[],
   fields: RowFields<unknown> & { readonly input?: unknown },
 ): readonly Sighting[] {
-  // A thing that stands in two rows is there twice: people count rows.
+  // A thing in two rows appears twice: people count rows.
   const seen: Sighting[] = []
   for (const placed of rows) {
     const read = (field: RowField<unknown> | undefined): string | undefined =>
@@ -157,13 +156,13 @@ function rowsAt(placed: PlacedRow, steps: readonly string[]): readonly PlacedRow
   return Object.hasOwn(row, step) ? rowsAt({ row: (row as Record<string, unknown>)[step] }, rest) : []
 }
 
-/** Ids and labels are texts; numbers are written as such, and anything else is none. */
+/** Ids and labels are texts; numbers are converted, and other values are none. */
 export function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined
 }
 
-/** A key of several fields is whole or none. */
+/** A composite key is complete or absent. */
 function fieldOf(placed: PlacedRow, field: RowField<unknown>, input: unknown): string | undefined {
   if (typeof field === 'function') return textOf(field(placed.row))
   if (typeof field === 'string') return textOf(valueOf(placed, field, input))

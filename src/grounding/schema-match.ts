@@ -5,28 +5,28 @@
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, schemaNode } from '../tool/index.ts'
 
-export function matchesSchema(given: Json | undefined, value: Json, root: JsonObject): boolean {
-  return fits(given, value, { root, left: DEEPEST })
+export function matchesSchema(raw: Json | undefined, value: Json, root: JsonObject): boolean {
+  return fits(raw, value, { root, left: DEEPEST })
 }
 
 /** Schemas may refer to themselves without end. */
 const DEEPEST = 24
 
-interface Looking {
+interface MatchContext {
   readonly root: JsonObject
   readonly left: number
 }
 
-function fits(given: Json | undefined, value: Json, looking: Looking): boolean {
-  if (given === false) return false
-  const schema = schemaNode(given)
-  if (schema === undefined || looking.left === 0) return true
-  const inside: Looking = { ...looking, left: looking.left - 1 }
+function fits(raw: Json | undefined, value: Json, context: MatchContext): boolean {
+  if (raw === false) return false
+  const schema = schemaNode(raw)
+  if (schema === undefined || context.left === 0) return true
+  const inside: MatchContext = { ...context, left: context.left - 1 }
   if (!fitsType(schema['type'], value)) return false
   if ('const' in schema && !same(schema['const'], value)) return false
   if (Array.isArray(schema['enum']) && !(schema['enum'] as readonly Json[]).some((each) => same(each, value)))
     return false
-  if (typeof schema['$ref'] === 'string' && !fits(refOf(looking.root, schema['$ref']), value, inside))
+  if (typeof schema['$ref'] === 'string' && !fits(refOf(context.root, schema['$ref']), value, inside))
     return false
   if (!listOf(schema['allOf']).every((each) => fits(each, value, inside))) return false
   for (const word of ['anyOf', 'oneOf'] as const) {
@@ -37,7 +37,7 @@ function fits(given: Json | undefined, value: Json, looking: Looking): boolean {
   return typeof value === 'object' && value !== null ? fitsObject(schema, value as JsonObject, inside) : true
 }
 
-function fitsObject(schema: JsonObject, value: JsonObject, looking: Looking): boolean {
+function fitsObject(schema: JsonObject, value: JsonObject, context: MatchContext): boolean {
   const properties = schemaNode(schema['properties']) ?? {}
   const isMissing = listOf(schema['required']).some(
     (name) => typeof name === 'string' && !Object.hasOwn(value, name),
@@ -47,13 +47,13 @@ function fitsObject(schema: JsonObject, value: JsonObject, looking: Looking): bo
   return Object.entries(value).every(([name, inner]) => {
     if (inner === undefined) return true
     if (!Object.hasOwn(properties, name)) return !isClosed
-    return fits(properties[name], inner, looking)
+    return fits(properties[name], inner, context)
   })
 }
 
-function fitsList(schema: JsonObject, value: readonly Json[], looking: Looking): boolean {
+function fitsList(schema: JsonObject, value: readonly Json[], context: MatchContext): boolean {
   const { first, rest } = itemSchemas(schema)
-  return value.every((item, at) => fits(at < first.length ? first[at] : rest, item, looking))
+  return value.every((item, at) => fits(at < first.length ? first[at] : rest, item, context))
 }
 
 function fitsType(type: Json | undefined, value: Json): boolean {
@@ -65,7 +65,7 @@ function isType(name: Json, value: Json): boolean {
   if (name === 'null') return value === null
   if (name === 'array') return Array.isArray(value)
   if (name === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value)
-  // A library may make a number of it before it chooses.
+  // A library may convert it to a number before it chooses.
   if (name === 'integer' || name === 'number')
     return (
       typeof value === 'number' || (typeof value === 'string' && value !== '' && !Number.isNaN(Number(value)))

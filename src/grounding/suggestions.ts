@@ -1,8 +1,8 @@
-/** Suggestions for an id that was refused: known things that are like it, by edit distance, by label or by the words of the person. */
+/** Suggestions for a refused id: similar known things, by edit distance, by label or by the person's words. */
 import { editDistance, normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
-import { isExpired, type Judging } from './facts.ts'
-import { labelPlaces, matchesIn } from './mentions.ts'
+import { isExpired, type JudgeContext } from './facts.ts'
+import { labelSpans, matchesIn } from './mentions.ts'
 import { type Candidate, type Case, candidate, isNounOf } from './readings.ts'
 import { type OtherParent, writtenBefore, writtenNow } from './references.ts'
 import { isLikeWord, isTypoOf, SHORTEST_TYPO, wordsOf } from './text-normalize.ts'
@@ -11,17 +11,21 @@ const MOST = 5
 /** A refusal is rare, and a comparison takes a few microseconds. */
 const LOOKED_AT = 1000
 
-/** Suggestions, best first; `best` if one of them is clearly nearer than all others. */
+/** Suggestions, best first; `best` if one is clearly nearer than all others. */
 export interface NearMatches {
   readonly near: readonly Candidate[]
   readonly best?: Candidate
 }
 
 /**
- * Things that were shown or that the person wrote, and that are like what was written: by the letters of the id, by the
- * label, or because the person names them in this turn. At most five.
+ * Things that were shown or written by the person and resemble the value: by the letters of the id, by the label, or
+ * because the person names them in this turn. At most five.
  */
-export async function nearMatches(given: string, entity: Entity, judging: Judging): Promise<NearMatches> {
+export async function nearMatches(
+  given: string,
+  entity: Entity,
+  judging: JudgeContext,
+): Promise<NearMatches> {
   const { facts, now } = judging
   const shown = (await facts.recent(entity.name, LOOKED_AT)).filter((row) => !isExpired(row, entity, now))
   const known = new Set([given, ...shown.map(({ id }) => id)])
@@ -30,7 +34,7 @@ export async function nearMatches(given: string, entity: Entity, judging: Judgin
   const spoken = new Set(words)
   const isNamed = (label: string): boolean =>
     spoken.has(label.split(' ', 1)[0] ?? '') &&
-    labelPlaces(words, label, (word) => isNounOf(entity, word)).length > 0
+    labelSpans(words, label, (word) => isNounOf(entity, word)).length > 0
   const like = likenessTo(given)
   return ranked<Candidate>([...shown, ...said], (row) => {
     const label = row.label === undefined ? undefined : normalLabel(row.label)
@@ -41,8 +45,8 @@ export async function nearMatches(given: string, entity: Entity, judging: Judgin
 const MOST_WORDS = 1000
 const MOST_SAID = 50
 
-/** Ids that would be good because the person wrote them. */
-async function saidIds(entity: Entity, judging: Judging): Promise<readonly Candidate[]> {
+/** Ids that would be grounded because the person wrote them. */
+async function saidIds(entity: Entity, judging: JudgeContext): Promise<readonly Candidate[]> {
   const { facts } = judging
   const texts = [
     facts.userText,
@@ -61,11 +65,11 @@ async function saidIds(entity: Entity, judging: Judging): Promise<readonly Candi
   return [...ids].filter((_, at) => good[at]).map((id) => ({ id }))
 }
 
-/** The same among the parts of what they should be parts of: by the label of the one that was meant, or by its id. */
+/** The same among the parts of the expected parent: by the label of the intended thing, or by its id. */
 export async function nearOfParent(
   given: string,
   { entity, parent }: { readonly entity: Entity; readonly parent: OtherParent },
-  { facts, now }: Pick<Judging, 'facts' | 'now'>,
+  { facts, now }: Pick<JudgeContext, 'facts' | 'now'>,
 ): Promise<NearMatches> {
   const like = likenessTo((await facts.seen(entity.name, given))?.label ?? given)
   const rows = (await facts.recent(entity.name, LOOKED_AT)).filter(
@@ -80,10 +84,10 @@ export function nearest(given: string, rows: readonly Candidate[]): readonly Can
   return ranked(rows, ({ id, label }) => like(id, label === undefined ? undefined : normalLabel(label))).near
 }
 
-/** To be named by the person is more than to share a word, and less than to be the same but for a typo. */
+/** A mention by the person ranks above a shared word, and below a typo. */
 const NAMED = 0.92
 
-/** An id with at most one letter in four wrong; a label of which more than one word in two is there. */
+/** An id with at most one letter in four wrong; a label with more than half of its words. */
 const CLEAR = 0.75
 
 function ranked<Row extends Candidate>(rows: readonly Row[], rankOf: (row: Row) => number): NearMatches {
@@ -99,7 +103,7 @@ function ranked<Row extends Candidate>(rows: readonly Row[], rankOf: (row: Row) 
   return isClear ? { near, best: candidate(first.row) } : { near }
 }
 
-/** How like an id or a label in normal form is to what was written: from 0, nothing in common, to 1. */
+/** The similarity of an id or a normal label to the value: from 0, nothing in common, to 1. */
 function likenessTo(given: string): (id: string, label: string | undefined) => number {
   const normal = normalLabel(given)
   const words = normal.split(' ')
@@ -131,17 +135,17 @@ function idLikeness(given: string, id: string): number {
 
 const LONGEST = 64
 
-interface GivenLabel {
+interface WrittenLabel {
   readonly normal: string
-  /** Whether a word is one of its words, or one with typos. */
+  /** True if a word is one of its words, or one with typos. */
   readonly isLike: (word: string) => boolean
 }
 
-function labelLikeness({ normal, isLike }: GivenLabel, label: string): number {
+function labelLikeness({ normal, isLike }: WrittenLabel, label: string): number {
   if (normal === label) return 1
-  const theirs = label.split(' ')
-  const common = theirs.filter(isLike)
-  if (common.length === theirs.length && isTypoOf(normal, label)) return 0.95
+  const labelWords = label.split(' ')
+  const common = labelWords.filter(isLike)
+  if (common.length === labelWords.length && isTypoOf(normal, label)) return 0.95
   const telling = common.filter(({ length }) => length > 2)
-  return telling.length === 0 ? 0 : 0.5 + (0.4 * telling.length) / theirs.length
+  return telling.length === 0 ? 0 : 0.5 + (0.4 * telling.length) / labelWords.length
 }

@@ -1,24 +1,24 @@
-/** Texts in the form in which they are compared or shown: words without accents and case, typos, and one plain line of a prompt. */
+/** Texts in comparable or printable form: words without accents and case, typos, and one plain line of a prompt. */
 import { editDistance, normalLabel } from '../protocol/index.ts'
 
-/** The words of a text, in their normal form. */
+/** The words of a text, in normal form. */
 export function wordsOf(text: string): readonly string[] {
   const normal = normalLabel(text)
   return normal === '' ? [] : normal.split(' ')
 }
 
 /**
- * Whether one of these is probably the other with typos. Word by word, because a short word that differs is another
- * word (est, ouest), and digits never count as typos (phase 1, phase 2). Both are in normal form.
+ * True if one text is probably the other with typos. Word by word, because a short word that differs is another word (est,
+ * ouest), and digits never count as typos (phase 1, phase 2). Both are in normal form.
  */
 export function isTypoOf(given: string, label: string): boolean {
   if (given === label) return false
-  const theirs = label.split(' ')
+  const labelWords = label.split(' ')
   const words = given.split(' ')
-  if (words.length !== theirs.length) return false
+  if (words.length !== labelWords.length) return false
   let edits = 0
   for (const [at, word] of words.entries()) {
-    const steps = wordDistance(word, theirs[at] ?? '')
+    const steps = wordDistance(word, labelWords[at] ?? '')
     if (steps === undefined) return false
     edits += steps
   }
@@ -29,7 +29,7 @@ const MOST_EDITS = 2
 /** A shorter word that differs is another word. */
 export const SHORTEST_TYPO = 5
 
-/** Whether a word is another one, or probably that with typos. */
+/** True if a word equals another, or probably is that with typos. */
 export function isLikeWord(given: string, word: string): boolean {
   return wordDistance(given, word) !== undefined
 }

@@ -1,6 +1,6 @@
 /**
- * The knowledge of a tool about ids beside its schema: the things that its output shows and chooses. `grounded` adds it to
- * tools that know nothing of entities, such as those of another program.
+ * The grounding of a tool beside its schema: the sightings and selections of its output. `grounded` adds it to tools
+ * without entities, such as those of another program.
  */
 import {
   ENTITY_MARK,
@@ -28,18 +28,18 @@ export interface GroundedTool<In = unknown, Out = unknown> extends Tool<In, Out>
   readonly grounding: ToolGrounding
 }
 
-/** The sightings and selections of a result. `problem`: why they could not be read; the result stands all the same. */
-export interface Shown {
+/** The sightings and selections of a result. `problem`: why they could not be read; the result stands. */
+export interface ShownThings {
   readonly seen: readonly Sighting[]
   readonly selects: readonly Selection[]
   readonly problem?: string
 }
 
-/** Never throws: what a tool did cannot be undone because its output was not understood. */
+/** Never throws: an unreadable output does not undo the tool's effect. */
 export function shownBy(
   tool: Tool,
   { output, input }: { readonly output: Json; readonly input?: unknown },
-): Shown {
+): ShownThings {
   const { grounding } = tool
   try {
     const { result, problems } = withRowProblems(() => grounding?.seen?.(output, input) ?? [])
@@ -64,7 +64,7 @@ function isRows(output: Json): boolean {
   )
 }
 
-/** A sighting or a selection whose ids and labels are texts. Programs without types may give anything, and it is stored. */
+/** A sighting or a selection whose ids and labels are texts. Untyped programs may pass anything, and it is stored. */
 export function checkedThing<T extends Sighting | Selection>(given: T): T {
   const { entity } = (given ?? {}) as Partial<T>
   if (typeof entity !== 'string')
@@ -90,20 +90,22 @@ function invalidThing(why: string): HoldfastError {
   return new HoldfastError('invalid-option', { message: `${why}.` })
 }
 
-/** Throws `invalid-option` if a tool has a mark of an entity that is not there. */
+/** Throws `invalid-option` if a tool has a mark of an unknown entity. */
 export function checkMarkedEntities(tools: readonly Tool[], entities: Entities): void {
   for (const { name, parameters } of tools) {
     const names = markNames(parameters).map((mark) => readMark(mark).entity)
-    const strange = names.find((each) => !entities.has(each))
-    if (strange === undefined) continue
+    const unknownEntity = names.find((each) => !entities.has(each))
+    if (unknownEntity === undefined) continue
     throw new HoldfastError('invalid-option', {
-      message: `Tool ${quote(name)} has a mark of the entity ${quote(strange)}, which is none of the agent's entities. Add it to \`entities\`.`,
-      details: { tool: name, entity: strange },
+      message: `Tool ${quote(name)} has a mark of the entity ${quote(unknownEntity)}, which is none of the agent's entities. Add it to \`entities\`.`,
+      details: { tool: name, entity: unknownEntity },
     })
   }
 }
 
-/** For each entity the first tool that finds its things, for `Judging.lookups`: a `lookupTool`, or the one that it names. */
+/**
+ * For each entity the first tool that finds its things, for `JudgeContext.lookups`: a `lookupTool`, or the entity's `lookup`.
+ */
 export function lookupsOf(
   tools: readonly Tool[],
   entities: ReadonlyMap<string, { readonly lookup?: string }> = new Map(),
@@ -124,11 +126,11 @@ export interface RowMapping extends RowFields<unknown> {
 }
 
 export interface ToolMapping<In = unknown, Out = unknown> {
-  /** Where ids go in: `projectId`, `items[].taskId`, `byProject.*.taskId`. */
+  /** The paths of ids in the input: `projectId`, `items[].taskId`, `byProject.*.taskId`. */
   readonly input?: Readonly<Record<string, EntityMark>>
   /**
-   * What the output shows: a function, or rows by their place: `{ 'projects[]': { entity: project, id: 'id', label: 'name' } }`,
-   * several where a row shows several things. The output itself is at the empty place.
+   * The sightings of the output: a function, or rows by path: `{ 'projects[]': { entity: project, id: 'id', label: 'name' }
+   * }`, several where a row shows several things. The empty path is the output itself.
    */
   readonly returns?: ((output: Out, input: In) => readonly Sighting[]) | RowMappings
   /** As `unmarkedIds` of `defineTool`. */
@@ -138,8 +140,8 @@ export interface ToolMapping<In = unknown, Out = unknown> {
 }
 
 /**
- * The same tool, with marks in its schema and knowledge of its output. Throws `invalid-option` if the schema has no such
- * place: a guard that looks where nothing is would be none.
+ * The same tool, with marks in its schema and the grounding of its output. Throws `invalid-option` if the schema lacks a
+ * path: a guard on a missing path would guard nothing.
  */
 export function grounded<In, Out>(tool: Tool<In, Out>, mapping: ToolMapping<In, Out>): GroundedTool<In, Out> {
   const { input = {}, returns, selects, unmarkedIds } = mapping
@@ -175,7 +177,7 @@ export function grounded<In, Out>(tool: Tool<In, Out>, mapping: ToolMapping<In, 
   })
 }
 
-/** Programs without types may give anything; a place whose entity is not known would not be guarded. */
+/** Untyped programs may pass anything; a path without a known entity would be unguarded. */
 function entityName(given: unknown, details: { readonly tool: string; readonly place: string }): string {
   const { name, id } = (given ?? {}) as Partial<EntityMark>
   if (typeof name === 'string' && typeof id === 'function') return name
@@ -193,41 +195,47 @@ function stepsOf(place: string): readonly string[] {
     .filter((step) => step !== '')
 }
 
-interface Marking {
+interface MarkTarget {
   readonly root: SchemaNode
   readonly mark: string
 }
 
-/** A copy with the mark at the end of the steps, in every alternative that has such a place; undefined if none has. */
+/** A copy with the mark at the end of the steps, in every alternative that has the path; undefined if none has. */
 function markedAt(
   given: Json | undefined,
   steps: readonly string[],
-  marking: Marking,
+  markTarget: MarkTarget,
 ): SchemaNode | undefined {
   const schema = schemaNode(given)
   if (schema === undefined) return undefined
   const [step, ...rest] = steps
-  if (step === undefined) return { ...schema, [ENTITY_MARK]: marking.mark }
+  if (step === undefined) return { ...schema, [ENTITY_MARK]: markTarget.mark }
   const changes = [
-    step === '[]' ? inItems(schema, rest, marking) : inProperty(schema, { step, rest }, marking),
-    ...(['anyOf', 'oneOf', 'allOf'] as const).map((word) => inAlternatives(schema, { word, steps }, marking)),
+    step === '[]' ? inItems(schema, rest, markTarget) : inProperty(schema, { step, rest }, markTarget),
+    ...(['anyOf', 'oneOf', 'allOf'] as const).map((word) =>
+      inAlternatives(schema, { word, steps }, markTarget),
+    ),
   ].filter((change) => change !== undefined)
   if (changes.length > 0) return Object.assign({}, schema, ...changes) as SchemaNode
-  // What is referred to may be used elsewhere, for something else.
-  const target = typeof schema['$ref'] === 'string' ? refOf(marking.root, schema['$ref']) : undefined
-  const marked = target && target !== schema ? markedAt(target, steps, marking) : undefined
+  // The target of a reference may be used elsewhere, so a copy is marked.
+  const target = typeof schema['$ref'] === 'string' ? refOf(markTarget.root, schema['$ref']) : undefined
+  const marked = target && target !== schema ? markedAt(target, steps, markTarget) : undefined
   if (marked === undefined) return undefined
   const { $ref: _, ...own } = schema
   return { ...marked, ...own }
 }
 
-function inItems(schema: SchemaNode, rest: readonly string[], marking: Marking): JsonObject | undefined {
+function inItems(
+  schema: SchemaNode,
+  rest: readonly string[],
+  markTarget: MarkTarget,
+): JsonObject | undefined {
   const word = Array.isArray(schema['items']) ? 'additionalItems' : 'items'
-  const one = markedAt(schema[word], rest, marking)
+  const one = markedAt(schema[word], rest, markTarget)
   const lists = (['prefixItems', 'items'] as const).flatMap((name) => {
     const list = schema[name]
     if (!Array.isArray(list)) return []
-    const marked = (list as readonly Json[]).map((item) => markedAt(item, rest, marking))
+    const marked = (list as readonly Json[]).map((item) => markedAt(item, rest, markTarget))
     if (marked.every((item) => item === undefined)) return []
     return [[name, marked.map((item, at) => item ?? (list as readonly Json[])[at] ?? true)] as const]
   })
@@ -238,26 +246,26 @@ function inItems(schema: SchemaNode, rest: readonly string[], marking: Marking):
 function inProperty(
   schema: SchemaNode,
   { step, rest }: { readonly step: string; readonly rest: readonly string[] },
-  marking: Marking,
+  markTarget: MarkTarget,
 ): JsonObject | undefined {
   if (step === '*') {
-    const additionalProperties = markedAt(schema['additionalProperties'], rest, marking)
+    const additionalProperties = markedAt(schema['additionalProperties'], rest, markTarget)
     return additionalProperties && { additionalProperties }
   }
   const properties = schemaNode(schema['properties'])
   if (properties === undefined || !Object.hasOwn(properties, step)) return undefined
-  const marked = markedAt(properties[step], rest, marking)
+  const marked = markedAt(properties[step], rest, markTarget)
   return marked && { properties: { ...properties, [step]: marked } }
 }
 
 function inAlternatives(
   schema: SchemaNode,
   { word, steps }: { readonly word: string; readonly steps: readonly string[] },
-  marking: Marking,
+  markTarget: MarkTarget,
 ): JsonObject | undefined {
   const list = schema[word]
   if (!Array.isArray(list)) return undefined
-  const marked = (list as readonly Json[]).map((each) => markedAt(each, steps, marking))
+  const marked = (list as readonly Json[]).map((each) => markedAt(each, steps, markTarget))
   if (marked.every((each) => each === undefined)) return undefined
   return { [word]: marked.map((each, at) => each ?? (list as readonly Json[])[at] ?? true) }
 }

@@ -9,7 +9,7 @@ import {
   type Facts,
   type FoundId,
   isExpired,
-  type Judging,
+  type JudgeContext,
   judgeBelow,
   MemoryFacts,
   type NearMatches,
@@ -92,7 +92,7 @@ export function aboveOf({ key, entities, now, above, know }: IdSources): Above {
       const upper = await (await above())?.declared(name)
       return own === undefined ? upper : stricter(own, upper)
     },
-    judge: async (found: FoundId, entity: Entity, beside?: Judging['beside']): Promise<Verdict> => {
+    judge: async (found: FoundId, entity: Entity, beside?: JudgeContext['beside']): Promise<Verdict> => {
       const known = await know(entity)
       if (known === undefined) return { kind: 'refused', entity: entity.name, reason: 'unknown' }
       const { facts, seq } = known

@@ -1,7 +1,4 @@
-/**
- * Puts a streamed reply together, part by part, in the order in which its parts began. Parts that only the provider
- * itself acts on, and types that are not known, are skipped. It does not know where the parts come from.
- */
+/** Assembles a streamed reply in the order in which its parts began. Skips provider-executed parts and unknown types. */
 import type { Ids } from '../base/index.ts'
 import {
   type AssistantPart,
@@ -32,7 +29,7 @@ interface Input {
 }
 
 export class Assembly {
-  /** How many characters have arrived, for an estimate if nothing more does. */
+  /** The number of characters received, for an estimate if the stream breaks off. */
   chars = 0
   readonly #parts: (Block | ToolCallPart)[] = []
   readonly #ids: Ids
@@ -80,7 +77,7 @@ export class Assembly {
     return content
   }
 
-  /** What can be kept of a reply that stays incomplete: its text, without what only a whole reply may claim. */
+  /** The part of an incomplete reply to keep: its text, without calls. */
   partial(): TextPart[] {
     const content: TextPart[] = []
     for (const part of this.#parts) {
@@ -141,7 +138,7 @@ function closed({ type, text, provider }: Block): AssistantPart {
 type Arguments = Pick<ToolCallPart, 'args' | 'malformed'>
 
 const LONGEST_NAME = 128
-/** Nobody needs more, and whoever walks through them later must come to an end. */
+/** Bounds the work of later readers. */
 const DEEPEST = 100
 
 function named(tool: unknown, parsed: Arguments): Pick<ToolCallPart, 'tool' | 'args' | 'malformed'> {
@@ -160,7 +157,7 @@ function nameOf(tool: unknown): string {
   return (typeof tool === 'string' && tool.slice(0, LONGEST_NAME).toWellFormed()) || UNNAMED
 }
 
-/** A call without arguments is a call with none. */
+/** A call without arguments has empty ones. */
 function argumentsOf(raw: unknown): Arguments {
   if (raw === undefined || raw === '') return { args: {} }
   if (typeof raw !== 'string') {
@@ -169,7 +166,7 @@ function argumentsOf(raw: unknown): Arguments {
   }
   try {
     const args = JSON.parse(raw) as Json
-    // Every level takes two characters at least.
+    // Every level takes at least two characters.
     if (raw.length > 2 * DEEPEST && isTooDeep(args)) return { args: raw, malformed: TOO_DEEP }
     if (isObject(args)) return { args }
     return { args: raw, malformed: `the arguments are ${kindOf(args)}, not a JSON object` }
@@ -181,7 +178,7 @@ function argumentsOf(raw: unknown): Arguments {
 
 const TOO_DEEP = `the arguments are nested more than ${DEEPEST} levels deep`
 
-/** Level by level: to go down into them is what must not be done. */
+/** Breadth first: recursion is what the check must prevent. */
 function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; depth <= DEEPEST; depth++) {
@@ -201,7 +198,7 @@ function kindOf(value: Json): string {
   return value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }
 
-/** Providers promise JSON here, and some attach what is not. */
+/** Providers promise JSON here, and some attach other values. */
 function jsonOnly(value: JsonObject): JsonObject | undefined {
   try {
     const clean = JSON.parse(JSON.stringify(value, boundedReplacer())) as JsonObject

@@ -1,4 +1,4 @@
-/** Tables about models, by the beginning of their names: `gpt-4.1` is about `openai/gpt-4.1-2025-04-14` too. */
+/** Tables about models, by name prefix: `gpt-4.1` is about `openai/gpt-4.1-2025-04-14` too. */
 
 /** A key matches the whole name or the part after the provider; the whole name goes first, then the longest key. */
 export function byName<T>(name: string, table: Readonly<Record<string, T>>): T | undefined {

@@ -1,16 +1,13 @@
-/**
- * How many tokens a model can be sent at once, as far as it is known. A table grows old; `contextTokens` of a model's
- * settings comes before it.
- */
+/** Context sizes of models, as far as known. A table grows old; a model's `contextTokens` setting comes first. */
 import { byName } from './by-name.ts'
 import { vendorNamed } from './vendors.ts'
 
-/** The month whose models these are. */
+/** The month of these models. */
 export const CONTEXT_SIZES_AS_OF = '2025-11'
 
 /**
- * Tokens of input, by the beginning of a name as in `PRICES`. Where a vendor states one size for input and output
- * together, that is it. What runs at home is not here: how much it takes is set where it runs.
+ * Input tokens, by name prefix as in `PRICES`. Where a vendor states one size for input and output together, that is it.
+ * Local models are not listed: their size is set where they run.
  */
 export const CONTEXT_SIZES: Readonly<Record<string, number>> = {
   'gpt-4.1': 1_047_576,
@@ -29,7 +26,7 @@ export const CONTEXT_SIZES: Readonly<Record<string, number>> = {
   'gemini-2.0-flash': 1_048_576,
 }
 
-/** Undefined if nobody has said. */
+/** Undefined if unknown. */
 export function contextSizeOf(name: string): number | undefined {
   const vendor = name.slice(0, Math.max(name.indexOf('/'), 0))
   return vendorNamed(vendor)?.local ? undefined : byName(name, CONTEXT_SIZES)

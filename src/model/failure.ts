@@ -1,15 +1,15 @@
 /**
- * A model call that brought no whole reply, as data: what kind of failure, what was used and received on the way, and
- * what to do next. It does not know providers' errors; `provider-errors.ts` reads those.
+ * A model call without a whole reply, as data: the kind of failure, usage and partial reply, and the next step. Does not
+ * read providers' errors; `provider-errors.ts` does.
  */
 import type { AssistantPart, JsonObject, Usage } from '../protocol/index.ts'
 import { NO_USAGE } from '../protocol/index.ts'
 
 /**
  * `aborted`: the caller's signal. `timeout`: ours. `rate-limit`, `overloaded`, `network`, `cut-off` (the stream ended
- * before the reply did): may pass. `auth`, `refused` (the provider will not answer this), `context-length`, `invalid`
- * (the request is wrong): repeating does not help. `file-refused`: the request is taken without these files, and with
- * them it is not. `unknown`: as the provider says.
+ * before the reply did): transient. `auth`, `refused` (the provider will not answer this), `context-length`, `invalid` (the
+ * request is wrong): repeating does not help. `file-refused`: accepted without these files, refused with them. `unknown`:
+ * as the provider says.
  */
 export type FailureKind =
   | 'aborted'
@@ -30,7 +30,7 @@ export type NamedFile = { readonly digest: string; readonly mediaType: string; r
 
 export interface FailureOptions {
   readonly message: string
-  /** By default what the kind says. */
+  /** Default: by kind. */
   readonly retryable?: boolean
   readonly retryAfterMs?: number
   readonly status?: number
@@ -54,14 +54,14 @@ const PASSING: ReadonlySet<FailureKind> = new Set<FailureKind>([
 
 export class ModelFailure extends Error {
   readonly kind: FailureKind
-  /** May the same request succeed if it is repeated? */
+  /** True if the same request may succeed if repeated. */
   readonly retryable: boolean
-  /** How long the provider asked to wait. */
+  /** The wait that the provider asked for. */
   readonly retryAfterMs?: number
   readonly status?: number
-  /** Estimated, since no provider says what a failed call used; nothing for one that was refused at the door. */
+  /** Estimated, since no provider reports the usage of a failed call; zero for one that was refused before it ran. */
   readonly usage: Usage
-  /** What was received of the reply: text only, never calls. */
+  /** The received part of the reply: text only, never calls. */
   readonly partial: readonly AssistantPart[]
   /** The files that the model refused. */
   readonly files: readonly NamedFile[]
@@ -83,7 +83,7 @@ export class ModelFailure extends Error {
     if (options.tokens !== undefined) this.tokens = options.tokens
   }
 
-  /** For the journal: neither headers nor keys nor what was asked. */
+  /** For the journal: without headers, keys or the prompt. */
   toData(): JsonObject {
     const { kind, message, status, files, tokens } = this
     return {
@@ -99,19 +99,19 @@ export class ModelFailure extends Error {
 export type NextStep = { readonly next: 'retry'; readonly waitMs: number } | { readonly next: 'fallback' }
 
 export interface RetryPosition {
-  /** How many calls of this model have failed, this one included: 1 after the first. */
+  /** The failed calls of this model, this one included: 1 after the first. */
   readonly attempt: number
   readonly retries: number
   readonly maxWaitMs: number
-  /** Spreads many that failed together: a number from 0 to 1 that adds up to a quarter to the wait. */
+  /** Jitter: a number from 0 to 1 that adds up to a quarter to the wait. */
   readonly random?: () => number
 }
 
 const FIRST_WAIT_MS = 1_000
 
 /**
- * What to do after a failure: the same again after 1, 2, 4 … seconds, or as long as the provider asked for; another
- * model, if there is one, when repeating does not help, is used up, or would take longer than `maxWaitMs`.
+ * The step after a failure: a retry after 1, 2, 4 … seconds, or the wait that the provider asked for; a fallback model when
+ * retrying does not help, is used up, or would take longer than `maxWaitMs`.
  */
 export function afterFailure(failure: ModelFailure, at: RetryPosition): NextStep {
   if (!failure.retryable || at.attempt > at.retries) return { next: 'fallback' }

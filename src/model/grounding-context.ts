@@ -5,25 +5,25 @@
 import type { ActiveValue, Sighting } from '../protocol/index.ts'
 
 export interface GroundingContext {
-  /** Every entity with the words that people have for one of them and for several. */
+  /** Every entity with its singular and plural words. */
   readonly entities: Readonly<Record<string, EntityWords>>
-  /** What the result of each call showed. */
+  /** The sightings of each call's result. */
   readonly seen: Readonly<Record<string, readonly Sighting[]>>
-  /** What was chosen, and after which call that was so; the first has none. */
+  /** The active values, each with the call that made them so; the first has none. */
   readonly active: readonly ActiveSince[]
-  /** For each entity the tool that finds its things by name. */
+  /** For each entity, the tool that looks its things up by name. */
   readonly lookups: Readonly<Record<string, string>>
-  /** How many turns that used tools are remembered. */
+  /** How many turns with tools are remembered. */
   readonly memoryTurns: number
 }
 
 export interface EntityWords {
-  /** What one of them is called, by language. */
+  /** The display name of one, by language. */
   readonly called: Readonly<Record<string, string>>
   /** In normal form. */
   readonly one: readonly string[]
   readonly many: readonly string[]
-  /** The entity that it is a part of. */
+  /** The parent entity. */
   readonly parent?: string
 }
 
@@ -32,7 +32,7 @@ export interface ActiveSince {
   readonly values: readonly ActiveValue[]
 }
 
-/** The same with calls by the ids that they have in a prompt. */
+/** The same, with calls by their ids in a prompt. */
 export function withCallIds(known: GroundingContext, idOf: (callId: string) => string): GroundingContext {
   return {
     ...known,

@@ -1,4 +1,4 @@
-/** Models: from a name to a reply. It does not know turns, tools or where anything is stored. */
+/** Models: from a name to a reply. Knows nothing of turns, tools or storage. */
 export type { ModelDelta } from './assemble.ts'
 export { CONTEXT_SIZES, CONTEXT_SIZES_AS_OF, contextSizeOf } from './context-sizes.ts'
 export type { FailureKind, FailureOptions, NamedFile, NextStep, RetryPosition } from './failure.ts'

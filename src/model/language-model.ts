@@ -1,13 +1,12 @@
 /**
- * The part of the AI SDK's provider interface that is used here, in versions 3 and 4 side by side. It is structural:
- * every model object of either version fits without a cast, and the package that defines them is not needed.
- * It does not know any vendor.
+ * The part of the AI SDK's provider interface that is used here, versions 3 and 4 side by side. Structural: every model
+ * object of either version fits without a cast, and the defining package is not needed. Knows no vendor.
  */
 import type { JsonObject } from '../protocol/index.ts'
 
 /**
- * A model that can be asked. `doStream` sends one request and answers with a stream of parts that ends with a `finish`
- * part; it rejects, or the stream holds an `error` part, when the provider refuses or fails.
+ * A callable model. `doStream` sends one request and returns a stream of parts that ends with a `finish` part; it rejects,
+ * or the stream holds an `error` part, when the provider refuses or fails.
  */
 export interface LanguageModel {
   readonly specificationVersion: 'v3' | 'v4'
@@ -61,7 +60,7 @@ export type PromptMessage =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user' | 'assistant' | 'tool'; readonly content: readonly PromptPart[] }
 
-/** One part of a message; which of the fields it has is said by `type`. */
+/** One part of a message; `type` decides which fields it has. */
 export interface PromptPart {
   readonly type: string
   readonly text?: string
@@ -81,7 +80,7 @@ export interface PromptOutput {
   readonly value?: unknown
 }
 
-/** One part of a streamed reply; which of the fields it has is said by `type`. Types that are not known are skipped. */
+/** One part of a streamed reply; `type` decides which fields it has. Unknown types are skipped. */
 export interface ModelStreamPart {
   readonly type: string
   readonly id?: string

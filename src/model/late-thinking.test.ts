@@ -1,4 +1,4 @@
-/** When Claude may think. */
+/** When Claude may reason. */
 import { describe, expect, it } from 'vitest'
 import type { ModelCall, PromptMessage, PromptPart } from './language-model.ts'
 import { adaptCall } from './vendors.ts'

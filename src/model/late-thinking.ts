@@ -1,11 +1,11 @@
 /**
- * Claude thinks from the beginning of a turn or not at all: a turn that another model began, or this one without a
- * thought, is refused with thinking switched on. For the rest of such a turn it is switched off.
+ * Claude reasons from the start of a turn or not at all: a turn that another model began, or that began without reasoning,
+ * is refused with thinking enabled. For the rest of such a turn it is disabled.
  */
 import type { JsonObject } from '../protocol/index.ts'
 import type { ModelCall, PromptMessage } from './language-model.ts'
 
-/** The call as Anthropic takes it; the same call wherever nothing has to be switched off. */
+/** The call as Anthropic accepts it; the same call if nothing has to be disabled. */
 export function withoutLateThinking(call: ModelCall): ModelCall {
   if (!isToThink(call) || !isBegunWithoutThought(call.prompt)) return call
   const { reasoning: _, ...rest } = call
@@ -21,11 +21,11 @@ function isToThink({ reasoning, providerOptions }: ModelCall): boolean {
   return reasoning !== undefined && reasoning !== 'none' && reasoning !== 'provider-default'
 }
 
-/** The turn is what was said since somebody last spoke; results of tools are no speech. */
+/** The turn starts after the last user message; tool results do not count as one. */
 function isBegunWithoutThought(prompt: readonly PromptMessage[]): boolean {
   const first = prompt[prompt.findLastIndex(({ role }) => role === 'user') + 1]
   if (first === undefined || typeof first.content === 'string') return false
   const { type, providerOptions } = first.content[0] ?? {}
-  // The package leaves out a thought that nobody has signed.
+  // The package drops unsigned reasoning.
   return type !== 'reasoning' || providerOptions?.['anthropic'] === undefined
 }

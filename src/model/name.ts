@@ -1,13 +1,13 @@
-/** The names of models: which vendor a name means, and what a model is called in entries. It loads nothing. */
+/** The names of models: the vendor of a name, and a model's name in entries. Loads nothing. */
 import type { ModelRef } from './options.ts'
-import { ELSEWHERE, VENDORS, type Vendor, vendorNamed } from './vendors.ts'
+import { OPENAI_COMPATIBLE, VENDORS, type Vendor, vendorNamed } from './vendors.ts'
 
 export interface ParsedName {
   readonly vendor: Vendor
   readonly modelId: string
 }
 
-/** What a name means: `vendor/model`, or a model that only one vendor can have made. Undefined for anything else. */
+/** Parses `vendor/model`, or a bare name that only one vendor's models have. Undefined for anything else. */
 export function parseName(name: string): ParsedName | undefined {
   const slash = name.indexOf('/')
   const prefix = name.slice(0, Math.max(slash, 0))
@@ -18,7 +18,7 @@ export function parseName(name: string): ParsedName | undefined {
   return vendor && { vendor, modelId: name }
 }
 
-/** The environment variable that holds the key for a model, by the name that entries have for it. */
+/** The environment variable that holds the key of a model, by its name in entries. */
 export function keyVariableOf(name: string): string | undefined {
   return parseName(name)?.vendor.keyVariable
 }
@@ -31,14 +31,14 @@ export function isEmbedded(name: string): boolean {
 }
 
 /**
- * A model as entries name it: `provider/model`. Of an object that is the first word of its provider, so that
- * `openai.responses` and `openai.chat` are one; of a name that no vendor is known for, the only thing it can be.
+ * A model's name in entries: `provider/model`. For an object, the first segment of its provider, so that `openai.responses`
+ * and `openai.chat` are one; a name without a known vendor belongs to `openai-compatible`.
  */
 export function modelName(ref: ModelRef): string {
   if (typeof ref === 'string') {
     if (isEmbedded(ref)) return EMBEDDED
     const parsed = parseName(ref)
-    return parsed ? `${parsed.vendor.name}/${parsed.modelId}` : `${ELSEWHERE.name}/${ref}`
+    return parsed ? `${parsed.vendor.name}/${parsed.modelId}` : `${OPENAI_COMPATIBLE.name}/${ref}`
   }
   const dot = ref.provider.indexOf('.')
   return `${dot < 0 ? ref.provider : ref.provider.slice(0, dot)}/${ref.modelId}`

@@ -1,4 +1,4 @@
-/** What a caller may say about how a model is asked. It does not know how any of it reaches a provider. */
+/** The caller's options for a model. Does not know how they reach a provider. */
 import type { JsonObject } from '../protocol/index.ts'
 import type { LanguageModel } from './language-model.ts'
 import type { PriceTable } from './prices.ts'
@@ -6,7 +6,7 @@ import type { PriceTable } from './prices.ts'
 /** A name such as `openai/gpt-4.1`, or a model object of the AI SDK's provider interface. */
 export type ModelRef = string | LanguageModel
 
-/** Goes to the model with every call. What a model does not support, its provider ignores. */
+/** Sent with every call. Providers ignore settings that a model does not support. */
 export interface ModelSettings {
   readonly temperature?: number
   readonly maxOutputTokens?: number
@@ -16,7 +16,7 @@ export interface ModelSettings {
   readonly seed?: number
   readonly presencePenalty?: number
   readonly frequencyPenalty?: number
-  /** How hard to think before answering; for models of interface version 4 only, others never see it. */
+  /** The reasoning effort; for models of interface version 4 only, others never see it. */
   readonly reasoning?: Reasoning
   readonly toolChoice?: ToolChoice
   readonly headers?: Readonly<Record<string, string>>
@@ -32,19 +32,19 @@ export interface ModelOptions extends ModelSettings {
   /** Instead of the vendor's environment variable. Never stored. */
   readonly apiKey?: string
   readonly baseURL?: string
-  /** For one whole call, from the request to the last part; 10 minutes unless said otherwise. */
+  /** The limit of one whole call, from the request to the last part. Default: 10 minutes. */
   readonly timeoutMs?: number
-  /** How often a failed call is repeated on the same model; 2 unless said otherwise. */
+  /** How often a failed call is retried on the same model. Default: 2. */
   readonly retries?: number
-  /** A provider that asks to wait longer than this is not waited for; a minute unless said otherwise. */
+  /** The longest wait for a provider that asks for one. Default: a minute. */
   readonly maxRetryWaitMs?: number
   /** Looked up before the built-in table. */
   readonly prices?: PriceTable
-  /** How many tokens the model can be sent at once, for models that the built-in table does not know. */
+  /** The model's context size in tokens, for models that the built-in table does not know. */
   readonly contextTokens?: number
 }
 
-/** What a model gets to know of a tool. `parameters` is a JSON Schema. */
+/** A tool as a model sees it. `parameters` is a JSON Schema. */
 export interface ToolSpec {
   readonly name: string
   readonly description: string

@@ -1,10 +1,10 @@
 /**
- * What tokens cost, as far as it is known. A table grows old: costs made from it are estimates and are marked so where
- * they are used. It does not know how tokens are counted.
+ * Token prices, as far as known. A table grows old: costs computed from it are estimates and are marked so. Does not count
+ * tokens.
  */
 import { byName } from './by-name.ts'
 
-/** US dollars for a million tokens. What is read from or written to a cache costs as input unless said otherwise. */
+/** US dollars for a million tokens. Cache reads and writes default to the input price. */
 export interface Price {
   readonly input: number
   readonly output: number
@@ -13,20 +13,20 @@ export interface Price {
 }
 
 /**
- * Prices by the beginning of a name: `gpt-4.1` prices `openai/gpt-4.1-2025-04-14` too. A key matches the whole name or
- * the part after the provider; the whole name goes first, then the longest key.
+ * Prices by name prefix: `gpt-4.1` prices `openai/gpt-4.1-2025-04-14` too. A key matches the whole name or the part after
+ * the provider; the whole name goes first, then the longest key.
  */
 export type PriceTable = Readonly<Record<string, Price>>
 
 export interface PricedTokens {
-  /** All of the input, whatever is cached of it included. */
+  /** All input tokens, cached ones included. */
   readonly inputTokens: number
   readonly outputTokens: number
   readonly cachedTokens?: number
   readonly cacheWriteTokens?: number
 }
 
-/** The month whose prices these are. */
+/** The month of these prices. */
 export const PRICES_AS_OF = '2025-11'
 
 export const PRICES: PriceTable = {
@@ -49,11 +49,11 @@ export const PRICES: PriceTable = {
   'gemini-2.5-flash': { input: 0.3, cachedInput: 0.03, output: 2.5 },
   'gemini-2.5-flash-lite': { input: 0.1, cachedInput: 0.01, output: 0.4 },
   'gemini-2.0-flash': { input: 0.1, cachedInput: 0.025, output: 0.4 },
-  // runs at home
+  // runs locally
   'ollama/': { input: 0, output: 0 },
 }
 
-/** What a call of this model cost in US dollars; undefined if no table has a price for it. The caller's table wins. */
+/** The cost of a call in US dollars; undefined if no table has a price. The caller's table wins. */
 export function costOf(name: string, tokens: PricedTokens, prices?: PriceTable): number | undefined {
   const price = (prices && byName(name, prices)) ?? byName(name, PRICES)
   if (price === undefined) return undefined

@@ -13,7 +13,7 @@ function prompt(messages: readonly Message[], system?: string): PromptMessage[] 
   return toPrompt({ model: model(), messages, ...(system === undefined ? {} : { system }) })
 }
 
-/** How a reply reads that somebody has asked for. */
+/** The prompt form of a requested reply. */
 function reply(said: AssistantMessage): PromptMessage[] {
   return prompt([{ role: 'user', content: 'well?' }, said]).slice(1)
 }

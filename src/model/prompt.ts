@@ -1,7 +1,7 @@
 /**
- * Projects messages, which are in no provider's dialect, into the prompt of one model. What a provider attached goes
- * back only to the model that it came from, and call ids on the wire are ours (R10), so a conversation can change its
- * model between any two calls. It does not know how a prompt is sent.
+ * Projects provider-neutral messages into the prompt of one model. Provider metadata goes back only to the model it came
+ * from, and call ids on the wire are ours (R10), so a conversation can change its model between any two calls. Does not
+ * send prompts.
  */
 import { createHash } from 'node:crypto'
 import type {
@@ -27,9 +27,8 @@ export interface PromptInput {
 }
 
 /**
- * The prompt, system text first. Left out is what providers refuse: texts that are empty or all blanks, what other
- * models thought, thoughts that led to nothing, and messages of which nothing remains. No reply comes first or right
- * after another: a window that begins with one is begun by a word of ours.
+ * The prompt, system text first. Omits what providers refuse: blank texts, other models' reasoning, reasoning without a
+ * result, and messages left empty. No reply comes first or right after another: a filler user message precedes it.
  */
 export function toPrompt(input: PromptInput): PromptMessage[] {
   const { lines, hasOptions } = linesOf(input.model, input.messages)
@@ -41,10 +40,10 @@ export function hashedPrompt(input: PromptInput): {
   readonly prompt: PromptMessage[]
   readonly hash: string
 } {
-  const made = linesOf(input.model, input.messages)
-  const lines = made.lines.slice()
-  const once = made.hasOptions ? withoutRepeatedItems(lines) : lines
-  const hash = messagesHash(once === lines ? hashesOf(made) : once.map(lineHash))
+  const cached = linesOf(input.model, input.messages)
+  const lines = cached.lines.slice()
+  const once = cached.hasOptions ? withoutRepeatedItems(lines) : lines
+  const hash = messagesHash(once === lines ? hashesOf(cached) : once.map(lineHash))
   return { prompt: withSystem(once, input), hash }
 }
 
@@ -53,68 +52,71 @@ function withSystem(prompt: PromptMessage[], { system }: PromptInput): PromptMes
   return prompt
 }
 
-/** What came of the first messages: `ends` has for each how many lines there are after it. */
-interface Lines {
+/** The lines of the first messages: `ends` has for each message the number of lines after it. */
+interface PromptLines {
   readonly name: string
   readonly version: string
   readonly messages: Message[]
   readonly ends: number[]
   readonly lines: PromptMessage[]
-  /** Of each line, as far as somebody asked. */
-  readonly hashes: string[]
-  /** A provider has attached something to a part, such as the name of an item. */
+  /** True if a provider attached metadata to a part, such as the name of an item. */
   hasOptions: boolean
+  /** Of each line, as far as requested. */
+  readonly hashes: string[]
 }
 
-/** By the first message. A window grows at its end, so that nearly all of its last prompt is the beginning of the next. */
-const known = new WeakMap<Message, Lines>()
+/** By the first message. A window grows at its end, so most of its last prompt is the beginning of the next. */
+const linesByFirst = new WeakMap<Message, PromptLines>()
 
-function linesOf(model: LanguageModel, messages: readonly Message[]): Lines {
+function linesOf(model: LanguageModel, messages: readonly Message[]): PromptLines {
   const [first] = messages
   const name = modelName(model)
   const version = model.specificationVersion
   if (first === undefined) return noLines(name, version)
-  let made = known.get(first)
-  if (made?.name !== name || made.version !== version) {
+  let cached = linesByFirst.get(first)
+  if (cached?.name !== name || cached.version !== version) {
     const before = latest.get(model)
-    made = (before && withoutBeginning(before, first)) ?? noLines(name, version)
-    known.set(first, made)
+    cached = (before && withoutBeginning(before, first)) ?? noLines(name, version)
+    linesByFirst.set(first, cached)
   }
-  latest.set(model, made)
-  keepBeginning(made, messages)
-  for (let i = made.messages.length; i < messages.length; i++)
-    addLines(made, messages[i] as Message, projected(messages[i] as Message, model, name))
-  return made
+  latest.set(model, cached)
+  keepBeginning(cached, messages)
+  for (let i = cached.messages.length; i < messages.length; i++)
+    addLines(cached, messages[i] as Message, projected(messages[i] as Message, model, name))
+  return cached
 }
 
-function noLines(name: string, version: string): Lines {
+function noLines(name: string, version: string): PromptLines {
   return { name, version, messages: [], ends: [], lines: [], hashes: [], hasOptions: false }
 }
 
-/** The newest for a model: when a window moves on, the next prompt begins somewhere in the last one. */
-const latest = new WeakMap<LanguageModel, Lines>()
+/** The newest lines of a model: when a window moves, the next prompt begins inside of the last one. */
+const latest = new WeakMap<LanguageModel, PromptLines>()
 
-/** The lines from a message of the person on, if it has one: nothing before it has a say in them. */
-function withoutBeginning(made: Lines, first: Message): Lines | undefined {
-  const at = first.role === 'user' ? made.messages.indexOf(first) : -1
-  const gone = made.ends[at - 1] ?? 0
-  if (at < 0 || made.ends[at] === gone) return undefined
+/** The lines from a user message on, if present: earlier messages do not affect them. */
+function withoutBeginning(cached: PromptLines, first: Message): PromptLines | undefined {
+  const at = first.role === 'user' ? cached.messages.indexOf(first) : -1
+  const gone = cached.ends[at - 1] ?? 0
+  if (at < 0 || cached.ends[at] === gone) return undefined
   return {
-    ...made,
-    messages: made.messages.slice(at),
-    ends: made.ends.slice(at).map((end) => end - gone),
-    lines: made.lines.slice(gone),
-    hashes: made.hashes.slice(gone),
+    ...cached,
+    messages: cached.messages.slice(at),
+    ends: cached.ends.slice(at).map((end) => end - gone),
+    lines: cached.lines.slice(gone),
+    hashes: cached.hashes.slice(gone),
   }
 }
 
-function hashesOf({ lines, hashes }: Lines): readonly string[] {
+function hashesOf({ lines, hashes }: PromptLines): readonly string[] {
   for (let i = hashes.length; i < lines.length; i++) hashes.push(lineHash(lines[i] as PromptMessage))
   return hashes
 }
 
-/** Forgets what is not the beginning of these messages any more. */
-function keepBeginning({ messages: before, ends, lines, hashes }: Lines, messages: readonly Message[]): void {
+/** Drops lines that are no longer the beginning of these messages. */
+function keepBeginning(
+  { messages: before, ends, lines, hashes }: PromptLines,
+  messages: readonly Message[],
+): void {
   let same = 0
   while (same < before.length && before[same] === messages[same]) same += 1
   if (same === before.length) return
@@ -124,13 +126,13 @@ function keepBeginning({ messages: before, ends, lines, hashes }: Lines, message
   hashes.length = Math.min(hashes.length, lines.length)
 }
 
-function addLines(made: Lines, message: Message, content: readonly PromptPart[]): void {
-  const { messages, ends, lines } = made
-  made.hasOptions ||= content.some(({ providerOptions }) => providerOptions !== undefined)
+function addLines(cached: PromptLines, message: Message, content: readonly PromptPart[]): void {
+  const { messages, ends, lines } = cached
+  cached.hasOptions ||= content.some(({ providerOptions }) => providerOptions !== undefined)
   const before = lines.at(-1)?.role
   if (content.length > 0) {
-    if (message.role === 'assistant' && before === undefined) lines.push(ours(LEFT_OUT))
-    if (message.role === 'assistant' && before === 'assistant') lines.push(ours(GO_ON))
+    if (message.role === 'assistant' && before === undefined) lines.push(filler(LEFT_OUT))
+    if (message.role === 'assistant' && before === 'assistant') lines.push(filler(GO_ON))
     lines.push({ role: message.role, content })
   }
   messages.push(message)
@@ -140,7 +142,7 @@ function addLines(made: Lines, message: Message, content: readonly PromptPart[])
 const LEFT_OUT = '[What was said before is left out here.]'
 const GO_ON = 'Go on.'
 
-function ours(text: string): PromptMessage {
+function filler(text: string): PromptMessage {
   return { role: 'user', content: [{ type: 'text', text }] }
 }
 
@@ -151,11 +153,11 @@ interface Projection {
 
 const OWN = { v3: 'v3 own', v4: 'v4 own' } as const
 
-/** When a window moves on, most of its messages stay the same. */
+/** When a window moves, most of its messages stay the same. */
 const projections = new WeakMap<Message, Projection>()
 
 function projected(message: Message, model: LanguageModel, name: string): readonly PromptPart[] {
-  // Whose it is, and the version of the interface, is all that the content depends on.
+  // The content depends only on its author and the interface version.
   const own = message.role === 'assistant' && message.model === name
   const by = own ? OWN[model.specificationVersion] : model.specificationVersion
   const before = projections.get(message)
@@ -192,7 +194,7 @@ function assistantContent(message: AssistantMessage, own: boolean): PromptPart[]
       parts.push(withOptions({ type: 'reasoning', text: part.text.toWellFormed() }, provider))
     }
   }
-  // A model that was cut off while it thought leaves a thought at the end, and no provider takes one there.
+  // A model that was cut off while reasoning leaves a trailing reasoning part, which no provider accepts.
   return parts.slice(0, parts.findLastIndex(({ type }) => type !== 'reasoning') + 1)
 }
 
@@ -227,24 +229,21 @@ function outputOf(ok: boolean, value: Json): PromptOutput {
   return { type: ok ? 'json' : 'error-json', value }
 }
 
-/** Some providers refuse a failure that says nothing. */
+/** Some providers refuse an empty error. */
 const NO_REASON = 'It failed and did not say why.'
 const WIRE_NAME = /^[a-z_][\w-]{0,63}$/i
 
 const WIRE_ID = /^[\w-]{1,40}$/
 
-/**
- * A call's id as prompts have it. Ours fit everywhere; those of a caller who makes ids of another kind may not. The same
- * id becomes the same.
- */
+/** A call's id as prompts have it. Our ids fit everywhere; a caller's own ids may not. The mapping is stable. */
 export function wireId(callId: string): string {
   if (WIRE_ID.test(callId)) return callId
   return `call_${createHash('sha256').update(callId).digest('hex').slice(0, 32)}`
 }
 
-/** A model may have made up a name that providers then refuse to read back, for ever. */
+/** A model may have invented a name that providers refuse to read back. */
 function wireName(tool: string): string {
-  // Packages of providers look names up in plain objects.
+  // Provider packages look names up in plain objects.
   if (tool in Object.prototype) return `${tool.slice(0, 63)}_`
   if (WIRE_NAME.test(tool)) return tool
   const clean = tool.replaceAll(/[^\w-]/g, '_') || 'unnamed'
@@ -252,10 +251,10 @@ function wireName(tool: string): string {
 }
 
 function file(part: FilePart, model: LanguageModel): PromptPart {
-  const place = urlOf(part.data)
-  const bytes = place ? undefined : base64Of(part.data)
-  const tagged = place ? { type: 'url', url: place } : { type: 'data', data: bytes }
-  const data = model.specificationVersion === 'v3' ? (place ?? bytes) : tagged
+  const url = urlOf(part.data)
+  const bytes = url ? undefined : base64Of(part.data)
+  const tagged = url ? { type: 'url', url } : { type: 'data', data: bytes }
+  const data = model.specificationVersion === 'v3' ? (url ?? bytes) : tagged
   const { mediaType, name } = part
   return name === undefined
     ? { type: 'file', mediaType, data }
@@ -264,7 +263,7 @@ function file(part: FilePart, model: LanguageModel): PromptPart {
 
 const LONGEST_SCHEME = 16
 
-/** Base64 has no colon. Data URLs are not places, and most providers do not take them for ones. */
+/** Base64 has no colon. Data URLs are excluded: most providers do not accept them as URLs. */
 function urlOf(data: string): URL | undefined {
   if (!data.slice(0, LONGEST_SCHEME).includes(':') || data.startsWith('data:')) return undefined
   return URL.canParse(data) ? new URL(data) : undefined

@@ -1,8 +1,8 @@
-/** What providers' errors mean, by the shapes in which they come. */
+/** Classification of providers' errors, by their shapes. */
 import { APICallError } from '@ai-sdk/provider'
 import { describe, expect, it } from 'vitest'
 import { afterFailure, ModelFailure } from './index.ts'
-import { readTrouble } from './provider-errors.ts'
+import { readProviderError } from './provider-errors.ts'
 
 function callError(statusCode: number, message: string, more: object = {}): APICallError {
   return new APICallError({ message, url: 'https://x', requestBodyValues: {}, statusCode, ...more })
@@ -27,27 +27,27 @@ describe('an error of a call', () => {
     [400, 'Your request was rejected by the content management policy', 'refused'],
     [400, 'messages.1: tool_use ids must be unique', 'invalid'],
   ])('%i %s is %s', (status, message, kind) => {
-    const trouble = readTrouble(callError(status, message), false)
+    const trouble = readProviderError(callError(status, message), false)
     expect([trouble.kind, trouble.status, trouble.message]).toEqual([kind, status, message])
   })
 
   it('finds the code in the data of the answer', () => {
     const data = { error: { code: 'context_length_exceeded', message: 'x' } }
-    expect(readTrouble(callError(400, 'Bad Request', { data }), false).kind).toBe('context-length')
+    expect(readProviderError(callError(400, 'Bad Request', { data }), false).kind).toBe('context-length')
   })
 
   it('does not ask again where the money is used up', () => {
     const data = { error: { code: 'insufficient_quota' } }
-    const trouble = readTrouble(callError(429, 'Too Many Requests', { data }), false)
+    const trouble = readProviderError(callError(429, 'Too Many Requests', { data }), false)
     expect([trouble.kind, trouble.retryable]).toEqual(['rate-limit', false])
   })
 
   it('believes the provider about what it does not know', () => {
-    const conflict = readTrouble(callError(409, 'conflict'), false)
+    const conflict = readProviderError(callError(409, 'conflict'), false)
     expect([conflict.kind, conflict.retryable]).toEqual(['unknown', true])
-    const plain = readTrouble(new Error('whatever'), false)
+    const plain = readProviderError(new Error('whatever'), false)
     expect([plain.kind, plain.retryable, plain.status]).toEqual(['unknown', false, undefined])
-    expect(readTrouble(undefined, false).message).toBe('The provider failed without saying why')
+    expect(readProviderError(undefined, false).message).toBe('The provider failed without saying why')
   })
 })
 
@@ -62,14 +62,14 @@ describe('a wait that the provider asks for', () => {
     [{ 'retry-after': '-1' }, undefined],
     [{}, undefined],
   ])('is read from %j as %s ms', (responseHeaders, ms) => {
-    expect(readTrouble(callError(429, 'x', { responseHeaders }), false).retryAfterMs).toBe(ms)
+    expect(readProviderError(callError(429, 'x', { responseHeaders }), false).retryAfterMs).toBe(ms)
   })
 
   it('is read from where Google puts it', () => {
     const data = {
       error: { code: 429, message: 'x', details: [{ '@type': 'RetryInfo', retryDelay: '34.2s' }] },
     }
-    expect(readTrouble(callError(429, 'x', { data }), false).retryAfterMs).toBe(34_200)
+    expect(readProviderError(callError(429, 'x', { data }), false).retryAfterMs).toBe(34_200)
   })
 })
 
@@ -94,7 +94,10 @@ describe('an error of the network', () => {
     ['a stream that broke', new TypeError('terminated')],
     ['a text', 'socket hang up'],
   ])('%s is network, and a cut once the reply has begun', (_, error) => {
-    expect([readTrouble(error, false).kind, readTrouble(error, true).kind]).toEqual(['network', 'cut-off'])
+    expect([readProviderError(error, false).kind, readProviderError(error, true).kind]).toEqual([
+      'network',
+      'cut-off',
+    ])
   })
 })
 
@@ -108,13 +111,13 @@ describe('an error inside of a stream', () => {
     [{ type: 'invalid_request_error', message: 'bad' }, 'invalid'],
     ['no idea', 'unknown'],
   ])('%j is %s', (error, kind) => {
-    expect(readTrouble(error, true).kind).toBe(kind)
+    expect(readProviderError(error, true).kind).toBe(kind)
   })
 })
 
 describe('what is kept of a failure', () => {
   it('is short', () => {
-    const trouble = readTrouble(callError(401, 'x'.repeat(2000)), false)
+    const trouble = readProviderError(callError(401, 'x'.repeat(2000)), false)
     const data = new ModelFailure(trouble.kind, trouble).toData()
     expect(data).toEqual({ kind: 'auth', status: 401, message: 'x'.repeat(500) })
   })
@@ -125,7 +128,7 @@ describe('what is kept of a failure', () => {
     ['GET /v1beta/models?key=AIzaSyA-1234567890abcdef', 'GET /v1beta/models?[key]'],
     ['api-version-2024-10-21 is task-specific', 'api-version-2024-10-21 is task-specific'],
   ])('holds no key: %s', (message, kept) => {
-    expect(readTrouble(new Error(message), false).message).toBe(kept)
+    expect(readProviderError(new Error(message), false).message).toBe(kept)
   })
 })
 

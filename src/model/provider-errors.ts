@@ -1,11 +1,11 @@
 /**
- * What a provider's error means. Errors are read by their shape (the AI SDK's call error, plain objects in a stream,
- * errors of Node's network), so no package is needed to recognise them. It does not decide what happens next.
+ * Classifies providers' errors by their shape (the AI SDK's call error, plain objects in a stream, Node's network errors),
+ * so no package is needed to recognise them. Does not decide what happens next.
  */
 import { systemClock } from '../base/index.ts'
 import type { FailureKind } from './failure.ts'
 
-export interface Trouble {
+export interface ProviderError {
   readonly kind: FailureKind
   readonly message: string
   readonly retryable?: boolean
@@ -13,8 +13,8 @@ export interface Trouble {
   readonly status?: number
 }
 
-/** `opened`: the reply had begun, so that a broken connection cut it off. */
-export function readTrouble(error: unknown, opened: boolean): Trouble {
+/** `opened`: the reply had begun, so a broken connection cut it off. */
+export function readProviderError(error: unknown, opened: boolean): ProviderError {
   const chain = chainOf(error)
   const status = firstOf(chain, statusOf)
   const words = wordsOf(chain)
@@ -32,7 +32,7 @@ export function readTrouble(error: unknown, opened: boolean): Trouble {
 
 type Fields = Readonly<Record<string, unknown>>
 
-interface Reading {
+interface ErrorTexts {
   readonly chain: readonly Fields[]
   readonly status: number | undefined
   readonly words: string
@@ -42,7 +42,7 @@ const DEEPEST = 6
 const MOST_WORDS = 2_000
 const MOST_TEXT = 500
 
-/** The error and what it wraps: `cause`, the provider's `data`, and an `error` inside of either. */
+/** The error and everything it wraps: `cause`, the provider's `data`, and an `error` inside of either. */
 function chainOf(error: unknown): Fields[] {
   const chain: Fields[] = []
   const queue: unknown[] = [error]
@@ -77,7 +77,7 @@ function messageOf({ message }: Fields): string | undefined {
   return typeof message === 'string' && message !== '' ? message : undefined
 }
 
-/** Everything that may name the failure, in small letters. */
+/** All texts that may name the failure, in lower case. */
 function wordsOf(chain: readonly Fields[]): string {
   const found: string[] = []
   for (const { name, code, type, status, message, responseBody } of chain) {
@@ -94,24 +94,24 @@ const REFUSED =
   /content[_ -](policy|filter|management)|moderation|safety system|usage polic|flagged as|responsible ?ai/
 const BUSY = /overloaded|server_error|api_error|internal_error|internal server|unavailable|bad gateway/
 const LIMITED = /rate[_ -]?limit|too many requests|resource_exhausted|throttl/
-const SPENT = /insufficient_quota|exceeded your current quota|billing|credit balance/
-const NO_ENTRY = /authentication_error|permission_error|invalid_api_key|unauthenticated|loadapikeyerror/
-const WRONG =
+const QUOTA_USED = /insufficient_quota|exceeded your current quota|billing|credit balance/
+const UNAUTHORIZED = /authentication_error|permission_error|invalid_api_key|unauthenticated|loadapikeyerror/
+const INVALID =
   /invalid_request_error|invalid_argument|not_found_error|ai_(unsupportedfunctionality|invalidprompt|invalidargument|nosuchmodel|typevalidation)error/
 const NETWORK =
   /econn(refused|reset|aborted)|enotfound|eai_again|etimedout|epipe|ehostunreach|enetunreach|und_err_|fetch failed|socket hang up|cannot connect to api|^terminated$|other side closed|premature close|ai_(jsonparse|emptyresponsebody|invalidresponsedata)error|expected a normalized \w+ stream error|\baborterror\b/m
 
-function kindOf({ chain, status, words }: Reading): FailureKind {
+function kindOf({ chain, status, words }: ErrorTexts): FailureKind {
   const byStatus = status !== undefined && status >= 400 ? kindOfStatus(status, words) : undefined
   if (byStatus !== undefined) return byStatus
   if (NETWORK.test(words)) return 'network'
   if (/\btimeouterror\b/.test(words)) return 'timeout'
-  if (LIMITED.test(words) || SPENT.test(words)) return 'rate-limit'
+  if (LIMITED.test(words) || QUOTA_USED.test(words)) return 'rate-limit'
   if (TOO_LONG.test(words)) return 'context-length'
   if (BUSY.test(words)) return 'overloaded'
-  if (NO_ENTRY.test(words)) return 'auth'
+  if (UNAUTHORIZED.test(words)) return 'auth'
   if (REFUSED.test(words)) return 'refused'
-  if (WRONG.test(words)) return 'invalid'
+  if (INVALID.test(words)) return 'invalid'
   return chain.some(isRetryable) && status === undefined ? 'network' : 'unknown'
 }
 
@@ -128,9 +128,9 @@ function kindOfStatus(status: number, words: string): FailureKind | undefined {
   return REFUSED.test(words) ? 'refused' : 'invalid'
 }
 
-/** Undefined where the kind says it. */
+/** Undefined where the kind decides. */
 function retryableBy(kind: FailureKind, chain: readonly Fields[], words: string): boolean | undefined {
-  if (kind === 'rate-limit') return SPENT.test(words) ? false : undefined
+  if (kind === 'rate-limit') return QUOTA_USED.test(words) ? false : undefined
   return kind === 'unknown' ? chain.some(isRetryable) : undefined
 }
 
@@ -138,7 +138,7 @@ function isRetryable(fields: Fields): boolean {
   return fields['isRetryable'] === true
 }
 
-/** How long the provider asks to wait: by header, or inside of the answer as Google does. */
+/** The wait that the provider asks for: by header, or inside of the answer as Google does. */
 function retryAfter(fields: Fields): number | undefined {
   const headers = fields['responseHeaders'] as Fields | undefined
   if (typeof headers === 'object' && headers !== null) {
@@ -154,7 +154,7 @@ function retryAfter(fields: Fields): number | undefined {
   return Number.isFinite(seconds) && seconds >= 0 ? Math.ceil(seconds * 1000) : undefined
 }
 
-/** Seconds, or a date: then counted from the server's own clock if it tells the time, since ours may be wrong. */
+/** Seconds, or a date, counted from the server's own clock if it sends one, since ours may be wrong. */
 function waitOf(after: unknown, date: unknown): number | undefined {
   if (typeof after !== 'string' || after.trim() === '') return undefined
   const seconds = Number(after)
@@ -168,7 +168,7 @@ function waitOf(after: unknown, date: unknown): number | undefined {
 const KEY_LIKE =
   /\b(?:(?:sk|pk|rk|xai|gsk|hf)[-_][\w*.-]{8,}\w|AIza[\w-]{16,}|bearer\s+[^\s"',]{8,}|key=[^\s"'&]{8,})/gi
 
-/** Short enough to be stored, and without anything that looks like a key: some providers repeat the one they refuse. */
+/** Short enough to store, and without anything that looks like a key: some providers repeat the one they refuse. */
 function tidy(message: string): string {
   return message.slice(0, MOST_TEXT).toWellFormed().replaceAll(KEY_LIKE, '[key]')
 }

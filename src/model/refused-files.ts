@@ -1,7 +1,6 @@
 /**
- * Finds the files that made a model refuse a request, by asking again without some of them. A request that is refused
- * without any of them, too, was not refused because of them. Replies that begin are broken off: they only show that the
- * request is taken.
+ * Finds the files that made a model refuse a request, by repeating it without some of them. If it is refused without any
+ * files too, they are not the cause. A reply that begins is aborted: it only shows that the request is accepted.
  */
 import { addUsage, defined, type FilePart, fileTitle, type Message, type Usage } from '../protocol/index.ts'
 import { ModelFailure, type NamedFile } from './failure.ts'
@@ -9,12 +8,12 @@ import { modelName } from './name.ts'
 import { fileDigest, filesIn, withoutFiles } from './shown-files.ts'
 import { type ModelRequest, streamModel } from './stream.ts'
 
-/** More requests are not made; files that are not told apart by then count as refused together. */
+/** The most requests; files that are not told apart by then count as refused together. */
 const MOST_REQUESTS = 24
 
 /**
- * The failure, or a `file-refused` in its place that names the files. Files that the model has not replied to yet are
- * suspected first; those that it has read before only after them, since an address may have stopped to work.
+ * The failure, or a `file-refused` in its place that names the files. Files since the model's last reply are suspected
+ * first; those it has read before only after them, since a URL may have stopped working.
  */
 export async function withRefusedFiles(request: ModelRequest, failure: ModelFailure): Promise<ModelFailure> {
   const all = distinct(filesIn(request.messages))
@@ -33,28 +32,28 @@ function distinct(files: readonly FilePart[]): FilePart[] {
   return [...new Map(files.map((file) => [fileDigest(file), file])).values()]
 }
 
-/** What was said since this model last replied. */
+/** The messages since this model's last reply. */
 function unreadMessages({ model, messages }: ModelRequest): readonly Message[] {
   const name = modelName(model)
   const replied = messages.findLastIndex((message) => message.role === 'assistant' && message.model === name)
   return messages.slice(replied + 1)
 }
 
-/** Is it this request that is refused, whenever it is asked? */
+/** True if this request is refused whenever it is sent. */
 function isRefusal({ kind, retryable }: ModelFailure): boolean {
   if (retryable) return false
   return kind === 'invalid' || kind === 'refused' || kind === 'context-length' || kind === 'unknown'
 }
 
-type Verdict = 'taken' | 'refused' | 'unknown'
+type TrialVerdict = 'taken' | 'refused' | 'unknown'
 
 class Trial {
   readonly #request: ModelRequest
   readonly #failure: ModelFailure
   #usage: Usage
   #requests = 0
-  /** A request came to nothing for another reason, so that nothing can be said. */
-  #isUnsure = false
+  /** A request failed for another reason, so nothing can be concluded. */
+  #isInconclusive = false
 
   constructor(request: ModelRequest, failure: ModelFailure) {
     this.#request = request
@@ -62,18 +61,18 @@ class Trial {
     this.#usage = failure.usage
   }
 
-  /** Of files that were refused together, those to blame. Empty if it was not them. */
+  /** Of files that were refused together, the ones to blame. Empty if the files are not the cause. */
   async refused(files: readonly FilePart[]): Promise<readonly FilePart[]> {
-    if (this.#isUnsure || (await this.#ask(files, [])) !== 'taken') return []
+    if (this.#isInconclusive || (await this.#ask(files, [])) !== 'taken') return []
     const found = await this.#search(files, files)
-    if (this.#isUnsure) return []
-    // Each is taken by itself and all together are not.
+    if (this.#isInconclusive) return []
+    // Each is accepted alone, and all together are not.
     return found.length === 0 ? files : found
   }
 
-  /** Of `among`, which are refused if they are sent without the others. */
+  /** The files in `among` that are refused when sent without the others. */
   async #search(all: readonly FilePart[], among: readonly FilePart[]): Promise<readonly FilePart[]> {
-    if (among.length === 1 || this.#isUnsure) return among
+    if (among.length === 1 || this.#isInconclusive) return among
     const middle = Math.ceil(among.length / 2)
     const found: FilePart[] = []
     for (const half of [among.slice(0, middle), among.slice(middle)]) {
@@ -83,8 +82,8 @@ class Trial {
     return found
   }
 
-  /** Would it be taken with only these of the files? */
-  async #ask(all: readonly FilePart[], sent: readonly FilePart[]): Promise<Verdict> {
+  /** The verdict on the request with only these files. */
+  async #ask(all: readonly FilePart[], sent: readonly FilePart[]): Promise<TrialVerdict> {
     const names = new Set(sent.map(fileDigest))
     const unsent = new Set(all.map(fileDigest).filter((digest) => !names.has(digest)))
     const messages = withoutFiles(this.#request.messages, (file) =>
@@ -92,11 +91,11 @@ class Trial {
     )
     this.#requests += 1
     const verdict = await this.#try(messages)
-    if (verdict === 'unknown') this.#isUnsure = true
+    if (verdict === 'unknown') this.#isInconclusive = true
     return verdict
   }
 
-  async #try(messages: readonly Message[]): Promise<Verdict> {
+  async #try(messages: readonly Message[]): Promise<TrialVerdict> {
     const { signal } = this.#request
     const enough = new AbortController()
     const onDelta = () => enough.abort()
@@ -117,7 +116,7 @@ class Trial {
     }
   }
 
-  /** It was not the files, or nobody can say. */
+  /** The original failure, with the usage of all requests. */
   failed(): ModelFailure {
     const { kind, message, status, retryable, partial, cause } = this.#failure
     return new ModelFailure(kind, {

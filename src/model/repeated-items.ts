@@ -1,11 +1,11 @@
 /**
- * Items that a provider has named, such as OpenAI's `rs_…` and `msg_…`, may be in a request once. A hook that repeats a
- * message repeats its items: the second time they are sent without their names, and thoughts not at all.
+ * A named item of a provider, such as OpenAI's `rs_…` and `msg_…`, may occur once in a request. A hook that repeats a
+ * message repeats its items: the copies are sent without names, and reasoning not at all.
  */
 import type { JsonObject } from '../protocol/index.ts'
 import type { PromptMessage, PromptPart } from './language-model.ts'
 
-/** The same prompt if nothing is in it twice. Parts of one message may share an item. */
+/** Returns the same prompt if no item repeats. Parts of one message may share an item. */
 export function withoutRepeatedItems(prompt: PromptMessage[]): PromptMessage[] {
   const seen = new Set<string>()
   let isSame = true

@@ -1,4 +1,4 @@
-/** From a name to a model: which package, which key, which words when something is missing. */
+/** From a name to a model: its package, its key, and the errors when something is missing. */
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { describe, expect, it } from 'vitest'
 import type { LanguageModel, ModelRef, ResolveOptions } from './index.ts'
@@ -7,7 +7,7 @@ import { ollamaURL } from './vendors.ts'
 
 const env = { OPENAI_API_KEY: 'o', ANTHROPIC_API_KEY: 'a', GOOGLE_GENERATIVE_AI_API_KEY: 'g' }
 
-/** Stands for all packages, and says what each was given. */
+/** Stands for all packages, and reports the arguments of each. */
 async function asked(name: string, options: ResolveOptions = {}, variables: NodeJS.ProcessEnv = env) {
   let seen: object = {}
   const load = (packageName: string) => {
@@ -153,7 +153,7 @@ describe('what cannot be resolved', () => {
     expect(await refusal('openai-compatible/x')).toMatchObject({
       code: 'invalid-option',
       message:
-        'The model "openai-compatible/x" needs to know where it is: pass baseURL, such as http://localhost:8000/v1.',
+        'The model "openai-compatible/x" has no known endpoint: pass baseURL, such as http://localhost:8000/v1.',
     })
   })
 

@@ -1,13 +1,13 @@
 /**
- * From a reference to a model that can be asked. It checks what it is given, says what is missing and how to get it,
- * and keeps nothing: whoever resolves a name twice gets two models.
+ * Resolves a reference to a model. Checks its arguments, reports what is missing and how to get it, and caches nothing: a
+ * name resolved twice gives two models.
  */
 import { HoldfastError, quote } from '../protocol/index.ts'
 import type { LanguageModel } from './language-model.ts'
 import { isEmbedded, type ParsedName, parseName } from './name.ts'
 import type { ModelOptions, ModelRef } from './options.ts'
 import {
-  ELSEWHERE,
+  OPENAI_COMPATIBLE,
   type Provider,
   type ProviderSettings,
   VENDORS,
@@ -24,8 +24,8 @@ export interface ResolvePorts {
 }
 
 /**
- * The model that a reference means. A name is `openai/…`, `anthropic/…`, `google/…`, `ollama/…`, a bare `gpt-…`, `o3…`,
- * `claude-…` or `gemini-…`, `reflex` for the model that comes along, or anything that speaks OpenAI's chat protocol at a
+ * Resolves a model reference. A name is `openai/…`, `anthropic/…`, `google/…`, `ollama/…`, a bare `gpt-…`, `o3…`,
+ * `claude-…` or `gemini-…`, `reflex` for the embedded model, or any model that speaks OpenAI's chat protocol at a
  * `baseURL`. An object is only checked.
  */
 export async function resolveModel(
@@ -48,11 +48,11 @@ function meaningOf(name: string, { baseURL }: ResolveOptions): ParsedName {
   const parsed = parseName(name)
   if (parsed === undefined) {
     if (baseURL === undefined || name.trim() === '' || /^[a-z-]+\/$/.test(name)) throw unknownModel(name)
-    return { vendor: ELSEWHERE, modelId: name }
+    return { vendor: OPENAI_COMPATIBLE, modelId: name }
   }
   if (!parsed.vendor.needsBaseURL || baseURL !== undefined) return parsed
   throw new HoldfastError('invalid-option', {
-    message: `The model ${quote(name)} needs to know where it is: pass baseURL, such as http://localhost:8000/v1.`,
+    message: `The model ${quote(name)} has no known endpoint: pass baseURL, such as http://localhost:8000/v1.`,
     details: { model: name },
   })
 }
@@ -63,11 +63,11 @@ function settingsFor(
   env: Readonly<Record<string, string | undefined>>,
 ): ProviderSettings {
   const key = (apiKey ?? (keyVariable === undefined ? undefined : env[keyVariable])) || undefined
-  const place = baseURL ?? known?.(env)
+  const endpoint = baseURL ?? known?.(env)
   return {
     ...(compatible ? { name, includeUsage: true } : {}),
     ...(key === undefined ? {} : { apiKey: key }),
-    ...(place === undefined ? {} : { baseURL: place }),
+    ...(endpoint === undefined ? {} : { baseURL: endpoint }),
     ...(headers === undefined ? {} : { headers }),
   }
 }
@@ -88,7 +88,7 @@ async function loadPackage(vendor: Vendor, { load }: ResolvePorts): Promise<Load
   }
 }
 
-/** The key, the package or both: whoever has neither should not have to find out twice. */
+/** Reports a missing key and a missing package together. */
 function missingOf(
   { vendor, modelId }: ParsedName,
   { apiKey }: ProviderSettings,
@@ -106,10 +106,10 @@ function missingOf(
     })
   }
   const isAbsent = (loaded.cause as NodeJS.ErrnoException | undefined)?.code === 'ERR_MODULE_NOT_FOUND'
-  const what = isAbsent ? 'which is not installed' : 'which could not be loaded'
+  const state = isAbsent ? 'which is not installed' : 'which could not be loaded'
   const [key, andSet] = variable === undefined ? ['', ''] : [', and a key', `, and ${setKey}.`]
   return new HoldfastError('missing-package', {
-    message: `The model ${quote(model)} needs the package ${name}, ${what}${key}: npm install ${name}${andSet}`,
+    message: `The model ${quote(model)} needs the package ${name}, ${state}${key}: npm install ${name}${andSet}`,
     details: { model, package: name, ...(variable === undefined ? {} : { variable }) },
     cause: loaded.cause,
   })
@@ -124,7 +124,7 @@ function factoryOf(vendor: Vendor, loaded: unknown): (settings: ProviderSettings
   })
 }
 
-/** Throws `invalid-option` for what is no model, or one of an interface that is not understood. */
+/** Throws `invalid-option` for a value that is no model, or has an unsupported interface version. */
 export function checkModel(model: unknown): LanguageModel {
   const { specificationVersion, provider, modelId, doStream } = (model ?? {}) as Partial<LanguageModel>
   const version: unknown = specificationVersion
@@ -141,7 +141,7 @@ export function checkModel(model: unknown): LanguageModel {
   })
 }
 
-/** Providers of the AI SDK are called after their packages, as in `openai.chat`. */
+/** Providers of the AI SDK are named after their packages, as in `openai.chat`. */
 function packageOf(provider: string): string {
   const [vendor = ''] = provider.split('.')
   return vendorNamed(vendor)?.package ?? `@ai-sdk/${vendor}`
@@ -169,7 +169,7 @@ function unknownModel(name: string): HoldfastError {
   })
 }
 
-/** The example that shares most of its letter pairs with the name, or else the first. */
+/** The example that shares most letter pairs with the name, or else the first. */
 function nearest(name: string): string {
   const pairs = pairsOf(name)
   const scored = EXAMPLES.map((example) => ({

@@ -1,4 +1,4 @@
-/** Hashes of requests: another one exactly if something else was sent, and the same for copies in other processes. */
+/** Hashes of requests: different exactly if the request differs, and equal for copies in other processes. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { systemIds, systemTimer } from '../base/index.ts'
@@ -14,7 +14,7 @@ interface Asked {
   readonly settings: ModelSettings
 }
 
-/** A model that only writes down what it was sent. */
+/** A model that only records its request. */
 function ear(provider: string): { readonly model: LanguageModel; readonly calls: ModelCall[] } {
   const calls: ModelCall[] = []
   const doStream = (call: ModelCall) => {
@@ -76,7 +76,7 @@ const messages = fc
     { minLength: 1, maxLength: 4 },
   )
   .map((groups) => groups.flat())
-/** The very same objects, as of tools that differ in nothing but their names and descriptions. */
+/** The very same objects, as of tools that differ only in their names and descriptions. */
 const schema = fc.constantFrom<ToolSpec['parameters'][]>({ type: 'object' }, { type: 'object', required: [] })
 const tool: fc.Arbitrary<ToolSpec> = fc.record({
   name: fc.constantFrom('look', 'go'),
@@ -96,7 +96,7 @@ const request: fc.Arbitrary<Asked> = fc
   .record({ system: fc.option(text), messages, tools: fc.array(tool, { maxLength: 2 }), settings })
   .map(({ system, ...rest }) => ({ ...rest, ...(system === null ? {} : { system }) }))
 
-/** What was sent, by the names that the hashes have. */
+/** The request, by the names of the hashes. */
 function sentBy(call: ModelCall): { readonly [Name in keyof SentHashes]: unknown } {
   const { prompt, tools, abortSignal: _, headers: _headers, ...rest } = call
   const [first] = prompt

@@ -1,9 +1,9 @@
 /**
- * Hashes of what a model call was sent: the same in every process and on every store, and another one exactly if
- * something else was sent, be it in another order. They name a request; nothing of it can be read out of them.
+ * Hashes of a model call's request: equal in every process and on every store, and different exactly if the request
+ * differs, also in the order of keys. They identify a request and reveal nothing of it.
  *
- * They are made for every call, so no text is hashed twice: each line of a prompt has its own hash, which stays when a
- * window moves on, and system prompt, tools and settings are compared with those of the last call.
+ * Every call is hashed, so no text is hashed twice: each line of a prompt keeps its hash while the window moves, and system
+ * prompt, tools and settings are compared with those of the last call.
  */
 import { hash } from 'node:crypto'
 import type { JsonObject, SentHashes } from '../protocol/index.ts'
@@ -15,7 +15,7 @@ import type {
   ToolDeclaration,
 } from './language-model.ts'
 
-/** 96 bits: enough to tell requests apart, and short enough for every entry. */
+/** 96 bits: enough to tell requests apart, short enough for every entry. */
 const DIGITS = 16
 
 function digest(text: string): string {
@@ -34,7 +34,7 @@ export function lineHash({ role, content }: PromptMessage): string {
   return digest(text)
 }
 
-/** With its length in front no text can pass for another, and it need not be escaped. */
+/** The length prefix keeps texts distinct without escaping. */
 function framed(text: string): string {
   return `\n${text.length}:${text}`
 }
@@ -43,7 +43,7 @@ function isPlainText(part: PromptPart): part is PromptPart & { readonly text: st
   return part.type === 'text' && part.text !== undefined && part.providerOptions === undefined
 }
 
-/** As JSON: addresses of files are objects in prompts. */
+/** As JSON: URLs of files are objects in prompts. */
 function partText(part: PromptPart): string {
   return JSON.stringify(part.type === 'file' ? { ...part, data: plainData(part.data) } : part)
 }
@@ -54,8 +54,8 @@ function plainData(data: unknown): unknown {
   return url instanceof URL ? { ...(data as object), url: url.href } : data
 }
 
-/** What the last call of a model was sent, beside its messages. */
-interface Known {
+/** The last call of a model, without its messages. */
+interface LastRequest {
   system: string | undefined
   systemHash: string
   tools: readonly ToolDeclaration[]
@@ -64,9 +64,9 @@ interface Known {
   settingsHash: string
 }
 
-const known = new WeakMap<LanguageModel, Known>()
+const lastRequests = new WeakMap<LanguageModel, LastRequest>()
 
-/** `messages` is the hash of the prompt's lines without the system prompt. Headers are no part of it: they hold keys. */
+/** `messages` is the hash of the prompt's lines without the system prompt. Headers are excluded: they hold keys. */
 export function sentHashes(model: LanguageModel, call: ModelCall, messages: string): SentHashes {
   const { prompt, tools = [], abortSignal: _, headers: _headers, ...settings } = call
   const last = lastOf(model)
@@ -88,7 +88,7 @@ export function sentHashes(model: LanguageModel, call: ModelCall, messages: stri
   }
 }
 
-function settingsHash(last: Known, settings: JsonObject): string {
+function settingsHash(last: LastRequest, settings: JsonObject): string {
   const text = JSON.stringify(settings)
   if (text !== last.settings) {
     last.settings = text
@@ -102,16 +102,16 @@ function isEmpty(settings: object): boolean {
   return true
 }
 
-function lastOf(model: LanguageModel): Known {
-  let last = known.get(model)
+function lastOf(model: LanguageModel): LastRequest {
+  let last = lastRequests.get(model)
   if (last === undefined) {
     last = { system: undefined, systemHash: '', tools: [], toolsHash: '', settings: '', settingsHash: '' }
-    known.set(model, last)
+    lastRequests.set(model, last)
   }
   return last
 }
 
-/** Declarations are made for each call, of the same schemas. */
+/** Declarations are rebuilt for each call, from the same schemas. */
 function areSame(tools: readonly ToolDeclaration[], before: readonly ToolDeclaration[]): boolean {
   return (
     tools.length === before.length &&

@@ -1,4 +1,4 @@
-/** Which files a model is sent: not those that it refused, and old ones only as far as its vendor takes them. */
+/** The files that a model is sent: none that it refused, and old ones only within its vendor's limits. */
 import { describe, expect, it } from 'vitest'
 import type { FilePart, Message } from '../protocol/index.ts'
 import { FILE_LIMITS } from './file-limits.ts'

@@ -1,6 +1,6 @@
 /**
- * Which files of a conversation a model is sent. Those that it has refused before, and old ones beyond the limits of
- * its vendor, are a text in the prompt. The journal keeps all of them. Pure.
+ * The files of a conversation that a model is sent. Files it has refused before, and old ones beyond its vendor's limits,
+ * become a text in the prompt. The journal keeps all of them. Pure.
  */
 import { createHash } from 'node:crypto'
 import { absentFile, type FilePart, type Message } from '../protocol/index.ts'
@@ -9,7 +9,7 @@ import type { FileLimits } from './vendors.ts'
 
 const digests = new WeakMap<FilePart, string>()
 
-/** Names a file by its type, its name and its bytes: what a vendor refuses may be any of them. */
+/** Identifies a file by its type, name and bytes: a vendor may refuse any of them. */
 export function fileDigest(file: FilePart): string {
   const known = digests.get(file)
   if (known !== undefined) return known
@@ -38,11 +38,11 @@ export function hasFiles(messages: readonly Message[]): boolean {
 
 export interface ShownFiles {
   readonly messages: readonly Message[]
-  /** Files that are beyond the limits of the vendor, oldest first. */
+  /** Files beyond the vendor's limits, oldest first. */
   readonly beyond: readonly FilePart[]
 }
 
-/** The messages as this provider is sent them. `refused`: digests of files that the model has refused. */
+/** The messages as this provider receives them. `refused`: digests of files that the model has refused. */
 export function shownFiles(
   messages: readonly Message[],
   { provider, refused }: { readonly provider: string; readonly refused: ReadonlySet<string> },
@@ -64,7 +64,7 @@ export function shownFiles(
 
 const NOT_ANY_MORE = 'It is not shown any more: there are newer files, and a request can only hold so many.'
 
-/** Messages with texts in the place of some files. A message that loses none stays the same object. */
+/** Replaces some files by texts. A message that loses none stays the same object. */
 export function withoutFiles(
   messages: readonly Message[],
   textFor: (file: FilePart) => string | undefined,
@@ -78,12 +78,12 @@ export function withoutFiles(
 
 type UserMessage = Extract<Message, { role: 'user' }>
 
-/** The same again for the same texts, so that the next prompt finds what was made of it. */
-const made = new WeakMap<UserMessage, { readonly by: string; readonly message: UserMessage }>()
+/** The same object for the same texts, so that the prompt cache finds it again. */
+const replacements = new WeakMap<UserMessage, { readonly by: string; readonly message: UserMessage }>()
 
 function replaced(message: UserMessage, texts: readonly (string | undefined)[]): UserMessage {
   const by = JSON.stringify(texts)
-  const before = made.get(message)
+  const before = replacements.get(message)
   if (before?.by === by) return before.message
   const content =
     typeof message.content === 'string'
@@ -93,13 +93,13 @@ function replaced(message: UserMessage, texts: readonly (string | undefined)[]):
           return text === undefined ? part : ({ type: 'text', text } as const)
         })
   const changed: UserMessage = { ...message, content }
-  made.set(message, { by, message: changed })
+  replacements.set(message, { by, message: changed })
   return changed
 }
 
 /**
- * The oldest files that have to go. Pictures go in steps, as windows do, so that a prompt begins like the one before it
- * for many turns. A message that was just sent is left to the vendor to judge by its size, but not by its pictures.
+ * The oldest files that must go. Images go in steps, as windows do, so that prompts share their beginning for many turns.
+ * The newest message is exempt from the size limit, but not from the image limit.
  */
 function filesBeyond(
   files: readonly FilePart[],
@@ -112,7 +112,7 @@ function filesBeyond(
   const beyond = new Set(images.slice(0, over))
   let size = files.reduce((sum, file) => (beyond.has(file) ? sum : sum + file.data.length), 0)
   for (const file of files) {
-    // A tenth is for texts and what surrounds them.
+    // A tenth is reserved for texts and framing.
     if (size <= chars * 0.9) break
     if (beyond.has(file) || fresh.includes(file)) continue
     beyond.add(file)

@@ -1,4 +1,4 @@
-/** One call: how a reply is put together, and all the ways in which it can fail to arrive. */
+/** One call: the assembly of a reply, and all the ways in which it can fail. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { CountingIds } from '../testing/counting-ids.ts'

@@ -1,7 +1,6 @@
 /**
- * One call of a model, from the request to the whole reply. It ends when the caller wants it to, whatever the provider
- * does, and leaves nothing behind: no listener, no timer, no open stream, no rejection that nobody handles. Whether a
- * failed call is repeated is decided elsewhere.
+ * One call of a model, from the request to the whole reply. Ends when the caller wants, whatever the provider does, and
+ * leaves nothing behind: no listener, no timer, no open stream, no unhandled rejection. Does not decide on retries.
  */
 import type { Ids, Timer } from '../base/index.ts'
 import type { AssistantPart, JsonObject, Message, SentHashes, Usage } from '../protocol/index.ts'
@@ -20,7 +19,7 @@ import { modelName } from './name.ts'
 import type { ModelSettings, ToolChoice, ToolSpec } from './options.ts'
 import type { PriceTable } from './prices.ts'
 import { hashedPrompt, wireId } from './prompt.ts'
-import { readTrouble } from './provider-errors.ts'
+import { readProviderError } from './provider-errors.ts'
 import { sentHashes } from './sent-hashes.ts'
 import { estimateUsage, reportedUsage } from './usage.ts'
 import { adaptCall } from './vendors.ts'
@@ -31,7 +30,7 @@ export interface ModelRequest {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolSpec[]
   readonly settings: ModelSettings
-  /** For the whole call; 10 minutes unless said otherwise, and for ever if it is Infinity. */
+  /** The limit of the whole call. Default: 10 minutes; Infinity for none. */
   readonly timeoutMs?: number
   readonly prices?: PriceTable
   readonly signal: AbortSignal
@@ -41,9 +40,9 @@ export interface ModelRequest {
   readonly displays?: ReadonlyMap<string, string>
   /** What is known of things that have ids; sent to the same models, which get no text about it. */
   readonly known?: GroundingContext
-  /** Is told what is sent, by the first of several requests. */
+  /** Receives the hashes of the first of several requests. */
   readonly record?: { sent: SentHashes | undefined }
-  /** Called while the reply arrives, and never after the call has ended. It should not throw. */
+  /** Called while the reply arrives, and never after the call has ended. Must not throw. */
   readonly onDelta: (delta: ModelDelta) => void
 }
 
@@ -51,14 +50,14 @@ export interface ModelReply {
   readonly content: readonly AssistantPart[]
   /** Why the model stopped: `stop`, `tool-calls`, `length`, `content-filter`, `other` … */
   readonly finish: string
-  /** Who replied, as `provider/model`. */
+  /** The replying model, as `provider/model`. */
   readonly model: string
   readonly usage: Usage
 }
 
 const TIMEOUT_MS = 600_000
 
-/** Asks the model once. Rejects with a `ModelFailure` and nothing else. */
+/** Calls the model once. Rejects only with a `ModelFailure`. */
 export function streamModel(request: ModelRequest): Promise<ModelReply> {
   return new Call(request).run()
 }
@@ -70,11 +69,11 @@ class Call {
   readonly #name: string
   readonly #assembly: Assembly
   readonly #answer: PromiseWithResolvers<ModelReply> = Promise.withResolvers<ModelReply>()
-  /** Tells the provider to stop. */
+  /** Aborts the provider's request. */
   readonly #stop = new AbortController()
   #endTimeout: (() => void) | undefined
   #reader: Reader | undefined
-  #asked = false
+  #sent = false
   #settled = false
 
   constructor(request: ModelRequest) {
@@ -101,21 +100,21 @@ class Call {
       const { prompt, hash } = hashedPrompt(this.#request)
       const call = toCall(this.#request, prompt, this.#stop.signal)
       if (record !== undefined) record.sent ??= sentHashes(model, call, hash)
-      this.#asked = true
+      this.#sent = true
       const { stream } = await model.doStream(call)
       this.#reader = stream.getReader()
       if (this.#settled) drop(this.#reader)
       else await this.#read(this.#reader)
     } catch (error) {
-      this.#trouble(error)
+      this.#providerError(error)
     }
   }
 
-  #trouble(error: unknown): void {
-    const trouble = readTrouble(error, this.#reader !== undefined)
-    // What packages say about a broken connection, "failed to process successful response", helps nobody.
-    if (trouble.kind === 'cut-off') this.#cutOff(error)
-    else this.#fail(trouble.kind, { ...trouble, cause: error })
+  #providerError(error: unknown): void {
+    const problem = readProviderError(error, this.#reader !== undefined)
+    // The packages' message for a broken connection, "failed to process successful response", is misleading.
+    if (problem.kind === 'cut-off') this.#cutOff(error)
+    else this.#fail(problem.kind, { ...problem, cause: error })
   }
 
   async #read(reader: Reader): Promise<void> {
@@ -127,7 +126,7 @@ class Call {
         return
       }
       if (value.type === 'error') {
-        this.#trouble(value.error)
+        this.#providerError(value.error)
         return
       }
       if (value.type === 'finish') {
@@ -144,7 +143,7 @@ class Call {
     this.#fail('cut-off', cause === undefined ? { message } : { message, cause })
   }
 
-  /** Some packages finish the stream by themselves when it breaks off; then nobody has said why, or what it took. */
+  /** Some packages finish a broken stream themselves, without a reason or usage. */
   #finish({ finishReason, usage }: ModelStreamPart): void {
     const finish = unified(finishReason)
     const reported = reportedUsage(this.#name, usage, this.#request.prices)
@@ -184,9 +183,9 @@ class Call {
     if (this.#reader) drop(this.#reader)
   }
 
-  /** Once a reply has begun, or when we left before the provider could refuse, it may have worked for us. */
+  /** Once a reply has begun, or if we left before the provider could refuse, the call may be charged. */
   #maybeCharged(kind: FailureKind): boolean {
-    return this.#reader !== undefined || (this.#asked && (kind === 'aborted' || kind === 'timeout'))
+    return this.#reader !== undefined || (this.#sent && (kind === 'aborted' || kind === 'timeout'))
   }
 
   #estimate(): Usage {
@@ -202,14 +201,14 @@ class Call {
   }
 }
 
-/** Interface versions before the final one had the reason as a plain text, and so have some models. */
+/** Earlier interface versions, and some models, have the reason as a plain text. */
 function unified(reason: unknown): string {
   if (typeof reason === 'string') return reason
   const text = (reason as { unified?: unknown } | undefined)?.unified
   return typeof text === 'string' && text !== '' ? text : 'other'
 }
 
-/** Reads on to the end, which is near, so that the connection can be used again. */
+/** Reads to the end, which is near, so that the connection can be reused. */
 async function drain(reader: Reader): Promise<void> {
   try {
     while (!(await reader.read()).done);
@@ -224,7 +223,7 @@ function drop(reader: Reader): void {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Only what a call has; whatever else a caller keeps beside its settings, a key above all, stays here. */
+/** Copies only the fields of a call: whatever else the caller keeps in its settings, a key above all, stays here. */
 function toCall(
   request: ModelRequest,
   prompt: readonly PromptMessage[],
@@ -282,13 +281,13 @@ function declaration({ name, description, parameters }: ToolSpec): ToolDeclarati
   return { type: 'function', name, description, inputSchema: parameters }
 }
 
-/** No vendor takes the choice of a tool that is not in the request: without it, the model chooses among the others. */
+/** No vendor accepts the choice of an undeclared tool: then the model chooses among the others. */
 function choice(
-  wanted: ToolChoice = 'auto',
+  requested: ToolChoice = 'auto',
   tools: readonly ToolSpec[],
 ): NonNullable<ModelCall['toolChoice']> {
-  if (typeof wanted === 'string') return { type: wanted }
-  return tools.some(({ name }) => name === wanted.tool)
-    ? { type: 'tool', toolName: wanted.tool }
+  if (typeof requested === 'string') return { type: requested }
+  return tools.some(({ name }) => name === requested.tool)
+    ? { type: 'tool', toolName: requested.tool }
     : { type: 'auto' }
 }

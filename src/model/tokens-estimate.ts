@@ -1,7 +1,7 @@
 /**
- * About how many tokens a text is, without a tokenizer: each kind of character by a rule of its own, because four
- * characters a token is far off for anything but English. It rather says too many than too few. The rules were found by
- * comparing with a tokenizer; `tokens.test.ts` holds them to it.
+ * Estimates tokens without a tokenizer: by rules per kind of character, because four characters a token is far off for
+ * anything but English. Errs on the high side. The rules were fitted to a tokenizer; `tokens.test.ts` checks them against
+ * it.
  */
 
 /** `dense`: a character is a word or a syllable. `letter`: of the other scripts that are not Latin. */
@@ -25,7 +25,7 @@ interface Stretch {
   readonly after: Kind
 }
 
-/** Texts of one kind are off by about this much now and then. */
+/** The usual error for texts of one kind. */
 const MARGIN = 1.05
 
 export function estimateText(text: string): number {
@@ -64,7 +64,7 @@ const COSTS: { readonly [K in Kind]: (stretch: Stretch) => number } = {
   other: ({ length }) => length,
 }
 
-/** What hangs together with digits or other words is a key, an id or base64, and no word that a tokenizer knows. */
+/** Letters glued to digits or other words are a key, an id or base64, not a word that a tokenizer knows. */
 function word({ length, before, after }: Stretch): number {
   const isGlued = (before === 'digit' || isLatin(before)) && after !== 'blank'
   if (isGlued) return length <= 2 ? 1 : length * 0.48
@@ -84,7 +84,7 @@ const ASCII: readonly Kind[] = Array.from({ length: 128 }, (_, code) => {
   return /\s/.test(character) ? 'blank' : 'mark'
 })
 
-/** By the blocks of Unicode. The end of a text is like the end of a line. */
+/** By Unicode blocks. The end of a text counts as the end of a line. */
 function kindAt(text: string, at: number): Kind {
   if (at >= text.length) return 'line'
   const code = text.charCodeAt(at)

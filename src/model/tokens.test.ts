@@ -1,4 +1,4 @@
-/** Tokens: the estimate held to a tokenizer, and what is counted of messages. */
+/** Tokens: the estimate compared with a tokenizer, and the counts of messages. */
 import { readFileSync } from 'node:fs'
 import { countTokens as realCount } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'

@@ -1,20 +1,20 @@
 /**
- * How many tokens something is: by a tokenizer if the package for it is installed, else by an estimate. The tokenizer is
- * large, so it is loaded when something is first counted and never before.
+ * Counts tokens: by a tokenizer if its package is installed, else by an estimate. The tokenizer is large, so it is loaded
+ * on first use.
  *
- * It is that of OpenAI's models since GPT-4o. Other vendors cut texts otherwise: keep a tenth in reserve for Gemini, and
- * a quarter for Claude, which needs more tokens for code and for languages other than English.
+ * The tokenizer is that of OpenAI's models since GPT-4o. Other vendors tokenize differently: keep a tenth in reserve for
+ * Gemini, and a quarter for Claude, which needs more tokens for code and for languages other than English.
  */
 import type { Message } from '../protocol/index.ts'
 import { estimateText } from './tokens-estimate.ts'
 
 export interface TokenCount {
   readonly tokens: number
-  /** Counted by a tokenizer; else estimated, and rather too many than too few. */
+  /** True if counted by a tokenizer; an estimate errs on the high side. */
   readonly exact: boolean
 }
 
-/** Counts at once. What it has counted for a message it remembers, for as long as the message is there. */
+/** Counts synchronously, and caches the count of each message object. */
 export interface TokenCounter {
   readonly exact: boolean
   readonly text: (text: string) => number
@@ -22,9 +22,9 @@ export interface TokenCounter {
   readonly messages: (messages: readonly Message[]) => number
 }
 
-/** What surrounds a message, and a call or a result inside of one. */
+/** The overhead of a message, and of a call or a result inside of one. */
 const FRAME = 4
-/** What a picture or a document counts; its bytes say little about its tokens. */
+/** The count of an image or a document; its bytes say little about its tokens. */
 const FILE = 1000
 
 export function counterOf(text: (text: string) => number, exact: boolean): TokenCounter {
@@ -39,7 +39,7 @@ export function counterOf(text: (text: string) => number, exact: boolean): Token
   return { exact, text, message, messages: (all) => all.reduce((sum, each) => sum + message(each), 0) }
 }
 
-/** Without a tokenizer, whether or not there is one. */
+/** The estimate, even where a tokenizer is installed. */
 export const estimatedTokens: TokenCounter = counterOf(estimateText, false)
 
 function messageTokens({ content }: Message, count: (text: string) => number): number {
@@ -64,7 +64,7 @@ export interface Tokenizer {
 
 let counter: Promise<TokenCounter> | undefined
 
-/** The best counter that there is: found once, and then the same for all. */
+/** The best available counter, found once and shared. */
 export function tokenCounter(): Promise<TokenCounter> {
   counter ??= findCounter(() => import('gpt-tokenizer/encoding/o200k_base'))
   return counter
@@ -75,17 +75,17 @@ export async function findCounter(load: () => Promise<Tokenizer>): Promise<Token
     const { countTokens: count } = await load()
     return counterOf((text) => countPieces(text, count), true)
   } catch {
-    // Not installed, or not for this runtime: an estimate serves.
+    // Not installed, or not for this runtime: use the estimate.
     return estimatedTokens
   }
 }
 
-/** A tokenizer takes longer and longer for what has no gap; such things are counted in pieces. */
+/** A tokenizer is superlinear in text without a gap, so such text is counted in pieces. */
 const UNBROKEN = /[^\s\p{P}]{1000}/u
 const PIECE = 1000
 
 function countPieces(text: string, count: Tokenizer['countTokens']): number {
-  // Texts may hold the marks that tokenizers keep for themselves; here they are texts like any other.
+  // Texts may contain a tokenizer's special tokens; here they are ordinary text.
   const options = { disallowedSpecial: new Set<string>() }
   if (!UNBROKEN.test(text)) return count(text, options)
   let tokens = 0
@@ -93,8 +93,8 @@ function countPieces(text: string, count: Tokenizer['countTokens']): number {
   return tokens
 }
 
-/** How many tokens a text is, or messages with what surrounds them; without system prompt and tools. */
-export async function countTokens(what: string | readonly Message[]): Promise<TokenCount> {
+/** The tokens of a text, or of messages with their overhead; without system prompt and tools. */
+export async function countTokens(content: string | readonly Message[]): Promise<TokenCount> {
   const { exact, text, messages } = await tokenCounter()
-  return { tokens: typeof what === 'string' ? text(what) : messages(what), exact }
+  return { tokens: typeof content === 'string' ? text(content) : messages(content), exact }
 }

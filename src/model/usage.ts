@@ -1,6 +1,6 @@
 /**
- * What a call used: as the provider reports it, or estimated where it reports nothing. Every number is a number,
- * whatever a provider sends. It does not know prices by heart; `prices.ts` does.
+ * The usage of a call: as the provider reports it, or estimated. Every field is a number, whatever a provider sends. Prices
+ * are in `prices.ts`.
  */
 import type { Message, Usage } from '../protocol/index.ts'
 import { NO_USAGE } from '../protocol/index.ts'
@@ -10,32 +10,32 @@ import { costOf, type PriceTable } from './prices.ts'
 import { estimatedTokens } from './tokens.ts'
 
 const CHARS_PER_TOKEN = 4
-/** More is nonsense. */
+/** Higher counts are invalid. */
 const MOST_TOKENS = 1e12
 
-export interface Asked {
+export interface RequestContent {
   readonly system?: string
   readonly messages: readonly Message[]
   readonly tools: readonly ToolSpec[]
 }
 
-/** What a call may have used that ended before the provider said so. */
+/** The estimated usage of a call that ended before the provider reported it. */
 export function estimateUsage(
   name: string,
-  asked: Asked,
+  request: RequestContent,
   more: { chars: number; prices?: PriceTable },
 ): Usage {
-  const tools = asked.tools.length === 0 ? '' : JSON.stringify(asked.tools)
+  const tools = request.tools.length === 0 ? '' : JSON.stringify(request.tools)
   const { text, messages } = estimatedTokens
   const tokens = {
-    inputTokens: messages(asked.messages) + text(asked.system ?? '') + text(tools),
+    inputTokens: messages(request.messages) + text(request.system ?? '') + text(tools),
     outputTokens: Math.ceil(more.chars / CHARS_PER_TOKEN),
     cachedTokens: 0,
   }
   return { ...tokens, costUsd: costOf(name, tokens, more.prices) ?? 0, estimated: true }
 }
 
-/** What the provider says it used; undefined if it says nothing of any use. */
+/** The usage that the provider reports; undefined if it reports nothing usable. */
 export function reportedUsage(
   name: string,
   usage: ProviderUsage | undefined,

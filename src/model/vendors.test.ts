@@ -1,9 +1,9 @@
-/** The table of vendors, and what else says the same: the guide, the optional packages, the prices. */
+/** The table of vendors, and its copies: the guide, the optional packages, the prices. */
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { parseName } from './name.ts'
 import { PRICES } from './prices.ts'
-import { ELSEWHERE, VENDORS } from './vendors.ts'
+import { OPENAI_COMPATIBLE, VENDORS } from './vendors.ts'
 
 const readJson = async (path: string) => JSON.parse(await readFile(path, 'utf8')) as Record<string, object>
 
@@ -21,7 +21,7 @@ describe('vendors', () => {
   })
 
   it('that only the caller can place are one', () => {
-    expect(VENDORS.filter(({ needsBaseURL }) => needsBaseURL)).toEqual([ELSEWHERE])
+    expect(VENDORS.filter(({ needsBaseURL }) => needsBaseURL)).toEqual([OPENAI_COMPATIBLE])
   })
 
   it('that run at home cost nothing', () => {

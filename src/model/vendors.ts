@@ -1,36 +1,36 @@
 /**
- * The table of vendors: how the models of each are named, loaded, given their key and asked. A new vendor is a row here,
- * with its prices and context sizes in their tables. Packages are optional, so each is loaded when first named, by a
- * literal name that bundlers can see. Nothing else in Holdfast knows a vendor's package.
+ * The table of vendors: the names, package, key and call adapter of each. A new vendor is a row here, with its prices and
+ * context sizes in their tables. Packages are optional, so each is loaded on first use, by a literal name that bundlers can
+ * see. No other file knows a vendor's package.
  */
 import type { JsonObject } from '../protocol/index.ts'
 import type { LanguageModel, ModelCall } from './language-model.ts'
 import { withoutLateThinking } from './late-thinking.ts'
 
 export interface Vendor {
-  /** What its models' names begin with. */
+  /** The prefix of its models' names. */
   readonly name: string
   readonly package: string
   readonly load: () => Promise<unknown>
-  /** The function of the package that makes a provider. */
+  /** The package's factory function for providers. */
   readonly factory: string
-  /** The package serves everybody who speaks OpenAI's chat protocol, and is told whom. */
+  /** The package serves any vendor that speaks OpenAI's chat protocol, and is told the name. */
   readonly compatible?: true
   /** The variable that holds the key; absent if the vendor needs none. */
   readonly keyVariable?: string
-  /** Where it is, if its package does not know. */
+  /** The endpoint, if the package does not know it. */
   readonly baseURL?: (env: Environment) => string
-  /** Only the caller knows where it is. Names that no vendor is known for mean this one. */
+  /** Only the caller knows the endpoint. Names without a known vendor mean this one. */
   readonly needsBaseURL?: true
-  /** It runs at home: how much a model takes is set where it runs. */
+  /** Runs locally: the context size is set where it runs. */
   readonly local?: true
-  /** Models that only this vendor can have made, and how to say so. */
+  /** Bare names that only this vendor's models have, and how to write them. */
   readonly bare?: RegExp
   readonly bareNames?: readonly string[]
-  /** What to write; what the terminal asks when the key is there and no model is named. */
+  /** An example name; the terminal's default when the key is set and no model is named. */
   readonly example: string
   readonly files?: FileLimits
-  /** The call as its providers take it, whoever offers them. */
+  /** Adapts the call for these providers, whichever package offers them. */
   readonly adapt?: {
     readonly providers: RegExp
     readonly call: (call: ModelCall, provider: string) => ModelCall
@@ -38,9 +38,9 @@ export interface Vendor {
 }
 
 export interface FileLimits {
-  /** Pictures of all messages of a request. */
+  /** Images in all messages of a request. */
   readonly images: number
-  /** Characters of a whole request, as it is sent. */
+  /** Characters of a whole request, as sent. */
   readonly chars: number
 }
 
@@ -65,8 +65,8 @@ const compatible = {
   compatible: true,
 } as const satisfies Partial<Vendor>
 
-/** Whatever speaks OpenAI's chat protocol somewhere. */
-export const ELSEWHERE: Vendor = {
+/** Any endpoint that speaks OpenAI's chat protocol. */
+export const OPENAI_COMPATIBLE: Vendor = {
   ...compatible,
   name: 'openai-compatible',
   needsBaseURL: true,
@@ -119,17 +119,17 @@ export const VENDORS: readonly Vendor[] = [
     local: true,
     example: 'ollama/llama3.2',
   },
-  ELSEWHERE,
+  OPENAI_COMPATIBLE,
 ]
 
 const BY_NAME: ReadonlyMap<string, Vendor> = new Map(VENDORS.map((vendor) => [vendor.name, vendor]))
 
-/** Undefined for a name that is none, such as the provider of a vendor that is not in the table. */
+/** Undefined for an unknown name, such as the provider of a vendor that is not in the table. */
 export function vendorNamed(name: string): Vendor | undefined {
   return BY_NAME.get(name)
 }
 
-/** A vendor that can be asked by a name, for those who offer a choice of models. */
+/** A vendor whose models have names, for model pickers. */
 export interface ModelVendor {
   readonly name: string
   readonly package: string
@@ -147,7 +147,7 @@ export const MODEL_VENDORS: readonly ModelVendor[] = VENDORS.map((vendor) => {
 
 const ADAPTERS = VENDORS.flatMap(({ adapt }) => adapt ?? [])
 
-/** The call as this provider takes it; the same call where nothing has to be changed. */
+/** The call in the form that this provider accepts; the same call if nothing changes. */
 export function adaptCall(provider: string, call: ModelCall): ModelCall {
   let adapted = call
   for (const adapter of ADAPTERS)
@@ -156,8 +156,8 @@ export function adaptCall(provider: string, call: ModelCall): ModelCall {
 }
 
 /**
- * OpenAI's Responses API would keep the conversation and be sent references to it, which expire; without `store` it is
- * sent the conversation itself, and the journal stays the only truth. The caller may differ.
+ * OpenAI's Responses API would store the conversation and receive references to it, which expire; without `store` it
+ * receives the conversation itself, and the journal stays the only truth. The caller may override it.
  */
 function withoutStore(call: ModelCall, provider: string): ModelCall {
   const [vendor = ''] = provider.split('.')
@@ -168,7 +168,7 @@ function withoutStore(call: ModelCall, provider: string): ModelCall {
 
 const OLLAMA_PORT = '11434'
 
-/** `OLLAMA_HOST` is what Ollama itself takes: a host, a host and port, or a URL. */
+/** `OLLAMA_HOST` as Ollama itself reads it: a host, a host and port, or a URL. */
 export function ollamaURL(host: string | undefined): string {
   if (!host) return `http://localhost:${OLLAMA_PORT}/v1`
   const full = host.includes('://') ? host : `http://${host}`

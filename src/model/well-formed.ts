@@ -1,7 +1,7 @@
-/** Text that every reader of JSON takes: JavaScript can hold half a character, and providers refuse a request with one. */
+/** Replaces lone surrogates, which JavaScript allows and providers refuse. */
 import type { Json } from '../protocol/index.ts'
 
-/** The same value, or a copy in which halves of characters have become U+FFFD. */
+/** The same value, or a copy with lone surrogates replaced by U+FFFD. */
 export function wellFormed(value: Json): Json {
   if (typeof value === 'string') return value.toWellFormed()
   if (typeof value !== 'object' || value === null) return value

@@ -1,4 +1,4 @@
-/** Which answers are answers. */
+/** Valid and invalid answers. */
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../protocol/index.ts'
 import { type AnsweredRequest, checkAnswer } from './answer.ts'

@@ -1,4 +1,4 @@
-/** Whether an answer is one to what was asked. It does not know who asked, or who answers. */
+/** Checks an answer against its request. Knows nothing of askers and answerers. */
 import { canonical, type Json, quote, type RequestData } from '../protocol/index.ts'
 import { schemaCheck } from './json-schema.ts'
 import { issueLines } from './standard-schema.ts'
@@ -13,8 +13,8 @@ export interface Confirmation {
 export type AnsweredRequest = Pick<RequestData, 'kind' | 'options' | 'multiple' | 'schema'>
 
 /**
- * What is wrong with an answer, in a sentence; undefined if nothing is. A confirmation is true, false, or
- * `{ approved, reason? }`; a choice is one of the options, or a list of some; a text is not empty; data fits the schema.
+ * The problem of an answer as a sentence; undefined if it is valid. A confirmation is true, false, or `{ approved, reason?
+ * }`; a choice is one of the options, or a list of some; a text is not empty; data fits the schema.
  */
 export async function checkAnswer(request: AnsweredRequest, value: Json): Promise<string | undefined> {
   switch (request.kind) {
@@ -35,7 +35,7 @@ export async function checkAnswer(request: AnsweredRequest, value: Json): Promis
   }
 }
 
-/** A checked answer to a question as whoever asked gets it: a confirmation is true or false. */
+/** A checked answer in the form that the asker receives: a confirmation is true or false. */
 export function answerTo(kind: string | undefined, value: Json): Json {
   return kind === 'confirmation' ? confirmationIn(value).approved : value
 }
@@ -64,8 +64,8 @@ function choiceProblem({ options = [], multiple }: AnsweredRequest, value: Json)
     return `The answer must be a list of at least one of the options; this is ${shown(value)}. ${offered}`
   }
   const chosen = (value as readonly Json[]).map(canonical)
-  const stranger = (value as readonly Json[]).find((_, index) => !known.has(chosen[index] ?? ''))
-  if (stranger !== undefined) return `${shown(stranger)} was not offered. ${offered}`
+  const unknownOption = (value as readonly Json[]).find((_, index) => !known.has(chosen[index] ?? ''))
+  if (unknownOption !== undefined) return `${shown(unknownOption)} was not offered. ${offered}`
   const twice = chosen.find((text, index) => chosen.indexOf(text) !== index)
   return twice === undefined ? undefined : `${twice} is chosen twice. ${offered}`
 }

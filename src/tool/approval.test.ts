@@ -1,4 +1,4 @@
-/** When a person is asked before a call, and what. */
+/** When a person is asked before a call, and with which question. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { approvalOf } from './approval.ts'

@@ -1,4 +1,4 @@
-/** Whether a person must agree to a call, and with which question. It does not know how the question is asked. */
+/** Decides whether a call needs approval, and with which question. Knows nothing of delivery. */
 import { debugThrown } from '../base/index.ts'
 import { quote } from '../protocol/index.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
@@ -8,14 +8,11 @@ import type { Approval, ApprovalCall, Tool } from './tool.ts'
 
 export interface ApprovalOptions {
   readonly secrets?: Redactor
-  /** Told why the function failed: that is for whoever wrote it, not for the person who is asked. */
+  /** Receives the failure of `approve`: for its author, not for the person who is asked. */
   readonly onFailed?: (why: string) => void
 }
 
-/**
- * The question to ask before this call, or undefined if none is needed. Whatever goes wrong in deciding it, the person
- * is asked. Never rejects.
- */
+/** The approval question for this call, or undefined if none is needed. Any failure asks the person. Never rejects. */
 export async function approvalOf(
   tool: Tool,
   call: ApprovalCall,
@@ -30,15 +27,15 @@ export async function approvalOf(
     if (answer === false) return undefined
     return typeof answer === 'string' && answer.trim() !== '' ? secrets.text(answer) : usual
   } catch (error) {
-    const who = `The function approve of the tool ${tool.name}`
-    debugThrown(who, error)
-    onFailed?.(`${who} failed: ${thrown(error, secrets, 'It').error}`)
+    const source = `The function approve of the tool ${tool.name}`
+    debugThrown(source, error)
+    onFailed?.(`${source} failed: ${thrown(error, secrets, 'It').error}`)
     return `${usual} (You are asked because the approval function of this tool failed.)`
   }
 }
 
 const LONGEST_INPUT = 500
-/** Characters that are not seen, or that change how others are seen: a person must see what they agree to. */
+/** Invisible characters, and those that change how others are displayed: a person must see the approved input. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 function question({ tool, input }: ApprovalCall, secrets: Redactor): string {

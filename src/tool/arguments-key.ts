@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { canonical, type Json } from '../protocol/index.ts'
 
-/** 32 hexadecimal digits over the name of the tool and its arguments, whatever the order of their keys. */
+/** 32 hexadecimal digits over the tool's name and its arguments, in any key order. */
 export function argumentsKey(tool: string, args: Json): string {
   const text = `${JSON.stringify(tool)}\n${canonical(args)}`
   return hash('sha256', text, 'hex').slice(0, 32)

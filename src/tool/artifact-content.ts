@@ -1,4 +1,4 @@
-/** What is in an artifact: its id and content checked, its chunks put together. It writes nothing. */
+/** The content of an artifact: checks its id and content, and joins its chunks. Writes nothing. */
 import { type ArtifactChange, HoldfastError, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import { schemaCheck } from './json-schema.ts'
 import type { Redactor } from './redact.ts'
@@ -20,32 +20,32 @@ export function checkArtifactId(id: string): void {
   })
 }
 
-/** Refuses what would have to change to lose a secret (R19): an id, or bytes that only their reader understands. */
-export function checkKeeps(what: string | Uint8Array, secrets: Redactor): void {
-  if (secrets.isEmpty || !secrets.isIn(what)) return
+/** Refuses values that cannot be redacted (R19): an id, or bytes that only their reader understands. */
+export function checkKeeps(value: string | Uint8Array, secrets: Redactor): void {
+  if (secrets.isEmpty || !secrets.isIn(value)) return
   throw new HoldfastError('invalid-option', {
     message:
-      typeof what === 'string'
+      typeof value === 'string'
         ? 'The id of an artifact contains one of the credentials of this turn. Use another id. Nothing was written.'
         : 'The bytes contain one of the credentials of this turn. Take it out first. Nothing was written.',
   })
 }
 
-export function jsonOf(value: unknown, what: string): Json {
+export function jsonOf(value: unknown, subject: string): Json {
   const json = toJson(value)
   if (!(json instanceof JsonProblem)) return json
   throw new HoldfastError('invalid-option', {
-    message: `${what} cannot be written as JSON: ${json.message}. Nothing was written.`,
+    message: `${subject} cannot be written as JSON: ${json.message}. Nothing was written.`,
   })
 }
 
-/** Each value against the schema; throws with every problem of the first ones that do not fit. */
+/** Checks each value against the schema; throws with the problems of the first values that do not fit. */
 export async function checkFits(id: string, schema: JsonObject, values: readonly Json[]): Promise<void> {
   const plain = jsonOf(schema, 'The schema') as JsonObject
   const lines: string[] = []
   try {
     const check = await schemaCheck(plain)
-    // A null tells whether the schema can be used at all, before there are values.
+    // A null shows whether the schema is usable, before there are values.
     if (values.length === 0) check(null)
     for (const [index, value] of values.entries()) {
       const issues = check(jsonOf(value, 'The content'))
@@ -60,12 +60,12 @@ export async function checkFits(id: string, schema: JsonObject, values: readonly
   if (lines.length > 0) throw unfit(id, `what was given does not fit its schema: ${lines.join('; ')}`)
 }
 
-/** A text has its own bytes; anything else those of its JSON. */
+/** A text counts its own bytes; other values those of their JSON. */
 export function bytesOf(value: Json, isText: boolean): number {
   return isText && typeof value === 'string' ? Buffer.byteLength(value) : jsonBytes(value)
 }
 
-/** The content of a version from its changes. */
+/** Joins the content of a version from its changes. */
 export async function joined(
   changes: readonly ArtifactChange[],
   getBlob: (hash: string) => Promise<Uint8Array | undefined>,

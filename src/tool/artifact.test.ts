@@ -1,4 +1,4 @@
-/** Artifacts: versions, chunks, order, and what is refused. */
+/** Artifacts: versions, chunks, order, and refusals. */
 import { describe, expect, it } from 'vitest'
 import type { ArtifactChange, Json, JsonObject } from '../protocol/index.ts'
 import { artifactChanges, artifactKey, changesPrefix } from '../store/derive.ts'

@@ -1,6 +1,6 @@
 /**
- * Artifacts: files, data and datasets that a conversation makes, version by version and chunk by chunk. Each change is
- * one entry; how entries are stored and found is the business of the port.
+ * Artifacts: files, data and datasets of a conversation, in versions and chunks. Each change is one entry; storing and
+ * finding entries is up to the port.
  */
 import {
   type ArtifactChange,
@@ -26,48 +26,48 @@ import {
 import { type KeyedQueue, keyedQueue } from './keyed-queue.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
 
-/** Implemented by whoever has the journal. */
+/** Implemented by the owner of the journal. */
 export interface ArtifactPort {
-  /** What an artifact is after its newest change. */
+  /** The artifact after its newest change. */
   find(artifactId: string): Promise<ArtifactInfo | undefined>
-  /** All of them by id, the deleted ones included. */
+  /** All artifacts by id, deleted ones included. */
   list(): Promise<readonly ArtifactInfo[]>
-  /** The changes that made one version, in order; none if there is no such version. */
+  /** The changes of one version, in order; none if the version does not exist. */
   chunks(artifactId: string, version: number): Promise<readonly ArtifactChange[]>
-  /** Durable, and seen by `find`, when it resolves. `refs` are the blobs that the change names. */
+  /** Durable, and visible to `find`, when it resolves. `refs` are the blobs that the change names. */
   record(change: ArtifactChange, refs?: readonly string[]): Promise<void>
   putBlob(bytes: Uint8Array): Promise<string>
   getBlob(hash: string): Promise<Uint8Array | undefined>
 }
 
 /**
- * What is asked for on one artifact happens in the order in which it was asked, on different ones side by side, and what
- * fails does not hold up the next. A version that is complete never changes; writing again makes the next version. All
- * methods reject with a `HoldfastError` and write nothing if they cannot do what was asked.
+ * Operations on one artifact run in the order of the calls, on different ones side by side; a failure does not block the
+ * next. A complete version never changes; writing again makes the next version. All methods reject with a `HoldfastError`
+ * and write nothing on failure.
  */
 export interface Artifacts {
-  /** A new version of a file, complete. */
+  /** Writes a new, complete version of a file. */
   writeFile(id: string, content: string | Uint8Array, options?: FileOptions): Promise<ArtifactInfo>
-  /** A new version of a file, empty, to be filled by `appendFile` and closed by `complete`. */
+  /** Creates a new, empty version of a file, to be filled by `appendFile` and closed by `complete`. */
   createFile(id: string, options?: FileOptions): Promise<ArtifactInfo>
   appendFile(id: string, chunk: string | Uint8Array): Promise<ArtifactInfo>
-  /** A new version of a value, complete. */
+  /** Writes a new, complete version of a value. */
   writeData(id: string, value: Json, options?: DatasetOptions): Promise<ArtifactInfo>
-  /** A new version of a list of rows, empty. If it has a JSON Schema, every row must fit. */
+  /** Creates a new, empty version of a list of rows. With a JSON Schema, every row must fit. */
   createDataset(id: string, options?: DatasetOptions): Promise<ArtifactInfo>
   appendRows(id: string, rows: readonly JsonObject[]): Promise<ArtifactInfo>
   complete(id: string): Promise<ArtifactInfo>
-  /** A file as text, or as bytes if any part of it was given as bytes; a value; or the rows of a dataset. */
+  /** A file as text, or as bytes if any part was given as bytes; a value; or the rows of a dataset. */
   read(id: string, options?: { readonly version?: number }): Promise<ArtifactContent>
   /** All that are not deleted. */
   list(): Promise<readonly ArtifactInfo[]>
-  /** It can no longer be read; what was written stays in the journal. Writing again makes the next version. */
+  /** Makes the artifact unreadable; its entries stay in the journal. Writing again makes the next version. */
   delete(id: string): Promise<ArtifactInfo>
 }
 
-/** The artifacts of one conversation. Make one of these per conversation: it keeps the order among all its callers. */
+/** The artifacts of one conversation. Create one per conversation: it keeps the order among all callers. */
 export interface ConversationArtifacts extends Artifacts {
-  /** The same artifacts as one call sees them: changes carry its id, and texts and values lose its secrets (R19). */
+  /** The same artifacts for one call: changes carry its id, and its secrets are redacted from texts and values (R19). */
   by(caller: { readonly callId?: string; readonly secrets?: Redactor }): Artifacts
 }
 
@@ -88,7 +88,7 @@ export interface ArtifactContent {
 }
 
 export function artifacts(port: ArtifactPort): ConversationArtifacts {
-  const shared = { port, queue: keyedQueue(), ends: new Map<string, End>() }
+  const shared = { port, queue: keyedQueue(), tails: new Map<string, Tail>() }
   const by = (caller: Caller): Artifacts => artifactsOf({ ...shared, ...caller })
   return { ...by({}), by }
 }
@@ -101,12 +101,12 @@ interface Caller {
 interface CallArtifacts extends Caller {
   readonly port: ArtifactPort
   readonly queue: KeyedQueue
-  /** Of files that are being appended to, by their ids: a secret may be split over two chunks. */
-  readonly ends: Map<string, End>
+  /** Of files under append, by id: a secret may be split over two chunks. */
+  readonly tails: Map<string, Tail>
 }
 
-/** The last characters of a version of a file, as they were given. */
-interface End {
+/** The last characters of a version of a file, as given. */
+interface Tail {
   readonly version: number
   readonly text: string
 }
@@ -121,10 +121,10 @@ const DATA: Omit<OptionSet<DatasetOptions>, 'place'> = { options: { name: 'a tex
 const READ: OptionSet<{ readonly version?: number }> = { place: 'read()', options: { version: 'a number' } }
 
 function artifactsOf(call: CallArtifacts): Artifacts {
-  const write = (id: string, made: Made): Promise<ArtifactInfo> =>
-    inOrder(call, id, () => written(call, id, made))
+  const write = (id: string, version: NewVersion): Promise<ArtifactInfo> =>
+    enqueue(call, id, () => writeVersion(call, id, version))
   const append = (id: string, kind: Kind, content: Content): Promise<ArtifactInfo> =>
-    inOrder(call, id, () => appended(call, { id, kind, content }))
+    enqueue(call, id, () => appendChunk(call, { id, kind, content }))
   return {
     writeFile: async (id, content, options = {}) => {
       checkOptions(options, { place: 'writeFile()', ...FILE })
@@ -144,17 +144,17 @@ function artifactsOf(call: CallArtifacts): Artifacts {
       return write(id, { kind: 'dataset', options })
     },
     appendRows: (id, rows) => append(id, 'dataset', { json: rows }),
-    complete: (id) => inOrder(call, id, () => closed(call, id, 'complete')),
+    complete: (id) => enqueue(call, id, () => closeVersion(call, id, 'complete')),
     read: async (id, options = {}) => {
       checkOptions(options, READ)
-      return inOrder(call, id, () => contentOf(call.port, id, options.version))
+      return enqueue(call, id, () => contentOf(call.port, id, options.version))
     },
     list: async () => (await call.port.list()).filter(({ deleted }) => !deleted),
-    delete: (id) => inOrder(call, id, () => closed(call, id, 'delete')),
+    delete: (id) => enqueue(call, id, () => closeVersion(call, id, 'delete')),
   }
 }
 
-async function inOrder<T>(
+async function enqueue<T>(
   { queue, secrets = NO_SECRETS }: CallArtifacts,
   id: string,
   work: () => Promise<T>,
@@ -167,22 +167,22 @@ async function inOrder<T>(
 /** Text, bytes, or a value in an envelope: a value may itself be a text. */
 type Content = string | Uint8Array | { readonly json: Json }
 
-interface Made {
+interface NewVersion {
   readonly kind: Kind
   /** Without it the version is open. */
   readonly content?: Content
   readonly options: FileOptions & DatasetOptions
 }
 
-async function written(
+async function writeVersion(
   call: CallArtifacts,
   id: string,
-  { kind, content, options }: Made,
+  { kind, content, options }: NewVersion,
 ): Promise<ArtifactInfo> {
   const before = await call.port.find(id)
   if (before !== undefined && !before.deleted && before.kind !== kind) throw wrongKind(before, kind)
   const { name, mediaType, schema } = options
-  const told = {
+  const metadata = {
     ...defined({ name, mediaType }),
     ...(schema === undefined ? {} : { schema: jsonOf(schema, 'The schema') as JsonObject }),
   }
@@ -191,13 +191,13 @@ async function written(
     kind,
     op: 'write' as const,
     version: (before?.version ?? 0) + 1,
-    ...(call.secrets ?? NO_SECRETS).json(told),
+    ...(call.secrets ?? NO_SECRETS).json(metadata),
   }
   if (schema !== undefined) await checkFits(id, schema, kind === 'data' ? contentRows(content) : [])
-  call.ends.delete(id)
-  const chunk = content === undefined ? NOTHING : await stored(call, content)
+  call.tails.delete(id)
+  const chunk = content === undefined ? NOTHING : await storeContent(call, content)
   const chunks = content === undefined ? 0 : 1
-  return recorded(call, {
+  return record(call, {
     ...base,
     ...chunk,
     chunk: chunks,
@@ -211,13 +211,13 @@ function contentRows(content: Content | undefined): readonly Json[] {
   return typeof content === 'object' && 'json' in content ? [content.json] : []
 }
 
-interface Addition {
+interface NewChunk {
   readonly id: string
   readonly kind: Kind
   readonly content: Content
 }
 
-async function appended(call: CallArtifacts, { id, kind, content }: Addition): Promise<ArtifactInfo> {
+async function appendChunk(call: CallArtifacts, { id, kind, content }: NewChunk): Promise<ArtifactInfo> {
   const before = await existing(call.port, id)
   if (before.kind !== kind) throw wrongKind(before, kind)
   if (before.complete) {
@@ -228,11 +228,11 @@ async function appended(call: CallArtifacts, { id, kind, content }: Addition): P
   }
   if (kind === 'dataset') await checkRows(before, contentRows(content)[0])
   if (isNothing(content)) return before
-  const chunk = await stored(
+  const chunk = await storeContent(
     call,
     typeof content === 'string' ? withoutSplit(call, before, content) : content,
   )
-  return recorded(call, {
+  return record(call, {
     ...changeOf(before),
     ...chunk,
     op: 'append',
@@ -243,19 +243,19 @@ async function appended(call: CallArtifacts, { id, kind, content }: Addition): P
 }
 
 /**
- * A chunk without what it adds to a secret that began in an earlier chunk, and without the beginning of one at its end
- * once that has 8 characters. Chunks are durable one by one, so nothing of them can wait for the next.
+ * A chunk without its share of a secret that began in an earlier chunk, and without the first 8 or more characters of one
+ * at its end. Chunks become durable one by one, so nothing can wait for the next.
  */
 function withoutSplit(
-  { ends, secrets = NO_SECRETS }: CallArtifacts,
+  { tails, secrets = NO_SECRETS }: CallArtifacts,
   { artifactId, version }: ArtifactInfo,
   chunk: string,
 ): string {
   if (secrets.isEmpty) return chunk
-  const last = ends.get(artifactId)
+  const last = tails.get(artifactId)
   const before = last?.version === version ? last.text : ''
   const text = before + chunk
-  ends.set(artifactId, { version, text: text.slice(-secrets.longest) })
+  tails.set(artifactId, { version, text: text.slice(-secrets.longest) })
   return secrets.added(before, chunk)
 }
 
@@ -275,17 +275,21 @@ function isNothing(content: Content): boolean {
   return content.length === 0
 }
 
-async function closed(call: CallArtifacts, id: string, op: 'complete' | 'delete'): Promise<ArtifactInfo> {
+async function closeVersion(
+  call: CallArtifacts,
+  id: string,
+  op: 'complete' | 'delete',
+): Promise<ArtifactInfo> {
   const before = await existing(call.port, id)
   if (op === 'complete' && before.complete) return before
-  call.ends.delete(id)
+  call.tails.delete(id)
   const change = { ...changeOf(before), op, bytes: 0, complete: before.complete || op === 'complete' }
-  return recorded(call, op === 'complete' ? { ...change, chunk: before.chunks + 1 } : change)
+  return record(call, op === 'complete' ? { ...change, chunk: before.chunks + 1 } : change)
 }
 
-async function contentOf(port: ArtifactPort, id: string, wanted?: number): Promise<ArtifactContent> {
+async function contentOf(port: ArtifactPort, id: string, requested?: number): Promise<ArtifactContent> {
   const now = await existing(port, id)
-  const version = wanted ?? now.version
+  const version = requested ?? now.version
   const changes = await port.chunks(id, version)
   const last = changes.at(-1)
   if (last === undefined) {
@@ -309,7 +313,7 @@ async function existing(port: ArtifactPort, id: string): Promise<ArtifactInfo> {
   })
 }
 
-/** What a later change of a version repeats of it, so that its row can be derived from it alone. */
+/** The fields of a version that its later changes repeat, so that its row can be derived from the last change alone. */
 function changeOf(info: ArtifactInfo): Omit<ArtifactChange, 'op' | 'bytes' | 'chunk'> {
   const { artifactId, kind, version, chunks, complete, name, mediaType, schema } = info
   return {
@@ -323,15 +327,18 @@ function changeOf(info: ArtifactInfo): Omit<ArtifactChange, 'op' | 'bytes' | 'ch
   }
 }
 
-interface Stored {
+interface StoredChunk {
   readonly bytes: number
   readonly content?: Json
   readonly blob?: string
 }
 
-const NOTHING: Stored = { bytes: 0 }
+const NOTHING: StoredChunk = { bytes: 0 }
 
-async function stored({ port, secrets = NO_SECRETS }: CallArtifacts, content: Content): Promise<Stored> {
+async function storeContent(
+  { port, secrets = NO_SECRETS }: CallArtifacts,
+  content: Content,
+): Promise<StoredChunk> {
   if (content instanceof Uint8Array) {
     checkKeeps(content, secrets)
     return content.length === 0
@@ -342,17 +349,17 @@ async function stored({ port, secrets = NO_SECRETS }: CallArtifacts, content: Co
   return { bytes: bytesOf(json, typeof content === 'string'), content: json }
 }
 
-async function recorded({ port, callId }: CallArtifacts, change: ArtifactChange): Promise<ArtifactInfo> {
+async function record({ port, callId }: CallArtifacts, change: ArtifactChange): Promise<ArtifactInfo> {
   const signed = callId === undefined ? change : { ...change, callId }
   await port.record(signed, change.blob === undefined ? [] : [change.blob])
   return artifactInfo(signed)
 }
 
-const CALLED: Readonly<Record<Kind, string>> = { file: 'a file', data: 'data', dataset: 'a dataset' }
+const KIND_NAMES: Readonly<Record<Kind, string>> = { file: 'a file', data: 'data', dataset: 'a dataset' }
 
-function wrongKind({ artifactId, kind }: ArtifactInfo, wanted: Kind): HoldfastError {
+function wrongKind({ artifactId, kind }: ArtifactInfo, requested: Kind): HoldfastError {
   return new HoldfastError('invalid-option', {
-    message: `Artifact ${quote(artifactId)} is ${CALLED[kind]}, not ${CALLED[wanted]}. Use another id, or delete it first.`,
+    message: `Artifact ${quote(artifactId)} is ${KIND_NAMES[kind]}, not ${KIND_NAMES[requested]}. Use another id, or delete it first.`,
     details: { artifactId, kind },
   })
 }

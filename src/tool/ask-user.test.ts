@@ -1,4 +1,4 @@
-/** The tool by which a model asks a person. */
+/** The tool with which a model asks a person. */
 import { describe, expect, it } from 'vitest'
 import { systemTimer } from '../base/index.ts'
 import type { Json } from '../protocol/index.ts'

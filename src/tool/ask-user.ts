@@ -1,11 +1,11 @@
-/** A ready-made tool by which the model asks the person something. It does not know how people are reached. */
+/** A ready-made tool with which the model asks the person. Knows nothing of delivery. */
 import { checkOptions, defined, type Json, type JsonObject } from '../protocol/index.ts'
 import { defineTool } from './define-tool.ts'
 import { jsonSchema } from './json-schema.ts'
 import { ask, DEFAULT_NAME } from './result.ts'
 import type { Tool } from './tool.ts'
 
-/** What the model gives. */
+/** The model's arguments. */
 export interface AskUserInput {
   readonly question: string
   readonly kind?: 'text' | 'confirmation' | 'choice'
@@ -13,14 +13,14 @@ export interface AskUserInput {
   readonly multiple?: boolean
 }
 
-/** What the model gets; `reason` is what a person said beside a yes or no. */
+/** The model's result; `reason` is the person's remark beside a yes or no. */
 export interface AskUserOutput {
   readonly answer: Json
   readonly reason?: string
 }
 
-export function askUser(...given: readonly []): Tool<AskUserInput, AskUserOutput> {
-  checkOptions((given as readonly unknown[])[0] ?? {}, { place: 'askUser()', options: {} })
+export function askUser(...args: readonly []): Tool<AskUserInput, AskUserOutput> {
+  checkOptions((args as readonly unknown[])[0] ?? {}, { place: 'askUser()', options: {} })
   return defineTool({
     name: 'ask_user',
     description:

@@ -1,11 +1,11 @@
 /**
- * Marks of entities in the schema of a tool's arguments. A mark that no value is ever compared with guards nothing, so
- * it is an error where the tool is made. Which entities there are is not known here.
+ * Checks the entity marks in a tool's input schema. A mark that no value reaches guards nothing, so it is an error at
+ * definition. Does not know the entities.
  */
 import { ENTITY_MARK, type Json, type JsonObject, quote } from '../protocol/index.ts'
 import { itemSchemas, refOf, schemaNode } from './schema-node.ts'
 
-/** Why one of the marks is of no use; undefined if all are. */
+/** Why one of the marks is useless; undefined if none is. */
 export function markProblem(root: JsonObject): string | undefined {
   const reached = new Set<JsonObject>()
   reach({ root, reached }, root)
@@ -27,7 +27,7 @@ export function markProblem(root: JsonObject): string | undefined {
   return undefined
 }
 
-/** All names of entities in the marks of a schema. */
+/** All entity names in the marks of a schema. */
 export function markNames(root: JsonObject): readonly string[] {
   let names = NAMES_OF.get(root)
   if (names === undefined) {
@@ -38,21 +38,21 @@ export function markNames(root: JsonObject): readonly string[] {
   return names
 }
 
-/** Asked for with every turn and every call. */
+/** Read in every turn and every call. */
 const NAMES_OF = new WeakMap<JsonObject, readonly string[]>()
 
 interface MarkedNode {
   readonly node: JsonObject
   readonly where: string
-  /** It is part of a definition, which need not be used. */
+  /** Part of a definition, which need not be used. */
   readonly isSpare: boolean
 }
 
 const NAMES = ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']
-/** Words whose values are no schemas. */
+/** Keywords whose values are no schemas. */
 const DATA = ['default', 'const', 'enum', 'examples', 'required', ENTITY_MARK]
 
-/** Everything in a schema that has a mark, whether or not any value gets there. */
+/** All marked nodes of a schema, reachable by a value or not. */
 function markedNodes(root: JsonObject): readonly MarkedNode[] {
   const found: MarkedNode[] = []
   const look = (value: Json | undefined, { where, isSpare }: Omit<MarkedNode, 'node'>): void => {
@@ -79,16 +79,16 @@ function markedNodes(root: JsonObject): readonly MarkedNode[] {
   return found
 }
 
-interface Reaching {
+interface SchemaWalk {
   readonly root: JsonObject
   readonly reached: Set<JsonObject>
 }
 
-/** Every schema that some argument is compared with. */
-function reach(reaching: Reaching, given: Json | undefined): void {
-  const node = schemaNode(given)
-  if (node === undefined || reaching.reached.has(node)) return
-  reaching.reached.add(node)
+/** Collects every schema that some argument is validated by. */
+function reach(walk: SchemaWalk, schema: Json | undefined): void {
+  const node = schemaNode(schema)
+  if (node === undefined || walk.reached.has(node)) return
+  walk.reached.add(node)
   const { first, rest } = itemSchemas(node)
   const patterns = Object.entries(schemaNode(node['patternProperties']) ?? {})
   const inner: readonly (Json | undefined)[] = [
@@ -101,18 +101,18 @@ function reach(reaching: Reaching, given: Json | undefined): void {
     ...['then', 'else', 'contains', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'].map(
       (word) => node[word],
     ),
-    typeof node['$ref'] === 'string' ? refOf(reaching.root, node['$ref']) : undefined,
+    typeof node['$ref'] === 'string' ? refOf(walk.root, node['$ref']) : undefined,
   ]
-  for (const each of inner) reach(reaching, each)
+  for (const each of inner) reach(walk, each)
 }
 
 /** Schemas may refer to themselves. */
 const DEEPEST = 24
 
-/** Whether a value that fits can be a text, a number, or a list of these. */
-function holdsId(given: Json | undefined, root: JsonObject, left = DEEPEST): boolean {
-  if (given === false) return false
-  const node = schemaNode(given)
+/** True if a fitting value can be a text, a number, or a list of these. */
+function holdsId(schema: Json | undefined, root: JsonObject, left = DEEPEST): boolean {
+  if (schema === false) return false
+  const node = schemaNode(schema)
   if (node === undefined || left === 0) return true
   const holds = (inner: Json | undefined): boolean => holdsId(inner, root, left - 1)
   const { type, enum: values, anyOf, oneOf } = node

@@ -1,11 +1,11 @@
-/** What counts as a secret in credentials, and what is refused (R19). */
+/** The secrets in credentials, and the refused values (R19). */
 import { describe, expect, it } from 'vitest'
 import { secretsIn, secretsInText } from './credentials.ts'
 import { redactorOf } from './redact.ts'
 
 const SECRET = 'tok_8f2e1c0d9b'
 
-/** Everything in which a secret may be handed over. */
+/** Every container that a secret may come in. */
 const SHAPES: readonly (readonly [string, unknown])[] = [
   ['a text', SECRET],
   ['a list', [SECRET]],

@@ -1,14 +1,14 @@
 /**
- * The secrets in credentials: every value in them, and the parts of a value that are secret by themselves, such as the
- * password of a connection string. Values that could not be found again in a text are refused.
+ * The secrets in credentials: every value, and parts that are secret by themselves, such as the password of a connection
+ * string. Refuses values that could not be found again in a text.
  */
 import { types } from 'node:util'
 import { defined, HoldfastError, quote } from '../protocol/index.ts'
 import type { Secret } from './secret-forms.ts'
 
 /**
- * Secrets of the one who asks. They are handed to tools and never stored. Plain objects, lists, Maps, Sets, URLs, bytes,
- * texts of 8 characters or more and numbers of 8 digits or more.
+ * The caller's secrets. Passed to tools and never stored. Plain objects, lists, Maps, Sets, URLs, bytes, texts of 8
+ * characters or more and numbers of 8 digits or more.
  */
 export type Credentials = Readonly<Record<string, unknown>>
 
@@ -17,10 +17,10 @@ const SHORTEST = 8
 const LONGEST = 64 * 1024
 const MOST_VALUES = 10_000
 
-/** What stands in place of a secret. */
+/** The replacement of a secret. */
 export const REDACTED = '[redacted]'
 
-/** A text, number or bytes in credentials, and where. */
+/** A text, number or bytes in credentials, with its path. */
 export interface Leaf {
   readonly value: string | Buffer
   readonly path: string
@@ -31,13 +31,13 @@ export function secretsIn(credentials: unknown): readonly Secret[] {
   return secretsOf(leavesIn(credentials))
 }
 
-/** Everything in the credentials that is not made of other things. Throws for what has no text. */
+/** All values in the credentials that have no parts. Throws for a value without a text. */
 export function leavesIn(credentials: unknown): readonly Leaf[] {
   if (typeof credentials !== 'object' || credentials === null)
     throw refused('credentials', `must be an object, not a ${typeof credentials}`, 'Give { token: … }.')
   const leaves: Leaf[] = []
   const seen = new Set<object>()
-  const open: Found[] = [{ value: credentials, path: 'credentials' }]
+  const open: NestedValue[] = [{ value: credentials, path: 'credentials' }]
   for (let found = open.pop(); found !== undefined; found = open.pop()) {
     const { value, path } = found
     if (typeof value === 'object' && value !== null) {
@@ -51,7 +51,7 @@ export function leavesIn(credentials: unknown): readonly Leaf[] {
   return leaves
 }
 
-/** The secrets that these values are and have in them. Throws for those that are too short or too long. */
+/** The secrets that these values are or contain. Throws for values that are too short or too long. */
 export function secretsOf(leaves: readonly Leaf[]): readonly Secret[] {
   return leaves.flatMap(({ value, path }): readonly Secret[] => {
     checkLength(value, path)
@@ -62,19 +62,19 @@ export function secretsOf(leaves: readonly Leaf[]): readonly Secret[] {
   })
 }
 
-/** The text itself and what is secret in it, as far as these are long enough to be found. For texts that nobody refuses. */
+/** The text itself and its secret parts, if long enough to be found. Refuses nothing. */
 export function secretsInText(text: string): readonly Secret[] {
   const { whole, parts } = readText(text)
   return [...(isLongEnough(text) ? [whole] : []), ...parts.filter(isLongEnough).map((value) => ({ value }))]
 }
 
-interface Found {
+interface NestedValue {
   readonly value: unknown
   readonly path: string
 }
 
-/** Adds the leaf that a value is, or returns the values that it is made of. */
-function visit(value: unknown, path: string, leaves: Leaf[]): readonly Found[] {
+/** Adds a leaf value, or returns the parts of a composite one. */
+function visit(value: unknown, path: string, leaves: Leaf[]): readonly NestedValue[] {
   switch (typeof value) {
     case 'string':
     case 'number':
@@ -93,7 +93,7 @@ function visit(value: unknown, path: string, leaves: Leaf[]): readonly Found[] {
   }
 }
 
-function visitObject(value: object, path: string, leaves: Leaf[]): readonly Found[] {
+function visitObject(value: object, path: string, leaves: Leaf[]): readonly NestedValue[] {
   if (types.isProxy(value)) throw refused(path, 'is a Proxy', 'Give a copy, such as { ...it }.')
   if (value instanceof URL || value instanceof URLSearchParams) return [{ value: value.toString(), path }]
   if (value instanceof Date) return []
@@ -137,7 +137,7 @@ function classOf(value: object): unknown {
   return (value as { readonly constructor?: { readonly name?: unknown } }).constructor?.name
 }
 
-/** A key is a name, unless it is as long and mixed as no name is. */
+/** A key is a name, unless it is long and mixed like a token. */
 const TOKEN = /^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_+/=-]{16,}$|^eyJ[\w-]+\.[\w-]+/
 
 function named(path: string, key: string, leaves: Leaf[]): string {
@@ -177,7 +177,7 @@ interface ReadText {
   readonly whole: Secret
   /** Of any length. */
   readonly parts: readonly string[]
-  /** The one that the text is about, if it has one. */
+  /** The password of the text's account, if it has one. */
   readonly password?: string
 }
 
@@ -187,7 +187,7 @@ const JSON_FIELD = new RegExp(`"${SECRET_NAME}"\\s*:\\s*("(?:[^"\\\\]|\\\\.)*")`
 const SCHEME = /^(?:bearer|basic|token|apikey|digest|negotiate|key)\s+(\S+)$/i
 const AUTHORITY = /^[a-z][\w+.-]*:\/\/(?:([^/?#]*)@|(.*)@)/i
 const PUBLIC_START = /^\s*(?:[a-z][\w+.-]*:\/\/|-----|[{[])/i
-/** A line of a key, or of anything else that was encoded. */
+/** A line of a key, or of other encoded data. */
 const LINE = /^(?!-----)\S{24,}$/gm
 
 function readText(text: string): ReadText {

@@ -1,4 +1,4 @@
-/** The beginning of an output that is too large to be stored, with a notice for whoever reads it. */
+/** The beginning of an output that is too large to store, with a notice for its reader. */
 import { defined, type Json, type SettledStatus } from '../protocol/index.ts'
 
 const SHOWN = 2000
@@ -7,7 +7,7 @@ export interface CutOutput {
   readonly status: SettledStatus
   readonly output: Json
   readonly bytes: number
-  /** How many bytes would have been stored, if that is known. */
+  /** How many bytes would have been stored, if known. */
   readonly limit?: number | undefined
 }
 

@@ -1,4 +1,4 @@
-/** What makes a tool, and what its types know. */
+/** Definitions of tools, and their types. */
 import * as v from 'valibot'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'

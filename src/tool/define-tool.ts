@@ -1,4 +1,4 @@
-/** Makes a tool of its definition, and refuses one that could not work. It runs nothing. */
+/** Builds a tool from its definition, and refuses one that could not work. Runs nothing. */
 import { checkOptions, HoldfastError, type JsonObject, type OptionSet, quote } from '../protocol/index.ts'
 import { markNames, markProblem } from './check-marks.ts'
 import {
@@ -11,8 +11,8 @@ import {
 import type { Tool, ToolDefinition, ToolGrounding } from './tool.ts'
 
 /**
- * Checks a definition once and for all. `run` knows the type of its input from the schema, and the tool the type of
- * its output from `run`, which must fit the schema in `output` if there is one.
+ * Checks a definition once. `run` gets its input type from the schema, and the tool its output type from `run`, which must
+ * fit the schema in `output` if there is one.
  */
 export function defineTool<
   S extends StandardSchema,
@@ -89,7 +89,7 @@ const DEFINITION: Omit<OptionSet<ToolDefinition<StandardSchema, unknown>>, 'plac
   },
 }
 
-/** As it may come from a program without types. */
+/** A definition from a program without types. */
 type Unchecked = { readonly [Field in keyof ToolDefinition<StandardSchema, unknown>]?: unknown }
 
 function checkDefinition(definition: Unchecked | null | undefined): asserts definition is Unchecked {
@@ -153,7 +153,7 @@ function parametersOf(name: string, input: StandardSchema, parameters?: JsonObje
   return known
 }
 
-/** `besides`: what the input says of itself, where other parameters are given. */
+/** `besides`: the input's own schema, where `parameters` are given. */
 function checkMarks(name: string, known: JsonObject, besides: JsonObject | undefined): void {
   const problem = markProblem(known)
   if (problem !== undefined) throw invalid(name, problem)
@@ -175,7 +175,7 @@ function checkOutput(name: string, output: StandardSchema | undefined): void {
   )
 }
 
-/** Undefined if the library of the schema cannot tell. */
+/** Undefined if the schema's library cannot convert it. */
 function schemaOf(schema: StandardSchema): JsonObject | undefined {
   try {
     return jsonSchemaOf(schema, '')

@@ -1,6 +1,6 @@
 /**
- * What a tool returned or threw, made fit to be stored and shown: JSON, of bounded size, valid, without secrets. How long
- * the tool took and who waited is not known here.
+ * Converts a tool's return or throw into a result to store and show: JSON, bounded, valid, redacted. Knows nothing of
+ * timing or callers.
  */
 import { debugThrown, type MaybePromise } from '../base/index.ts'
 import {
@@ -26,69 +26,69 @@ import { isStandardSchema, issueLines, jsonSchemaOf } from './standard-schema.ts
 import { thrown } from './thrown.ts'
 import { JsonProblem, jsonBytes, toJson } from './to-json.ts'
 import type { Settled, Tool } from './tool.ts'
-import { type TroubleCode, troubled } from './tool-errors.ts'
+import { type CallErrorCode, callError } from './tool-errors.ts'
 
-/** How a run ended: with a result, or with questions whose answers it wants before it is run again. */
+/** The end of a run: a result, or questions to answer before it runs again. */
 export type CallEnd = ({ readonly kind: 'settled' } & Settled) | ({ readonly kind: 'asks' } & Questions)
 
 export interface Questions {
   readonly requests: readonly AskedRequest[]
-  /** What a sub-agent has used in all before it asked. */
+  /** The total usage of a sub-agent before it asked. */
   readonly usage?: Usage
 }
 
-/** A question as a tool asked it; whoever stores it adds its id, its call and when it expires. */
+/** A question as the tool asked it; the loop adds its id, its call and its expiry. */
 export type AskedRequest = Omit<RequestData, 'requestId' | 'callId' | 'expiresAt' | 'name' | 'from'> & {
   readonly name: string
   readonly from: string
   readonly expiresInMs?: number
 }
 
-interface Finishing {
+interface FinishContext {
   readonly tool: Tool
   readonly secrets?: Redactor
 }
 
-/** What was returned, as a result or as questions. Never fails. */
-export function finished(finishing: Finishing, returned: unknown): MaybePromise<Settled | Questions> {
+/** Converts a returned value into a result or questions. Never fails. */
+export function finishReturn(context: FinishContext, returned: unknown): MaybePromise<Settled | Questions> {
   const requests = askedBy(returned)
-  if (requests === undefined) return result(finishing, returned)
-  return asked(finishing, requests).then((questions) => ({ ...questions, ...usedBefore(returned) }))
+  if (requests === undefined) return result(context, returned)
+  return questionsOf(context, requests).then((questions) => ({ ...questions, ...usedBefore(returned) }))
 }
 
-/** What was thrown, as the result. */
-export function failed(
-  { tool, secrets = NO_SECRETS }: Finishing,
+/** Converts a thrown value into a result. */
+export function finishThrow(
+  { tool, secrets = NO_SECRETS }: FinishContext,
   error: unknown,
   signal: AbortSignal,
 ): Settled {
-  const who = subjectOf(tool)
-  const what = thrown(error, secrets, who)
-  if (!signal.aborted) return { status: 'error', output: { ...what } }
+  const subject = subjectOf(tool)
+  const problem = thrown(error, secrets, subject)
+  if (!signal.aborted) return { status: 'error', output: { ...problem } }
   const isLate = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
-  const code: TroubleCode = isLate ? 'timeout' : 'cancelled'
-  const text = isLate ? `${who} was stopped when its time was up` : 'The call was cancelled'
-  return troubled({ status: 'error', code, error: `${text}: ${what.error}` })
+  const code: CallErrorCode = isLate ? 'timeout' : 'cancelled'
+  const text = isLate ? `${subject} was stopped when its time was up` : 'The call was cancelled'
+  return callError({ status: 'error', code, error: `${text}: ${problem.error}` })
 }
 
-function result(finishing: Finishing, returned: unknown): MaybePromise<Settled> {
-  const given: Partial<ToolResult<unknown>> = isToolResult(returned) ? returned : { data: returned }
-  const { tool, secrets = NO_SECRETS } = finishing
+function result(context: FinishContext, returned: unknown): MaybePromise<Settled> {
+  const wrapped: Partial<ToolResult<unknown>> = isToolResult(returned) ? returned : { data: returned }
+  const { tool, secrets = NO_SECRETS } = context
   return tool.output === undefined
-    ? settledBy(finishing, given, { value: given.data })
-    : validOutput(tool.output, given.data, secrets).then((valid) => settledBy(finishing, given, valid))
+    ? settledBy(context, wrapped, { value: wrapped.data })
+    : validOutput(tool.output, wrapped.data, secrets).then((valid) => settledBy(context, wrapped, valid))
 }
 
 type Valid = { readonly value: unknown } | { readonly issues: readonly string[] }
 
 function settledBy(
-  { tool, secrets = NO_SECRETS }: Finishing,
-  given: Partial<ToolResult<unknown>>,
+  { tool, secrets = NO_SECRETS }: FinishContext,
+  wrapped: Partial<ToolResult<unknown>>,
   valid: Valid,
 ): Settled {
   if (!('value' in valid))
     return unusable(tool, 'invalid-output', secrets.text(`it does not fit: ${valid.issues.join('; ')}`))
-  // Every value takes a byte at least.
+  // Every value takes at least one byte.
   const bounds = { values: Math.max(tool.maxResultBytes, FEWEST_VALUES), isExact: tool['~kind'] === 'step' }
   const json = toJson(valid.value, bounds)
   if (json instanceof JsonProblem)
@@ -100,15 +100,15 @@ function settledBy(
   const output = secrets.json(json)
   const bytes = jsonBytes(output)
   if (bytes > tool.maxResultBytes) return tooLarge(output, bytes, tool.maxResultBytes)
-  const display = displayOf(tool, { display: given.display, value: valid.value })
-  const status = given.failed ? 'error' : 'ok'
+  const display = displayOf(tool, { display: wrapped.display, value: valid.value })
+  const status = wrapped.failed ? 'error' : 'ok'
   const isCut = bytes > MAX_OUTPUT_BYTES
   return {
     status,
     output: isCut ? cutOutput({ status, output, bytes, limit: MAX_OUTPUT_BYTES }) : output,
     ...(isCut ? { cut: true } : {}),
     ...(display === undefined ? {} : { display: secrets.cut(display, tool.maxResultBytes) }),
-    ...defined({ usage: given.usage, seen: given.seen }),
+    ...defined({ usage: wrapped.usage, seen: wrapped.seen }),
   }
 }
 
@@ -117,7 +117,7 @@ async function validOutput(
   value: unknown,
   secrets: Redactor,
 ): Promise<Valid> {
-  // A schema walks through everything it is given, as often as that is named.
+  // A schema visits every reference, so shared values could unfold without end.
   const json = toJson(value)
   if (json instanceof JsonProblem && json.isTooMuch) return { issues: [json.message] }
   try {
@@ -128,7 +128,7 @@ async function validOutput(
   }
 }
 
-/** A text for people that cannot be made is no reason to call what happened an error. */
+/** A failing `display` must not turn a success into an error. */
 function displayOf(
   tool: Tool,
   { display, value }: { readonly display: unknown; readonly value: unknown },
@@ -142,7 +142,7 @@ function displayOf(
   }
 }
 
-/** Nodes and steps of graphs are run under the rules of tools, and are none to whoever reads of them. */
+/** Names nodes and steps of graphs, which run under the rules of tools, as such. */
 function subjectOf(tool: Tool): string {
   return `The ${tool['~kind'] ?? 'tool'}`
 }
@@ -152,7 +152,7 @@ const LONGEST_WHY = 4000
 const FEWEST_VALUES = 10_000
 
 function tooLarge(output: Json, bytes: number, limit: number): Settled {
-  return troubled({
+  return callError({
     status: 'error',
     code: 'too-large',
     error: `The tool ran to its end, but its result has ${bytes} bytes and at most ${limit} are allowed. Ask for less: filter, or take it in parts.`,
@@ -160,24 +160,24 @@ function tooLarge(output: Json, bytes: number, limit: number): Settled {
   })
 }
 
-function unusable(tool: Tool, code: TroubleCode, why: string): Settled {
+function unusable(tool: Tool, code: CallErrorCode, why: string): Settled {
   const isStep = tool['~kind'] === 'step'
-  return troubled({
+  return callError({
     status: 'error',
     code,
     error: `${isStep ? `Step ${tool.name}` : subjectOf(tool)} ran to its end, but its result cannot be used: ${why}.${isStep ? ' It is not done again.' : ''}`,
   })
 }
 
-async function asked(
-  { tool, secrets = NO_SECRETS }: Finishing,
+async function questionsOf(
+  { tool, secrets = NO_SECRETS }: FinishContext,
   requests: readonly AskRequest[],
 ): Promise<Settled | Questions> {
   const written: AskedRequest[] = []
   for (const request of requests) {
-    const question = await writtenDown(tool, request)
+    const question = await storedRequest(tool, request)
     if (typeof question === 'string') return badQuestion(tool, question, secrets)
-    // Its answer would not be found again under another name.
+    // A redacted name would not match its answer.
     if (secrets.isIn(question.name)) return badQuestion(tool, 'its name contains a credential', secrets)
     written.push(secrets.json(question))
   }
@@ -187,28 +187,28 @@ async function asked(
   return { requests: written }
 }
 
-/** The request as it will be stored, or what is wrong with it. */
-async function writtenDown(tool: Tool, request: AskRequest): Promise<AskedRequest | string> {
+/** The request in its stored form, or its problem. */
+async function storedRequest(tool: Tool, request: AskRequest): Promise<AskedRequest | string> {
   const { name = DEFAULT_NAME, multiple, schema, kind, prompt, options, about, expiresInMs } = request
-  const described = describedBy(schema)
-  if (typeof described === 'string') return described
+  const jsonSchema = questionSchema(schema)
+  if (typeof jsonSchema === 'string') return jsonSchema
   const json = toJson({
     kind,
     prompt,
     name,
     from: tool.name,
-    schema: described,
+    schema: jsonSchema,
     options,
     multiple: multiple ? true : undefined,
     expiresInMs,
     about,
   })
   if (json instanceof JsonProblem) return json.message
-  const problem = described && (await schemaProblem(described))
+  const problem = jsonSchema && (await schemaProblem(jsonSchema))
   return problem === undefined ? (json as AskedRequest) : `its schema cannot be used: ${problem}`
 }
 
-function describedBy(schema: AskRequest['schema']): JsonObject | string | undefined {
+function questionSchema(schema: AskRequest['schema']): JsonObject | string | undefined {
   if (!isStandardSchema(schema)) return schema
   try {
     return jsonSchemaOf(schema, 'Give JSON Schema as `schema` instead')
@@ -218,6 +218,6 @@ function describedBy(schema: AskRequest['schema']): JsonObject | string | undefi
 }
 
 function badQuestion(tool: Tool, why: string, secrets: Redactor): Settled {
-  const what = `${subjectOf(tool)} wanted to ask something, but the question cannot be used: ${why}.`
-  return troubled({ status: 'error', code: 'invalid-question', error: secrets.cut(what, LONGEST_WHY) })
+  const error = `${subjectOf(tool)} wanted to ask something, but the question cannot be used: ${why}.`
+  return callError({ status: 'error', code: 'invalid-question', error: secrets.cut(error, LONGEST_WHY) })
 }

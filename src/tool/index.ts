@@ -1,4 +1,4 @@
-/** Tools: what they are, how one call of one is checked, run and brought to rest, and the artifacts that they make. */
+/** Tools: their contract, the checking, running and settling of one call, and their artifacts. */
 
 export type { AnsweredRequest, Confirmation } from './answer.ts'
 export { answerTo, checkAnswer, confirmationIn } from './answer.ts'
@@ -40,8 +40,8 @@ export type {
   Approval,
   ApprovalCall,
   PreviousTool,
-  Returned,
-  Running,
+  ReturnValue,
+  RunReturn,
   Settled,
   Tool,
   ToolContext,

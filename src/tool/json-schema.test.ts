@@ -1,4 +1,4 @@
-/** JSON Schema: which values fit, and where they do not. */
+/** JSON Schema: which values fit, and where others do not. */
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { jsonSchema, schemaProblem } from './json-schema.ts'

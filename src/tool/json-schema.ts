@@ -1,13 +1,10 @@
-/**
- * JSON Schema: values against it, and it as a Standard Schema. The validator is loaded when it is first needed. Where
- * the schemas come from is not known here.
- */
+/** JSON Schema: validates values, and adapts it to Standard Schema. The validator is loaded on first use. */
 import type { Json, JsonObject } from '../protocol/index.ts'
 import type { StandardIssue, StandardSchema } from './standard-schema.ts'
 import { thrownText } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 
-/** Tools whose arguments are described by JSON Schema only, such as those of another program. */
+/** For tools whose arguments are described by JSON Schema only, such as those of another program. */
 export function jsonSchema<T = JsonObject>(schema: JsonObject): StandardSchema<T> {
   let loaded: Promise<SchemaCheck> | undefined
   return {
@@ -27,14 +24,14 @@ export function jsonSchema<T = JsonObject>(schema: JsonObject): StandardSchema<T
 }
 
 /**
- * Tells what is wrong with a value; nothing if it fits. The value must be without undefined. Throws if the schema itself
- * turns out to be of no use.
+ * Returns the problems of a value; none if it fits. The value must not contain undefined. Throws if the schema itself is
+ * unusable.
  */
 export type SchemaCheck = (value: Json) => readonly StandardIssue[]
 
 export async function schemaCheck(schema: JsonObject): Promise<SchemaCheck> {
   const { Validator } = await import('@cfworker/json-schema')
-  // A copy, because the validator writes into the schema that it is given.
+  // A copy, because the validator writes into its schema.
   const validator = new Validator(structuredClone(schema), draftOf(schema), false)
   return (value) => {
     const { errors } = validator.validate(value)
@@ -46,7 +43,7 @@ export async function schemaCheck(schema: JsonObject): Promise<SchemaCheck> {
   }
 }
 
-/** Why a schema cannot be used at all; undefined if it can. */
+/** Why a schema is unusable; undefined if it is usable. */
 export async function schemaProblem(schema: JsonObject): Promise<string | undefined> {
   try {
     const check = await schemaCheck(schema)
@@ -57,7 +54,7 @@ export async function schemaProblem(schema: JsonObject): Promise<string | undefi
   }
 }
 
-/** They only say that something inside of them is wrong, which is in the list, too. */
+/** These only report a problem inside of them, which is listed separately. */
 const CONTAINERS: ReadonlySet<string> = new Set([
   '$ref',
   'allOf',
@@ -72,12 +69,12 @@ const CONTAINERS: ReadonlySet<string> = new Set([
   'dependentSchemas',
 ])
 
-/** What it calls 2019-09 understands the words of 7 and 2020-12, too. */
+/** The validator's 2019-09 also understands the keywords of 7 and 2020-12. */
 function draftOf({ $schema }: JsonObject): '4' | '2019-09' {
   return typeof $schema === 'string' && $schema.includes('draft-04') ? '4' : '2019-09'
 }
 
-/** `#/items/2/price`, a pointer in a fragment, as steps; numbers where the value has a list. */
+/** `#/items/2/price`, a JSON pointer in a fragment, as steps; numbers where the value is a list. */
 function pathOf(location: string, value: Json): readonly PropertyKey[] {
   let here: unknown = value
   return location

@@ -1,12 +1,9 @@
-/** Work in order per key, and side by side for different keys. It does not know what is done. */
+/** Runs work in order per key, and side by side for different keys. */
 
 export interface KeyedQueue {
-  /**
-   * Runs `work` after everything that was asked for before under this key has come to its end, in whichever way, and
-   * returns what it gives.
-   */
+  /** Runs `work` after all earlier work under this key has settled, and returns its result. */
   run<T>(key: string, work: () => Promise<T>): Promise<T>
-  /** How many keys have work that has not ended. */
+  /** The number of keys with unfinished work. */
   readonly busy: number
 }
 

@@ -1,4 +1,4 @@
-/** Places inside of values, as people write them. */
+/** Paths inside of values, as text. */
 
 /** `['items', 2, 'price']` as `items[2].price`. */
 export function pathText(path: readonly PropertyKey[]): string {

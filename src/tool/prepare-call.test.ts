@@ -1,4 +1,4 @@
-/** Calls as models ask for them: which are run, and what the model is told about the others. */
+/** Requested calls: which ones run, and the errors that the model gets for the others. */
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'

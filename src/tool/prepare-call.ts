@@ -1,24 +1,24 @@
-/** A call as the model asked for it: is there such a tool, and do the arguments fit? It runs nothing. */
+/** Checks a requested call: the tool exists, and the arguments fit. Runs nothing. */
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import { HoldfastError, type Json, type JsonObject, nearestName, quote, shown } from '../protocol/index.ts'
 import { issueLines, type StandardResult } from './standard-schema.ts'
 import { thrown } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 import type { Settled, Tool } from './tool.ts'
-import { troubled } from './tool-errors.ts'
+import { callError } from './tool-errors.ts'
 
-/** A call as the model asked for it. */
+/** A call as the model requested it. */
 export interface RequestedCall {
   readonly callId: string
   readonly tool: string
   readonly args: Json
-  /** Why the arguments cannot be used; `args` is then the text that the model wrote. */
+  /** Why the arguments are unusable; `args` is then the model's text. */
   readonly malformed?: string
 }
 
 /**
- * `input` is what the schema made of the arguments, for `run`; `args` are the arguments as given, for the journal. A call
- * that cannot be run is settled as rejected, with all that the model needs to do better.
+ * `input` is the parsed arguments, for `run`; `args` are the arguments as given, for the journal. A call that cannot run is
+ * settled as rejected, with everything the model needs to correct it.
  */
 export type Prepared =
   | { readonly ok: true; readonly tool: Tool; readonly input: unknown; readonly args: Json }
@@ -28,7 +28,7 @@ export function findTool(tools: readonly Tool[], name: string): Tool | undefined
   return tools.find((tool) => tool.name === name)
 }
 
-/** Throws if two tools have the same name, or one was not made by `defineTool`. */
+/** Throws if two tools have the same name, or one was not created by `defineTool`. */
 export function checkTools(tools: readonly Tool[]): void {
   const names = new Set<string>()
   for (const [at, tool] of tools.entries()) {
@@ -44,16 +44,16 @@ export function checkTools(tools: readonly Tool[]): void {
   }
 }
 
-function notATool(given: unknown, place: number): string {
-  const { name, execute, inputSchema } = (given ?? {}) as Record<string, unknown>
-  if (typeof name === 'string' && typeof given === 'object')
+function notATool(value: unknown, position: number): string {
+  const { name, execute, inputSchema } = (value ?? {}) as Record<string, unknown>
+  if (typeof name === 'string' && typeof value === 'object')
     return `${quote(name)} in the list of tools is no tool. Make it with defineTool().`
   const isForeign = execute !== undefined || inputSchema !== undefined
-  const what = isForeign ? 'looks like one of the AI SDK' : `is ${shown(given)}`
-  return `Tool ${place} of the list ${what}. Make it with defineTool({ name, description, input, run }).`
+  const kind = isForeign ? 'looks like one of the AI SDK' : `is ${shown(value)}`
+  return `Tool ${position} of the list ${kind}. Make it with defineTool({ name, description, input, run }).`
 }
 
-/** The tool that a call means, and its arguments against the schema. Never fails. */
+/** Finds the tool of a call and validates its arguments. Never fails. */
 export function prepareCall(call: RequestedCall, tools: readonly Tool[]): MaybePromise<Prepared> {
   const tool = findTool(tools, call.tool)
   if (tool === undefined) return refused(unknownTool(call.tool, tools))
@@ -65,7 +65,7 @@ function preparedBy(result: StandardResult<unknown>, tool: Tool, call: Requested
   if (result.issues === undefined) return { ok: true, tool, input: result.value, args: call.args }
   const lines = issueLines(result.issues)
   return refused(
-    troubled({
+    callError({
       status: 'rejected',
       code: 'invalid-arguments',
       error: `The arguments of ${tool.name} do not fit. ${lines.join('; ')}. Nothing was done. Correct them and call again.`,
@@ -75,14 +75,14 @@ function preparedBy(result: StandardResult<unknown>, tool: Tool, call: Requested
 }
 
 function validated(tool: Tool, args: Json): MaybePromise<StandardResult<unknown>> {
-  // Arguments that are nested without end would break whoever walks through them later.
+  // Arguments nested without end would break later readers.
   const json = toJson(args)
   if (json instanceof JsonProblem) return { issues: [{ message: `Of no use: ${json.message}` }] }
   const unchecked = (error: unknown): StandardResult<unknown> => ({
     issues: [{ message: `They cannot be checked: ${thrown(error).error}` }],
   })
   try {
-    // A model that wants to give no arguments may well give nothing at all.
+    // A model may send nothing at all instead of empty arguments.
     const result = tool.input['~standard'].validate(args ?? {})
     return isPromise(result) ? Promise.resolve(result).catch(unchecked) : result
   } catch (error) {
@@ -94,21 +94,23 @@ function unknownTool(name: string, tools: readonly Tool[]): Settled {
   const names = tools.map((tool) => tool.name)
   const nearest = nearestName(name, names)
   const hint = nearest === undefined ? '' : ` Did you mean ${nearest}?`
-  const there = names.length === 0 ? 'There are no tools.' : `The tools are: ${names.join(', ')}.`
-  return troubled({
+  const available = names.length === 0 ? 'There are no tools.' : `The tools are: ${names.join(', ')}.`
+  return callError({
     status: 'rejected',
     code: 'unknown-tool',
-    error: `There is no tool called ${quote(name)}.${hint} ${there}`,
+    error: `There is no tool called ${quote(name)}.${hint} ${available}`,
     more: { tools: names, ...(nearest === undefined ? {} : { nearest }) },
   })
 }
 
 function malformed({ args, malformed: why = '' }: RequestedCall, tool: Tool): Settled {
-  const place = typeof args === 'string' ? placeOf(args) : undefined
+  const parseError = typeof args === 'string' ? jsonError(args) : undefined
   const known =
-    place === undefined || why.includes(place.message) ? why : `${why.replace(/\.$/, '')}: ${place.message}`
-  const near: JsonObject = place?.near === undefined ? {} : { near: place.near }
-  return troubled({
+    parseError === undefined || why.includes(parseError.message)
+      ? why
+      : `${why.replace(/\.$/, '')}: ${parseError.message}`
+  const near: JsonObject = parseError?.near === undefined ? {} : { near: parseError.near }
+  return callError({
     status: 'rejected',
     code: 'malformed-arguments',
     error: `The arguments of ${tool.name} are not JSON: ${known.replace(/\.$/, '')}. Nothing was done. Call again with an object.`,
@@ -116,8 +118,8 @@ function malformed({ args, malformed: why = '' }: RequestedCall, tool: Tool): Se
   })
 }
 
-/** Where the text stops being JSON, and what stands there. */
-function placeOf(text: string): { readonly message: string; readonly near?: string } | undefined {
+/** The position where the text stops being JSON, with its surroundings. */
+function jsonError(text: string): { readonly message: string; readonly near?: string } | undefined {
   try {
     JSON.parse(text)
     return undefined

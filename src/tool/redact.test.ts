@@ -1,4 +1,4 @@
-/** Secrets stay out of what is stored and shown (R19). */
+/** Secrets are absent from stored and shown text (R19). */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../protocol/index.ts'
@@ -64,7 +64,7 @@ describe('a redacted value', () => {
   })
 })
 
-/** Encodings as libraries write them; each is given the secret with something before and after it. */
+/** Encodings as libraries write them; each gets the secret with text before and after it. */
 const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
   base64: (text) => Buffer.from(text).toString('base64'),
   'base64 in URLs': (text) => Buffer.from(text).toString('base64url'),
@@ -91,7 +91,7 @@ describe('an encoded secret', () => {
       for (const before of ['', 'u', 'us', 'usr', 'user:']) {
         const shown = knowing(secret).text(encode(`${before}${secret}, and more`))
         expect(shown).toContain('[redacted]')
-        // All that is left is what would be there without it, but for the characters next to it.
+        // The rest equals the text without the secret, but for the characters next to it.
         const length = Buffer.byteLength(secret)
         const without = [length, length + 1, length + 2]
           .map((fill) => encode(`${before}${'#'.repeat(fill)}, and more`))

@@ -1,29 +1,29 @@
 /**
- * Removing secrets from texts and values, before these are stored, shown or sent to models (R19). One pass over a text
- * finds every form of every secret: the search of Wu and Manber for their first 8 characters, which looks at about every
- * seventh character, and then a comparison of what stands there.
+ * Removes secrets from texts and values before they are stored, shown or sent to models (R19). One pass finds every form of
+ * every secret: a Wu-Manber search for their first 8 characters, which reads about every seventh character, then a
+ * comparison.
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { type Credentials, leavesIn, REDACTED, secretsOf } from './credentials.ts'
 import { formsOf, type Secret } from './secret-forms.ts'
 
-/** No form of a secret is shorter. */
+/** The shortest form of a secret. */
 const HEAD = 8
-/** Pairs of characters are told apart by so many bits. */
+/** The size of the table of character pairs. */
 const PAIRS = 4096
-/** A text that was cut ends with one of these. */
+/** A truncated text ends with one of these. */
 const ELLIPSIS = /…|\.\.\./y
 
-/** Pieces of a text on their way to a reader. The beginning of what may become a secret is held back until it is known. */
+/** Redacts a text in pieces. Holds back a possible beginning of a secret until it is decided. */
 export interface RedactedStream {
   readonly push: (piece: string) => string
   /** The rest. The stream can be used again. */
   readonly end: () => string
 }
 
-type Place = readonly [start: number, end: number]
+type Range = readonly [start: number, end: number]
 
-/** `isOpen`: its first characters are no secret, so a text that ends with those was not cut inside of a secret. */
+/** `isOpen`: its first characters are not secret, so a text that ends with them was not cut inside of a secret. */
 interface Form {
   readonly text: string
   readonly isOpen: boolean
@@ -33,7 +33,7 @@ export class Redactor {
   readonly #all: readonly Form[]
   /** By their first characters, the longest first. */
   readonly #forms = new Map<string, Form[]>()
-  /** How far the search may go on from a pair of characters. */
+  /** How far the search may skip from a pair of characters. */
   readonly #steps = new Uint8Array(PAIRS).fill(HEAD - 1)
   readonly #numbers = new Set<string>()
   #longest = 0
@@ -59,60 +59,60 @@ export class Redactor {
     return this.#all.length === 0
   }
 
-  /** How long the longest form of a secret is. */
+  /** The length of the longest form. */
   get longest(): number {
     return this.#longest
   }
 
-  /** One that knows the secrets of both. */
+  /** A redactor for the secrets of both. */
   with(other: Redactor): Redactor {
     if (this.isEmpty || other === this) return other
     return other.isEmpty ? this : new Redactor([...this.#all, ...other.#all])
   }
 
-  /** Every form of every secret becomes `[redacted]`, also one that was cut and ends with an ellipsis. */
+  /** Replaces every form of every secret by `[redacted]`, also one truncated with an ellipsis. */
   text(text: string): string {
     if (text.length < HEAD || this.#nextHead(text, 0) < 0) return text
     let out = ''
     let from = 0
-    for (const [start, end] of this.#places(text)) {
+    for (const [start, end] of this.#ranges(text)) {
       out += `${text.slice(from, start)}${REDACTED}`
       from = end
     }
     return out + text.slice(from)
   }
 
-  /** The same in every text and key, and for numbers that are a secret. Returns the value itself if it has none. */
+  /** Redacts every text, key and secret number. Returns the value itself if it has none. */
   json<T extends Json>(value: T): T {
     return this.isEmpty ? value : (this.#json(value) as T)
   }
 
-  /** Redacted first and shortened then, so that no part of a secret is left at the end. */
+  /** Redacts before truncating, so that no part of a secret remains at the end. */
   cut(text: string, most: number): string {
     const near = text.slice(0, most + this.#longest + HEAD)
     const whole = this.text(near)
-    // Of what may go on as a secret nothing has to stay: the text is cut anyway.
+    // A possible beginning of a secret is dropped: the text is cut anyway.
     const rest = near.length < text.length ? whole.slice(0, this.#safeUntil(whole)) : whole
     if (rest.length <= most && near.length === text.length) return rest.toWellFormed()
     return `${rest.slice(0, most)}…`.toWellFormed()
   }
 
-  /** For a text that somebody else may have cut: without the first 8 or more characters of a secret at its end. */
+  /** For a text that may have been cut elsewhere: removes the first 8 or more characters of a secret at its end. */
   ended(text: string): string {
     const safe = this.text(text)
-    const [place] = this.#beginning(safe)
-    return place === undefined ? safe : `${safe.slice(0, place[0])}${REDACTED}`
+    const [range] = this.#beginning(safe)
+    return range === undefined ? safe : `${safe.slice(0, range[0])}${REDACTED}`
   }
 
   /**
-   * A piece of a text that goes on after `before`, when both are stored by themselves: without its share of a secret that
-   * began there, and without the first 8 or more characters of one at its end.
+   * A piece of a text that follows `before`, when both are stored separately: without its share of a secret that began
+   * there, and without the first 8 or more characters of one at its end.
    */
   added(before: string, piece: string): string {
     const text = before + piece
     let out = ''
     let from = before.length
-    for (const [start, end] of [...this.#places(text), ...this.#beginning(text)]) {
+    for (const [start, end] of [...this.#ranges(text), ...this.#beginning(text)]) {
       if (end <= from) continue
       out += `${text.slice(from, Math.max(start, from))}${REDACTED}`
       from = end
@@ -120,7 +120,7 @@ export class Redactor {
     return out + text.slice(from)
   }
 
-  /** Does any form of a secret occur in it? */
+  /** True if any form of a secret occurs in the content. */
   isIn(content: string | Uint8Array): boolean {
     if (typeof content === 'string') return this.text(content) !== content
     const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
@@ -162,7 +162,7 @@ export class Redactor {
     }
   }
 
-  /** Where the first characters of a form stand next; -1 if nowhere. */
+  /** The next position of a form's first characters; -1 if there is none. */
   #nextHead(text: string, from: number): number {
     for (let at = from + HEAD - 1; at < text.length; ) {
       const step = this.#steps[pairAt(text, at)] as number
@@ -173,17 +173,17 @@ export class Redactor {
     return -1
   }
 
-  /** Where secrets are, in order. Those that overlap are one place. */
-  #places(text: string): readonly Place[] {
-    const places: [start: number, end: number][] = []
+  /** The ranges of secrets, in order, overlapping ones merged. */
+  #ranges(text: string): readonly Range[] {
+    const ranges: [start: number, end: number][] = []
     for (let start = this.#nextHead(text, 0); start >= 0; start = this.#nextHead(text, start + 1)) {
       const length = this.#lengthAt(text, start)
       if (length === 0) continue
-      const last = places.at(-1)
+      const last = ranges.at(-1)
       if (last !== undefined && start < last[1]) last[1] = Math.max(last[1], start + length)
-      else places.push([start, start + length])
+      else ranges.push([start, start + length])
     }
-    return places
+    return ranges
   }
 
   #lengthAt(text: string, start: number): number {
@@ -223,11 +223,11 @@ export class Redactor {
     }
     if (changed === undefined) return value
     const used = new Map<string, number>()
-    return Object.fromEntries(changed.map(([key, newKey, field]) => [unlike(key, newKey, used), field]))
+    return Object.fromEntries(changed.map(([key, newKey, field]) => [uniqueKey(key, newKey, used), field]))
   }
 
-  /** The first 8 or more characters of a secret at the end of a text. */
-  #beginning(text: string): readonly Place[] {
+  /** The range of 8 or more first characters of a secret at the end of a text. */
+  #beginning(text: string): readonly Range[] {
     const from = Math.max(0, text.length - this.#longest)
     for (let at = this.#nextHead(text, from); at >= 0; at = this.#nextHead(text, at + 1)) {
       const forms = this.#forms.get(text.slice(at, at + HEAD)) ?? []
@@ -237,12 +237,12 @@ export class Redactor {
     return []
   }
 
-  /** Up to where no secret has begun that may go on in the next piece. */
+  /** The position up to which no secret is pending for the next piece. */
   #safeUntil(text: string): number {
     const until = this.#openFrom(text)
-    // What stands before must not be torn apart either.
+    // A complete secret before it must not be split either.
     if (until < text.length)
-      for (const [start, end] of this.#places(text)) if (start < until && until < end) return start
+      for (const [start, end] of this.#ranges(text)) if (start < until && until < end) return start
     return until
   }
 
@@ -271,7 +271,7 @@ export class Redactor {
 
 export const NO_SECRETS: Redactor = new Redactor([])
 
-/** For these credentials; the same one for as long as they are the same. Throws `invalid-option`, as `secretsIn` does. */
+/** The redactor for these credentials, cached while they are unchanged. Throws `invalid-option`, as `secretsIn` does. */
 export function redactorOf(credentials: Credentials): Redactor {
   const leaves = leavesIn(credentials)
   if (leaves.length === 0) return NO_SECRETS
@@ -298,7 +298,7 @@ function commonLength(text: string, start: number, form: string): number {
 }
 
 /** Two keys may become the same one; neither field may be lost. */
-function unlike(key: string, newKey: string, used: Map<string, number>): string {
+function uniqueKey(key: string, newKey: string, used: Map<string, number>): string {
   if (key === newKey) return key
   const times = (used.get(newKey) ?? 0) + 1
   used.set(newKey, times)

@@ -1,6 +1,6 @@
 /**
- * The two special things that a tool may return: a result with a text for people, and a question. They are marked by
- * symbols, which no data from outside can carry. How a question travels is not known here.
+ * The two special return values of a tool: a result with a text for people, and a question. Marked by symbols, which no
+ * external data can carry. Knows nothing of delivery.
  */
 import {
   checkOptions,
@@ -19,21 +19,21 @@ const RESULT: unique symbol = Symbol.for('holdfast.tool-result')
 const ASK: unique symbol = Symbol.for('holdfast.ask')
 const USED: unique symbol = Symbol.for('holdfast.ask.usage')
 
-/** A result that says one thing to the model and another to people. Made by `toolResult`. */
+/** A result with one form for the model and another for people. Created by `toolResult`. */
 export interface ToolResult<out T> {
   readonly [RESULT]: true
   readonly data: T
   readonly display: string
   readonly usage?: Usage
   readonly seen?: readonly Sighting[]
-  /** It is the account of a failure. */
+  /** Reports a failure. */
   readonly failed?: true
 }
 
-/** A question instead of a result. Made by `ask`. */
+/** A question instead of a result. Created by `ask`. */
 export interface Ask {
   readonly [ASK]: readonly AskRequest[]
-  /** What a sub-agent has used in all before it asked. */
+  /** The total usage of a sub-agent before it asked. */
   readonly [USED]?: Usage
 }
 
@@ -41,21 +41,21 @@ export type AskKind = 'confirmation' | 'choice' | 'data' | 'text' | 'auth'
 
 export interface AskRequest {
   /**
-   * What kind of answer: `confirmation` is yes or no, `choice` one of `options`, `data` whatever fits `schema`, `text`
-   * a text, `auth` anything that grants access.
+   * The kind of answer: `confirmation` is yes or no, `choice` one of `options`, `data` a value that fits `schema`, `text` a
+   * text, `auth` anything that grants access.
    */
   readonly kind: AskKind
   readonly prompt: string
-  /** Where the answer is found in `context.answers`; `answer` unless said otherwise. */
+  /** The answer's name in `context.answers`. Default: `answer`. */
   readonly name?: string
   readonly options?: readonly Json[]
-  /** Several of the options may be chosen. */
+  /** Several options may be chosen. */
   readonly multiple?: boolean
-  /** A schema of any library that can tell it as JSON Schema, or JSON Schema itself. */
+  /** JSON Schema, or a schema of any library that can convert to it. */
   readonly schema?: StandardSchema | JsonObject
-  /** How long it may take to be answered, at most 100 years; `requestTtlMs` of the agent unless said otherwise. */
+  /** How long the request stays open, at most 100 years. Default: the agent's `requestTtlMs`. */
   readonly expiresInMs?: number
-  /** What the question is about, for whoever shows it. */
+  /** The subject of the question, for its display. */
   readonly about?: JsonObject
 }
 
@@ -72,8 +72,8 @@ const TOOL_RESULT: OptionSet<ToolResultOptions> = {
 }
 
 /**
- * `data` goes to the model, `display` to people. `usage` is what a sub-agent used on the way, `seen` what its tools showed;
- * `failed` makes it an error that has more to say than something thrown.
+ * `data` goes to the model, `display` to people. `usage` is the usage of a sub-agent, `seen` its sightings; `failed` makes
+ * the result an error with data.
  */
 export function toolResult<T>(data: T, display: string, options: ToolResultOptions = {}): ToolResult<T> {
   checkOptions(options, TOOL_RESULT)
@@ -87,8 +87,8 @@ export function toolResult<T>(data: T, display: string, options: ToolResultOptio
 }
 
 /**
- * Return this from `run` to ask somebody. The turn ends to wait; after the answer the tool is run again from its
- * start, with the answer in `context.answers`. So ask before the effect, not after it.
+ * Return this from `run` to ask a person. The turn ends to wait; after the answer the tool runs again from its start, with
+ * the answer in `context.answers`. So ask before the effect, not after it.
  */
 export function ask(request: AskRequest | readonly AskRequest[]): Ask {
   const requests: readonly AskRequest[] = Array.isArray(request)
@@ -116,7 +116,7 @@ export function askedBy(value: unknown): readonly AskRequest[] | undefined {
   return typeof value === 'object' && value !== null && ASK in value ? (value as Ask)[ASK] : undefined
 }
 
-/** The questions of a sub-agent, and what it has used in all. */
+/** The questions of a sub-agent, with its total usage. */
 export function askBelow(requests: readonly AskRequest[], usage: Usage): Ask {
   return { ...ask(requests), [USED]: usage }
 }
@@ -126,7 +126,7 @@ export function usedBefore(value: unknown): { readonly usage?: Usage } {
   return usage === undefined ? {} : { usage }
 }
 
-/** When it expires is stored as a date, and dates end somewhere. */
+/** The expiry is stored as a date, and dates have a maximum. */
 const LONGEST_MS = 36_500 * 24 * 60 * 60 * 1000
 
 const KINDS: readonly string[] = ['confirmation', 'choice', 'data', 'text', 'auth'] satisfies AskKind[]
@@ -152,7 +152,7 @@ const QUESTION: OptionSet<AskRequest> = {
   },
 }
 
-/** Options that some kinds of questions have alone. */
+/** Options that belong to some kinds of questions only. */
 const OWNED: readonly (readonly [name: keyof AskRequest, owners: readonly AskKind[], rest: string])[] = [
   ['options', ['choice'], 'belong to a choice'],
   ['multiple', ['choice'], 'belongs to a choice'],

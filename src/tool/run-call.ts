@@ -1,103 +1,103 @@
 /**
- * One call of one tool, from its start to its rest: progress, time limit, cancelling. Whether it may be started, and what
- * is stored of it, is decided by others; what it returns is made fit in finish-call.ts.
+ * One call of one tool, from start to settlement: progress, time limit, cancellation. Does not decide whether the call may
+ * start or what is stored; finish-call.ts converts its result.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Timer } from '../base/index.ts'
 import { defined, type InputOrigin, type Json } from '../protocol/index.ts'
-import { type CallEnd, failed, finished, type Questions } from './finish-call.ts'
+import { type CallEnd, finishReturn, finishThrow, type Questions } from './finish-call.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 import type { Settled, Tool, ToolContext, Verdict } from './tool.ts'
-import { troubled } from './tool-errors.ts'
+import { callError } from './tool-errors.ts'
 
-/** Nobody looks at it; without a reason, an abort makes an exception with a stack. */
+/** An abort without a reason creates an exception with a stack; no code reads this one. */
 const SETTLED = 'settled'
 
 export interface CallRun {
   readonly tool: Tool
-  /** What `prepareCall` made of the arguments. */
+  /** The arguments as parsed by `prepareCall`. */
   readonly input: unknown
-  /** A plain object; the tool gets a copy with a signal and progress of its own. */
+  /** A plain object; the tool gets a copy with its own signal and progress. */
   readonly context: ToolContext
   readonly timer: Timer
-  /** Takes out what must not be seen in anything that comes out. */
+  /** Redacts secrets from all output. */
   readonly secrets?: Redactor
-  /** How long a tool may take to end by itself after the context's signal aborts; 5 seconds unless said otherwise. */
+  /** How long a tool may take to end after the context's signal aborts. Default: 5 seconds. */
   readonly graceMs?: number
-  /** Called once if the tool comes to an end after its call was settled without it. */
+  /** Called once if the tool ends after its call was settled without it. */
   readonly onLate?: (settled: Settled) => void
-  /** Called with what the tool throws, as it is: its result has the message only. */
+  /** Called with the thrown value itself: the result has only its message. */
   readonly onThrown?: (error: unknown) => void
 }
 
 /**
- * Runs a tool and never rejects: whatever the tool does is a result. A call whose time is up is settled at once, and one
- * that is cancelled after a grace time: as an error if its tool may be run again, else as unknown, because it may have
- * happened. A call that was cancelled before this began is not run.
+ * Runs a tool and never rejects: every behaviour becomes a result. A call is settled at its time limit, or after a grace
+ * time when cancelled: as an error if the tool is safe to replay, else as unknown, because it may have happened. A call
+ * cancelled before this began is not run.
  */
 export async function runCall(run: CallRun): Promise<CallEnd> {
   const { tool, input } = run
   if (run.context.signal.aborted) return { kind: 'settled', ...notRun(tool) }
-  const watched = await supervised(run, (context, isOpen) => carriedOut(run, { input, context, isOpen }))
-  if ('ended' in watched) {
-    const { ended } = watched
+  const supervision = await supervise(run, (context, isOpen) => execute(run, { input, context, isOpen }))
+  if ('ended' in supervision) {
+    const { ended } = supervision
     return 'requests' in ended ? { kind: 'asks', ...ended } : { kind: 'settled', ...ended }
   }
-  if (run.onLate) void reportLate(watched.working, run.onLate)
-  return { kind: 'settled', ...abandoned(run, watched.why) }
+  if (run.onLate) void reportLate(supervision.working, run.onLate)
+  return { kind: 'settled', ...abandoned(run, supervision.why) }
 }
 
 /**
- * Asks a tool whether a call that was started happened. `run`: it did not, run it. Settled: it did, and this is its
- * result. Undefined: nobody can say. Never rejects.
+ * Asks the tool whether a started call happened. `run`: it did not, run it. Settled: it did, with this result. Undefined:
+ * unknown. Never rejects.
  */
 export async function verifyCall(run: CallRun): Promise<'run' | Settled | undefined> {
   const { verify } = run.tool
   if (verify === undefined || run.context.signal.aborted) return undefined
-  const watched = await supervised(run, (context) => verdictOf(() => verify(run.input, context)))
-  const verdict = 'ended' in watched ? watched.ended : undefined
+  const supervision = await supervise(run, (context) => verdictOf(() => verify(run.input, context)))
+  const verdict = 'ended' in supervision ? supervision.ended : undefined
   if (verdict?.happened === false) return 'run'
   if (verdict?.happened !== true) return undefined
-  const end = await finished(run, verdict.output)
+  const end = await finishReturn(run, verdict.output)
   return 'requests' in end ? undefined : end
 }
 
-/** A call that whatever runs now was started by, and the call that this one was started by. */
-interface Around {
+/** The call that started the running code, linked to the call around it. */
+interface CallScope {
   readonly context: object
   readonly isOpen: () => boolean
-  readonly outer: Around | undefined
+  readonly outer: CallScope | undefined
 }
 
-const around = new AsyncLocalStorage<Around>()
+const callScopes = new AsyncLocalStorage<CallScope>()
 
-/** The contexts of the calls that the running code is a part of and that are waited for, innermost first. */
+/** The contexts of the open calls around the running code, innermost first. */
 export function callsAround(): readonly object[] {
   const contexts: object[] = []
-  for (let call = around.getStore(); call !== undefined; call = call.outer)
+  for (let call = callScopes.getStore(); call !== undefined; call = call.outer)
     if (call.isOpen()) contexts.push(call.context)
   return contexts
 }
 
 /**
- * The innermost call, hook or node that the running code was begun by, as a field of whatever that code posts: its words
- * are a model's or a program's. A call that has ended counts, too: what it left running is still its code. The code is
- * known by its async context, so a listener belongs to whoever registered its source, not to whoever speaks through it.
+ * The innermost call, hook or node that started the running code, as the origin of its posts: their words are a model's or
+ * a program's. Ended calls count: code they left running is still theirs. The async context identifies the code, so a
+ * listener belongs to the code that registered its source.
  */
 export function inputOrigin(): { readonly origin?: InputOrigin } {
-  for (let call = around.getStore(); call !== undefined; call = call.outer) {
+  for (let call = callScopes.getStore(); call !== undefined; call = call.outer) {
     const { contextId, callId } = call.context as Partial<ToolContext>
     if (contextId !== undefined) return { origin: { contextId, ...defined({ callId }) } }
   }
   return {}
 }
 
-/** Runs something that a turn waits for and that is no call, such as a hook, as if it were one. */
+/** Runs code that a turn waits for and that is no call, such as a hook, as if it were one. */
 export async function runAround<T>(context: object, work: () => Promise<T>): Promise<T> {
   let isOpen = true
   try {
-    return await around.run({ context, isOpen: () => isOpen, outer: around.getStore() }, work)
+    return await callScopes.run({ context, isOpen: () => isOpen, outer: callScopes.getStore() }, work)
   } finally {
     isOpen = false
   }
@@ -105,32 +105,32 @@ export async function runAround<T>(context: object, work: () => Promise<T>): Pro
 
 const DEFAULT_GRACE_MS = 5000
 
-type Why = 'timeout' | 'cancelled'
+type StopReason = 'timeout' | 'cancelled'
 
-type Watched<T> = { readonly ended: T } | { readonly why: Why; readonly working: Promise<T> }
+type Supervised<T> = { readonly ended: T } | { readonly why: StopReason; readonly working: Promise<T> }
 
-/** `work` must not reject. `isOpen` tells whether anybody still waits for it. */
-function supervised<T>(
+/** `work` must not reject. `isOpen`: whether the call is still unsettled. */
+function supervise<T>(
   { tool, context, timer, graceMs = DEFAULT_GRACE_MS, secrets = NO_SECRETS }: CallRun,
   work: (context: ToolContext, isOpen: () => boolean) => Promise<T>,
-): Promise<Watched<T>> {
-  const { promise, resolve } = Promise.withResolvers<Watched<T>>()
+): Promise<Supervised<T>> {
+  const { promise, resolve } = Promise.withResolvers<Supervised<T>>()
   const own = new AbortController()
   let isSettled = false
-  /** Ends what is waited for; most calls wait for nothing. */
+  /** Ends pending waits; most calls have none. */
   let waiting: AbortController | undefined
   const isOpen = (): boolean => !isSettled
   const progress = (value: unknown): void => {
     if (isOpen()) reportProgress(context, value, secrets)
   }
-  const settle = (watched: Watched<T>): void => {
+  const settle = (supervision: Supervised<T>): void => {
     if (isSettled) return
     isSettled = true
     waiting?.abort(SETTLED)
     context.signal.removeEventListener('abort', cancel)
-    resolve(watched)
+    resolve(supervision)
   }
-  const giveUpAfter = async (ms: number, why: Why): Promise<void> => {
+  const settleAfter = async (ms: number, why: StopReason): Promise<void> => {
     waiting ??= new AbortController()
     await timer.wait(ms, { signal: waiting.signal })
     if (isSettled) return
@@ -139,32 +139,32 @@ function supervised<T>(
   }
   const cancel = (): void => {
     own.abort(context.signal.reason)
-    void giveUpAfter(graceMs, 'cancelled')
+    void settleAfter(graceMs, 'cancelled')
   }
 
   context.signal.addEventListener('abort', cancel, { once: true })
-  const working = around.run({ context, isOpen, outer: around.getStore() }, () =>
+  const working = callScopes.run({ context, isOpen, outer: callScopes.getStore() }, () =>
     work({ ...context, signal: own.signal, progress }, isOpen),
   )
-  if (tool.timeoutMs !== undefined) void giveUpAfter(tool.timeoutMs, 'timeout')
+  if (tool.timeoutMs !== undefined) void settleAfter(tool.timeoutMs, 'timeout')
   void working.then((ended) => settle({ ended }))
   return promise
 }
 
-interface Attempt {
+interface ToolRun {
   readonly input: unknown
   readonly context: ToolContext
   readonly isOpen: () => boolean
 }
 
-async function carriedOut(run: CallRun, attempt: Attempt): Promise<Settled | Questions> {
-  const { input, context } = attempt
+async function execute(run: CallRun, toolRun: ToolRun): Promise<Settled | Questions> {
+  const { input, context } = toolRun
   try {
     const returned = await run.tool.run(input, context)
-    return await finished(run, isGenerator(returned) ? await drained(returned, attempt) : returned)
+    return await finishReturn(run, isGenerator(returned) ? await drain(returned, toolRun) : returned)
   } catch (error) {
     run.onThrown?.(error)
-    return failed(run, error, context.signal)
+    return finishThrow(run, error, context.signal)
   }
 }
 
@@ -173,15 +173,15 @@ function isGenerator(value: unknown): value is AsyncGenerator<Json, unknown, und
   return typeof (value as { next?: unknown }).next === 'function'
 }
 
-async function drained(
+async function drain(
   generator: AsyncGenerator<Json, unknown, undefined>,
-  { context, isOpen }: Attempt,
+  { context, isOpen }: ToolRun,
 ): Promise<unknown> {
   for (;;) {
     const step = await generator.next()
     if (step.done) return step.value
     if (!isOpen()) {
-      // Nobody waits any more, and it may never end by itself.
+      // The call is settled, and the generator may never end by itself.
       await generator.return(undefined)
       context.signal.throwIfAborted()
     }
@@ -198,7 +198,7 @@ function reportProgress(context: ToolContext, value: unknown, secrets: Redactor)
       ),
     )
   } catch {
-    // Whoever watches must not be able to make an effect fail.
+    // A failing subscriber must not make an effect fail.
   }
 }
 
@@ -218,11 +218,11 @@ async function reportLate(
   try {
     onLate('requests' in end ? LATE_QUESTION : end)
   } catch {
-    // There is nobody left to tell.
+    // The call is settled: there is no caller left to notify.
   }
 }
 
-const LATE_QUESTION: Settled = troubled({
+const LATE_QUESTION: Settled = callError({
   status: 'error',
   code: 'invalid-question',
   error: 'The tool asked a question after its call was settled. Call it again to be asked.',
@@ -230,23 +230,23 @@ const LATE_QUESTION: Settled = troubled({
 
 function notRun(tool: Tool): Settled {
   const error = `${tool.name} was cancelled before it started. Nothing was done.`
-  return troubled({ status: 'not-run', code: 'cancelled', error })
+  return callError({ status: 'not-run', code: 'cancelled', error })
 }
 
-function abandoned({ tool, graceMs = DEFAULT_GRACE_MS }: CallRun, why: Why): Settled {
-  const what =
+function abandoned({ tool, graceMs = DEFAULT_GRACE_MS }: CallRun, why: StopReason): Settled {
+  const event =
     why === 'timeout'
       ? `${tool.name} did not end within ${tool.timeoutMs ?? 0} ms.`
       : `${tool.name} was cancelled and did not stop within ${graceMs} ms.`
   return tool.replay === 'safe'
-    ? troubled({
+    ? callError({
         status: 'error',
         code: why,
-        error: `${what} It has no result. It is safe to call it again.`,
+        error: `${event} It has no result. It is safe to call it again.`,
       })
-    : troubled({
+    : callError({
         status: 'unknown',
         code: why,
-        error: `${what} It may or may not have happened. Find out before you call it again.`,
+        error: `${event} It may or may not have happened. Find out before you call it again.`,
       })
 }

@@ -1,16 +1,16 @@
-/** A JSON Schema as something to walk in: its nodes, and what its references lead to. */
+/** The nodes of a JSON Schema, and the targets of its references. */
 import type { Json, JsonObject } from '../protocol/index.ts'
 
 export type SchemaNode = JsonObject
 
-/** Undefined for `true`, `false` and what is no schema: they say nothing about what is inside. */
+/** Undefined for `true`, `false` and non-schemas: they describe nothing inside. */
 export function schemaNode(value: Json | undefined): SchemaNode | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as JsonObject)
     : undefined
 }
 
-/** What `#`, `#/$defs/row` or `#row` stands for; undefined if it leads out of the schema or nowhere. */
+/** The target of `#`, `#/$defs/row` or `#row`; undefined if it is outside of the schema or missing. */
 export function refOf(root: SchemaNode, ref: string): SchemaNode | undefined {
   if (!ref.startsWith('#')) return undefined
   const pointer = ref.slice(1)
@@ -24,7 +24,7 @@ export function refOf(root: SchemaNode, ref: string): SchemaNode | undefined {
   return schemaNode(target)
 }
 
-/** The schemas of the first items, and of those after them, as drafts old and new write it. */
+/** The schemas of the first items, and of those after them, in old and new drafts. */
 export function itemSchemas({ items, prefixItems, additionalItems }: SchemaNode): {
   readonly first: readonly Json[]
   readonly rest: Json | undefined

@@ -1,13 +1,13 @@
 /**
- * The forms in which a secret can occur in a text: as it is, and in the encodings that tools, libraries and logs use. It
- * does not know where secrets come from.
+ * The forms of a secret in a text: raw, and in the encodings that tools, libraries and logs use. Knows nothing of their
+ * origin.
  */
 
 export interface Secret {
   readonly value: string | Buffer
-  /** Its first characters are no secret, as those of `postgres://app:…` are not. */
+  /** Its first characters are not secret, as those of `postgres://app:…`. */
   readonly hasPublicStart?: true
-  /** What is secret in it is a secret by itself: encoded, it is enough to find that. */
+  /** Its secret part is a secret by itself: encoded forms of that part suffice. */
   readonly hasSecretPart?: true
 }
 
@@ -43,7 +43,7 @@ function addTextForms(forms: Set<string>, text: string): void {
   forms.add(json).add(inJson(json))
 }
 
-/** As browsers, servers and libraries write it: they differ in which characters they leave as they are. */
+/** The URL encodings of browsers, servers and libraries: they differ in the characters they leave unescaped. */
 function addUrlForms(forms: Set<string>, text: string): void {
   const component = encodeURIComponent(text.toWellFormed())
   const strict = component.replace(/[!'()*]/g, percent)
@@ -69,17 +69,17 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-/** As JSON is written by those who keep it ASCII. */
+/** ASCII-only JSON. */
 function inAscii(json: string): string {
   return json.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** As JSON is written by those who put it into pages. */
+/** JSON that is safe inside of HTML. */
 function inHtmlSafeJson(json: string): string {
   return json.replace(/[&<>]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
 }
 
-/** With a numeric entity for every sign. */
+/** A numeric entity for every sign. */
 function inEntities(text: string): string {
   return text.replace(/[^\p{L}\p{N}\s._~-]/gu, (char) => `&#${char.codePointAt(0)};`)
 }
@@ -108,7 +108,7 @@ function addBinaryForms(forms: Set<string>, bytes: Buffer): void {
   }
 }
 
-/** What base64 writes for these bytes whatever stands before and after them, for each of the three alignments. */
+/** The base64 text of these bytes that is independent of their neighbours, for each of the three alignments. */
 function base64Cores(bytes: Buffer): readonly string[] {
   const shifted = Buffer.allocUnsafe(bytes.length + 2)
   shifted.set(bytes, 2)

@@ -1,20 +1,17 @@
-/**
- * Schemas as every library of schemas offers them: Standard Schema v1, by its shape. What they validate and where it
- * goes is not known here.
- */
+/** Standard Schema v1, by its shape, as schema libraries implement it. */
 import { HoldfastError, type JsonObject, quote } from '../protocol/index.ts'
 import { pathText } from './path-text.ts'
 import { thrownText } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 
-/** Any schema of Zod, Valibot, ArkType and others. `In` is what it takes, `Out` what it makes of it. */
+/** Any schema of Zod, Valibot, ArkType and others. `In` is its input, `Out` its parsed output. */
 export interface StandardSchema<In = unknown, Out = In> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
     readonly validate: (value: unknown) => StandardResult<Out> | Promise<StandardResult<Out>>
     readonly types?: { readonly input: In; readonly output: Out } | undefined
-    /** The standard's own way to JSON Schema; not every library has it yet. */
+    /** The standard's own conversion to JSON Schema; not every library has it yet. */
     readonly jsonSchema?: unknown
   }
 }
@@ -28,7 +25,7 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** What a schema makes of its input: what a tool's `run` gets. */
+/** The type that a schema accepts, before parsing. */
 export type SchemaInput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['input']
 
 export type SchemaOutput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output']
@@ -41,23 +38,23 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
 }
 
 /**
- * The JSON Schema of what the schema takes, by the standard's own method or the library's `toJsonSchema()`. Throws
- * `invalid-option` if there is neither; `instead` says what to do then.
+ * The JSON Schema of the schema's input, by the standard's own method or the library's `toJsonSchema()`. Throws
+ * `invalid-option` if there is neither; `instead` names the remedy.
  */
 export function jsonSchemaOf(schema: StandardSchema, instead: string): JsonObject {
-  const given = converted(schema, instead)
-  if (given === undefined) {
+  const raw = converted(schema, instead)
+  if (raw === undefined) {
     throw new HoldfastError('invalid-option', {
       message: `${quote(schema['~standard'].vendor)} schemas give no JSON Schema by themselves. ${instead}`,
       details: { vendor: schema['~standard'].vendor },
     })
   }
-  return withoutDialect(plain(given, instead))
+  return withoutDialect(plain(raw, instead))
 }
 
 /**
- * One line per problem, with its path and without a full stop: `items[2].price: Expected a number`. A list with
- * thousands of wrong items is told by its first ones.
+ * One line per problem, with its path and without a full stop: `items[2].price: Expected a number`. Only the first ones of
+ * many are listed.
  */
 export function issueLines(issues: readonly StandardIssue[]): readonly string[] {
   const lines = issues.slice(0, MOST_LINES).map(({ message, path = [] }) => {
@@ -89,8 +86,8 @@ function converted(schema: StandardSchema, instead: string): unknown {
   return undefined
 }
 
-function plain(given: unknown, instead: string): JsonObject {
-  const json = toJson(given)
+function plain(raw: unknown, instead: string): JsonObject {
+  const json = toJson(raw)
   if (json instanceof JsonProblem) throw unusable(json.message, instead)
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw unusable('it is not an object', instead)

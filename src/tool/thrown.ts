@@ -1,11 +1,11 @@
 /**
- * Thrown values as texts: bounded, without secrets, and never by throwing again. An error has its message and those of its
- * causes; anything else is shown as JSON.
+ * Thrown values as texts: bounded, redacted, and never throwing again. An error shows its message and its causes' messages;
+ * other values show as JSON.
  */
 import { NO_SECRETS, type Redactor } from './redact.ts'
 import { JsonProblem, toJson } from './to-json.ts'
 
-/** The message of what was thrown, or what it is if it has none: at most 4,000 characters, without its causes. */
+/** The message of a thrown value, or the value itself: at most 4,000 characters, without causes. */
 export function thrownText(value: unknown, secrets: Redactor = NO_SECRETS): string {
   try {
     if (typeof value === 'string') return secrets.cut(value, LONGEST)
@@ -17,11 +17,11 @@ export function thrownText(value: unknown, secrets: Redactor = NO_SECRETS): stri
   }
 }
 
-/** What a tool threw, for its result. The causes of an error are part of its message. */
+/** A tool's thrown value, for its result. The message includes the causes. */
 export function thrown(
   value: unknown,
   secrets: Redactor = NO_SECRETS,
-  who = 'The tool',
+  source = 'The tool',
 ): {
   readonly error: string
   readonly name?: string
@@ -33,12 +33,12 @@ export function thrown(
       unknown
     >
     return {
-      error: secrets.cut(messageOf(value, { secrets, who, depth: DEEPEST_CAUSE }), LONGEST),
+      error: secrets.cut(messageOf(value, { secrets, source, depth: DEEPEST_CAUSE }), LONGEST),
       ...(typeof name === 'string' && name !== 'Error' ? { name: secrets.cut(name, LONGEST_NAME) } : {}),
       ...(typeof code === 'string' ? { code: secrets.cut(code, LONGEST_NAME) } : {}),
     }
   } catch {
-    return { error: `${who} threw something that cannot be read.` }
+    return { error: `${source} threw something that cannot be read.` }
   }
 }
 
@@ -46,43 +46,43 @@ const DEEPEST_CAUSE = 4
 const MOST_ERRORS = 5
 const LONGEST = 4000
 const LONGEST_NAME = 500
-/** So much of an object that has no message is shown. */
+/** How much is shown of an object without a message. */
 const SHOWN = { values: 1000, bytes: 64 * 1024 }
 
-interface Reading {
+interface ThrownContext {
   readonly secrets: Redactor
-  /** Who threw it, as a sentence begins. */
-  readonly who: string
-  /** So many causes are read. */
+  /** The subject of the sentence: the code that threw. */
+  readonly source: string
+  /** The number of causes to read. */
   readonly depth: number
 }
 
-function messageOf(value: unknown, reading: Reading): string {
-  const { secrets, who, depth } = reading
-  if (typeof value !== 'object' || value === null) return `${who} threw ${plainText(value, secrets)}.`
+function messageOf(value: unknown, context: ThrownContext): string {
+  const { secrets, source, depth } = context
+  if (typeof value !== 'object' || value === null) return `${source} threw ${plainText(value, secrets)}.`
   const { message, cause, errors } = value as Record<string, unknown>
-  if (typeof message !== 'string') return `${who} threw ${shownJson(value)}.`
+  if (typeof message !== 'string') return `${source} threw ${shownJson(value)}.`
   const inner = Array.isArray(errors)
     ? (errors as unknown[]).slice(0, MOST_ERRORS)
     : cause === undefined
       ? []
       : [cause]
-  const below = depth === 0 ? [] : inner.map((each) => causeText(each, { ...reading, depth: depth - 1 }))
-  // Each by itself: hundreds of long ones must not be put together first.
+  const below = depth === 0 ? [] : inner.map((each) => causeText(each, { ...context, depth: depth - 1 }))
+  // Cut one by one: hundreds of long messages must not be joined first.
   const own = secrets.cut(message, LONGEST)
-  const said = own.trim() === '' && below.length === 0 ? `${who} threw an error without a message.` : own
-  // Who wraps an error often repeats its message.
-  return [said, ...below.filter((text) => !own.includes(text))]
+  const line = own.trim() === '' && below.length === 0 ? `${source} threw an error without a message.` : own
+  // A wrapping error often repeats the message of its cause.
+  return [line, ...below.filter((text) => !own.includes(text))]
     .filter((text) => text.trim() !== '')
     .join(': ')
 }
 
-function causeText(cause: unknown, reading: Reading): string {
-  if (typeof cause === 'string') return reading.secrets.cut(cause, LONGEST)
-  return typeof cause === 'object' && cause !== null && 'message' in cause ? messageOf(cause, reading) : ''
+function causeText(cause: unknown, context: ThrownContext): string {
+  if (typeof cause === 'string') return context.secrets.cut(cause, LONGEST)
+  return typeof cause === 'object' && cause !== null && 'message' in cause ? messageOf(cause, context) : ''
 }
 
-/** `String()` of a list writes every list that it names, as often as it is named. */
+/** `String()` of a list repeats every nested list per reference. */
 function shownJson(value: object): string {
   const json = toJson(value, SHOWN)
   return json instanceof JsonProblem

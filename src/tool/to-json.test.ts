@@ -1,4 +1,4 @@
-/** What becomes of a program's values as JSON. */
+/** Program values converted to JSON. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { JsonProblem, toJson } from './to-json.ts'

@@ -1,6 +1,6 @@
 /**
- * Values of programs as JSON: what has an obvious form gets it, what would silently be lost is named with its path.
- * It does not know what the value is for.
+ * Converts program values to JSON: values with an obvious form get it, values that would silently be lost are reported with
+ * their path.
  */
 import { types } from 'node:util'
 import { systemClock } from '../base/index.ts'
@@ -9,7 +9,7 @@ import { pathText } from './path-text.ts'
 
 /** Why a value cannot be JSON; its message is a sentence without a full stop. */
 export class JsonProblem extends Error {
-  /** The value is too large or takes too long to read, whatever it is. */
+  /** The value is too large or takes too long to read. */
   readonly isTooMuch: boolean
 
   constructor(message: string, isTooMuch = false) {
@@ -19,17 +19,17 @@ export class JsonProblem extends Error {
 }
 
 export interface JsonBounds {
-  /** Texts, numbers, lists and objects, each as often as it is named: a few shared lists can unfold to billions. Fewer than usual. */
+  /** The most values, counted per reference: a few shared lists can unfold to billions. Only lowers the default. */
   readonly values?: number
   readonly bytes?: number
-  /** Refuses values without a form in JSON: NaN, infinities, bigints, invalid dates. A date has one, by its `toJSON`. */
+  /** Refuses values without a JSON form: NaN, infinities, bigints, invalid dates. A date has one, by its `toJSON`. */
   readonly isExact?: boolean
 }
 
 /**
- * A copy that survives JSON unchanged. As JSON does it: undefined becomes null or is left out, NaN and infinities
- * become null, `toJSON` is respected. Beyond that: bigints become text, errors keep name and message, halves of
- * characters become U+FFFD. Never throws, and stops at 1,000,000 values, 64 MB, 200 levels and 10 seconds.
+ * A copy that survives JSON unchanged. As in JSON: undefined becomes null or is left out, NaN and infinities become null,
+ * `toJSON` is respected. In addition: bigints become text, errors keep name and message, lone surrogates become U+FFFD.
+ * Never throws, and stops at 1,000,000 values, 64 MB, 200 levels and 10 seconds.
  */
 export function toJson(
   value: unknown,
@@ -37,15 +37,15 @@ export function toJson(
 ): Json | JsonProblem {
   const most = { values: Math.min(values, MOST_VALUES), bytes: Math.min(bytes, LARGEST) }
   const left = { bytesLeft: most.bytes, valuesLeft: most.values }
-  const place = { path: [], above: new Set<object>(), ...left, most, isExact, until: 0 }
+  const state = { path: [], above: new Set<object>(), ...left, most, isExact, until: 0 }
   try {
-    return copy(value, place) ?? null
+    return copy(value, state) ?? null
   } catch (error) {
     return error instanceof JsonProblem ? error : new JsonProblem(`reading it failed: ${messageOf(error)}`)
   }
 }
 
-/** What a getter threw may throw as well when it is read. */
+/** Reading a thrown value may itself throw. */
 function messageOf(error: unknown): string {
   try {
     const { message } = error as { readonly message?: unknown }
@@ -62,27 +62,27 @@ export function jsonBytes(value: Json): number {
 const DEEPEST = 200
 const LARGEST = 64 * 1024 * 1024
 const MOST_VALUES = 1_000_000
-/** Getters and Proxies are programs. */
+/** Getters and Proxies run code. */
 const LONGEST_MS = 10_000
-/** The clock is read once for so many values. */
+/** The clock is read once per this many values. */
 const CLOCK_EVERY = 1024
 
-/** Where the copying is; one object for all of it. */
-interface Place {
+/** The mutable state of one copy. */
+interface CopyState {
   readonly path: PropertyKey[]
   readonly above: Set<object>
   readonly most: Required<Omit<JsonBounds, 'isExact'>>
   readonly isExact: boolean
   bytesLeft: number
   valuesLeft: number
-  /** When it has taken too long; 0 until the clock was read. */
+  /** The deadline; 0 until the clock was read. */
   until: number
 }
 
-function copy(value: unknown, place: Place): Json | undefined {
-  spend(typeof value === 'string' ? value.length + 2 : 4, place)
-  if (--place.valuesLeft < 0) throw new JsonProblem(`it has more than ${place.most.values} values`, true)
-  if (place.valuesLeft % CLOCK_EVERY === 0) checkTime(place)
+function copy(value: unknown, state: CopyState): Json | undefined {
+  spend(typeof value === 'string' ? value.length + 2 : 4, state)
+  if (--state.valuesLeft < 0) throw new JsonProblem(`it has more than ${state.most.values} values`, true)
+  if (state.valuesLeft % CLOCK_EVERY === 0) checkTime(state)
   switch (typeof value) {
     case 'undefined':
       return undefined
@@ -92,67 +92,67 @@ function copy(value: unknown, place: Place): Json | undefined {
       return value
     case 'number':
       if (Number.isFinite(value)) return value + 0
-      return changed(null, `${value}; use null, or leave it out`, place)
+      return changed(null, `${value}; use null, or leave it out`, state)
     case 'bigint':
-      return changed(String(value), 'a bigint; use a number or String() for it', place)
+      return changed(String(value), 'a bigint; use a number or String() for it', state)
     case 'object':
-      return value === null ? null : copyObject(value, place)
+      return value === null ? null : copyObject(value, state)
     case 'function':
     case 'symbol':
     default:
-      throw problem(`a ${typeof value}`, place)
+      throw problem(`a ${typeof value}`, state)
   }
 }
 
-function copyObject(value: object, place: Place): Json | undefined {
-  if (place.above.has(value)) {
-    throw new JsonProblem(`it is circular: ${where(place)} is also what it is part of`)
+function copyObject(value: object, state: CopyState): Json | undefined {
+  if (state.above.has(value)) {
+    throw new JsonProblem(`it is circular: ${where(state)} is also what it is part of`)
   }
-  // Not the path: what `toJSON` returns may have a `toJSON` again, at the same place.
-  if (place.above.size >= DEEPEST)
+  // Counts objects, not the path: a `toJSON` may return an object with a `toJSON`, at the same path.
+  if (state.above.size >= DEEPEST)
     throw new JsonProblem(`it is nested more than ${DEEPEST} levels deep`, true)
-  place.above.add(value)
-  const copied = copyNew(value, place)
-  place.above.delete(value)
+  state.above.add(value)
+  const copied = copyNew(value, state)
+  state.above.delete(value)
   return copied
 }
 
-function copyNew(value: object, place: Place): Json | undefined {
-  if (Array.isArray(value)) return copyItems(value, place)
+function copyNew(value: object, state: CopyState): Json | undefined {
+  if (Array.isArray(value)) return copyItems(value, state)
   if (Object.getPrototypeOf(value) === Object.prototype && !('toJSON' in value))
-    return copyFields(value, place)
+    return copyFields(value, state)
   const remedy = REMEDIES.find(([matches]) => matches(value))?.[1]
-  if (remedy !== undefined) throw problem(`${article(value)}; ${remedy}`, place)
+  if (remedy !== undefined) throw problem(`${article(value)}; ${remedy}`, state)
   if (value instanceof Date)
-    return Number.isNaN(value.getTime()) ? changed(null, 'an invalid Date', place) : value.toISOString()
+    return Number.isNaN(value.getTime()) ? changed(null, 'an invalid Date', state) : value.toISOString()
   const { toJSON } = value as { toJSON?: unknown }
-  if (typeof toJSON === 'function') return copy((toJSON as () => unknown).call(value), place)
+  if (typeof toJSON === 'function') return copy((toJSON as () => unknown).call(value), state)
   if (value instanceof Error) return { name: value.name, message: value.message.toWellFormed() }
-  if (types.isBoxedPrimitive(value)) return copy(value.valueOf(), place)
-  return copyFields(value, place)
+  if (types.isBoxedPrimitive(value)) return copy(value.valueOf(), state)
+  return copyFields(value, state)
 }
 
-/** A value that would be read back as something else: fine for a model, a mistake in what a program reads. */
-function changed(copied: Json, what: string, place: Place): Json {
-  if (place.isExact) throw problem(what, place)
+/** A value that reads back as another one: fine for a model, an error where a program reads it. */
+function changed(copied: Json, what: string, state: CopyState): Json {
+  if (state.isExact) throw problem(what, state)
   return copied
 }
 
-function copyItems(items: readonly unknown[], place: Place): Json {
+function copyItems(items: readonly unknown[], state: CopyState): Json {
   const copies: Json[] = []
-  for (let i = 0; i < items.length; i++) copies.push(copyInner(items[i], i, place) ?? null)
+  for (let i = 0; i < items.length; i++) copies.push(copyInner(items[i], i, state) ?? null)
   return copies
 }
 
-function copyFields(value: object, place: Place): Json {
+function copyFields(value: object, state: CopyState): Json {
   const keys = Object.keys(value)
   if (keys.length === 0 && !isPlain(value)) {
-    throw problem(`${article(value)}, and has nothing in it that JSON can carry`, place)
+    throw problem(`${article(value)}, and has nothing in it that JSON can carry`, state)
   }
   const copies: Record<string, Json> = {}
   for (const key of keys) {
-    const copied = copyInner((value as Readonly<Record<string, unknown>>)[key], key, place)
-    spend(key.length + 4, place)
+    const copied = copyInner((value as Readonly<Record<string, unknown>>)[key], key, state)
+    spend(key.length + 4, state)
     if (copied !== undefined) setField(copies, key.toWellFormed(), copied)
   }
   return copies
@@ -179,22 +179,22 @@ const REMEDIES: readonly (readonly [matches: (value: object) => boolean, remedy:
   ],
 ]
 
-function copyInner(value: unknown, key: PropertyKey, place: Place): Json | undefined {
-  place.path.push(key)
-  const copied = copy(value, place)
-  place.path.pop()
+function copyInner(value: unknown, key: PropertyKey, state: CopyState): Json | undefined {
+  state.path.push(key)
+  const copied = copy(value, state)
+  state.path.pop()
   return copied
 }
 
-function spend(bytes: number, place: Place): void {
-  place.bytesLeft -= bytes
-  if (place.bytesLeft < 0) throw new JsonProblem(`it has more than ${place.most.bytes} bytes`, true)
+function spend(bytes: number, state: CopyState): void {
+  state.bytesLeft -= bytes
+  if (state.bytesLeft < 0) throw new JsonProblem(`it has more than ${state.most.bytes} bytes`, true)
 }
 
-function checkTime(place: Place): void {
+function checkTime(state: CopyState): void {
   const now = systemClock.elapsed()
-  if (place.until === 0) place.until = now + LONGEST_MS
-  else if (now > place.until) throw new JsonProblem(`reading it took more than ${LONGEST_MS} ms`, true)
+  if (state.until === 0) state.until = now + LONGEST_MS
+  else if (now > state.until) throw new JsonProblem(`reading it took more than ${LONGEST_MS} ms`, true)
 }
 
 function isPlain(value: object): boolean {
@@ -203,11 +203,11 @@ function isPlain(value: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-function problem(what: string, place: Place): JsonProblem {
-  return new JsonProblem(`${where(place)} is ${what}`)
+function problem(what: string, state: CopyState): JsonProblem {
+  return new JsonProblem(`${where(state)} is ${what}`)
 }
 
-function where({ path }: Place): string {
+function where({ path }: CopyState): string {
   return path.length === 0 ? 'it' : `\`${pathText(path)}\``
 }
 

@@ -1,8 +1,8 @@
-/** What went wrong with a call, as data for a model: a sentence, a code, and what else helps. */
+/** The error of a call as data for a model: a sentence, a code, and details. */
 import type { JsonObject } from '../protocol/index.ts'
 import type { Settled } from './tool.ts'
 
-export type TroubleCode =
+export type CallErrorCode =
   | 'unknown-tool'
   | 'malformed-arguments'
   | 'invalid-arguments'
@@ -14,13 +14,13 @@ export type TroubleCode =
   | 'too-large'
   | 'invalid-question'
 
-export interface Trouble {
+export interface CallError {
   readonly status: Settled['status']
   readonly error: string
-  readonly code: TroubleCode
+  readonly code: CallErrorCode
   readonly more?: JsonObject
 }
 
-export function troubled({ status, error, code, more = {} }: Trouble): Settled {
+export function callError({ status, error, code, more = {} }: CallError): Settled {
   return { status, output: { error, code, ...more } }
 }

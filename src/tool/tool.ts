@@ -1,7 +1,4 @@
-/**
- * What a tool is, for those who write one and for those who run one. How it is run, and what is stored of it, is not
- * known here.
- */
+/** The contract of a tool, for its author and its runner. Knows nothing of execution or storage. */
 import type {
   Json,
   JsonObject,
@@ -18,72 +15,74 @@ import type { Ask, ToolResult } from './result.ts'
 import type { SchemaOutput, StandardSchema } from './standard-schema.ts'
 
 /**
- * Data for a model and an effect in the world. TypeScript reads the properties in the order in which they are written,
- * so `display` knows the type of its output if it stands after `run`.
+ * A tool's definition. TypeScript infers in the order of the properties, so `display` knows its output type only after
+ * `run`.
  */
 export interface ToolDefinition<S extends StandardSchema, Out> {
   /** A letter, then letters, digits, `_` and `-`; at most 64. */
   readonly name: string
-  /** For the model: what it does, and when to use it. */
+  /** For the model: what the tool does, and when to use it. */
   readonly description: string
-  /** What the model must give, as a schema of any library that follows Standard Schema. Its top level is an object. */
+  /** The input schema, of any library that follows Standard Schema. Its top level is an object. */
   readonly input: S
-  /** The same as JSON Schema. Needed only where the library of `input` cannot tell it. */
+  /** The same as JSON Schema. Needed only where the library of `input` cannot convert it. */
   readonly parameters?: JsonObject
-  /** What comes out. What the schema makes of the result is the result; one that does not fit is an error. */
+  /** The output schema. Its parsed value becomes the result; an output that does not fit is an error. */
   readonly output?: StandardSchema
-  /** May it be run again when it was started and nobody knows whether it happened? `never` unless said otherwise. */
+  /** Controls whether a call of unknown outcome runs again. Default: `never`. */
   readonly replay?: ReplayClass
   /** Runs alone: not while other calls of the same reply run. */
   readonly exclusive?: boolean
-  /** When to stop waiting for it. Without it, nobody does. */
+  /** The time limit of a call. Default: none. */
   readonly timeoutMs?: number
-  /** Largest result, in bytes of JSON; 256 KB unless said otherwise. What is larger belongs into an artifact. */
+  /** The largest result, in bytes of JSON. Default: 256 KB. Write larger results into an artifact. */
   readonly maxResultBytes?: number
-  /** Must a person agree first? A function may return the question itself. If it throws, the person is asked. */
+  /** Requires the approval of a person. A function may return the question itself. If it throws, the person is asked. */
   readonly approve?:
     | 'always'
     | 'never'
     | ((call: ApprovalCall<SchemaOutput<S>>) => Approval | Promise<Approval>)
-  /** After a crash: did a call with this key happen? Asked instead of running a `never` tool again. */
+  /** After a crash: reports whether a call with this key happened, instead of running a `never` tool again. */
   readonly verify?: (
     input: SchemaOutput<S>,
     context: ToolContext,
   ) => Verdict<NoInfer<Out>> | Promise<Verdict<NoInfer<Out>>>
   /** The result for people. */
   readonly display?: (output: NoInfer<Out>) => string
-  /** Things with ids that the output shows: `returns: (rows) => project.rows(rows, { id: 'id', label: 'name' })`. */
+  /** The things with ids in the output: `returns: (rows) => project.rows(rows, { id: 'id', label: 'name' })`. */
   readonly returns?: (output: NoInfer<Out>, input: SchemaOutput<S>) => readonly Sighting[]
-  /** What is the chosen one after it: `selects: ({ id }) => [project.select(id)]`. */
+  /** The selections that the call makes: `selects: ({ id }) => [project.select(id)]`. */
   readonly selects?: (output: NoInfer<Out>, input: SchemaOutput<S>) => readonly Selection[]
   /**
-   * Of a tool with marks: `judge`, the default, drops fields that the schema does not declare and judges every text that
-   * fits the pattern of an entity; `allow` lets both reach the tool.
+   * For a tool with marks: `judge`, the default, drops fields that the schema does not declare and judges every text that
+   * fits an entity's pattern; `allow` passes both to the tool.
    */
   readonly unmarkedIds?: 'judge' | 'allow'
   /** The effect. Each value that a generator yields is progress. */
-  readonly run: (input: SchemaOutput<S>, context: ToolContext) => Running<Out>
+  readonly run: (input: SchemaOutput<S>, context: ToolContext) => RunReturn<Out>
 }
 
-/** What `run` may give: the output, the output with a text for people, or a question; at once, later, or in steps. */
-export type Running<Out> =
-  | Returned<Out>
-  | Promise<Returned<Out>>
-  | AsyncGenerator<Json, Returned<Out>, undefined>
+/**
+ * The return value of `run`: the output, the output with a text for people, or a question; sync, async, or as a generator.
+ */
+export type RunReturn<Out> =
+  | ReturnValue<Out>
+  | Promise<ReturnValue<Out>>
+  | AsyncGenerator<Json, ReturnValue<Out>, undefined>
 
-export type Returned<Out> = Out | ToolResult<Out> | Ask
+export type ReturnValue<Out> = Out | ToolResult<Out> | Ask
 
-/** What the output of a tool shows and chooses. The functions get what is stored, so that what is read again shows the same. */
+/** The sightings and selections of a tool, as functions of the stored output, so that a later read yields the same. */
 export interface ToolGrounding {
   readonly seen?: (output: Json, input: unknown) => readonly Sighting[]
   readonly selects?: (output: Json, input: unknown) => readonly Selection[]
-  /** The entity that this tool finds things of, by their names. */
+  /** The entity whose things this tool looks up by name. */
   readonly lookup?: string
-  /** Values without a mark are not looked at. */
+  /** Unmarked values are not judged. */
   readonly unmarkedIds?: 'allow'
 }
 
-/** Made by `defineTool`. Tools of different types fit into one `readonly Tool[]`. */
+/** Created by `defineTool`. Tools of different types fit into one `readonly Tool[]`. */
 export interface Tool<In = unknown, Out = unknown> {
   readonly name: string
   readonly description: string
@@ -98,13 +97,13 @@ export interface Tool<In = unknown, Out = unknown> {
   readonly approve: 'always' | 'never' | ((call: ApprovalCall) => Approval | Promise<Approval>)
   readonly verify?: (input: unknown, context: ToolContext) => Verdict | Promise<Verdict>
   readonly display?: (output: unknown) => string
-  /** What its output shows and chooses, as functions of what is stored. */
+  /** The sightings and selections, as functions of the stored output. */
   readonly grounding?: ToolGrounding
-  /** Takes what `input` made of the arguments, which only `prepareCall` knows to be right. */
+  /** Takes the parsed arguments, which only `prepareCall` has checked. */
   readonly run: (input: unknown, context: ToolContext) => unknown
-  /** For what is run under the rules of tools and is none. */
+  /** Set for code that runs under the rules of tools and is none. */
   readonly '~kind'?: 'node' | 'step'
-  /** Never there; it carries the types. */
+  /** Never set; carries the types. */
   readonly '~types'?: { readonly input: In; readonly output: Out }
 }
 
@@ -115,10 +114,10 @@ export interface ApprovalCall<In = unknown> {
   readonly callId: string
 }
 
-/** No question, the usual question, or this question. */
+/** False: no question. True: the default question. A text: this question. */
 export type Approval = boolean | string
 
-/** What `verify` found out. */
+/** The result of `verify`. */
 export type Verdict<Out = unknown> =
   | { readonly happened: true; readonly output: Out }
   | { readonly happened: false }
@@ -132,23 +131,23 @@ export interface ToolContext {
   readonly principal: Principal
   /** Empty if the turn has none. */
   readonly credentials: Credentials
-  /** The same whenever this call is run again; give it to services that know such keys. */
+  /** The same for every run of this call; pass it to services that support idempotency keys. */
   readonly idempotencyKey: string
   /** The same for every call of this tool with these arguments. */
   readonly argumentsKey: string
-  /** Aborts when the turn is cancelled and when the time of the tool is up. */
+  /** Aborts when the turn is cancelled and when the tool's time limit is reached. */
   readonly signal: AbortSignal
   readonly artifacts: Artifacts
-  /** The text that the turn was asked. */
+  /** The input text of the turn. */
   readonly task: string
-  /** The calls of this turn that came to rest before, oldest first. */
+  /** The settled calls of this turn, oldest first. */
   readonly previousTools: readonly PreviousTool[]
   readonly metadata: JsonObject
-  /** Answers to what this call asked before, by name: of a confirmation true or false, else as they were given. */
+  /** Answers to this call's earlier questions, by name: true or false for a confirmation, else as given. */
   readonly answers: Readonly<Record<string, Json>>
-  /** The reasons that were given with confirmations, by the same names. */
+  /** The reasons given with confirmations, by the same names. */
   readonly reasons: Readonly<Record<string, string>>
-  /** Tells those who watch how far it is. Not stored. */
+  /** Publishes progress to subscribers. Not stored. */
   readonly progress: (value: Json) => void
 }
 
@@ -157,11 +156,11 @@ export interface PreviousTool {
   readonly status: SettledStatus
 }
 
-/** How a call came to rest. `output` is for the model, `display` for people. */
+/** The result of a settled call. `output` is for the model, `display` for people. */
 export interface Settled {
   readonly status: SettledStatus
   readonly output: Json
-  /** The result was too large to be stored: `output` is its beginning and says so. */
+  /** The result was too large to store: `output` is its beginning and says so. */
   readonly cut?: true
   readonly display?: string
   readonly usage?: Usage

@@ -4,7 +4,7 @@ import {
   type Chosen,
   type Entity,
   type Facts,
-  type Said,
+  type PersonWords,
   type Seen,
   type ShownList,
   saidIn,
@@ -48,7 +48,7 @@ class TurnFacts implements Facts {
   #entries: readonly Entry[] | undefined
   #isWhole: boolean | undefined
   #taken: readonly Entry[] | undefined
-  #before: readonly Said[] | undefined
+  #before: readonly PersonWords[] | undefined
 
   constructor(run: TurnRun, sources: Sources) {
     this.#run = run
@@ -110,7 +110,7 @@ class TurnFacts implements Facts {
     return [...found.values()]
   }
 
-  async listing(entity: string, before?: Said): Promise<readonly Seen[]> {
+  async listing(entity: string, before?: PersonWords): Promise<readonly Seen[]> {
     const { seq: words = Number.POSITIVE_INFINITY } = before ?? {}
     const lists = this.#sources.showings
       .filter(({ seq }) => seq < words)
@@ -135,7 +135,7 @@ class TurnFacts implements Facts {
     return older === undefined ? lists : [...lists, { ...older, isThisTurn: false }]
   }
 
-  get heard(): readonly Said[] {
+  get heard(): readonly PersonWords[] {
     return this.#inputs.flatMap(saidIn)
   }
 
@@ -143,7 +143,7 @@ class TurnFacts implements Facts {
     return this.#inputs.map(personsWords).join('\n')
   }
 
-  async saidBefore(id?: string): Promise<readonly Said[]> {
+  async saidBefore(id?: string): Promise<readonly PersonWords[]> {
     const inputs = this.#inputs
     const now = this.#run.scope.clock.now()
     this.#before ??= personsEntries(this.#all)

@@ -1,6 +1,6 @@
 /** The context of an agent's turn, beyond that of every loop: messages, sightings and the person's choices. */
 import type { MaybePromise } from '../base/index.ts'
-import type { Said, Seen, ShownList } from '../grounding/index.ts'
+import type { PersonWords, Seen, ShownList } from '../grounding/index.ts'
 import type { IdsAbove, JournalView, LoopScope } from '../loop/index.ts'
 import type {
   ActiveValue,
@@ -56,5 +56,5 @@ export interface View extends JournalView {
   /** The newest result before the window with several things of any kind. */
   readonly lastList: () => Promise<Omit<ShownList, 'isThisTurn'> | undefined>
   /** Messages of the person before the window that may have an id in them, newest first. */
-  readonly said: (id: string) => Promise<readonly Said[]>
+  readonly said: (id: string) => Promise<readonly PersonWords[]>
 }

@@ -1,4 +1,4 @@
-/** What an agent and its turns may be told, and what is said of the rest. */
+/** The options of an agent and its turns, and the refusals of all others. */
 import { describe, expect, it } from 'vitest'
 import { agentTool } from '../../src/agent/agent-tool.ts'
 import { setUp } from '../../src/agent/config.ts'

@@ -1,4 +1,4 @@
-/** Credentials are for a turn, in memory; whoever goes on with its calls needs them too (R19). */
+/** Credentials last for one turn, in memory; a later turn that continues its calls needs them too (R19). */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/index.ts'

@@ -1,4 +1,4 @@
-/** The life of an agent as its stores and its observers see it. */
+/** The lifecycle of an agent as its stores and observers see it. */
 import { describe, expect, it } from 'vitest'
 import { viewsOf } from '../../src/agent/index.ts'
 import { HoldfastError, type Message } from '../../src/protocol/index.ts'
@@ -191,7 +191,7 @@ describe('an agent', () => {
 })
 
 describe('a pause in the middle of a turn', () => {
-  /** Asks for a pause while a tool runs; `atRelease` is called with the release that this leads to. */
+  /** Pauses while a tool runs; calls `atRelease` with the release that follows. */
   async function pausing(atRelease: (request: AppendRequest) => Promise<void>) {
     const memory = memoryStore()
     let isFirst = true

@@ -1,4 +1,4 @@
-/** The history of a conversation as its readers get it: the newest messages by number, and the session view. */
+/** Reading a conversation's history: the newest messages by number, and the session view. */
 import { describe, expect, it } from 'vitest'
 import { viewsOf } from '../../src/agent/index.ts'
 import type { Message } from '../../src/protocol/index.ts'

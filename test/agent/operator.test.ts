@@ -1,4 +1,4 @@
-/** What an operator can do: find what is stuck, settle what is unknown, take a conversation from a driver. */
+/** The operator's API: find stuck conversations, settle unknown calls, take a conversation from a driver. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent, listStuck, settleCall, takeOver } from '../../src/agent/index.ts'
@@ -10,7 +10,7 @@ import { defineTool } from '../../src/tool/index.ts'
 const key = { tenant: 'local', actor: 'local', contextId: 'c' }
 const call = { calls: [{ tool: 'pay', args: { euros: 5 } }] }
 
-/** A turn that stands between the intent of a payment and its end, its driver gone. */
+/** A turn between the intent of a payment and its end, its driver gone. */
 async function abandoned(): Promise<{
   store: Store
   paid: number[]

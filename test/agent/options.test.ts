@@ -1,4 +1,4 @@
-/** Options that are not known are refused wherever options are given, with the name that was meant. */
+/** Unknown options are refused everywhere, with the intended name. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { END, graph, START, value } from '../../src/graph/index.ts'
@@ -127,7 +127,7 @@ describe('a turn', () => {
     [{ auth: { actor: null } }, 'auth.actor must be a text, not null'],
     [{ auth: null }, 'auth takes options as an object, not null.'],
     [{ actorId: undefined, credentials: {} }, 'auth.actor must be a text, not undefined'],
-    [{ actorId: 'bob', auth: {} }, 'auth already says who asks; put actor and credentials into it.'],
+    [{ actorId: 'bob', auth: {} }, 'auth is set already: put actor and credentials into it.'],
     [{ whileBusy: 'stear' }, 'whileBusy must be queue, steer, interrupt or reject, not "stear".'],
     [{ signal: 5 }, 'signal must be an AbortSignal, not 5.'],
     [null, 'executeTurn() takes options as an object, not null.'],

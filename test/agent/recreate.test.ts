@@ -1,4 +1,4 @@
-/** A conversation that begins anew under an erased contextId, for agents and graphs: new ones, and those of before (R15). */
+/** A conversation recreated under an erased contextId, for agents and graphs, new ones and existing ones (R15). */
 import { describe, expect, it } from 'vitest'
 import { Agent, type AgentConfig, agentNode, agentTool } from '../../src/agent/index.ts'
 import { Subscribers } from '../../src/drive/subscribers.ts'

@@ -1,4 +1,4 @@
-/** A turn with somebody else's persistence: entries come before what they say is done. */
+/** A turn with the caller's own persistence: entries arrive before their effects run. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { systemTimer } from '../../src/base/index.ts'

@@ -1,4 +1,4 @@
-/** What a sub-agent uses counts in the turn in which it was used, however its call ends. */
+/** A sub-agent's usage counts in the turn that used it, however its call ends. */
 import { describe, expect, it } from 'vitest'
 import { Agent, agentNode, agentTool } from '../../src/agent/index.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'

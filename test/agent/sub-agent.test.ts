@@ -1,4 +1,4 @@
-/** An agent as a tool: a journal of its own, events under the caller's, questions through the caller (R17). */
+/** An agent as a tool: its own journal, events under the caller's, questions through the caller (R17). */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent, type AgentConfig, agentTool, type Turn } from '../../src/agent/index.ts'

@@ -1,4 +1,4 @@
-/** Values that could not work are refused where they are written, with what to write instead. */
+/** Invalid values are refused where they are written, with the valid form. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { END, graph, START, value } from '../../src/graph/index.ts'
@@ -53,10 +53,10 @@ describe('a value that could not work is refused', () => {
       'Call 1 of step 2 of the script has no "name". Write tool instead.',
     ],
     ['a call', () => new ScriptedModel([{ calls: [{ args: {} }] }] as never), 'tool must name the tool'],
-    ['a sub-agent', sub(new Agent({ contextId: 'x' })), 'not an Agent: write what it is made of'],
-    ['a sub-agent', () => agentNode(new Agent({ contextId: 'x' }) as never), 'not an Agent: write what it'],
-    ['a sub-agent', sub({ contextId: 'x' }), 'contextId cannot be set for a sub-agent: it follows from'],
-    ['a sub-agent', sub({ store: {} }), 'store cannot be set for a sub-agent: it follows from'],
+    ['a sub-agent', sub(new Agent({ contextId: 'x' })), 'not an Agent: each call gets a conversation'],
+    ['a sub-agent', () => agentNode(new Agent({ contextId: 'x' }) as never), 'not an Agent: each call gets'],
+    ['a sub-agent', sub({ contextId: 'x' }), 'contextId cannot be set for a sub-agent: its caller'],
+    ['a sub-agent', sub({ store: {} }), 'store cannot be set for a sub-agent: its caller sets it'],
     ['parameters', tool({ parameters: z.object({}) }), SCHEMA],
     ['a raw shape', tool({ input: { n: z.number() } }), SCHEMA],
     ['JSON Schema', tool({ input: { type: 'object', properties: {} } }), SCHEMA],

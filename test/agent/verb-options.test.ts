@@ -1,4 +1,4 @@
-/** The options of verbs that read, fork, cancel, write and test are checked like those of constructors, where they are called. */
+/** Options of methods are checked like those of constructors, at the call. */
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import {
@@ -92,7 +92,7 @@ describe('an option that is not known is refused by', () => {
     const error = await thrownBy(call)
     expect(error.message).toContain(message)
     expect(error.code).toBe('invalid-option')
-    // The line to repair is in the stack.
+    // The stack must contain the line to repair.
     expect(error.stack).toContain(fileURLToPath(import.meta.url))
   })
 

@@ -1,4 +1,4 @@
-/** The journal as three stores: what is written through one is seen by the agent and by the others. */
+/** The journal as three stores: a write through one is visible to the agent and to the others. */
 import { describe, expect, it } from 'vitest'
 import { Agent, viewsOf } from '../../src/agent/index.ts'
 import type { Message } from '../../src/protocol/index.ts'

@@ -2,7 +2,7 @@
  * All conversations that are killed, one entry each. To have something else killed, a graph or a server, add an entry
  * that plays it: everything else is found in its journals and in what it writes down.
  */
-import { GRAPH_PLAYS } from '../graph/recovery-plays.ts'
+import { GRAPH_SCENARIOS } from '../graph/recovery-graphs.ts'
 import { type GraphPlay, GraphProcess } from '../graph/recovery-world.ts'
 import { PLAYS } from '../recovery/plays.ts'
 import { Process, type Script } from '../recovery/world.ts'
@@ -39,7 +39,7 @@ function graphOf(play: GraphPlay): Conversation {
  * Whose ends can be compared line by line. One that fails because nobody knows something reads otherwise from there on,
  * and one that waits for time to pass, when a new process needs more of it.
  */
-const GRAPHS = GRAPH_PLAYS.filter(({ name }) => !/cannot live with not knowing|nobody answers/.test(name))
+const GRAPHS = GRAPH_SCENARIOS.filter(({ name }) => !/cannot live with not knowing|nobody answers/.test(name))
 
 export const CONVERSATIONS: readonly Conversation[] = [
   ...[...PLAYS, ...LONG_PLAYS].map(conversationOf),

@@ -5,7 +5,7 @@
 import { agentTool } from '../../src/agent/index.ts'
 import type { RequestData } from '../../src/protocol/index.ts'
 import type { ScriptedStep } from '../../src/testing/index.ts'
-import type { Process, Step, Script } from '../recovery/world.ts'
+import type { Process, Script, Step } from '../recovery/world.ts'
 
 const safe = { replay: 'safe' } as const
 

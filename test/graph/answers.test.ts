@@ -1,4 +1,4 @@
-/** What a node gets for its question, and what a run that never began has as its state. */
+/** The answer that a node gets to its question, and the state of a run that never began. */
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { END, graph, list, START, value } from '../../src/graph/index.ts'

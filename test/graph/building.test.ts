@@ -1,4 +1,4 @@
-/** What a graph may look like: mistakes are found while it is written or compiled, not on the way. */
+/** Valid graphs: mistakes are found at definition or compilation, not at run time. */
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { agentNode } from '../../src/agent/index.ts'

@@ -1,4 +1,4 @@
-/** What nodes do to the world: once, whatever happens to the node, and nobody says more than is known. */
+/** Effects of nodes run once, whatever happens to the node, and no outcome is claimed without evidence. */
 import { describe, expect, it } from 'vitest'
 import { agentNode, settleCall } from '../../src/agent/index.ts'
 import {
@@ -48,7 +48,7 @@ async function effectsOf(store: Store): Promise<string[]> {
   )
 }
 
-/** An open run whose effect was begun by a process that is gone. */
+/** An open run whose effect was started by a process that is gone. */
 async function begunElsewhere<C extends Channels>(
   flow: Graph<C>,
   { store, replay = 'never' }: { store: Store; replay?: string },

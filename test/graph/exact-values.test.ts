@@ -1,4 +1,4 @@
-/** State and steps hold what was said, as it was said: what JSON would change without a word is refused by name. */
+/** State and steps hold exact values: a value that JSON would silently change is refused by name. */
 import { expect, it } from 'vitest'
 import { END, graph, reduce, Send, START, value } from '../../src/graph/index.ts'
 
@@ -20,10 +20,10 @@ it.each([
   ['one deep inside', { rows: [{ price: Number.NaN }] }, '`rows[0].price` is NaN; use null, or leave it out'],
 ])('%s is refused, from a node and from the input', async (_, given, why) => {
   await expect(saying({ total: given }).invoke({}, where)).rejects.toThrow(
-    `Node a failed: What node a says of total cannot be written as JSON: ${why}.`,
+    `Node a failed: The update of total by node a cannot be written as JSON: ${why}.`,
   )
   await expect(saying({}).invoke({ total: given }, where)).rejects.toThrow(
-    `What the input says of total cannot be written as JSON: ${why}.`,
+    `The update of total by the input cannot be written as JSON: ${why}.`,
   )
 })
 

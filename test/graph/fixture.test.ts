@@ -1,4 +1,4 @@
-/** A graph that was written down in its first format: whatever changes, it is read as it was meant. */
+/** A graph stored in the first format is read as it was meant. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { fold, type GraphPosition } from '../../src/journal/index.ts'

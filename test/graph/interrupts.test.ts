@@ -122,7 +122,7 @@ describe('in other processes', () => {
     const file = join(folder, 'reviews.db')
     const store = sqliteStore(file)
     const clock = new ManualClock(Date.now() + 1_000_000)
-    // Asked by a clock that is ahead, so that nothing expires on the way.
+    // The clock of the question is ahead, so that nothing expires on the way.
     await twoReviews(store, { clock }).invoke({ text: 'Hi' }, { contextId: 'text' })
     await store.close()
     expect(answerElsewhere(file, { [BOB]: 'no' })).toMatchObject({

@@ -1,4 +1,4 @@
-/** What the tests of graphs share: where they keep their journals, runs told in short lines, and what each node left. */
+/** Shared by the tests of graphs: stores, runs as short lines, and the updates of each node. */
 import type { Channels, Graph, GraphEvent, GraphRun, GraphSnapshot, StateOf } from '../../src/graph/index.ts'
 import { type EntryData, type EntryType, isDelta, LOCAL_OWNER } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
@@ -7,7 +7,7 @@ import { openSqlite, sqlitePath } from '../turn/kit.ts'
 
 export interface Place {
   readonly store: Store
-  /** The same journals as another process finds them, where there can be one. */
+  /** The same journals as another process finds them, where possible. */
   readonly another: () => Store
 }
 
@@ -27,7 +27,7 @@ function sqlitePlace(): Place {
   return { store: openSqlite(path), another: () => openSqlite(path) }
 }
 
-/** All events of a run, each a line: its type, what it is about, and after an `@` where it happened. */
+/** All events of a run, one line each: the type, the subject, and after an `@` the path. */
 export async function lines<C extends Channels>(run: GraphRun<C>): Promise<string[]> {
   const told: string[] = []
   for await (const event of run) told.push(line(event))
@@ -55,7 +55,7 @@ const WORDS: { readonly [T in EntryType]?: (data: EntryData[T]) => Words } = {
   'turn.end': ({ outcome, limit = '' }) => [outcome, limit],
 }
 
-/** The nodes of a conversation that came to their end, in the order in which they did. */
+/** The ended nodes of a conversation, in the order of their ends. */
 export async function nodesOf(store: Store, contextId: string): Promise<string[]> {
   const entries = await store.read({ ...LOCAL_OWNER, contextId })
   return entries.flatMap(({ type, data }) =>
@@ -72,7 +72,7 @@ export async function historyOf<C extends Channels>(
   return snapshots
 }
 
-/** After each step of a conversation: the nodes that were run in it, and what they left. */
+/** After each step of a conversation: its nodes, and their updates. */
 export async function statesAfter<C extends Channels>(
   graph: Graph<C>,
   contextId: string,

@@ -1,4 +1,4 @@
-/** A graph as Mermaid: the whole text, for graphs that show everything that it can say. */
+/** The complete Mermaid text of graphs that use every feature. */
 import { expect, test } from 'vitest'
 import { END, graph, START, value } from '../../src/graph/index.ts'
 

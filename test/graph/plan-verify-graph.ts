@@ -1,7 +1,6 @@
 /**
- * Work that is planned, done with tools and verified, as a graph; or only done and verified. Its language model is a
- * script, and what it says depends on nothing but the state: a node that is run again is told the same. What tools do to
- * the world they do in steps.
+ * A graph that plans work, does it with tools and verifies it; or only does and verifies it. Its language model is a
+ * script that depends only on the state, so a repeated node gets the same reply. Tools act in steps.
  */
 import {
   type Channel,
@@ -45,16 +44,16 @@ export type WorkState = StateOf<WorkChannels>
 type Node = NodeFunction<WorkChannels>
 
 export type Calls = readonly (readonly [tool: string, args?: Args])[]
-/** A thought, or calls of tools. */
+/** A thought, or tool calls. */
 export type Reply = string | Calls
-/** Says it at once, or fails at the first attempt and says it at the next. */
+/** Replies at once, or fails at the first attempt and replies at the next. */
 export type Line<T> = T | Failing<T>
 interface Failing<T> {
   readonly fails: string
   readonly later: T
 }
 
-/** What the model says to each node, one after the other; the last of it again and again. */
+/** The model's replies to each node, in order; the last one repeats. */
 export interface Script {
   readonly planner?: Line<string>
   readonly agent: readonly Line<Reply>[]
@@ -70,7 +69,7 @@ export interface Asked {
 export interface WorkCast {
   readonly script: Script
   readonly tools?: { readonly [tool: string]: (args: Args) => string }
-  /** What the model was asked, for the test to look at. */
+  /** The prompts of the model, for the test to inspect. */
   readonly asked?: Asked[]
 }
 
@@ -90,7 +89,7 @@ function state(): WorkChannels {
   }
 }
 
-/** Plans first, and plans anew what was not good enough. */
+/** Plans first, and replans rejected work. */
 export function plannedWork(cast: WorkCast, options: GraphOptions = {}): Graph<WorkChannels> {
   return graph<WorkChannels>({ name: 'planned-work', state: state() })
     .addNode('planner', planner(cast))
@@ -110,7 +109,7 @@ export function plannedWork(cast: WorkCast, options: GraphOptions = {}): Graph<W
     .compile(options)
 }
 
-/** Begins at once, and is over with the verdict, whatever it is. */
+/** Starts without a plan, and ends with the verdict. */
 export function unplannedWork(cast: WorkCast, options: GraphOptions = {}): Graph<WorkChannels> {
   return graph<WorkChannels>({ name: 'unplanned-work', state: state() })
     .addNode('agent', agent(cast))
@@ -152,7 +151,7 @@ function agent(cast: WorkCast): Node {
   }
 }
 
-/** Runs all calls of the last message; what fails is told like what succeeds. */
+/** Runs all calls of the last message; failures are reported like results. */
 function tools(cast: WorkCast): Node {
   return async ({ messages }, context) => {
     const results: Message[] = []
@@ -178,7 +177,7 @@ async function resultOf(cast: WorkCast, { id, tool, args }: Call, { step }: Node
   }
 }
 
-/** Decides by what was called, never by what a result says. */
+/** Decides by the called tool, never by the text of a result. */
 function verifier(cast: WorkCast): Node {
   return ({ task, messages }, context) => {
     const { verifier: script = ['VERIFIED: fine'] } = cast.script
@@ -200,7 +199,7 @@ function verifier(cast: WorkCast): Node {
   }
 }
 
-/** Whether the verdict begins with VERIFIED, in whatever dress. */
+/** True if the verdict begins with VERIFIED, in any formatting. */
 function isVerified(verdict: string): boolean {
   return /^[^\p{L}\p{N}]*verified\b/iu.test(verdict)
 }
@@ -229,7 +228,7 @@ function afterTools({ messages }: WorkState): 'done' | 'more' {
   return completionIn(messages) === undefined ? 'more' : 'done'
 }
 
-/** The last time that the work was handed in, if the last message of the agent did so. */
+/** The last hand-in of the work, if the agent's last message made one. */
 function completionIn(messages: readonly Message[]): Call | undefined {
   return lastCalls(messages).findLast(({ tool }) => tool === COMPLETION)
 }

@@ -1,4 +1,4 @@
-/** Work that is planned, done and verified: which node is run after which, and what is left of it however it ends. */
+/** Planned, executed and verified work: the order of the nodes, and the state that each ending leaves. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   END,
@@ -201,10 +201,7 @@ describe.each(PLACES)('on %s', (_, placed) => {
 
   describe('the work', () => {
     it('goes on after a thought, with a word about how to be done', async () => {
-      await unplanned({ agent: ['Let me think.', 'Still thinking.', handIn('done')] }).invoke(
-        TASK,
-        JOB,
-      )
+      await unplanned({ agent: ['Let me think.', 'Still thinking.', handIn('done')] }).invoke(TASK, JOB)
       expect(await nodes()).toEqual(['agent', 'agent', 'agent', 'tools', 'verifier'])
       expect(askedOf('agent').map(({ prompt }) => prompt.slice(2))).toEqual([
         [],

@@ -1,6 +1,6 @@
 /**
- * Random graphs do what their data says: played by one process, with deaths by several, and read again from their
- * journals. `HOLDFAST_RUNS` is how many graphs; `HOLDFAST_SEED` tries again what failed.
+ * Random graphs do what their data says: run by one process, by several with crashes, and read again from their
+ * journals. `HOLDFAST_RUNS` sets the number of graphs; `HOLDFAST_SEED` repeats a failure.
  */
 import * as fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ const SEED = process.env['HOLDFAST_SEED']
 interface Fate {
   readonly of: Death['of']
   readonly when: Death['when']
-  /** Where, as a part of all that the process would do. */
+  /** The position, as a fraction of all that the process would do. */
   readonly place: number
 }
 
@@ -39,7 +39,7 @@ afterAll(() => {
   process.stdout.write(`\nrandom graphs: ${parts.join(', ')}\n`)
 })
 
-/** Effects that nobody knows of, by their calls. */
+/** Effects of unknown outcome, by their calls. */
 function unknownIn({ journals }: Cut): Set<string> {
   const ends = (journals['talk'] ?? []).filter(
     ({ type, data }) => type === 'effect.end' && data['status'] === 'unknown',

@@ -1,4 +1,4 @@
-/** Values that were given before a run asked something neither answer nor dismiss it; their run comes after. */
+/** Values from before a run's question neither answer nor dismiss it; their run comes after. */
 import { describe, expect, it } from 'vitest'
 import { END, type GraphRun, graph, list, START, value } from '../../src/graph/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'
@@ -8,7 +8,7 @@ import { nodesOf, PLACES, type Place } from './kit.ts'
 const contextId = 'text'
 const state = { text: value<string>(), said: list<string>() }
 
-/** Works, asks about its text, and keeps what was said. Only the first run waits for the gate. */
+/** Works, asks about its text, and keeps the answer. Only the first run waits for the gate. */
 function flow({ store }: Pick<Place, 'store'>, work: Promise<void>) {
   return graph({ name: 'flow', state })
     .addNode('work', () => work)
@@ -22,7 +22,7 @@ function flow({ store }: Pick<Place, 'store'>, work: Promise<void>) {
     .compile({ store })
 }
 
-/** One run that asks, and others that were asked for before that. */
+/** One run that asks, and others that were requested before it asked. */
 async function queued(place: Pick<Place, 'store'>, ...texts: string[]) {
   const { promise, resolve } = gate()
   const flowing = flow(place, promise)

@@ -1,6 +1,6 @@
 /**
- * Random graphs, as data: what each node does is a pure function of the state, of what it was sent, of what it was told
- * and of what came of its effects. So every run can be compared with every other, and with what a model says.
+ * Random graphs as data: each node is a pure function of the state, its input, its answers and the results of its
+ * effects. So every run can be compared with every other, and with the model.
  */
 import * as fc from 'fast-check'
 import {
@@ -31,15 +31,15 @@ export interface NodeSpec {
   readonly name: string
   readonly steps: readonly StepSpec[]
   readonly isParallel: boolean
-  /** Goes on when nobody knows what came of an effect. */
+  /** Continues when the outcome of an effect is unknown. */
   readonly catches: boolean
-  /** How many questions come before its steps, and after them. */
+  /** How many questions it asks before its steps, and after them. */
   readonly asks: readonly [number, number]
   /** Fails up to this attempt, before its steps or after them. */
   readonly fails: number
   readonly failsLate: boolean
   readonly attempts: number
-  /** Says what the one value of the state is: two of a step cannot. */
+  /** Writes the state's value channel: two nodes of a step cannot. */
   readonly saysLast: boolean
 }
 
@@ -58,14 +58,14 @@ export interface GraphSpec {
   readonly nodes: readonly NodeSpec[]
   readonly edges: readonly EdgeSpec[]
   readonly branches: readonly BranchSpec[]
-  /** Tasks after which nothing leads back any more. */
+  /** The number of tasks after which no branch leads back. */
   readonly bound: number
   readonly stepLimit?: number
-  /** How often it is told to go on after it has failed. */
+  /** How often it is continued after a failure. */
   readonly tries: number
 }
 
-/** What nodes and routes see of the state. */
+/** The state as nodes and routes see it. */
 export interface Seen {
   readonly log: readonly string[]
   readonly seen: Readonly<Record<string, number>>
@@ -78,7 +78,7 @@ export function mixed(sum: number, said: number): number {
   return (sum * 31 + said) % 9973
 }
 
-/** What a node says when it ends. */
+/** The update of a node. */
 export function sayingOf({ name, saysLast }: NodeSpec, state: Seen, told: readonly string[]): Seen {
   const { log, count, last = '' } = state
   return {
@@ -90,7 +90,7 @@ export function sayingOf({ name, saysLast }: NodeSpec, state: Seen, told: readon
   }
 }
 
-/** Where a branch leads: names of nodes, and what is sent. */
+/** The targets of a branch: names of nodes, and sent inputs. */
 export function routeOf(branch: BranchSpec, state: Seen, bound: number): readonly (string | Send)[] {
   if (branch.kind === 'pick') return [branch.to[state.count % branch.to.length] ?? END]
   if (branch.kind === 'back') return [state.count < bound ? branch.to : branch.on]
@@ -128,7 +128,7 @@ async function behave(
     return process[catches ? 'tryStep' : 'step'](context, keyOf(index), { replay, length, tool, ...failing })
   })
   if (isParallel) {
-    // The first that fails ends the attempt while others are under way.
+    // The first failure ends the attempt while other effects are under way.
     const begun = doings.map((begin) => begin())
     for (const doing of begun) doing.catch(() => {})
     for (const doing of begun) told.push(await doing)
@@ -267,7 +267,7 @@ function wayOf(
   return { from: [from], to: target }
 }
 
-/** Every node is led to from before it, and leads on. */
+/** Every node is reached from an earlier one, and leads on. */
 function completed(
   names: readonly string[],
   { edges, branches }: Pick<GraphSpec, 'edges' | 'branches'>,

@@ -1,4 +1,4 @@
-/** What runs below a node, when time or an attempt comes in between. */
+/** Children of a node when a time limit or another attempt intervenes. */
 import { expect, it } from 'vitest'
 import { END, graph, list, START, value } from '../../src/graph/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'

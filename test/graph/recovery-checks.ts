@@ -1,6 +1,6 @@
 /**
- * What must hold of the journals of a graph that was cut off and brought to its end, beside those of one that was not
- * (R3, R4, R12, R14). Everything here looks at the journals and at the effects, and asks nobody who took part.
+ * Invariants of a graph's journals after crashes and recovery, compared with an uninterrupted run (R3, R4, R12, R14).
+ * Only journals and effects are inspected, never the processes.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { fold, loadSession, type Session, transcript, valueIn } from '../../src/journal/index.ts'
@@ -26,7 +26,7 @@ function of<T extends keyof EntryData>(
   return entries.filter((entry) => entry.type === type) as (Entry & { data: EntryData[T] })[]
 }
 
-/** Effects of nodes that had been started and not settled, by how they may be run again; under the names that the world has. */
+/** Effects that were started and not settled, by their replay mode; under the names in the world. */
 export function hangingEffects(journals: Journals): Map<string, ReplayClass> {
   const found = new Map<string, ReplayClass>()
   for (const entries of Object.values(journals))
@@ -36,7 +36,10 @@ export function hangingEffects(journals: Journals): Map<string, ReplayClass> {
   return found
 }
 
-/** `unknown` can only arise between a start and its settlement, and there it must, unless it may be run again or looked up. */
+/**
+ * `unknown` arises only between a start and its settlement, and must arise there unless the effect may be repeated or
+ * verified.
+ */
 export function* unknownEffectProblems(
   journals: Journals,
   unsettled: ReadonlyMap<string, ReplayClass>,
@@ -61,7 +64,7 @@ export function* graphProblems(entries: readonly Entry[], effects: readonly Effe
   yield* taskProblems(entries)
 }
 
-/** R3, R4: begun before it is done, settled once, and done at most once unless it may be done again. */
+/** R3, R4: an effect is started before it runs, settled once, and runs at most once unless it may be repeated. */
 function* effectProblems(entries: readonly Entry[], effects: readonly Effect[]): Generator<string> {
   const ends = of(entries, 'effect.end')
   const known = new Set<string>()
@@ -79,7 +82,7 @@ function* effectProblems(entries: readonly Entry[], effects: readonly Effect[]):
   for (const { data } of ends) if (!known.has(data.callId)) yield `${data.callId} was never begun`
 }
 
-/** Every task has a name of its own, is begun before it ends, and ends at most once. */
+/** Every task has a unique name, starts before it ends, and ends at most once. */
 function* taskProblems(entries: readonly Entry[]): Generator<string> {
   const begun = new Set<string>()
   for (const { task } of of(entries, 'graph.step').flatMap(({ data }) => data.tasks)) {
@@ -95,7 +98,7 @@ function* taskProblems(entries: readonly Entry[]): Generator<string> {
     yield `${begun.size} tasks were begun and ${names.length} ended`
 }
 
-/** Tasks that a new input left behind never end. */
+/** Tasks that a new input replaced never end. */
 function begunSinceStart(entries: readonly Entry[], begun: ReadonlySet<string>): number {
   const left = of(entries, 'graph.start').flatMap(({ seq }) => {
     const before = fold(entries.filter((entry) => entry.seq < seq)).graph
@@ -104,7 +107,7 @@ function begunSinceStart(entries: readonly Entry[], begun: ReadonlySet<string>):
   return begun.size - left.length
 }
 
-/** R17: what is used below counts above, whoever asked or failed in between. */
+/** R17: usage below counts above, whichever level asked or failed. */
 export function* usageProblems(journals: Journals): Generator<string> {
   const usedIn = (contextId: string) => fold(journals[contextId] ?? []).totals.usage
   for (const [contextId, entries] of Object.entries(journals)) {
@@ -118,7 +121,7 @@ export function* usageProblems(journals: Journals): Generator<string> {
   }
 }
 
-/** R12: whoever folds it from scratch, in one go or with a snapshot after each entry, has what is loaded. */
+/** R12: a fold from scratch, whole or with a snapshot after each entry, equals the loaded session. */
 export async function* foldProblems(store: Store, owner: Owner, journals: Journals): AsyncGenerator<string> {
   for (const [contextId, entries] of Object.entries(journals)) {
     const whole = fold(entries)
@@ -134,7 +137,7 @@ function storedAndLoaded(session: Session): Session {
   return JSON.parse(JSON.stringify(session)) as Session
 }
 
-/** A journal without what differs from run to run: where it stood after each step, then how it ended. */
+/** A journal without values that differ between runs: the state after each step, then the outcome. */
 export interface Reading {
   readonly steps: readonly string[]
   /** Each task, with the ends of its attempts. */
@@ -194,14 +197,14 @@ export function textOfReading({ steps, tasks, ends }: Reading): string {
   return [...steps, ...tasks, ...ends].join('\n')
 }
 
-/** Effects and calls that nobody knows of. */
+/** Effects and calls of unknown outcome. */
 export function unknownCount(journals: Journals): number {
   const entries = Object.values(journals).flat()
   const ends = [...of(entries, 'effect.end'), ...of(entries, 'tool.end')]
   return ends.filter(({ data }) => data.status === 'unknown').length
 }
 
-/** The same but for what nobody knows; one that failed because of that is the same up to there. */
+/** Equal but for unknown outcomes; a run that failed because of one is equal up to there. */
 export function sameReading(here: Reading, whole: Reading): boolean {
   if (!here.ends.some((end) => end.includes('failed unknown-outcome')))
     return sameText(textOfReading(here), textOfReading(whole))

@@ -1,4 +1,4 @@
-/** Plays a graph with deaths in it, lets others bring it to its end, and says what is wrong with the result. */
+/** Runs a graph with crashes, lets other processes finish it, and reports violations. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Liveness } from '../../src/base/index.ts'
 import type { Channels, GraphSnapshot } from '../../src/graph/index.ts'
@@ -62,7 +62,7 @@ export class GraphWorld implements Surroundings {
     return this.#open(this)
   }
 
-  /** What a process had sent when it died may arrive after its death. */
+  /** An append that a process sent before its crash may arrive after it. */
   async arrived(): Promise<void> {
     while (this.#appends.size > 0) await Promise.allSettled(this.#appends)
   }
@@ -92,7 +92,7 @@ function overheard(store: Store, under: Set<Promise<unknown>>): Store {
   return withAppend(store, append)
 }
 
-/** A store that appends in another way. */
+/** A store with another append. */
 export function withAppend(store: Store, append: Store['append']): Store {
   return new Proxy(store, {
     get: (target, name): unknown => {
@@ -118,12 +118,12 @@ export interface Cut {
   readonly readings: Readonly<Record<string, Reading>>
   readonly counts: readonly Mortal['counts'][]
   readonly effects: readonly Effect[]
-  /** Effects and calls that were under way when somebody died. */
+  /** Effects and calls that were under way at a crash. */
   readonly unsettled: ReadonlyMap<string, ReplayClass>
   readonly problems: readonly string[]
 }
 
-/** As many processes as there are deaths, each with its own, and one more. */
+/** One process per crash, and one more. */
 export async function cutOff(
   play: GraphPlay,
   deaths: readonly Death[],
@@ -177,7 +177,7 @@ async function problemsOf(
   return problems
 }
 
-/** What the graph tells of its past is what the journal says, and it ends where the graph says that it stands. */
+/** The graph's history matches the journal, and ends at the graph's current state. */
 async function historyProblems({ graph }: GraphProcess, owner: Owner, journals: Journals): Promise<string[]> {
   const entries = journals['talk'] ?? []
   const where = { contextId: 'talk', owner }
@@ -198,7 +198,7 @@ async function historyProblems({ graph }: GraphProcess, owner: Owner, journals: 
   return problems
 }
 
-/** Every point at which a process can die: the first one, unless said otherwise. */
+/** Every point at which a process can crash; by default the first process. */
 export function deathsIn({ counts }: Cut, process = 0): Death[] {
   const of = (what: Death['of']) =>
     Array.from({ length: counts[process]?.[what] ?? 0 }, (_, index) => index + 1).flatMap((at): Death[] => [
@@ -208,7 +208,7 @@ export function deathsIn({ counts }: Cut, process = 0): Death[] {
   return [...of('append'), ...of('effect')]
 }
 
-/** Everything that is wrong, with the deaths that lead there. */
+/** All violations, with the crashes that lead to them. */
 export function wrongWith(here: Cut, whole: Cut, deaths: readonly Death[]): string[] {
   const when = deaths.map((death) => `${death.when} ${death.of} ${death.at}`).join(', ')
   const found = [...here.problems]

@@ -1,4 +1,4 @@
-/** R4: an effect is settled once, by whoever did it, also when its node did not wait for it. */
+/** R4: an effect is settled once, by the process that ran it, also when its node did not wait for it. */
 import { expect, it } from 'vitest'
 import { END, graph, list, type NodeFunction, type NodeOptions, START } from '../../src/graph/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'

@@ -1,6 +1,6 @@
 /**
- * What a random graph must do, said a second time and without a journal: a plain interpreter of its data. It is told
- * which effects nobody knows of; everything else follows.
+ * A second specification of random graphs, without a journal: a plain interpreter of their data. Its only other input
+ * is the set of effects of unknown outcome.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { END, START } from '../../src/graph/index.ts'
@@ -170,7 +170,7 @@ class Model {
     return { targets: [...plain, ...sent].filter(({ node }) => node !== END), waiting }
   }
 
-  /** Until it ends, asks, or is not tried again. */
+  /** Runs until the node ends, asks, or is not retried. */
   #run(task: Task): void {
     const attempts = this.#attempts.get(task.name) ?? []
     while (task.state === 'begun') {

@@ -1,6 +1,6 @@
 /**
- * A conversation of a graph and the processes that live through it: what it is given, what is answered, what its effects
- * do to the world. It can be played again with a death at any point; whoever comes after brings it to its end.
+ * A conversation of a graph and the processes that run it: its inputs, its answers and its effects. A crash can be
+ * placed at any point; a later process finishes it.
  */
 import { z } from 'zod'
 import type { Timer } from '../../src/base/index.ts'
@@ -25,32 +25,32 @@ export type Values = Readonly<Record<string, Json>>
 
 export interface GraphPlay {
   readonly name: string
-  /** Given one after the other, each when the one before has come to rest. */
+  /** Inputs in order, each given when the run before has settled. */
   readonly inputs: readonly Values[]
   readonly build: (process: GraphProcess) => Graph<Channels>
-  /** Without it nobody answers, until it is too late. */
+  /** Without it no answer is given until the request expires. */
   readonly answer?: (request: RequestData) => Json
-  /** How often it is told to go on after it has failed. */
+  /** How often it is continued after a failure. */
   readonly tries?: number
 }
 
 export interface GraphBody extends Body {
-  /** Listens to a run, from its beginning. */
+  /** Subscribes to a run, from its start. */
   follow?(run: GraphRun<Channels>): Promise<void>
 }
 
-/** `step`: what its effects are called in the world. */
+/** `step`: the name of its effects in the world. */
 export interface Doing extends Pick<StepOptions<string>, 'replay' | 'verify'> {
   readonly tool?: string
-  /** Comes after others that are shorter. */
+  /** Ends after others that are shorter. */
   readonly length?: number
-  /** What is thrown instead of doing anything; a pure function of the attempt. */
+  /** Throws this instead of running; a pure function of the attempt. */
   readonly fails?: string
-  /** What it does besides. */
+  /** A side action. */
   readonly also?: () => Promise<void>
 }
 
-/** A play that is not at rest after so many turns never will be. */
+/** The most turns; a scenario that has not settled by then never will. */
 const MOST_TURNS = 200
 
 export class GraphProcess {
@@ -76,7 +76,7 @@ export class GraphProcess {
     return builder.compile({ ...ports, ...options })
   }
 
-  /** A step that says its key when it was done. */
+  /** A step that returns its key when done. */
   async step(context: NodeContext, key: string, doing: Doing = {}): Promise<string> {
     const { tool = 'pay', length = 0, fails, also, ...options } = doing
     const effect = async (given: EffectContext): Promise<string> => {
@@ -89,7 +89,7 @@ export class GraphProcess {
     return context.step(key, effect, options)
   }
 
-  /** The same, for a node that can live with not knowing. */
+  /** The same, for a node that tolerates an unknown outcome. */
   async tryStep(context: NodeContext, key: string, doing: Doing = {}): Promise<string> {
     try {
       return await this.step(context, key, doing)
@@ -116,7 +116,7 @@ export class GraphProcess {
     })
   }
 
-  /** Replies by how often it has replied, so that a new process goes on where one died. */
+  /** Replies by the number of earlier replies, so a new process continues where one crashed. */
   model(...steps: readonly ScriptedStep[]): ScriptedModel {
     return new ScriptedModel(
       ({ prompt }) => {
@@ -128,7 +128,7 @@ export class GraphProcess {
     )
   }
 
-  /** Plays from wherever the conversation stands. Ends early if the process dies. */
+  /** Runs from the current state of the conversation. Ends early if the process crashes. */
   run(): Promise<'ended' | 'died'> {
     const playing = this.#playOn().then(() => 'ended' as const)
     return Promise.race([playing, this.#body.died.then(() => 'died' as const)])
@@ -155,7 +155,7 @@ export class GraphProcess {
     await run.outcome
   }
 
-  /** Until nothing is left to do but to give it something new. */
+  /** Runs until only a new input could continue it. */
   async #rest(): Promise<void> {
     for (let turns = 0; turns < MOST_TURNS; turns++) {
       const run = await this.#next()
@@ -172,7 +172,7 @@ export class GraphProcess {
     return this.graph.stream(null, this.#where)
   }
 
-  /** From inside of an effect: the turn that it is a part of is not to go on. */
+  /** From inside of an effect: cancels the turn that it is a part of. */
   async cancel(): Promise<void> {
     await this.graph.cancel(this.#where)
   }
@@ -200,7 +200,7 @@ function named(tool: string, { idempotencyKey }: EffectContext) {
   return { tool, callId: idempotencyKey, key: idempotencyKey }
 }
 
-/** Waiting lets the time pass at once, if it is a clock that can be told to. */
+/** Waiting advances a manual clock at once. */
 function timerOf(clock: Surroundings['clock']): Timer {
   if (!(clock instanceof ManualClock)) return eagerTimer
   return {

@@ -1,7 +1,7 @@
 /**
- * Recovery at every boundary: each graph is cut off before and after each of its appends and each of its effects, taken
- * up by another process, and must come out as if nothing had happened, but for what nobody can know (R3, R4, R12).
- * `HOLDFAST_RUNS` in the environment tries all pairs of deaths instead of a few.
+ * Recovery at every boundary: each graph is crashed before and after each of its appends and effects, resumed by
+ * another process, and must end as an uninterrupted run, but for unknown outcomes (R3, R4, R12). `HOLDFAST_RUNS` in the
+ * environment tries all pairs of crashes instead of a few.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import type { Store } from '../../src/store/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import type { Death } from '../recovery/mortal.ts'
 import { type Cut, cutOff, deathsIn, GraphWorld, wrongWith } from './recovery-cut.ts'
-import { GRAPH_PLAYS } from './recovery-plays.ts'
+import { GRAPH_SCENARIOS } from './recovery-graphs.ts'
 import type { GraphPlay } from './recovery-world.ts'
 
 const isThorough = process.env['HOLDFAST_RUNS'] !== undefined
@@ -27,7 +27,7 @@ afterAll(() => {
 })
 
 function called(...words: readonly string[]): GraphPlay[] {
-  return GRAPH_PLAYS.filter(({ name }) => words.some((word) => name.includes(word)))
+  return GRAPH_SCENARIOS.filter(({ name }) => words.some((word) => name.includes(word)))
 }
 
 function counted(cut: Cut): Cut {
@@ -36,7 +36,7 @@ function counted(cut: Cut): Cut {
 }
 
 describe('a graph whose process dies at any point comes to the same end in another', () => {
-  it.each(GRAPH_PLAYS)('$name', async (play) => {
+  it.each(GRAPH_SCENARIOS)('$name', async (play) => {
     const whole = await cutOff(play, [])
     expect(whole.problems).toEqual([])
     const wrong: string[] = []
@@ -49,10 +49,10 @@ describe('a graph whose process dies at any point comes to the same end in anoth
 })
 
 describe('and in a third when the second one dies too', patient, () => {
-  /** Every n-th of them: neighbours are much alike. */
+  /** Every n-th pair: neighbours are much alike. */
   const [firsts, seconds] = isThorough ? [1, 1] : [17, 13]
   const nth = (n: number) => (_: Death, index: number) => index % n === n - 1
-  it.each(GRAPH_PLAYS)('$name', async (play) => {
+  it.each(GRAPH_SCENARIOS)('$name', async (play) => {
     const whole = await cutOff(play, [])
     const wrong: string[] = []
     for (const first of deathsIn(whole).filter(nth(firsts))) {
@@ -67,7 +67,7 @@ describe('and in a third when the second one dies too', patient, () => {
 })
 
 describe('the same on SQLite, with a connection for each process', patient, () => {
-  const chosen = isThorough ? GRAPH_PLAYS : called('a chain of effects', 'nodes that ask')
+  const chosen = isThorough ? GRAPH_SCENARIOS : called('a chain of effects', 'nodes that ask')
   it.each(chosen)('$name', async (play) => {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-graphs-'))
     const stores: Store[] = []

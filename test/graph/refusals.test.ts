@@ -1,4 +1,4 @@
-/** Mistakes in calls of a graph and in questions are refused with what to write. */
+/** Invalid calls of a graph and invalid questions are refused with the valid form. */
 import { expect, it } from 'vitest'
 import { Agent } from '../../src/agent/index.ts'
 import { END, graph, merge, type NodeContext, reduce, START, value } from '../../src/graph/index.ts'

@@ -1,7 +1,6 @@
 /**
- * A research assistant as a graph: an orchestrator decides whether to ask back or to look things up, what was found is
- * put together at the end. Its language model is a script, and what is said depends on nothing but the state: a node
- * that is run again is told the same.
+ * A research assistant as a graph: an orchestrator asks back or delegates research, and a writer combines the findings.
+ * Its language model is a script that depends only on the state, so a repeated node gets the same reply.
  */
 import {
   type Channel,
@@ -24,7 +23,7 @@ export interface Message {
   readonly text: string
 }
 
-/** What agents leave for each other. */
+/** Notes of agents for each other. */
 interface Found {
   readonly observations?: readonly string[]
   readonly tool_history?: readonly string[]
@@ -55,11 +54,11 @@ export type ToolName = 'pdf_retrieval' | 'web_search'
 type Said = string | Error
 type Step = Said | { readonly calls: readonly ToolName[] }
 
-/** What the model says to each agent about one question. An error is thrown; what is not given is said as in `OBVIOUS`. */
+/** The model's replies to each agent about one question. An error is thrown; missing replies come from `OBVIOUS`. */
 export interface Lines {
   readonly orchestrator?: Said
   readonly clarification?: Said
-  /** Calls of tools, and at last a summary. */
+  /** Tool calls, then a summary. */
   readonly research?: readonly Step[]
   readonly synthesis?: Said
 }
@@ -77,10 +76,10 @@ export interface Asked {
 }
 
 export interface ResearchCast {
-  /** By question, which is the newest message of the human. */
+  /** By question: the newest message of the human. */
   readonly script?: { readonly [question: string]: Lines }
   readonly tools?: { readonly [tool in ToolName]?: (query: string) => readonly string[] }
-  /** What the model was asked, for the test to look at. */
+  /** The prompts of the model, for the test to inspect. */
   readonly asked?: Asked[]
 }
 
@@ -151,7 +150,7 @@ function decision(cast: ResearchCast, state: ResearchState): Update {
   }
 }
 
-/** Somebody was asked, and said something with it. Then there is nothing to decide. */
+/** True after an answer to a question: then nothing is left to decide. */
 function isHelpfulReply({ messages, last_agent }: ResearchState): boolean {
   const [before, last] = messages.slice(-2)
   if (last_agent !== 'clarification' || before?.role !== 'ai' || last?.role !== 'human') return false
@@ -192,7 +191,7 @@ function research(cast: ResearchCast): Agent {
 
 const NOTHING = { tool_history: [], pdf_results: [], web_results: [] } satisfies Found
 
-/** Calls of tools and what they found are seen by the next call of the model, and by nobody else. */
+/** Tool calls and their results are visible to the next model call only. */
 async function lookUp(
   cast: ResearchCast,
   state: ResearchState,
@@ -247,7 +246,7 @@ function synthesis(cast: ResearchCast): Agent {
   }
 }
 
-/** By what was found, not by how many tools looked for it. */
+/** Counts findings, not tools. */
 function confidence(results: number): number {
   return [0, 0.6, 0.8][results] ?? 0.95
 }

@@ -1,4 +1,4 @@
-/** A research assistant that asks back when it has to: who is run after whom, and what each of them leaves. */
+/** A research assistant that asks back when necessary: the order of the nodes, and the updates of each. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Graph, GraphOutcome } from '../../src/graph/index.ts'
 import { historyOf, lines, nodesOf, PLACES, type Place, statesAfter } from './kit.ts'

@@ -1,4 +1,4 @@
-/** The answer of a route is durable before anything acts on it, so a route is never asked again about a step. */
+/** The answer of a route is durable before anything acts on it, so no step evaluates a route twice. */
 import { describe, expect, it } from 'vitest'
 import { END, type Graph, type GraphOptions, graph, list, START } from '../../src/graph/index.ts'
 import { LOCAL_OWNER } from '../../src/protocol/index.ts'
@@ -12,9 +12,9 @@ const key = { ...LOCAL_OWNER, contextId }
 const state = { seen: list<string>() }
 
 interface World {
-  /** How often the route was asked. */
+  /** How often the route ran. */
   asked: number
-  /** Tasks that were begun, by whichever process. */
+  /** Tasks that were started, by any process. */
   readonly begun: string[]
 }
 
@@ -81,7 +81,7 @@ describe('a route', () => {
         await dieAt(store, world, { at, when })
         const input = (await store.head(key)) === undefined ? {} : null
         const run = winding(store, world).stream(input, { contextId })
-        // Whoever dies after the end has nothing left to go on with.
+        // A crash after the end leaves nothing to continue.
         expect(['stop', 'failed']).toContain((await run.outcome).reason)
         const named = await tasksIn(store)
         expect(new Set(world.begun)).toEqual(new Set(named))
@@ -90,7 +90,7 @@ describe('a route', () => {
   })
 })
 
-/** Runs until an append stands still for ever, and leaves its lease to lapse. */
+/** Runs until an append hangs, and lets its lease lapse. */
 async function dieAt(
   store: Store,
   world: World,

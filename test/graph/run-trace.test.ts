@@ -18,7 +18,7 @@ const idle = () => undefined
 const key = (contextId: string): ContextKey => ({ ...LOCAL_OWNER, contextId })
 const contextId = 'talk'
 
-/** In short: `node×runs`, with what became of it, and `from>to×times`. */
+/** In short: `node×runs`, with its state, and `from>to×times`. */
 const short = ({ turn, outcome, nodes, edges }: RunTrace) => ({
   turn,
   outcome,

@@ -13,7 +13,7 @@ const state = {
   count: reduce(sum, 0),
   facts: merge<Record<string, number>>({}),
 }
-/** Nothing that JSON could carry. */
+/** A value that JSON cannot carry. */
 function circular(): object {
   const one: Record<string, unknown> = {}
   one['self'] = one
@@ -195,7 +195,7 @@ describe('what a node says', () => {
 
   it.each([
     ['a channel that is not there', { note: 'x' }, 'Did you mean notes?'],
-    ['no object', 'x', 'must say an object'],
+    ['no object', 'x', 'must give an object'],
     ['something that is no JSON', { text: circular() }, 'cannot be written as JSON'],
     ['no object to merge', { facts: 7 }, 'must be an object'],
   ])('is refused if it is %s, and nothing is lost', async (_, said, message) => {
@@ -230,7 +230,7 @@ describe('what a node says', () => {
       .compile()
     const { error } = await flow.stream({}).outcome
     expect(error?.code).toBe('conflicting-update')
-    expect(error?.message).toContain('a and b both said what text is')
+    expect(error?.message).toContain('a and b both write text')
   })
 
   it('is refused in an input, too', async () => {

@@ -1,6 +1,6 @@
 /**
- * A text that two people look at side by side, each in a graph of its own: what is answered, when, and in which process is
- * for the test to say. Run as a program it answers: `node two-reviews.ts FILE CONTEXT ANSWERS`.
+ * A text that two people review side by side, each in a graph of its own; the test decides which answers come when and
+ * in which process. As a program it answers: `node two-reviews.ts FILE CONTEXT ANSWERS`.
  */
 import type { Clock } from '../../src/base/index.ts'
 import { type Channel, END, type Graph, graph, list, START, value } from '../../src/graph/index.ts'
@@ -17,7 +17,7 @@ type Whole = Review & { readonly published: Channel<string | undefined, string> 
 const review: Review = { text: value<string>(), verdicts: list<string>() }
 const whole: Whole = { ...review, published: value<string>() }
 
-/** `prepared`: hears of every effect. */
+/** `prepared`: called for every effect. */
 export function twoReviews(
   store: Store,
   { clock, prepared = () => {} }: { readonly clock?: Clock; readonly prepared?: (what: string) => void } = {},

@@ -1,4 +1,4 @@
-/** One refused call is enough: a model that does what the refusal says, as data, comes to the right id, in real turns. */
+/** One refused call is enough: a model that follows the refusal's `next` reaches the right id, in real turns. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type EntityOptions, entity, lookupTool } from '../../src/grounding/index.ts'
@@ -49,7 +49,7 @@ function site({ script, hasLookup = true, options = {} }: Site) {
   return { project, ran, ...bench({ script, tools, entities: [project, task] }) }
 }
 
-/** What the tools of the last round answered, if the model has not spoken since. */
+/** The tool results of the last round, if the model has not replied since. */
 function answers({ prompt }: ScriptedRequest): readonly JsonObject[] {
   const last = prompt.findLast(
     ({ role, content }) => role !== 'user' || !JSON.stringify(content).includes('"['),
@@ -61,8 +61,8 @@ function answers({ prompt }: ScriptedRequest): readonly JsonObject[] {
 }
 
 /**
- * Says what is in the script; to a refusal it does only what `next` says. What a person calls the thing is all that it
- * knows itself. `meansAnother`: it does not want what is active.
+ * Follows the script; after a refusal it does only what `next` says. It knows only the person's name for the thing.
+ * `meansAnother`: it does not want the active one.
  */
 function obedient(
   script: readonly ScriptedStep[],

@@ -1,5 +1,5 @@
 /**
- * Words of a model are never the person's: what a caller passes down to a sub-agent or a graph makes no id good there. An
+ * A model's words are never the person's: arguments that a caller passes to a sub-agent or a graph ground no id there. An
  * id is good below if it is good above, and the journal below says where.
  */
 import { describe, expect, it } from 'vitest'
@@ -41,7 +41,7 @@ function talk(script: readonly ScriptedStep[], tools: readonly Tool[], more: Par
   return { agent: new Agent({ ...config, model: new ScriptedModel(script), tools }), store, clock }
 }
 
-/** Where the ids of the calls of a conversation came from. */
+/** The sources of the ids in a conversation's calls. */
 async function grounds(store: Store, contextId: string): Promise<readonly Ground[]> {
   const entries = await store.read({ ...LOCAL_OWNER, contextId })
   return entries.flatMap(({ type, data }) =>

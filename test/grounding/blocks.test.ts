@@ -1,4 +1,4 @@
-/** What prompts end with: what is chosen, and what tools have shown. */
+/** The blocks at the end of prompts: active values and sightings. */
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'
 import { groundingRules, stateBlock, type ToolTurn, toolMemoryBlock } from '../../src/grounding/index.ts'

@@ -1,6 +1,6 @@
 /**
- * Generated chains of agents, graphs and tools that run agents by themselves, one below the other: at the bottom a marked
- * tool is called with an id that every level has been told of, and that the top knows or does not know.
+ * Generated chains of agents, graphs and tools that run agents, one below the other: at the bottom a marked tool is called
+ * with an id that every level has received, and that the top knows or does not know.
  */
 import { z } from 'zod'
 import { Agent, agentNode, agentTool } from '../../src/agent/index.ts'

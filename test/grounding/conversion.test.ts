@@ -1,4 +1,4 @@
-/** What a tool really gets is judged: what its schema makes of the arguments, fields without a mark, undeclared fields. */
+/** The tool's actual input is judged: converted arguments, unmarked fields, undeclared fields. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { entity, grounded } from '../../src/grounding/index.ts'

@@ -1,13 +1,13 @@
 /**
- * How long one decision takes with few and with many known ids, and what a guarded call costs beside one without a guard.
- * Both of a pair are measured in turns, so that a busy machine slows both.
+ * The time of one decision with few and with many known ids, and the cost of a guarded call beside an unguarded one. Both
+ * of a pair are measured alternately, so that a busy machine slows both.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/index.ts'
-import { entity, type Judging, judgeCall, MemoryFacts } from '../../src/grounding/index.ts'
+import { entity, type JudgeContext, judgeCall, MemoryFacts } from '../../src/grounding/index.ts'
 import type { Json, Sighting } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
@@ -53,7 +53,7 @@ function idOf(at: number): string {
   return `id-${String(at).padStart(6, '0')}`
 }
 
-function judgingWith(count: number): Judging {
+function judgingWith(count: number): JudgeContext {
   const seen = Array.from(
     { length: count },
     (_, at): Sighting => ({ entity: 'project', id: idOf(at), label: `Building ${at}` }),
@@ -66,7 +66,7 @@ function judgingWith(count: number): Judging {
   return { entities, facts: new MemoryFacts({ batches, userText: 'Show it to me' }), now: NOW }
 }
 
-async function timed(judging: Judging, given: Json): Promise<number> {
+async function timed(judging: JudgeContext, given: Json): Promise<number> {
   const call = { parameters: ONE_PROJECT, args: { projectId: given } }
   const started = performance.now()
   for (let at = 0; at < CALLS; at++) await judgeCall(call, judging)
@@ -83,18 +83,18 @@ function quartile(values: readonly number[]): number {
 
 export interface CallCost {
   readonly store: string
-  /** Processor time of one call with the model call that asks for it, in microseconds. */
+  /** Processor time of one call with its model call, in microseconds. */
   readonly open: number
   readonly guarded: number
   readonly ratio: number
 }
 
 const SHOWN = 500
-/** V8 goes on compiling for some thousand calls of each kind. */
+/** V8 keeps compiling for some thousand calls of each kind. */
 const WARM_UP = 30
 const CALLS_OF_A_TURN = 40
 
-/** A call with an id, in a conversation that has shown 500 things: the id is judged, or has no mark. */
+/** A call with an id, in a conversation with 500 sightings: the id is judged, or has no mark. */
 export async function callCosts(
   rounds: number,
   progress: (text: string) => void,
@@ -132,7 +132,7 @@ export async function callCosts(
   return costs
 }
 
-/** A file is closed between two turns, so that what the first one has written is not cleared away in the second. */
+/** The file is closed between two turns, so that the second turn does not pay for the first one's writes. */
 type OpenStore = () => Store
 
 async function callCost(open: OpenStore, isGuarded: boolean): Promise<number> {

@@ -1,4 +1,4 @@
-/** What an entity says of itself, of rows, and of what is chosen. */
+/** Declarations of entities, their rows and their selections. */
 import { describe, expect, it } from 'vitest'
 import {
   durationMs,

@@ -1,10 +1,13 @@
-/** What people and models write for an id or a place: other forms, other nouns, places in the newest list, and who chose. */
+/**
+ * Spellings of ids and positions by people and models: other forms, other nouns, positions in the newest list, and authors
+ * of selections.
+ */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
   entity,
   entityMap,
-  type Judging,
+  type JudgeContext,
   judgeCall,
   MemoryFacts,
   type MemoryFactsOptions,
@@ -75,7 +78,7 @@ async function verdict(
 ) {
   const parameters: JsonObject = { type: 'object', properties: { id: { type, ...kind.id() } } }
   const normal = kind.normal === undefined ? {} : { normal: { [kind.name]: kind.normal } }
-  const judging: Judging = {
+  const judging: JudgeContext = {
     entities: entityMap([kind, item]),
     facts: new MemoryFacts({ ...options, ...normal }),
     now: NOW,

@@ -1,4 +1,4 @@
-/** Generated calls of an adversarial model: what is not allowed never passes, what is allowed always does. */
+/** Generated calls of an adversarial model: disallowed ids never pass, allowed ones always do. */
 import { describe, expect, it } from 'vitest'
 import { type ChainResult, tryChain } from './chains.ts'
 import { tryGuarded } from './guarded-trial.ts'
@@ -21,7 +21,7 @@ describe('generated calls on nested schemas', () => {
     const [all] = tally(judged)
     expect(all).toMatchObject({ way: 'all', leaked: 0, blocked: 0, misasked: 0 })
     expect(advice.wrong).toEqual([])
-    // There is enough of everything to mean something.
+    // Enough cases of each kind to be meaningful.
     expect(advice.given).toBeGreaterThan(100)
     expect(ends.executed).toBeGreaterThan(500)
     expect(ends.asked).toBeGreaterThan(10)

@@ -1,4 +1,4 @@
-/** Tools that tests of the guard share: one that lists things, and ones that record what they were run with. */
+/** Tools shared by the tests of the guard: one that lists things, and ones that record their input. */
 import { z } from 'zod'
 import { type Entity, entity } from '../../src/grounding/index.ts'
 import type { JsonObject, Sighting } from '../../src/protocol/index.ts'
@@ -19,7 +19,7 @@ export function listing<Row>(
   })
 }
 
-/** A tool, and every input that it was run with. */
+/** A tool, and every input of its runs. */
 export function recording<Input extends JsonObject>(
   name: string,
   input: StandardSchema<unknown, Input>,
@@ -35,7 +35,7 @@ export function recording<Input extends JsonObject>(
 
 export const order: Entity = entity('order', { pattern: /ord_\d+/, ttl: '7h' })
 
-/** A tool that cancels an order, and the ids of the orders that it has cancelled. */
+/** A tool that cancels an order, and the ids of the cancelled orders. */
 export function cancelTool(): { readonly cancel: Tool; readonly cancelled: string[] } {
   const cancelled: string[] = []
   const cancel = defineTool({

@@ -1,6 +1,6 @@
 /**
- * Generated calls through the whole guard: what schemas make of ids, ids that no mark covers, and conversations below
- * conversations. Each call has one value in question, and what has to come of it is known before.
+ * Generated calls through the whole guard: schema conversions, unmarked ids, and conversations below conversations. Each
+ * call has one value in question, and its expected result is known before.
  */
 import { type Above, entityMap, guardCall, judgeBelow, MemoryFacts } from '../../src/grounding/index.ts'
 import type { Json, JsonObject } from '../../src/protocol/index.ts'
@@ -11,7 +11,7 @@ import { makeWorld, type World } from './world.ts'
 interface Conversion {
   readonly args: (given: string) => JsonObject
   readonly convert: (args: JsonObject, given: string) => unknown
-  /** What has to come of it, if that is not what has to come of the id. */
+  /** The expected result, if it differs from the id's. */
   readonly fate?: (slot: Slot, world: World) => Fate | undefined
 }
 
@@ -52,7 +52,7 @@ export async function tryGuarded(seed: number): Promise<JudgedSlot> {
   const way = random.pick(Object.keys(CONVERSIONS))
   const conversion = CONVERSIONS[way] as Conversion
   const made = literalSlot(world, conversion)
-  // Some worlds have no kind of id that this can be tried with.
+  // Some worlds lack a suitable kind of id.
   if (made === undefined) return tryGuarded(seed + 7_000_003)
   const { slot, fate } = made
   const given = String(slot.given)
@@ -110,7 +110,7 @@ function aboveOf(levels: readonly Parameters<typeof judgeBelow>[2]['judging'][])
   }
 }
 
-/** Ways to write an id as such: what a schema makes is no label and no place. */
+/** Spellings of an id as such: a converted value is no label and no position. */
 const LITERAL = new Set([
   'right id',
   'chosen id',
@@ -128,13 +128,13 @@ function literalSlot(
     const slot = makeSlot(world)
     if (!LITERAL.has(slot.way) || slot.kind.style === 'small') continue
     const fate = conversion.fate === undefined ? slot.fate : conversion.fate(slot, world)
-    // What a schema makes is not asked about: an answer could not be put in its place.
+    // A converted value is never asked about: an answer could not replace it.
     if (fate !== undefined && fate.do !== 'ask') return { slot, fate }
   }
   return undefined
 }
 
-/** By its looks it is of one kind, or of none; where it may be of several, it is not used. */
+/** Its pattern fits one entity, or none; ambiguous ones are not used. */
 function unmarkedFate(slot: Slot, { kinds }: World): Fate | undefined {
   const given = String(slot.given)
   const fitting = kinds.filter(({ entity }) => entity.pattern?.test(given))

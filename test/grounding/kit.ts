@@ -65,7 +65,7 @@ export async function judged(
   )
 }
 
-/** A judgement in one line: what a table of cases can say. */
+/** A judgement in one line, for tables of cases. */
 export function brief(judgement: Judgement): string {
   if (judgement.kind === 'ok')
     return judgement.grounds.map(({ id, source }) => `${source} ${id}`).join(', ') || 'ok'

@@ -1,4 +1,4 @@
-/** What prompts say beside the messages: the rules, what is active and how it is called; and what `agent.active` says. */
+/** The parts of prompts beside the messages: the rules, the active values and their nouns; and `agent.active`. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { AgentConfig } from '../../src/agent/index.ts'

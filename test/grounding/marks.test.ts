@@ -1,4 +1,4 @@
-/** Where ids are found in the arguments of a call, whatever wrote the schema. */
+/** Finding ids in the arguments of a call, for schemas of any library. */
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'

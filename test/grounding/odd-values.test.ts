@@ -1,4 +1,4 @@
-/** Values that programs without types give: they fail a call or say a warning, and never a conversation. */
+/** Values of untyped programs: they fail a call or cause a warning, never break a conversation. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/index.ts'

@@ -1,4 +1,4 @@
-/** Places in a list, as people say them. */
+/** List positions in people's words. */
 import { describe, expect, it } from 'vitest'
 import { writtenAs } from '../../src/grounding/mentions.ts'
 import { ordinalsIn, ordinalsOf } from '../../src/grounding/ordinals.ts'
@@ -6,7 +6,7 @@ import { isTypoOf } from '../../src/grounding/text-normalize.ts'
 import { normalLabel } from '../../src/protocol/index.ts'
 import { project, task } from './kit.ts'
 
-/** Places; those that were said as a number have a #. */
+/** Positions; those written as a number have a #. */
 const text = (ordinals: ReturnType<typeof ordinalsOf>): string =>
   ordinals.map(({ place, isNumber }) => `${isNumber ? '#' : ''}${place}`).join(' ')
 

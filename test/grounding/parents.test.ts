@@ -1,4 +1,4 @@
-/** Parts of things: they are judged together with what they belong to. */
+/** Parts of things are judged together with their parents. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { entity, type MemoryFactsOptions } from '../../src/grounding/index.ts'
@@ -17,7 +17,7 @@ const floor = part('def-102', 'Floor', 'abc-456')
 const projects = shown([champigny, bureau], 3 * HOUR, 1)
 const tasksOfA = shown([roof, wall], 2 * HOUR, 2)
 const tasksOfB = shown([otherRoof, floor], HOUR / 2, 3)
-/** Tasks of Champigny were listed, then Bureau was chosen. */
+/** Tasks of Champigny were listed, then Bureau was selected. */
 const switched = { active: [active(bureau, HOUR)], batches: [projects, tasksOfA] }
 
 const TASK: JsonObject = { type: 'object', properties: { taskId: { type: 'string', ...task.id() } } }

@@ -1,6 +1,6 @@
 /**
  * Generated calls about parts of things: two owners with parts, a switch from one to the other, calls with a part alone or
- * with an owner beside it. What has to come of a call is decided by a table, before any text is written.
+ * with an owner beside it. A table decides the expected result before any text is written.
  */
 import { entity, entityMap, judgeCall, MemoryFacts } from '../../src/grounding/index.ts'
 import type { Json, JsonObject, Sighting } from '../../src/protocol/index.ts'
@@ -94,7 +94,7 @@ export async function tryPart(seed: number): Promise<JudgedSlot> {
   return { way: `part by ${way}`, wanted, got, ...(isRight ? {} : { story: JSON.stringify(story) }) }
 }
 
-/** The owner beside a part is judged by its own rules: another than the chosen one may be refused itself. */
+/** The owner beside a part is judged by its own rules: another than the active one may be refused itself. */
 function isOwnerChosen(beside: string, chosen: string): boolean {
   return (beside === 'own') === (chosen === 'own')
 }

@@ -1,4 +1,4 @@
-/** What a person has chosen holds in all conversations with that person, and in nobody else's (R20). */
+/** A person's selections hold in all conversations with that person, and in no others (R20). */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { entity } from '../../src/grounding/index.ts'

@@ -1,4 +1,4 @@
-/** Options of a question are the asker's words: a picked option speaks of a thing, and makes no id good. */
+/** Options of a question are the asker's words: a picked option mentions a thing, and grounds no id. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent, agentTool } from '../../src/agent/index.ts'

@@ -1,4 +1,4 @@
-/** What a refused model is told: enough to be right the next time. */
+/** The text of a refusal: enough for the model to be right the next time. */
 import { describe, expect, it } from 'vitest'
 import {
   answeredId,
@@ -172,7 +172,7 @@ describe('advice', () => {
 })
 
 describe('a model that follows the advice is right the next time', () => {
-  /** It uses what it is told to use, or calls the tool that it is told to call. */
+  /** Uses the suggested id, or calls the suggested tool. */
   async function recover(given: string, facts: MemoryFactsOptions, found = bureau): Promise<Json> {
     const output = await refused(given, facts)
     const next = output['next'] as { do: string; ids?: string[]; tool?: string }

@@ -1,4 +1,4 @@
-/** What results show and where ids go in, declared without a function. */
+/** Sightings and marked inputs, declared without a function. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { entity, entityMap, grounded, judgeCall, MemoryFacts, shownBy } from '../../src/grounding/index.ts'

@@ -1,4 +1,4 @@
-/** What may be selected, and whose choice it is. */
+/** Valid selections, and their authors. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/index.ts'

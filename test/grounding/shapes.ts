@@ -1,9 +1,9 @@
-/** Random schemas around ids, with the arguments that fit them: nested, listed, named, referred to, alternative. */
+/** Random schemas around ids, with arguments that fit them: nested, listed, named, referred to, alternative. */
 import type { Json, JsonObject } from '../../src/protocol/index.ts'
 import type { Slot } from './slots.ts'
 import type { World } from './world.ts'
 
-/** A schema, and arguments in which `{ $slot: n }` stands for what is written and for what has to come of it. */
+/** A schema, and arguments in which `{ $slot: n }` stands for the written value and for the expected one. */
 export interface Shape {
   readonly schema: JsonObject
   readonly value: Json
@@ -28,7 +28,7 @@ export function makeShape(world: World, slots: readonly Slot[]): Shape {
   return { schema: { ...top.schema, ...defs }, value: top.value }
 }
 
-/** The arguments with something at each slot. */
+/** The arguments with a value at each slot. */
 export function filled(value: Json, fill: (slot: number) => Json): Json {
   if (Array.isArray(value)) return (value as readonly Json[]).map((item) => filled(item, fill))
   if (typeof value !== 'object' || value === null) return value
@@ -142,7 +142,7 @@ function tree({ defs }: Making, { schema, value }: Shape): Shape {
   return { schema: self, value: { children: [{ children: [], next: { node: value, next: null } }] } }
 }
 
-/** What it is said to be decides of which entity the id is. */
+/** A discriminator decides the entity of the id. */
 function alternatives({ world }: Making, { schema, value }: Shape): Shape {
   const [first] = world.random.shuffle(world.kinds)
   const other: JsonObject = { ...first?.entity.id() }
@@ -169,7 +169,7 @@ function inObject({ world }: Making, parts: readonly Shape[]): Shape {
         absent: { ...random.pick(world.kinds).entity.id() },
       },
     },
-    // An id where no id belongs is nobody's business.
+    // An id at an unmarked path is ignored.
     value: {
       note: random.pick(random.pick(world.kinds).foreign).id,
       ...Object.fromEntries(parts.map(({ value }, at) => [names[at], value])),

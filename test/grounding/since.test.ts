@@ -1,4 +1,4 @@
-/** "Since it was chosen" goes by the order of the journal: neither equal nor wrong times change what comes after a choice. */
+/** "Since the selection" follows the order of the journal: neither equal nor wrong times matter. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { entity } from '../../src/grounding/index.ts'
@@ -41,7 +41,7 @@ function shop() {
 
 const cancelSecond = calls(['cancel', { orderId: 'ord_2' }])
 
-/** The clock of the store is ahead of the one of the process, or is the same and stands still. */
+/** The store's clock is ahead of the process's, or is the same and stands still. */
 describe.each([
   ['the same millisecond', () => undefined],
   ['a store whose clock is ahead', () => memoryStore({ clock: new ManualClock(9000) })],

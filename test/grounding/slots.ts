@@ -1,6 +1,6 @@
 /**
- * What an adversarial model writes where an id belongs, with what has to come of it: right ids in all their forms, and
- * wrong ones of every kind. What has to come of it follows from what was decided about the thing, not from any text.
+ * The values that an adversarial model writes in place of an id, with the expected result: right ids in all forms, and
+ * wrong ones of every kind. The expectation follows from the decided facts, not from any text.
  */
 import type { Random } from '../reflex/random.ts'
 import { type Kind, newId, normalId, type Thing, variant, type World } from './world.ts'
@@ -30,7 +30,7 @@ export function makeSlot(world: World): Slot {
 type Made = { readonly given: string | number; readonly fate: Fate } | undefined
 type Way = (kind: Kind, world: World) => Made
 
-/** Ways of a model that means well, so that enough calls are allowed. */
+/** Values of a well-meaning model, so that enough calls are allowed. */
 const HONEST = ['right id', 'right id', 'chosen id', 'chosen id', 'label', 'place']
 
 const WAYS: Readonly<Record<string, Way>> = {
@@ -116,7 +116,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     const other = random.pick(kinds)
     if (other === kind || other.style === 'small') return undefined
     const thing = random.pick(other.things)
-    // What the person wrote counts as whatever it looks like.
+    // The person's words count as whatever pattern they fit.
     const isSaid = thing.isTyped || thing.typedBefore !== 'never'
     return isSaid ? undefined : wrong(thing.id, kind)
   },
@@ -130,7 +130,7 @@ function dressed(id: string, { style }: Kind, random: Random): string | number {
   return (style === 'number' || style === 'small') && random.chance(0.5) ? Number(id) : id
 }
 
-/** A wrong id that happens to be a right one, or a place, is none. */
+/** A wrong id that happens to be a right one, or a position, is discarded. */
 function wrong(given: string, kind: Kind): Made {
   const isKnown = kind.things.some(
     ({ id, label }) => id === given || label === given || (kind.isNormal && normalId(id) === normalId(given)),
@@ -185,7 +185,7 @@ const FIGURES: readonly Form[] = [
   (place) => `n° ${place}`,
 ]
 
-/** The person says which place of which kind, in this turn. */
+/** The person names the position and the entity, in this turn. */
 function saysPlace({ entity: { name } }: Kind, place: number, text: string): boolean {
   const forms = [
     `${name} ${place}.`,
@@ -205,7 +205,7 @@ function exactFate(kind: Kind, thing: Thing): Fate {
   return isKnown ? meantFate(kind, thing) : REFUSE
 }
 
-/** A thing that is certainly meant and known: does what is chosen allow it? */
+/** True if the selection allows a thing that is certainly meant and known. */
 function meantFate(kind: Kind, thing: Thing): Fate {
   const wins = kind.chosenBy === 'program last' && kind.chosen.length > 0 && !kind.isLapsed
   const isFree = !wins || isActive(kind, thing)
@@ -220,7 +220,7 @@ function labelFate(kind: Kind, label: string): Fate {
   return others.length > 0 ? { do: 'ask' } : meantFate(kind, thing)
 }
 
-/** Numbers that are ids and places. Nobody writes any of them in these worlds. */
+/** Numbers that are ids and positions. No text of these worlds contains them. */
 function smallFate(kind: Kind, thing: Thing): Fate {
   if (isActive(kind, thing)) return { do: 'run', id: thing.id }
   const there = kind.isListedLast ? kind.listing[Number(thing.id) - 1] : undefined
@@ -233,7 +233,7 @@ function isActive({ chosen, isLapsed }: Kind, thing: Thing): boolean {
   return !isLapsed && chosen.includes(thing)
 }
 
-/** The things that are known by a name now. Of several chosen ones, only the first has its name with it. */
+/** The things that have a label now. Of several selected ones, only the first has its label. */
 function sameName(kind: Kind, label: string): readonly Thing[] {
   return kind.things.filter(
     (thing) =>

@@ -1,4 +1,4 @@
-/** What is known of ids and what is chosen outlives windows, compactions, forks, restarts and changes of the provider. */
+/** Sightings and selections outlive windows, compactions, forks, restarts and changes of the provider. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Agent, takeOver } from '../../src/agent/index.ts'
@@ -33,7 +33,7 @@ function site() {
   return { ran, tools: [list, use], entities: [project] }
 }
 
-/** Each takes the agent that saw the list, and gives the one that goes on. */
+/** Each takes the agent that saw the list, and returns the one that continues. */
 const CHANGES: readonly (readonly [string, (before: Bench, path: string) => Promise<Agent>])[] = [
   [
     'a compaction',

@@ -1,4 +1,4 @@
-/** Rules of the guard that meet in one call: keys of several arguments, normal forms and parts, converted and below others. */
+/** Rules of the guard combined in one call: composite keys, normal forms and parts, converted and below others. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent, agentTool } from '../../src/agent/index.ts'

@@ -1,4 +1,4 @@
-/** Tools that find things, and tools that knew nothing of entities. */
+/** Lookup tools, and tools made without entities. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {

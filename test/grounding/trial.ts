@@ -1,4 +1,4 @@
-/** Generated calls through the judge, and what came of each id against what had to come of it. */
+/** Generated calls through the judge, with the result of each id against the expected one. */
 import { entityMap, type Judgement, judgeCall, MemoryFacts, type Refusal } from '../../src/grounding/index.ts'
 import type { Json } from '../../src/protocol/index.ts'
 import { filled, keySlot, makeShape } from './shapes.ts'
@@ -8,14 +8,14 @@ import { makeWorld, normalId, type World } from './world.ts'
 export interface JudgedSlot {
   readonly way: string
   readonly wanted: 'run' | 'refuse' | 'ask'
-  /** `wrong id`: it was run, with another id than the one meant. `told`: another id of the call decided it. */
+  /** `wrong id`: it ran with another id than the intended one. `told`: another id of the call decided it. */
   readonly got: 'run' | 'refuse' | 'ask' | 'wrong id' | 'told'
   readonly story?: string
 }
 
 export interface JudgedCall {
   readonly end: 'executed' | 'asked' | 'refused'
-  /** Refusals that say to use an id, and those of them that name one that is not known, or not like what was written. */
+  /** Refusals that suggest an id, and those of them that suggest one that is unknown or not similar. */
   readonly advised: number
   readonly misled: readonly string[]
   readonly slots: readonly JudgedSlot[]
@@ -23,7 +23,7 @@ export interface JudgedCall {
 
 const ENDS = { ok: 'executed', ask: 'asked', refused: 'refused' } as const
 
-/** Everything that the conversation of a world knows. */
+/** All facts of a world's conversation. */
 export function factsOf({ active, batches, userText, said, kinds }: World): MemoryFacts {
   const normal = Object.fromEntries(
     kinds.flatMap(({ entity: { name }, isNormal }) => (isNormal ? [[name, normalId]] : [])),
@@ -67,7 +67,7 @@ function isAdvice({ reason, next }: Refusal): boolean {
   return next.do === 'use' && reason !== 'not-active'
 }
 
-/** Known, and like what was written by its letters, by a word of its name, or because the person names it. */
+/** Known, and similar by its letters, by a word of its label, or because the person names it. */
 function isLike({ entity, given, next }: Refusal, { kinds }: World): boolean {
   const kind = kinds.find((each) => each.entity.name === entity)
   const thing = kind?.things.find(({ id }) => id === next.ids?.[0])
@@ -101,7 +101,7 @@ function distance(a: string, b: string): number {
   return row[b.length] ?? 0
 }
 
-/** What the tool has to get: the id that was meant, as a number where a number was written. */
+/** The expected input: the intended id, as a number where a number was written. */
 function wantedAt(slot: Slot | undefined): Json {
   if (slot?.fate.do !== 'run') return slot?.given ?? null
   return typeof slot.given === 'number' ? Number(slot.fate.id) : slot.fate.id
@@ -110,7 +110,7 @@ function wantedAt(slot: Slot | undefined): Json {
 function outcomeOf(judgement: Judgement, { slot, place }: { slot: Slot; place: string }): JudgedSlot['got'] {
   if (judgement.kind === 'refused') {
     if (judgement.refusals.some(({ path }) => path === place)) return 'refuse'
-    // A call that is refused for no good reason is found by those of its ids that were refused.
+    // A wrongly refused call is found by its refused ids.
     return slot.fate.do === 'refuse' ? 'run' : 'told'
   }
   if (judgement.kind === 'ask') {
@@ -127,7 +127,7 @@ interface Looking {
   readonly slots: readonly Slot[]
 }
 
-/** Where each slot is, as people write it. */
+/** The path of each slot, as text. */
 function placesIn({ value, slots }: Looking, here: string): readonly (readonly [number, string])[] {
   if (Array.isArray(value))
     return (value as readonly Json[]).flatMap((item, at) =>
@@ -153,11 +153,11 @@ export interface Tally {
   readonly count: number
   readonly allowed: number
   readonly toAsk: number
-  /** Not allowed, and yet it would have reached the tool, or another id than the one meant did. */
+  /** Disallowed, and yet it would have reached the tool, or another id than the intended one did. */
   readonly leaked: number
-  /** Allowed, and yet it was refused. */
+  /** Allowed, and yet refused. */
   readonly blocked: number
-  /** The person was asked for nothing, or was not asked and should have been. */
+  /** The person was asked needlessly, or was not asked and should have been. */
   readonly misasked: number
 }
 

@@ -1,4 +1,4 @@
-/** Ids on their way to a tool, in real turns: what is good, what is refused, what is asked, and what is remembered. */
+/** Ids on their way to a tool, in real turns: accepted, refused, asked about, and remembered. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { entity, lookupTool } from '../../src/grounding/index.ts'

@@ -1,4 +1,7 @@
-/** A place is one in the list that the person had seen; where a list of the same turn could be meant too, the person is asked. */
+/**
+ * A position refers to the list that the person had seen; if a list of the same turn could be meant too, the person is
+ * asked.
+ */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { entity } from '../../src/grounding/index.ts'

@@ -1,6 +1,6 @@
 /**
- * Whose words an id came in. A table of doors: through each, words reach a conversation, once from outside, where they are
- * the person's, and once from the code of a tool, where they are a model's. Then the model of that conversation uses the id.
+ * The author of an id's words. A table of entry points: through each, words reach a conversation, once from outside, as the
+ * person's, and once from the code of a tool, as a model's. Then the model of that conversation uses the id.
  */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -19,7 +19,7 @@ const entities = [order]
 const WORDS = 'Cancel ord_5'
 const cancelIt = calls(['cancel', { orderId: 'ord_5' }])
 
-/** A conversation `other` that can be spoken to, and the ids that its tool was run with. */
+/** A conversation `other` that accepts messages, and the ids that its tool ran with. */
 function shop(script: readonly ScriptedStep[], more: Partial<AgentConfig> = {}) {
   const { cancel, cancelled } = cancelTool()
   const which = defineTool({
@@ -36,7 +36,7 @@ function shop(script: readonly ScriptedStep[], more: Partial<AgentConfig> = {}) 
   return { cancelled, cancel, tools, store, other }
 }
 
-/** Runs `work` inside of the `run` of a tool, as its model wants it. */
+/** Runs `work` inside of the `run` of a tool, as its model requests. */
 async function insideOfRun(work: () => Promise<unknown>): Promise<void> {
   const relay = defineTool({
     name: 'relay',
@@ -215,7 +215,7 @@ it('a part of a message that is marked as a program’s is not the person’s', 
   expect(cancelled).toEqual([])
 })
 
-/** Histories in which nobody but a program or a file says `ord_5`. */
+/** Histories in which only a program or a file mentions `ord_5`. */
 const HISTORIES: readonly (readonly [string, unknown])[] = [
   [
     'what the system says in between',

@@ -1,4 +1,4 @@
-/** What models and people see of ids in real turns: codes in prompts, labels in what is said, ids in the journal. */
+/** Ids as models and people see them in real turns: codes in prompts, labels in texts, ids in the journal. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { entity, entityMap, handleTable } from '../../src/grounding/index.ts'
@@ -60,7 +60,7 @@ function firm(options: BenchOptions) {
   return { ran, ...bench({ tools: [list, tasks, close], entities: [project, task], ...options }) }
 }
 
-/** Everything that a model was sent in one call. */
+/** The whole request of one model call. */
 function sent(model: ScriptedModel, call: number): string {
   const { prompt, tools } = model.calls[call] ?? {}
   return JSON.stringify({ prompt, tools })

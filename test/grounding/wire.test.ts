@@ -1,4 +1,4 @@
-/** Ids on their way out: codes instead of them for models, nothing of them for people. */
+/** Ids in output: codes for models, labels for people. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { entity, entityMap, handleTable, outputFilter } from '../../src/grounding/index.ts'

@@ -1,7 +1,7 @@
 /**
- * Worlds for the judge, made backwards: first it is decided of each thing what a person and the tools have done with it,
- * then a text, results and a selection are written that say so. So what is allowed is known without reading any of
- * them, and nothing here uses what it tests but the types.
+ * Worlds for the judge, generated backwards: the facts of each thing are decided first, then a text, results and a
+ * selection are written to match. So the allowed ids are known without reading them, and only types are shared with the
+ * code under test.
  */
 import { type Entity, entity } from '../../src/grounding/index.ts'
 import type { ActiveValue, Sighting } from '../../src/protocol/index.ts'
@@ -12,7 +12,7 @@ export interface Thing {
   readonly label: string
   /** `fresh`: shown within the ttl. `old`: shown before that. `never`: not in this conversation. */
   readonly seen: 'fresh' | 'old' | 'never'
-  /** What it was called when it was shown first. */
+  /** Its label when it was shown first. */
   readonly former?: string
   isTyped: boolean
   /** The person wrote its id in an earlier turn, within the ttl or before that. */
@@ -27,18 +27,18 @@ export interface Kind {
   readonly style: Style
   readonly things: readonly Thing[]
   readonly chosen: readonly Thing[]
-  /** What is chosen was so too long ago. */
+  /** The selection has expired. */
   readonly isLapsed: boolean
-  /** A tool chose it; or a program, before everything else or after everything else. */
+  /** Selected by a tool; or by a program, before or after everything else. */
   readonly chosenBy: 'tool' | 'program first' | 'program last'
-  /** Ids are the same in all letters and with all signs. */
+  /** Ids are equal in any case and punctuation. */
   readonly isNormal: boolean
-  /** Its list is the newest, or was when the turn began: a place without a noun is one in it. */
+  /** Its list is the newest, or was when the turn began: a position without a noun refers to it. */
   isListedLast: boolean
   readonly listing: readonly Thing[]
   /** The list that the person had seen, if `listing` was shown after the words of this turn. */
   earlier: readonly Thing[]
-  /** All that was ever shown, typed or chosen, by anybody. */
+  /** All ids ever shown, typed or selected. */
   readonly foreign: readonly Thing[]
 }
 
@@ -54,13 +54,13 @@ export interface World {
   readonly now: number
   readonly kinds: readonly Kind[]
   readonly userText: string
-  /** What the person said before, oldest first. */
+  /** The person's earlier words, oldest first. */
   readonly said: readonly { readonly text: string; readonly at: number }[]
   readonly active: readonly ActiveValue[]
   readonly batches: readonly Batch[]
 }
 
-/** What ids look like. `small` ones are places as well. */
+/** The kinds of ids. `small` ones are positions as well. */
 export type Style = 'hex' | 'code' | 'number' | 'small'
 
 const NAMES = ['project', 'task', 'invoice', 'vendor']
@@ -90,7 +90,7 @@ export function makeWorld(seed: number): World {
   }
 }
 
-/** Results that are too old are no lists any more. Each result is of one kind. */
+/** Expired results are no lists. Each result is of one entity. */
 function isListedLast(
   { entity: of }: Kind,
   { kinds, batches, now }: Pick<World, 'kinds' | 'batches' | 'now'>,
@@ -103,7 +103,7 @@ function isListedLast(
   return lists.length === 0 || candidates.some((list) => list?.seen[0]?.entity === of.name)
 }
 
-/** Of a list of this turn, the newest one before it. */
+/** For a list of this turn, the newest one before it. */
 function listedBefore(
   { entity: { name, ttlMs }, things, listing }: Kind,
   { batches, now }: Pick<World, 'batches' | 'now'>,
@@ -176,7 +176,7 @@ function makeKind(name: string, random: Random): Kind {
   return madeUp({ name, style, things }, random)
 }
 
-/** Who did what with the things. */
+/** The actors and their actions on the things. */
 function madeUp(
   {
     name,
@@ -191,7 +191,7 @@ function madeUp(
   const chosen = random.shuffle(things).slice(0, count)
   if (random.chance(0.25)) for (const thing of listing) thing.isThisTurn = true
   else if (random.chance(0.4)) random.pick(shown).isThisTurn = true
-  // What is written about small numbers could be meant in two ways, which is a matter of its own.
+  // Small numbers are ambiguous in texts, and tested elsewhere.
   if (style !== 'small') {
     for (const thing of things) if (random.chance(0.15)) thing.isTyped = true
     for (const thing of things)
@@ -223,7 +223,7 @@ export function normalId(id: string): string {
   return id.replace(/[^a-z0-9]/gi, '').toUpperCase()
 }
 
-/** A name is said of all that have it. */
+/** A label applies to all things that have it. */
 function nameAll(things: readonly Thing[], label: string): void {
   for (const thing of things) if (thing.label === label) thing.isNamed = true
 }
@@ -251,7 +251,7 @@ function stranger(
   }
 }
 
-/** Two words that are like no others. */
+/** Two words that resemble no others. */
 function newLabel(random: Random): string {
   return `${longWord(random)} ${longWord(random)}`
 }
@@ -280,7 +280,7 @@ function textOf(kinds: readonly Kind[], random: Random): string {
       ),
       ...things.flatMap((thing) => (thing.isNamed ? [`Work on ${variant(thing.label, random)}.`] : [])),
       ...listing.flatMap((thing, at) => (thing.isPlaced ? [sayPlace(kind, at + 1, random)] : [])),
-      // A part of something longer is not said.
+      // A part of a longer label is not written.
       ...kind.foreign.flatMap(({ id }) =>
         kind.style !== 'small' && random.chance(0.3) ? [`See ${id}9 or x${id} or ${id}-b.`] : [],
       ),
@@ -290,7 +290,7 @@ function textOf(kinds: readonly Kind[], random: Random): string {
   const listed = kinds.flatMap(({ isListedLast: isLast, listing }) =>
     isLast ? (listing[place - 1] ?? []) : [],
   )
-  // A small number that is an id and such a place is a matter of its own.
+  // A small number that is both an id and such a position is tested elsewhere.
   const isSmall = kinds.some(({ isListedLast: isLast, style }) => isLast && style === 'small')
   const hasPlace = !isSmall && random.chance(0.15)
   if (hasPlace) for (const thing of listed) thing.isPlaced = true
@@ -320,7 +320,7 @@ function placeText(name: string, place: number, random: Random): string {
   ])
 }
 
-/** The same name in another dress. */
+/** The same label in another spelling. */
 export function variant(label: string, random: Random): string {
   const dresses: readonly ((text: string) => string)[] = [
     (text) => text,
@@ -342,7 +342,7 @@ function activeOf(
   const age = isLapsed ? of.ttlMs + random.below(1e7) : random.below(of.ttlMs)
   const ids = chosen.length > 1 ? { ids: chosen.map(({ id }) => id) } : {}
   const by = chosenBy === 'tool' ? 'tool' : 'program'
-  // Some results are of a clock that was ahead.
+  // Some results come from a clock that was ahead.
   const since = chosenBy === 'program last' ? now + 4 * of.ttlMs : now - 10 * of.ttlMs
   return [{ entity: of.name, id: first.id, label: first.label, ...ids, at: now - age, by, since }]
 }
@@ -350,7 +350,7 @@ function activeOf(
 function batchesOf({ entity: of, things, listing }: Kind, now: number, random: Random): readonly Batch[] {
   const sighting = ({ id, label }: Thing): Sighting => ({ entity: of.name, id, label })
   const batches: Batch[] = []
-  // Results of all entities lie between each other, as seconds of one clock.
+  // Results of all entities are interleaved, as seconds of one clock.
   const add = (
     seen: readonly Sighting[],
     [from, to]: readonly [number, number],

@@ -1,4 +1,4 @@
-/** A mark that would guard nothing is an error where the tool or the agent is made, and never a silent gap. */
+/** A mark that would guard nothing is an error at definition, never a silent gap. */
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'

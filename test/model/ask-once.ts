@@ -1,4 +1,4 @@
-/** Asks a model once, without a turn around it. */
+/** Calls a model once, without a turn around it. */
 import { systemTimer } from '../../src/base/index.ts'
 import {
   type LanguageModel,

@@ -1,4 +1,4 @@
-/** The recorded model: what was said once is said again, to the same questions only. */
+/** The recorded model: replays its replies, to the same requests only. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The scripted model: says what was written down, and complains about everything else. */
+/** The scripted model: follows its script, and rejects everything else. */
 import { describe, expect, it } from 'vitest'
 import { type ModelDelta } from '../../src/model/index.ts'
 import { ManualClock } from '../../src/testing/manual-clock.ts'

@@ -1,4 +1,4 @@
-/** A real provider package against a real server: what goes over the wire, and what comes back broken. */
+/** A real provider package against a real server: the requests on the wire, and broken replies. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -243,7 +243,7 @@ describe('over the wire', () => {
 })
 
 describe('each vendor', () => {
-  /** A talk that has been with three models, the one that is asked among them. */
+  /** A conversation with three models, the called one among them. */
   function talk(name: string): Message[] {
     const call = (callId: string, providerId: string, provider?: JsonObject): ToolCallPart => {
       const part = { type: 'tool-call', callId, providerId, tool: 'weather', args: { city: 'Rome' } } as const

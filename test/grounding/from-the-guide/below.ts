@@ -13,7 +13,7 @@ import {
   type Tool,
 } from '../../../src/index.ts'
 import { ManualClock, ScriptedModel } from '../../../src/testing/index.ts'
-import { type Call, show, Talk } from './talk.ts'
+import { type Call, show, Talk } from './conversation.ts'
 import { actTool, type Generator, judge, oneId, Trial } from './trial.ts'
 import { type Kind, oneKind } from './words.ts'
 
@@ -55,7 +55,7 @@ function levelTool(name: string, { way, kind, tools, calls }: Level): Tool {
   })
 }
 
-/** An id is good below if it is good above; words of a model are never the person's. */
+/** An id is good below if it is good above; a model's words are never the person's. */
 const below: Generator = async (dice) => {
   const kind = oneKind(dice)
   const rows = kind.rows(3)
@@ -82,7 +82,7 @@ const below: Generator = async (dice) => {
   const end = await talk.turn(known === 'said' && !earlier ? `Take ${id}.` : 'Go on.', [call])
   const wanted = known === 'not' ? 'refuse' : 'run'
   const truth = { way: `${ways.join(' > ')}, ${known} above`, wanted, input: { id } } as const
-  // A call that was refused below ends well above: nothing was run.
+  // A call refused below ends well above: nothing ran.
   if (got.length === 0 && end.status === 'completed') return refusedBelow(talk, truth)
   return judge({ got, talk, end }, truth)
 }
@@ -95,12 +95,12 @@ function refusedBelow(
   return Promise.resolve({ way, wanted, got: 'refuse', ...story })
 }
 
-/** What tools below have shown counts above afterwards; what is chosen below stays below. */
+/** Sightings below count above afterwards; selections below stay below. */
 const upwards: Generator = async (dice) => {
   const kind = oneKind(dice)
   const id = kind.fresh()
   const shows = dice.chance(0.5)
-  // Gap: what an `Agent` or a graph has shown that the code of a tool runs by itself does not count above.
+  // Gap: sightings of an `Agent` or a graph that a tool's code runs by itself do not count above.
   const way = shows ? 'agentTool' : dice.pick(WAYS)
   const tools = [showing(kind), choosing(kind)]
   const calls: Call[] = [
@@ -139,7 +139,7 @@ function choosing(kind: Kind): Tool {
   })
 }
 
-/** To a run of a graph, what it is given is its caller's word; what a node makes of it is not, unless it vouches. */
+/** A graph's input is its caller's word; values that a node derives from it are not, unless it vouches. */
 const graphRun: Generator = async (dice) => {
   const kind = oneKind(dice)
   const id = kind.fresh()
@@ -213,7 +213,7 @@ const SHAPES: readonly Shape[] = [
   { name: 'input', output: () => ({ fine: true }), fields: { id: '$input.wanted' }, at: '' },
 ]
 
-/** A result shows what its mapping says, and nothing else. */
+/** A result shows only what its mapping declares. */
 const rowShapes: Generator = async (dice) => {
   const kind = oneKind(dice)
   const shape = dice.pick(SHAPES)
@@ -251,7 +251,7 @@ const rowShapes: Generator = async (dice) => {
   })
 }
 
-/** A lookup shows what it finds; with `select`, one exact match is chosen, and the refusal names the tool. */
+/** A lookup shows its matches; with `select`, one exact match is selected, and the refusal names the tool. */
 const lookup: Generator = async (dice) => {
   const kind = oneKind(dice)
   const rows = kind.rows(4)
@@ -278,7 +278,7 @@ const lookup: Generator = async (dice) => {
   return checked
 }
 
-/** Codes: the one that the prompt has stands for the id; an invented one for nothing. */
+/** Codes: the prompt's code stands for the id; an invented one for nothing. */
 const codes: Generator = async (dice) => {
   const kind = oneKind(dice)
   const rows = kind.rows(3)

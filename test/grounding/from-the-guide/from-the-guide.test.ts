@@ -1,4 +1,4 @@
-/** A fast part of the cases that are generated from the guide; `npm run grounding` makes many more. */
+/** A fast subset of the cases generated from the guide; `npm run grounding` runs many more. */
 import { expect, it } from 'vitest'
 import { tryFromGuide } from './from-the-guide.ts'
 

@@ -1,16 +1,16 @@
 /**
- * Conversations that are generated from the sentences of docs/guide/grounding.md alone, each with one call at its end that
- * must run, must be refused or must be asked about. It knows nothing of how the guard decides.
+ * Conversations generated from the sentences of docs/guide/grounding.md alone, each ending in one call that must run, be
+ * refused or be asked about. Knows nothing of the guard's implementation.
  */
 import { BELOW } from './below.ts'
 import { Dice } from './dice.ts'
 import { MARKS } from './marks.ts'
 import { PARTS } from './parts.ts'
-import { PLACES } from './places.ts'
-import { SAID } from './said.ts'
+import { PLACES } from './positions.ts'
 import { SCHEMAS } from './schemas.ts'
 import { SOURCES } from './sources.ts'
 import type { Generator, GuideTrial } from './trial.ts'
+import { SAID } from './written.ts'
 
 const GENERATORS: readonly Generator[] = [
   ...SOURCES,

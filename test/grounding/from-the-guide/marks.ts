@@ -1,11 +1,11 @@
-/** "Where ids go in and come out" and "Ids of several arguments": where marks may stand, and keys of several parts. */
+/** "Where ids go in and come out" and "Ids of several arguments": positions of marks, and composite keys. */
 import { z } from 'zod'
 import { type Entity, entity, grounded, type JsonObject, type Tool } from '../../../src/index.ts'
-import { type Row, show } from './talk.ts'
+import { type Row, show } from './conversation.ts'
 import { actTool, type Generator, Trial } from './trial.ts'
 import { type Kind, kinds, oneKind } from './words.ts'
 
-/** A mark may be at any depth, in lists, in alternatives and as the name of a property; and of several kinds. */
+/** A mark may be at any depth, in lists, in alternatives and as the name of a property; and of several entities. */
 const anywhere: Generator = async (dice) => {
   const [kind, other] = kinds(
     dice,
@@ -62,7 +62,7 @@ function renamed(tool: Tool): Tool {
   return { ...tool, name: 'act_too' }
 }
 
-/** A flight is known by its number and its date: all parts together have to be good. */
+/** A flight is known by its number and its date: all parts together must be good. */
 const keys: Generator = async (dice) => {
   const flight: Entity = entity('flight', {
     key: ['number', 'date'],
@@ -106,7 +106,7 @@ function flights(flight: Entity): Tool {
   }
 }
 
-/** A tool without any mark is not looked at. */
+/** A tool without any mark is not judged. */
 const noMark: Generator = async (dice) => {
   const kind = oneKind(dice)
   const trial = new Trial(dice, { entities: [kind.entity], input: z.looseObject({ id: z.string() }) })
@@ -114,7 +114,7 @@ const noMark: Generator = async (dice) => {
   return trial.check(await trial.act('Go on.', input), { way: 'a tool without marks', wanted: 'run', input })
 }
 
-/** Several ids of a call: one bad one and the tool is not run. */
+/** Several ids of a call: one bad one stops the tool. */
 const severalIds: Generator = async (dice) => {
   const kind = oneKind(dice)
   const trial = new Trial(dice, {

@@ -1,11 +1,11 @@
 /** "Parts": an entity with a parent is judged together with it. */
 import { z } from 'zod'
+import { choose, type Row, show } from './conversation.ts'
 import type { Dice } from './dice.ts'
-import { choose, type Row, show } from './talk.ts'
 import { type Generator, oneId, Trial, type Wanted } from './trial.ts'
 import { type Kind, kinds, type Language, namesOf, placeOf } from './words.ts'
 
-/** A whole, its part, and perhaps something above. */
+/** A whole, its part, and perhaps an ancestor. */
 function family(dice: Dice): [Kind, Kind, Kind] {
   return kinds(
     dice,
@@ -20,7 +20,7 @@ interface House {
   readonly parts: readonly Row[]
 }
 
-/** Two wholes with two parts each; names are their own. */
+/** Two wholes with two parts each; labels are unique. */
 function house(dice: Dice, whole: Kind, part: Kind): House {
   const names = namesOf(dice, 6)
   const wholes = [0, 1].map((at) => ({ id: whole.fresh(), name: names[at] as string }))
@@ -32,7 +32,7 @@ function house(dice: Dice, whole: Kind, part: Kind): House {
   return { wholes, parts }
 }
 
-/** In one call, a part has to be of the thing beside it, in the same object or in the nearest around or inside. */
+/** In one call, a part must belong to the thing beside it, in the same object or in the nearest around or inside. */
 const beside: Generator = async (dice) => {
   const [, whole, part] = family(dice)
   const { wholes, parts } = house(dice, whole, part)
@@ -60,7 +60,7 @@ const beside: Generator = async (dice) => {
     destination: { part: id, to: given },
   }[shape]
   const entities = [whole.entity, part.entity]
-  // The kind above is not declared here.
+  // The ancestor entity is not declared here.
   const trial = new Trial(dice, { entities, input: schema })
   await trial.talk.turn('List.', [show({ [whole.name]: wholes, [part.name]: parts })])
   await trial.noise()
@@ -90,7 +90,7 @@ const SINCE = {
   'a part of the chosen': 'run',
 } as const satisfies Record<string, Wanted>
 
-/** With nothing beside it, a part of another thing than the chosen one is refused unless somebody speaks of it. */
+/** With nothing beside it, a part of another thing than the active one is refused unless it is mentioned. */
 const ofChosen: Generator = async (dice) => {
   const [, whole, part] = family(dice)
   const { wholes, parts } = house(dice, whole, part)
@@ -146,7 +146,7 @@ function wordsFor(
   return since.startsWith('place') ? place : (target.name ?? '')
 }
 
-/** A label that several parts have is the one of the thing beside it, or of the chosen one; else it is asked about. */
+/** A label that several parts have means the part of the thing beside it, or of the active one; else it is asked about. */
 const sharedLabel: Generator = async (dice) => {
   const [, whole, part] = family(dice)
   const { wholes, parts } = house(dice, whole, part)
@@ -167,7 +167,7 @@ const sharedLabel: Generator = async (dice) => {
   return trial.check(end, { ...truth, wanted: way === 'neither' ? 'ask' : 'run', answer: String(target.id) })
 }
 
-/** If neither is there for the parent, what is above that counts. */
+/** Without either for the parent, the ancestor above counts. */
 const above: Generator = async (dice) => {
   const [top, whole, part] = family(dice)
   const { wholes, parts } = house(dice, whole, part)
@@ -196,7 +196,7 @@ const above: Generator = async (dice) => {
   })
 }
 
-/** Where sightings do not say what a thing is a part of, nothing is compared. */
+/** Where sightings lack the parent, nothing is compared. */
 const noParent: Generator = async (dice) => {
   const [, whole, part] = family(dice)
   const wholes = whole.rows(2)
@@ -208,7 +208,7 @@ const noParent: Generator = async (dice) => {
   return trial.check(end, { way: 'a part whose whole is not known', wanted: 'run', input: { id } })
 }
 
-/** Another parent lets go of its parts. */
+/** Another parent deselects its parts. */
 const letsGo: Generator = async (dice) => {
   const [, whole, part] = family(dice)
   const { wholes, parts } = house(dice, whole, part)

@@ -1,7 +1,7 @@
 /** "What the tool gets is judged" and "What has no mark is not forgotten". */
 import { z } from 'zod'
 import { entity, type JsonObject, jsonSchema } from '../../../src/index.ts'
-import { show } from './talk.ts'
+import { show } from './conversation.ts'
 import { type Generator, Trial, type Wanted } from './trial.ts'
 import { nounOf, oneKind } from './words.ts'
 
@@ -13,7 +13,7 @@ interface Conversion {
   readonly wanted: Wanted
 }
 
-/** Two ids that are known and one that is not. */
+/** Two known ids and an unknown one. */
 interface Ids {
   readonly good: string
   readonly other: string
@@ -172,7 +172,7 @@ const CONVERSIONS: readonly Conversion[] = [
   },
 ]
 
-/** A schema may convert what was written; each id that comes out has to be good. */
+/** A schema may convert the written value; each resulting id must be good. */
 const conversion: Generator = async (dice) => {
   const kind = oneKind(dice)
   const ids: Ids = { good: kind.fresh(), other: kind.fresh(), bad: kind.fresh() }
@@ -186,7 +186,7 @@ const conversion: Generator = async (dice) => {
   return trial.check(end, { way: `conversion: ${name}`, wanted, input: { id: made(ids) } })
 }
 
-/** A conversion of the whole object: what stands at the marked place afterwards is judged. */
+/** A conversion of the whole object: the value at the marked path afterwards is judged. */
 const wholeObject: Generator = async (dice) => {
   const kind = oneKind(dice)
   const good = kind.fresh()
@@ -201,7 +201,7 @@ const wholeObject: Generator = async (dice) => {
   return trial.check(end, { way, wanted: made === good ? 'run' : 'refuse', input: { id: made } })
 }
 
-/** `ord_2` of `2`: good if it is the place that was written, too; else `several`. */
+/** `ord_2` of `2`: good if it is also the written position; else `several`. */
 const placeOrPrefix: Generator = async (dice) => {
   const kind = entity(nounOf(dice).en, { pattern: /ord_\d+/ })
   const place = dice.between(1, 3)
@@ -253,7 +253,7 @@ const EXTRAS: readonly Extra[] = [
   { name: 'a longer text', schema: z.string(), value: (id) => `All about ${id} here`, wanted: NOT_JUDGED },
 ]
 
-/** A text elsewhere that fits the pattern of an entity as a whole is judged like an id. */
+/** An unmarked text that fits an entity's pattern as a whole is judged like an id. */
 const unmarked: Generator = async (dice) => {
   const kind = oneKind(dice)
   const { name, schema, value, wanted } = dice.pick(EXTRAS)
@@ -274,7 +274,7 @@ const unmarked: Generator = async (dice) => {
   })
 }
 
-/** Not judged are numbers, texts of one to four digits, words, and values that the schema lists. */
+/** Numbers, texts of one to four digits, words, and values that the schema lists are not judged. */
 const notJudged: Generator = async (dice) => {
   const kind = entity('item', { pattern: /\d+|[a-z]+|x-\d+/ })
   const input = z.object({
@@ -302,7 +302,7 @@ const notJudged: Generator = async (dice) => {
   })
 }
 
-/** Fields that the schema does not declare do not reach the tool. */
+/** Undeclared fields do not reach the tool. */
 const undeclared: Generator = async (dice) => {
   const kind = oneKind(dice)
   const mark = kind.entity.id()

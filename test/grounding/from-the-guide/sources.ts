@@ -1,5 +1,5 @@
-/** "The guard": the table of sources, the options of entities, time, and where knowledge ends. */
-import { choose, type Row, show } from './talk.ts'
+/** "The guard": the table of sources, the options of entities, time, and the limits of knowledge. */
+import { choose, type Row, show } from './conversation.ts'
 import { type Generator, oneId, Trial } from './trial.ts'
 import { corrupt, type Kind, kinds, oneKind } from './words.ts'
 
@@ -22,7 +22,7 @@ const seen: Generator = async (dice) => {
   return trial.check(end, { way: 'seen, invented', wanted: 'refuse', reason: 'unknown' })
 }
 
-/** A known id with one or two wrong letters: refused, and the first suggestion is the id that was meant. */
+/** A known id with one or two wrong letters: refused, and the first suggestion is the intended id. */
 const nearId: Generator = async (dice) => {
   const kind = oneKind(dice)
   const trial = new Trial(dice, { entities: [kind.entity], input: oneId(kind) })
@@ -38,7 +38,7 @@ const nearId: Generator = async (dice) => {
   return trial.check(end, { way: `corrupted, ${way}`, wanted: 'refuse', meant })
 }
 
-/** A result whose tool has no `returns` shows nothing, and so do texts of the model and of hooks. */
+/** A result whose tool has no `returns` shows nothing, and neither do texts of the model and of hooks. */
 const notShown: Generator = async (dice) => {
   const kind = oneKind(dice)
   const id = kind.fresh()
@@ -66,14 +66,14 @@ const notShown: Generator = async (dice) => {
   return trial.check(end, { way: `told by ${way}`, wanted: 'refuse' })
 }
 
-/** `sources` says which reasons count. */
+/** `sources` lists the reasons that count. */
 const someSources: Generator = async (dice) => {
   const source = dice.pick(['state', 'seen', 'said', 'label', 'ordinal'] as const)
   const others = (['state', 'seen', 'said', 'label', 'ordinal', 'asked'] as const).filter(
     (one) => one !== source,
   )
   const counts = dice.chance(0.5)
-  // A label or a place stands for a thing that was shown; whether it needs `seen`, too, the guide does not say.
+  // A label or a position stands for a shown thing; whether it also needs `seen`, the guide does not say.
   const kept = source === 'label' || source === 'ordinal' ? [source, 'seen' as const] : [source]
   const kind = oneKind(dice, { sources: counts ? kept : others })
   const trial = new Trial(dice, { entities: [kind.entity], input: oneId(kind) })
@@ -94,7 +94,7 @@ const someSources: Generator = async (dice) => {
   return trial.check(end, { way, wanted: counts ? 'run' : 'refuse', input: { id: String(id) } })
 }
 
-/** The label of one thing is its id; one that two things have is asked about; one of nothing is refused. */
+/** The label of one thing is its id; one that two things have is asked about; an unknown one is refused. */
 const label: Generator = async (dice) => {
   const kind = oneKind(dice)
   const trial = new Trial(dice, { entities: [kind.entity], input: oneId(kind) })
@@ -116,7 +116,7 @@ const label: Generator = async (dice) => {
   return trial.check(end, { way, wanted, input: { id: answer }, answer })
 }
 
-/** `policy`: what is not enforced runs. */
+/** `policy`: an unenforced id runs. */
 const policy: Generator = async (dice) => {
   const chosen = dice.pick(['enforce', 'warn', 'off'] as const)
   const kind = oneKind(dice, { policy: chosen })
@@ -135,7 +135,7 @@ const TTLS = [
   [undefined, 7],
 ] as const
 
-/** Sightings, words and choices count for the `ttl`; a newer sighting or a use of the choice begins it anew. */
+/** Sightings, words and selections count for the `ttl`; a newer sighting or a use of the selection renews it. */
 const ttl: Generator = async (dice) => {
   const [written, hours] = dice.pick(TTLS)
   const kind = oneKind(dice, written === undefined ? {} : { ttl: written })
@@ -164,7 +164,7 @@ const ttl: Generator = async (dice) => {
   return trial.check(end, { way: `ttl, ${way}`, ...truth, input: { id } })
 }
 
-/** What was shown or said counts in its conversation, in its forks, and not after `clear()`. */
+/** Sightings and words count in their conversation, in its forks, and not after `clear()`. */
 const where: Generator = async (dice) => {
   const kind = oneKind(dice)
   const options = { entities: [kind.entity], input: oneId(kind) }
@@ -194,7 +194,7 @@ const where: Generator = async (dice) => {
   return trial.check(end, { way, wanted: place === 'fork after' ? 'run' : 'refuse', input: { id } })
 }
 
-/** `scope: 'actor'`: a choice holds in all conversations of the person; else in its own. */
+/** `scope: 'actor'`: a selection holds in all conversations of the person; else in its own. */
 const scope: Generator = async (dice) => {
   const own = dice.chance(0.5)
   const kind = oneKind(dice, own ? { scope: 'actor' } : {})

@@ -1,36 +1,36 @@
-/** One generated case: a conversation, the tool that gets the last call, and the comparison with what the guide says. */
+/** One generated case: a conversation, the tool of the last call, and the comparison with the guide. */
 import { z } from 'zod'
 import { defineTool, type JsonObject, type Tool, type ToolDefinition } from '../../../src/index.ts'
+import { type Call, type End, Talk, type TalkOptions } from './conversation.ts'
 import type { Dice } from './dice.ts'
-import { type Call, type End, Talk, type TalkOptions } from './talk.ts'
 import { type Kind, smallTalk } from './words.ts'
 
 export type Wanted = 'run' | 'refuse' | 'ask'
 
-/** What became of a generated call, beside what the guide says of it. */
+/** The result of a generated call, beside the guide's. */
 export interface GuideTrial {
   readonly way: string
   readonly wanted: Wanted
   /** Equal to `wanted` if the runtime and the guide agree. */
   readonly got: string
   readonly story?: string
-  /** The refusal named an id to use. */
+  /** The refusal suggested an id. */
   readonly advised?: boolean
-  /** That id is not the one that was meant. */
+  /** The suggested id is not the intended one. */
   readonly misled?: boolean
 }
 
 export type Generator = (dice: Dice) => Promise<GuideTrial>
 
-/** What the guide says of the last call. */
+/** The guide's result for the last call. */
 export interface Truth {
   readonly way: string
   readonly wanted: Wanted
-  /** With `run`: what the tool gets. With `ask`: what it gets after `answer` was picked. */
+  /** With `run`: the tool's input. With `ask`: its input after `answer` was picked. */
   readonly input?: unknown
   /** With `refuse`. */
   readonly reason?: string
-  /** With `refuse`: the id that was meant. */
+  /** With `refuse`: the intended id. */
   readonly meant?: string
   /** With `ask`: the id whose option is picked. */
   readonly answer?: string
@@ -38,7 +38,7 @@ export interface Truth {
 
 type Input = ToolDefinition<z.ZodType<JsonObject>, unknown>['input']
 
-/** The tool under test: it records what it gets. */
+/** The tool under test: it records its input. */
 export function actTool(
   got: unknown[],
   input: unknown,
@@ -56,7 +56,7 @@ export function actTool(
   })
 }
 
-/** A conversation with one tool under test, called `act`. */
+/** A conversation with one tool under test, named `act`. */
 export class Trial {
   readonly got: unknown[] = []
   readonly talk: Talk
@@ -148,7 +148,7 @@ function plain(value: unknown): string {
   })
 }
 
-/** `{ id }` with the mark of a kind. */
+/** `{ id }` with the mark of an entity. */
 export function oneId(kind: Kind): z.ZodType {
   return z.object({ id: z.string().meta(kind.entity.id()) })
 }

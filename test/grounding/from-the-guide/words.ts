@@ -1,14 +1,14 @@
-/** What generated conversations are made of: kinds of things, ids of several looks, names, and small talk. */
+/** The material of generated conversations: entities, ids of several patterns, labels, and small talk. */
 import { type Entity, type EntityOptions, entity } from '../../../src/index.ts'
+import type { Row } from './conversation.ts'
 import type { Dice } from './dice.ts'
-import type { Row } from './talk.ts'
 
 const LOWER = 'abcdefghijkmnopqrstuvwxyz'
 const UPPER = 'ABCDEFGHJKLMNPQRSTUVWXYZ'
 const DIGITS = '0123456789'
 const FIRST = '123456789'
 
-/** A look of ids. No two looks fit each other's pattern. */
+/** A pattern of ids. No two fit each other's ids. */
 export interface Look {
   readonly pattern: RegExp
   readonly make: (dice: Dice) => string
@@ -63,7 +63,7 @@ const NAMES = [
   ['Roof', 'École', 'Bridge', 'Façade', 'Cellar', 'Garage', 'Terrasse', 'Station', 'Library', 'Piscine'],
 ] as const
 
-/** Without digits, places, nouns and names. */
+/** Without digits, positions, nouns and labels. */
 const SMALL_TALK = [
   'Thanks, that helps.',
   'Merci beaucoup.',
@@ -110,7 +110,7 @@ export class Kind {
     }
   }
 
-  /** Rows with new ids and names that are their own. */
+  /** Rows with new ids and unique labels. */
   rows(count: number, of?: string): Row[] {
     return namesOf(this.#dice, count).map((name) => ({
       id: this.fresh(),
@@ -120,7 +120,7 @@ export class Kind {
   }
 }
 
-/** Kinds with nouns and looks of their own; the options are those of each, the later may need the earlier. */
+/** Entities with their own nouns and patterns; the options are those of each, the later may need the earlier. */
 export function kinds(
   dice: Dice,
   ...options: readonly ((before: readonly Kind[]) => EntityOptions)[]
@@ -143,7 +143,7 @@ export function nounOf(dice: Dice): Noun {
   return dice.pick(NOUNS)
 }
 
-/** Names of two words, no two of them with a word in common. */
+/** Labels of two words, no two of them with a word in common. */
 export function namesOf(dice: Dice, count: number): string[] {
   const first = dice.shuffle(NAMES[0])
   const second = dice.shuffle(NAMES[1])
@@ -158,7 +158,7 @@ const ORDINALS = {
 
 export type Language = 'en' | 'fr'
 
-/** How a place is written, from 0 on; with the noun or without. */
+/** The text of a position, from 0 on; with the noun or without. */
 export function placeOf(dice: Dice, at: number, { noun, named, language }: PlaceWords): string {
   if (language === 'en') {
     if (named) return dice.pick([`${noun.en} ${at + 1}`, `the ${ORDINALS.en[at]} ${noun.en}`])

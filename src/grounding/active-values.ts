@@ -1,15 +1,15 @@
 /**
- * Applies selections to the active values: a new value replaces the old one, and a switch of the parent deselects its parts.
- * Where the values are kept is not known here.
+ * Applies selections to the active values: a new value replaces the old one, and a switch of the parent deselects its
+ * parts. Knows nothing of storage.
  */
 import type { ActiveValue, ChosenBy, Selection } from '../protocol/index.ts'
 import type { Entities, Entity } from './entity.ts'
 import { activeIds, chosenAt, isExpired } from './facts.ts'
 
-export interface Selecting {
+export interface SelectionContext {
   readonly entities: Entities
   readonly at: number
-  /** Who selects, unless a selection says otherwise; a program if nothing is said. */
+  /** The default author of a selection. Default: a program. */
   readonly by?: ChosenBy
   readonly origin?: { readonly contextId: string; readonly seq: number }
 }
@@ -18,32 +18,32 @@ export interface Selecting {
 export function withSelections(
   active: readonly ActiveValue[],
   selections: readonly Selection[],
-  selecting: Selecting,
+  context: SelectionContext,
 ): readonly ActiveValue[] {
-  return selections.reduce((values, selection) => selected(values, selection, selecting), active)
+  return selections.reduce((values, selection) => selected(values, selection, context), active)
 }
 
-/** The entities of which these selections choose something anew. A choice that a tool leaves to its owner is not new. */
+/** The entities that these selections newly select. A tool's selection that leaves the author unchanged is not new. */
 export function newlyChosen(
   active: readonly ActiveValue[],
   selections: readonly Selection[],
-  who: ChosenBy,
+  author: ChosenBy,
 ): readonly string[] {
-  return selections.flatMap(({ entity, id, ids, by = who }) => {
+  return selections.flatMap(({ entity, id, ids, by = author }) => {
     const first = id ?? ids?.[0]
     if (first === undefined) return []
     const before = active.find((value) => value.entity === entity)
     const isSame = sameIds(activeIds(before), [...new Set([first, ...(ids ?? [])])])
-    return isSame && before !== undefined && isLeftTheirs(before, by) ? [] : [entity]
+    return isSame && before !== undefined && keepsAuthorOf(before, by) ? [] : [entity]
   })
 }
 
-/** A tool that selects what a person or a program has chosen leaves the choice theirs. */
-function isLeftTheirs({ by: whose }: ActiveValue, by: ChosenBy): boolean {
-  return by === 'tool' && whose !== 'tool'
+/** A tool that selects the active thing again does not take the selection from a person or a program. */
+function keepsAuthorOf({ by: selectedBy }: ActiveValue, by: ChosenBy): boolean {
+  return by === 'tool' && selectedBy !== 'tool'
 }
 
-/** Those that have not expired. A clock that was set back makes nothing old. */
+/** The unexpired values. A clock that was set back expires nothing. */
 export function unexpired(
   active: readonly ActiveValue[],
   entities: Entities,
@@ -55,12 +55,14 @@ export function unexpired(
   })
 }
 
-/** When a value stops to count, as milliseconds since 1970; Infinity if never. */
+/** When a value expires, as milliseconds since 1970; Infinity if never. */
 export function expiresAt({ entity, at }: ActiveValue, entities: Entities): number {
   return at + (entities.get(entity)?.ttlMs ?? Number.POSITIVE_INFINITY)
 }
 
-/** Is it the person's, and not the conversation's? What has its origin in a conversation could not be kept for the person. */
+/**
+ * True if a value is the person's, not the conversation's. A value with an origin in a conversation cannot be the person's.
+ */
 export function isPersonal({ entity, origin }: ActiveValue, entities: Entities): boolean {
   return origin === undefined && entities.get(entity)?.scope === 'actor'
 }
@@ -85,12 +87,12 @@ export function withPersonal(
 function selected(
   values: readonly ActiveValue[],
   selection: Selection,
-  selecting: Selecting,
+  context: SelectionContext,
 ): readonly ActiveValue[] {
   const { entity, parent } = selection
-  const { entities } = selecting
+  const { entities } = context
   const before = values.find((value) => value.entity === entity)
-  const chosen = chosenValue(selection, before, selecting)
+  const chosen = chosenValue(selection, before, context)
   const isSame = sameIds(activeIds(before), activeIds(chosen))
   const gone = isSame ? new Set<string>() : partsOf(entity, entities)
   const above = otherParent(values, { entity, parent, entities })
@@ -100,11 +102,11 @@ function selected(
   return chosen === undefined ? kept : [...kept, chosen]
 }
 
-/** A thing that is chosen again keeps its label and parent. */
+/** A thing that is selected again keeps its label and parent. */
 function chosenValue(
-  { entity, id, ids, by: whose, ...about }: Selection,
+  { entity, id, ids, by: selectedBy, ...about }: Selection,
   before: ActiveValue | undefined,
-  { at, by: who = 'program', origin }: Selecting,
+  { at, by: author = 'program', origin }: SelectionContext,
 ): ActiveValue | undefined {
   const first = id ?? ids?.[0]
   if (first === undefined) return undefined
@@ -112,8 +114,8 @@ function chosenValue(
   const known = sameIds(activeIds(before), activeIds({ entity, id: first, ...several, at }))
     ? before
     : undefined
-  const by = whose ?? who
-  const isTheirs = known !== undefined && isLeftTheirs(known, by)
+  const by = selectedBy ?? author
+  const keepsAuthor = known !== undefined && keepsAuthorOf(known, by)
   const label = about.label ?? known?.label
   const labels = about.labels ?? known?.labels
   const parent = about.parent ?? known?.parent
@@ -125,8 +127,8 @@ function chosenValue(
     ...(labels === undefined ? {} : { labels }),
     ...(parent === undefined ? {} : { parent }),
     at,
-    by: isTheirs ? (known.by ?? 'program') : by,
-    since: isTheirs ? chosenAt(known).at : at,
+    by: keepsAuthor ? (known.by ?? 'program') : by,
+    since: keepsAuthor ? chosenAt(known).at : at,
     ...(origin === undefined ? {} : { origin }),
   }
 }
@@ -146,7 +148,7 @@ function sameIds(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((id) => b.includes(id))
 }
 
-/** All entities below one, however deep. */
+/** All entities below one, at any depth. */
 function partsOf(name: string, entities: Entities): ReadonlySet<string> {
   const isBelow = (entity: Entity): boolean => {
     for (let above = entity.parent; above !== undefined; above = above.parent)

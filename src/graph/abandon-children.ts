@@ -1,10 +1,10 @@
-/** What was run below a task that nobody goes on with: it has nothing to wait for any more. */
+/** Ends children of abandoned tasks: their waits are over. */
 import { clearContext } from '../journal/index.ts'
 import { type ContextKey, defined } from '../protocol/index.ts'
 import type { ListPage, Store } from '../store/index.ts'
 
-/** Whatever waits below the task stops waiting, and so does what waits below that. What runs is cancelled with its caller. */
-export async function abandonBelow(store: Store, key: ContextKey, task = ''): Promise<void> {
+/** Clears every waiting child of the task, recursively. Running children are cancelled with their caller. */
+export async function abandonChildren(store: Store, key: ContextKey, task = ''): Promise<void> {
   const { contextId, ...owner } = key
   const prefix = `${contextId}/${task}`
   let cursor: string | undefined
@@ -18,9 +18,9 @@ export async function abandonBelow(store: Store, key: ContextKey, task = ''): Pr
     })
     for (const { key: below } of page.heads) {
       const rest = below.contextId.slice(prefix.length)
-      // The tenth task begins like the first.
+      // The name of the tenth task begins like the first's.
       if (task !== '' && rest !== '' && !rest.startsWith('.')) continue
-      await abandonBelow(store, below)
+      await abandonChildren(store, below)
       await clearContext(store, below, 'its caller went on')
     }
     cursor = page.next

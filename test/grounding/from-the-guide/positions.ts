@@ -2,8 +2,8 @@
 
 import { z } from 'zod'
 import { entity } from '../../../src/index.ts'
+import { type Call, choose, type Row, show } from './conversation.ts'
 import type { Dice } from './dice.ts'
-import { type Call, choose, type Row, show } from './talk.ts'
 import { type Generator, oneId, Trial, type Wanted } from './trial.ts'
 import { type Kind, kinds, type Language, nounOf, oneKind, placeOf } from './words.ts'
 
@@ -14,7 +14,7 @@ const twoKinds = (dice: Dice): [Kind, Kind] =>
     () => ({}),
   ) as [Kind, Kind]
 
-/** A place with its noun is one in the newest list of that kind, whatever was shown of other kinds or alone since. */
+/** A position with its noun refers to the newest list of that entity, whatever else was shown since. */
 const namedPlace: Generator = async (dice) => {
   const [kind, other] = twoKinds(dice)
   const language: Language = dice.pick(['en', 'fr'])
@@ -38,7 +38,7 @@ const namedPlace: Generator = async (dice) => {
   return trial.check(end, { way: `place with noun, ${language}`, wanted: 'run', input: { id: row.id } })
 }
 
-/** A place without a noun is one in the newest list of any kind. */
+/** A position without a noun refers to the newest list of any entity. */
 const barePlace: Generator = async (dice) => {
   const [kind, other] = twoKinds(dice)
   const language: Language = dice.pick(['en', 'fr'])
@@ -70,7 +70,7 @@ const barePlace: Generator = async (dice) => {
   return trial.check(end, { way: `place without noun, ${way}, ${language}`, wanted, input: { id: row.id } })
 }
 
-/** A list that is made in this turn does not take the place away that the person saw before it. */
+/** A list of this turn does not replace the list that the person saw before it. */
 const listInTurn: Generator = async (dice) => {
   const [kind, other] = twoKinds(dice)
   const trial = new Trial(dice, { entities: [kind.entity, other.entity], input: oneId(kind) })
@@ -86,7 +86,7 @@ const listInTurn: Generator = async (dice) => {
   return trial.check(end, { way, wanted: 'run', input: { id: mine[at]?.id } })
 }
 
-/** A list that is too old has no places. */
+/** An expired list has no positions. */
 const oldList: Generator = async (dice) => {
   const kind = oneKind(dice, { ttl: '1h' })
   const trial = new Trial(dice, { entities: [kind.entity], input: oneId(kind) })
@@ -99,7 +99,7 @@ const oldList: Generator = async (dice) => {
   return trial.check(end, { way: 'place in a list that is too old', wanted: 'refuse' })
 }
 
-/** A number that is an id and a place at once is asked about; where both are the same thing there is nothing to ask. */
+/** A number that is both an id and a position is asked about; if both are the same thing there is nothing to ask. */
 const idAndPlace: Generator = async (dice) => {
   const kind = entity(nounOf(dice).en, { pattern: /\d{1,4}/ })
   const trial = new Trial(dice, { entities: [kind], input: z.object({ id: z.string().meta(kind.id()) }) })
@@ -138,7 +138,7 @@ const SINCE: readonly Since[] = [
   { name: 'an invented one', wanted: 'refuse' },
 ]
 
-/** What a person or a program has chosen wins; what a tool chooses never makes other ids bad. */
+/** A selection of a person or a program wins; a tool's selection never makes other ids bad. */
 const chosenWins: Generator = async (dice) => {
   const kind = oneKind(dice)
   const language: Language = dice.pick(['en', 'fr'])
@@ -176,7 +176,7 @@ const chosenWins: Generator = async (dice) => {
   })
 }
 
-/** Several that are chosen are all good, and so is one that nothing showed. */
+/** All of several selected things are good, and so is one that nothing showed. */
 const severalChosen: Generator = async (dice) => {
   const kind = oneKind(dice)
   const trial = new Trial(dice, { entities: [kind.entity], input: oneId(kind) })

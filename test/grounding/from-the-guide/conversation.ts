@@ -1,6 +1,6 @@
 /**
- * A real conversation of a generated case: an agent on the memory store, a model that writes the calls it is told to, and
- * tools that show and choose what the case wants. It records what ran and with which input.
+ * A real conversation of a generated case: an agent on the memory store, a model that writes the given calls, and tools
+ * that show and select as the case requires. Records each run with its input.
  */
 import { z } from 'zod'
 import {
@@ -37,7 +37,7 @@ export interface Refusal {
 export interface End {
   readonly status: string
   readonly text: string
-  /** What the last call of the turn was refused with. */
+  /** The refusal of the turn's last call. */
   readonly refusal?: Refusal
   readonly requests: readonly { readonly requestId: string; readonly options?: readonly unknown[] }[]
 }
@@ -52,7 +52,7 @@ const SECOND = 1000
 
 export class Talk {
   readonly clock: ManualClock
-  /** A case may go on with a fork. */
+  /** A case may continue with a fork. */
   agent: Agent
   readonly story: string[] = []
   readonly #replies: ScriptedStep[] = []
@@ -80,7 +80,7 @@ export class Talk {
     return this.#follow(this.agent.executeTurn(message, options))
   }
 
-  /** The model says a text without calling anything. */
+  /** The model replies with a text and no call. */
   async smallTalk(message: string, reply = 'Fine.'): Promise<void> {
     this.story.push(`person: ${message}`, `  model: ${reply}`)
     this.#replies.push(reply)
@@ -108,7 +108,7 @@ export class Talk {
   }
 
   async #follow(turn: ReturnType<Agent['executeTurn']>): Promise<End> {
-    // Gap: of a choice and a sighting in the same millisecond, nobody can say which is newer.
+    // Gap: of a selection and a sighting in the same millisecond, neither is newer.
     let refusal: Refusal | undefined
     for await (const event of turn) {
       if (event.type !== 'tool.end') continue
@@ -136,7 +136,7 @@ export function show(rows: { readonly [entity: string]: readonly Row[] }): Call 
   return { tool: 'show', args: { rows } as unknown as JsonObject }
 }
 
-/** A call of a tool that selects by itself, or carries out a choice of the person. */
+/** A call of a tool that selects by itself, or carries out a person's choice. */
 export function choose(entity: string, id: string, more: { label?: string; by?: 'person' } = {}): Call {
   return { tool: 'choose', args: { entity, id, ...more } }
 }

@@ -1,12 +1,12 @@
-/** How a run comes to be: from new values, from answers, from expired requests, or because somebody asks it to go on. */
+/** Starts a run: from new values, from answers, from expired requests, or from a request to continue. */
 import { withChanges } from '../journal/index.ts'
 import { dataOf, noProgress, openTurn, startTurn, wrongKind } from '../loop/index.ts'
 import { defined, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
-import { endRun, settleRest } from './ending.ts'
+import { endRun, settleOpen } from './end-run.ts'
 import type { Run } from './run.ts'
 import { checkedUpdate, initialChanges, reducedChanges } from './update.ts'
 
-/** Opens a turn or takes up the open one. False if there is no reason for one: then what came in is accounted for. */
+/** Opens a turn or resumes the open one. False if there is no reason for one: then the inbox is accounted for. */
 export async function begin(run: Run): Promise<boolean> {
   checkKind(run)
   if (run.session.open !== undefined) {
@@ -21,7 +21,7 @@ export async function begin(run: Run): Promise<boolean> {
   return (await openTurn(run, take)) !== 'none'
 }
 
-/** What an agent has begun is for an agent to go on with: a graph declines and leaves it untouched. */
+/** A graph must not continue an agent's conversation: it declines and leaves it untouched. */
 function checkKind({ session, scope }: Run): void {
   if (session.graph !== undefined || session.totals.modelCalls === 0) return
   throw wrongKind(
@@ -31,44 +31,44 @@ function checkKind({ session, scope }: Run): void {
 }
 
 function startFrom(run: Run, entry: Entry): void {
-  const { message: _, values: _values, origin: _origin, ...asked } = dataOf(entry, 'input')
-  startTurn(run, asked, { takes: entry.key === undefined ? [] : [entry.key] })
-  settleRest(run)
+  const { message: _, values: _values, origin: _origin, ...sender } = dataOf(entry, 'input')
+  startTurn(run, sender, { takes: entry.key === undefined ? [] : [entry.key] })
+  settleOpen(run)
   for (const { task, state } of run.session.graph?.tasks ?? [])
     if (state !== 'ended') run.scope.abandoned?.(task)
   const isFirst = run.session.graph?.queued === undefined
-  if (isFirst) return sayStart(run, givenIn(run, entry))
+  if (isFirst) return appendStart(run, runInput(run, entry))
   queueInput(run, entry)
   startQueued(run)
 }
 
-/** Its run begins when those before it are over. */
+/** The queued run starts when those before it are over. */
 function queueInput(run: Run, entry: Entry): void {
-  run.draft.append('graph.queue', givenIn(run, entry))
+  run.draft.append('graph.queue', runInput(run, entry))
 }
 
-/** Begins the next of the runs that are queued, in the turn that is open. False if none is. */
+/** Starts the next queued run in the open turn. False if there is none. */
 export function startQueued(run: Run): boolean {
   const [next] = run.session.graph?.queued ?? []
-  if (next !== undefined) sayStart(run, next)
+  if (next !== undefined) appendStart(run, next)
   return next !== undefined
 }
 
-type Given = EntryData['graph.queue']
+type RunInput = EntryData['graph.queue']
 
-/** The values of an input, as they are stored. */
-function givenIn({ graph, scope }: Run, entry: Entry): Given {
+/** The values of an input in their stored form. */
+function runInput({ graph, scope }: Run, entry: Entry): RunInput {
   const { values, origin } = dataOf(entry, 'input')
   if (values === undefined)
     throw new HoldfastError('invalid-entry', {
       message: `${scope.key.contextId} is a conversation of the graph ${graph.name}: it takes values, not messages.`,
     })
-  const update = checkedUpdate(graph.channels, { who: 'the input' }, values)
+  const update = checkedUpdate(graph.channels, { source: 'the input' }, values)
   return { update, ...defined({ origin }) }
 }
 
-/** What is given is merged into the state that there is. */
-function sayStart(run: Run, { update, origin }: Given): void {
+/** Merges the given values into the existing state. */
+function appendStart(run: Run, { update, origin }: RunInput): void {
   const { graph } = run
   const before = run.session.graph?.state ?? {}
   const initial = initialChanges(graph, before)

@@ -1,4 +1,4 @@
-/** How a turn of a graph ends: everything open is settled or stays to be gone on with, and what came too late is accounted for. */
+/** Ends a turn of a graph: settles everything open or leaves it to be continued, and accounts for late results. */
 
 import { accountFor, appendTurnEnd, dataOf, lateResultOf } from '../loop/index.ts'
 import { defined, type EntryData, isWaiting, type OutcomeReason } from '../protocol/index.ts'
@@ -12,20 +12,20 @@ export interface Ending {
 
 export function endRun(run: Run, outcome: OutcomeReason, ending: Ending = {}): undefined {
   run.queue.drain()
-  if (!isWaiting(outcome)) settleRest(run)
+  if (!isWaiting(outcome)) settleOpen(run)
   const cancel = run.cancelKey()
   accountFor(run, run.open.turn, cancel)
   appendTurnEnd(run, outcome, { ...ending, ...defined({ cancel }) })
 }
 
-/** Ends every open request, and every effect of which nobody will know more. */
-export function settleRest(run: Run): void {
+/** Ends every open request, and settles every open effect. */
+export function settleOpen(run: Run): void {
   const { draft } = run
   for (const { requestId } of run.open.requests) draft.append('request.end', { requestId, how: 'cancelled' })
   settleEffects(run)
 }
 
-/** Of those that are still under way it may come to be known later. */
+/** Settles unsettled effects; their real results may still be posted as late. */
 export function settleEffects(run: Run): void {
   for (const { effects = [] } of run.session.graph?.tasks ?? [])
     for (const { callId, status } of effects) if (status === undefined) settleEffect(run, callId)

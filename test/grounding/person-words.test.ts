@@ -1,4 +1,4 @@
-/** What the person wrote counts for the conversation, not only for the turn in which it was written. */
+/** The person's words count for the whole conversation, not only for their turn. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { entity } from '../../src/grounding/index.ts'

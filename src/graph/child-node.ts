@@ -10,7 +10,7 @@ export interface Mapping {
   readonly output?: (output: never, state: never) => unknown
 }
 
-export function nodeFrom(
+export function childNode(
   channels: Channels,
   runnable: Runnable<never, unknown>,
   { input, output }: Mapping,
@@ -19,28 +19,27 @@ export function nodeFrom(
   const shared = Object.keys(inner?.channels ?? {}).filter((channel) => Object.hasOwn(channels, channel))
   if (inner === undefined && (input === undefined || output === undefined))
     throw new HoldfastError('invalid-graph', {
-      message:
-        'A node that is an agent needs { input: (state) => what it is asked, output: (text) => what it says of the state }.',
+      message: 'A node that is an agent needs { input: (state) => message, output: (text) => update }.',
     })
   if (inner !== undefined && (input === undefined || output === undefined))
     checkShared(shared, channels, inner)
-  const given = input ?? ((state: JsonObject) => pick(state, shared))
-  const said =
+  const toInput = input ?? ((state: JsonObject) => pick(state, shared))
+  const toUpdate =
     output ??
-    ((after: JsonObject, state: JsonObject) => newIn(pick(after, shared), state, inner?.kinds ?? {}))
+    ((after: JsonObject, state: JsonObject) => changesIn(pick(after, shared), state, inner?.kinds ?? {}))
   const run = async (state: never, context: NodeContext): Promise<unknown> =>
-    said((await context.run('', runnable, given(state) as never)) as never, state)
+    toUpdate((await context.run('', runnable, toInput(state) as never)) as never, state)
   return { run, ...defined({ inner }) }
 }
 
-/** What a reducer has made of something cannot be told from what it was made of. */
+/** A reduced value does not reveal the updates it came from. */
 function checkShared(shared: readonly string[], channels: Channels, { name, kinds }: GraphDefinition): void {
   const reduced = shared.filter(
     (channel) => channels[channel]?.kind === 'reduced' || kinds[channel] === 'reduced',
   )
   if (reduced.length === 0) return
   throw new HoldfastError('invalid-graph', {
-    message: `${reduced.join(', ')} of ${name} and of the graph that it is a node of is held by a reduce(): say with { input, output } what is given to it and what it says.`,
+    message: `${reduced.join(', ')} of ${name} and of the graph that it is a node of is a reduce() channel: write { input, output } to map the state.`,
   })
 }
 
@@ -52,14 +51,14 @@ function pick(state: JsonObject, channels: readonly string[]): JsonObject {
   )
 }
 
-/** What has changed on the way; of a list, what was added to it. */
-function newIn(after: JsonObject, before: JsonObject, kinds: ChannelKinds): JsonObject {
-  const said: Record<string, Json> = {}
+/** The channels that changed; of a list, the appended items. */
+function changesIn(after: JsonObject, before: JsonObject, kinds: ChannelKinds): JsonObject {
+  const update: Record<string, Json> = {}
   for (const [channel, value] of Object.entries(after)) {
-    const had = before[channel]
-    if (value === undefined || isDeepStrictEqual(value, had)) continue
-    const isList = kinds[channel] === 'list' && Array.isArray(value) && Array.isArray(had)
-    said[channel] = isList ? value.slice(had.length) : value
+    const previous = before[channel]
+    if (value === undefined || isDeepStrictEqual(value, previous)) continue
+    const isList = kinds[channel] === 'list' && Array.isArray(value) && Array.isArray(previous)
+    update[channel] = isList ? value.slice(previous.length) : value
   }
-  return said
+  return update
 }

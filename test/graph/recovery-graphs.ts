@@ -1,4 +1,4 @@
-/** The graphs that are cut off at every point: one for each thing that a run can do. */
+/** The graphs that are crashed at every point: one for each feature of a run. */
 import { agentNode } from '../../src/agent/index.ts'
 import {
   type Channels,
@@ -21,7 +21,7 @@ const start = { inputs: [{ log: ['begun'] }] } as const
 
 const yes = ({ prompt }: RequestData): string => `yes to ${prompt}`
 
-/** Two nodes, each with an effect of either kind. `how`: what it does when it cannot know. */
+/** Two nodes, each with an effect of either kind. `how`: its behaviour when the outcome is unknown. */
 function chain(how: 'step' | 'tryStep') {
   return (process: GraphProcess): Graph<Channels> =>
     process.compile(
@@ -40,7 +40,7 @@ function chain(how: 'step' | 'tryStep') {
     )
 }
 
-/** Three branches of different lengths, two of which are waited for. */
+/** Three branches of different lengths, two of which are joined. */
 function branches(process: GraphProcess): Graph<Channels> {
   return process.compile(
     graph({
@@ -90,7 +90,7 @@ function looping(rounds: number, limits: { readonly steps?: number } = {}) {
     )
 }
 
-/** Fails twice after an effect that stays done; an effect that failed itself is done by the next attempt. */
+/** Fails twice after an effect that stays done; a failed effect runs again in the next attempt. */
 function retrying(process: GraphProcess): Graph<Channels> {
   return process.compile(
     graph({ state: log })
@@ -117,7 +117,7 @@ function retrying(process: GraphProcess): Graph<Channels> {
   )
 }
 
-/** Two ask at once, one of them twice and after an effect; a third does something meanwhile. */
+/** Two nodes ask at once, one of them twice and after an effect; a third works meanwhile. */
 function asking(process: GraphProcess): Graph<Channels> {
   return process.compile(
     graph({ state: log })
@@ -157,7 +157,7 @@ function inner(process: GraphProcess, asks: boolean): Graph<Channels> {
   )
 }
 
-/** Nobody answers in time, neither here nor below. */
+/** No answer arrives in time, neither here nor below. */
 function unanswered(process: GraphProcess): Graph<Channels> {
   const silent = { kind: 'text', prompt: 'Anybody?', expiresInMs: 30, otherwise: 'nobody' } as const
   const below = process.compile(
@@ -182,7 +182,7 @@ function unanswered(process: GraphProcess): Graph<Channels> {
   )
 }
 
-/** Cancelled from inside of an effect, while another is done. */
+/** Cancelled from inside of an effect, while another runs. */
 function cancelling(process: GraphProcess): Graph<Channels> {
   return process.compile(
     graph({ state: log })
@@ -190,7 +190,7 @@ function cancelling(process: GraphProcess): Graph<Channels> {
       .addNode('cancels', async (_, context) => {
         await process.tryStep(context, 'pay before')
         await process.step(context, 'cancel', { ...safe, also: () => process.cancel() })
-        // It is not waited for any longer than it takes to notice.
+        // The run waits for it only until it notices the cancel.
         while (!context.signal.aborted) await new Promise(setImmediate)
         throw new Error('cancelled')
       })
@@ -202,7 +202,7 @@ function cancelling(process: GraphProcess): Graph<Channels> {
   )
 }
 
-/** A graph as a node, beside another that runs one under a name of its own. */
+/** A graph as a node, beside another node that runs one under its own key. */
 function nested(asks: boolean) {
   return (process: GraphProcess): Graph<Channels> => {
     const below = inner(process, asks)
@@ -245,7 +245,7 @@ function withAgent(approve: { readonly approve?: 'always' } = {}) {
   }
 }
 
-/** What an agent has said is not good enough at first: it is asked once more, in a conversation of its own. */
+/** An agent's first reply is rejected: it is asked once more, in a second conversation. */
 function askingTwice(process: GraphProcess): Graph<Channels> {
   const model = process.model({ calls: [{ tool: 'look' }] }, 'Seen.')
   const clerk = agentNode({ model, tools: [process.tool('look', { replay: 'safe' })], maxClaims: 1000 })
@@ -265,7 +265,7 @@ function askingTwice(process: GraphProcess): Graph<Channels> {
   )
 }
 
-/** One task for each thing, and one that sums up. */
+/** One task for each item, and one that sums up. */
 function mapping(process: GraphProcess): Graph<Channels> {
   return process.compile(
     graph({ state: { ...log, sum: reduce<number>((a, b) => a + b, 0) } })
@@ -285,7 +285,7 @@ function mapping(process: GraphProcess): Graph<Channels> {
   )
 }
 
-/** Fails without another attempt until it is told to go on; beside it somebody is done. */
+/** Fails without a retry until it is continued; another node ends beside it. */
 function failing(process: GraphProcess): Graph<Channels> {
   return process.compile(
     graph({ state: log })
@@ -342,7 +342,7 @@ function lookingUp(process: GraphProcess): Graph<Channels> {
   )
 }
 
-export const GRAPH_PLAYS: readonly GraphPlay[] = [
+export const GRAPH_SCENARIOS: readonly GraphPlay[] = [
   { name: 'graph: a chain that cannot live with not knowing', ...start, build: chain('step') },
   { name: 'graph: a chain of effects', ...start, build: chain('tryStep') },
   { name: 'graph: branches with effects and a join', ...start, build: branches },

@@ -1,4 +1,4 @@
-/** What a program chooses for a conversation or its person, outside of any tool. */
+/** Selections that a program makes for a conversation or its person, outside of any tool. */
 import { type Driver, idsAround } from '../drive/index.ts'
 import {
   checkedThing,
@@ -27,7 +27,7 @@ import { actorState } from './actor-state.ts'
 import type { AgentSetup } from './config.ts'
 import { journalSightings } from './sightings.ts'
 
-export interface Choosing {
+export interface SelectionScope {
   readonly driver: Driver
   readonly store: Store
   readonly setup: AgentSetup
@@ -35,12 +35,12 @@ export interface Choosing {
 }
 
 /**
- * Makes something the chosen one. Inside of the code of a call the choice is a tool's, whatever it says: the id may be the
- * model's, so it has to be good in this conversation or in the one of the call. Throws `invalid-option` if it is not, and
- * for an entity or an id that could never be used.
+ * Selects active values. Inside the code of a call, a selection counts as the tool's: its id may come from the model,
+ * so it must be grounded in this conversation or in that of the call. Throws `invalid-option` if it is not, and for an
+ * unknown entity or an id that does not fit its pattern.
  */
 export async function select(
-  { driver, store, setup, principal }: Choosing,
+  { driver, store, setup, principal }: SelectionScope,
   selections: readonly Selection[],
 ): Promise<void> {
   const { entities } = setup.definition.grounding
@@ -48,27 +48,27 @@ export async function select(
   const at = setup.clock.now()
   const isCalls = inputOrigin().origin !== undefined
   const by: ChosenBy = isCalls ? 'tool' : 'program'
-  const checked = selections.map((given): Selection => {
-    const selection = checkedSelection(given, entities)
+  const checked = selections.map((one): Selection => {
+    const selection = checkedSelection(one, entities)
     return isCalls ? { ...selection, by } : selection
   })
   for (const selection of checked) await checkKind({ driver, store, setup }, selection)
   if (isCalls) for (const selection of checked) await checkGood({ driver, store, setup }, selection)
   const change = (values: readonly ActiveValue[]) => withSelections(values, checked, { entities, at, by })
   const own = change(active)
-  const isTheirs =
+  const isActorScoped =
     origin === undefined && selections.some((one) => entities.get(one.entity)?.scope === 'actor')
-  const theirs = isTheirs
+  const actorValues = isActorScoped
     ? await actorState(store, principal).change('select', (values) => personal(change(values), entities))
     : personal(own, entities)
-  const values = [...theirs, ...own.filter((value) => !isPersonal(value, entities))]
+  const values = [...actorValues, ...own.filter((value) => !isPersonal(value, entities))]
   const chosen = newlyChosen(active, checked, by)
   const fresh = chosen.length === 0 ? {} : { chosen }
   await driver.record([{ type: 'active', data: { values, by: 'select', ...fresh } }])
 }
 
-function checkedSelection(given: Selection, entities: Entities): Selection {
-  const selection = checkedThing(given)
+function checkedSelection(raw: Selection, entities: Entities): Selection {
+  const selection = checkedThing(raw)
   const entity = entities.get(selection.entity)
   if (entity === undefined) {
     const names = [...entities.keys()].map(quote).join(', ')
@@ -85,9 +85,9 @@ function checkedSelection(given: Selection, entities: Entities): Selection {
   return selection
 }
 
-/** Without a pattern, only what tools have shown tells that an id is one of another kind. */
+/** Without a pattern, only sightings reveal that an id belongs to another entity. */
 async function checkKind(
-  { driver, store, setup }: Omit<Choosing, 'principal'>,
+  { driver, store, setup }: Omit<SelectionScope, 'principal'>,
   selection: Selection,
 ): Promise<void> {
   const { entities } = setup.definition.grounding
@@ -106,7 +106,7 @@ async function checkKind(
 }
 
 async function checkGood(
-  { driver, store, setup }: Omit<Choosing, 'principal'>,
+  { driver, store, setup }: Omit<SelectionScope, 'principal'>,
   { entity, ...selection }: Selection,
 ): Promise<void> {
   const { above } = idsAround()
@@ -126,7 +126,7 @@ async function checkGood(
     const { kind } = await judgeBelow(found, entity, { judging, above })
     if (kind === 'ok') continue
     throw notSelected(
-      `it was asked for inside of a call, and ${quote(id)} is not good there or here: no tool has shown it and no person has written it`,
+      `the code of a call selected it, and ${quote(id)} is not good there or here: no tool has shown it and no person has written it`,
     )
   }
 }
@@ -139,21 +139,21 @@ function notSelected(why: string): HoldfastError {
   return new HoldfastError('invalid-option', { message: `Nothing was selected: ${why}.` })
 }
 
-/** The active values of a conversation together with those of its person, as a turn that starts now would find them. */
+/** The active values of a conversation merged with its person's, as a turn that starts now would see them. */
 export interface ActiveAtStart {
   readonly values: readonly ActiveValue[]
-  /** Where the conversation stood: once it has gone on, its own journal says what is active. */
+  /** The position of the conversation at the time; after it advances, its own journal is authoritative. */
   readonly turn: number
   readonly before: string
 }
 
-/** Undefined if no entity is the person's, for a fork, which goes its own way, and while a turn is open: that looks itself. */
+/** Undefined if no entity has the scope `actor`, for a fork, and while a turn is open (the turn reads them itself). */
 export async function activeAtStart({
   driver,
   store,
   setup,
   principal,
-}: Choosing): Promise<ActiveAtStart | undefined> {
+}: SelectionScope): Promise<ActiveAtStart | undefined> {
   const { entities } = setup.definition.grounding
   const { active = [], origin, turn, open } = driver.journal.session
   const hasPersonal = [...entities.values()].some(({ scope }) => scope === 'actor')

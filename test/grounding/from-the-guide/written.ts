@@ -1,8 +1,8 @@
 /** "What the person wrote" and "Forms of an id". */
 import { z } from 'zod'
 import { askUser, defineTool, type Entity, entity } from '../../../src/index.ts'
+import { choose, show, type Talk } from './conversation.ts'
 import type { Dice } from './dice.ts'
-import { choose, show, type Talk } from './talk.ts'
 import { type Generator, oneId, Trial } from './trial.ts'
 import { type Kind, LOOKS, nounOf, oneKind, smallTalk } from './words.ts'
 
@@ -18,7 +18,7 @@ const ALONE: readonly ((id: string) => string)[] = [
   (id) => `I mean \`${id}\`; do it`,
 ]
 
-/** An id that stands by itself counts, in this turn and in later ones. */
+/** An id that is a whole token counts, in this turn and in later ones. */
 const said: Generator = async (dice) => {
   const kind = oneKind(dice)
   const trial = new Trial(dice, { entities: [kind.entity], input: oneId(kind) })
@@ -34,7 +34,7 @@ const said: Generator = async (dice) => {
   return trial.check(end, { way: earlier ? 'said earlier' : 'said now', wanted: 'run', input: { id } })
 }
 
-// Gap: `x#W123456` counts as `#W123456`, though it does not stand by itself; ids with a sign in front get no `x` here.
+// Gap: `x#W123456` counts as `#W123456`, though it is not a whole token; ids with a leading sign get no `x` here.
 const INSIDE: readonly ((id: string) => string)[] = [(id) => `${id}0`, (id) => `x${id}`, (id) => `${id}-b`]
 const INSIDE_NUMBER: readonly ((id: string) => string)[] = [
   (id) => `${id}.5`,
@@ -72,7 +72,7 @@ const noPattern: Generator = async (dice) => {
   return trial.check(end, { way: 'said, no pattern', wanted: 'refuse' })
 }
 
-/** The noun of another entity right before it says that it is of that kind. */
+/** The noun of another entity right before an id claims it. */
 const otherNoun: Generator = async (dice) => {
   const language = dice.pick(['en', 'fr'] as const)
   const [mine, theirs] = dice.pick([
@@ -205,7 +205,7 @@ async function lastPosition({ agent }: Talk): Promise<number> {
   return heads.reduce((sum, { seq }) => sum + seq, 0)
 }
 
-/** Steering, answers and imported user messages are words of the person; imported replies are not. */
+/** Steering, answers and imported user messages are the person's words; imported replies are not. */
 const otherWords: Generator = async (dice) => {
   const kind = oneKind(dice)
   const id = kind.fresh()
@@ -265,7 +265,7 @@ function variant(dice: Dice, id: string): string {
   ])
 }
 
-/** With `normalize`, the tool gets the id as it was shown or chosen; without, other letters are another id. */
+/** With `normalize`, the tool gets the id as it was shown or selected; without, ids that differ in case are different. */
 const forms: Generator = async (dice) => {
   const noun = nounOf(dice)
   const normal = dice.chance(0.8)
@@ -273,8 +273,8 @@ const forms: Generator = async (dice) => {
   const id = `${dice.text('ABCDEFGH', 3)}${dice.text('123456789', 4)}`
   const trial = new Trial(dice, { entities: [kind], input: idOf(kind) })
   const known = dice.pick(['shown', 'chosen', 'chosen by a tool', 'said'] as const)
-  // The form that is known differs from the one that is written, unless it was only said. A program selects no id that is
-  // off the pattern.
+  // The known form differs from the written one, unless the person only wrote it. A program selects no id that does not fit
+  // the pattern.
   const isAsIs = known === 'said' || (known === 'chosen' && !normal)
   const form = isAsIs ? id : dice.pick([id, variant(dice, id)])
   const written = known === 'said' || form !== id ? id : variant(dice, id)
@@ -289,7 +289,7 @@ const forms: Generator = async (dice) => {
   return trial.check(end, { way: `${normal ? 'normalize' : 'no normalize'}, ${known}`, wanted, input })
 }
 
-/** Of an id that was only said, the tool gets what fits the pattern: the model's form, else the person's. */
+/** Of an id that was only written, the tool gets the form that fits the pattern: the model's, else the person's. */
 const saidForms: Generator = async (dice) => {
   const kind = entity(nounOf(dice).en, { pattern: /[A-Z]{3}\d{4}/, normalize: TIDY })
   const id = `${dice.text('ABCDEFGH', 3)}${dice.text('123456789', 4)}`
@@ -311,7 +311,7 @@ const sameForm: Generator = async (dice) => {
   return trial.check(end, { way: 'same normal form', wanted: 'ask' })
 }
 
-/** Where a text is wanted a number becomes one, and the reverse. */
+/** A number becomes a text where the schema wants one, and the reverse. */
 const numbers: Generator = async (dice) => {
   const kind = entity(nounOf(dice).en, { pattern: /\d{6}/ })
   const id = Number(dice.text('123456789', 6))
