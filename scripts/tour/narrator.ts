@@ -4,9 +4,9 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Entry, EntryData, RequestData, Store, Turn, TurnEvent, TurnOutcome } from 'holdfast'
-import { askedBy } from '../../src/cli/asked-by.ts'
 import type { Output } from '../../src/cli/gate/output.ts'
 import { bold, cyan, dim, green, joinLines, NOTHING, red, styled, yellow } from '../../src/cli/gate/styled.ts'
+import { requestSource } from '../../src/cli/request-source.ts'
 import { optionLines, questionOf } from '../../src/cli/terminal/question-lines.ts'
 import { Screen } from '../../src/cli/terminal/screen.ts'
 import { type KnownCall, TurnPrinter } from '../../src/cli/terminal/turn-printer.ts'
@@ -51,28 +51,28 @@ export class Narrator {
   }
 
   title(text: string): void {
-    this.#screen.tell(text, bold)
+    this.#screen.printText(text, bold)
   }
 
-  tell(text: string): void {
-    this.#screen.tell(text)
+  printText(text: string): void {
+    this.#screen.printText(text)
   }
 
   aside(text: string): void {
-    this.#screen.tell(text, dim)
+    this.#screen.printText(text, dim)
   }
 
   heading(title: string): void {
-    this.#screen.say(NOTHING)
-    this.#screen.say(bold(title))
+    this.#screen.print(NOTHING)
+    this.#screen.print(bold(title))
   }
 
   warn(text: string): void {
-    this.#screen.tell(text, yellow)
+    this.#screen.printText(text, yellow)
   }
 
   alarm(text: string): void {
-    this.#screen.tell(text, (line) => red(bold(line)))
+    this.#screen.printText(text, (line) => red(bold(line)))
   }
 
   /** A line as if the person typed it. */
@@ -91,7 +91,7 @@ export class Narrator {
     await this.#print(turn)
     const outcome = await turn.outcome
     if (outcome.reason === 'failed')
-      this.#screen.tell(`✗ ${outcome.error?.message ?? 'The turn failed.'}`, red)
+      this.#screen.printText(`✗ ${outcome.error?.message ?? 'The turn failed.'}`, red)
     return outcome
   }
 
@@ -105,7 +105,7 @@ export class Narrator {
 
   async #print(events: AsyncIterable<TurnEvent>, known: readonly KnownCall[] = []): Promise<void> {
     const printer = new TurnPrinter({ screen: this.#screen, now: () => performance.now() })
-    printer.know(known)
+    printer.addCalls(known)
     if (this.#out.isTTY) printer.start()
     try {
       for await (const event of events) {
@@ -119,9 +119,9 @@ export class Narrator {
 
   /** A request as the chat shows it, read from the journal. */
   async question(request: RequestData, store: Store): Promise<void> {
-    const asked = await askedBy(store, KEY, request)
+    const asked = await requestSource(store, KEY, request)
     const { lines } = questionOf(request, asked, this.#screen)
-    this.#screen.say(joinLines([...lines, ...optionLines(request, this.#screen.columns)]))
+    this.#screen.print(joinLines([...lines, ...optionLines(request, this.#screen.columns)]))
     await this.#wait(PACE.question)
   }
 
@@ -133,7 +133,7 @@ export class Narrator {
       styled`${paint(holds ? '●' : '✗')} ${paint(bold(first.slice(0, head.length)))}${first.slice(head.length)}`,
       ...rest.map((line) => styled`  ${line}`),
     ]
-    this.#screen.say(joinLines(lines))
+    this.#screen.print(joinLines(lines))
     if (!holds) throw new FalseClaim(head)
     await this.#wait(PACE.claim)
   }

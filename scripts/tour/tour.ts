@@ -63,7 +63,7 @@ class Tour {
   async play(journal: string): Promise<void> {
     const narrator = this.#narrator
     narrator.title('Holdfast: agents that survive kill -9 and never act on a made-up id.')
-    narrator.tell(`Model: reflex, built in, no key. Journal: ${journal}`)
+    narrator.printText(`Model: reflex, built in, no key. Journal: ${journal}`)
     if (this.#options.hint !== undefined) narrator.aside(this.#options.hint)
     await this.#choice()
     await this.#invention()
