@@ -1,10 +1,10 @@
-/** The entries of the package: what an import is called, the file that `exports` in package.json names, its source. */
+/** The entries of the package: import name, file of `exports` in package.json, source. */
 import { readFileSync } from 'node:fs'
 
 export interface Entry {
   /** `holdfast/sqlite`. */
   readonly specifier: string
-  /** ChildContext dist and src, without extension: `store/sqlite/index`. */
+  /** The path below dist and src, without extension: `store/sqlite/index`. */
   readonly path: string
 }
 

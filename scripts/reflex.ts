@@ -1,6 +1,6 @@
 /**
  * `npm run reflex`: the embedded model on generated sets of tools whose words mean nothing, by kind of request. The first
- * argument is the number of sets (200), the second the seed (1). `--stories` prints what was not right.
+ * argument is the number of sets (200), the second the seed (1). `--stories` prints the faults.
  */
 import * as phrases from '../test/reflex/phrases.ts'
 import { type Judged, tally, tryToolSet } from '../test/reflex/trial.ts'

@@ -1,4 +1,4 @@
-/** What is compared: a kind of work in a kind of place, side by side or alone. */
+/** The comparisons: a kind of work on a kind of storage, side by side or alone. */
 import { setImmediate as breathe } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,4 +1,4 @@
-/** One run of the work in a new place, and what it took. */
+/** One run of the work on new storage, and its measurements. */
 import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs'
 import { checkState, type Engine, type Place, THREAD, type Work } from './work.ts'
 

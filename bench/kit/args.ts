@@ -1,4 +1,4 @@
-/** A mistake on the command line is answered with a sentence, not with a stack. */
+/** Parses flags; a mistake is reported in a sentence, without a stack. */
 export function orExplain<T>(parse: () => T): T {
   try {
     return parse()

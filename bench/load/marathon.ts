@@ -1,4 +1,4 @@
-/** One agent that goes on and on: neither what it holds nor what a turn takes may grow (R13). */
+/** One agent for thousands of turns: neither its heap nor the time of a turn may grow (R13). */
 import { setImmediate as breathe } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

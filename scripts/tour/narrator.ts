@@ -1,6 +1,6 @@
 /**
- * How the tour looks: headings, what the person types, turns as the chat shows them, and claims. It waits where people
- * read, and stops waiting when the tour is left.
+ * Prints the tour: headings, typed lines, turns as the chat shows them, and claims. It waits while people read, and stops
+ * waiting when the tour is left.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Entry, EntryData, RequestData, Store, Turn, TurnEvent, TurnOutcome } from 'holdfast'
@@ -20,13 +20,13 @@ const WIDEST = 100
 
 export interface NarratorOptions {
   readonly out: Output
-  /** 1 for people who watch, 0 for programs. */
+  /** 1 for people, 0 for programs. */
   readonly pace: number
-  /** Aborts when somebody has seen enough. */
+  /** Aborts when the person skips the tour. */
   readonly signal: AbortSignal
 }
 
-/** The tour has found that something is not as it says. */
+/** A claim of the tour does not hold. */
 export class FalseClaim extends Error {}
 
 export class Narrator {
@@ -95,7 +95,7 @@ export class Narrator {
     return outcome
   }
 
-  /** What another process does, told from the journal; `before` has what was asked for until now. */
+  /** The entries of another process, read from the journal; `before` has the earlier requested calls. */
   async follow(entries: AsyncIterable<Entry>, before: readonly Entry[]): Promise<void> {
     const calls = before.flatMap(({ type, data }) =>
       type === 'tool.start' ? [data as unknown as EntryData['tool.start']] : [],
@@ -125,7 +125,7 @@ export class Narrator {
     await this.#wait(PACE.question)
   }
 
-  /** Says what was found; throws `FalseClaim` if it is not as it should be. */
+  /** Prints a claim; throws `FalseClaim` if it does not hold. */
   async claim({ holds, head, because }: Claim): Promise<void> {
     const paint = holds ? green : red
     const [first = '', ...rest] = wrapText(`${head}: ${because}`, this.#screen.columns - 2)

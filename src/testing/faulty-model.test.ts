@@ -101,9 +101,9 @@ async function twoTurnsWith(
   fault: ModelFault,
 ): Promise<{ reasons: string[]; types: string[]; sent: unknown[] }> {
   const model = faultyModel(
-    new ScriptedModel(({ prompt }) => {
-      const users = prompt.filter(({ role }) => role === 'user').length
-      return prompt.some(({ role }) => role === 'tool') || users > 1 ? 'Done.' : CALL
+    new ScriptedModel(({ prompt: messages }) => {
+      const users = messages.filter(({ role }) => role === 'user').length
+      return messages.some(({ role }) => role === 'tool') || users > 1 ? 'Done.' : CALL
     }),
     [fault],
   )

@@ -36,9 +36,9 @@ export async function crash({ child: startChild, reopen, name }: Crashing): Prom
   const first = await child.next()
   await sleep(Math.random() * LONGEST_LIFE_MS)
   child.signal('SIGKILL')
-  const reports: Message[] = first === undefined ? [] : [first, ...(await child.rest())]
+  const messages: Message[] = first === undefined ? [] : [first, ...(await child.rest())]
   await child.gone('SIGKILL')
-  const written = reports.flatMap((message) => ('wrote' in message ? [message.wrote] : []))
+  const written = messages.flatMap((message) => ('wrote' in message ? [message.wrote] : []))
   const store = await reopen()
   try {
     const life = { pid: child.pid, written }
