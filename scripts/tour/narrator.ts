@@ -12,7 +12,7 @@ import { Screen } from '../../src/cli/terminal/screen.ts'
 import { type KnownCall, TurnPrinter } from '../../src/cli/terminal/turn-printer.ts'
 import { wrapText } from '../../src/cli/terminal/word-wrap.ts'
 import type { Claim } from './claims.ts'
-import { KEY } from './place.ts'
+import { KEY } from './tour-context.ts'
 
 /** Milliseconds at pace 1. */
 const PACE = { letter: 22, sent: 250, event: 120, question: 900, claim: 1500 }

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { Agent } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
-import { CONTEXT_ID, JOURNAL } from './place.ts'
+import { CONTEXT_ID, JOURNAL } from './tour-context.ts'
 import type { openWiring } from './wiring.ts'
 
 const [wiring = '', home = '', job = ''] = process.argv.slice(2)
