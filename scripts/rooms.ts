@@ -1,6 +1,6 @@
 /**
  * The table of rooms: which folder may import which. The import check enforces it and the documentation shows it.
- * It knows names only: imports.ts finds and parses files.
+ * The table knows names only: imports.ts finds and parses files.
  */
 
 export interface Room {

@@ -83,7 +83,7 @@ class Talk {
       this.#call = { tool: 'show', args: { from: this.#known } }
       await this.#agent.input('Show more')
     }
-    // What was shown last must not be in the window.
+    // The last sightings must not be in the window.
     for (let i = 0; i < 10; i++) await this.use()
   }
 

@@ -84,7 +84,7 @@ async function play(file: string, act: Exclude<Act, 'crash'>, variant: string): 
   }
 }
 
-/** What was the same every time, as it was; else what there was of each. */
+/** The value if it was the same every time; else the values with their counts. */
 function together(rows: readonly Row[]): Row {
   const [first = {}] = rows
   return Object.fromEntries(

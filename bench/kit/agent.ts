@@ -84,7 +84,7 @@ const tool = defineTool({
   run: listTasks,
 })
 
-/** What every agent here is made of. */
+/** The config of every agent here. */
 export function quickAgent(config: Pick<AgentConfig, 'contextId'> & Partial<AgentConfig>): Agent {
   return new Agent({
     model: quickModel(),

@@ -10,7 +10,7 @@ export function orExplain<T>(parse: () => T): T {
 
 export interface Whole {
   readonly least: number
-  /** It must be a multiple of this. */
+  /** The value must be a multiple of this. */
   readonly step?: number
 }
 

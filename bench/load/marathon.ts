@@ -63,7 +63,7 @@ function timeRow(times: readonly number[]): Row {
 }
 
 async function heapAfter(collect: () => void): Promise<number> {
-  // What the last turn left to be done is done first.
+  // Pending work of the last turn ends first.
   await breathe()
   collect()
   await breathe()
