@@ -1,6 +1,6 @@
 /**
- * `npm run load`: does it hold under load? One agent that goes on for thousands of turns, and a thousand agents at once in
- * one process on one file. Exits with 1 if a turn did not end well or something is over its budget.
+ * `npm run load`: one agent for thousands of turns, and a thousand agents at once in one process on one file. Exits with 1
+ * if a turn fails or a figure is over its budget.
  */
 import { parseArgs, styleText } from 'node:util'
 import { orExplain, wholeNumber } from './kit/args.ts'

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what the runtime costs, as ratios against a baseline in the same run. Figures in µs differ from
- * machine to machine and from minute to minute; ratios hold. `--guard` is the short version for CI.
+ * `npm run bench`: the cost of the runtime, as ratios against a baseline in the same run. Figures in µs differ from
+ * machine to machine and from minute to minute; ratios are stable. `--guard` is the short version for CI.
  */
 import { parseArgs, styleText } from 'node:util'
 import { agent } from './case/agent.ts'

@@ -1,6 +1,6 @@
 /**
- * Two processes on one conversation: the one that has claimed it advances it, the other may watch and post to the
- * inbox. When the first is gone, the second takes over. Here both are stores on one file.
+ * Two processes on one conversation: the owner advances it, the other may watch and post to the inbox. When the owner is
+ * gone, the other takes over. Here both are stores on one file.
  */
 import { HoldfastError, LOCAL_OWNER, systemIds } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
@@ -25,7 +25,7 @@ const { last, epoch } = await first.append({
   entries: [{ type: 'turn.start', turn: 1, takes: ['m1'], data: { principal: LOCAL_OWNER } }],
 })
 
-// Anyone may post; it waits until the owner takes it.
+// Anyone may post; the entry waits until the owner takes it.
 await second.append({
   key,
   id: id(),
@@ -34,13 +34,13 @@ await second.append({
 })
 console.log('the owner sees:', (await first.renew({ key, epoch, since: last })).inbox[0]?.type)
 
-// Nobody else may advance it while the lease holds …
+// No other driver may advance it while the lease holds …
 const refused = await second
   .append({ key, id: id(), since: 0, claim: { driver: 'second', leaseMs: 200 } })
   .catch((error: unknown) => error)
 console.log('a second claim:', HoldfastError.is(refused) && refused.code)
 
-// … and whoever comes back too late is fenced.
+// … and a driver that comes back too late is fenced.
 await new Promise((resolve) => setTimeout(resolve, 250))
 await second.append({ key, id: id(), since: 0, claim: { driver: 'second', leaseMs: 200 } })
 const late = await first

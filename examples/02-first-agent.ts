@@ -1,7 +1,7 @@
 /**
  * An agent with one tool: two turns of one conversation. The first is streamed, event by event; the second is text in,
- * text out. With a key in OPENAI_API_KEY and `npm install @ai-sdk/openai`, `model: 'openai/gpt-4.1-mini'` does it for
- * real; here a scripted model says what it would.
+ * text out. For a real model, set OPENAI_API_KEY, run `npm install @ai-sdk/openai` and write
+ * `model: 'openai/gpt-4.1-mini'`; here the model is scripted.
  */
 import { Agent, defineTool } from 'holdfast'
 import { ScriptedModel } from 'holdfast/testing'

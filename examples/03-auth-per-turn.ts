@@ -1,6 +1,6 @@
 /**
- * Who asks is stored with the turn; with which secrets is not. Each turn brings fresh credentials, tools get them in
- * memory, and whatever a tool gives back loses them before it is stored or reaches a model.
+ * A turn stores its principal, never its credentials. Each turn brings fresh credentials, tools get them in memory, and
+ * they are cut out of a tool's result before it is stored or reaches a model.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { Agent, defineTool } from 'holdfast'

@@ -1,6 +1,6 @@
 /**
- * A turn is paused in its middle and goes on in another Agent object, as it would in another process after a restart:
- * all that they share is the file. What was done is not done again.
+ * A turn is paused in its middle and resumes in another Agent object, as it would in another process after a restart:
+ * they share only the file. No effect is repeated.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, type AgentConfig, defineTool } from 'holdfast'

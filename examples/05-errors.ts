@@ -1,23 +1,23 @@
 /**
- * What a model does wrong is data. An outcome never rejects; failed attempts are entries; a turn that failed can be
- * tried again with `executeTurn(null)`, and a second model is asked when the first cannot answer.
+ * Failures of models are data. An outcome never rejects; failed attempts are entries; you retry a failed turn with
+ * `executeTurn(null)`, and a fallback model is called when the first cannot answer.
  */
 import { Agent } from 'holdfast'
 import { ScriptedModel } from 'holdfast/testing'
 
-// 1. Nobody answers. What cannot get better is not repeated.
+// 1. A wrong key is not retried.
 const broken = new ScriptedModel([{ error: { status: 401, message: 'Wrong key' } }, 'Hello, Ada.'])
 const agent = new Agent({ contextId: 'one', model: broken })
 
 const failed = await agent.executeTurn('Hello, I am Ada').outcome
 console.log(failed.status, '-', failed.error?.code, failed.error?.kind, failed.error?.message)
 
-// The message is in the journal. `null` goes on from there, as a new turn.
+// The message is in the journal. `null` continues from there, as a new turn.
 console.log(`${(await agent.getMessages()).length} message kept; the agent is ${agent.state.status}`)
 const retried = await agent.executeTurn(null).outcome
 console.log(`turn ${retried.turn}: ${retried.text}`)
 
-// 2. What may pass is repeated; then the next model is asked. Every attempt is an entry.
+// 2. A transient failure is retried; then the fallback model is called. Every attempt is an entry.
 const busy = ScriptedModel.forever({ error: { status: 503, message: 'Overloaded' } }, { name: 'busy/large' })
 const spare = new ScriptedModel(['Here I am.'], { name: 'spare/small' })
 const careful = new Agent({ contextId: 'two', model: [busy, spare], settings: { retries: 1 } })
@@ -40,6 +40,6 @@ console.log(status, reason, limit, '-', text)
 await limited.shutdown()
 for await (const { type, data } of limited.executeTurn('Hello?')) console.log(type, data)
 
-// 5. `input` is for those who prefer exceptions.
+// 5. If you prefer exceptions, use `input`.
 await limited.start()
 await limited.input(' ').catch((error: Error) => console.log(error.name, '-', error.message))

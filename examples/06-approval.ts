@@ -1,6 +1,6 @@
 /**
- * A call that a person must agree to. The turn ends to wait and holds nothing in memory; the answer comes from another
- * Agent object, which might be another process tomorrow.
+ * A call that needs approval. The turn ends to wait and holds nothing in memory; another Agent object answers, which
+ * might be another process tomorrow.
  */
 import { Agent, type AgentConfig, defineTool } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'

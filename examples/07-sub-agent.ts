@@ -1,6 +1,6 @@
 /**
- * An agent as a tool of another. The sub-agent has a journal of its own below its caller's; its events come out of the
- * caller's turn with a `path`, and what it uses counts for the caller.
+ * An agent as a tool of another. The sub-agent has a journal of its own below its caller's; the caller's turn emits its
+ * events with a `path`, and its usage counts for the caller.
  */
 import { Agent, agentTool, defineTool, memoryStore } from 'holdfast'
 import { ScriptedModel } from 'holdfast/testing'

@@ -1,6 +1,6 @@
 /**
- * A turn is an async iterable and an observable. RxJS is not a dependency of Holdfast; if you use it, `from(turn)` is
- * all it takes. A turn that fails completes: what became of it is in its outcome.
+ * A turn is an async iterable and an observable. RxJS is not a dependency of Holdfast; if you use it, write `from(turn)`.
+ * The observable of a failed turn completes: the failure is in its outcome.
  */
 import { Agent } from 'holdfast'
 import { ScriptedModel } from 'holdfast/testing'
@@ -24,7 +24,7 @@ const whole = from(turn).pipe(
 )
 console.log('whole:', await lastValueFrom(whole))
 
-// Late subscribers get every entry from the start, and no deltas of what is said already.
+// Late subscribers get every entry from the start, and no past deltas.
 const types = await lastValueFrom(
   from(turn).pipe(
     map(({ type }) => type),
@@ -44,7 +44,7 @@ await new Promise<void>((resolve) => {
 })
 console.log((await failing.outcome).error?.message)
 
-// Leaving ends nothing: the turn goes on for others, and for the journal.
+// Unsubscribing does not stop the turn.
 const last = agent.executeTurn(null)
 last.subscribe(() => {}).unsubscribe()
 console.log((await last.outcome).text)

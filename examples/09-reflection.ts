@@ -1,12 +1,12 @@
 /**
- * Reflection: after every round of tools a second, cheaper model says what was learned, and the agent goes on with that.
- * What a hook adds can never come between a call and its result, so no provider refuses the conversation.
+ * Reflection: after every round of tools a second, cheaper model summarises the results, and the agent continues with
+ * that. A note of a hook never comes between a call and its result, so no provider refuses the conversation.
  */
 import { Agent, defineTool, type Plugin } from 'holdfast'
 import { ScriptedModel } from 'holdfast/testing'
 import { z } from 'zod'
 
-/** Any model; here one that was told what to say. A conversation of its own, and none of it is remembered. */
+/** Any model; here a scripted one. */
 const critic = new Agent({
   contextId: 'critic',
   model: new ScriptedModel(['The pump was replaced in May, so it is not the pump.', 'It is the valve.']),

@@ -2,13 +2,13 @@
  * Approval by a hook: the whole batch is visible before any of it runs. A rejected call is answered with the reason, and
  * a hook that throws ends the turn; either way the next turn finds a conversation that every provider accepts.
  *
- * For a person who may take until tomorrow, let the tool say `approve` instead: then nothing waits in memory.
+ * For a person who may answer tomorrow, set `approve` on the tool instead: then nothing waits in memory.
  */
 import { Agent, defineTool, type Hooks } from 'holdfast'
 import { ScriptedModel } from 'holdfast/testing'
 import { z } from 'zod'
 
-/** Stands for a person at a terminal. */
+/** The answers of a person at a terminal. */
 const answers = ['y', 'n', 'stop']
 const askPerson = async (question: string): Promise<string> => {
   const answer = answers.shift() ?? 'n'

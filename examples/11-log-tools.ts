@@ -1,4 +1,4 @@
-/** A log of every tool call: when it starts, how long it took, how it ended. A plugin is a plain object. */
+/** A log of every tool call: its start, duration and result. A plugin is a plain object. */
 import { Agent, defineTool, type Plugin } from 'holdfast'
 import { ScriptedModel } from 'holdfast/testing'
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
- * A guard on the context: a hook looks at how full the model's window is before each call, and the conversation is
- * compacted between turns. The percentage is counted anew after that. `compact` says whether there was anything to leave out.
+ * A guard on the context: a hook checks the fill level of the model's window before each call, and the conversation is
+ * compacted between turns, which resets the level. `compact` returns false if there was nothing to leave out.
  */
 import { Agent, type Hooks } from 'holdfast'
 import { ScriptedModel } from 'holdfast/testing'

@@ -1,6 +1,6 @@
 /**
- * A graph: two lookups side by side, a question for a person, an effect that happens once. The run waits for the answer in
- * the journal, so it could as well be given tomorrow, to another process.
+ * A graph: two parallel lookups, a question for a person, an effect that happens once. The run waits for the answer in
+ * the journal, so another process can take it tomorrow.
  */
 import { memoryStore } from 'holdfast'
 import { END, graph, list, START, value } from 'holdfast/graph'

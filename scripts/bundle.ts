@@ -1,6 +1,6 @@
 /**
- * Bundles src into dist: one file for each entry of the package and for the terminal's launcher, and chunks for what they
- * share, so that a module exists once however it was imported. Packages, the package itself included, are not bundled.
+ * Bundles src into dist: one file for each entry of the package and for the terminal's launcher, and chunks for shared
+ * modules, so that a module exists once however it was imported. Packages, the package itself included, are not bundled.
  */
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { type Plugin, rolldown } from 'rolldown'
@@ -34,7 +34,7 @@ export async function bundle(): Promise<void> {
   await build.close()
 }
 
-/** Not where a comment shows one. */
+/** Ignores examples in comments. */
 const FILE_BY_PATH = /(?<!^ *\*.*)new URL\('(\.\/[\w-]+\.ts)', import\.meta\.url\)/gm
 
 /** `new URL('./worker.ts', import.meta.url)` names a module for another process: it is an entry of its own. */

@@ -1,4 +1,4 @@
-/** The steps of `npm run check`, and which of them are run. */
+/** The steps of `npm run check`, and their selection by name. */
 import type { Step } from './step.ts'
 
 const steps: readonly Step[] = [
@@ -10,7 +10,7 @@ const steps: readonly Step[] = [
   { name: 'dead code', command: ['knip', '--no-progress'] },
 ]
 
-/** Those with these names, all if there are none. Throws for a name that no step has. */
+/** The steps with these names, or all. Throws for an unknown name. */
 export function chosenSteps(wanted: readonly string[]): readonly Step[] {
   const unknown = wanted.filter((name) => !steps.some((step) => step.name === name))
   if (unknown.length > 0) throw new Error(`No such step: ${unknown.join(', ')}`)

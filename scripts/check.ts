@@ -1,6 +1,6 @@
 /**
- * `npm run check`: everything that can be said about the code without running it, in seconds.
- * The steps run side by side; each prints one line when it ends, and what it found if it failed.
+ * `npm run check`: all static checks of the code.
+ * The steps run in parallel; each prints one line when it ends, and its findings if it failed.
  * Names of steps as arguments run only those: `npm run check -- imports types`.
  */
 import { chosenSteps } from './check-steps.ts'

@@ -1,11 +1,11 @@
 /**
- * `npm run crash`: kills processes that play conversations, at every point of the matrix and then at random moments, lets
- * others bring the conversations to their ends, and checks from outside that nothing was lost and nothing was done twice.
- * Anything that is wrong makes the command fail.
+ * `npm run crash`: kills processes that run conversations, at every point of the matrix and then at random moments, lets
+ * others finish the conversations, and checks from outside that no entry was lost and no effect repeated. Any fault makes
+ * the command fail.
  *
- * `--only NAME`: conversations whose names contain it. `--soak N`: so many kills at random, 2000 unless said otherwise.
- * `--pairs N`: so many cases in which the second process is killed, too. `--seed S`: draws what an earlier run has drawn.
- * `--json`: for machines.
+ * `--only NAME`: conversations whose names contain it. `--soak N`: the number of random kills, 2000 by default.
+ * `--pairs N`: the number of cases in which the second process is killed, too. `--seed S`: repeats the draws of an earlier
+ * run. `--json`: for machines.
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -68,7 +68,7 @@ function wanted(): Wanted {
   }
 }
 
-/** Everything that was found so far; it is printed at the end, and when somebody interrupts. */
+/** The findings so far, printed at the end and after Ctrl-C. */
 class Results {
   readonly matrix: Tally = new Tally()
   readonly soak: Tally = new Tally()

@@ -1,6 +1,5 @@
 /**
- * Finds cycles in a directed graph, one for each knot of nodes that reach each other.
- * Each cycle is a shortest one through the knot's first node, so its report reads as short as it can.
+ * Finds cycles in a directed graph, one for each strongly connected component: a shortest one through its first node.
  */
 
 export function findCycles(nodes: readonly string[], next: (node: string) => readonly string[]): string[][] {

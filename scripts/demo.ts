@@ -1,6 +1,6 @@
 /**
- * `npm start`: the tour, then a chat with the agent of examples/site-manager. Where no terminal is attached, the tour
- * is printed as text and that is all. `--no-tour` goes to the chat at once.
+ * `npm start`: the tour, then a chat with the agent of examples/site-manager. Without a terminal it only prints the tour
+ * as text. `--no-tour` goes to the chat at once.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync } from 'node:fs'
@@ -47,7 +47,7 @@ const THINGS_TO_TRY: readonly Styled[] = [
   styled`/help lists the commands.`,
 ]
 
-/** An exit code; skipping the tour is as good as seeing it. */
+/** An exit code; 0 also if the tour was skipped. */
 async function tour(): Promise<number> {
   mkdirSync(home, { recursive: true })
   const folder = mkdtempSync(join(home, 'tour-'))

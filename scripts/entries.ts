@@ -1,4 +1,4 @@
-/** The entries of the package: what an import is called, the file that `exports` in package.json names, its source. */
+/** The entries of the package: import name, file of `exports` in package.json, source. */
 import { readFileSync } from 'node:fs'
 
 export interface Entry {

@@ -1,7 +1,7 @@
 /**
  * `npm run explore`: ownership (R1 to R7) under every schedule of the full scope, on the memory store and on SQLite, and
  * the broken variants with the rule that catches each; once with the reference driver and once with the real one, for
- * which the states hold, too (S1 to S7), and every transition between them has to be taken. Two searches run side by side.
+ * which the states hold, too (S1 to S7), and every transition between them has to be taken. Two searches run in parallel.
  * `--reference` and `--real` leave out the other driver; words as arguments keep only the scenarios whose names contain
  * them all.
  */
@@ -55,7 +55,7 @@ function settingsOf(driver: Job['driver'], kind: Job['kind']): readonly Setting[
 }
 
 async function work({ driver, kind, index }: Job): Promise<Result> {
-  // Refusals are answers here, by the thousand; nobody reads where they came from.
+  // Refusals are results here, by the thousand; their stacks are not read.
   Error.stackTraceLimit = 0
   const bench: Bench = kind === 'sqlite' ? sqliteBench() : memoryBench()
   const coverage = new Map<string, number>()
@@ -94,7 +94,7 @@ async function main(given: readonly string[]): Promise<void> {
   const onResult = (result: Result, index: number): void => {
     results[index] = result
     progress.clear()
-    // In the order of the list, whoever is ready first.
+    // In the order of the list, not of completion.
     for (let next = results[printed]; next !== undefined; next = results[++printed])
       trouble += print(chosen[printed] as Job, next)
     progress.add(1, `trouble: ${trouble}`)
@@ -123,7 +123,7 @@ function sum(counts: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string
   return all
 }
 
-/** Returns how many were never taken. */
+/** Returns the number of transitions never taken. */
 function printTransitions(taken: ReadonlyMap<string, number>): number {
   console.log('\ntransitions of the real driver')
   for (const transition of ALL_TRANSITIONS)
@@ -131,7 +131,7 @@ function printTransitions(taken: ReadonlyMap<string, number>): number {
   return ALL_TRANSITIONS.filter((transition) => !taken.has(transition)).length
 }
 
-/** Each worker takes the next job when it is done with one. */
+/** Each worker takes the next job after the last. */
 async function runAll(jobs: readonly Job[], done: (result: Result, index: number) => void): Promise<void> {
   const waiting = [...jobs.entries()]
   const run = async (): Promise<void> => {

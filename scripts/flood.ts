@@ -1,7 +1,7 @@
 /**
  * `npm run flood`: four processes send 10,000 messages at once into one conversation on one SQLite file, mixed with
- * messages that must be refused. In the end the journal is compared with every outcome that was told; anything that
- * does not agree makes the command fail. `npm run flood -- --messages 2000 --kills 10` is another run.
+ * messages that must be refused. In the end the journal is compared with every published outcome; any difference makes the
+ * command fail. `npm run flood -- --messages 2000 --kills 10` is another run.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * `node --import scripts/from-source.ts FILE`: lets `holdfast` and its entries mean the sources, so that the terminal and
- * its tests run without a build. Configs in other folders get the same sources.
+ * `node --import scripts/from-source.ts FILE`: resolves `holdfast` and its entries to the sources, so that the terminal
+ * and its tests run without a build. Configs in other folders get the same sources.
  */
 import { registerHooks } from 'node:module'
 import { readEntries } from './entries.ts'

@@ -1,8 +1,7 @@
 /**
  * `npm run grounding`: generated calls through the judge of ids, against a truth that is known before the call is made.
- * The first argument is the number of calls (100000), the second the seed (1). `--stories` prints what was not right.
- * `--cost` tells instead how long a decision takes with 100 and with 10,000 known ids, and what a guarded call costs beside
- * one without a guard.
+ * The first argument is the number of calls (100000), the second the seed (1). `--stories` prints the faults. `--cost`
+ * measures instead the time of a decision with 100 and with 10,000 known ids, and of a call with and without the guard.
  */
 import { tryChain } from '../test/grounding/chains.ts'
 import { callCosts, costRatio } from '../test/grounding/cost.ts'

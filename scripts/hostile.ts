@@ -1,7 +1,7 @@
 /**
- * `npm run hostile`: every payload in every place where a model, a tool or a question can say something, in every
- * command, with a terminal and without. The screen of a real terminal emulator must equal the one with the payload
- * escaped. `-- --count 500 --seed 1` says how many and which; the tests run a part of it.
+ * `npm run hostile`: every payload in every printed text of a model, a tool or a question, in every command, with a
+ * terminal and without. The screen of a real terminal emulator must equal the one with the payload escaped.
+ * `-- --count 500 --seed 1` sets the number and the seed; the tests run a part of it.
  */
 import { parseArgs } from 'node:util'
 import { payloads } from '../test/cli/gate/payloads.ts'

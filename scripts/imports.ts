@@ -21,7 +21,7 @@ interface Import {
   readonly late: boolean
 }
 
-/** Every complaint about the project at `root`, one line each; none when all is well. */
+/** The findings in the project at `root`, one line each. */
 export function checkImports(root: string): string[] {
   const files = sourceFiles(root)
   const imports = files.flatMap((file) => importsOf(root, file))

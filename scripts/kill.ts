@@ -1,7 +1,7 @@
 /**
  * `npm run kill -- 100`: kills a process that writes to a SQLite store so many times, each time at a random moment, and
- * counts. What was acknowledged must be there: a lost entry makes the command fail. `npm run kill -- 100 NORMAL` does
- * the same with synchronous NORMAL instead of FULL.
+ * counts lost entries. A lost acknowledged entry makes the command fail. `npm run kill -- 100 NORMAL` uses synchronous
+ * NORMAL instead of FULL.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { Child } from '../src/testing/store-contract/child.ts'
 import { type CrashReport, crash } from '../src/testing/store-contract/crash.ts'
 import { interruptible, Progress } from './progress.ts'
 
-/** So many kills hit the same conversations, one after the other; then come new ones. */
+/** The number of kills of the same conversations, before new ones are used. */
 const KILLS_EACH = 10
 
 const kills = Number(process.argv[2] ?? 100)

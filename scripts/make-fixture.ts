@@ -1,7 +1,7 @@
 /**
- * Makes the fixtures of the current formats: a journal with every entry type, what it folds to, and a SQLite file that
- * holds it with forks, a base, a blob and a tombstone. It never overwrites: a file of a released format is not made
- * again, because only the old one proves that old files stay readable.
+ * Makes the fixtures of the current formats: a journal with every entry type, its session, and a SQLite file that holds
+ * it with forks, a base, a blob and a tombstone. It never overwrites a file of a released format, because only the old one
+ * proves that old files stay readable.
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -332,7 +332,7 @@ async function forkAndPrune(pen: Pen, at: number): Promise<Entry[]> {
   const upTo = (log.find(({ key }) => key === 'in-8')?.seq ?? 0) - 1
   const session = await loadSession(pen.store, branch, upTo)
   pen.clock.advance(1000)
-  // It goes on reading almost all of what is pruned.
+  // The fork still reads almost all pruned entries.
   await forkContext(pen.store, branch, { contextId: leaf.contextId, at: upTo - 1 })
   pen.clock.advance(1000)
   await pen.store.prune({ key: branch, upTo, position: positionOf(session), session })

@@ -1,7 +1,7 @@
 /**
- * `npm run many`: eight processes have one conversation of 1,000 inputs on one SQLite file, while they are killed and
- * frozen at random. In the end the journal and a log of effects are looked at from outside; anything that is not as it
- * must be makes the command fail. `npm run many -- --turns 100 --processes 4 --seed 7` is another run.
+ * `npm run many`: eight processes share one conversation of 1,000 inputs on one SQLite file, while they are killed and
+ * frozen at random. In the end the journal and a log of effects are checked from outside; any fault makes the command
+ * fail. `npm run many -- --turns 100 --processes 4 --seed 7` is another run.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

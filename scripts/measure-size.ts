@@ -1,4 +1,4 @@
-/** How large the sources are, without tests: files and lines by room, and the names that each entry exports. */
+/** Measures the sources without tests: files and lines by room, and the names that each entry exports. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

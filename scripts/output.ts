@@ -1,5 +1,5 @@
 /**
- * The output check: reads every file of src with a real parser and reports what could reach a terminal past the gate
+ * The output check: reads every file of src with a real parser and reports code that could print past the gate
  * (src/cli/gate): the streams of the process, the console, warnings, file descriptors, line editors, children that share
  * our streams, and codes that a terminal obeys. It knows names, not values: a stream that comes in by another name is
  * caught where it was taken from the process.
@@ -16,7 +16,7 @@ interface Use {
   readonly offset: number
 }
 
-/** Who may do what, and why. */
+/** Exceptions by file, with their reason. */
 const ALLOWED: Readonly<Record<string, readonly Kind[]>> = {
   // The gate itself.
   'src/cli/gate/outputs.ts': ['stream', 'warning'],
@@ -47,7 +47,7 @@ const MODULES: Readonly<Record<string, Kind>> = {
   'node:repl': 'line editor',
 }
 
-/** Every complaint about the project at `root`, one line each; none when all is well. */
+/** The findings in the project at `root`, one line each. */
 function checkOutput(root: string): string[] {
   const found = globSync(['src/**/*.{ts,mts,js,mjs}', 'scripts/demo.ts', 'scripts/tour/*.ts'], {
     cwd: root,
@@ -74,7 +74,7 @@ interface Node {
   readonly value?: unknown
 }
 
-/** What one file does that could print past the gate, whoever it is. */
+/** The uses in one file that could print past the gate, exceptions included. */
 export function usesIn(file: string, text: string): readonly Use[] {
   const finder = new UseFinder(/^(src\/cli|scripts)\//.test(file))
   const visitor = new Visitor({

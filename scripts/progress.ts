@@ -1,7 +1,6 @@
 /**
- * The progress of a long command, on stderr: how much is done, what was found so far, how long it still takes. A terminal
- * gets one line that is overwritten; a file or a pipe gets a line every fifteen seconds. `interruptible` lets a command
- * end with its table when somebody presses Ctrl-C.
+ * The progress of a long command, on stderr: work done, findings, remaining time. A terminal gets one line that is
+ * overwritten; a file or a pipe gets a line every fifteen seconds. `interruptible` prints a command's table after Ctrl-C.
  */
 const EVERY_MS = { terminal: 100, file: 15_000 }
 
@@ -32,7 +31,7 @@ export class Progress {
     this.clear()
   }
 
-  /** Before something else is printed. */
+  /** Removes the line, before other output. */
   clear(): void {
     if (this.#stream.isTTY) this.#stream.write('\r\u001B[K')
   }
@@ -50,7 +49,7 @@ export class Progress {
   }
 }
 
-/** Runs `work`; Ctrl-C or SIGTERM calls `stopped`, which prints what there is, and ends the process with 130. */
+/** Runs `work`; Ctrl-C or SIGTERM calls `stopped`, which prints the partial result, and ends the process with 130. */
 export async function interruptible(work: () => Promise<void>, stopped: () => void): Promise<void> {
   const stop = (): void => {
     process.stderr.write('\nInterrupted. So far:\n')

@@ -1,7 +1,7 @@
 /**
- * `npm run reflex`: the built-in model on wordings that were written down, known and held out, and on generated sets of
- * tools whose words mean nothing, by kind of request. The first argument is the number of generated sets (200), the second
- * the seed (1). `--stories` prints what was not right, but for held-out wordings.
+ * `npm run reflex`: the built-in model on written wordings, known and held out, and on generated sets of tools whose words
+ * mean nothing, by kind of request. The first argument is the number of generated sets (200), the second the seed (1).
+ * `--stories` prints the faults, but for held-out wordings.
  */
 import * as phrases from '../test/reflex/phrases.ts'
 import { type Judged, tally, tryToolSet } from '../test/reflex/trial.ts'

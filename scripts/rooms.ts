@@ -1,11 +1,10 @@
 /**
- * The map of rooms: which folder may import which. It is the only place where the direction of imports
- * is written down; the import check enforces it and the documentation shows it.
- * It knows names only: how files are found and parsed is the business of imports.ts.
+ * The table of rooms: which folder may import which. The import check enforces it and the documentation shows it.
+ * The table knows names only: imports.ts finds and parses files.
  */
 
 export interface Room {
-  /** The folder below src/, or `index.ts` for the front door. */
+  /** The folder below src/, or `index.ts` for the main entry. */
   readonly name: string
   /** The rooms it may import, besides itself. Type-only and dynamic imports count. */
   readonly rooms: readonly string[]
@@ -69,16 +68,16 @@ export const rooms: readonly Room[] = [
   { name: 'index.ts', rooms: front },
 ]
 
-/** Builtins that are drivers, each with the one room that may import it. Other builtins are free to all. */
+/** Database builtins, each with the one room that may import it. Every room may import other builtins. */
 export const drivers: Readonly<Record<string, string>> = { 'node:sqlite': 'store/sqlite' }
 
-/** Folders that see the package as a stranger does: by its name, through its public entries. */
+/** Folders that import the package by its name, through its public entries only. */
 export const outsiders: readonly string[] = ['src/cli', 'examples', 'bench', 'studio']
 
-/** Folders of test/ that bench may use besides: they judge what all compared frameworks send, and are no part of the package. */
+/** Folders of test/ that bench may import: they check the requests of all compared frameworks. */
 export const benchReferees: readonly string[] = ['test/vendors/']
 
-/** What a test file in src may import besides anything of src and any builtin. */
+/** Packages that a test file in src may import, besides src and builtins. */
 export const testPackages: readonly string[] = [
   'vitest',
   'fast-check',

@@ -1,9 +1,9 @@
 /**
  * `npm run secrets`: 300 generated credentials in fifteen shapes through careless tools, hooks, sub-agents, graphs, errors
- * and killed processes. Then every byte of the database, its log and its copies, and everything that was told or printed, is
- * searched for each of them, in every encoding. Anything that is found makes the command fail.
+ * and killed processes. Then every byte of the database, its log and its copies, every event and all output is searched
+ * for each of them, in every encoding. A hit makes the command fail.
  *
- * `--credentials N`: so many. `--seed S`: draws what an earlier run has drawn. `--json`: for machines.
+ * `--credentials N`: their number. `--seed S`: repeats the draws of an earlier run. `--json`: for machines.
  */
 import { parseArgs } from 'node:util'
 import { runTrial } from '../test/secrets/trial.ts'

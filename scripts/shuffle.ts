@@ -1,7 +1,6 @@
 /**
- * `npm run shuffle`: conversations of two agents on one store, while every await of the rooms that drive takes a random
- * time. No message may be lost or taken twice, and every turn must come to its end. `-- --seeds 100 --first 7` is another
- * run.
+ * `npm run shuffle`: conversations of two agents on one store, while every await of the driving rooms takes a random time.
+ * No message may be lost or taken twice, and every turn must end. `-- --seeds 100 --first 7` is another run.
  */
 import { parseArgs } from 'node:util'
 import { playShuffled } from '../test/drive/shuffled.ts'

@@ -1,6 +1,6 @@
 /**
- * Runs the commands that check, verify and the package test are made of, and says how long each took.
- * Tools are found in node_modules/.bin first, so a step means the same under npm and when called by hand.
+ * Runs the steps of check, verify and the package test, and measures each.
+ * Tools are found in node_modules/.bin first, so a step is the same under npm and without it.
  */
 import { spawn } from 'node:child_process'
 import { delimiter, resolve } from 'node:path'
@@ -8,7 +8,7 @@ import { delimiter, resolve } from 'node:path'
 export interface Step {
   readonly name: string
   readonly command: readonly [string, ...string[]]
-  /** Where to run it; the project's root if not given. */
+  /** The working folder; by default the root of the project. */
   readonly cwd?: string
 }
 
@@ -16,7 +16,7 @@ export interface StepResult {
   readonly name: string
   readonly ok: boolean
   readonly seconds: number
-  /** What it printed; empty when it printed straight to the terminal. */
+  /** Its output; empty if it printed straight to the terminal. */
   readonly output: string
 }
 

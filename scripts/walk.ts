@@ -1,7 +1,7 @@
 /**
- * `npm run walk`: the way of `executeTurn('hi')` through the sources, in a warm agent on the memory store: how many files
- * and rooms it enters, and how often it goes from one to another. `-- --root FOLDER` walks another checkout, `-- --list`
- * names the files with how often each was entered.
+ * `npm run walk`: the path of `executeTurn('hi')` through the sources, in a warm agent on the memory store: the numbers of
+ * files, rooms and changes between them. `-- --root FOLDER` walks another checkout, `-- --list` lists the files with
+ * their counts.
  */
 import { registerHooks } from 'node:module'
 import { resolve } from 'node:path'
@@ -24,7 +24,7 @@ interface Body {
   readonly end: number
 }
 
-/** The source, with a note at the beginning of every function. */
+/** The source, with a probe at the beginning of every function. */
 function withNotes(file: string, text: string): string {
   const inserts: { readonly at: number; readonly text: string }[] = []
   const note = `globalThis.walk(${JSON.stringify(file)})`

@@ -1,4 +1,4 @@
-/** R13 for a whole agent: neither a turn nor a start depends on how much was said before. */
+/** R13 for a whole agent: neither a turn nor a start depends on the length of the conversation. */
 import type { Store } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
 import { playAgentTurn, quickAgent } from '../kit/agent.ts'

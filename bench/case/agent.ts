@@ -1,4 +1,4 @@
-/** What the runtime adds to a whole turn, over a loop written by hand. */
+/** The overhead of the runtime in a whole turn, over a handwritten loop. */
 import { type Agent, memoryStore, type Store } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
 import { playAgentTurn, quickAgent } from '../kit/agent.ts'

@@ -1,4 +1,4 @@
-/** What a turn takes on disk. */
+/** The size of a turn on disk. */
 import { statSync } from 'node:fs'
 import { transcript } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'

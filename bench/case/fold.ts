@@ -1,4 +1,4 @@
-/** What it costs to keep a session up to date. */
+/** The cost of keeping a session up to date. */
 import { fold as foldEntries, type Session, transcript } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
 import { growTalk } from '../kit/grow.ts'

@@ -1,4 +1,4 @@
-/** The guard on ids: what it costs does not depend on how many ids are known (R13). */
+/** The guard on ids: its cost does not depend on the number of known ids (R13). */
 import { Agent, defineTool, entity, jsonSchema, type LanguageModel } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
 import { GROUNDING } from '../kit/budgets.ts'
@@ -83,7 +83,7 @@ class Talk {
       this.#call = { tool: 'show', args: { from: this.#known } }
       await this.#agent.input('Show more')
     }
-    // What was shown last must not be in the window.
+    // The last sightings must not be in the window.
     for (let i = 0; i < 10; i++) await this.use()
   }
 

@@ -1,4 +1,4 @@
-/** What a program pays before its first line. */
+/** The cost of importing the package. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** R13: what a turn costs does not depend on how much was said before it. */
+/** R13: the cost of a turn does not depend on the length of the conversation. */
 import { loadSession, readWindow, type Store, saveSession } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
 import { LENGTH } from '../kit/budgets.ts'

@@ -1,4 +1,4 @@
-/** What it costs to know where a conversation stands, and what a snapshot is worth. */
+/** The cost of loading a session, with and without a snapshot. */
 import { loadSession } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
 import { START } from '../kit/budgets.ts'

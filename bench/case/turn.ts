@@ -1,4 +1,4 @@
-/** What the store adds to a turn, over writing the same rows by hand. */
+/** The overhead of the store in a turn, over handwritten rows. */
 import { sqliteStore } from 'holdfast/sqlite'
 import { BareLog } from '../kit/bare.ts'
 import { TURN } from '../kit/budgets.ts'

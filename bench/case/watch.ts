@@ -1,4 +1,4 @@
-/** How long it takes until somebody who watches sees what was appended (R18). */
+/** The time from an append to its delivery to a watcher (R18). */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { sqliteStore } from 'holdfast/sqlite'

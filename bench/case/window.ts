@@ -1,4 +1,4 @@
-/** R13 again: what a prompt is made from is read at a cost that depends on the window alone. */
+/** R13: the cost of reading the entries of a prompt depends on the window alone. */
 import { loadSession, readWindow, type Store } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
 import { growTalk } from '../kit/grow.ts'

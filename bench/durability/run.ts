@@ -1,7 +1,7 @@
 /**
  * `npm run durability`: the same agent on Holdfast and on LangGraph.js, killed in the middle of the second of two
  * parallel tools, and what comes of it when it is resumed, or when somebody says something new instead. Needs
- * `npm ci --prefix bench/durability` once. It judges nobody: it counts, and prints what it counted.
+ * `npm ci --prefix bench/durability` once. It counts and prints; it does not judge.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -84,7 +84,7 @@ async function play(file: string, act: Exclude<Act, 'crash'>, variant: string): 
   }
 }
 
-/** What was the same every time, as it was; else what there was of each. */
+/** The value if it was the same every time; else the values with their counts. */
 function together(rows: readonly Row[]): Row {
   const [first = {}] = rows
   return Object.fromEntries(

@@ -13,11 +13,11 @@ export type Act = 'crash' | 'resume' | 'message'
 export interface Part {
   readonly act: Act
   readonly folder: string
-  /** What to vary: a durability mode there, a replay class here. */
+  /** The variant: a durability mode there, a replay class here. */
   readonly variant: string
 }
 
-/** What a process says of the conversation when it is done. */
+/** The report of a process about the conversation. */
 export interface Final {
   readonly users: readonly string[]
   readonly results: readonly string[]

@@ -1,4 +1,4 @@
-/** What is compared: a kind of work in a kind of place, side by side or alone. */
+/** The comparisons: a kind of work on a kind of storage, side by side or alone. */
 import { setImmediate as breathe } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -34,7 +34,7 @@ export async function playMatch(match: Match): Promise<Row[]> {
   // The first round is for the compiler, and for what is on disk.
   for (let round = -1; round < match.rounds; round++) {
     const turns = [() => one(theirs, other, round), () => one(ours, own, round)]
-    // Whoever goes second finds other caches than whoever goes first, so they swap.
+    // The second finds other caches than the first, so they swap.
     for (const turn of round % 2 === 0 ? turns : turns.toReversed()) await turn()
   }
   return theirs === undefined
@@ -110,7 +110,7 @@ function roundsOf(figures: readonly Figures[]): Rounds {
   }
 }
 
-/** What one leaves behind must not be collected in the time of the other. */
+/** Garbage of one must not be collected in the time of the other. */
 function garbageCollector(): () => void {
   setFlagsFromString('--expose-gc')
   return runInNewContext('gc') as () => void

@@ -9,9 +9,9 @@ import {
   idle,
   type Job,
   nodeOf,
-  type Place,
+  type OpenEngine,
   routeOf,
-  type Seat,
+  type StorageOptions,
   THREAD,
 } from './work.ts'
 
@@ -24,7 +24,7 @@ const MOST_STEPS = 100_000
 
 export const holdfast: Engine = { name: 'holdfast', open: seatOn }
 
-function seatOn({ path, synchronous }: Place): Seat {
+function seatOn({ path, synchronous }: StorageOptions): OpenEngine {
   const store = path === undefined ? memoryStore() : sqliteStore(path, { synchronous })
   return {
     run: async (job) => {

@@ -11,10 +11,10 @@ import {
   idle,
   type Job,
   nodeOf,
-  type Place,
+  type OpenEngine,
   routeOf,
-  type Seat,
   type State,
+  type StorageOptions,
   THREAD,
   type Way,
 } from './work.ts'
@@ -83,7 +83,11 @@ export async function langgraph(): Promise<
   }
 }
 
-function seatOn(packages: Packages, { durability, isAsShipped }: Manner, { path, synchronous }: Place): Seat {
+function seatOn(
+  packages: Packages,
+  { durability, isAsShipped }: Manner,
+  { path, synchronous }: StorageOptions,
+): OpenEngine {
   const config = (thread: string) => ({
     configurable: { thread_id: thread },
     recursionLimit: MOST_STEPS,
@@ -105,7 +109,11 @@ function seatOn(packages: Packages, { durability, isAsShipped }: Manner, { path,
   }
 }
 
-function connection(packages: Packages, path: string, synchronous: Place['synchronous']): Connection {
+function connection(
+  packages: Packages,
+  path: string,
+  synchronous: StorageOptions['synchronous'],
+): Connection {
   const db = new packages.default(path)
   db.pragma('journal_mode = WAL')
   db.pragma(`synchronous = ${synchronous}`)

@@ -1,6 +1,6 @@
-/** One run of the work in a new place, and what it took. */
+/** One run of the work on new storage, and its measurements. */
 import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs'
-import { checkState, type Engine, type Place, THREAD, type Work } from './work.ts'
+import { checkState, type Engine, type StorageOptions, THREAD, type Work } from './work.ts'
 
 export interface Figures {
   /** µs of one step: around the tenth, up to the last, and on the average of all. */
@@ -16,7 +16,7 @@ export interface Figures {
 
 export interface Trial {
   readonly engine: Engine
-  readonly place: Place
+  readonly place: StorageOptions
   readonly work: Work
   readonly steps: number
   /** Is a step on disk before the next one begins? Only then is it known what is left of a run that was cut off. */

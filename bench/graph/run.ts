@@ -12,7 +12,7 @@ import { type Match, playMatch } from './cases.ts'
 import { holdfast } from './holdfast.ts'
 import { langgraph } from './langgraph.ts'
 import type { Trial } from './play.ts'
-import type { Place, Work } from './work.ts'
+import type { StorageOptions, Work } from './work.ts'
 
 const HELP = `Usage: npm run bench:graph -- [options]
 
@@ -33,9 +33,9 @@ Examples:
 const LOOP: Work = { name: 'one node', nodes: ['work'], reads: false }
 const CYCLE: Work = { name: 'three nodes in a circle', nodes: ['plan', 'act', 'look'], reads: false }
 const READING: Work = { name: 'one node that reads the list', nodes: ['work'], reads: true }
-const MEMORY: Place = { synchronous: 'NORMAL' }
-const NORMAL: Place = { path: 'new', synchronous: 'NORMAL' }
-const FULL: Place = { path: 'new', synchronous: 'FULL' }
+const MEMORY: StorageOptions = { synchronous: 'NORMAL' }
+const NORMAL: StorageOptions = { path: 'new', synchronous: 'NORMAL' }
+const FULL: StorageOptions = { path: 'new', synchronous: 'FULL' }
 
 const { values } = orExplain(() =>
   parseArgs({
@@ -87,21 +87,21 @@ async function matches({ steps, long, rounds }: Size, { path }: Workspace): Prom
   if (peer === undefined)
     console.error('Without LangGraph.js: run `npm ci --prefix bench/graph` to have it here.')
   const { careful, shipped } = peer ?? {}
-  const ours = (work: Work, place: Place): Trial => ({
+  const ours = (work: Work, place: StorageOptions): Trial => ({
     engine: holdfast,
     place,
     work,
     steps,
     isCareful: true,
   })
-  const both = (work: Work, place: Place): Match => ({
+  const both = (work: Work, place: StorageOptions): Match => ({
     title: `${work.name}, ${placeText(place)}`,
     ours: ours(work, place),
     ...(careful === undefined ? {} : { theirs: { ...ours(work, place), engine: careful } }),
     rounds,
     path,
   })
-  const alone = (work: Work, place: Place): Match => ({
+  const alone = (work: Work, place: StorageOptions): Match => ({
     title: `${work.name}, ${placeText(place)}, ${long.toLocaleString('en-US')} steps`,
     ours: { ...ours(work, place), steps: long },
     rounds: Math.ceil(rounds / 3),
@@ -117,7 +117,7 @@ async function matches({ steps, long, rounds }: Size, { path }: Workspace): Prom
   return [...side, both(READING, NORMAL), asShipped, ...(long === 0 ? [] : longs)]
 }
 
-function placeText({ path, synchronous }: Place): string {
+function placeText({ path, synchronous }: StorageOptions): string {
   return path === undefined ? 'in memory' : `SQLite, ${synchronous}`
 }
 

@@ -22,20 +22,20 @@ export interface Work {
   readonly reads: boolean
 }
 
-/** Who does the work, and how what it says is kept. */
+/** A framework under test. */
 export interface Engine {
   readonly name: string
-  open(place: Place): Seat
+  open(place: StorageOptions): OpenEngine
 }
 
-export interface Place {
+export interface StorageOptions {
   /** In memory if there is none. */
   readonly path?: string
   readonly synchronous: 'FULL' | 'NORMAL'
 }
 
 /** An engine with its storage open. */
-export interface Seat {
+export interface OpenEngine {
   run(job: Job): Promise<State>
   /** The state of `THREAD` as it is stored. */
   load(work: Work): Promise<State>
@@ -60,7 +60,7 @@ function itemOf(n: number): Item {
   return { n, text: `${n}: ${FILLER}` }
 }
 
-/** What every node does. */
+/** The function of every node. */
 export function nodeOf({ work, begins }: Job): (state: State) => { items: Item[]; count: number } {
   return (state) => {
     const n = state.count + 1
@@ -73,7 +73,7 @@ export function nodeOf({ work, begins }: Job): (state: State) => { items: Item[]
 
 export type Way = 'on' | 'over'
 
-/** What every route does. */
+/** The function of every route. */
 export function routeOf({ steps }: Job): (state: State) => Way {
   return ({ count }) => (count < steps ? 'on' : 'over')
 }

@@ -1,6 +1,6 @@
 /**
  * The work that is measured when a whole agent is: a turn with two model calls and one tool between them, streamed. The
- * model answers at once and the tool has its rows ready, so what is left is what the runtime costs. Texts and sizes are
+ * model answers at once and the tool has its rows ready, so the rest is the cost of the runtime. Texts and sizes are
  * those of kit/turn.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -84,7 +84,7 @@ const tool = defineTool({
   run: listTasks,
 })
 
-/** What every agent here is made of. */
+/** The config of every agent here. */
 export function quickAgent(config: Pick<AgentConfig, 'contextId'> & Partial<AgentConfig>): Agent {
   return new Agent({
     model: quickModel(),

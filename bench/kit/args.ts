@@ -1,4 +1,4 @@
-/** A mistake on the command line is answered with a sentence, not with a stack. */
+/** Parses flags; a mistake is reported in a sentence, without a stack. */
 export function orExplain<T>(parse: () => T): T {
   try {
     return parse()
@@ -10,7 +10,7 @@ export function orExplain<T>(parse: () => T): T {
 
 export interface Whole {
   readonly least: number
-  /** It must be a multiple of this. */
+  /** The value must be a multiple of this. */
   readonly step?: number
 }
 

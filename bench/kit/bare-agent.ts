@@ -1,7 +1,6 @@
 /**
- * The baseline of a whole turn: the loop that somebody writes in an afternoon. It streams the same model, calls the same
- * tool and writes the same entries in the same four commits; no fence, no recovery, no limits, no checks, nobody to
- * follow it but the one who called.
+ * The baseline of a whole turn: a simple handwritten loop. It streams the same model, calls the same tool and writes the
+ * same entries in the same four commits; no fence, no recovery, no limits, no checks, one reader.
  */
 import type { LanguageModel } from 'holdfast'
 import { ARGS, listTasks, type ModelCall, QUESTION, quickModel, TOOL } from './agent.ts'

@@ -1,6 +1,6 @@
 /**
- * The baseline: what somebody would write who needs nothing but the rows. One plain table, prepared statements, the
- * same entries as JSON in the same four commits a turn; no fence, no idempotency, no head row, no checks.
+ * The baseline of the store: one plain table, prepared statements, the same entries as JSON in the same four commits a
+ * turn; no fence, no idempotency, no head row, no checks.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { CLAIM, scriptOf, type Talk } from './turn.ts'

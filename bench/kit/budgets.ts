@@ -1,15 +1,15 @@
 /**
- * The budgets of `npm run bench`: what the ratio of a row may be at most, or has to be at least. All of them are here, so
- * that a change of what is promised is a change of this file.
+ * The budgets of `npm run bench`: the upper or lower limit of each ratio. All of them are here, so that a change of a
+ * promise is a change of this file.
  */
 import type { Budget } from './result.ts'
 
 type Sync = 'FULL' | 'NORMAL'
 
-/** The guard fails on what no noise explains: a ratio that misses its budget by this factor, several times in a row. */
+/** The guard fails on a ratio that misses its budget by this factor, several times in a row: noise does not explain that. */
 export const GUARD_MARGIN = 2
 
-/** What `import 'holdfast'` may add to the start of a process, in milliseconds. */
+/** The most that `import 'holdfast'` may add to the start of a process, in milliseconds. */
 export const IMPORT_MS = 60
 
 /** The durable part of a turn, against rows that are written by hand. */

@@ -1,6 +1,6 @@
 /**
- * The guard of the budgets in CI. It fails only on what no noise explains: a ratio that misses its budget by a factor
- * of two, several times in a row. What is not noisy gets no such margin.
+ * The guard of the budgets in CI. It fails on a ratio that misses its budget by a factor of two, several times in a row,
+ * which noise does not explain. Exact figures get no such margin.
  */
 import { styleText } from 'node:util'
 import { GUARD_MARGIN } from './budgets.ts'
@@ -9,7 +9,7 @@ import { digits } from './table.ts'
 
 const ATTEMPTS = 3
 
-/** True if every budget holds. Says on the way what it found. */
+/** True if every budget holds. Prints its findings. */
 export async function guard(cases: readonly Case[], lab: Lab): Promise<boolean> {
   const missed: string[] = []
   for (const item of cases) {

@@ -1,6 +1,6 @@
 /**
- * Measuring on a noisy machine: contestants take turns in short rounds, so that whatever slows the machine down slows
- * them all, and what is reported is the median of many rounds with its quartiles. It knows nothing of what is measured.
+ * Measures on a noisy machine: contestants alternate in short rounds, so that a slow moment slows them all, and the report
+ * is the median of many rounds with its quartiles. It knows nothing of the work.
  */
 
 export interface Spread {
@@ -29,7 +29,7 @@ export async function interleave<Name extends string>(
   const names = Object.keys(contestants) as Name[]
   const figures = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
   for (let round = -1; round < rounds && (round < 3 || performance.now() < deadline); round++) {
-    // Whoever goes second finds other caches than whoever goes first, so they swap.
+    // The second finds other caches than the first, so they swap.
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
       const figure = await contestants[name]()
       if (round >= 0) figures[name].push(figure)

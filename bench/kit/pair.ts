@@ -8,7 +8,7 @@ import { compare, type Row } from './result.ts'
 const FLAT = { atMost: 2 }
 const EFFORT = { rounds: 15, seconds: 20 }
 
-/** What stands on one side: a store, and whatever its operations need to know. */
+/** One side: a store, and the data of its operations. */
 export interface Side<Facts> {
   readonly name: string
   readonly store: SqliteStore

@@ -1,4 +1,4 @@
-/** How far something long has come, on stderr, so that results can be piped. */
+/** Prints progress on stderr, so that results can be piped. */
 
 /** On a terminal one line that moves; elsewhere a line for every tenth. */
 export function progressBar(what: string, goal: number): (done: number) => void {

@@ -1,8 +1,8 @@
-/** What a case reports. Cases fill these in; printing, JSON and the guard only read them. */
+/** The types of a case's report. Cases fill them in; printing, JSON and the guard only read them. */
 import { ratioOf, type Spread, spreadOf } from './measure.ts'
 
 export interface Case {
-  /** What `--only` calls it. */
+  /** Its name for `--only`. */
   readonly name: string
   readonly title: string
   readonly measured: string
@@ -10,7 +10,7 @@ export interface Case {
   readonly run: (lab: Lab) => Promise<readonly Row[]>
 }
 
-/** What a case is given to work with. */
+/** The environment of a case. */
 export interface Lab {
   /** A short run keeps the ratios honest and the figures rough; it is what the guard uses. */
   readonly short: boolean
@@ -23,7 +23,7 @@ export interface Lab {
 export interface Row {
   readonly what: string
   readonly unit: string
-  /** What it is compared with, by name and figure. */
+  /** The baseline, by name and figure. */
   readonly baseline?: Figure
   readonly subject: Figure
   readonly ratio?: Spread
@@ -37,7 +37,7 @@ export interface Figure {
   readonly spread: Spread
 }
 
-/** What the ratio has to be. */
+/** The limit of the ratio. */
 export type Budget = { readonly atMost: number } | { readonly atLeast: number }
 
 interface Comparison {
@@ -59,7 +59,7 @@ export function compare({ what, unit, baseline, subject, budget }: Comparison): 
   }
 }
 
-/** Is the ratio within its budget, widened by a factor? True where there is no budget. */
+/** True if the ratio is within its budget, widened by a factor, or if there is no budget. */
 export function isWithin({ ratio, budget }: Row, margin: number = 1): boolean {
   if (ratio === undefined || budget === undefined) return true
   return 'atMost' in budget ? ratio.median <= budget.atMost * margin : ratio.median >= budget.atLeast / margin

@@ -65,7 +65,7 @@ export interface Script {
   readonly commits: readonly (readonly NewEntry[])[]
 }
 
-/** What is said in a turn. */
+/** The texts of a turn. */
 export function scriptOf(turn: number, { outcome = 'stop', rows = 4 }: Shape = {}): Script {
   const key = `input-${turn}`
   const callId = `call_${turn}_1`

@@ -1,4 +1,4 @@
-/** One agent that goes on and on: neither what it holds nor what a turn takes may grow (R13). */
+/** One agent for thousands of turns: neither its heap nor the time of a turn may grow (R13). */
 import { setImmediate as breathe } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -63,7 +63,7 @@ function timeRow(times: readonly number[]): Row {
 }
 
 async function heapAfter(collect: () => void): Promise<number> {
-  // What the last turn left to be done is done first.
+  // Pending work of the last turn ends first.
   await breathe()
   collect()
   await breathe()

@@ -38,7 +38,7 @@ export interface SiteDatabase {
   readonly close: () => void
 }
 
-/** `:memory:` is a database that goes away with the process. */
+/** `:memory:` is a database that ends with the process. */
 export function openSite(path: string): SiteDatabase {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
   const db = new DatabaseSync(path, { timeout: 5000 })
@@ -84,7 +84,7 @@ interface Sample {
   readonly documents: readonly (readonly [id: string, title: string])[]
 }
 
-/** Two projects have the same name: people tell them apart by their town. */
+/** Two projects have the same name and differ in their town. */
 const SAMPLES: readonly Sample[] = [
   {
     project: { id: 'prj-7k2d', name: 'Champigny', town: 'Champigny-sur-Marne' },
@@ -134,7 +134,7 @@ function fill(db: DatabaseSync): void {
   const project = db.prepare('INSERT OR IGNORE INTO project VALUES (?, ?, ?, ?)')
   const task = db.prepare('INSERT OR IGNORE INTO task VALUES (?, ?, ?, ?, ?)')
   const document = db.prepare('INSERT OR IGNORE INTO document VALUES (?, ?, ?, ?)')
-  // Two processes may open a new file at once: whoever comes second finds everything there.
+  // Two processes may open a new file at once: the second finds the rows of the first.
   db.exec('BEGIN IMMEDIATE')
   for (const [place, sample] of SAMPLES.entries()) {
     const { id, name, town } = sample.project

@@ -1,6 +1,6 @@
 /**
- * What the agent of a building firm can do: list, find, choose and change. Ids of projects, tasks and documents are
- * marked, so that none reaches the database that a tool has not shown or a person has not chosen.
+ * The tools of a building firm's agent: list, find, choose and change. Ids of projects, tasks and documents are marked,
+ * so that only ids that a tool has shown or a person has chosen reach the database.
  */
 import { defineTool, type Entity, entity, lookupTool, type Tool } from 'holdfast'
 import { z } from 'zod'

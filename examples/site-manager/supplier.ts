@@ -1,6 +1,6 @@
 /**
- * The supplier of a building firm, and the tool that orders from it. The supplier keeps its own record of what was
- * ordered, a line of JSON each, and takes its time to confirm.
+ * The supplier of a building firm, and the tool that orders from it. The supplier keeps its own record of orders, a line
+ * of JSON each, and confirms them late.
  */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -41,9 +41,9 @@ export function openSupplier(path: string): Supplier {
 const FREE_BAGS = 10
 
 /**
- * A person has to agree to many bags. The effect is never run twice: after a crash, `verify` asks the supplier whether
- * this very call was heard.
- * @param confirmMs how long the supplier takes to confirm an order
+ * Many bags need approval. The effect never runs twice: after a crash, `verify` looks up the call in the supplier's
+ * record.
+ * @param confirmMs the time until the supplier confirms an order
  */
 export function orderTool(supplier: Supplier, confirmMs: number): Tool {
   return defineTool({

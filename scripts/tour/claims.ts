@@ -1,6 +1,6 @@
 /**
- * What the tour says about itself, each sentence computed from the journal and from the records that the effects keep.
- * A claim that does not hold says what was found instead.
+ * The claims of the tour, each computed from the journal and from the records that the effects keep. A claim that does not
+ * hold names the finding instead.
  */
 import type { Entry, EntryData, EntryType, Head, Json, JsonObject } from 'holdfast'
 import type { Order } from '../../examples/site-manager/supplier.ts'
@@ -8,9 +8,9 @@ import { INVENTED } from './rogue.ts'
 
 export interface Claim {
   readonly holds: boolean
-  /** What is claimed, or that it is not so. */
+  /** The claim, or its negation. */
   readonly head: string
-  /** What shows it. */
+  /** The evidence. */
   readonly because: string
 }
 

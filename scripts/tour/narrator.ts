@@ -1,18 +1,18 @@
 /**
- * How the tour looks: headings, what the person types, turns as the chat shows them, and claims. It waits where people
- * read, and stops waiting when the tour is left.
+ * Prints the tour: headings, typed lines, turns as the chat shows them, and claims. It waits while people read, and stops
+ * waiting when the tour is left.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Entry, EntryData, RequestData, Store, Turn, TurnEvent, TurnOutcome } from 'holdfast'
-import { askedBy } from '../../src/cli/asked-by.ts'
 import type { Output } from '../../src/cli/gate/output.ts'
 import { bold, cyan, dim, green, joinLines, NOTHING, red, styled, yellow } from '../../src/cli/gate/styled.ts'
+import { requestSource } from '../../src/cli/request-source.ts'
 import { optionLines, questionOf } from '../../src/cli/terminal/question-lines.ts'
 import { Screen } from '../../src/cli/terminal/screen.ts'
 import { type KnownCall, TurnPrinter } from '../../src/cli/terminal/turn-printer.ts'
 import { wrapText } from '../../src/cli/terminal/word-wrap.ts'
 import type { Claim } from './claims.ts'
-import { KEY } from './place.ts'
+import { KEY } from './tour-context.ts'
 
 /** Milliseconds at pace 1. */
 const PACE = { letter: 22, sent: 250, event: 120, question: 900, claim: 1500 }
@@ -20,13 +20,13 @@ const WIDEST = 100
 
 export interface NarratorOptions {
   readonly out: Output
-  /** 1 for people who watch, 0 for programs. */
+  /** 1 for people, 0 for programs. */
   readonly pace: number
-  /** Aborts when somebody has seen enough. */
+  /** Aborts when the person skips the tour. */
   readonly signal: AbortSignal
 }
 
-/** The tour has found that something is not as it says. */
+/** A claim of the tour does not hold. */
 export class FalseClaim extends Error {}
 
 export class Narrator {
@@ -51,28 +51,28 @@ export class Narrator {
   }
 
   title(text: string): void {
-    this.#screen.tell(text, bold)
+    this.#screen.printText(text, bold)
   }
 
-  tell(text: string): void {
-    this.#screen.tell(text)
+  printText(text: string): void {
+    this.#screen.printText(text)
   }
 
   aside(text: string): void {
-    this.#screen.tell(text, dim)
+    this.#screen.printText(text, dim)
   }
 
   heading(title: string): void {
-    this.#screen.say(NOTHING)
-    this.#screen.say(bold(title))
+    this.#screen.print(NOTHING)
+    this.#screen.print(bold(title))
   }
 
   warn(text: string): void {
-    this.#screen.tell(text, yellow)
+    this.#screen.printText(text, yellow)
   }
 
   alarm(text: string): void {
-    this.#screen.tell(text, (line) => red(bold(line)))
+    this.#screen.printText(text, (line) => red(bold(line)))
   }
 
   /** A line as if the person typed it. */
@@ -91,11 +91,11 @@ export class Narrator {
     await this.#print(turn)
     const outcome = await turn.outcome
     if (outcome.reason === 'failed')
-      this.#screen.tell(`✗ ${outcome.error?.message ?? 'The turn failed.'}`, red)
+      this.#screen.printText(`✗ ${outcome.error?.message ?? 'The turn failed.'}`, red)
     return outcome
   }
 
-  /** What another process does, told from the journal; `before` has what was asked for until now. */
+  /** The entries of another process, read from the journal; `before` has the earlier requested calls. */
   async follow(entries: AsyncIterable<Entry>, before: readonly Entry[]): Promise<void> {
     const calls = before.flatMap(({ type, data }) =>
       type === 'tool.start' ? [data as unknown as EntryData['tool.start']] : [],
@@ -105,7 +105,7 @@ export class Narrator {
 
   async #print(events: AsyncIterable<TurnEvent>, known: readonly KnownCall[] = []): Promise<void> {
     const printer = new TurnPrinter({ screen: this.#screen, now: () => performance.now() })
-    printer.know(known)
+    printer.addCalls(known)
     if (this.#out.isTTY) printer.start()
     try {
       for await (const event of events) {
@@ -119,13 +119,13 @@ export class Narrator {
 
   /** A request as the chat shows it, read from the journal. */
   async question(request: RequestData, store: Store): Promise<void> {
-    const asked = await askedBy(store, KEY, request)
+    const asked = await requestSource(store, KEY, request)
     const { lines } = questionOf(request, asked, this.#screen)
-    this.#screen.say(joinLines([...lines, ...optionLines(request, this.#screen.columns)]))
+    this.#screen.print(joinLines([...lines, ...optionLines(request, this.#screen.columns)]))
     await this.#wait(PACE.question)
   }
 
-  /** Says what was found; throws `FalseClaim` if it is not as it should be. */
+  /** Prints a claim; throws `FalseClaim` if it does not hold. */
   async claim({ holds, head, because }: Claim): Promise<void> {
     const paint = holds ? green : red
     const [first = '', ...rest] = wrapText(`${head}: ${because}`, this.#screen.columns - 2)
@@ -133,7 +133,7 @@ export class Narrator {
       styled`${paint(holds ? '●' : '✗')} ${paint(bold(first.slice(0, head.length)))}${first.slice(head.length)}`,
       ...rest.map((line) => styled`  ${line}`),
     ]
-    this.#screen.say(joinLines(lines))
+    this.#screen.print(joinLines(lines))
     if (!holds) throw new FalseClaim(head)
     await this.#wait(PACE.claim)
   }

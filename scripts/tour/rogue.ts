@@ -1,6 +1,6 @@
 /**
- * A stand-in for a language model that makes things up: its first call names a task that no tool has shown. It reads the
- * refusal as a language model would, and goes on with the task that the refusal names.
+ * A scripted model that invents an id: its first call names a task that no tool has shown. It reads the refusal as a
+ * language model would, and continues with the task that the refusal names.
  */
 import { ScriptedModel } from 'holdfast/testing'
 

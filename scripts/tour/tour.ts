@@ -1,6 +1,6 @@
 /**
- * The tour of `npm start`: real turns on a real journal, in this process and in two others, of which one is killed. What it
- * claims is computed by claims.ts in this run; the first claim that does not hold ends it.
+ * The tour of `npm start`: real turns on a real journal, in this process and in two others, of which one is killed.
+ * claims.ts computes its claims in this run; the first one that does not hold ends it.
  */
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -9,17 +9,17 @@ import { sqliteStore } from 'holdfast/sqlite'
 import { answerFrom } from '../../src/cli/answer.ts'
 import { askedClaim, diedClaim, onceClaim, recoveredClaim, refusedClaim, waitsClaim } from './claims.ts'
 import { FalseClaim, Narrator, type NarratorOptions } from './narrator.ts'
-import { CONTEXT_ID, JOURNAL, KEY } from './place.ts'
 import { ROGUE, rogueModel } from './rogue.ts'
+import { CONTEXT_ID, JOURNAL, KEY } from './tour-context.ts'
 import type { openWiring, TourWiring } from './wiring.ts'
 import { WorkerProcess } from './worker-process.ts'
 
 export interface TourOptions extends NarratorOptions {
   /** An empty folder. */
   readonly home: string
-  /** The folder as people are shown it. */
+  /** The printed path of the folder. */
   readonly shownHome?: string
-  /** A line for people who watch. */
+  /** A line for people. */
   readonly hint?: string
   /** The module with `openWiring`, for this process and the others. */
   readonly wiring?: URL
@@ -29,7 +29,7 @@ const WIRING = new URL('./wiring.ts', import.meta.url)
 const MID_EFFECT_MS = 2500
 const LOOK_MS = 20
 
-/** True if every claim held. Rejects with the reason of the signal if somebody left. */
+/** True if every claim held. Rejects with the reason of the signal if it was aborted. */
 export async function playTour(options: TourOptions): Promise<boolean> {
   const { home, shownHome = home, wiring = WIRING, signal } = options
   const store = sqliteStore(join(home, JOURNAL))
@@ -63,7 +63,7 @@ class Tour {
   async play(journal: string): Promise<void> {
     const narrator = this.#narrator
     narrator.title('Holdfast: agents that survive kill -9 and never act on a made-up id.')
-    narrator.tell(`Model: reflex, built in, no key. Journal: ${journal}`)
+    narrator.printText(`Model: reflex, built in, no key. Journal: ${journal}`)
     if (this.#options.hint !== undefined) narrator.aside(this.#options.hint)
     await this.#choice()
     await this.#invention()
@@ -90,7 +90,7 @@ class Tour {
     await narrator.claim(askedClaim(await this.#entries()))
   }
 
-  /** A model that makes up an id is refused, and finds its way. */
+  /** A call with an invented id is refused, and the model corrects it. */
   async #invention(): Promise<void> {
     const narrator = this.#narrator
     narrator.heading('2  A model makes up an id')
@@ -102,7 +102,7 @@ class Tour {
     await narrator.claim(recoveredClaim(entries, this.#wiring.updates()))
   }
 
-  /** A question that outlives whoever asked. */
+  /** A question that outlives its process. */
   async #approval(): Promise<void> {
     const narrator = this.#narrator
     narrator.heading('3  An approval')
@@ -114,7 +114,7 @@ class Tour {
     await narrator.claim(waitsClaim(await this.#entries(), this.#wiring.supplier.orders(), head))
   }
 
-  /** The process that does what was approved is killed in the middle of it, and the next one goes on. */
+  /** The process of the approved effect is killed in its middle, and the next one resumes. */
   async #crash(): Promise<void> {
     const narrator = this.#narrator
     const { supplier } = this.#wiring
@@ -141,7 +141,7 @@ class Tour {
     return new WorkerProcess({ wiring, home, job, signal })
   }
 
-  /** Shows what a process writes into the journal while something is done; then the process is over. */
+  /** Shows the entries of a process during `during`; then ends the process. */
   async #following(worker: WorkerProcess, during: () => Promise<unknown>): Promise<void> {
     const before = await this.#entries()
     const shown = this.#narrator.follow(this.#entriesOf(worker, before.length), before)

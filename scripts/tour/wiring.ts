@@ -1,6 +1,6 @@
 /**
- * The agent of the tour: the tools of examples/site-manager in a folder of its own. The tools keep their own records of
- * what they did, so that the journal is not the only witness. Tests replace this module to see the tour find a fault.
+ * The agent of the tour: the tools of examples/site-manager in a folder of its own. The tools keep records of their
+ * effects, as evidence besides the journal. Tests replace this module to see the tour find a fault.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { openSite, type SiteDatabase } from '../../examples/site-manager/databas
 import { entities, siteTools } from '../../examples/site-manager/site.ts'
 import { openSupplier, orderTool, type Supplier } from '../../examples/site-manager/supplier.ts'
 
-/** Longer than anybody watches: the process is killed before. */
+/** Longer than the tour: the process is killed before. */
 const CONFIRM_MS = 60_000
 
 export interface TourWiring {

@@ -1,4 +1,4 @@
-/** A process of the tour, started and ended from here. It never outlives the tour. */
+/** Starts and ends a process of the tour, which never outlives the tour. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -42,7 +42,7 @@ export class WorkerProcess {
     })
   }
 
-  /** Until something is there; throws if the process ends first. */
+  /** Waits for a value; throws if the process ends first. */
   async until(isThere: () => boolean): Promise<void> {
     while (!isThere()) {
       if (this.isOver) throw new Error(`Process ${this.pid} ended early. ${this.#stderr}`)

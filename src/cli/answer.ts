@@ -1,7 +1,7 @@
-/** What somebody typed, as the answer to a request. It does not check it: the agent does that before it is sent. */
+/** Parses typed text into the answer of a request. The agent validates the answer before it is posted. */
 import type { Json, RequestData } from 'holdfast'
 
-/** `yes`, a number of a list, a JSON value or plain text, by what was asked for. */
+/** `yes`, a number of a list, a JSON value or plain text, by the kind of the request. */
 export function answerFrom(request: RequestData, typed: string): Json {
   const text = typed.trim()
   switch (request.kind) {
@@ -17,7 +17,7 @@ export function answerFrom(request: RequestData, typed: string): Json {
 }
 
 const YES = /^(y|yes|true|ok)$/i
-/** `no`, and perhaps why. */
+/** `no`, with an optional reason. */
 const NO = /^(n|no|false)(?:[\s,;:.-]+(.+))?$/is
 
 function confirmationFrom(text: string): Json {
@@ -61,15 +61,15 @@ function wordsOf(text: string): readonly string[] {
   return plain.match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-/** What cannot be an answer; the agent looks at the rest. */
+/** The problem with an answer that no agent would accept, if there is one. */
 export function problemWith({ kind, options = [] }: RequestData, answer: Json): string | undefined {
   if (kind === 'confirmation' && typeof answer !== 'boolean' && !isVerdict(answer))
-    return 'Yes or no? "no, too many" also says why. Enter alone answers later.'
+    return 'Type yes or no; "no, too many" adds a reason. Press Enter to answer later.'
   if (kind !== 'choice') return undefined
   const offered = options.map(optionText)
   const chosen = Array.isArray(answer) ? (answer as readonly Json[]) : [answer]
-  const stranger = chosen.find((each) => !offered.includes(optionText(each)))
-  return stranger === undefined ? undefined : `${optionText(stranger)} was not offered.`
+  const unknown = chosen.find((each) => !offered.includes(optionText(each)))
+  return unknown === undefined ? undefined : `${optionText(unknown)} is no option.`
 }
 
 function isVerdict(answer: Json): boolean {
@@ -80,7 +80,7 @@ export function optionText(option: Json): string {
   return typeof option === 'string' ? option : JSON.stringify(option)
 }
 
-/** JSON, or the text itself where it is none. */
+/** The JSON value, or the text itself if it is no JSON. */
 export function jsonFrom(text: string): Json {
   try {
     return JSON.parse(text) as Json

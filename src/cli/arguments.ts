@@ -1,10 +1,10 @@
-/** From what was typed to a command with its options. It knows the form of commands and not what they do. */
+/** Parses arguments into a command and its options. It knows the form of commands, not their effect. */
 import { parseArgs } from 'node:util'
 import { didYouMean } from './nearest.ts'
 import { wrongUsage } from './refusal.ts'
 
 export interface OptionForm {
-  /** What its value is called in the help; without it, the option is a switch. */
+  /** The name of its value in the help; without it, the option is a switch. */
   readonly takes?: string
   readonly short?: string
   readonly help: string
@@ -15,16 +15,16 @@ export interface OptionForm {
 export interface CommandForm {
   readonly name: string
   readonly summary: string
-  /** What comes after the name, for the help. */
+  /** The text after the name in the help. */
   readonly usage: string
   readonly about?: string
-  /** How many words it takes besides options. */
+  /** The number of words besides options. */
   readonly words: { readonly least: number; readonly most: number }
   readonly options: Readonly<Record<string, OptionForm>>
   readonly examples: readonly (readonly [command: string, meaning: string])[]
 }
 
-export interface Given {
+export interface ParsedArguments {
   readonly command: CommandForm | undefined
   readonly words: readonly string[]
   /** The value of an option that takes one. */
@@ -33,12 +33,12 @@ export interface Given {
   readonly has: (option: string) => boolean
 }
 
-/** Throws a refusal that says what is wrong, and what was probably meant. */
+/** Throws a refusal that names the mistake and suggests the nearest word. */
 export function readArguments(
   args: readonly string[],
   commands: readonly CommandForm[],
   shared: Readonly<Record<string, OptionForm>>,
-): Given {
+): ParsedArguments {
   const all = Object.assign({}, ...commands.map(({ options }) => options), shared) as CommandForm['options']
   const { tokens } = parseArgs({
     args: [...args],
@@ -58,7 +58,7 @@ export function readArguments(
     const before = found.get(token.name) ?? []
     const { takes, many } = all[token.name] ?? { help: '' }
     if (before.length > 0 && takes !== undefined && !many)
-      throw wrongUsage(`${token.rawName} is given twice. Which one is meant?`)
+      throw wrongUsage(`${token.rawName} is given twice. Keep one.`)
     found.set(token.name, [...before, token.value ?? ''])
   }
   const asksForHelp = found.has('help') || found.has('version')
@@ -115,9 +115,9 @@ function unknownCommand(name: string, commands: readonly CommandForm[]): Error {
   return wrongUsage(`${JSON.stringify(shown)} is no command.${advice}${isSentence} See holdfast --help`)
 }
 
-function checkWords({ name, words, usage }: CommandForm, given: readonly string[]): void {
-  if (given.length >= words.least && given.length <= words.most) return
+function checkWords({ name, words, usage }: CommandForm, received: readonly string[]): void {
+  if (received.length >= words.least && received.length <= words.most) return
   const what =
-    given.length < words.least ? 'Something is missing' : `${JSON.stringify(given.at(-1))} is too much`
+    received.length < words.least ? 'Something is missing' : `${JSON.stringify(received.at(-1))} is too much`
   throw wrongUsage(`${what}: holdfast ${name} ${usage}. See holdfast ${name} --help`)
 }

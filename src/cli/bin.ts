@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The launcher. It uses only what very old versions of Node understand, so that they can say which one is needed; the
- * rest is loaded when the version is known to be right. Until then there is no gate, so it prints nothing but ASCII.
+ * The launcher: checks the version of Node, then loads the rest. Its syntax runs on very old versions, so that they can
+ * name the one that is needed. No gate is loaded yet, so it prints ASCII only.
  */
 const NEEDED = [22, 18]
 const UNUSABLE = 3

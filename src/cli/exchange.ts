@@ -1,11 +1,11 @@
-/** A journal as people would tell it: what was said, done, asked and answered, turn by turn. */
+/** Builds a readable history from a journal: messages, calls, requests and answers, turn by turn. */
 import type { Entry, EntryData, Json, JsonObject, OutcomeReason, Usage, UserContent } from 'holdfast'
 import { trimBlank } from './terminal/text.ts'
 
 export interface Exchange {
   readonly turn: number
   readonly at: number
-  /** What the turn was asked; nothing if it went on from an earlier one. */
+  /** The messages that the turn takes; none if it continues an earlier one. */
   readonly said: readonly string[]
   readonly steps: readonly Step[]
   /** Absent while it runs. */
@@ -27,14 +27,14 @@ export type Step =
       readonly output: Json
       readonly display?: string
     }
-  /** A node of a graph has said something, or failed. */
+  /** The update or the failure of a node of a graph. */
   | { readonly type: 'node'; readonly task: string; readonly update?: JsonObject; readonly error?: string }
   | {
       readonly type: 'question'
       readonly requestId: string
       readonly kind: string
       readonly prompt: string
-      /** The tool that asks or that waits for approval, as the journal has it. */
+      /** The tool that asks or that waits for approval, from the journal. */
       readonly tool?: string
       /** Of an approval: the arguments of that call. */
       readonly approves?: Json
@@ -51,20 +51,20 @@ interface Building extends Exchange {
   durationMs?: number
 }
 
-/** Entries of a conversation, oldest first, as its turns. Entries that say nothing to people are left out. */
+/** The turns of a conversation from its entries, oldest first. Entries of no interest to people are left out. */
 export function exchangesOf(entries: readonly Entry[]): Exchange[] {
-  const teller = new Teller()
-  for (const entry of entries) teller.hear(entry)
-  return teller.exchanges
+  const builder = new ExchangeBuilder()
+  for (const entry of entries) builder.apply(entry)
+  return builder.exchanges
 }
 
-type Hearing = { readonly [T in keyof EntryData]?: (data: EntryData[T], entry: Entry) => void }
+type EntryHandlers = { readonly [T in keyof EntryData]?: (data: EntryData[T], entry: Entry) => void }
 
-class Teller {
+class ExchangeBuilder {
   readonly exchanges: Building[] = []
   readonly #inputs = new Map<number, string>()
   readonly #calls = new Map<string, { readonly tool: string; readonly args: Json }>()
-  readonly #hearing: Hearing = {
+  readonly #handlers: EntryHandlers = {
     input: ({ message, values }, { seq }) =>
       void this.#inputs.set(seq, values === undefined ? textOf(message) : JSON.stringify(values)),
     'turn.start': (_, entry) => {
@@ -73,15 +73,15 @@ class Teller {
     take: ({ as }, entry) => {
       if (as === 'message') for (const text of this.#taken(entry)) this.#add({ type: 'said', text })
     },
-    'model.end': (data) => this.#hearReply(data),
+    'model.end': (data) => this.#applyReply(data),
     'tool.start': (data) => void this.#calls.set(data.callId, data),
-    'tool.end': (data) => this.#hearResult(data),
+    'tool.end': (data) => this.#applyResult(data),
     'node.end': ({ task, update, error }) => {
       const why = typeof error?.['message'] === 'string' ? { error: error['message'] } : {}
       this.#add({ type: 'node', task, ...(update === undefined ? {} : { update }), ...why })
     },
     'effect.start': ({ callId, key }) => void this.#calls.set(callId, { tool: key, args: null }),
-    'effect.end': (data) => this.#hearResult(data),
+    'effect.end': (data) => this.#applyResult(data),
     'request.start': ({ requestId, kind, prompt, from, callId = '' }) => {
       const call = this.#calls.get(callId)
       const who = call === undefined ? {} : { tool: call.tool }
@@ -94,18 +94,18 @@ class Teller {
     'turn.end': (data) => this.#end(data),
   }
 
-  hear(entry: Entry): void {
-    const hear = this.#hearing[entry.type as keyof EntryData] as
+  apply(entry: Entry): void {
+    const handle = this.#handlers[entry.type as keyof EntryData] as
       | ((data: object, entry: Entry) => void)
       | undefined
-    hear?.(entry.data, entry)
+    handle?.(entry.data, entry)
   }
 
   #taken({ takes = [] }: Pick<Entry, 'takes'>): string[] {
     return takes.flatMap((seq) => this.#inputs.get(seq) ?? [])
   }
 
-  #hearReply({ content, error }: EntryData['model.end']): void {
+  #applyReply({ content, error }: EntryData['model.end']): void {
     for (const part of content) {
       if (part.type === 'text' && trimBlank(part.text) !== '')
         this.#add({ type: 'text', text: trimBlank(part.text) })
@@ -115,7 +115,7 @@ class Teller {
     if (typeof message === 'string' && next !== 'fail') this.#add({ type: 'error', text: message })
   }
 
-  #hearResult({ callId, status, output, display }: EntryData['tool.end']): void {
+  #applyResult({ callId, status, output, display }: EntryData['tool.end']): void {
     const { tool = 'call', args = null } = this.#calls.get(callId) ?? {}
     const shown = display === undefined ? {} : { display }
     this.#add({ type: 'call', callId, tool, args, status, output, ...shown })

@@ -1,4 +1,4 @@
-/** What the exit code says. Scripts rely on these numbers: they may be added to, and are never changed. */
+/** The exit codes. Scripts rely on these numbers: codes may be added, and are never changed. */
 import type { OutcomeReason } from 'holdfast'
 
 export const EXIT = {
@@ -8,13 +8,13 @@ export const EXIT = {
   usage: 2,
   /** The config file, the model, the store or this Node cannot be used. */
   unusable: 3,
-  /** A limit ended the turn; what was achieved was printed. */
+  /** A limit ended the turn; its partial text was printed. */
   limit: 4,
   inputRequired: 5,
   authRequired: 6,
-  /** 128 + SIGINT, as shells have it. */
+  /** 128 + SIGINT, as in shells. */
   cancelled: 130,
-  /** 128 + SIGHUP: the same when the terminal is gone. */
+  /** 128 + SIGHUP: the terminal was closed. */
   hungUp: 129,
   /** 128 + SIGTERM: the turn was paused and can be continued. */
   terminated: 143,

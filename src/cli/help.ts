@@ -1,4 +1,4 @@
-/** What can be typed after `holdfast`, and what is said about it. */
+/** The commands and options of `holdfast`, and their help. */
 import type { CommandForm, OptionForm } from './arguments.ts'
 import { bold, joinLines, prose, type Styled, styled } from './gate/styled.ts'
 
@@ -23,7 +23,7 @@ export const COMMANDS: readonly CommandForm[] = [
     summary: 'talk with an agent in this terminal',
     usage: '[--agent NAME] [--context ID] [--model MODEL]',
     about:
-      'Goes on with the last conversation. Ctrl-C cancels what runs, a second one leaves, Ctrl-D leaves.\nWhat is typed meanwhile is sent when the turn has ended. /help lists the commands.',
+      'Opens the last conversation. Press Ctrl-C to cancel the turn, again to leave, or Ctrl-D to leave.\nMessages that you type meanwhile are sent when the turn has ended. Type /help for the commands.',
     words: { least: 0, most: 0 },
     options: {
       agent,
@@ -31,7 +31,7 @@ export const COMMANDS: readonly CommandForm[] = [
       model,
     },
     examples: [
-      ['holdfast chat', 'go on where you were'],
+      ['holdfast chat', 'open the last conversation'],
       ['holdfast chat --context trip', 'a conversation of its own'],
     ],
   },
@@ -40,21 +40,21 @@ export const COMMANDS: readonly CommandForm[] = [
     summary: 'one turn, for scripts',
     usage: '"MESSAGE" | - [--context ID] [--json]',
     about:
-      'The text goes to standard output, what happens meanwhile to standard error.\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 config, model or store unusable, 4 stopped by a limit,\n5 waits for an answer, 6 waits for access, 130 cancelled, 143 paused by SIGTERM.',
+      'The text goes to standard output, progress to standard error.\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 config, model or store unusable, 4 stopped by a limit,\n5 waits for an answer, 6 waits for access, 130 cancelled, 143 paused by SIGTERM.',
     words: { least: 0, most: Number.POSITIVE_INFINITY },
     options: {
       agent,
       context: { takes: 'ID', short: 'c', help: 'which conversation; else a new one' },
       model,
       json: { help: 'every event as a line of JSON; the last has type "outcome"' },
-      answer: { takes: 'ID=VALUE', many: true, help: 'answers a request; VALUE alone if only one waits' },
-      continue: { help: 'goes on where the last turn stopped' },
+      answer: { takes: 'ID=VALUE', many: true, help: 'answer a request; VALUE alone if only one waits' },
+      continue: { help: 'continue where the last turn stopped' },
     },
     examples: [
       ['holdfast run "List my notes"', 'a new conversation'],
       ['git diff | holdfast run -', 'the message from standard input'],
       ['holdfast run --context trip "And by train?"', 'one more turn of a conversation'],
-      ["holdfast run --context trip --answer 'call_1/approval=yes'", 'agree to what it asked'],
+      ["holdfast run --context trip --answer 'call_1/approval=yes'", 'approve its request'],
       ['holdfast run --json "Hello" | tail -n 1', 'only the outcome'],
     ],
   },
@@ -79,15 +79,15 @@ export const COMMANDS: readonly CommandForm[] = [
   },
   {
     name: 'state',
-    summary: 'print what is active, and where ids came from',
+    summary: 'print active things, and where ids came from',
     usage: 'ID [--json]',
     about:
-      'Of a conversation: what is chosen and until when, and for the ids of its last calls who vouched for them.\n~state is what you have chosen, in whatever conversation.',
+      'Of a conversation: the active things with their expiry, and the grounds of the ids of its last calls.\n~state has your selections of all conversations.',
     words: { least: 1, most: 1 },
     options: { agent, json },
     examples: [
-      ['holdfast state main', 'what its agent takes for granted'],
-      ['holdfast state "~state"', 'what you have chosen'],
+      ['holdfast state main', 'the active things of its agent'],
+      ['holdfast state "~state"', 'your selections'],
     ],
   },
   {

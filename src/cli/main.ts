@@ -1,6 +1,6 @@
-/** From arguments to a command to an exit code. Every error ends here, as one message. */
+/** Runs the command of the arguments to its exit code. Every error ends here, as one message. */
 import { readFileSync } from 'node:fs'
-import { type Given, readArguments } from './arguments.ts'
+import { type ParsedArguments, readArguments } from './arguments.ts'
 import type { Command, CommandContext } from './command/context.ts'
 import { EXIT } from './exit-code.ts'
 import { isDebugging } from './gate/debugging.ts'
@@ -8,9 +8,9 @@ import { type Outputs, takeProcess } from './gate/outputs.ts'
 import { prose, red, styled } from './gate/styled.ts'
 import { COMMANDS, commandHelp, mainHelp, SHARED } from './help.ts'
 import { outcomeLine } from './outcome-line.ts'
-import { troubleOf } from './refusal.ts'
+import { commandErrorOf } from './refusal.ts'
 
-/** Each is loaded when it is wanted, so that `--help` costs nothing. */
+/** Each is loaded on use, so that `--help` costs nothing. */
 const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   chat: async () => (await import('./command/chat.ts')).chat,
   run: async () => (await import('./command/run.ts')).run,
@@ -20,47 +20,56 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   erase: async () => (await import('./command/erase.ts')).erase,
 }
 
-/** What surrounds a command: the process, or that of a test. */
-export type World = Outputs & Pick<CommandContext, 'cwd' | 'env' | 'stdin'>
+/** The environment of a command: the process, or a test. */
+export type CommandEnvironment = Outputs & Pick<CommandContext, 'cwd' | 'env' | 'stdin'>
 
-/** Runs the process to its end. What a config left open does not keep it alive. */
+/** Runs the process to its end. Handles that a config leaves open do not keep it alive. */
 export async function start(): Promise<void> {
   const args = process.argv.slice(2)
   const outputs = takeProcess({ env: process.env, off: hasSwitch(args, 'no-color') })
-  const world: World = { ...outputs, cwd: process.cwd(), env: process.env, stdin: process.stdin }
-  // What a config or a tool throws where nobody waits for it. The first one ends the process: there is one outcome.
+  const environment: CommandEnvironment = {
+    ...outputs,
+    cwd: process.cwd(),
+    env: process.env,
+    stdin: process.stdin,
+  }
+  // Errors that a config or a tool throws outside of any await. The first one ends the process: there is one outcome.
   let failing: Promise<never> | undefined
   const fail = (thrown: unknown) => {
-    failing ??= report(thrown, args, world).then((exitCode) => process.exit(exitCode))
+    failing ??= report(thrown, args, environment).then((exitCode) => process.exit(exitCode))
   }
   process.on('uncaughtException', fail).on('unhandledRejection', fail)
-  const exitCode = await main(args, world)
-  world.foreign.end()
-  await Promise.all([world.out.flushed(), world.err.flushed()])
+  const exitCode = await main(args, environment)
+  environment.foreign.end()
+  await Promise.all([environment.out.flushed(), environment.err.flushed()])
   process.exit(exitCode)
 }
 
-export async function main(args: readonly string[], world: World): Promise<number> {
+export async function main(args: readonly string[], environment: CommandEnvironment): Promise<number> {
   try {
-    return await carryOut(readArguments(args, COMMANDS, SHARED), world)
+    return await execute(readArguments(args, COMMANDS, SHARED), environment)
   } catch (error) {
-    return report(error, args, world)
+    return report(error, args, environment)
   }
 }
 
-async function carryOut(given: Given, world: World): Promise<number> {
+async function execute(parsed: ParsedArguments, environment: CommandEnvironment): Promise<number> {
   const version = versionOf()
-  const { command } = given
+  const { command } = parsed
   const load = command === undefined ? undefined : LOADERS[command.name]
-  if (given.has('version')) world.out.write(styled`${version}\n`)
-  else if (command === undefined || load === undefined || given.has('help'))
-    world.out.write(styled`${command === undefined ? mainHelp(version) : commandHelp(command)}\n`)
-  else return (await load())({ ...world, given, version })
+  if (parsed.has('version')) environment.out.write(styled`${version}\n`)
+  else if (command === undefined || load === undefined || parsed.has('help'))
+    environment.out.write(styled`${command === undefined ? mainHelp(version) : commandHelp(command)}\n`)
+  else return (await load())({ ...environment, args: parsed, version })
   return EXIT.done
 }
 
-async function report(error: unknown, args: readonly string[], { out, err, env }: World): Promise<number> {
-  const { code, message, exitCode } = await troubleOf(error)
+async function report(
+  error: unknown,
+  args: readonly string[],
+  { out, err, env }: CommandEnvironment,
+): Promise<number> {
+  const { code, message, exitCode } = await commandErrorOf(error)
   out.freshLine()
   err.write(styled`${red('holdfast:')} ${prose(message)}\n`)
   if (isDebugging(env) && error instanceof Error) err.write(prose(`${error.stack ?? ''}\n${causesOf(error)}`))
@@ -69,7 +78,7 @@ async function report(error: unknown, args: readonly string[], { out, err, env }
   return exitCode
 }
 
-/** Is it among the options, whatever else is wrong with them? */
+/** True if the option is there, even if the others are wrong. */
 function hasSwitch(args: readonly string[], name: string): boolean {
   const end = args.indexOf('--')
   return args.slice(0, end < 0 ? args.length : end).includes(`--${name}`)

@@ -1,4 +1,4 @@
-/** A message: from the arguments, standard input or the keyboard, checked before anything is written. */
+/** Reads a message from the arguments or standard input, and checks it before anything is written. */
 import { wrongUsage } from './refusal.ts'
 
 /** More than any model reads at once. */
@@ -13,13 +13,13 @@ export async function messageFrom(words: readonly string[], stdin: AsyncIterable
     throw wrongUsage(
       isInput
         ? 'The message is empty: nothing came from standard input. Nothing was sent.'
-        : 'The message is empty. Say something: holdfast run "…", or - to read standard input.',
+        : 'The message is empty. Type holdfast run "…", or - to read standard input.',
     )
   checkMessage(text)
   return isInput ? text.replace(/\r?\n$/, '') : text
 }
 
-/** Throws if a message is larger than any may be. */
+/** Throws if a message is too large. */
 export function checkMessage(text: string): void {
   if (Buffer.byteLength(text) > MOST_BYTES) throw tooLarge()
 }
@@ -51,7 +51,7 @@ function decoded(bytes: Buffer): string {
   }
 }
 
-/** Where the first byte stands that does not belong, counted from 1. */
+/** The position of the first invalid byte, counted from 1. */
 function firstWrong(bytes: Buffer): number {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   const text = decoder.decode(bytes)

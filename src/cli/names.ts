@@ -1,6 +1,6 @@
 /**
- * What a conversation is called. In the store it is `agent:id`, so that the journal tells whose it is and two agents may
- * use the same id. People say the id alone where that is clear.
+ * Names of conversations. In the store a name is `agent:id`, so that two agents may use the same id. People type the id
+ * alone where that is unambiguous.
  */
 import { type ContextKey, contextKey, type Head, LOCAL_OWNER, STATE_CONTEXT, type Store } from 'holdfast'
 import { EXIT } from './exit-code.ts'
@@ -11,22 +11,22 @@ export interface NamedContext {
   readonly id: string
 }
 
-/** The key under which it is kept. Throws if the id has characters that a name may not have. */
+/** The key in the store. Throws if the id has characters that a name may not have. */
 export function keyOf({ agent, id }: NamedContext): ContextKey {
   if (id.includes('/'))
     throw wrongUsage(`The context id ${JSON.stringify(id)} has a "/", which only sub-agents have.`)
   return contextKey({ ...LOCAL_OWNER, contextId: `${agent}:${id}` })
 }
 
-/** The id that `--context` means, which may be the full name. Throws if it cannot be one. */
-export function idFrom(said: string | undefined, agent: string): string | undefined {
-  if (said === undefined) return undefined
-  const id = said.startsWith(`${agent}:`) ? said.slice(agent.length + 1) : said
+/** The id of `--context`, which may be the full name. Throws if it is no valid id. */
+export function idFrom(name: string | undefined, agent: string): string | undefined {
+  if (name === undefined) return undefined
+  const id = name.startsWith(`${agent}:`) ? name.slice(agent.length + 1) : name
   keyOf({ agent, id })
   return id
 }
 
-/** The conversation with this id, of whichever agent has one; undefined if none has. Throws if several have. */
+/** The conversation with this id, of any agent; undefined if none has one. Throws if several have. */
 export async function agentWith(
   store: Store | undefined,
   id: string,
@@ -39,40 +39,43 @@ export async function agentWith(
   )
   if (others.length > 0) {
     const names = [agent, ...others].map((each) => `${each}:${id}`).join(' or ')
-    throw wrongUsage(`${JSON.stringify(id)} may be ${names}. Say which.`)
+    throw wrongUsage(`${JSON.stringify(id)} matches ${names}. Give the full name.`)
   }
   return agent === undefined ? undefined : { agent, id }
 }
 
-/** Whose it is, if it is that of an agent that we know. */
+/** The agent and the id, if the agent is known. */
 export function namedContext(contextId: string, agents: readonly string[]): NamedContext | undefined {
   const colon = contextId.indexOf(':')
   const agent = contextId.slice(0, Math.max(0, colon))
   return agents.includes(agent) ? { agent, id: contextId.slice(colon + 1) } : undefined
 }
 
-/** The conversation that somebody means: by its full name, or by its id with one of the agents. */
+/** The conversation by its full name, or by its id with one of the agents. */
 export async function findContext(
   store: Store | undefined,
-  said: string,
+  name: string,
   agents: readonly string[],
 ): Promise<Head> {
-  const full = contextKey({ ...LOCAL_OWNER, contextId: said })
-  const keys = [full, ...(said.includes('/') ? [] : agents.map((agent) => keyOf({ agent, id: said })))]
+  const full = contextKey({ ...LOCAL_OWNER, contextId: name })
+  const keys = [full, ...(name.includes('/') ? [] : agents.map((agent) => keyOf({ agent, id: name })))]
   const heads = store === undefined ? [] : await Promise.all(keys.map((key) => store.head(key)))
   const found = heads.filter((head) => head !== undefined && head.status !== 'erased') as Head[]
   const [head, ...others] = found
   if (head === undefined)
-    throw new Refusal(`There is no conversation ${JSON.stringify(said)}. holdfast sessions lists them.`, {
-      exitCode: EXIT.failed,
-      code: 'not-found',
-    })
-  if (others.length === 0 || head.key.contextId === said) return head
+    throw new Refusal(
+      `There is no conversation ${JSON.stringify(name)}. Run holdfast sessions to list them.`,
+      {
+        exitCode: EXIT.failed,
+        code: 'not-found',
+      },
+    )
+  if (others.length === 0 || head.key.contextId === name) return head
   const names = found.map(({ key }) => key.contextId)
-  throw wrongUsage(`${JSON.stringify(said)} may be ${names.join(' or ')}. Say which.`)
+  throw wrongUsage(`${JSON.stringify(name)} matches ${names.join(' or ')}. Give the full name.`)
 }
 
-/** An id that is not taken: the day, and a number if there are several. */
+/** An unused id: the day, and a number if there are several. */
 export async function freshId(store: Store, agent: string, now: Date): Promise<string> {
   const day = [now.getFullYear(), now.getMonth() + 1, now.getDate()]
     .map((part) => String(part).padStart(2, '0'))
@@ -83,7 +86,7 @@ export async function freshId(store: Store, agent: string, now: Date): Promise<s
   }
 }
 
-/** All conversations of this owner, most recently active first. What the person has chosen is kept in a journal that is none. */
+/** All conversations of this owner, most recently active first; the journal of the person's selections is none. */
 export async function listContexts(store: Store, prefix?: string): Promise<Head[]> {
   const heads: Head[] = []
   for (let cursor: string | undefined; ; ) {

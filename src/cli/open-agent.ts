@@ -1,18 +1,18 @@
-/** From names to an agent that can be asked: which one, with which model, in which conversation. */
+/** Resolves names to an agent: which one, with which model, in which conversation. */
 import { Agent, type Store } from 'holdfast'
 import { checkModel, chooseModel, type ModelChoice } from './config/choose-model.ts'
 import type { AgentDefinition } from './config/define-config.ts'
 import { keyOf } from './names.ts'
 import type { Workspace } from './workspace.ts'
 
-/** An agent that is known to be usable; nothing was written to find that out. */
+/** An agent whose config and model were checked, without a write. */
 export interface ReadyAgent {
   readonly name: string
   readonly definition: AgentDefinition
   readonly choice: ModelChoice
 }
 
-export interface AgentWish {
+export interface ReadyAgentOptions {
   readonly agent?: string | undefined
   readonly model?: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
@@ -20,10 +20,10 @@ export interface AgentWish {
 
 export async function readyAgent(
   workspace: Workspace,
-  { agent, model, env }: AgentWish,
+  { agent, model, env }: ReadyAgentOptions,
 ): Promise<ReadyAgent> {
   const { name, definition } = workspace.agent(agent)
-  const choice = chooseModel({ given: model, agent: definition, env })
+  const choice = chooseModel({ option: model, agent: definition, env })
   await checkModel(choice, definition)
   return { name, definition, choice }
 }

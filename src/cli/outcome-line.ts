@@ -1,4 +1,4 @@
-/** The last line of a command that was asked for lines of JSON: how it ended, whatever ended it. */
-export function outcomeLine(told: { readonly exitCode: number }): object {
-  return { type: 'outcome', ...told }
+/** The last line of `--json`: the outcome, also of a command that failed. */
+export function outcomeLine(outcome: { readonly exitCode: number }): object {
+  return { type: 'outcome', ...outcome }
 }

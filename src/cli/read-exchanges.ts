@@ -1,4 +1,4 @@
-/** Reads turns from a store, a page at a time. What was cleared is not told. */
+/** Reads turns from a store, a page at a time, without cleared ones. */
 import { type ContextKey, type Entry, loadSession, type Session, type Store } from 'holdfast'
 import { type Exchange, exchangesOf } from './exchange.ts'
 
@@ -20,7 +20,7 @@ export async function readAll(
   return { exchanges: exchangesOf(entries), session }
 }
 
-/** Calls that were asked for and have not come to rest. */
+/** Requested calls without a result. */
 export async function waitingCalls(store: Store, key: ContextKey): Promise<Parked['calls']> {
   const { open, parked } = await loadSession(store, key)
   return (open ?? parked)?.calls ?? []

@@ -1,7 +1,7 @@
-/** Why a command was not carried out, as one message for people and one exit code for scripts. */
+/** Errors of commands: one message for people and one exit code for scripts. */
 import { EXIT } from './exit-code.ts'
 
-/** A command that cannot be carried out. The message says what to do next. */
+/** A command that cannot run. The message says what to do next. */
 export class Refusal extends Error {
   readonly exitCode: number
   readonly code: string
@@ -25,33 +25,33 @@ export function wrongUsage(message: string): Refusal {
   return new Refusal(message, { exitCode: EXIT.usage, code: 'usage' })
 }
 
-/** The config file, or what it names, is wrong. */
+/** The config file, or a thing that it names, is wrong. */
 export function unusable(message: string, cause?: unknown): Refusal {
   return new Refusal(message, { exitCode: EXIT.unusable, code: 'config', cause })
 }
 
-export interface Trouble {
+export interface CommandError {
   readonly code: string
   readonly message: string
   readonly exitCode: number
 }
 
-/** Any error in these words. What nobody foresaw has its stack shown only to those who ask for it. */
-export async function troubleOf(error: unknown): Promise<Trouble> {
+/** Any error as a message and an exit code. The stack of an unexpected one is shown only with HOLDFAST_DEBUG. */
+export async function commandErrorOf(error: unknown): Promise<CommandError> {
   if (error instanceof Refusal) return { code: error.code, message: error.message, exitCode: error.exitCode }
-  // Loaded here, because most refusals come before anything else is.
+  // Loaded late: most refusals happen before the package is needed.
   const { HoldfastError } = await import('holdfast')
   if (HoldfastError.is(error))
     return { code: error.code, message: error.message, exitCode: exitCodeFor(error.code) }
   const message = error instanceof Error ? error.message : String(error)
   return {
     code: 'unexpected',
-    message: `${message} (unexpected; HOLDFAST_DEBUG=1 shows where)`,
+    message: `${message} (unexpected; set HOLDFAST_DEBUG=1 for the stack)`,
     exitCode: EXIT.failed,
   }
 }
 
-/** Codes of errors that no other message would have helped against: something around the command has to change. */
+/** Codes of errors in the environment of a command: another message would not help. */
 const UNUSABLE: ReadonlySet<string> = new Set(['unknown-model', 'missing-key', 'missing-package'])
 
 export function exitCodeFor(code: string): number {

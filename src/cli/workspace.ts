@@ -1,6 +1,6 @@
 /**
- * What a command works with: the agents of the config, or the built-in one, and the folder where conversations are.
- * Nothing is created before somebody has something to keep.
+ * The agents of the config, or the built-in one, and the folder of conversations. The folder is created by the first
+ * write.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -37,8 +37,8 @@ export class Workspace {
     this.#store = config.store
   }
 
-  static async load({ cwd, env, config: given }: WorkspaceOptions): Promise<Workspace> {
-    const path = findConfig(cwd, given)
+  static async load({ cwd, env, config }: WorkspaceOptions): Promise<Workspace> {
+    const path = findConfig(cwd, config)
     const home = env['HOLDFAST_HOME']
     const folder = home
       ? resolve(cwd, home)
@@ -58,7 +58,7 @@ export class Workspace {
     )
   }
 
-  /** `read` and `change` give undefined where nothing was ever kept; `create` makes the folder. */
+  /** `read` and `change` return undefined if there is no store yet; `create` makes the folder. */
   openStore(how: 'read' | 'change'): Store | undefined
   openStore(how: 'create'): Store
   openStore(how: 'read' | 'change' | 'create'): Store | undefined {
@@ -74,7 +74,7 @@ export class Workspace {
     return join(this.folder, 'history')
   }
 
-  /** The conversation that was last open with this agent. */
+  /** The last open conversation with this agent. */
   lastContext(agent: string): string | undefined {
     return this.#readState()[agent]
   }

@@ -1,4 +1,4 @@
-/** Ids that count: the same program gives the same ids. */
+/** Deterministic ids: a counter. */
 import type { Ids } from '../base/index.ts'
 
 export class CountingIds implements Ids {

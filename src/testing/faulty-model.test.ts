@@ -10,8 +10,8 @@ import { ScriptedModel, type ScriptedStep } from './scripted-model.ts'
 const prompt = [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }] as const
 const CALL: ScriptedStep = { text: 'Let me see.', calls: [{ tool: 'look', args: { n: 1 } }] }
 
-/** What comes out of one call of a model with this fault; `broke` if the stream does not just end. */
-async function heard(fault: ModelFault, signal?: AbortSignal): Promise<readonly unknown[]> {
+/** The parts of one call of a model with this fault; `broke` if the stream fails. */
+async function partsOf(fault: ModelFault, signal?: AbortSignal): Promise<readonly unknown[]> {
   const model = faultyModel(ScriptedModel.forever(CALL), [fault])
   const { stream } = await model.doStream(signal === undefined ? { prompt } : { prompt, abortSignal: signal })
   const parts: (ModelStreamPart | string)[] = []
@@ -23,7 +23,7 @@ async function heard(fault: ModelFault, signal?: AbortSignal): Promise<readonly 
   return parts
 }
 
-const whole = await heard({ at: 99, how: 'cut', after: 0 })
+const whole = await partsOf({ at: 99, how: 'cut', after: 0 })
 
 describe('a faulty model', () => {
   it('is otherwise the model that it was given', async () => {
@@ -51,23 +51,23 @@ describe('a faulty model', () => {
 
   it('cuts the stream after so many parts', async () => {
     expect(whole.length).toBeGreaterThan(5)
-    expect(await heard({ at: 1, how: 'cut', after: 3 })).toEqual(whole.slice(0, 3))
-    expect(await heard({ at: 1, how: 'cut', after: 0 })).toEqual([])
+    expect(await partsOf({ at: 1, how: 'cut', after: 3 })).toEqual(whole.slice(0, 3))
+    expect(await partsOf({ at: 1, how: 'cut', after: 0 })).toEqual([])
   })
 
   it('breaks the stream after so many parts, or says in it what is wrong', async () => {
-    expect(await heard({ at: 1, how: 'error', after: 2 })).toEqual([
+    expect(await partsOf({ at: 1, how: 'error', after: 2 })).toEqual([
       ...whole.slice(0, 2),
       'broke: fetch failed',
     ])
-    const said = await heard({ at: 1, how: 'error', status: 529, after: 2 })
-    expect(said).toMatchObject([...whole.slice(0, 2), { type: 'error', error: { statusCode: 529 } }])
+    const sent = await partsOf({ at: 1, how: 'error', status: 529, after: 2 })
+    expect(sent).toMatchObject([...whole.slice(0, 2), { type: 'error', error: { statusCode: 529 } }])
   })
 
   it('stalls until it is aborted, at once or after so many parts', async () => {
     const abort = new AbortController()
-    const never = heard({ at: 1, how: 'stall' }, abort.signal)
-    const parts = heard({ at: 1, how: 'stall', after: 2 }, abort.signal)
+    const never = partsOf({ at: 1, how: 'stall' }, abort.signal)
+    const parts = partsOf({ at: 1, how: 'stall', after: 2 }, abort.signal)
     const early = await Promise.race([
       never,
       parts,
@@ -80,12 +80,12 @@ describe('a faulty model', () => {
   })
 
   it('talks nonsense: parts that are none, broken arguments, an end that nobody knows', async () => {
-    const parts = await heard({ at: 1, how: 'garbage', what: 'parts' })
+    const parts = await partsOf({ at: 1, how: 'garbage', what: 'parts' })
     expect(parts.slice(-whole.length)).toEqual(whole)
     expect(parts.slice(0, -whole.length)).toContain(null)
-    const call = (await heard({ at: 1, how: 'garbage', what: 'arguments' })).find(isCall)
+    const call = (await partsOf({ at: 1, how: 'garbage', what: 'arguments' })).find(isCall)
     expect(() => JSON.parse(call?.input ?? '{}') as unknown).toThrow(SyntaxError)
-    expect((await heard({ at: 1, how: 'garbage', what: 'finish' })).at(-1)).toMatchObject({
+    expect((await partsOf({ at: 1, how: 'garbage', what: 'finish' })).at(-1)).toMatchObject({
       finishReason: { unified: 'sideways' },
       usage: { outputTokens: { total: Number.NaN } },
     })
@@ -96,12 +96,14 @@ function isCall(part: unknown): part is ModelStreamPart {
   return (part as ModelStreamPart | null)?.type === 'tool-call'
 }
 
-/** An agent whose model suffers this in its first call, and is asked once more afterwards. */
-async function survivor(fault: ModelFault): Promise<{ reasons: string[]; types: string[]; said: unknown[] }> {
+/** Runs two turns of an agent whose model has this fault in its first call. */
+async function twoTurnsWith(
+  fault: ModelFault,
+): Promise<{ reasons: string[]; types: string[]; sent: unknown[] }> {
   const model = faultyModel(
-    new ScriptedModel(({ prompt: asked }) => {
-      const users = asked.filter(({ role }) => role === 'user').length
-      return asked.some(({ role }) => role === 'tool') || users > 1 ? 'Done.' : CALL
+    new ScriptedModel(({ prompt: messages }) => {
+      const users = messages.filter(({ role }) => role === 'user').length
+      return messages.some(({ role }) => role === 'tool') || users > 1 ? 'Done.' : CALL
     }),
     [fault],
   )
@@ -122,7 +124,7 @@ async function survivor(fault: ModelFault): Promise<{ reasons: string[]; types: 
   return {
     reasons: outcomes.map(({ reason }) => reason),
     types: entries.map(({ type }) => type),
-    said: (await agent.getMessages()).filter(({ role }) => role === 'user').map(({ content }) => content),
+    sent: (await agent.getMessages()).filter(({ role }) => role === 'user').map(({ content }) => content),
   }
 }
 
@@ -140,11 +142,11 @@ describe('an agent survives a model that', () => {
   ] satisfies [string, ModelFault, string][])(
     '%s: one outcome for each turn, and both inputs are there',
     async (_, fault, reason) => {
-      const { reasons, types, said } = await survivor(fault)
+      const { reasons, types, sent } = await twoTurnsWith(fault)
       expect(reasons).toEqual([reason, 'stop'])
       expect(types.filter((type) => type === 'turn.start')).toHaveLength(2)
       expect(types.filter((type) => type === 'turn.end')).toHaveLength(2)
-      expect(said).toEqual(['hello', 'again'])
+      expect(sent).toEqual(['hello', 'again'])
     },
   )
 

@@ -1,35 +1,35 @@
 /**
- * Trouble on order for models: a decorator that makes chosen calls of any model fail, stall, break off or talk nonsense.
- * What it does not touch goes through unchanged.
+ * Fault injection for models: a decorator that makes selected calls of any model fail, stall, break off or return
+ * nonsense. Other calls pass unchanged.
  */
 import type { LanguageModel, ModelCall, ModelStream, ModelStreamPart } from '../model/index.ts'
 
 export type ModelFault = ModelError | ModelStall | ModelCut | ModelGarbage
 
 interface Chosen {
-  /** Which calls: one by its number, counted from 1; or all that a test says. */
+  /** The calls to disturb: one by its number, counted from 1, or those for which the function returns true. */
   readonly at: number | ((call: ModelCall, n: number) => boolean)
 }
 
 /** The provider answers with an error, or the connection breaks. */
 interface ModelError extends Chosen {
   readonly how: 'error'
-  /** Of the answer, such as 429 or 503. Without it there is no answer: the connection is reset. */
+  /** The HTTP status, such as 429 or 503. Without it the connection is reset. */
   readonly status?: number
   /** In seconds, as in the header. */
   readonly retryAfter?: number
-  /** So many parts of the reply arrive first. Without it the call itself fails. */
+  /** The number of parts that arrive first. Without it the call itself fails. */
   readonly after?: number
 }
 
-/** Nothing comes any more, until the caller aborts. */
+/** No further part arrives until the caller aborts. */
 interface ModelStall extends Chosen {
   readonly how: 'stall'
-  /** So many parts of the reply arrive first. Without it the call is never answered. */
+  /** The number of parts that arrive first. Without it the call is never answered. */
   readonly after?: number
 }
 
-/** The stream just ends, after so many parts and without a word. */
+/** The stream ends after so many parts, without a finish. */
 interface ModelCut extends Chosen {
   readonly how: 'cut'
   readonly after: number
@@ -38,15 +38,14 @@ interface ModelCut extends Chosen {
 interface ModelGarbage extends Chosen {
   readonly how: 'garbage'
   /**
-   * `parts`: before the reply come parts that are none. `arguments`: the arguments of every call are broken JSON.
-   * `finish`: the reply ends for a reason that nobody knows, with a usage that is no number.
+   * `parts`: invalid parts precede the reply. `arguments`: the arguments of every call are broken JSON. `finish`: the
+   * reply ends with an unknown reason and a usage that is no number.
    */
   readonly what: 'parts' | 'arguments' | 'finish'
 }
 
 /**
- * The same model, with the faults of the plan: each call suffers the first that applies to it. Calls that are repeated
- * after a failure are calls, too.
+ * The same model, with the faults of the plan: the first that applies to a call. Retries count as calls.
  *
  * @example
  * // Busy twice, then a reply that breaks off after four parts, then as it is.
@@ -98,12 +97,12 @@ async function* spoilt(
   } else await stream.cancel()
   if (fault.how === 'stall') await aborted(call)
   if (fault.how !== 'error') return
-  // Providers that can still speak say it in the stream.
+  // A provider that still answers sends the error in the stream.
   if (fault.status === undefined) throw errorOf(fault)
   yield { type: 'error', error: errorOf(fault) }
 }
 
-/** What no interface allows, and a careless adapter lets through. The last is not even an object. */
+/** Parts that the interface forbids and a careless adapter lets through. The last is not even an object. */
 const NO_PARTS: readonly unknown[] = [
   {},
   { type: 7 },
@@ -126,7 +125,7 @@ function garbled(part: ModelStreamPart, what: ModelGarbage['what']): ModelStream
   }
 }
 
-/** In the shapes of the AI SDK: its call error, or what the system says about a connection. */
+/** An error in the shape of the AI SDK's call error, or of the system's connection error. */
 function errorOf({ status, retryAfter }: ModelError): Error {
   if (status === undefined)
     return Object.assign(new TypeError('fetch failed'), {

@@ -1,59 +1,59 @@
 /**
- * Trouble on order: a decorator that makes chosen appends of any store fail, stall or take the process down with them,
- * before or after the write. What it does not touch goes through unchanged.
+ * Fault injection for stores: a decorator that makes selected appends of any store fail, stall or kill the process,
+ * before or after the write. Other calls pass unchanged.
  */
 import { HoldfastError, keyText } from '../protocol/index.ts'
 import type { AppendRequest, Receipt, Store } from '../store/index.ts'
 import { killSelf } from './kill-self.ts'
 
-export type Fault = Disturbance | Refusal
+export type Fault = WriteFault | Refusal
 
 interface Chosen {
-  /** Which appends: one by its number, counted from 1 over all calls, repetitions included; or all that a test says. */
+  /** The appends to disturb: one by its number, counted from 1 with retries, or those for which the function returns true. */
   readonly at: number | ((request: AppendRequest, n: number) => boolean)
 }
 
-/** Trouble around the write. */
-interface Disturbance extends Chosen {
+/** A fault before or after the write. */
+interface WriteFault extends Chosen {
   /**
-   * `fail`: rejects as `ambiguous`, so the writer cannot know whether it was written. `stall`: goes on only when
-   * `until` resolves, never if there is none. `kill`: ends this process at once and without a word, as a power cut would.
+   * `fail`: rejects as `ambiguous`, so the writer cannot know the result. `stall`: waits until `until` resolves, forever
+   * without it. `kill`: ends this process at once, as a power cut would.
    */
   readonly how: 'fail' | 'stall' | 'kill'
-  /** `before`: nothing has been written yet. `after`: the append is durable, but the writer has not heard of it. */
+  /** `before`: nothing has been written yet. `after`: the append is durable, but the writer has no receipt. */
   readonly when: 'before' | 'after'
   readonly until?: Promise<unknown>
 }
 
-/** The store says no, nothing was written, and the writer knows it. */
+/** The store refuses: nothing was written, and the writer knows it. */
 interface Refusal extends Chosen {
   readonly how: 'refuse'
-  /** There is no after: what was written cannot be refused. */
+  /** Only before: a written append cannot be refused. */
   readonly when?: 'before'
   /**
-   * `store-failed` unless said otherwise: it broke, and asking again does not help. `store-full`: the disk is full.
-   * `store-busy`: somebody else holds the lock. The last two may pass, so that they are asked again.
+   * `store-failed`, the default: the store is broken, and a retry does not help. `store-full`: the disk is full.
+   * `store-busy`: another process holds the lock. The last two may pass, so writers retry them.
    *
-   * A disk that is really full is had with `sqliteStore(path, { maxBytes })`, which lets the file grow so far and no
-   * further; open it again with more, or erase something, and there is room.
+   * For a file that is really full, use `sqliteStore(path, { maxBytes })`; to make room, open it again with more, or erase
+   * a conversation.
    */
   readonly code?: 'store-failed' | 'store-full' | 'store-busy'
 }
 
 /**
- * The same store, with the faults of the plan. Each append suffers the first fault that applies before it, and the
- * first that applies after it.
+ * The same store, with the faults of the plan: for each append, the first that applies before it and the first that
+ * applies after it.
  *
  * @example
  * const store = faultyStore(memoryStore(), [{ at: 3, how: 'fail', when: 'after' }])
- * await persist(store, request) // appends exactly once, although the third call says that it does not know
+ * await persist(store, request) // appends exactly once, although the third call rejects as ambiguous
  *
  * @example
- * // In a process of its own: dies after its fifth append is durable and before anybody hears of it.
+ * // In a process of its own: dies after its fifth append is durable and before its receipt.
  * faultyStore(sqliteStore(path), [{ at: 5, how: 'kill', when: 'after' }])
  *
  * @example
- * // The disk is full for the turn of this conversation, and nobody makes room.
+ * // The disk stays full for the turn of this conversation.
  * faultyStore(store, [{ at: ({ entries }) => entries !== undefined, how: 'refuse', code: 'store-full' }])
  */
 export function faultyStore<S extends Store>(store: S, plan: readonly Fault[]): S {
@@ -98,7 +98,7 @@ function refusal(request: AppendRequest, code: NonNullable<Refusal['code']>): Ho
   })
 }
 
-function lost(request: AppendRequest, when: Disturbance['when']): HoldfastError {
+function lost(request: AppendRequest, when: WriteFault['when']): HoldfastError {
   return new HoldfastError('ambiguous', {
     message: `The answer to append ${request.id} to ${keyText(request.key)} was lost on order (fault ${when} the write). Repeat it with the same id.`,
     retry: 'later',

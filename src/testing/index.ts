@@ -1,4 +1,4 @@
-/** `holdfast/testing`: stand-ins for models, stores, clocks and tool contexts. Needs no test runner of its own. */
+/** `holdfast/testing`: fakes of models, stores, clocks and tool contexts. Needs no test runner. */
 export { CountingIds } from './counting-ids.ts'
 export type { ModelFault } from './faulty-model.ts'
 export { faultyModel } from './faulty-model.ts'

@@ -1,6 +1,6 @@
 /**
- * Ends this process at once, as a power cut would: nothing is flushed, no handler runs, nothing that was about to happen
- * still happens. For tests that cut an effect in two, in a process of its own.
+ * Ends this process at once, as a power cut would: nothing is flushed and no handler runs. For tests that interrupt an
+ * effect, in a process of their own.
  *
  * @example
  * appendFileSync(log, 'begin\n')
@@ -9,6 +9,6 @@
  */
 export function killSelf(): never {
   process.kill(process.pid, 'SIGKILL')
-  // The signal may be delivered a moment later, and must find nothing done in between.
+  // The signal may arrive a moment later, and no code may run until then.
   for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 }

@@ -1,4 +1,4 @@
-/** A clock that moves only when told to, forwards and backwards. Whoever waits on it waits for `advance`. */
+/** A clock that only `advance` and `set` move. Timers on it fire in `advance`. */
 import type { Clock, Timer, WaitOptions } from '../base/index.ts'
 
 export class ManualClock implements Clock, Timer {
@@ -44,7 +44,7 @@ export class ManualClock implements Clock, Timer {
     return () => this.#waits.delete(waiting)
   }
 
-  /** Time passes; those who waited for it are woken, the earliest first. */
+  /** Moves time forward and fires due timers, the earliest first. */
   advance(ms: number): void {
     this.#now += ms
     this.#elapsed += ms
@@ -52,12 +52,12 @@ export class ManualClock implements Clock, Timer {
     for (const { wake } of due.toSorted((a, b) => a.until - b.until)) wake()
   }
 
-  /** How many wait for time to pass, for a test to advance only when there is something to wait for. */
+  /** The number of pending timers, so that a test can wait for one before it advances. */
   get waiting(): number {
     return this.#waits.size
   }
 
-  /** Somebody sets the wall clock; no time passes. */
+  /** Sets the wall clock; no time passes. */
   set(now: number): void {
     this.#now = now
   }

@@ -1,7 +1,7 @@
 /**
- * A model whose replies were recorded once, from a real one, and are served again from a file: exactly, in order, and
- * only to the requests that they were given to. The file holds neither headers nor keys. It does not know the runtime;
- * ids of calls are compared by the order in which they appear, since they differ from run to run.
+ * Records the replies of a real model in a file and replays them: exactly, in order, and only to the same requests. The
+ * file holds neither headers nor keys. It does not know the runtime; ids of calls are compared by order of appearance,
+ * since they differ from run to run.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -10,20 +10,20 @@ import { HoldfastError, type JsonObject } from '../protocol/index.ts'
 
 export interface RecordedModel extends LanguageModel {
   /**
-   * Once all is over: waits until everything recorded is in the file; when replaying, rejects if there was a request
-   * that differed, or if recorded calls are left over.
+   * Call it at the end: waits until the recording is in the file; when replaying, rejects if a request differed, or if
+   * recorded calls are left over.
    */
   done(): Promise<void>
 }
 
 export interface RecordedModelOptions {
-  /** Without it: replay if the file is there, record if not. */
+  /** By default: replay if the file exists, else record. */
   readonly mode?: 'record' | 'replay'
 }
 
 /**
- * Replays the file at `path`; if there is none, or with mode `record`, asks `inner` and writes the file anew, after
- * every call.
+ * Replays the file at `path`; if there is none, or with mode `record`, calls `inner` and rewrites the file after every
+ * call.
  */
 export function recordedModel(
   path: string,
@@ -50,7 +50,7 @@ interface Recording {
 interface RecordedCall {
   readonly request: JsonObject
   readonly parts: readonly ModelStreamPart[]
-  /** How the call ended, if not with the last part: refused or broken, or left by the one who asked. */
+  /** The end of the call, if not its last part: refused, broken, or cancelled by the reader. */
   readonly error?: RecordedError
   readonly left?: true
 }
@@ -119,7 +119,7 @@ class Recorder implements RecordedModel {
 
 type Save = (rest: Omit<RecordedCall, 'request'>) => void
 
-/** Passes a stream on and saves what went through, however it ends. */
+/** Passes a stream on and saves its parts, however it ends. */
 function tapped(stream: ReadableStream<ModelStreamPart>, save: Save): ReadableStream<ModelStreamPart> {
   const reader = stream.getReader()
   const parts: ModelStreamPart[] = []
@@ -198,7 +198,7 @@ class Replay implements RecordedModel {
     return recorded
   }
 
-  /** In the shape of a refused request, so that nobody repeats it. */
+  /** An error in the shape of a refused request, so that no caller retries it. */
   #problem(what: string): Error {
     const message = `The recording ${this.#path} does not fit: ${what}. Delete the file to record it again.`
     const problem = Object.assign(new Error(message), { statusCode: 400, isRetryable: false })
@@ -230,9 +230,9 @@ function readRecording(path: string): Recording {
   })
 }
 
-/** A request as it is kept and compared: without headers, and with the ids of calls by order of appearance. */
-function normalise(asked: ModelCall): JsonObject {
-  const { headers: _headers, abortSignal: _signal, ...call } = asked
+/** A request in its stored form: without headers, and with the ids of calls by order of appearance. */
+function normalise(request: ModelCall): JsonObject {
+  const { headers: _headers, abortSignal: _signal, ...call } = request
   const ids = new Map<string, string>()
   const text = JSON.stringify(call, (key, value: unknown) => {
     if (key !== 'toolCallId' || typeof value !== 'string') return value
@@ -243,16 +243,18 @@ function normalise(asked: ModelCall): JsonObject {
   return JSON.parse(text) as JsonObject
 }
 
-function firstDifference(recorded: unknown, asked: unknown, at: string): string | undefined {
-  if (isObject(recorded) && isObject(asked)) {
-    for (const key of new Set([...Object.keys(recorded), ...Object.keys(asked)])) {
-      const place = Array.isArray(recorded) ? `${at}[${key}]` : at === '' ? key : `${at}.${key}`
-      const found = firstDifference(recorded[key], asked[key], place)
+function firstDifference(recorded: unknown, request: unknown, at: string): string | undefined {
+  if (isObject(recorded) && isObject(request)) {
+    for (const key of new Set([...Object.keys(recorded), ...Object.keys(request)])) {
+      const path = Array.isArray(recorded) ? `${at}[${key}]` : at === '' ? key : `${at}.${key}`
+      const found = firstDifference(recorded[key], request[key], path)
       if (found !== undefined) return found
     }
     return undefined
   }
-  return recorded === asked ? undefined : `${at}: recorded was ${shown(recorded)}, asked was ${shown(asked)}`
+  return recorded === request
+    ? undefined
+    : `${at}: recorded was ${shown(recorded)}, received ${shown(request)}`
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -263,7 +265,7 @@ function shown(value: unknown): string {
   return value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 120)
 }
 
-/** What there is to tell of an error without its headers, its request or its stack. */
+/** An error without its headers, its request and its stack. */
 function errorOf(error: unknown, refused: boolean): RecordedError {
   const { message, name, statusCode, isRetryable, responseHeaders } = (
     isObject(error) ? error : { message: String(error) }

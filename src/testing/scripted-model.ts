@@ -1,6 +1,6 @@
 /**
- * A model that says what a test wrote down for it, streamed in the form in which providers stream. It records what it
- * was asked. It thinks nothing: a call that the script does not foresee fails, and says so.
+ * A model that streams the replies of a script in the form of a provider, and records its calls. A call without a step
+ * in the script fails with an error that says so.
  */
 import { systemTimer, type Timer } from '../base/index.ts'
 import type {
@@ -20,20 +20,20 @@ import {
   shown,
 } from '../protocol/index.ts'
 
-/** One answer of the model. A text is a reply of just that text; a function decides when it is asked. */
+/** One reply of the model. A string is a text reply; a function returns the step when it is called. */
 export type ScriptedStep = string | ScriptedReply | ScriptedError | ScriptedStall | ScriptedFunction
 
 export interface ScriptedReply {
   readonly text?: string
   readonly reasoning?: string
   readonly calls?: readonly ScriptedToolCall[]
-  /** Without it, about what the lengths say. */
+  /** By default estimated from the lengths. */
   readonly usage?: {
     readonly inputTokens?: number
     readonly outputTokens?: number
     readonly cachedTokens?: number
   }
-  /** Without it `tool-calls` or `stop`. `none`: the stream just ends, as when a connection breaks. */
+  /** By default `tool-calls` or `stop`. `none`: the stream ends without a finish, as when a connection breaks. */
   readonly finish?: string
   /** The text in exactly these pieces, instead of `text`. */
   readonly deltas?: readonly string[]
@@ -41,7 +41,7 @@ export interface ScriptedReply {
 
 export interface ScriptedToolCall {
   readonly tool: string
-  /** A text is sent as it is, so that it need not be JSON. */
+  /** A string is sent verbatim, so that it need not be JSON. */
   readonly args?: JsonObject | string
 }
 
@@ -50,7 +50,7 @@ export interface ScriptedError {
   readonly error:
     | Error
     | { readonly status?: number; readonly message?: string; readonly retryAfter?: number }
-  /** This much of a reply arrives first. Without it the call itself is refused. */
+  /** The text that arrives first. Without it the call itself is refused. */
   readonly after?: string
 }
 
@@ -65,19 +65,19 @@ export type ScriptedFunction = (request: ScriptedRequest) => ScriptedStep | Prom
 export interface ScriptedRequest {
   readonly prompt: readonly PromptMessage[]
   readonly tools: readonly ToolDeclaration[]
-  /** Which call this is, from 1 on. */
+  /** The number of the call, from 1 on. */
   readonly call: number
 }
 
 export interface ScriptedCall {
   readonly prompt: readonly PromptMessage[]
   readonly tools: readonly ToolDeclaration[]
-  /** Whatever else was given, headers included. */
+  /** All other settings, headers included. */
   readonly settings: Omit<ModelCall, 'prompt' | 'tools' | 'abortSignal'>
 }
 
 export interface ScriptedModelOptions {
-  /** `provider/model`; `scripted/model` unless said otherwise. */
+  /** `provider/model`; `scripted/model` by default. */
   readonly name?: string
   /** Time from the call to the first part. */
   readonly latencyMs?: number
@@ -128,7 +128,7 @@ function checkScript(script: unknown): void {
   for (const [at, step] of script.entries()) checkStep(`Step ${at + 1} of the script`, step)
 }
 
-/** A step that is misspelt would be a reply without words. */
+/** Rejects unknown fields: a misspelt step would be an empty reply. */
 function checkStep(place: string, step: unknown): void {
   if (typeof step === 'string' || typeof step === 'function') return
   if (typeof step !== 'object' || step === null || Array.isArray(step))
@@ -145,14 +145,14 @@ function checkStep(place: string, step: unknown): void {
   }
 }
 
-/** Endless scripts keep only this many of their latest calls. */
+/** The number of calls that endless scripts keep. */
 const MOST_CALLS = 100
 
 export class ScriptedModel implements LanguageModel {
   readonly specificationVersion = 'v3' as const
   readonly provider: string
   readonly modelId: string
-  /** What it was asked, in order; the latest hundred if the script is endless. */
+  /** The calls, in order; the latest hundred if the script is endless. */
   readonly calls: ScriptedCall[] = []
   readonly #steps: readonly ScriptedStep[]
   readonly #endless: boolean
@@ -161,7 +161,7 @@ export class ScriptedModel implements LanguageModel {
   #count = 0
   #surprise: Error | undefined
 
-  /** A function instead of a list answers every call. */
+  /** @param script a function answers every call */
   constructor(script: readonly ScriptedStep[] | ScriptedFunction, options: ScriptedModelOptions = {}) {
     checkOptions(options, OPTIONS)
     if (typeof script !== 'function') checkScript(script)
@@ -175,7 +175,7 @@ export class ScriptedModel implements LanguageModel {
     this.#timer = timer
   }
 
-  /** Gives the same answer to every call. */
+  /** The same reply to every call. */
   static forever(step: ScriptedStep, options: ScriptedModelOptions = {}): ScriptedModel {
     return new ScriptedModel([step], { ...options, loop: true })
   }
@@ -197,7 +197,7 @@ export class ScriptedModel implements LanguageModel {
     return { stream: streamOf(replyParts(step, prompt, number)) }
   }
 
-  /** Throws if steps are left over, or if there was a call that had no step. */
+  /** Throws if steps are left over, or if a call had no step. */
   done(): void {
     if (this.#surprise) throw this.#surprise
     const left = this.#steps.length - this.#count

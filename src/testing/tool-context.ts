@@ -1,4 +1,4 @@
-/** Stand-ins for tests of tools: a context, and artifacts in memory. They know no journal. */
+/** Fakes for tests of tools: a context, and artifacts in memory. They know no journal. */
 import { createHash } from 'node:crypto'
 import {
   type ArtifactChange,
@@ -10,7 +10,7 @@ import {
 import { artifactChanges, artifactKey, changesPrefix } from '../store/index.ts'
 import { type ArtifactPort, artifacts, type ToolContext } from '../tool/index.ts'
 
-/** A context like that of a real call, with whatever a test wants to be different. */
+/** A context like that of a real call, with the overrides of a test. */
 export function standInContext(different: Partial<ToolContext> = {}): ToolContext {
   const usual: ToolContext = {
     contextId: 'conversation',
@@ -34,7 +34,7 @@ export function standInContext(different: Partial<ToolContext> = {}): ToolContex
   return { ...usual, ...different }
 }
 
-/** A port that keeps everything in arrays and finds it by the same index as a store does. */
+/** A port that keeps everything in arrays, with the index of a store. */
 export interface MemoryArtifacts extends ArtifactPort {
   readonly entries: readonly Entry[]
   readonly refs: readonly (readonly string[])[]

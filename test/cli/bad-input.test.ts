@@ -18,8 +18,8 @@ interface Refused {
 const MB = 1024 * 1024
 
 const refusals: Readonly<Record<string, Refused>> = {
-  'an empty message': { args: ['run', ''], code: 2, says: 'The message is empty. Say something' },
-  'no message': { args: ['run'], code: 2, says: 'The message is empty. Say something' },
+  'an empty message': { args: ['run', ''], code: 2, says: 'The message is empty. Type holdfast run' },
+  'no message': { args: ['run'], code: 2, says: 'The message is empty. Type holdfast run' },
   'empty standard input': {
     args: ['run', '-'],
     code: 2,
@@ -297,7 +297,7 @@ export default { agents: { a: { model: 'reflex' } } }\n`
     })
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'holdfast: boom (unexpected; HOLDFAST_DEBUG=1 shows where)\n',
+      stderr: 'holdfast: boom (unexpected; set HOLDFAST_DEBUG=1 for the stack)\n',
     })
   })
 

@@ -68,12 +68,12 @@ Done.
       terminal.type('not sent')
       terminal.press('C-c')
       terminal.press('C-c')
-      await terminal.until(/Ctrl-C once more, or Ctrl-D, leaves\.\n›$/)
+      await terminal.until(/Press Ctrl-C again, or Ctrl-D, to leave\.\n›$/)
       await terminal.ask('hello', 'This is message 1.', PROMPT)
       terminal.press('C-c')
-      await terminal.until(/leaves\.\n›$/)
+      await terminal.until(/leave\.\n›$/)
       terminal.press('C-c')
-      expect(await terminal.until('left with 0')).toMatch(/leaves\.\n›\s+left with 0$/)
+      expect(await terminal.until('left with 0')).toMatch(/leave\.\n›\s+left with 0$/)
     })
   })
 
@@ -112,7 +112,7 @@ Done.
   it('asks for approval in its place, again if the answer is none, and goes on with it', async () => {
     await chat({}, async (terminal) => {
       await terminal.ask('order', APPROVAL)
-      await terminal.ask('perhaps', 'Yes or no?')
+      await terminal.ask('perhaps', 'Type yes or no')
       expect(await terminal.ask('y', /Done\.\n\n›$/)).toContain(
         '✓ order bags=20 → 20 bags are on their way\nDone.',
       )
@@ -141,7 +141,7 @@ Done.
     await chat({ cwd }, async (terminal) => {
       await terminal.ask('order', '[y/n] ›')
       terminal.press('Enter')
-      await terminal.until('— not answered; /answer asks again')
+      await terminal.until('— not answered; type /answer to be asked')
       await terminal.leave()
     })
     await chat({ cwd }, async (terminal) => {
@@ -215,11 +215,11 @@ Done.
     await chat({ cwd }, async (terminal) => {
       await terminal.ask('gate', /gate {2}\d/)
       terminal.press('C-d')
-      await terminal.until('— left open; holdfast chat goes on with it')
+      await terminal.until('— left open; run holdfast chat to resume it')
       await terminal.until('left with 0')
     })
     await chat({ cwd }, async (terminal) => {
-      await terminal.until('— going on with what was left open')
+      await terminal.until('— resuming the open turn')
       openGate(cwd)
       expect(await terminal.until('Done.')).toContain('✓ gate')
     })
@@ -243,7 +243,7 @@ Done.
       await terminal.until('› /help')
       terminal.press('Enter')
       await terminal.until('/fork [ID]')
-      await terminal.ask('/nwe', '✗ /nwe is no command. Did you mean /new? /help lists them.')
+      await terminal.ask('/nwe', '✗ /nwe is no command. Did you mean /new? Type /help to list them.')
       await terminal.ask('/tools', 'Orders bags of cement. (asks first)')
       expect(await terminal.ask('/sessions', 'None yet.')).not.toContain('TURNS')
     })
@@ -269,7 +269,7 @@ Done.
     })
     expect(killed.code).toBeNull()
     await chat({ cwd }, async (terminal) => {
-      await terminal.until('— going on with what was left open')
+      await terminal.until('— resuming the open turn')
       await terminal.until('✓ slow seconds=1.5')
       await terminal.until('Done.')
     })

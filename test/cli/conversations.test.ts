@@ -104,7 +104,7 @@ turn 2 · input-required · TOKENS
     const { code, stderr } = await site(['show', 'both'], { cwd })
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'holdfast: "both" may be site:both or tired:both. Say which.\n',
+      stderr: 'holdfast: "both" matches site:both or tired:both. Give the full name.\n',
     })
     expect((await site(['show', 'tired:both'], { cwd })).stdout).toContain('✓ slow seconds=0')
     expect((await site(['show', 'both', '--agent', 'site'], { cwd })).stdout).toContain('This is message 1.')

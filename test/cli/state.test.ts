@@ -68,7 +68,7 @@ list_tasks  3     projectId  project p-33  written by the person
     const { code, stderr } = await firm(['state', 'nowhere'])
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'holdfast: There is no conversation "nowhere". holdfast sessions lists them.\n',
+      stderr: 'holdfast: There is no conversation "nowhere". Run holdfast sessions to list them.\n',
     })
   })
 })

@@ -211,7 +211,7 @@ describe('the screen', () => {
     const screen = new Screen(output)
     screen.setLive([styled`busy`])
     spelt()
-    screen.say(styled`done`)
+    screen.print(styled`done`)
     expect(spelt()).toBe('<start><J>done\nbusy<K>')
   })
 
@@ -221,7 +221,7 @@ describe('the screen', () => {
     screen.stream('\n\nHello ')
     screen.setLive([styled`busy`])
     screen.stream('there.\n\n')
-    screen.say(styled`next`)
+    screen.print(styled`next`)
     expect(spelt()).toBe('Hello there.\nnext\n')
   })
 })
@@ -329,7 +329,7 @@ describe('a turn on the screen', () => {
     expect(ends({ reason: 'cancelled' })).toBe('— cancelled\n')
     expect(ends({ reason: 'failed', error: { code: 'x', message: 'No.' } })).toBe('✗ No.\n')
     expect(ends({ reason: 'limit', limit: 'tokens' })).toBe(
-      '— stopped by the limit on tokens;\n/continue goes on\n',
+      '— stopped by the limit on tokens; type\n/continue\n',
     )
   })
 })

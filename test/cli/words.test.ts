@@ -101,9 +101,9 @@ describe('an answer', () => {
   })
 
   it('that cannot be one is seen at once', () => {
-    expect(problemWith(request('confirmation'), 'maybe')).toContain('Yes or no?')
+    expect(problemWith(request('confirmation'), 'maybe')).toContain('Type yes or no')
     expect(problemWith(request('confirmation'), { approved: false })).toBeUndefined()
-    expect(problemWith(request('choice', { options: ['a'] }), 'b')).toBe('b was not offered.')
+    expect(problemWith(request('choice', { options: ['a'] }), 'b')).toBe('b is no option.')
     expect(problemWith(request('text'), 'anything')).toBeUndefined()
   })
 })
@@ -214,7 +214,7 @@ describe('the model', () => {
   })
 
   it('is what the option says, then what the config says', () => {
-    expect(chooseModel({ given: 'a', agent: { model: 'b' }, env: {} })).toEqual({ model: 'a', name: 'a' })
+    expect(chooseModel({ option: 'a', agent: { model: 'b' }, env: {} })).toEqual({ model: 'a', name: 'a' })
     expect(chooseModel({ agent: { model: ['b', 'c'] }, env: {} }).name).toBe('b')
   })
 })

@@ -162,7 +162,7 @@ describe('a replay', () => {
     const model = recordedModel(path)
     await ask(model, 'first')
     const failure = await failing(ask(model, 'zweite'))
-    const message = `The recording ${path} does not fit: call 2 differs at prompt[0].content[0].text: recorded was "second", asked was "zweite". Delete the file to record it again.`
+    const message = `The recording ${path} does not fit: call 2 differs at prompt[0].content[0].text: recorded was "second", received "zweite". Delete the file to record it again.`
     expect([failure.retryable, failure.message]).toEqual([false, message])
     await expect(model.done()).rejects.toThrow(message)
   })
@@ -170,7 +170,7 @@ describe('a replay', () => {
   it('notices settings that are gone or new', async () => {
     await record()
     const failure = await failing(ask(recordedModel(path), 'first', { settings: { topK: 3 } }))
-    expect(failure.message).toContain('call 1 differs at topK: recorded was nothing, asked was 3.')
+    expect(failure.message).toContain('call 1 differs at topK: recorded was nothing, received 3.')
   })
 
   it('refuses more calls than there are, and notices fewer', async () => {

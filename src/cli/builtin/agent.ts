@@ -1,4 +1,4 @@
-/** The agent that is there without a config: a few tools that are of use and do no harm. */
+/** The built-in agent, for use without a config: a few harmless tools. */
 import { askUser, defineTool, type JsonObject, jsonSchema, type Tool } from 'holdfast'
 import type { AgentDefinition } from '../config/define-config.ts'
 import { calculate } from './calculate.ts'

@@ -1,8 +1,8 @@
-/** Arithmetic in a text, without running it as a program. */
+/** Evaluates arithmetic expressions; never runs them as code. */
 
 const TOKEN = /\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?|\*\*|[-+*/%^()])/iy
 
-/** The value of an expression with + - * / % ^ and brackets. Throws with what is wrong and where. */
+/** The value of an expression with + - * / % ^ and brackets. Throws an error with the mistake and its position. */
 export function calculate(expression: string): number {
   const reader = new Reader(tokensOf(expression))
   const value = reader.sum()
@@ -84,9 +84,9 @@ class Reader {
     return value
   }
 
-  #take(...wanted: readonly string[]): string | undefined {
+  #take(...expected: readonly string[]): string | undefined {
     const token = this.#tokens[this.#at]
-    if (token === undefined || !wanted.includes(token)) return undefined
+    if (token === undefined || !expected.includes(token)) return undefined
     this.#at += 1
     return token
   }

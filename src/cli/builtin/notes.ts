@@ -1,4 +1,4 @@
-/** Notes as text files in one folder: names in, names out, and nothing outside of that folder. */
+/** Notes as text files in one folder; nothing outside of that folder is touched. */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -8,7 +8,7 @@ const END = '.md'
 export class Notes {
   readonly #folder: () => string
 
-  /** @param folder where they are; made when the first note is written */
+  /** @param folder created when the first note is written */
   constructor(folder: () => string) {
     this.#folder = folder
   }

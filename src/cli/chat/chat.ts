@@ -1,23 +1,23 @@
 /**
- * A conversation at a terminal: reads a line, plays the turn, asks what it waits for. It decides what a line means at
- * which time; how things look is the business of terminal/.
+ * A conversation at a terminal: reads a line, runs the turn, prompts for its requests. It decides what a line means at
+ * which time; the layout is the responsibility of terminal/.
  */
 import type { Agent, Auth, ContextKey, Store, Turn, TurnOutcome } from 'holdfast'
-import { askedBy } from '../asked-by.ts'
 import { EXIT } from '../exit-code.ts'
 import { cyan, dim, joinLines, NOTHING, prose, red, type Styled, styled } from '../gate/styled.ts'
 import { checkMessage } from '../message.ts'
 import { keyOf } from '../names.ts'
 import { agentFor, type ReadyAgent } from '../open-agent.ts'
 import { readLast, waitingCalls } from '../read-exchanges.ts'
-import { troubleOf } from '../refusal.ts'
+import { commandErrorOf } from '../refusal.ts'
+import { requestSource } from '../request-source.ts'
 import { exchangeLines } from '../terminal/exchange-lines.ts'
 import { remember } from '../terminal/input-history.ts'
 import type { LineEditor, Typed } from '../terminal/line-editor.ts'
 import type { Screen } from '../terminal/screen.ts'
 import { TurnPrinter } from '../terminal/turn-printer.ts'
 import type { Workspace } from '../workspace.ts'
-import { type Asking, askAll, askCredentials } from './ask.ts'
+import { askAll, askCredentials, type PromptContext } from './ask.ts'
 
 export interface ChatOptions {
   readonly workspace: Workspace
@@ -25,9 +25,9 @@ export interface ChatOptions {
   readonly screen: Screen
   readonly editor: LineEditor
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Carries out a line that begins with a slash; false if it is a message after all. */
+  /** Runs a line that begins with a slash; false if it is a message. */
   readonly command: (chat: Chat, text: string) => Promise<boolean>
-  /** A conversation with this agent was opened. */
+  /** Called when a conversation with this agent was opened. */
   readonly entered: (agent: string) => Promise<void>
 }
 
@@ -40,12 +40,12 @@ export class Chat {
   ready: ReadyAgent
   id: string
   agent: Agent
-  /** Messages that were typed while a turn ran. */
+  /** Messages typed while a turn runs, not sent yet. */
   readonly #waiting: string[] = []
-  /** What was sent while a turn ran: it is heard by that turn, or has one of its own. */
+  /** Messages sent while a turn runs: that turn takes them, or each has a turn of its own. */
   readonly #sent: Turn[] = []
   #leaving: number | undefined
-  /** Ctrl-C was pressed and nothing was sent since: the next one on an empty line leaves. */
+  /** Ctrl-C was pressed and nothing was sent since: the next Ctrl-C on an empty line quits. */
   #isInterrupted = false
 
   constructor(options: ChatOptions, ready: ReadyAgent, id: string) {
@@ -55,31 +55,31 @@ export class Chat {
     this.agent = agentFor(ready, id, options.store)
   }
 
-  /** Until the person leaves; then the exit code. */
+  /** Runs until the person quits; resolves to the exit code. */
   async run(): Promise<number> {
     await this.#enter()
     while (this.#leaving === undefined) {
       const text = this.#nextWaiting() ?? (await this.#readMessage())
       if (text === undefined) break
-      await this.hear(text)
+      await this.submit(text)
     }
-    await this.#letGo()
+    await this.#shutDown()
     return this.#leaving ?? EXIT.done
   }
 
-  /** A message or a command. What goes wrong is told, and the conversation goes on. */
-  async hear(text: string): Promise<void> {
+  /** Handles a message or a command. Errors are printed, and the conversation goes on. */
+  async submit(text: string): Promise<void> {
     try {
       if (text.startsWith('/') && (await this.options.command(this, text))) return
       checkMessage(text)
-      await this.play(this.agent.executeTurn(text))
+      await this.runTurn(this.agent.executeTurn(text))
     } catch (error) {
-      this.options.screen.tell(`✗ ${(await troubleOf(error)).message}\n`, red)
+      this.options.screen.printText(`✗ ${(await commandErrorOf(error)).message}\n`, red)
     }
   }
 
-  /** Plays a turn, then those that its questions lead to. */
-  async play(turn: Turn): Promise<void> {
+  /** Runs a turn, then the turns that its requests lead to. */
+  async runTurn(turn: Turn): Promise<void> {
     const { screen } = this.options
     for (let next: Turn | undefined = turn; next !== undefined && this.#leaving === undefined; ) {
       const outcome = await this.#watch(next)
@@ -88,26 +88,26 @@ export class Chat {
       const requests = isWrong ? await this.agent.requests() : outcome.requests
       next = requests.length === 0 ? this.#nextSent(outcome.turn) : await this.#ask({ requests })
     }
-    if (this.#leaving === undefined) screen.say(NOTHING)
+    if (this.#leaving === undefined) screen.print(NOTHING)
   }
 
-  /** The turn of something that was sent while another ran, unless that one has heard it. */
-  #nextSent(told: number): Turn | undefined {
+  /** The turn of a message that was sent while another turn ran, unless that one took it. */
+  #nextSent(last: number): Turn | undefined {
     const turn = this.#sent.shift()
-    return turn !== undefined && turn.number === told ? this.#nextSent(told) : turn
+    return turn !== undefined && turn.number === last ? this.#nextSent(last) : turn
   }
 
-  /** Asks what the conversation waits for, if it does. */
+  /** Prompts for the open requests of the conversation, if there are any. */
   async answerOpen(): Promise<boolean> {
     const requests = await this.agent.requests()
     if (requests.length === 0) return false
     const turn = await this.#ask({ requests })
-    if (turn === undefined) this.say(NOTHING)
-    else await this.play(turn)
+    if (turn === undefined) this.print(NOTHING)
+    else await this.runTurn(turn)
     return true
   }
 
-  /** Goes on with another conversation, agent or model. */
+  /** Switches to another conversation, agent or model. */
   async move(id: string, ready: ReadyAgent = this.ready, agent?: Agent): Promise<void> {
     const next = agent ?? agentFor(ready, id, this.options.store)
     const isSame = id === this.id && ready.name === this.ready.name
@@ -118,8 +118,8 @@ export class Chat {
     await this.#enter(isSame)
   }
 
-  say(text: Styled): void {
-    this.options.screen.say(text)
+  print(text: Styled): void {
+    this.options.screen.print(text)
   }
 
   get #key(): ContextKey {
@@ -130,21 +130,21 @@ export class Chat {
     this.#leaving ??= exitCode
   }
 
-  /** Shows where the conversation stands, and goes on with what was left open. */
+  /** Shows the end of the conversation, and resumes an open turn. */
   async #enter(isSame = false): Promise<void> {
     const { workspace, screen } = this.options
     workspace.rememberContext(this.ready.name, this.id)
     const { choice, name } = this.ready
-    this.say(dim(`${name} · ${choice.name} · ${this.id}`))
-    if (choice.why !== undefined) screen.tell(`${choice.name}: ${choice.why}`, dim)
-    this.say(NOTHING)
+    this.print(dim(`${name} · ${choice.name} · ${this.id}`))
+    if (choice.why !== undefined) screen.printText(`${choice.name}: ${choice.why}`, dim)
+    this.print(NOTHING)
     if (!isSame) await this.#recall()
     await this.options.entered(name)
     await this.agent.start()
     const { turn } = this.agent
     if (turn !== undefined) {
-      this.say(dim('— going on with what was left open'))
-      await this.play(turn)
+      this.print(dim('— resuming the open turn'))
+      await this.runTurn(turn)
     } else await this.answerOpen()
   }
 
@@ -153,18 +153,18 @@ export class Chat {
     const { store, screen } = this.options
     const look = { columns: screen.columns, shortTo: LINES_AT_START }
     const last = await readLast(store, this.#key, SHOWN_AT_START)
-    for (const exchange of last) this.say(styled`${joinLines(exchangeLines(exchange, look))}\n`)
+    for (const exchange of last) this.print(styled`${joinLines(exchangeLines(exchange, look))}\n`)
   }
 
   #nextWaiting(): string | undefined {
     const text = this.#waiting.shift()
-    if (text !== undefined) this.#sayOwn(text)
+    if (text !== undefined) this.#printOwn(text)
     return text
   }
 
-  /** What the person said, in its place. */
-  #sayOwn(text: string): void {
-    this.say(styled`${cyan('›')} ${prose(text)}`)
+  /** Prints a message of the person. */
+  #printOwn(text: string): void {
+    this.print(styled`${cyan('›')} ${prose(text)}`)
   }
 
   async #readMessage(): Promise<string | undefined> {
@@ -173,7 +173,7 @@ export class Chat {
     for (;;) {
       const prompt = lines.length === 0 ? styled`${cyan('›')} ` : styled`${dim('…')} `
       const typed = await editor.read({ prompt })
-      if (typed.type === 'end') this.say(NOTHING)
+      if (typed.type === 'end') this.print(NOTHING)
       if (typed.type === 'interrupt' && this.#staysAfterInterrupt(lines)) continue
       if (typed.type !== 'line') return undefined
       const isOpen = /(^|[^\\])(\\\\)*\\$/.test(typed.text)
@@ -188,7 +188,7 @@ export class Chat {
     }
   }
 
-  /** Ctrl-C at the prompt: drops the lines so far, or says how to leave. */
+  /** Ctrl-C at the prompt: drops the lines so far, or prints how to quit. */
   #staysAfterInterrupt(lines: string[]): boolean {
     if (lines.length > 0) {
       lines.length = 0
@@ -196,11 +196,11 @@ export class Chat {
     }
     if (this.#isInterrupted) return false
     this.#isInterrupted = true
-    this.say(dim('Ctrl-C once more, or Ctrl-D, leaves.'))
+    this.print(dim('Press Ctrl-C again, or Ctrl-D, to leave.'))
     return true
   }
 
-  /** Tells a turn as it goes. Undefined if the person left in the middle of it. */
+  /** Prints a turn while it runs. Undefined if the person quit meanwhile. */
   async #watch(turn: Turn): Promise<TurnOutcome | undefined> {
     const { screen, editor } = this.options
     const printer = new TurnPrinter({
@@ -218,25 +218,25 @@ export class Chat {
     const cancel = () => {
       isCancelled = true
       this.#isInterrupted = true
-      printer.announce('cancelling; Ctrl-C once more leaves')
+      printer.announce('cancelling; press Ctrl-C again to leave')
       turn.cancel('Ctrl-C').catch(() => {})
     }
     const interrupt = () => (isCancelled ? leave(EXIT.cancelled) : cancel())
-    editor.behind((typed) => this.#hearBehind(typed, { cancel, interrupt, leave }))
-    printer.know(await waitingCalls(this.options.store, this.#key))
+    editor.listenHidden((typed) => this.#receiveTyped(typed, { cancel, interrupt, leave }))
+    printer.addCalls(await waitingCalls(this.options.store, this.#key))
     printer.start()
-    const outcome = await Promise.race([tell(turn, printer), left.promise])
+    const outcome = await Promise.race([printTurn(turn, printer), left.promise])
     if (outcome === undefined) {
       printer.stop()
-      if (!isCancelled) screen.tell('— left open; holdfast chat goes on with it', dim)
+      if (!isCancelled) screen.printText('— left open; run holdfast chat to resume it', dim)
     } else printer.end(outcome)
-    editor.behind(undefined)
-    if (isCancelled) this.#giveBack()
+    editor.listenHidden(undefined)
+    if (isCancelled) this.#restoreWaiting()
     return outcome
   }
 
-  /** Something was typed while a turn runs. */
-  #hearBehind(typed: Typed, { cancel, interrupt, leave }: Running): void {
+  /** Handles a line typed while a turn runs. */
+  #receiveTyped(typed: Typed, { cancel, interrupt, leave }: Running): void {
     const { editor, workspace } = this.options
     if (typed.type !== 'line') {
       if (typed.type === 'interrupt') interrupt()
@@ -250,44 +250,48 @@ export class Chat {
     else if (text === '/exit') leave()
     else if (this.#isQueueing || text.startsWith('/')) this.#waiting.push(text)
     else {
-      this.#sayOwn(text)
+      this.#printOwn(text)
       this.#sent.push(this.agent.executeTurn(text))
     }
   }
 
-  /** Agents that steer or interrupt hear at once; for the others messages wait here, behind the questions of the turn. */
+  /** Agents that steer or interrupt receive messages at once; for others they wait until the requests are answered. */
   get #isQueueing(): boolean {
     const { whileBusy = 'queue' } = this.ready.definition
     return whileBusy === 'queue'
   }
 
-  /** Whoever cancels, or does not answer, may not want what was to follow: it is on the line again, to be sent or not. */
-  #giveBack(): void {
+  /** Puts waiting messages back on the line: after a cancel or a deferred answer they may be unwanted. */
+  #restoreWaiting(): void {
     const text = this.#waiting.splice(0).join(' ')
     if (text !== '') this.options.editor.prefill(text)
   }
 
-  /** The turn that goes on with the answers; undefined if they come later. */
+  /** The turn that takes the answers; undefined if they are deferred. */
   async #ask({ requests }: Pick<TurnOutcome, 'requests'>): Promise<Turn | undefined> {
     const { screen, editor, store } = this.options
     const key = this.#key
-    const asking: Asking = { screen, editor, askedBy: (request) => askedBy(store, key, request) }
+    const context: PromptContext = {
+      screen,
+      editor,
+      requestSource: (request) => requestSource(store, key, request),
+    }
     const needed = requests.find(({ from }) => from === 'credentials')
-    const credentials = needed === undefined ? undefined : await askCredentials(needed, asking)
+    const credentials = needed === undefined ? undefined : await askCredentials(needed, context)
     const auth: { auth?: Auth } = credentials === undefined ? {} : { auth: { credentials } }
     const questions = requests.filter((request) => request !== needed)
     const answers =
-      needed !== undefined && credentials === undefined ? undefined : await askAll(questions, asking)
+      needed !== undefined && credentials === undefined ? undefined : await askAll(questions, context)
     if (answers === undefined) {
-      screen.tell('— not answered; /answer asks again, a message goes on without', dim)
-      this.#giveBack()
+      screen.printText('— not answered; type /answer to be asked again, or a message to go on without', dim)
+      this.#restoreWaiting()
       return undefined
     }
     return questions.length === 0 ? this.agent.executeTurn(null, auth) : this.agent.answer(answers, auth)
   }
 
-  /** Nobody waits for long when somebody leaves; the journal has everything. */
-  async #letGo(): Promise<void> {
+  /** Waits only briefly: the journal has everything. */
+  async #shutDown(): Promise<void> {
     const late = Promise.withResolvers<void>()
     const timer = setTimeout(() => late.resolve(), LEAVE_MS)
     await Promise.race([this.agent.shutdown(), late.promise])
@@ -295,15 +299,15 @@ export class Chat {
   }
 }
 
-/** What may be done to the turn that runs. */
+/** Controls of the running turn. */
 interface Running {
   readonly cancel: () => void
-  /** Cancels it; a second time, leaves. */
+  /** Cancels it; the second time, quits. */
   readonly interrupt: () => void
   readonly leave: () => void
 }
 
-async function tell(turn: Turn, printer: TurnPrinter): Promise<TurnOutcome> {
+async function printTurn(turn: Turn, printer: TurnPrinter): Promise<TurnOutcome> {
   for await (const event of turn) printer.event(event)
   return turn.outcome
 }

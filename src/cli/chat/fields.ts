@@ -1,4 +1,4 @@
-/** A JSON Schema as a form: its fields, if it is flat enough to be asked for one by one. */
+/** Reads a JSON Schema as a form: its fields, if it is flat enough to prompt for them one by one. */
 import type { Json, JsonObject } from 'holdfast'
 import { jsonFrom, optionText } from '../answer.ts'
 
@@ -7,13 +7,13 @@ export interface Field {
   readonly type: 'string' | 'number' | 'integer' | 'boolean' | 'json'
   readonly choices?: readonly Json[]
   readonly required: boolean
-  /** What to type, in a few words. */
+  /** The expected input, in a few words. */
   readonly hint: string
 }
 
 const MOST_FIELDS = 12
 
-/** Undefined if it is no object, or too many fields to ask for. */
+/** Undefined if the schema is no object, or has too many fields. */
 export function fieldsOf(schema: JsonObject | undefined): readonly Field[] | undefined {
   const properties = schema?.['properties']
   if (schema?.['type'] !== 'object' || typeof properties !== 'object' || properties === null) return undefined

@@ -1,4 +1,4 @@
-/** Commands of the chat: lines that begin with a slash. */
+/** The commands of the chat: lines that begin with a slash. */
 import { loadSession } from 'holdfast'
 import { sessionLines } from '../command/sessions.ts'
 import { VENDORS } from '../config/choose-model.ts'
@@ -20,33 +20,33 @@ interface SlashCommand {
 }
 
 export const SLASH_COMMANDS: readonly SlashCommand[] = [
-  { name: '/help', help: 'this list', run: sayHelp },
+  { name: '/help', help: 'this list', run: printHelp },
   { name: '/new', takes: '[ID]', help: 'a new conversation', run: begin },
-  { name: '/sessions', help: 'conversations with this agent', run: saySessions },
-  { name: '/switch', takes: 'ID', help: 'go on with another conversation', run: switchTo },
+  { name: '/sessions', help: 'conversations with this agent', run: printSessions },
+  { name: '/switch', takes: 'ID', help: 'open another conversation', run: switchTo },
   { name: '/agent', takes: '[NAME]', help: 'talk with another agent', run: changeAgent },
-  { name: '/model', takes: '[NAME]', help: 'ask another model', run: changeModel },
+  { name: '/model', takes: '[NAME]', help: 'use another model', run: changeModel },
   { name: '/show', help: 'the whole conversation', run: showAll },
-  { name: '/tools', help: 'what the agent can do', run: sayTools },
-  { name: '/cost', help: 'tokens and cost so far', run: sayCost },
+  { name: '/tools', help: 'the tools of the agent', run: printTools },
+  { name: '/cost', help: 'tokens and cost so far', run: printCost },
   {
     name: '/continue',
-    help: 'go on where the last turn stopped',
-    run: (chat) => chat.play(chat.agent.executeTurn(null)),
+    help: 'continue where the last turn stopped',
+    run: (chat) => chat.runTurn(chat.agent.executeTurn(null)),
   },
-  { name: '/answer', help: 'answer what is still asked', run: answer },
+  { name: '/answer', help: 'answer open questions', run: answer },
   {
     name: '/cancel',
     help: 'while a turn runs: cancel it, like Ctrl-C',
-    run: (chat) => chat.say(dim('Nothing runs.')),
+    run: (chat) => chat.print(dim('Nothing runs.')),
   },
   { name: '/compact', help: 'leave older messages out of the prompt', run: compact },
-  { name: '/clear', help: 'forget what was said', run: clear },
-  { name: '/fork', takes: '[ID]', help: 'a copy with a future of its own', run: fork },
+  { name: '/clear', help: 'start the next turn without the messages so far', run: clear },
+  { name: '/fork', takes: '[ID]', help: 'continue in a copy', run: fork },
   { name: '/exit', help: 'leave, like Ctrl-D', run: (chat) => chat.leave() },
 ]
 
-/** Carries out a command. False if it is a message that happens to begin with a slash, such as a path. */
+/** Runs a command. False if the line is a message that begins with a slash, such as a path. */
 export async function runSlash(chat: Chat, text: string): Promise<boolean> {
   const [name = '', ...rest] = text.split(/\s+/)
   const command = SLASH_COMMANDS.find((each) => each.name === name)
@@ -57,12 +57,12 @@ export async function runSlash(chat: Chat, text: string): Promise<boolean> {
       name,
       SLASH_COMMANDS.map((each) => each.name),
     )
-    throw wrongUsage(`${name} is no command.${meant} /help lists them.`)
+    throw wrongUsage(`${name} is no command.${meant} Type /help to list them.`)
   }
   return true
 }
 
-/** What the line could become, for the Tab key. */
+/** Completions for the Tab key. */
 export function completeSlash(line: string, known: Completions): [string[], string] {
   const space = line.indexOf(' ')
   if (!line.startsWith('/')) return [[], line]
@@ -83,7 +83,7 @@ export interface Completions {
   readonly models: () => readonly string[]
 }
 
-function sayHelp(chat: Chat): void {
+function printHelp(chat: Chat): void {
   const { screen } = chat.options
   const rows = SLASH_COMMANDS.map(
     ({ name, takes, help }) => [takes === undefined ? name : `${name} ${takes}`, help] as const,
@@ -93,9 +93,9 @@ function sayHelp(chat: Chat): void {
     ([left, right]) => styled`  ${padEnd(left, width)}  ${dim(cut(right, screen.columns - width - 4))}`,
   )
   const keys =
-    'Tab completes, ↑ recalls, a line that ends in \\ goes on below. Ctrl-C cancels what runs or clears the line; twice on an empty line, or Ctrl-D, leaves.'
-  chat.say(joinLines(lines))
-  screen.tell(`${keys}\n`, dim)
+    'Tab completes, ↑ recalls, a line that ends in \\ continues below. Ctrl-C cancels the turn or clears the line; press it twice on an empty line, or Ctrl-D, to leave.'
+  chat.print(joinLines(lines))
+  screen.printText(`${keys}\n`, dim)
 }
 
 async function begin(chat: Chat, id: string): Promise<void> {
@@ -103,26 +103,26 @@ async function begin(chat: Chat, id: string): Promise<void> {
   const agent = chat.ready.name
   if (id !== '' && (await store.head(keyOf({ agent, id }))) !== undefined)
     throw wrongUsage(
-      `${id} is there already, or was erased. /switch ${id} goes on with it; choose another id.`,
+      `${id} exists already, or was erased. Type /switch ${id} to open it, or choose another id.`,
     )
   await chat.move(id === '' ? await freshId(store, agent, new Date()) : id)
 }
 
-async function saySessions(chat: Chat): Promise<void> {
+async function printSessions(chat: Chat): Promise<void> {
   const { store, screen, workspace } = chat.options
   const { name } = chat.ready
   const heads = await listContexts(store, `${name}:`)
   const current = keyOf({ agent: name, id: chat.id }).contextId
   const look = { agents: Object.keys(workspace.agents), columns: screen.columns, current }
-  chat.say(heads.length === 0 ? dim('None yet.') : styled`${joinLines(sessionLines(heads, look))}\n`)
+  chat.print(heads.length === 0 ? dim('None yet.') : styled`${joinLines(sessionLines(heads, look))}\n`)
 }
 
-async function switchTo(chat: Chat, said: string): Promise<void> {
-  if (said === '') throw wrongUsage('/switch needs an id. /sessions lists them.')
+async function switchTo(chat: Chat, name: string): Promise<void> {
+  if (name === '') throw wrongUsage('/switch needs an id. Type /sessions to list them.')
   const { store, workspace, env } = chat.options
   const own = chat.ready.name
-  const agents = [own, ...Object.keys(workspace.agents).filter((name) => name !== own)]
-  const head = await findContext(store, said, [own]).catch(() => findContext(store, said, agents))
+  const agents = [own, ...Object.keys(workspace.agents).filter((each) => each !== own)]
+  const head = await findContext(store, name, [own]).catch(() => findContext(store, name, agents))
   const named = namedContext(head.key.contextId, agents)
   if (named === undefined) throw wrongUsage(`${head.key.contextId} belongs to no agent of the config.`)
   const ready = named.agent === own ? chat.ready : await readyAgent(workspace, { agent: named.agent, env })
@@ -133,14 +133,14 @@ async function changeAgent(chat: Chat, name: string): Promise<void> {
   const { workspace, env } = chat.options
   const names = Object.keys(workspace.agents)
   if (name === '') {
-    chat.say(joinLines(names.map((each) => styled`  ${each === chat.ready.name ? '*' : ' '} ${each}`)))
+    chat.print(joinLines(names.map((each) => styled`  ${each === chat.ready.name ? '*' : ' '} ${each}`)))
     return
   }
   const ready = await readyAgent(workspace, { agent: name, env })
   await chat.move(await startingId(chat, ready.name), ready)
 }
 
-/** The conversation to begin with: the last one, unless it was erased. */
+/** The conversation to open first: the last one, unless it was erased. */
 export async function startingId(
   { options: { workspace, store } }: Pick<Chat, 'options'>,
   agent: string,
@@ -153,7 +153,7 @@ export async function startingId(
 async function changeModel(chat: Chat, name: string): Promise<void> {
   const { workspace, env } = chat.options
   if (name === '') {
-    chat.say(styled`${chat.ready.choice.name}\n`)
+    chat.print(styled`${chat.ready.choice.name}\n`)
     return
   }
   await chat.move(chat.id, await readyAgent(workspace, { agent: chat.ready.name, model: name, env }))
@@ -165,59 +165,61 @@ async function showAll(chat: Chat): Promise<void> {
   const blocks = exchanges.map(
     (each) => styled`${joinLines(exchangeLines(each, { columns: screen.columns, footer: true }))}\n`,
   )
-  chat.say(blocks.length === 0 ? dim('Nothing was said yet.') : joinLines(blocks))
+  chat.print(blocks.length === 0 ? dim('No messages yet.') : joinLines(blocks))
 }
 
-function sayTools(chat: Chat): void {
+function printTools(chat: Chat): void {
   const { tools = [] } = chat.ready.definition
   const { screen } = chat.options
-  if (typeof tools === 'function') return chat.say(styled`${dim('They are chosen anew for each turn.')}\n`)
-  if (tools.length === 0) return chat.say(styled`${dim('None.')}\n`)
+  if (typeof tools === 'function')
+    return chat.print(styled`${dim('A function chooses them for each turn.')}\n`)
+  if (tools.length === 0) return chat.print(styled`${dim('None.')}\n`)
   const width = Math.min(24, Math.max(...tools.map(({ name }) => name.length)))
   const lines = tools.map(({ name, description, approve }) => {
     const asks = approve === 'never' ? '' : ' (asks first)'
     const room = screen.columns - width - 4 - asks.length
     return styled`  ${padEnd(cut(name, width), width)}  ${dim(cut(oneLine(description), room) + asks)}`
   })
-  chat.say(styled`${joinLines(lines)}\n`)
+  chat.print(styled`${joinLines(lines)}\n`)
 }
 
-async function sayCost(chat: Chat): Promise<void> {
+async function printCost(chat: Chat): Promise<void> {
   const { totals } = await loadSession(chat.options.store, keyOf({ agent: chat.ready.name, id: chat.id }))
   const { usage, turns, modelCalls, toolCalls } = totals
   const cost = usage.costUsd === 0 ? 'no price known, or none' : costText(usage.costUsd)
   const about = usage.estimated ? ' (estimated)' : ''
-  chat.say(styled`${turns} turns, ${modelCalls} model calls, ${toolCalls} tool calls`)
-  chat.say(styled`${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${cost}${about}\n`)
+  chat.print(styled`${turns} turns, ${modelCalls} model calls, ${toolCalls} tool calls`)
+  chat.print(styled`${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${cost}${about}\n`)
 }
 
 async function answer(chat: Chat): Promise<void> {
-  if (!(await chat.answerOpen())) chat.say(styled`${dim('Nothing waits for an answer.')}\n`)
+  if (!(await chat.answerOpen())) chat.print(styled`${dim('Nothing waits for an answer.')}\n`)
 }
 
 async function compact(chat: Chat): Promise<void> {
   const done = await chat.agent.compact()
   const what = done
-    ? 'Older messages are left out from now on; the journal keeps them.'
+    ? 'Prompts leave older messages out from now on; the journal keeps them.'
     : 'There is nothing to leave out yet.'
-  chat.say(styled`${dim(what)}\n`)
+  chat.print(styled`${dim(what)}\n`)
 }
 
 async function clear(chat: Chat): Promise<void> {
   await chat.agent.clear()
-  const what = 'Forgotten: the next turn begins anew. The journal keeps it; holdfast erase removes it.'
-  chat.say(styled`${dim(what)}\n`)
+  const what =
+    'The next turn starts without the messages so far. The journal keeps them; run holdfast erase to remove them.'
+  chat.print(styled`${dim(what)}\n`)
 }
 
-async function fork(chat: Chat, said: string): Promise<void> {
+async function fork(chat: Chat, requested: string): Promise<void> {
   const { store } = chat.options
   const agent = chat.ready.name
-  const id = said === '' ? await freshId(store, agent, new Date()) : said
+  const id = requested === '' ? await freshId(store, agent, new Date()) : requested
   const copy = await chat.agent.fork(keyOf({ agent, id }).contextId)
   await chat.move(id, chat.ready, copy)
 }
 
-/** What `/model` may be given, as far as it can be asked here. */
+/** The models that `/model` accepts with these keys. */
 export function modelNames(env: Readonly<Record<string, string | undefined>>): string[] {
   return ['reflex', ...VENDORS.filter(({ keyVariable }) => env[keyVariable]).map(({ example }) => example)]
 }

@@ -13,14 +13,14 @@ import { Screen } from '../terminal/screen.ts'
 import { type CommandContext, workspaceOf } from './context.ts'
 
 export async function chat(context: CommandContext): Promise<number> {
-  const { given, env, stdin, out } = context
+  const { args, env, stdin, out } = context
   if (!stdin.isTTY || !out.isTTY)
     throw wrongUsage(
       'chat needs a terminal. For scripts: holdfast run "…", or holdfast run - to read standard input.',
     )
   const workspace = await workspaceOf(context)
-  const ready = await readyAgent(workspace, { agent: given.value('agent'), model: given.value('model'), env })
-  const wanted = idFrom(given.value('context'), ready.name)
+  const ready = await readyAgent(workspace, { agent: args.value('agent'), model: args.value('model'), env })
+  const requestedId = idFrom(args.value('context'), ready.name)
   const store = workspace.openStore('create')
   const ids: string[] = []
   const entered = async (agent: string) => {
@@ -58,13 +58,13 @@ export async function chat(context: CommandContext): Promise<number> {
     editor.close()
   }
   process.once('exit', tidyUp)
-  // Everything is in the journal: whoever comes next goes on from there.
+  // The journal has everything: the next process resumes from it.
   const end = (signal: 'SIGTERM' | 'SIGHUP') => {
     process.exit(signal === 'SIGTERM' ? EXIT.terminated : EXIT.hungUp)
   }
   process.once('SIGTERM', end).once('SIGHUP', end)
   try {
-    const id = wanted ?? (await startingId({ options }, ready.name))
+    const id = requestedId ?? (await startingId({ options }, ready.name))
     return await new Chat(options, ready, id).run()
   } finally {
     process.off('SIGTERM', end).off('SIGHUP', end).off('exit', tidyUp)
@@ -73,9 +73,9 @@ export async function chat(context: CommandContext): Promise<number> {
   }
 }
 
-/** The output of a tool goes above the line that is being typed, or above the lines that change. */
+/** Prints output of a tool above the line being typed, or above the live lines. */
 function showForeign(line: Styled, { editor, screen }: ChatOptions): void {
   const shown = styled`${FOREIGN}${line}`
   if (editor.isReading) editor.printAbove(shown)
-  else screen.say(shown)
+  else screen.print(shown)
 }

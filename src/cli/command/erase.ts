@@ -5,23 +5,26 @@ import { findContext } from '../names.ts'
 import { wrongUsage } from '../refusal.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
 import { type CommandContext, workspaceOf } from './context.ts'
-import { agentsWanted } from './show.ts'
+import { agentsFrom } from './show.ts'
 
 export async function erase(context: CommandContext): Promise<number> {
-  const { given, stdin, out, err } = context
+  const { args, stdin, out, err } = context
   const workspace = await workspaceOf(context)
-  const agents = agentsWanted(given.value('agent'), workspace)
-  const said = given.words[0] ?? ''
-  const isAsked = !given.has('yes')
-  if (isAsked && !(stdin.isTTY && err.isTTY))
+  const agents = agentsFrom(args.value('agent'), workspace)
+  const name = args.words[0] ?? ''
+  const asksFirst = !args.has('yes')
+  if (asksFirst && !(stdin.isTTY && err.isTTY))
     throw wrongUsage(
-      `Nobody is there to be asked whether ${JSON.stringify(said)} may be erased. Add --yes to do it.`,
+      `Cannot ask before erasing ${JSON.stringify(name)}: this is no terminal. Add --yes to erase it.`,
     )
   const store = workspace.openStore('change')
   try {
-    const { key, turn } = await findContext(store, said, agents)
+    const { key, turn } = await findContext(store, name, agents)
     const turns = `${turn} ${turn === 1 ? 'turn' : 'turns'}`
-    if (isAsked && !(await agrees(context, styled`Erase ${key.contextId} with ${turns} for good? [y/N] `))) {
+    if (
+      asksFirst &&
+      !(await agrees(context, styled`Erase ${key.contextId} with ${turns} for good? [y/N] `))
+    ) {
       err.write(styled`Nothing was erased.\n`)
       return EXIT.cancelled
     }

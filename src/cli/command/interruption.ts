@@ -1,15 +1,15 @@
-/** What signals do to a turn that runs: Ctrl-C cancels it, being asked to end pauses it. */
+/** Signals to a running turn: SIGINT cancels it, SIGTERM pauses it. */
 import type { Agent, Turn } from 'holdfast'
 import { EXIT } from '../exit-code.ts'
 
-/** How long effects under way may take to come to their end. */
+/** The grace time of running effects. */
 const GRACE_MS = 10_000
 
 export type Parking = 'paused' | 'left'
 
 /**
- * Pauses the turn between two effects, so that anybody can go on with it. `left`: the grace time was over first; then the
- * turn stays open as it stands, and whoever starts next takes it up.
+ * Pauses the turn between two effects, so that any process can resume it. `left`: the grace time ended first; the turn
+ * stays open, and the next process resumes it.
  */
 export async function park(agent: Pick<Agent, 'pause'>, graceMs: number = GRACE_MS): Promise<Parking> {
   const over = Promise.withResolvers<Parking>()
@@ -29,12 +29,12 @@ export interface Interrupted {
 }
 
 export interface Watch {
-  /** Resolves when the process was asked to end and the turn is parked; never otherwise. */
+  /** Resolves when a signal has ended the process's work and the turn is parked; never otherwise. */
   readonly parked: Promise<Interrupted>
   stop(): void
 }
 
-/** From now on signals are for this turn. A second Ctrl-C ends the process on the spot. */
+/** Directs signals to this turn. A second Ctrl-C ends the process at once. */
 export function watchSignals(agent: Agent, turn: Turn): Watch {
   const { promise, resolve } = Promise.withResolvers<Interrupted>()
   let isCancelled = false

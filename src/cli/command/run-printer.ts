@@ -1,4 +1,4 @@
-/** A turn for scripts and pipes: the text on standard output, what happens meanwhile on standard error. */
+/** Prints a turn for scripts and pipes: its text on standard output, its progress on standard error. */
 import type { Json, TurnEvent } from 'holdfast'
 import { FOREIGN, type Outputs } from '../gate/outputs.ts'
 import { dim, prose, type Styled, styled, yellow } from '../gate/styled.ts'
@@ -6,16 +6,16 @@ import { VisibleStream } from '../gate/visible.ts'
 import { argumentsText, callLines, progressText, toolText } from '../terminal/call-line.ts'
 import { Screen } from '../terminal/screen.ts'
 import { oneLine } from '../terminal/text.ts'
-import { type Hearing, type KnownCall, TurnPrinter } from '../terminal/turn-printer.ts'
+import { type EventHandlers, type KnownCall, TurnPrinter } from '../terminal/turn-printer.ts'
 import { columnsOf } from './context.ts'
 
-/** Where a turn is told while it runs. */
+/** Prints a turn while it runs. */
 export interface RunPrinter {
-  /** Calls that were asked for in an earlier turn. */
-  know(calls: readonly KnownCall[]): void
+  /** Adds calls that an earlier turn requested. */
+  addCalls(calls: readonly KnownCall[]): void
   start(): void
   event(event: TurnEvent): void
-  /** A line for people, below whatever stands on the screen. */
+  /** Prints a line for people, below the text on the screen. */
   note(line: Styled): void
   end(): void
 }
@@ -25,7 +25,7 @@ export function runPrinter(outputs: Outputs): RunPrinter {
   return isTerminal ? new ScreenPrinter(outputs) : new LinePrinter(outputs)
 }
 
-/** For a person who watches: the same as in a chat. */
+/** For a person at a terminal: the same as in a chat. */
 class ScreenPrinter implements RunPrinter {
   readonly #screen: Screen
   readonly #printer: TurnPrinter
@@ -34,15 +34,15 @@ class ScreenPrinter implements RunPrinter {
   constructor({ out, foreign }: Outputs) {
     this.#screen = new Screen(out)
     this.#printer = new TurnPrinter({ screen: this.#screen, now: () => performance.now() })
-    this.#endForeign = foreign.showBy((line) => this.#screen.say(styled`${FOREIGN}${line}`))
+    this.#endForeign = foreign.showBy((line) => this.#screen.print(styled`${FOREIGN}${line}`))
   }
 
   start(): void {
     this.#printer.start()
   }
 
-  know(calls: readonly KnownCall[]): void {
-    this.#printer.know(calls)
+  addCalls(calls: readonly KnownCall[]): void {
+    this.#printer.addCalls(calls)
   }
 
   event(event: TurnEvent): void {
@@ -50,7 +50,7 @@ class ScreenPrinter implements RunPrinter {
   }
 
   note(line: Styled): void {
-    this.#screen.say(line)
+    this.#screen.print(line)
   }
 
   end(): void {
@@ -66,7 +66,7 @@ class LinePrinter implements RunPrinter {
   readonly #outputs: Outputs
   readonly #piece = new VisibleStream()
   readonly #calls = new Map<string, { readonly tool: string; readonly at: number }>()
-  readonly #hearing: Hearing = {
+  readonly #handlers: EventHandlers = {
     'model.start': ({ path }) => {
       if (path === undefined) this.#streamed = false
     },
@@ -74,11 +74,11 @@ class LinePrinter implements RunPrinter {
       if (path === undefined) this.#text(data.text)
     },
     'model.end': ({ path, data }) => {
-      this.know(data.content.filter((part) => part.type === 'tool-call'))
+      this.addCalls(data.content.filter((part) => part.type === 'tool-call'))
       if (path === undefined && !this.#streamed)
         for (const part of data.content) if (part.type === 'text') this.#text(part.text)
       this.#endLine()
-      this.#sayRetry(data.error ?? {})
+      this.#noteRetry(data.error ?? {})
     },
     'tool.start': ({ data: { callId, tool, args } }) => {
       this.#calls.set(callId, { tool, at: performance.now() })
@@ -86,8 +86,8 @@ class LinePrinter implements RunPrinter {
     },
     'tool.progress': ({ data: { callId, tool, progress } }) => {
       const now = performance.now()
-      if (now - (this.#toldAt.get(callId) ?? Number.NEGATIVE_INFINITY) < PROGRESS_EVERY_MS) return
-      this.#toldAt.set(callId, now)
+      if (now - (this.#progressAt.get(callId) ?? Number.NEGATIVE_INFINITY) < PROGRESS_EVERY_MS) return
+      this.#progressAt.set(callId, now)
       this.note(dim(`· ${toolText(tool)} ${progressText(progress)}`))
     },
     'tool.end': ({ data }) => {
@@ -97,8 +97,8 @@ class LinePrinter implements RunPrinter {
     },
     warning: ({ data }) => this.note(yellow(`! ${oneLine(data.message)}`)),
   }
-  /** When progress was last told, by call: often enough is enough. */
-  readonly #toldAt = new Map<string, number>()
+  /** The time of the last progress line by call, to limit their rate. */
+  readonly #progressAt = new Map<string, number>()
   #streamed = false
   #isMidLine = false
 
@@ -108,13 +108,13 @@ class LinePrinter implements RunPrinter {
 
   start(): void {}
 
-  know(calls: readonly KnownCall[]): void {
+  addCalls(calls: readonly KnownCall[]): void {
     for (const { callId, tool } of calls) this.#calls.set(callId, { tool, at: performance.now() })
   }
 
   event(event: TurnEvent): void {
-    const hear = this.#hearing[event.type] as ((event: TurnEvent) => void) | undefined
-    hear?.(event)
+    const handle = this.#handlers[event.type] as ((event: TurnEvent) => void) | undefined
+    handle?.(event)
   }
 
   note(line: Styled): void {
@@ -143,7 +143,7 @@ class LinePrinter implements RunPrinter {
     this.#isMidLine = false
   }
 
-  #sayRetry({ message, next }: { readonly message?: Json; readonly next?: Json }): void {
+  #noteRetry({ message, next }: { readonly message?: Json; readonly next?: Json }): void {
     if (typeof message === 'string' && next !== 'fail')
       this.note(yellow(`! ${oneLine(message)} Trying again.`))
   }

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Agent, ContextKey, Json, RequestData, Store, Turn, TurnOutcome } from 'holdfast'
 import { answerFrom } from '../answer.ts'
-import { type AskedBy, askedBy } from '../asked-by.ts'
 import { EXIT, exitCodeOf } from '../exit-code.ts'
 import { dim, joinLines, red, type Styled, styled, yellow } from '../gate/styled.ts'
 import { messageFrom } from '../message.ts'
@@ -11,6 +10,7 @@ import { agentFor, type ReadyAgent, readyAgent } from '../open-agent.ts'
 import { outcomeLine } from '../outcome-line.ts'
 import { waitingCalls } from '../read-exchanges.ts'
 import { exitCodeFor, wrongUsage } from '../refusal.ts'
+import { type RequestSource, requestSource } from '../request-source.ts'
 import { optionLines, questionOf } from '../terminal/question-lines.ts'
 import { oneLine } from '../terminal/text.ts'
 import type { KnownCall } from '../terminal/turn-printer.ts'
@@ -20,59 +20,59 @@ import { type Interrupted, watchSignals } from './interruption.ts'
 import { type RunPrinter, runPrinter } from './run-printer.ts'
 
 export async function run(context: CommandContext): Promise<number> {
-  const { given, env, stdin } = context
-  const wish = wishOf(context)
-  const message = wish === 'message' ? await messageFrom(given.words, stdin) : undefined
+  const { args, env, stdin } = context
+  const mode = modeOf(context)
+  const message = mode === 'message' ? await messageFrom(args.words, stdin) : undefined
   const workspace = await workspaceOf(context)
-  const found = await contextSaid(context, { workspace, isNew: wish === 'message' })
-  const ready = await readyAgent(workspace, { agent: found.agent, model: given.value('model'), env })
-  const id = found.id ?? idFrom(given.value('context'), ready.name) ?? newId()
+  const found = await contextOf(context, { workspace, isNew: mode === 'message' })
+  const ready = await readyAgent(workspace, { agent: found.agent, model: args.value('model'), env })
+  const id = found.id ?? idFrom(args.value('context'), ready.name) ?? newId()
   const key = keyOf({ agent: ready.name, id })
-  if (wish !== 'message') await mustExist(workspace.openStore('read'), key.contextId)
+  if (mode !== 'message') await mustExist(workspace.openStore('read'), key.contextId)
   const store = workspace.openStore('create')
   try {
     const agent = agentFor(ready, id, store)
-    const teller = new Teller(context, { ready, id, key, store })
-    teller.know(await waitingCalls(store, key))
-    const turn = await turnFor(agent, { message, answers: given.values('answer') })
-    return await teller.tell(agent, turn)
+    const reporter = new RunReporter(context, { ready, id, key, store })
+    reporter.addCalls(await waitingCalls(store, key))
+    const turn = await turnFor(agent, { message, answers: args.values('answer') })
+    return await reporter.report(agent, turn)
   } finally {
     await store.close()
   }
 }
 
-/** Whose conversation `--context` names: an id alone names an existing one of any agent, and a new one of the default agent. */
-async function contextSaid(
-  { given }: CommandContext,
+/** The conversation of `--context`: an id names an existing one of any agent, or a new one of the default agent. */
+async function contextOf(
+  { args }: CommandContext,
   { workspace, isNew }: { readonly workspace: Workspace; readonly isNew: boolean },
 ): Promise<Partial<NamedContext>> {
-  const [said, agent] = [given.value('context'), given.value('agent')]
-  if (said === undefined || agent !== undefined) return agent === undefined ? {} : { agent }
+  const [name, agent] = [args.value('context'), args.value('agent')]
+  if (name === undefined || agent !== undefined) return agent === undefined ? {} : { agent }
   const agents = Object.keys(workspace.agents)
-  const named = namedContext(said, agents)
-  if (named !== undefined || isNew || said.includes('/')) return named ?? {}
+  const named = namedContext(name, agents)
+  if (named !== undefined || isNew || name.includes('/')) return named ?? {}
   const store = workspace.openStore('read')
   try {
-    return (await agentWith(store, said, agents)) ?? {}
+    return (await agentWith(store, name, agents)) ?? {}
   } finally {
     await store?.close()
   }
 }
 
-type WishKind = 'message' | 'answer' | 'continue'
+type RunMode = 'message' | 'answer' | 'continue'
 
-function wishOf({ given }: CommandContext): WishKind {
-  const answers = given.has('answer')
-  const continues = given.has('continue')
+function modeOf({ args }: CommandContext): RunMode {
+  const answers = args.has('answer')
+  const continues = args.has('continue')
   if (!answers && !continues) return 'message'
   const option = answers ? '--answer' : '--continue'
-  if (answers && continues) throw wrongUsage('--answer goes on by itself: leave --continue out.')
-  if (given.words.length > 0) throw wrongUsage(`${option} goes without a message. Leave one of them out.`)
-  if (!given.has('context')) throw wrongUsage(`${option} needs --context ID: which conversation is meant?`)
+  if (answers && continues) throw wrongUsage('Leave --continue out: --answer continues the turn.')
+  if (args.words.length > 0) throw wrongUsage(`${option} takes no message. Leave one of them out.`)
+  if (!args.has('context')) throw wrongUsage(`${option} needs --context ID.`)
   return answers ? 'answer' : 'continue'
 }
 
-/** Unlike any other, and in the order of time. */
+/** Unique, and sorted by time. */
 function newId(): string {
   const time = new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-')
   return `run-${time}-${randomUUID().slice(0, 4)}`
@@ -86,24 +86,24 @@ async function mustExist(store: Store | undefined, contextId: string): Promise<v
   }
 }
 
-interface Asked {
+interface TurnInput {
   readonly message: string | undefined
   readonly answers: readonly string[]
 }
 
-async function turnFor(agent: Agent, { message, answers }: Asked): Promise<Turn> {
+async function turnFor(agent: Agent, { message, answers }: TurnInput): Promise<Turn> {
   if (message !== undefined) return agent.executeTurn(message)
   if (answers.length > 0) return agent.answer(await answersFrom(agent, answers))
   await agent.start()
   return agent.turn ?? agent.executeTurn(null)
 }
 
-async function answersFrom(agent: Agent, given: readonly string[]): Promise<Record<string, Json>> {
+async function answersFrom(agent: Agent, args: readonly string[]): Promise<Record<string, Json>> {
   const requests = await agent.requests()
   if (requests.length === 0) throw wrongUsage('Nothing waits for an answer in this conversation.')
   const open = requests.map(({ requestId, prompt }) => `\n  ${requestId}  ${oneLine(prompt)}`).join('')
   const waiting = `Waiting:${open}`
-  const pairs = given.map((text): [string, Json] => {
+  const pairs = args.map((text): [string, Json] => {
     const only = requests.length === 1 ? (requests[0]?.requestId ?? '') : ''
     const [, id = only, value = text] = /^([^=]+)=(.*)$/s.exec(text) ?? []
     if (id === '') throw wrongUsage(`--answer ${JSON.stringify(text)} must be ID=VALUE. ${waiting}`)
@@ -121,13 +121,13 @@ interface Conversation {
   readonly store: Store
 }
 
-/** A word as a shell takes it: what is printed may be copied. */
+/** A word quoted for a shell, so that a printed command can be copied. */
 function shellWord(word: string): string {
   return /^[\w./:@%+~,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
-/** Tells a turn to whoever reads the output, as text or as lines of JSON. */
-class Teller {
+/** Prints a turn and its outcome, as text or as lines of JSON. */
+class RunReporter {
   readonly #context: CommandContext
   readonly #of: Conversation
   readonly #printer: RunPrinter
@@ -136,30 +136,30 @@ class Teller {
   constructor(context: CommandContext, of: Conversation) {
     this.#context = context
     this.#of = of
-    this.#isJson = context.given.has('json')
+    this.#isJson = context.args.has('json')
     this.#printer = this.#isJson ? SILENT : runPrinter(context)
   }
 
-  /** Calls that an earlier turn left waiting. */
-  know(calls: readonly KnownCall[]): void {
-    this.#printer.know(calls)
+  /** Adds calls that an earlier turn parked. */
+  addCalls(calls: readonly KnownCall[]): void {
+    this.#printer.addCalls(calls)
   }
 
-  async tell(agent: Agent, turn: Turn): Promise<number> {
+  async report(agent: Agent, turn: Turn): Promise<number> {
     const watch = watchSignals(agent, turn)
     this.#introduce()
     this.#printer.start()
-    const ended = this.#play(turn)
+    const ended = this.#printEvents(turn)
     const result = await Promise.race([ended, watch.parked])
-    if ('signal' in result) return this.#tellParked(result)
+    if ('signal' in result) return this.#reportParked(result)
     watch.stop()
     await agent.shutdown()
     const { store, key } = this.#of
-    const asked = await Promise.all(result.requests.map((request) => askedBy(store, key, request)))
-    return this.#end(exitCodeAfter(result), result, this.#advice(result, asked))
+    const sources = await Promise.all(result.requests.map((request) => requestSource(store, key, request)))
+    return this.#end(exitCodeAfter(result), result, this.#advice(result, sources))
   }
 
-  async #play(turn: Turn): Promise<TurnOutcome> {
+  async #printEvents(turn: Turn): Promise<TurnOutcome> {
     for await (const event of turn) {
       if (this.#isJson) this.#context.out.json(event)
       else this.#printer.event(event)
@@ -174,7 +174,7 @@ class Teller {
     this.#printer.note(dim(`${name} · ${choice.name}${why} · ${id}`))
   }
 
-  /** The same end for programs and for people. */
+  /** Prints the outcome, for programs or for people. */
   #end(exitCode: number, outcome: object, lines: readonly Styled[]): number {
     const { id, ready } = this.#of
     const of = { contextId: id, agent: ready.name }
@@ -184,8 +184,11 @@ class Teller {
     return exitCode
   }
 
-  /** How it ended, and what to do next. */
-  #advice({ reason, error, limit, requests, turn }: TurnOutcome, asked: readonly AskedBy[]): Styled[] {
+  /** The outcome for people, and the next command to type. */
+  #advice(
+    { reason, error, limit, requests, turn }: TurnOutcome,
+    sources: readonly RequestSource[],
+  ): Styled[] {
     const goOn = this.#command('--continue')
     if (reason === 'failed') {
       const again = turn === 0 ? [] : [dim(`  to try again: ${goOn}`)]
@@ -198,7 +201,7 @@ class Teller {
     const look = { columns: (err.isTTY && err.columns) || 80, rows: (err.isTTY && err.rows) || 24 }
     return requests.map((request, at) =>
       joinLines([
-        ...questionOf(request, asked[at] ?? { tools: [] }, look).lines,
+        ...questionOf(request, sources[at] ?? { tools: [] }, look).lines,
         ...optionLines(request, look.columns),
         dim(`  ${this.#wayToAnswer(request, requests.length === 1)}`),
       ]),
@@ -212,31 +215,37 @@ class Teller {
     return `to answer: ${this.#command(isShort ? '--answer yes' : `--answer ${shellWord(`${requestId}=${hintFor(kind)}`)}`)}`
   }
 
-  #tellParked({ signal, parking }: Interrupted): number {
+  #reportParked({ signal, parking }: Interrupted): number {
     const exitCode = signal === 'SIGTERM' ? EXIT.terminated : EXIT.hungUp
-    const what = parking === 'paused' ? 'paused' : 'left in the middle; it will be taken up where it stands'
+    const what = parking === 'paused' ? 'paused' : 'left open; the next run resumes it'
     const advice = styled`${what}. To go on: ${this.#command('--continue')}`
     return this.#end(exitCode, { status: 'paused', reason: parking }, [advice])
   }
 
   #command(rest: string): string {
-    const { given } = this.#context
+    const { args } = this.#context
     const options = ['config', 'agent', 'model'].flatMap((option) => {
-      const value = given.value(option)
+      const value = args.value(option)
       return value === undefined ? [] : [`--${option} ${shellWord(value)}`]
     })
-    const name = given.value('context') ?? this.#of.id
+    const name = args.value('context') ?? this.#of.id
     return ['holdfast run', ...options, `--context ${shellWord(name)}`, rest].join(' ')
   }
 }
 
-/** What never began has the code of its reason; the rest has that of its outcome. */
+/** A refused turn has the code of its error; any other that of its outcome. */
 function exitCodeAfter({ turn, reason, error }: TurnOutcome): number {
   if (turn > 0 || error === undefined) return exitCodeOf(reason)
   return error.code === 'invalid-answer' ? EXIT.usage : exitCodeFor(error.code)
 }
 
-const SILENT: RunPrinter = { know: () => {}, start: () => {}, event: () => {}, note: () => {}, end: () => {} }
+const SILENT: RunPrinter = {
+  addCalls: () => {},
+  start: () => {},
+  event: () => {},
+  note: () => {},
+  end: () => {},
+}
 
 function hintFor(kind: string): string {
   if (kind === 'confirmation') return 'yes'

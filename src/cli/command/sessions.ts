@@ -1,4 +1,4 @@
-/** `holdfast sessions`: which conversations there are. */
+/** `holdfast sessions`: lists conversations. */
 import type { Head } from 'holdfast'
 import { EXIT } from '../exit-code.ts'
 import { joinLines, type Styled, styled } from '../gate/styled.ts'
@@ -7,15 +7,15 @@ import { tableLines } from '../terminal/table.ts'
 import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
 
 export async function sessions(context: CommandContext): Promise<number> {
-  const { given, out, err } = context
+  const { args, out, err } = context
   const workspace = await workspaceOf(context)
   const agents = Object.keys(workspace.agents)
-  const wanted = given.value('agent')
-  const prefix = wanted === undefined ? undefined : `${workspace.agent(wanted).name}:`
+  const agent = args.value('agent')
+  const prefix = agent === undefined ? undefined : `${workspace.agent(agent).name}:`
   const store = workspace.openStore('read')
   try {
     const heads = store === undefined ? [] : await listContexts(store, prefix)
-    if (given.has('json'))
+    if (args.has('json'))
       out.json(
         heads.map((head) => sessionData(head, agents)),
         2,
@@ -45,7 +45,7 @@ function sessionData(head: Head, agents: readonly string[]): object {
 export interface SessionLook {
   readonly agents: readonly string[]
   readonly columns: number
-  /** Marked as the one that is open. */
+  /** The open conversation, which is marked. */
   readonly current?: string
 }
 
@@ -64,7 +64,7 @@ function statusText({ status, outcome }: Head): string {
   return status === 'idle' && outcome !== undefined && outcome !== 'stop' ? outcome : status
 }
 
-/** The time today, else the day. */
+/** The time if it is today, else the day. */
 export function whenText(at: Date, now: Date): string {
   const two = (part: number) => String(part).padStart(2, '0')
   const time = `${two(at.getHours())}:${two(at.getMinutes())}`

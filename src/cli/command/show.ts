@@ -1,4 +1,4 @@
-/** `holdfast show ID`: what was said and done in a conversation. */
+/** `holdfast show ID`: prints the turns of a conversation. */
 import { EXIT } from '../exit-code.ts'
 import { bold, dim, joinLines, styled } from '../gate/styled.ts'
 import { findContext, namedContext } from '../names.ts'
@@ -8,16 +8,16 @@ import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
 import { whenText } from './sessions.ts'
 
 export async function show(context: CommandContext): Promise<number> {
-  const { given, out } = context
+  const { args, out } = context
   const workspace = await workspaceOf(context)
   const store = workspace.openStore('read')
   try {
-    const head = await findContext(store, given.words[0] ?? '', agentsWanted(given.value('agent'), workspace))
+    const head = await findContext(store, args.words[0] ?? '', agentsFrom(args.value('agent'), workspace))
     if (store === undefined) return EXIT.failed
     const { exchanges, session } = await readAll(store, head.key)
     const { contextId } = head.key
     const agent = namedContext(contextId, Object.keys(workspace.agents))?.agent
-    if (given.has('json')) {
+    if (args.has('json')) {
       const { usage, turns, toolCalls, modelCalls } = session.totals
       const data = {
         contextId,
@@ -47,10 +47,10 @@ export async function show(context: CommandContext): Promise<number> {
   }
 }
 
-/** Those of all agents, or of one. */
-export function agentsWanted(
-  wanted: string | undefined,
+/** The agents of `--agent`, or all. */
+export function agentsFrom(
+  agent: string | undefined,
   workspace: { readonly agents: object; agent: (name: string) => { readonly name: string } },
 ): readonly string[] {
-  return wanted === undefined ? Object.keys(workspace.agents) : [workspace.agent(wanted).name]
+  return agent === undefined ? Object.keys(workspace.agents) : [workspace.agent(agent).name]
 }

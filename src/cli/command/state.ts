@@ -1,4 +1,4 @@
-/** `holdfast state ID`: what is active in a conversation, until when, and where the ids of its last calls came from. */
+/** `holdfast state ID`: prints active things with their expiry, and the grounds of the ids of the last calls. */
 import {
   type ContextKey,
   type Entity,
@@ -18,18 +18,14 @@ import { oneLine } from '../terminal/text.ts'
 import type { Workspace } from '../workspace.ts'
 import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
 import { whenText } from './sessions.ts'
-import { agentsWanted } from './show.ts'
+import { agentsFrom } from './show.ts'
 
 export async function state(context: CommandContext): Promise<number> {
-  const { given, out } = context
+  const { args, out } = context
   const workspace = await workspaceOf(context)
   const store = workspace.openStore('read')
   try {
-    const { key } = await findContext(
-      store,
-      given.words[0] ?? '',
-      agentsWanted(given.value('agent'), workspace),
-    )
+    const { key } = await findContext(store, args.words[0] ?? '', agentsFrom(args.value('agent'), workspace))
     if (store === undefined) return EXIT.failed
     const { contextId } = key
     const agent = namedContext(contextId, Object.keys(workspace.agents))?.agent
@@ -38,7 +34,7 @@ export async function state(context: CommandContext): Promise<number> {
     const values = await activeValues(store, { key, session, entities })
     const active = values.map((value) => activeThing(value, entities))
     const calls = await groundedCalls(store, { key, session })
-    if (given.has('json')) {
+    if (args.has('json')) {
       out.json({ contextId, agent: agent ?? null, active, calls }, 2)
       return EXIT.done
     }
@@ -59,7 +55,7 @@ export async function state(context: CommandContext): Promise<number> {
 type ActiveValue = NonNullable<Session['active']>[number]
 type Entities = ReadonlyMap<string, Entity>
 
-/** Those of an agent; of all of them where it is nobody's. */
+/** The entities of an agent; of all agents if the journal is no agent's. */
 function entitiesOf({ agents }: Workspace, agent: string | undefined): Entities {
   const definitions = Object.entries(agents).filter(([name]) => agent === undefined || name === agent)
   const entities = new Map<string, Entity>()
@@ -75,7 +71,7 @@ interface Journal {
   readonly session: Session
 }
 
-/** As the next turn will find it: what is the person's comes from the person's journal, but for a fork. */
+/** The active values of the next turn: personal ones come from the person's journal, except in a fork. */
 async function activeValues(
   store: Store,
   { key, session, entities }: Journal & { readonly entities: Entities },
@@ -100,7 +96,7 @@ interface ActiveThing {
   readonly ids: readonly string[]
   readonly label: string | null
   readonly since: string
-  /** Null if nobody here knows such things. */
+  /** Null if no agent here has this entity. */
   readonly until: string | null
   readonly expired: boolean
 }
@@ -131,12 +127,12 @@ const MOST_CALLS = 10
 const PAGE = 500
 const MOST_PAGES = 20
 
-/** The newest calls with ids that were let through, oldest first. */
+/** The newest calls with accepted ids, oldest first. */
 async function groundedCalls(store: Store, { key, session }: Journal): Promise<readonly GroundedCall[]> {
   const calls: Omit<GroundedCall, 'tool'>[] = []
   const tools = new Map<string, string>()
   let to = session.seq
-  // A page more than needed tells the names of the tools, which come before.
+  // The names of the tools come before their grounds, so one more page than needed is read.
   for (let page = 0, isDone = false; page < MOST_PAGES && to > 0 && !isDone; page++) {
     isDone = calls.length >= MOST_CALLS
     const entries = await store.read(key, {

@@ -1,4 +1,4 @@
-/** Which model is asked when nobody says: the first vendor whose key and package are there, else the built-in one. */
+/** Chooses the default model: of the first vendor with a key and an installed package, else the built-in one. */
 import { fileURLToPath } from 'node:url'
 import { MODEL_VENDORS, type ModelVendor, resolveModel } from 'holdfast'
 import type { AgentDefinition } from './define-config.ts'
@@ -7,14 +7,14 @@ export interface ModelChoice {
   readonly model: NonNullable<AgentDefinition['model']>
   /** One line for people. */
   readonly name: string
-  /** Why this one; absent if the config or an option said so. */
+  /** The reason for the choice; absent if the config or an option names the model. */
   readonly why?: string
 }
 
-/** If there are several keys, these are asked first, in this order; then the others. */
+/** With several keys, these come first, in this order; then the others. */
 const PREFERRED: readonly string[] = ['anthropic', 'openai', 'google']
 
-/** The vendors that a key makes available, in the order in which they are asked. */
+/** The vendors that need a key, in the order of preference. */
 export const VENDORS: readonly (ModelVendor & { readonly keyVariable: string })[] = MODEL_VENDORS.flatMap(
   (vendor) => (vendor.keyVariable === undefined ? [] : [{ ...vendor, keyVariable: vendor.keyVariable }]),
 ).toSorted((a, b) => rankOf(a.name) - rankOf(b.name))
@@ -24,16 +24,21 @@ function rankOf(name: string): number {
   return rank < 0 ? PREFERRED.length : rank
 }
 
-export interface ModelWish {
+export interface ChooseModelOptions {
   /** `--model`. */
-  readonly given?: string | undefined
+  readonly option?: string | undefined
   readonly agent: AgentDefinition
   readonly env: Readonly<Record<string, string | undefined>>
   readonly isInstalled?: (packageName: string) => boolean
 }
 
-export function chooseModel({ given, agent, env, isInstalled = canBeFound }: ModelWish): ModelChoice {
-  if (given !== undefined) return { model: given, name: given }
+export function chooseModel({
+  option,
+  agent,
+  env,
+  isInstalled = canBeFound,
+}: ChooseModelOptions): ModelChoice {
+  if (option !== undefined) return { model: option, name: option }
   if (agent.model !== undefined) return { model: agent.model, name: nameOf(agent.model) }
   const keyed = VENDORS.filter(({ keyVariable }) => env[keyVariable])
   const usable = keyed.find((vendor) => isInstalled(vendor.package))
@@ -47,10 +52,10 @@ export function chooseModel({ given, agent, env, isInstalled = canBeFound }: Mod
   return { model: 'reflex', name: 'reflex', why }
 }
 
-/** Sees to it that the model can be asked, before anything is written. Of several, one must be there. */
+/** Checks that the model is usable, before anything is written. Of several, one is enough. */
 export async function checkModel({ model }: ModelChoice, agent: AgentDefinition): Promise<void> {
   const choices = Array.isArray(model) ? (model as readonly unknown[]) : [model]
-  let trouble: unknown
+  let failure: unknown
   for (const choice of choices) {
     const own = typeof choice === 'object' && choice !== null && !('doStream' in choice)
     const { model: ref, settings } = own
@@ -60,13 +65,13 @@ export async function checkModel({ model }: ModelChoice, agent: AgentDefinition)
       await resolveModel(ref, { ...agent.settings, ...settings })
       return
     } catch (error) {
-      trouble ??= error
+      failure ??= error
     }
   }
-  throw trouble
+  throw failure
 }
 
-/** What a model is called, as far as that can be seen. */
+/** The name of a model, if it has one. */
 function nameOf(model: unknown): string {
   if (typeof model === 'string') return model
   if (Array.isArray(model)) return model.length === 0 ? 'none' : nameOf(model[0])

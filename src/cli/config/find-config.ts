@@ -1,4 +1,4 @@
-/** Where the config file is: in this folder or one above it. */
+/** Finds the config file in this folder or one above it. */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { unusable } from '../refusal.ts'
@@ -10,10 +10,10 @@ const CONFIG_NAMES: readonly string[] = [
   'holdfast.config.mjs',
 ]
 
-/** The path that was given, or the nearest one upward; undefined if there is none. */
-export function findConfig(cwd: string, given?: string): string | undefined {
-  if (given !== undefined) {
-    const path = resolve(cwd, given)
+/** The path of `--config`, or the nearest file upward; undefined if there is none. */
+export function findConfig(cwd: string, option?: string): string | undefined {
+  if (option !== undefined) {
+    const path = resolve(cwd, option)
     if (statSync(path, { throwIfNoEntry: false })?.isFile()) return path
     throw unusable(
       `The config ${path} does not exist. Check --config, or leave it out to look for ${CONFIG_NAMES[0]}.`,

@@ -3,20 +3,20 @@ import { pathToFileURL } from 'node:url'
 import { Agent, memoryStore, type Tool } from 'holdfast'
 import { didYouMean } from '../nearest.ts'
 import { unusable } from '../refusal.ts'
-import { configTrouble, shownPath } from './config-trouble.ts'
+import { configError, shownPath } from './config-errors.ts'
 import type { AgentDefinition, HoldfastConfig } from './define-config.ts'
 
 const OPTIONS: readonly string[] = ['agents', 'default', 'store'] satisfies (keyof HoldfastConfig)[]
 const AGENT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._-]*$/u
 const EXAMPLE = "export default defineConfig({ agents: { helper: { model: 'reflex' } } })"
 
-/** What the file says, with `default` filled in. Throws a refusal that names the file, and the line where it is known. */
+/** The config with `default` filled in. Throws a refusal that names the file, and the line if it is known. */
 export async function loadConfig(path: string): Promise<HoldfastConfig & { readonly default: string }> {
   let loaded: Record<string, unknown>
   try {
     loaded = (await import(pathToFileURL(path).href)) as Record<string, unknown>
   } catch (error) {
-    throw configTrouble(path, error)
+    throw configError(path, error)
   }
   const config = shapeOf(path, loaded)
   for (const [name, agent] of Object.entries(config.agents)) await checkAgent(path, name, agent)
@@ -68,16 +68,16 @@ async function checkAgent(path: string, name: string, agent: unknown): Promise<v
     if (agent[option] !== undefined)
       throw unusable(`${shownPath(path)}: leave ${option} out of the agent ${name}; the terminal decides it.`)
   try {
-    // Making one checks every option.
+    // The constructor checks every option.
     void new Agent({ ...(agent as AgentDefinition), contextId: 'check', store: memoryStore() })
     const { tools = [] } = agent as AgentDefinition
     if (typeof tools !== 'function') await Promise.all(tools.map(checkSchema))
   } catch (error) {
-    throw configTrouble(path, error, `agent ${name}: `)
+    throw configError(path, error, `agent ${name}: `)
   }
 }
 
-/** A schema that cannot be used shows itself when it is used. */
+/** Uses the schema once: only that reveals an unusable one. */
 async function checkSchema({ name, input }: Tool): Promise<void> {
   try {
     await input['~standard'].validate({})

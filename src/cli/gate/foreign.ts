@@ -1,13 +1,13 @@
 /**
- * The output of tools, configs and libraries, printed with `console.log` or to a stream of the process. It is taken line
- * by line and shown where it disturbs nothing: on standard error, or by the part that draws the screen at that time.
+ * Captures the output of tools, configs and libraries, printed with `console.log` or to a stream of the process. Each
+ * line goes to standard error, or to the part that draws the screen at that time.
  */
 import { StringDecoder } from 'node:string_decoder'
 import { prose, type Styled } from './styled.ts'
 
 type Show = (line: Styled) => void
 
-/** The part of a Node stream that is taken over. */
+/** The captured part of a Node stream. */
 export interface ForeignStream {
   write(chunk: unknown, ...rest: unknown[]): unknown
 }
@@ -18,12 +18,12 @@ export class ForeignText {
   readonly #ends: (() => void)[] = []
   #show: Show
 
-  /** @param show what is done with a line while nobody else shows it */
+  /** @param show prints a line while no `showBy` is active */
   constructor(show: Show) {
     this.#show = show
   }
 
-  /** From now on this one shows the lines, until it is called off. */
+  /** Sends lines to `show` until the returned function is called. */
   showBy(show: Show): () => void {
     const before = this.#show
     this.#show = show
@@ -32,23 +32,23 @@ export class ForeignText {
     }
   }
 
-  /** Takes what others write to the stream from now on. */
+  /** Captures all later writes to the stream. */
   take(stream: ForeignStream): void {
     const decoder = new StringDecoder('utf8')
     let rest = ''
-    const say = (line: string) => this.#show(prose(line))
+    const print = (line: string) => this.#show(prose(line))
     this.#ends.push(() => {
-      if (rest !== '') say(rest)
+      if (rest !== '') print(rest)
       rest = ''
     })
-    // The console colours what it prints to a terminal, and here colours would be seen as text.
+    // The console colours its output for a terminal, and the gate would print colour codes as text.
     Object.assign(stream, { getColorDepth: () => 1, hasColors: () => false })
     stream.write = (chunk: unknown, ...more: unknown[]): true => {
       const lines = (rest + decoder.write(bytesOf(chunk, more[0]))).split('\n')
       rest = lines.pop() ?? ''
-      for (const line of lines) say(line.replace(/\r$/, ''))
+      for (const line of lines) print(line.replace(/\r$/, ''))
       if (rest.length > LONGEST_LINE) {
-        say(rest)
+        print(rest)
         rest = ''
       }
       const done = more.find((each) => typeof each === 'function')
@@ -57,12 +57,12 @@ export class ForeignText {
     }
   }
 
-  /** A whole text, such as a warning. */
-  say(text: string): void {
+  /** Shows a whole text, such as a warning. */
+  print(text: string): void {
     for (const line of text.split('\n')) this.#show(prose(line))
   }
 
-  /** Shows lines that have no end. */
+  /** Shows lines that have no line break yet. */
   end(): void {
     for (const end of this.#ends) end()
   }

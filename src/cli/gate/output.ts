@@ -1,6 +1,6 @@
 /**
- * One stream that people or programs read: standard output or standard error. It prints `Styled` text, JSON, and what
- * the line editor of Node echoes; there is no way to print a plain string.
+ * One stream that people or programs read: standard output or standard error. It prints `Styled` text, JSON and the
+ * echo of Node's line editor; there is no way to print a plain string.
  */
 import { ESC, type Styled } from './styled.ts'
 import { visible, visibleJson } from './visible.ts'
@@ -27,7 +27,7 @@ export class Output {
 
   constructor(stream: OutputStream, colours: boolean) {
     this.#stream = stream
-    // The stream's own `write` may be given to foreign text later.
+    // Bound now: foreign text may replace the stream's own `write` later.
     const write = stream.write.bind(stream)
     this.#write = (text, done) => {
       if (text !== '') this.#isMidLine = !LINE_END.test(text)
@@ -53,22 +53,22 @@ export class Output {
     if (rendered !== '') this.#write(rendered)
   }
 
-  /** On a terminal: what comes next begins a line. */
+  /** On a terminal: the next output begins a line. */
   freshLine(): void {
     if (this.isTTY && this.#isMidLine) this.#write('\n')
   }
 
-  /** A value and a line break. It parses to the same value, and holds no character that a terminal obeys. */
+  /** Prints a value and a line break. It parses to the same value, and holds no character that a terminal obeys. */
   json(value: unknown, indent?: number): void {
     this.#write(`${visibleJson(JSON.stringify(value, undefined, indent))}\n`)
   }
 
-  /** A prompt for the line editor of Node, which hands it to `echo` in its time. */
+  /** A prompt for the line editor of Node, which passes it to `echo` later. */
   prompt(text: Styled): string {
     return text.rendered(this.#colours)
   }
 
-  /** The drawing of node:readline. Its line must be `typeable`: codes in it could not be told from the editor's. */
+  /** Prints the output of node:readline. Its line must be `typeable`: codes in it would look like the editor's. */
   echo(drawn: string): void {
     const parts = drawn.split(ECHO).map((part, at) => (at % 2 === 0 ? visible(part) : part))
     this.#write(parts.join(''))
@@ -78,7 +78,7 @@ export class Output {
     this.#stream.on('resize', listener)
   }
 
-  /** Resolves when everything has been handed to the system. */
+  /** Resolves when everything was passed to the system. */
   flushed(): Promise<void> {
     return new Promise((done) => {
       this.#write('', () => done())

@@ -18,24 +18,24 @@ export interface Outputs {
   readonly foreign: ForeignText
 }
 
-export interface ColourWish {
+export interface ColourOptions {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** `--no-color` was given. */
+  /** `--no-color`. */
   readonly off?: boolean
 }
 
-export function openOutputs({ stdout, stderr }: Streams, wish: ColourWish): Outputs {
-  const out = new Output(stdout, wantsColour(stdout.isTTY === true, wish))
-  const err = new Output(stderr, wantsColour(stderr.isTTY === true, wish))
+export function openOutputs({ stdout, stderr }: Streams, options: ColourOptions): Outputs {
+  const out = new Output(stdout, wantsColour(stdout.isTTY === true, options))
+  const err = new Output(stderr, wantsColour(stderr.isTTY === true, options))
   const foreign = new ForeignText((line) => err.write(styled`${err.isTTY ? FOREIGN : ''}${line}\n`))
   return { out, err, foreign }
 }
 
-/** Stands before lines that neither the terminal nor the model wrote. */
+/** The prefix of lines that neither the terminal nor the model wrote. */
 export const FOREIGN: Styled = dim('¦ ')
 
-/** `--no-color` comes first, then FORCE_COLOR, then NO_COLOR, then whether it is a terminal at all. */
-export function wantsColour(isTTY: boolean, { env, off = false }: ColourWish): boolean {
+/** `--no-color` decides first, then FORCE_COLOR, then NO_COLOR, then `isTTY`. */
+export function wantsColour(isTTY: boolean, { env, off = false }: ColourOptions): boolean {
   if (off) return false
   const forced = env['FORCE_COLOR']
   if (forced !== undefined) return forced !== '0' && forced !== 'false'
@@ -43,16 +43,16 @@ export function wantsColour(isTTY: boolean, { env, off = false }: ColourWish): b
   return isTTY && env['TERM'] !== 'dumb'
 }
 
-/** The outputs of this process. From now on whatever else writes to its streams is foreign text, warnings included. */
-export function takeProcess(wish: ColourWish): Outputs {
+/** The outputs of this process. From now on all other writes to its streams are foreign text, warnings included. */
+export function takeProcess(options: ColourOptions): Outputs {
   for (const name of STREAMS) process[name].on('error', ignoreBrokenPipe)
-  const outputs = openOutputs(process, wish)
+  const outputs = openOutputs(process, options)
   for (const name of STREAMS) outputs.foreign.take(process[name])
   if (process.listenerCount('warning') > 0) {
     process.removeAllListeners('warning')
     process.on('warning', (warning) => {
-      if (isDebugging(wish.env) || !isExpected(warning))
-        outputs.foreign.say(`${warning.name}: ${warning.message}`)
+      if (isDebugging(options.env) || !isExpected(warning))
+        outputs.foreign.print(`${warning.name}: ${warning.message}`)
     })
   }
   return outputs
@@ -63,7 +63,7 @@ function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }
 
-/** Node warns of things that are as they should be here: types in a config, its own SQLite. */
+/** Warnings of Node about intended features: types in a config, its own SQLite. */
 function isExpected(warning: Error & { readonly code?: string }): boolean {
   return warning.name === 'ExperimentalWarning' || warning.code === 'MODULE_TYPELESS_PACKAGE_JSON'
 }

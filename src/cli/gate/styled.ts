@@ -1,12 +1,12 @@
 /**
- * Text that may be printed. It is made of visible characters and of codes from this file, and of nothing else: whatever
- * text goes in is escaped on the way, so no caller can forget to. A terminal obeys only what is made here.
+ * Printable text: visible characters and codes from this file, and nothing else. Every text is escaped on its way in, so
+ * no caller can forget to. A terminal obeys only codes that are made here.
  */
 import { visible, visibleLines } from './visible.ts'
 
 export const ESC = '\x1b'
 
-/** A code that a terminal obeys. Colours are left out where none are wanted. */
+/** A code that a terminal obeys. Colours are left out of an output without colours. */
 class Code {
   readonly text: string
   readonly isColour: boolean
@@ -53,7 +53,7 @@ export class Styled {
     return this.#parts.every((part) => part === '')
   }
 
-  /** For the output that prints it, and for nobody else. */
+  /** For the output that prints it only. */
   rendered(colours: boolean): string {
     return this.#parts
       .map((part) => (typeof part === 'string' ? part : part.isColour && !colours ? '' : part.text))
@@ -69,7 +69,7 @@ export class Styled {
 /** The codes for the cursor and the lines that exist; colours are made by `coloured`. */
 const CODES = new RegExp(`^(?:\\r|${ESC}\\[(?:\\d+A|[JK]|\\?(?:25|7|2004)[hl]))$`)
 
-/** Our own words with values in them. A text that is put in stays on its line: its breaks and tabs are escaped. */
+/** A literal text with values in it. A value stays on its line: its breaks and tabs are escaped. */
 export function styled(
   words: TemplateStringsArray,
   ...values: readonly (string | number | Styled)[]
@@ -112,10 +112,10 @@ export const ERASE_BELOW: Styled = Styled.code('\x1b[J')
 export const ERASE_LINE_END: Styled = Styled.code('\x1b[K')
 export const HIDE_CURSOR: Styled = Styled.code('\x1b[?25l')
 export const SHOW_CURSOR: Styled = Styled.code('\x1b[?25h')
-/** A line that is too long is cut by the terminal instead of taking two. */
+/** The terminal cuts a line that is too long instead of wrapping it. */
 export const WRAP_OFF: Styled = Styled.code('\x1b[?7l')
 export const WRAP_ON: Styled = Styled.code('\x1b[?7h')
-/** Asks the terminal for marks around a paste, and to leave off. */
+/** Turns marks around a paste on and off. */
 export const PASTE_MARKS_ON: Styled = Styled.code('\x1b[?2004h')
 export const PASTE_MARKS_OFF: Styled = Styled.code('\x1b[?2004l')
 

@@ -16,7 +16,7 @@ const JOINING =
     .map((script) => `\\p{sc=${script}}`)
     .join('') +
   ']'
-/** Format characters that are seen: signs over numbers and verses. */
+/** Format characters with a glyph: signs over numbers and verses. */
 const SEEN_FORMATS = String.raw`[\u{600}-\u{605}\u{6DD}\u{70F}\u{890}\u{891}\u{8E2}\u{110BD}\u{110CD}]`
 
 const KEPT = [
@@ -52,7 +52,7 @@ function codeOf(char: string): string {
   return `<U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}>`
 }
 
-/** What a person types or pastes: the same characters are left out, for what is seen must be what is sent. */
+/** Typed or pasted text without the same characters: the visible text must equal the sent text. */
 export function typeable(text: string, allowed = ''): string {
   return text.replace(CHARACTERS, (char: string, kept: string | undefined) =>
     kept !== undefined || allowed.includes(char) ? char : '',
@@ -114,7 +114,7 @@ export class VisibleStream {
   }
 }
 
-/** Enough of the end to find what is unfinished, and no half of a pair. */
+/** Enough of the end to find an unfinished character, and no half of a pair. */
 function endOf(text: string): string {
   const end = text.slice(-2 * MOST_HELD)
   return /^[\udc00-\udfff]/.test(end) ? end.slice(1) : end

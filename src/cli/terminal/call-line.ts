@@ -1,4 +1,4 @@
-/** A tool call on one line: its name, its arguments in short, and what came of it. */
+/** A tool call on one line: its name, its shortened arguments, and its result. */
 import type { EntryData, Json } from 'holdfast'
 import { dim, green, joinLines, red, type Styled, styled } from '../gate/styled.ts'
 import { visible, visibleValue } from '../gate/visible.ts'
@@ -36,7 +36,7 @@ export interface CallEnd {
   readonly output: Json
   readonly display?: string | undefined
   readonly tookMs?: number
-  /** How deep below the conversation: calls of sub-agents stand further in. */
+  /** The depth below the conversation: calls of sub-agents are indented. */
   readonly depth?: number
   /** The result is shown below, in the reply. */
   readonly isRepeated?: boolean
@@ -66,7 +66,7 @@ export function callRows(call: CallEnd, columns: number): readonly Styled[] {
   return [first, styled`${indent}  ${paint(cut(result, room - 2))}`]
 }
 
-/** What came of it, on one line. `display` is what the tool has to say to people. */
+/** The result on one line. `display` is the tool's text for people. */
 export function resultText({
   status,
   output,
@@ -88,12 +88,12 @@ function failureText(output: Json): string | undefined {
   return typeof message === 'string' ? message : error
 }
 
-/** What a tool says while it runs. */
+/** The progress of a tool, as text. */
 export function progressText(progress: Json): string {
   if (typeof progress === 'string') return oneLine(progress)
   if (typeof progress !== 'object' || progress === null || Array.isArray(progress))
     return visible(visibleValue(progress))
   const { message, text } = progress as Record<string, Json>
-  const said = [message, text].find((value) => typeof value === 'string')
-  return said === undefined ? argumentsText(progress) : oneLine(said)
+  const shown = [message, text].find((value) => typeof value === 'string')
+  return shown === undefined ? argumentsText(progress) : oneLine(shown)
 }

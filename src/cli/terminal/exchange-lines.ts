@@ -1,4 +1,4 @@
-/** A turn that is over, as lines of text. */
+/** Formats an ended turn as lines of text. */
 import type { Exchange, Step } from '../exchange.ts'
 import { bold, cyan, dim, red, type Styled, styled, yellow } from '../gate/styled.ts'
 import { visibleValue } from '../gate/visible.ts'
@@ -9,7 +9,7 @@ import { wrapText } from './word-wrap.ts'
 
 export interface ExchangeLook {
   readonly columns: number
-  /** Only the first lines of what was said and replied. */
+  /** Show only so many lines of messages and replies. */
   readonly shortTo?: number
   /** Outcome, tokens and time. */
   readonly footer?: boolean
@@ -24,7 +24,7 @@ export function exchangeLines(exchange: Exchange, look: ExchangeLook): Styled[] 
   ]
 }
 
-/** A result that the reply after it repeats is left to the reply. */
+/** True if the reply after a call repeats its result: then only the reply is shown. */
 function isRepeated(call: Extract<Step, { type: 'call' }>, next: Step | undefined): boolean {
   return call.status === 'ok' && next?.type === 'text' && repeats(next.text, call)
 }
@@ -49,7 +49,7 @@ function stepLines(step: Step, look: ExchangeLook, next?: Step): Styled[] {
 
 const MOST_ARGUMENTS = 120
 
-/** Who asks, or which call was to be approved, comes before what is said about it. */
+/** The asking tool, or the call to approve, precedes the tool's own text. */
 function questionText({ prompt, tool, approves }: Extract<Step, { type: 'question' }>): string {
   const who = tool === undefined ? '' : `${toolText(tool)} `
   const call =
@@ -68,7 +68,7 @@ function shortened(lines: string[], { shortTo = Number.POSITIVE_INFINITY }: Exch
   return left <= 0 ? shown : [...shown, dim(`… ${left} more ${left === 1 ? 'line' : 'lines'}`)]
 }
 
-/** How it ended, if not as it should. */
+/** The outcome, unless the turn is complete. */
 function endOf({ outcome, limit }: Exchange): string[] {
   if (outcome === 'cancelled') return ['— cancelled']
   return outcome === 'limit' || outcome === 'max-iterations' ? [`— stopped by the limit on ${limit}`] : []

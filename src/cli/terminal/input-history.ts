@@ -1,4 +1,4 @@
-/** What was typed before, across starts: one line of a file for each. Losing it loses nothing that matters. */
+/** The history of typed lines across starts, in a file. Its loss is harmless. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 
 const MOST = 1000
@@ -14,12 +14,12 @@ export function readHistory(path: string): string[] {
   }
 }
 
-/** Texts of several lines are left out: the editor has room for one. */
+/** Texts of several lines are left out: the editor shows one line. */
 export function remember(path: string, line: string): void {
   if (line.trim() === '' || line.includes('\n')) return
   try {
     appendFileSync(path, `${line}\n`, { mode: 0o600 })
   } catch {
-    // The conversation itself is in the journal.
+    // Harmless: the conversation itself is in the journal.
   }
 }

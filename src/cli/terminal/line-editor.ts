@@ -1,6 +1,6 @@
 /**
- * The line that a person types on: Node's own editor with history and completion, plus pastes of several lines as one
- * piece, typing while nobody looks, and secrets that are not shown. It does not know what is done with a line.
+ * The input line: Node's own editor with history and completion, plus pastes of several lines as one piece, hidden typing
+ * while a turn runs, and hidden secrets. It does not know the meaning of a line.
  */
 import { createInterface, type Interface } from 'node:readline'
 import { Readable, Writable } from 'node:stream'
@@ -23,7 +23,7 @@ export interface LineEditorOptions {
   readonly output: Output
   /** Newest first. */
   readonly history: readonly string[]
-  /** What the last word could become, and that word. */
+  /** Completions of the last word, and that word. */
   readonly complete: (line: string) => [string[], string]
 }
 
@@ -32,9 +32,9 @@ export type Typed = { readonly type: 'line'; readonly text: string } | { readonl
 
 export interface ReadOptions {
   readonly prompt: Styled
-  /** Not remembered. */
+  /** Not added to the history. */
   readonly answer?: boolean
-  /** Not shown, and not remembered. */
+  /** Not shown, and not added to the history. */
   readonly secret?: boolean
 }
 
@@ -57,7 +57,7 @@ export class LineEditor {
     this.#keys = new Keys(input, (text) => this.#paste(text))
     this.#rl = createInterface({
       input: this.#keys,
-      output: new Veil(output, () => this.#mode),
+      output: new MaskedOutput(output, () => this.#mode),
       terminal: true,
       history: history.map((line) => typeable(line)),
       historySize: 1000,
@@ -68,21 +68,21 @@ export class LineEditor {
     this.#rl.on('history', (lines) => {
       if (!this.#remembers) lines.shift()
     })
-    this.#rl.on('line', (line) => this.#tell({ type: 'line', text: line }))
-    this.#rl.on('SIGINT', () => this.#tell({ type: 'interrupt' }))
+    this.#rl.on('line', (line) => this.#deliver({ type: 'line', text: line }))
+    this.#rl.on('SIGINT', () => this.#deliver({ type: 'interrupt' }))
     this.#rl.on('close', () => {
       this.#isClosed = true
-      this.#tell({ type: 'end' })
+      this.#deliver({ type: 'end' })
     })
     if (output.isTTY) output.write(PASTE_MARKS_ON)
   }
 
-  /** What stands on the line now. */
+  /** The current text of the line. */
   get line(): string {
     return this.#rl.line
   }
 
-  /** Reads one line in the open. Ctrl-C on a line that is not empty clears it instead. */
+  /** Reads one visible line. Ctrl-C on a line that is not empty clears it instead. */
   read({ prompt, answer = false, secret = false }: ReadOptions): Promise<Typed> {
     const isAnswer = answer || secret
     const { output } = this.#options
@@ -92,7 +92,7 @@ export class LineEditor {
       return Promise.resolve({ type: 'line', text: early })
     }
     if (this.#isClosed) return Promise.resolve({ type: 'end' })
-    // What was begun before a question is no answer to it.
+    // Text typed before a question is no answer to it.
     const begun = isAnswer ? this.#rl.line : ''
     if (begun !== '') this.clear()
     this.#remembers = !isAnswer
@@ -107,7 +107,7 @@ export class LineEditor {
           return
         }
         if (secret || typed.type === 'interrupt') output.write(styled`\n`)
-        this.behind(undefined)
+        this.listenHidden(undefined)
         if (begun !== '') this.prefill(begun)
         resolve(typed)
       }
@@ -118,26 +118,26 @@ export class LineEditor {
     return this.#mode !== 'hidden'
   }
 
-  /** Prints lines above the one that is being typed, which stays as it is. */
+  /** Prints lines above the one being typed, which does not change. */
   printAbove(text: Styled): void {
     const { output } = this.#options
     const { rows } = this.#rl.getCursorPos()
     output.write(styled`${LINE_START}${cursorUp(rows)}${ERASE_BELOW}${text}\n`)
-    // The editor goes up as many rows as it drew last, and now it stands on the first.
+    // The editor moves up by the rows that it drew last, and now it is on the first.
     Object.assign(this.#rl, { prevRows: 0 })
     if (this.#mode === 'secret') output.echo(this.#rl.getPrompt())
     else this.#rl.prompt(true)
   }
 
-  /** From now on typing is not shown, and whole lines go to the listener. */
-  behind(listener: ((typed: Typed) => void) | undefined): void {
+  /** Hides typing from now on; whole lines go to the listener. */
+  listenHidden(listener: ((typed: Typed) => void) | undefined): void {
     this.#mode = 'hidden'
     this.#remembers = listener !== undefined
     this.#listener = listener
     if (listener !== undefined) for (const text of this.#early.splice(0)) listener({ type: 'line', text })
   }
 
-  /** Puts text onto the line, before what is there. */
+  /** Puts text at the start of the line. */
   prefill(text: string): void {
     if (this.#isClosed) return
     const rest = this.#rl.line
@@ -152,7 +152,7 @@ export class LineEditor {
     this.#rl.write(null, { ctrl: true, name: 'u' })
   }
 
-  /** The line with its pastes put back in. */
+  /** The line with its pastes in full. */
   expand(line: string): string {
     let text = line
     for (const [name, content] of this.#pastes) text = text.replaceAll(name, () => content)
@@ -166,13 +166,13 @@ export class LineEditor {
     if (this.#options.output.isTTY) this.#options.output.write(PASTE_MARKS_OFF)
   }
 
-  /** Lines that come while nobody listens are kept for the next who reads a message. */
-  #tell(typed: Typed): void {
+  /** Lines without a listener are kept for the next read of a message. */
+  #deliver(typed: Typed): void {
     if (this.#listener !== undefined) this.#listener(typed)
     else if (typed.type === 'line') this.#early.push(typed.text)
   }
 
-  /** One line is as if typed. Several become a short name, and are put back when the line is sent. */
+  /** One line is inserted as if typed. Several become a short label, which `expand` replaces when the line is sent. */
   #paste(pasted: string): void {
     const breaks = pasted.replaceAll('\r\n', '\n').replaceAll('\r', '\n').replaceAll('\t', '  ')
     const text = typeable(breaks, '\n').replace(/\n+$/, '')
@@ -186,12 +186,12 @@ export class LineEditor {
   }
 }
 
-/** Completions that stand on the line as they are. */
+/** Only completions whose characters are all visible. */
 function seenOnly([words, word]: [string[], string]): [string[], string] {
   return [words.filter((each) => visible(each) === each), word]
 }
 
-/** Keys are control characters; those that are no key are not for the line. */
+/** Control characters that are keys; others must not reach the line. */
 const KEYS = Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)).join('') + '\x7f'
 
 /** The keyboard without its pastes. */
@@ -222,8 +222,8 @@ class Keys extends Readable {
   }
 }
 
-/** A terminal that shows only what it should: everything, nothing, or nothing but the prompt. */
-class Veil extends Writable {
+/** A terminal that shows everything, nothing, or only the prompt. */
+class MaskedOutput extends Writable {
   readonly #output: Output
   readonly #mode: () => Mode
 
@@ -234,7 +234,7 @@ class Veil extends Writable {
     output.onResize(() => this.emit('resize'))
   }
 
-  /** Behind the veil nothing is ever broken, so that the editor finds itself on the first line when it is lifted. */
+  /** Hidden text never wraps, so that the editor is on the first row when it becomes visible again. */
   get columns(): number {
     return this.#mode() === 'shown' ? (this.#output.columns ?? 80) : Number.POSITIVE_INFINITY
   }

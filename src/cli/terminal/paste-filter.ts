@@ -6,7 +6,7 @@
 
 const START = '\x1b[200~'
 const END = '\x1b[201~'
-/** An escape alone is a key; from here on it can only be the beginning of a mark. */
+/** An escape alone is a key; from this length on it can only be the beginning of a mark. */
 const SHORTEST_START = 3
 
 export interface PasteFilterOptions {

@@ -1,12 +1,12 @@
 /**
- * A request as a person reads it. An approval shows the call as the journal has it; what the tool says about it stands
- * apart, behind a bar. Both are bounded, so that neither can push the other off the screen.
+ * Formats a request for a person. An approval shows the call from the journal; the tool's own text is apart from it,
+ * after a bar. Both are bounded, so that neither can push the other off the screen.
  */
 import type { Json, RequestData } from 'holdfast'
 import { optionText } from '../answer.ts'
-import type { AskedBy } from '../asked-by.ts'
 import { cyan, dim, type Styled, styled, yellow } from '../gate/styled.ts'
 import { visible, visibleLines, visibleValue } from '../gate/visible.ts'
+import type { RequestSource } from '../request-source.ts'
 import { toolText } from './call-line.ts'
 import { cut, hardWrap, trimBlank } from './text.ts'
 
@@ -25,12 +25,12 @@ const MOST_ARGUMENT_ROWS = 8
 const MOST_TEXT_ROWS = 6
 const MOST_OPTIONS = 50
 const LABEL = 11
-/** How much of the arguments is in the question that the runtime asks by itself. */
+/** The length of the arguments in the runtime's default question. */
 const USUAL_LENGTH = 500
 const INDENT = '  '
 
-export function questionOf(request: RequestData, asked: AskedBy, look: QuestionLook): Question {
-  const { approves, tools } = asked
+export function questionOf(request: RequestData, source: RequestSource, look: QuestionLook): Question {
+  const { approves, tools } = source
   const fitting = {
     columns: Math.min(look.columns, 1000),
     rows: Math.max(2, Math.floor((look.rows - 6) / 2)),
@@ -70,7 +70,7 @@ function plainQuestion(
   return barred(`? ${cut(who || (from ?? 'Question'), 60)}`, prompt, look)
 }
 
-/** Text of a tool or a model: each row begins with a bar, so that none can pass for one of ours. */
+/** Text of a tool or a model: each row begins with a bar, so that none looks like a row of the terminal. */
 function barred(label: string, text: string, { columns, rows: most }: QuestionLook): Styled[] {
   const width = label.length + 3
   const rows = hardWrap(visibleLines(trimBlank(text)).replaceAll('\t', '  '), Math.max(8, columns - width))
@@ -92,7 +92,7 @@ function argumentRows(
 ): { lines: string[]; isCut: boolean } {
   const width = Math.max(8, columns - LABEL - INDENT.length)
   const room = Math.max(3, Math.min(MOST_ARGUMENT_ROWS, most))
-  // Enough of both ends to fill the room, whatever the characters are.
+  // Enough of both ends to fill the rows, whatever the width of the characters.
   const enough = width * room
   if (args.length <= 2 * enough) {
     const lines = hardWrap(args, width)
@@ -106,7 +106,7 @@ function argumentRows(
   return { lines: [...first, cut(`… ${left} characters left out …`, width), ...last], isCut: true }
 }
 
-/** The question that the runtime asks when a tool has no text of its own: it says nothing that is not above it. */
+/** True for the runtime's default question: it only repeats the call above it. */
 function isUsual(prompt: string, { tool, args }: { readonly tool: string; readonly args: Json }): boolean {
   const asks = `May ${JSON.stringify(tool)} be run`
   const text = JSON.stringify(args)
@@ -114,7 +114,7 @@ function isUsual(prompt: string, { tool, args }: { readonly tool: string; readon
   return prompt === `${asks}?` || prompt === `${asks} with ${short}?`
 }
 
-/** What can be chosen, numbered. */
+/** The options, numbered. */
 export function optionLines({ options = [] }: RequestData, columns: number): Styled[] {
   const shown = options.slice(0, MOST_OPTIONS).map((option, index) => {
     const number = String(index + 1)

@@ -1,6 +1,6 @@
 /**
  * The line of a call that ended well, held back until the reply begins: a result that the reply repeats is printed once,
- * in the reply. How lines are printed is not known here.
+ * in the reply. It does not know how lines are printed.
  */
 import { type CallEnd, resultText } from './call-line.ts'
 import { oneLine } from './text.ts'
@@ -37,7 +37,7 @@ export class ResultLine {
     if (this.#call === undefined || comparison(this.#text, this.#call) !== 'undecided') this.release()
   }
 
-  /** Prints what is held: nothing follows that could repeat the result. */
+  /** Prints the held line: nothing follows that could repeat the result. */
   release(): void {
     const call = this.#call
     const text = this.#text
@@ -48,16 +48,16 @@ export class ResultLine {
   }
 }
 
-/** Whether a text begins with the result of a call. */
+/** True if a text begins with the result of a call. */
 export function repeats(text: string, call: CallEnd): boolean {
   return oneLine(text) === resultText(call) || comparison(text, call) === 'repeated'
 }
 
 function comparison(text: string, call: CallEnd): 'repeated' | 'different' | 'undecided' {
   const result = resultText(call)
-  const said = oneLine(text)
+  const reply = oneLine(text)
   if (result === '') return 'different'
-  if (said.length <= result.length) return result.startsWith(said) ? 'undecided' : 'different'
-  const isWhole = said.startsWith(result) && !/^[\p{L}\p{N}]/u.test(said.slice(result.length))
+  if (reply.length <= result.length) return result.startsWith(reply) ? 'undecided' : 'different'
+  const isWhole = reply.startsWith(result) && !/^[\p{L}\p{N}]/u.test(reply.slice(result.length))
   return isWhole ? 'repeated' : 'different'
 }

@@ -1,6 +1,6 @@
 /**
- * The lower end of a terminal: text that stays, and below it a few lines that change until something is over. Whatever
- * changes is drawn in one write over what was there, so nothing flickers. It does not know what the lines are about.
+ * The lower end of a terminal: permanent text, and below it a few live lines. A change is drawn in one write over the old
+ * lines, so nothing flickers. It does not know the meaning of the lines.
  */
 import {
   cursorUp,
@@ -33,7 +33,7 @@ export class Screen {
   readonly #piece = new VisibleStream()
   #live: readonly Styled[] = []
   #wrap: WordWrap | undefined
-  /** Line breaks at the end of the streamed text, held back: a blank line at the end of a reply says nothing. */
+  /** Line breaks at the end of the streamed text, held back: a reply must not end with blank lines. */
   #breaks = ''
   #isHidden = false
 
@@ -42,7 +42,7 @@ export class Screen {
   }
 
   get columns(): number {
-    // Some terminals say that they have none.
+    // Some terminals report zero columns.
     return Math.max(NARROWEST, this.#output.columns || 80)
   }
 
@@ -50,20 +50,20 @@ export class Screen {
     return this.#output.rows || 24
   }
 
-  /** Prose that stays, broken between words. */
-  tell(text: string, paint: (line: string) => Styled = (line) => styled`${line}`): void {
-    this.say(joinLines(wrapText(text, this.columns).map(paint)))
+  /** Prints permanent prose, wrapped between words. */
+  printText(text: string, paint: (line: string) => Styled = (line) => styled`${line}`): void {
+    this.print(joinLines(wrapText(text, this.columns).map(paint)))
   }
 
-  /** Whole lines that stay. What is being streamed ends before them. */
-  say(text: Styled): void {
+  /** Prints permanent lines. Streamed text ends before them. */
+  print(text: Styled): void {
     const end = this.#endText()
     const live = this.#live
     this.#output.write(styled`${end}${this.#erased()}${text}\n`)
     this.#draw(live)
   }
 
-  /** Text as it arrives, broken between words. The changing lines go away until it has ended. */
+  /** Prints text as it arrives, wrapped between words. The live lines are hidden until it ends. */
   stream(text: string): void {
     this.#add(this.#piece.add(text))
   }
@@ -82,7 +82,7 @@ export class Screen {
     return this.#wrap !== undefined
   }
 
-  /** Shows what is held back of the streamed text: more is long in coming. */
+  /** Shows the held back end of the streamed text when the next piece is late. */
   settle(): void {
     this.#output.write(prose(this.#wrap?.flush() ?? ''))
   }
@@ -91,14 +91,14 @@ export class Screen {
     this.#output.write(this.#endText())
   }
 
-  /** The lines that change; none to take them away. Not shown while text is being streamed. */
+  /** Replaces the live lines; an empty list removes them. Not shown while text is streamed. */
   setLive(lines: readonly Styled[]): void {
     if (this.isStreaming) return
     if (lines.length === 0) this.#output.write(styled`${this.#erased()}${this.#showCursor()}`)
     else this.#draw(lines)
   }
 
-  /** In one write, and with each on one line: a terminal that counts characters otherwise must not break them. */
+  /** In one write, without wrapping: a terminal that measures characters otherwise must not break a line. */
   #draw(lines: readonly Styled[]): void {
     if (lines.length === 0 || same(lines, this.#live)) return
     const start = this.#live.length > 0 ? styled`${LINE_START}${cursorUp(this.#live.length - 1)}` : NOTHING

@@ -1,10 +1,10 @@
-/** Rows in columns that fit the screen. */
+/** Formats rows in columns that fit the screen. */
 import { dim, type Styled, styled } from '../gate/styled.ts'
 import { cut, padEnd, widthOf } from './text.ts'
 
 const GAP = 2
 
-/** Lines of a table, its titles first. The first column gives way when there is not enough room. */
+/** Lines of a table, its titles first. The first column is cut when the table is too wide. */
 export function tableLines(rows: readonly (readonly string[])[], columns: number): Styled[] {
   const count = Math.max(0, ...rows.map((row) => row.length))
   const widths = Array.from({ length: count }, (_, column) =>

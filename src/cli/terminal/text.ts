@@ -1,6 +1,5 @@
 /**
- * How text sits on a screen: how wide it is, and how it is cut to fit. Text is escaped before it is measured, because
- * that is how it will be printed.
+ * Measures and cuts text for a screen. Text is escaped before it is measured, because that is how it will be printed.
  */
 import { visible } from '../gate/visible.ts'
 
@@ -32,7 +31,7 @@ function widthOfGrapheme(segment: string): number {
   return WIDE.test(segment) || segment.includes('\ufe0f') ? 2 : 1
 }
 
-/** The start of the text that fits, with `…` where something is left out. */
+/** The start of the text that fits, with `…` if it was cut. */
 export function cut(text: string, columns: number): string {
   if (columns <= 0) return ''
   const shown = visible(text)
@@ -67,7 +66,7 @@ export function startOf(text: string, columns: number): string {
 }
 
 /**
- * Rows that no terminal makes longer than `columns`, however it counts: what is not ASCII counts twice. Breaks are kept,
+ * Rows that no terminal makes longer than `columns`, however it measures: other than ASCII counts twice. Breaks are kept,
  * and nothing but the width decides where else a row ends.
  */
 export function hardWrap(text: string, columns: number): string[] {
@@ -91,7 +90,7 @@ export function padEnd(text: string, columns: number): string {
   return visible(text) + ' '.repeat(Math.max(0, columns - widthOf(text)))
 }
 
-/** How long something took or takes. */
+/** A duration as text. */
 export function spanText(ms: number): string {
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)}s`
   const seconds = Math.round(ms / 1000)

@@ -1,6 +1,6 @@
 /**
- * A turn as a person sees it: its text as it is written, a line for each call, and while something takes time, what it
- * is and for how long. It prints events and starts nothing.
+ * Prints a turn for a person: its text as it is written, a line for each call, and live lines for running calls with
+ * their duration. It prints events and starts nothing.
  */
 import type { Json, TurnEvent, TurnOutcome } from 'holdfast'
 import { cyan, dim, type Paint, red, type Styled, styled, yellow } from '../gate/styled.ts'
@@ -17,18 +17,18 @@ const MOST_LINES = 6
 export interface PrinterOptions {
   readonly screen: Screen
   readonly now: () => number
-  /** What was typed while the turn ran, to be shown below. */
+  /** The text typed while the turn runs, shown below. */
   readonly typed?: () => string
   /** Messages that wait for the turn to end. */
   readonly waiting?: () => readonly string[]
 }
 
-/** What is done about an event; those that nobody needs to see are left out. */
-export type Hearing = {
+/** Handlers by event type; other events are not printed. */
+export type EventHandlers = {
   readonly [T in TurnEvent['type']]?: (event: Extract<TurnEvent, { readonly type: T }>) => void
 }
 
-/** A call as the model asked for it. */
+/** A call as the model requested it. */
 export interface KnownCall {
   readonly callId: string
   readonly tool: string
@@ -48,10 +48,10 @@ export class TurnPrinter {
   readonly #calls = new Map<string, RunningCall>()
   readonly #known = new Map<string, Omit<KnownCall, 'callId'>>()
   readonly #result = new ResultLine({
-    call: (call) => this.#options.screen.say(callLines(call, this.#options.screen.columns)),
+    call: (call) => this.#options.screen.print(callLines(call, this.#options.screen.columns)),
     text: (text) => this.#stream(text),
   })
-  readonly #hearing: Hearing = {
+  readonly #handlers: EventHandlers = {
     'model.start': ({ path }) => {
       if (path === undefined) this.#streamed = false
       this.#begin('thinking')
@@ -78,7 +78,7 @@ export class TurnPrinter {
       if (call !== undefined) call.progress = progressText(progress)
     },
     'tool.end': (event) => this.#endCall(event),
-    warning: ({ data }) => this.#say(`! ${oneLine(data.message)}`, yellow),
+    warning: ({ data }) => this.#print(`! ${oneLine(data.message)}`, yellow),
   }
   #since: number
   #doing = 'thinking'
@@ -93,8 +93,8 @@ export class TurnPrinter {
     this.#since = options.now()
   }
 
-  /** Calls that were asked for in an earlier turn. */
-  know(calls: readonly KnownCall[]): void {
+  /** Adds calls that an earlier turn requested. */
+  addCalls(calls: readonly KnownCall[]): void {
     for (const { callId, tool, args } of calls) this.#known.set(callId, { tool, args })
   }
 
@@ -103,26 +103,26 @@ export class TurnPrinter {
     this.tick()
   }
 
-  /** A line below what runs, until it is over. */
+  /** Shows a line below the running calls until the turn ends. */
   announce(notice: string): void {
     this.#notice = notice
     this.tick()
   }
 
   event(event: TurnEvent): void {
-    const hear = this.#hearing[event.type] as ((event: TurnEvent) => void) | undefined
-    hear?.(event)
+    const handle = this.#handlers[event.type] as ((event: TurnEvent) => void) | undefined
+    handle?.(event)
     this.tick()
   }
 
-  /** Takes the changing lines away and says how it ended, if that is worth a line. */
+  /** Removes the live lines and prints the outcome, if it is worth a line. */
   end(outcome: TurnOutcome): void {
     this.stop()
     const { reason, error, limit } = outcome
-    if (reason === 'failed') this.#say(`✗ ${oneLine(error?.message ?? 'The turn failed.')}`, red)
-    if (reason === 'cancelled') this.#say('— cancelled', dim)
+    if (reason === 'failed') this.#print(`✗ ${oneLine(error?.message ?? 'The turn failed.')}`, red)
+    if (reason === 'cancelled') this.#print('— cancelled', dim)
     if (reason === 'max-iterations' || reason === 'limit')
-      this.#say(`— stopped by the limit on ${limit ?? 'iterations'}; /continue goes on`, yellow)
+      this.#print(`— stopped by the limit on ${limit ?? 'iterations'}; type /continue`, yellow)
   }
 
   stop(): void {
@@ -141,7 +141,7 @@ export class TurnPrinter {
     screen.setLive(this.lines())
   }
 
-  /** What changes: a line for each call that runs, or for the model, and what was typed meanwhile. */
+  /** The live lines: one for each running call, or for the model, and the typed text. */
   lines(): Styled[] {
     const { screen, now, typed, waiting } = this.#options
     const columns = screen.columns - 1
@@ -179,7 +179,7 @@ export class TurnPrinter {
 
   #endReply({ path, data }: Extract<TurnEvent, { type: 'model.end' }>): void {
     const { screen } = this.#options
-    this.know(data.content.filter((part) => part.type === 'tool-call'))
+    this.addCalls(data.content.filter((part) => part.type === 'tool-call'))
     if (path === undefined && !this.#streamed)
       for (const part of data.content) if (part.type === 'text') this.#result.stream(part.text)
     if (path === undefined) {
@@ -188,7 +188,7 @@ export class TurnPrinter {
     }
     const { message, next } = data.error ?? {}
     if (typeof message === 'string' && next !== 'fail')
-      this.#say(`! ${oneLine(message)} Trying again.`, yellow)
+      this.#print(`! ${oneLine(message)} Trying again.`, yellow)
     this.#begin('working')
   }
 
@@ -208,8 +208,8 @@ export class TurnPrinter {
     this.#options.screen.stream(text)
   }
 
-  #say(text: string, paint: Paint): void {
+  #print(text: string, paint: Paint): void {
     this.#result.release()
-    this.#options.screen.tell(text, paint)
+    this.#options.screen.printText(text, paint)
   }
 }

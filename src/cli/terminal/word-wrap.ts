@@ -1,6 +1,6 @@
 /**
- * Breaks text between words as it arrives, in pieces of any size. A word is held back until its end is known. Code
- * between fences is left alone, so that it can be copied; the terminal breaks it where it must.
+ * Wraps text between words as it arrives, in pieces of any size. A word is held back until its end is known. Code between
+ * fences is not wrapped, so that it can be copied.
  */
 import { visibleLines } from '../gate/visible.ts'
 import { startOf, widthOf } from './text.ts'
@@ -20,20 +20,20 @@ export class WordWrap {
   /** The line so far, to see fences. */
   #line = ''
   #isCode = false
-  /** The start of a word that is longer than any line was written. */
+  /** The start of a word longer than a line was written. */
   #isMidWord = false
 
-  /** @param columns how wide the screen is now */
+  /** @param columns the current width of the screen */
   constructor(columns: () => number) {
     this.#columns = columns
   }
 
-  /** Is the cursor at the start of a line, with nothing held back? */
+  /** True if the cursor is at the start of a line, with nothing held back. */
   get isAtStart(): boolean {
     return this.#column === 0 && this.#word === ''
   }
 
-  /** What to write now. @param text visible; a tab becomes two spaces */
+  /** Returns the text to write now. @param text visible; a tab becomes two spaces */
   add(text: string): string {
     let out = ''
     for (const piece of text.replaceAll('\t', '  ').split(/(\n|[ ]+)/)) {
@@ -50,7 +50,7 @@ export class WordWrap {
     return out
   }
 
-  /** Writes what was held back: nothing more will belong to it. */
+  /** Returns the held back word, which is complete. */
   flush(): string {
     const word = this.#word
     const spaces = this.#spaces

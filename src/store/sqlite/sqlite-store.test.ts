@@ -71,7 +71,7 @@ test('processes may meet at a path where there is no file yet', async () => {
     return new Child(workerOn(path), job)
   })
   try {
-    await Promise.all(children.map((child) => child.hearOut()))
+    await Promise.all(children.map((child) => child.rest()))
     for (const child of children) await child.gone()
   } finally {
     for (const child of children) await child.kill()

@@ -1,4 +1,4 @@
-/** Appending: one request is one transaction, with an id of its own; what it wrote is what is read (R5, R12). */
+/** Appending: one request is one transaction with an id, and reads return its entries unchanged (R5, R12). */
 import assert from 'node:assert/strict'
 import type { JsonObject, NewEntry, NewInboxEntry } from '../../protocol/index.ts'
 import type { AppendRequest } from '../../store/index.ts'

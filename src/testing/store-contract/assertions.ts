@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type ContextKey, type Entry, type ErrorCode, HoldfastError } from '../../protocol/index.ts'
 import type { Head, Store } from '../../store/index.ts'
 
-/** The call is refused with this code, and the error says something. Returns it. */
+/** The call is refused with this code and a message. Returns the error. */
 export function refused(code: ErrorCode, call: Promise<unknown>): Promise<HoldfastError> {
   return watched(refusal(code, call))
 }
@@ -21,7 +21,7 @@ async function refusal(code: ErrorCode, call: Promise<unknown>): Promise<Holdfas
   return error
 }
 
-/** Entries as `position type`, which is what most cases are about. */
+/** Entries as `position type`. */
 export function lines(entries: readonly Entry[]): string[] {
   return entries.map(({ seq, type }) => `${seq} ${type}`)
 }
@@ -35,7 +35,7 @@ export function keys(entries: readonly Entry[]): (string | undefined)[] {
   return entries.map(({ key }) => key)
 }
 
-/** The head row says what the journal says (R6); only a lease's clock may differ, since renewals leave no entry. */
+/** The head row equals the journal (R6); only a lease's time may differ, since renewals leave no entry. */
 export async function headIsRebuilt(store: Store, key: ContextKey, when = 'now'): Promise<void> {
   const before = await store.head(key)
   const { repaired, head } = await store.rebuild(key)
@@ -47,7 +47,7 @@ export async function headIsRebuilt(store: Store, key: ContextKey, when = 'now')
   assert.deepEqual(await store.head(key), before, `${when}: a rebuild that repairs nothing changes nothing`)
 }
 
-/** What `list` and `due` return, by name. */
+/** The contextIds of heads, as `list` and `due` return them. */
 export function names(heads: readonly Head[]): string[] {
   return heads.map(({ key }) => key.contextId)
 }
@@ -77,14 +77,14 @@ async function ended(watch: AsyncIterator<Entry, unknown>): Promise<void> {
   assert.equal(done, true, `the watch went on with ${JSON.stringify(value)}`)
 }
 
-/** Equal, and if not, said in few words: nobody wants to see the difference in a megabyte. */
+/** Equal; the failure message is short, also for a megabyte. */
 export function same(found: unknown, expected: unknown, what = 'what was stored'): void {
   if (isDeepStrictEqual(found, expected)) return
   const size = (value: unknown) => JSON.stringify(value)?.length ?? 0
   assert.fail(`${what} came back different: ${size(found)} bytes of JSON, not ${size(expected)}`)
 }
 
-/** A case may fail elsewhere while this is under way; then nobody waits for it, and its own failure must not be fatal. */
+/** If a case fails elsewhere meanwhile, this promise has no waiter, and its rejection must not be fatal. */
 function watched<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})
   return promise

@@ -1,4 +1,4 @@
-/** Large payloads: inside of entries, where nobody should notice (R16), and as blobs that entries name. */
+/** Large payloads: inside of entries, invisible to readers (R16), and as blobs that entries name. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../protocol/index.ts'
@@ -141,7 +141,7 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Text of so many bytes that does not repeat itself. */
+/** Text of so many bytes without repetition. */
 export function text(length: number): string {
   let made = ''
   for (let i = 0; made.length < length; i++) made += `${i} lorem ipsum, `

@@ -1,4 +1,4 @@
-/** A child process of a case: started, heard, spoken to, and killed at the latest when the case is over. */
+/** A child process of a case: starts it, exchanges messages with it, and kills it at the latest when the case ends. */
 import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { inTime } from './assertions.ts'
 import type { StoreWorker } from './harness.ts'
 import type { Job, Message } from './worker.ts'
 
-/** Long enough for eight of them to start on a busy machine. */
+/** Long enough for eight children to start on a busy machine. */
 const PATIENCE_MS = 120_000
 
 export class Child {
@@ -27,7 +27,7 @@ export class Child {
     this.#process.stderr.on('data', (text: Buffer) => {
       this.#complaint += text.toString()
     })
-    // Nobody listens any more once it is killed.
+    // A killed process does not read any more.
     this.#process.stdin.on('error', () => {})
   }
 
@@ -35,24 +35,24 @@ export class Child {
     return this.#process.pid ?? 0
   }
 
-  /** The next thing that it says; undefined when it has nothing more to say. */
-  async hear(): Promise<Message | undefined> {
+  /** The next message; undefined at the end of its output. */
+  async next(): Promise<Message | undefined> {
     const next = await inTime(this.#lines.next(), 'a word from the child', PATIENCE_MS)
     return next.done === true ? undefined : (JSON.parse(next.value) as Message)
   }
 
-  /** The next thing that it says, which must hold this. */
+  /** The next message, which must have this field. */
   async expect<K extends string>(key: K): Promise<Extract<Message, Record<K, unknown>>> {
-    const message = await this.hear()
+    const message = await this.next()
     if (message === undefined || !(key in message))
       assert.fail(`expected "${key}" from the child, not ${JSON.stringify(message)} ${this.#complaint}`)
     return message as Extract<Message, Record<K, unknown>>
   }
 
-  /** Everything that it still says, to the end. */
-  async hearOut(): Promise<Message[]> {
+  /** All remaining messages. */
+  async rest(): Promise<Message[]> {
     const messages: Message[] = []
-    for (let message = await this.hear(); message !== undefined; message = await this.hear())
+    for (let message = await this.next(); message !== undefined; message = await this.next())
       messages.push(message)
     return messages
   }
@@ -65,7 +65,7 @@ export class Child {
     this.#process.kill(signal)
   }
 
-  /** Waits until it is gone: by itself and content, or by this signal. */
+  /** Waits until it has exited: with code 0, or by this signal. */
   async gone(by?: NodeJS.Signals): Promise<void> {
     const [code, signal] = await inTime(this.#exit, 'the end of the child', PATIENCE_MS)
     assert.deepEqual([code, signal], by === undefined ? [0, null] : [null, by], this.#complaint)
@@ -79,7 +79,7 @@ export class Child {
   }
 }
 
-/** A child has no file of its own: it takes the job from this package and the store from the harness's module. */
+/** A child has no file of its own: it imports the job from this package and the store from the harness's module. */
 function scriptFor(module: string): string {
   const worker = new URL('./worker.ts', import.meta.url).href
   return `import { open } from ${JSON.stringify(module)}

@@ -1,4 +1,4 @@
-/** The end of a store and its beginning again: closing, reopening, and two stores on one database. */
+/** Closing, reopening, and two stores on one database. */
 import assert from 'node:assert/strict'
 import { loadSession, positionOf } from '../../journal/index.ts'
 import { headIsRebuilt, keys, lines, refused } from './assertions.ts'

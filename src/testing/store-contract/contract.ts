@@ -1,6 +1,6 @@
 /**
- * What a contract case is. Knows no test runner: a case is a name and a function that rejects when the store breaks its
- * promise, or when it cannot be run; no case ever passes for want of something.
+ * The type of a contract case: a name and a function that rejects when the store breaks the contract, or when the case
+ * cannot run; no case passes because something is missing. It knows no test runner.
  */
 import type { StoreHarness } from './harness.ts'
 import { Trial } from './trial.ts'
@@ -8,15 +8,15 @@ import { Trial } from './trial.ts'
 export type Need = 'reopen' | 'worker' | 'damage'
 
 export interface ContractCase {
-  /** A plain fact, with the numbers of the rules that it comes from. */
+  /** A plain fact, with the numbers of its rules. */
   readonly name: string
   readonly subject: string
   readonly needs: readonly Need[]
-  /** Rejects if the store does not keep the promise, or if the harness lacks what the case needs. */
+  /** Rejects if the store breaks the contract, or if the harness lacks something that the case needs. */
   run(harness: StoreHarness): Promise<void>
 }
 
-/** Why this harness cannot run the case; undefined if it can. */
+/** The reason why this harness cannot run the case; undefined if it can. */
 export function whySkipped(item: ContractCase, harness: StoreHarness): string | undefined {
   const missing = item.needs.filter((need) => harness[need] === undefined)
   return missing.length === 0 ? undefined : missing.map((need) => REASONS[need]).join('; ')

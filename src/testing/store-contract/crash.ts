@@ -1,6 +1,6 @@
 /**
- * One kill at a random moment, and what is left. A child writes to three conversations at once and says aloud what was
- * acknowledged; then it is killed, and its claims are compared with the database.
+ * One kill at a random moment. A child writes to three conversations at once and reports each acknowledged append; then
+ * it is killed, and its reports are compared with the database.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ContextKey, Entry } from '../../protocol/index.ts'
@@ -15,30 +15,30 @@ const LONGEST_LIFE_MS = 120
 export interface CrashReport {
   /** Entries whose append was acknowledged. */
   readonly acknowledged: number
-  /** Marks of appends that were acknowledged and are not there, or not whole. */
+  /** Marks of acknowledged appends that are missing or incomplete. */
   readonly lost: readonly string[]
-  /** Marks of appends of which only a part is there, acknowledged or not. */
+  /** Marks of incomplete appends, acknowledged or not. */
   readonly torn: readonly string[]
-  /** Entries that are there although nobody was told: the kill came between the commit and the answer. */
+  /** Stored entries without an acknowledgement: the kill came between the commit and the answer. */
   readonly unacknowledged: number
 }
 
 export interface Crashing {
   readonly child: (job: Job) => Child
   readonly reopen: () => Promise<Store>
-  /** Which conversations: the same name continues the ones of an earlier crash. */
+  /** The name of the conversations: the same name continues those of an earlier crash. */
   readonly name: string
 }
 
 export async function crash({ child: startChild, reopen, name }: Crashing): Promise<CrashReport> {
   const contexts = [1, 2, 3].map((i) => keyOf(`${name}-${i}`))
   const child = startChild({ do: 'write', keys: contexts })
-  const first = await child.hear()
+  const first = await child.next()
   await sleep(Math.random() * LONGEST_LIFE_MS)
   child.signal('SIGKILL')
-  const said: Message[] = first === undefined ? [] : [first, ...(await child.hearOut())]
+  const messages: Message[] = first === undefined ? [] : [first, ...(await child.rest())]
   await child.gone('SIGKILL')
-  const written = said.flatMap((message) => ('wrote' in message ? [message.wrote] : []))
+  const written = messages.flatMap((message) => ('wrote' in message ? [message.wrote] : []))
   const store = await reopen()
   try {
     const life = { pid: child.pid, written }
@@ -84,7 +84,7 @@ function together(a: CrashReport, b: CrashReport): CrashReport {
   }
 }
 
-/** All that follows the newest claim. */
+/** All entries after the newest claim. */
 async function lastLife(store: Store, key: ContextKey): Promise<Entry[]> {
   const found: Entry[] = []
   for (let to = Number.MAX_SAFE_INTEGER; ; ) {

@@ -1,4 +1,4 @@
-/** Erasing: everything goes, descendants included, and what is left refuses every late writer (R15). */
+/** Erasing: removes the conversation and its descendants, and leaves a tombstone that refuses every late writer (R15). */
 import assert from 'node:assert/strict'
 import { forkContext, loadSession, positionOf as positionIn, pruneContext } from '../../journal/index.ts'
 import { headIsRebuilt, names, refused, same } from './assertions.ts'

@@ -1,6 +1,6 @@
 /**
- * Trouble on the way: with `faultyStore`, a writer does not learn what became of its append. `persist` makes it happen
- * exactly once all the same (R5).
+ * Ambiguous appends: with `faultyStore`, a writer does not learn the result of its append. `persist` appends exactly once
+ * all the same (R5).
  */
 import assert from 'node:assert/strict'
 import type { AppendRequest, Derivation, Receipt, Store } from '../../store/index.ts'
@@ -26,7 +26,7 @@ export const faultCases: readonly ContractCase[] = subject('faults', {
   'an append that failed before it was written is written once (R5)': async (trial) => {
     const talk = await trial.talk()
     const { epoch } = await talk.claim()
-    const receipt = await stubborn(talk.store, [before(1), before(2)], {
+    const receipt = await persistThrough(talk.store, [before(1), before(2)], {
       ...request(1),
       epoch,
       entries: [note('x'), note('y')],
@@ -38,7 +38,7 @@ export const faultCases: readonly ContractCase[] = subject('faults', {
   'an append that failed after it was written is not written again (R5)': async (trial) => {
     const talk = await trial.talk()
     const { epoch } = await talk.claim()
-    const receipt = await stubborn(talk.store, [after(1), before(2), after(3)], {
+    const receipt = await persistThrough(talk.store, [after(1), before(2), after(3)], {
       ...request(1),
       epoch,
       entries: [note('x'), note('y')],
@@ -57,7 +57,7 @@ export const faultCases: readonly ContractCase[] = subject('faults', {
       const next = await talk.claim({ driver: 'd2' })
       await talk.write(next.epoch, note('by d2'))
     }
-    const receipt = await stubborn(
+    const receipt = await persistThrough(
       talk.store,
       [after(1)],
       { ...request(1), epoch, entries: [note('by d1')] },
@@ -78,7 +78,7 @@ export const faultCases: readonly ContractCase[] = subject('faults', {
       await talk.claim({ driver: 'd2' })
     }
     const late = { ...request(1), epoch, entries: [note('by d1')] }
-    await refused('fenced', stubborn(talk.store, [before(1)], late, passedOver))
+    await refused('fenced', persistThrough(talk.store, [before(1)], late, passedOver))
     assert.deepEqual(lines(await talk.read()), ['1 claim', '2 claim'])
   },
 
@@ -87,7 +87,7 @@ export const faultCases: readonly ContractCase[] = subject('faults', {
       const talk = await trial.talk()
       await talk.post('a')
       const claiming = { ...request(1), ...CLAIM, entries: [turnStart(1, 'a')] }
-      const receipt = await stubborn(talk.store, [fault], claiming)
+      const receipt = await persistThrough(talk.store, [fault], claiming)
       assert.deepEqual([receipt.epoch, receipt.repeated], [1, fault.when === 'after'])
       assert.deepEqual(lines(await talk.read()), ['1 input', '2 claim', '3 turn.start'])
       await talk.write(receipt.epoch, note('it is the owner'))
@@ -100,7 +100,7 @@ export const faultCases: readonly ContractCase[] = subject('faults', {
       trial.clock.advance(1000)
       await talk.claim({ driver: 'd2' })
     }
-    const receipt = await stubborn(talk.store, [after(1)], { ...request(0), ...CLAIM }, passedOver)
+    const receipt = await persistThrough(talk.store, [after(1)], { ...request(0), ...CLAIM }, passedOver)
     assert.deepEqual([receipt.epoch, receipt.repeated], [1, true])
     await refused('fenced', talk.write(receipt.epoch, note('late')))
   },
@@ -109,7 +109,7 @@ export const faultCases: readonly ContractCase[] = subject('faults', {
     const talk = await trial.talk()
     const passedOver = () => talk.claim({ driver: 'd2' })
     const claiming = { ...request(0), ...CLAIM }
-    await refused('owned', stubborn(talk.store, [before(1)], claiming, passedOver))
+    await refused('owned', persistThrough(talk.store, [before(1)], claiming, passedOver))
     assert.deepEqual(lines(await talk.read()), ['1 claim'])
   },
 
@@ -117,7 +117,7 @@ export const faultCases: readonly ContractCase[] = subject('faults', {
     for (const fault of [before(1), after(1)]) {
       const talk = await trial.talk()
       const post = { ...request(0), inbox: [input('a'), input('b')] }
-      const receipt = await stubborn(talk.store, [fault], post, () => talk.post('meanwhile'))
+      const receipt = await persistThrough(talk.store, [fault], post, () => talk.post('meanwhile'))
       assert.equal(receipt.repeated, fault.when === 'after')
       assert.deepEqual(keys(receipt.entries), ['a', 'b'])
       const waiting = fault.when === 'after' ? ['a', 'b', 'meanwhile'] : ['meanwhile', 'a', 'b']
@@ -131,7 +131,7 @@ export const faultCases: readonly ContractCase[] = subject('faults', {
     const taken = async () => {
       await talk.claim({ entries: [turnStart(1, 'a')], since: 1 })
     }
-    const receipt = await stubborn(talk.store, [after(1)], post, taken)
+    const receipt = await persistThrough(talk.store, [after(1)], post, taken)
     assert.deepEqual([keys(receipt.entries), receipt.inbox], [['a'], []])
     assert.deepEqual(lines(await talk.read()), ['1 input', '2 claim', '3 turn.start'])
   },
@@ -140,7 +140,7 @@ export const faultCases: readonly ContractCase[] = subject('faults', {
     const talk = await trial.talk()
     const post = { ...request(0), inbox: [input('a')] }
     const always: Fault = { at: () => true, how: 'fail', when: 'after' }
-    const error = await refused('ambiguous', stubborn(talk.store, [always], post))
+    const error = await refused('ambiguous', persistThrough(talk.store, [always], post))
     assert.equal(error.retry, 'later')
     assert.deepEqual(lines(await talk.read()), ['1 input'])
     assert.equal((await talk.store.append(post)).repeated, true)
@@ -200,8 +200,8 @@ function request(since: number): Pick<AppendRequest, 'key' | 'id' | 'since'> {
   return { key: keyOf(), id: 'the append', since }
 }
 
-/** Persists through the faults of a plan; `meanwhile` happens before the second attempt. */
-async function stubborn(
+/** Persists through the faults of a plan; `meanwhile` runs before the second attempt. */
+async function persistThrough(
   store: Store,
   ...[plan, append, meanwhile]: [readonly Fault[], AppendRequest, (() => Promise<unknown>)?]
 ): Promise<Receipt> {

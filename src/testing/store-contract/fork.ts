@@ -226,7 +226,7 @@ export async function forkOf({ store, key }: Talk, contextId: string, at?: numbe
   return new Talk(store, { ...key, contextId })
 }
 
-/** Where a conversation stands, for cases that go past the fold. */
+/** The position of a conversation, for cases without the fold. */
 async function positionOf(talk: Talk): Promise<Position> {
   const { at, turn, epoch, claims, createdAt, activeAt, status } = await talk.head()
   return { at, turn, epoch, claims, createdAt, activeAt, running: status === 'running' }

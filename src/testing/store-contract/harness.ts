@@ -1,17 +1,17 @@
-/** What the contract suite asks of the store under test: ways to open it, and, if it has them, ways behind its back. */
+/** The interface of the contract suite to the store under test: ways to open it, and optional ways to damage it. */
 import type { Clock, Liveness } from '../../base/index.ts'
 import type { ContextKey } from '../../protocol/index.ts'
 import type { Derivation, Store } from '../../store/index.ts'
 
-/** Only `open` is required. What else is left out makes the cases that need it skip, with a reason. */
+/** Only `open` is required. Cases that need a missing member are skipped, with a reason. */
 export interface StoreHarness {
   /** A store on a fresh, empty database of its own. The suite closes it. */
   open(options?: OpenOptions): Promise<Store>
-  /** Another store on the database of one that `open` or `reopen` gave, whether that one is still open or closed. */
+  /** Another store on the database of one that `open` or `reopen` returned, open or closed. */
   reopen?(store: Store, options?: OpenOptions): Promise<Store>
-  /** How a child process opens the database of such a store. */
+  /** The way for a child process to open the database of such a store. */
   worker?(store: Store): StoreWorker
-  /** Spoils what is stored, behind the store's back. */
+  /** Damages stored data without the store. */
   readonly damage?: StoreDamage
   /** The database's own check of itself, if it has one. Rejects when something is wrong. */
   verify?(store: Store): Promise<void>
@@ -19,7 +19,7 @@ export interface StoreHarness {
 
 export interface OpenOptions {
   readonly clock?: Clock
-  /** Is the process of this driver alive? */
+  /** The liveness of a driver's process. */
   readonly liveness?: (driver: string) => Liveness
   /** Indexes beside the standard ones. */
   readonly derivations?: readonly Derivation[]
@@ -34,6 +34,6 @@ export interface StoreWorker {
 export interface StoreDamage {
   /** Changes something in the stored data of one entry. */
   entry(store: Store, key: ContextKey, seq: number): Promise<void>
-  /** Makes a head row wrong, so that it says something that the journal does not. */
+  /** Makes a head row differ from the journal. */
   head(store: Store, key: ContextKey): Promise<void>
 }

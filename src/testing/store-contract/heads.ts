@@ -1,7 +1,6 @@
 /**
- * The head row against the journal (R6), after every step of long and crooked stories. The stories are drawn from fixed
- * seeds, so they are the same every time, and they meet what nobody would think of: clocks that jump while a fork of a
- * pruned fork is claimed.
+ * The head row against the journal (R6), after every step of long random scenarios. They come from fixed seeds, so they
+ * are the same every time, and include rare combinations: clocks that jump while a fork of a pruned fork is claimed.
  */
 import assert from 'node:assert/strict'
 import { forkContext, loadSession, positionOf } from '../../journal/index.ts'
@@ -46,7 +45,7 @@ async function tell(trial: Trial, seed: number): Promise<void> {
   assert.ok(story.talks.length > 1, 'there was a fork')
 }
 
-/** What the fold and the head both know, they know alike; a fork or a base would carry the difference on. */
+/** The fold and the head agree on the fields that both have; a fork or a base would copy a difference. */
 async function foldAgrees({ store, key }: Talk, when: string): Promise<void> {
   const { seq, at, turn, epoch, claims, outcome, createdAt, activeAt, status } =
     (await store.head(key)) ?? assert.fail()
@@ -73,7 +72,7 @@ class Story {
   readonly trial: Trial
   readonly store: Store
   readonly talks: Talk[]
-  /** The conversation that the current step is about. */
+  /** The conversation of the current step. */
   talk: Talk
   happened = 0
   #state: number
@@ -102,7 +101,7 @@ class Story {
     return list[this.below(list.length)] as T
   }
 
-  /** Some steps are refused, for a reason that is known beforehand. */
+  /** Allows the refusals that this step expects. */
   async try(call: Promise<unknown>, ...codes: readonly ErrorCode[]): Promise<void> {
     try {
       await call
@@ -112,7 +111,7 @@ class Story {
     }
   }
 
-  /** As the driver that holds the conversation, dead or alive; or, now and then, as one that does not. */
+  /** Appends as the owner of the conversation, dead or alive, or sometimes as another driver. */
   async drive(...entries: readonly NewEntry[]): Promise<void> {
     const { epoch } = await this.talk.head()
     const stray = this.below(8) === 0
@@ -195,7 +194,7 @@ const steps: Record<string, (story: Story) => Promise<void>> = {
   },
 }
 
-/** Enough for the fold to know every type by. */
+/** Minimal data by type, for the fold. */
 const BLANK = {
   name: 'x',
   text: 'x',

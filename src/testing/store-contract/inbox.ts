@@ -1,4 +1,4 @@
-/** The inbox: anyone posts, under a key of their own and at any time; the driver takes, once (R2). */
+/** The inbox: anyone posts at any time under a key; the driver takes each entry once (R2). */
 import assert from 'node:assert/strict'
 import { headIsRebuilt, keys, lines, refused } from './assertions.ts'
 import { type ContractCase, subject } from './contract.ts'

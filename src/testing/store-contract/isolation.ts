@@ -1,4 +1,4 @@
-/** Owners are apart (R20): nothing of one tenant or actor is named, read, changed or hinted at by another. */
+/** Isolation of owners (R20): no tenant or actor can name, read, change or detect the data of another. */
 import assert from 'node:assert/strict'
 import { forkContext, loadSession, positionOf, pruneContext } from '../../journal/index.ts'
 import type { ContextKey, Owner } from '../../protocol/index.ts'

@@ -1,4 +1,4 @@
-/** Listing the conversations of one owner, and finding the ones of all owners that want a driver (R6). */
+/** Listing the conversations of one owner, and finding those of all owners that need a driver (R6). */
 import assert from 'node:assert/strict'
 import type { ListQuery, Store } from '../../store/index.ts'
 import { names, refused } from './assertions.ts'

@@ -1,4 +1,4 @@
-/** Ownership: claim, lease, fence and epoch (R1), renewal, and what a claim that brings entries is checked against. */
+/** Ownership: claim, lease, fence and epoch (R1), renewal, and the checks of a claim with entries. */
 import assert from 'node:assert/strict'
 import type { NewEntry } from '../../protocol/index.ts'
 import { headIsRebuilt, keys, lines, refused } from './assertions.ts'

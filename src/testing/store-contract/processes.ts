@@ -1,4 +1,4 @@
-/** Several processes on one database: they share, pass each other over, see each other, and die (R1, R5, R18). */
+/** Several processes on one database: they share it, take over, watch each other, and die (R1, R5, R18). */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recreateContext } from '../../journal/index.ts'
@@ -10,7 +10,7 @@ import { type ContractCase, subject } from './contract.ts'
 import { crash } from './crash.ts'
 import { keyOf, note, Talk } from './talk.ts'
 import type { Trial } from './trial.ts'
-import { type Job, lastWords, type Written } from './worker.ts'
+import { finalRequest, type Job, type Written } from './worker.ts'
 
 const CHILDREN = 8
 const ROUNDS = 5
@@ -28,9 +28,9 @@ export const processCases: readonly ContractCase[] = subject(
       const children = names.map((name) =>
         start(trial, store, { do: 'share', name, keys: [shared, keyOf(`own-${name}`)], rounds: ROUNDS }),
       )
-      const said = await Promise.all(children.map((child) => child.hearOut()))
+      const reports = await Promise.all(children.map((child) => child.rest()))
       for (const child of children) await child.gone()
-      const written = said.flat().flatMap((message) => ('wrote' in message ? [message.wrote] : []))
+      const written = reports.flat().flatMap((message) => ('wrote' in message ? [message.wrote] : []))
       assert.equal(written.length, CHILDREN * ROUNDS * 2 * 3)
       for (const key of [shared, ...names.map((name) => keyOf(`own-${name}`))]) {
         const entries = await everything(store, key)
@@ -84,7 +84,7 @@ export const processCases: readonly ContractCase[] = subject(
         const child = start(trial, store, { do: 'late', key: talk.key })
         await child.expect('epoch')
         child.signal('SIGSTOP')
-        // Standing still in the middle of a read, it keeps the file's log from being emptied; nothing is readable all the same.
+        // A child that stops in the middle of a read keeps the log from being truncated; erased data is unreadable all the same.
         await store.erase(talk.key).catch((error: unknown) => {
           if (!HoldfastError.is(error, 'store-busy')) throw error
         })
@@ -126,9 +126,9 @@ export const processCases: readonly ContractCase[] = subject(
     'a process that dies before its append has written nothing, and another writes it (R1, R5)': async (
       trial,
     ) => {
-      const { talk, epoch } = await lastWill(trial, 'before')
+      const { talk, epoch } = await deadWriter(trial, 'before')
       assert.deepEqual(lines(await talk.read()), ['1 claim'])
-      const receipt = await talk.store.append(lastWords(talk.key, epoch))
+      const receipt = await talk.store.append(finalRequest(talk.key, epoch))
       assert.deepEqual([receipt.repeated, receipt.first, receipt.last], [false, 2, 2])
       assert.equal((await talk.claim()).epoch, epoch + 1)
     },
@@ -136,10 +136,10 @@ export const processCases: readonly ContractCase[] = subject(
     'a process that dies after its append has written it, and another does not repeat it (R1, R5)': async (
       trial,
     ) => {
-      const { talk, epoch } = await lastWill(trial, 'after')
+      const { talk, epoch } = await deadWriter(trial, 'after')
       assert.deepEqual(lines(await talk.read()), ['1 claim', '2 note'])
       assert.equal((await talk.claim()).epoch, epoch + 1)
-      const receipt = await talk.store.append(lastWords(talk.key, epoch))
+      const receipt = await talk.store.append(finalRequest(talk.key, epoch))
       assert.deepEqual([receipt.repeated, receipt.first, receipt.last, receipt.epoch], [true, 2, 2, epoch])
       assert.deepEqual(lines(await talk.read()), ['1 claim', '2 note', '3 claim'])
     },
@@ -188,7 +188,7 @@ async function everything(store: Store, key: ContextKey): Promise<Entry[]> {
   }
 }
 
-/** Without a gap, and every acknowledged append once, at the place that was acknowledged; nothing else but claims. */
+/** No gap, every acknowledged append once at its acknowledged position, and nothing else but claims. */
 function holdsExactly(entries: readonly Entry[], acknowledged: readonly Written[]): void {
   assert.deepEqual(
     positions(entries),
@@ -204,7 +204,7 @@ function holdsExactly(entries: readonly Entry[], acknowledged: readonly Written[
   assert.deepEqual(strangers, [])
 }
 
-/** Every driver entry was written by the driver, and in the epoch, of the claim before it. */
+/** Every driver entry has the driver and the epoch of the claim before it. */
 function oneOwnerAtATime(entries: readonly Entry[]): void {
   let owner: { epoch: unknown; driver: unknown } | undefined
   let epochs = 0
@@ -234,7 +234,7 @@ async function patientClaim(talk: Talk): Promise<{ epoch: number; at: number }> 
 }
 
 /** A child that died with its second append. */
-async function lastWill(trial: Trial, when: 'before' | 'after'): Promise<{ talk: Talk; epoch: number }> {
+async function deadWriter(trial: Trial, when: 'before' | 'after'): Promise<{ talk: Talk; epoch: number }> {
   const store = await trial.openReal()
   const talk = new Talk(store, keyOf())
   const child = start(trial, store, { do: 'die', key: talk.key, when })

@@ -1,4 +1,4 @@
-/** Pruning: a base is appended and what lies below it deleted, except what somebody still reads (R15). */
+/** Pruning: appends a base and deletes the entries below it, except those that a fork still reads (R15). */
 import assert from 'node:assert/strict'
 import { loadSession, positionOf as positionIn, pruneContext } from '../../journal/index.ts'
 import type { PruneReceipt } from '../../store/index.ts'

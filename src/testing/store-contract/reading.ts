@@ -1,4 +1,4 @@
-/** Reading by range and by turn, and what happens when something stored is damaged. */
+/** Reading by range and by turn, and reading damaged data. */
 import assert from 'node:assert/strict'
 import { headIsRebuilt, lines, positions, refused } from './assertions.ts'
 import { type ContractCase, subject } from './contract.ts'

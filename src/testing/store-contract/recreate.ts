@@ -1,4 +1,4 @@
-/** Beginning an erased conversation anew: a new and empty one, and nothing that goes back to the old one gets in (R15). */
+/** Recreating an erased conversation: it is empty, and refuses every writer of the old one (R15). */
 import assert from 'node:assert/strict'
 import { forkContext, loadSession, newSession, pruneContext, recreateContext } from '../../journal/index.ts'
 import { headIsRebuilt, lines, names, refused, take } from './assertions.ts'
@@ -8,7 +8,7 @@ import { ANN, input, keyOf, note, release, Talk, turnEnd, turnStart } from './ta
 import type { Trial } from './trial.ts'
 
 const FORMAT = 9002
-/** Entries of three turns, and of what is then left open in the old conversation. */
+/** The number of entries in the old conversation: three turns, and the entries left open. */
 const LAST = 17
 
 export const recreateCases: readonly ContractCase[] = subject('recreate', {
@@ -94,7 +94,7 @@ export const recreateCases: readonly ContractCase[] = subject('recreate', {
     assert.equal((await store.prune({ key, upTo: LAST, position, session: {} })).deleted, 0)
     assert.deepEqual(await talk.head(), before)
     assert.deepEqual(lines(await talk.read()), [`${LAST + 1} base`])
-    // The old epoch is of no use either to a writer that has looked where the journal is.
+    // A writer that knows the new position is refused for its old epoch.
     await refused('fenced', talk.append({ since: LAST + 1, epoch: 4, entries: [note('late')] }))
     await refused('fenced', store.renew({ key, epoch: 4, since: LAST + 1 }))
   },

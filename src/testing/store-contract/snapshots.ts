@@ -1,4 +1,4 @@
-/** Snapshots: derived, found by format and position, and never missed when they are gone (R12). */
+/** Snapshots: derived, found by format and position, and dispensable (R12). */
 import assert from 'node:assert/strict'
 import { forkContext, pruneContext } from '../../journal/index.ts'
 import type { Snapshot } from '../../store/index.ts'
@@ -6,7 +6,7 @@ import { type ContractCase, subject } from './contract.ts'
 import { keyOf, note, Talk } from './talk.ts'
 import type { Trial } from './trial.ts'
 
-/** Nobody's but ours, so that no fold takes these for its own. */
+/** A format that no fold reads. */
 const FORMAT = 9001
 
 export const snapshotCases: readonly ContractCase[] = subject('snapshots', {

@@ -1,4 +1,4 @@
-/** Short words for the requests of a case: one conversation of a store, and the entries that are put into it. */
+/** Shorthand for the requests of a case: one conversation of a store, and its entries. */
 import {
   type ContextKey,
   type Entry,
@@ -21,7 +21,7 @@ export function keyOf(contextId = 'talk', owner: Owner = ANN): ContextKey {
 
 let appends = 0
 
-/** An append id that no other request of this process has. */
+/** An append id that is unique in this process. */
 function newId(): string {
   appends += 1
   return `append-${process.pid}-${appends}`

@@ -1,6 +1,6 @@
 /**
- * The bench on which one case is run: a clock that the case moves, processes that die when it says so, and stores that
- * are closed when it is over. Knows nothing of what is being proved.
+ * The fixture of one case: a manual clock, processes that are dead or alive as the case sets, and stores that are closed
+ * at its end. It knows nothing of the contract.
  */
 import type { Liveness } from '../../base/index.ts'
 import type { ContextKey } from '../../protocol/index.ts'
@@ -11,7 +11,7 @@ import { keyOf, Talk } from './talk.ts'
 
 export class Trial {
   readonly clock: ManualClock = new ManualClock()
-  /** Drivers whose process is gone. The others may be alive or not, as if they ran on another machine. */
+  /** Drivers whose process is dead. The liveness of others is unknown, as if they ran on another machine. */
   readonly dead: Set<string> = new Set()
   readonly #harness: StoreHarness
   readonly #cleanups: (() => unknown)[] = []
@@ -20,7 +20,7 @@ export class Trial {
     this.#harness = harness
   }
 
-  /** A store on a database of its own, with the clock and the dead of this trial. */
+  /** A store on a database of its own, with this trial's clock and dead drivers. */
   async open(options: OpenOptions = {}): Promise<Store> {
     return this.#closeLater(await this.#harness.open({ ...this.#manual(), ...options }))
   }
@@ -31,7 +31,7 @@ export class Trial {
     return this.#closeLater(await this.#harness.reopen(store, { ...this.#manual(), ...options }))
   }
 
-  /** A store by the real clock, for cases with real processes. */
+  /** A store with the real clock, for cases with real processes. */
   async openReal(): Promise<Store> {
     return this.#closeLater(await this.#harness.open())
   }
@@ -65,7 +65,7 @@ export class Trial {
     await this.#harness.verify?.(store)
   }
 
-  /** Runs when the case is over, however it ends; the last one first. */
+  /** Runs at the end of the case, however it ends; the last one first. */
   later(cleanup: () => unknown): void {
     this.#cleanups.push(cleanup)
   }

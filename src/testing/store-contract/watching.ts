@@ -1,4 +1,4 @@
-/** Watching: what is there, then what comes, by position; nothing is lost, repeated or kept in memory (R18). */
+/** Watching: stored entries, then new ones, by position; none is lost, repeated or kept in memory (R18). */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Entry } from '../../protocol/index.ts'

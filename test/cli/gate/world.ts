@@ -1,7 +1,7 @@
 /** The terminal in this process: the same `main`, with streams that are recorded. */
 import { PassThrough } from 'node:stream'
 import { openOutputs } from '../../../src/cli/gate/outputs.ts'
-import { main, type World } from '../../../src/cli/main.ts'
+import { type CommandEnvironment, main } from '../../../src/cli/main.ts'
 import { COLUMNS, ROWS } from './emulator.ts'
 import type { Shared } from './fields.ts'
 
@@ -62,7 +62,7 @@ export async function launch({ args, isTTY, cwd, typed = [] }: Launch): Promise<
   outputs.foreign.take(foreign)
   shared.print = (text) => foreign.write(text)
   const keys = Object.assign(new PassThrough(), { isTTY, setRawMode: () => keys })
-  const stdin = keys as unknown as World['stdin']
+  const stdin = keys as unknown as CommandEnvironment['stdin']
   // No time passes: a slow machine must not show how long a call took.
   const now = performance.now.bind(performance)
   performance.now = () => 0

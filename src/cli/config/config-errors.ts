@@ -1,34 +1,34 @@
-/** What is wrong with a config file, as one message with file and line. */
+/** Turns an error of a config file into one message with file and line. */
 import { spawnSync } from 'node:child_process'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Refusal, unusable } from '../refusal.ts'
 
-export function configTrouble(path: string, error: unknown, what = ''): Refusal {
+export function configError(path: string, error: unknown, what = ''): Refusal {
   if (error instanceof Refusal) return error
   const { message, code } = (error ?? {}) as { message?: unknown; code?: unknown }
-  const said = typeof message === 'string' ? message : String(error)
-  const place = placeIn(path, error)
-  return unusable(`${place}: ${what}${advised(oneSentence(said), code)}`, error)
+  const text = typeof message === 'string' ? message : String(error)
+  const position = positionIn(path, error)
+  return unusable(`${position}: ${what}${advised(oneSentence(text), code)}`, error)
 }
 
-/** The file from here, and the line if the error tells. */
-function placeIn(path: string, error: unknown): string {
+/** The path of the file, and the line if the error has one. */
+function positionIn(path: string, error: unknown): string {
   const stack = error instanceof Error && typeof error.stack === 'string' ? error.stack : ''
-  const told = error instanceof SyntaxError ? `${stack}\n${checked(path)}` : stack
+  const traces = error instanceof SyntaxError ? `${stack}\n${checked(path)}` : stack
   const short = shownPath(path)
-  for (const [, file = '', line = ''] of told.matchAll(/(file:\/\/\/?[^\s):]+|\/[^\s():]+):(\d+)/g))
+  for (const [, file = '', line = ''] of traces.matchAll(/(file:\/\/\/?[^\s):]+|\/[^\s():]+):(\d+)/g))
     if (sameFile(file, path)) return `${short}:${line}`
   return short
 }
 
-/** From here if it is below, else whole. */
+/** Relative if the file is below the current folder, else absolute. */
 export function shownPath(path: string): string {
   const shown = relative(process.cwd(), path)
   return shown.startsWith('..') ? path : shown
 }
 
-/** Node keeps the line of a syntax error to itself, unless it is asked to check the file. */
+/** `node --check` prints the line of a syntax error; the error itself lacks it. */
 function checked(path: string): string {
   return spawnSync(process.execPath, ['--check', path], { encoding: 'utf8', timeout: 5000 }).stderr
 }
@@ -41,7 +41,7 @@ function sameFile(file: string, path: string): boolean {
   }
 }
 
-/** Node says some things over several lines; the first that says something is enough. */
+/** The first line of a message that is not empty: some of Node's have several. */
 function oneSentence(message: string): string {
   const lines = message.split('\n').map((line) => line.trim().replace(/^x\s+/, ''))
   return lines.find((line) => line !== '') ?? 'it could not be loaded'

@@ -1,27 +1,27 @@
-/** Whose question a request is, as the journals have it: nothing of it is taken from what the asker says about itself. */
+/** Finds the tool behind a request in the journals; the text of the request is no source for it. */
 import { type ContextKey, type Json, loadSession, type RequestData, type Store } from 'holdfast'
 
-export interface AskedBy {
-  /** The tools that lead to it, the outermost first: a sub-agent is a tool of the one above. */
+export interface RequestSource {
+  /** The tools that lead to it, the outermost first: a sub-agent is a tool of its parent. */
   readonly tools: readonly string[]
-  /** The call that waits for approval, if that is what is asked. */
+  /** Of an approval: the call that waits for it. */
   readonly approves?: { readonly tool: string; readonly args: Json }
 }
 
-type Asked = Pick<RequestData, 'from' | 'callId' | 'name'>
+type SourcedRequest = Pick<RequestData, 'from' | 'callId' | 'name'>
 
-export async function askedBy(
+export async function requestSource(
   store: Store,
   key: ContextKey,
-  { from, callId, name }: Asked,
-): Promise<AskedBy> {
+  { from, callId, name }: SourcedRequest,
+): Promise<RequestSource> {
   const call = (await waitingIn(store, key)).calls.find((each) => each.callId === callId)
   if (call === undefined) return { tools: [] }
   if (from === 'approval') return { tools: [], approves: { tool: call.tool, args: call.args } }
   const below = { ...key, contextId: `${key.contextId}/${callId}` }
   const asked = (await waitingIn(store, below)).requests.find(({ requestId }) => requestId === name)
   if (asked === undefined) return { tools: [call.tool] }
-  const inner = await askedBy(store, below, asked)
+  const inner = await requestSource(store, below, asked)
   return { ...inner, tools: [call.tool, ...inner.tools] }
 }
 

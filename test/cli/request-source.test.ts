@@ -12,7 +12,7 @@ import {
 } from 'holdfast'
 import { ScriptedModel } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
-import { askedBy } from '../../src/cli/asked-by.ts'
+import { requestSource } from '../../src/cli/request-source.ts'
 import { questionOf } from '../../src/cli/terminal/question-lines.ts'
 import { widthOf } from '../../src/cli/terminal/text.ts'
 
@@ -54,7 +54,7 @@ async function shown(
   const { requests } = await agent.executeTurn('go').outcome
   const [request] = requests
   if (request === undefined) throw new Error('Nothing was asked.')
-  const asked = await askedBy(store, contextKey({ ...LOCAL_OWNER, contextId: 'a' }), request)
+  const asked = await requestSource(store, contextKey({ ...LOCAL_OWNER, contextId: 'a' }), request)
   await agent.shutdown()
   return questionOf(request, asked, look).lines.map(String)
 }

@@ -1,4 +1,4 @@
-/** Where the tour keeps its conversation. */
+/** The key and the file of the tour's conversation. */
 import { type ContextKey, contextKey, LOCAL_OWNER } from 'holdfast'
 
 export const CONTEXT_ID = 'tour'
