@@ -68,7 +68,7 @@ it.each(QUICK_STORES)(
     const agent = agentOn(store)
     const { error, turn } = await agent.executeTurn('mine', { key: 'mine' }).outcome
     expect([turn, error?.code]).toEqual([0, 'inbox-full'])
-    expect(error?.message).toContain('Send it again under the same key')
+    expect(error?.message).toContain('Send it again later under the same key')
     await drainedTo(store, MAX_PENDING - 1)
     expect(await agent.executeTurn('mine', { key: 'mine' }).outcome).toMatchObject({ turn: MAX_PENDING + 1 })
     expect(await store.head(KEY)).toMatchObject({ pending: 0, status: 'idle', turn: MAX_PENDING + 1 })
