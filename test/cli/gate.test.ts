@@ -65,7 +65,9 @@ describe('visible text', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const line = visible(text)
-        expect(leaks(line).filter((char) => !/^U\+(fe0[ef]|200[cd]|fe0[0-2]|e01[0-9a-e][0-9a-f])$/.test(char))).toEqual([])
+        expect(
+          leaks(line).filter((char) => !/^U\+(fe0[ef]|200[cd]|fe0[0-2]|e01[0-9a-e][0-9a-f])$/.test(char)),
+        ).toEqual([])
         expect(line).not.toMatch(/[\n\t]/)
         expect(visible(line)).toBe(line)
         expect(visibleLines(visibleLines(text))).toBe(visibleLines(text))
@@ -109,7 +111,9 @@ describe('visible text', () => {
       fc.property(fc.dictionary(hostile, hostile), (value) => {
         const json = visibleJson(JSON.stringify(value))
         expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)))
-        expect(leaks(json).filter((char) => !/^U\+(fe0[ef]|200[cd]|fe0[0-2]|e01[0-9a-e][0-9a-f])$/.test(char))).toEqual([])
+        expect(
+          leaks(json).filter((char) => !/^U\+(fe0[ef]|200[cd]|fe0[0-2]|e01[0-9a-e][0-9a-f])$/.test(char)),
+        ).toEqual([])
       }),
     )
   })
