@@ -1,6 +1,5 @@
 /** Parses arguments into a command and its options. It knows the form of commands, not their effect. */
 import { parseArgs } from 'node:util'
-import { didYouMean } from './nearest.ts'
 import { wrongUsage } from './refusal.ts'
 
 export interface OptionForm {
@@ -33,12 +32,12 @@ export interface ParsedArguments {
   readonly has: (option: string) => boolean
 }
 
-/** Throws a refusal that names the mistake and suggests the nearest word. */
-export function readArguments(
+/** Rejects with an error that names the mistake and suggests the nearest word. */
+export async function readArguments(
   args: readonly string[],
   commands: readonly CommandForm[],
   shared: Readonly<Record<string, OptionForm>>,
-): ParsedArguments {
+): Promise<ParsedArguments> {
   const all = Object.assign({}, ...commands.map(({ options }) => options), shared) as CommandForm['options']
   const { tokens } = parseArgs({
     args: [...args],
@@ -54,7 +53,7 @@ export function readArguments(
   const found = new Map<string, string[]>()
   for (const token of tokens) {
     if (token.kind !== 'option') continue
-    checkOption(token, command === undefined ? all : known, command)
+    await checkOption(token, command === undefined ? all : known, command)
     const before = found.get(token.name) ?? []
     const { takes, many } = all[token.name] ?? { help: '' }
     if (before.length > 0 && takes !== undefined && !many)
@@ -62,7 +61,7 @@ export function readArguments(
     found.set(token.name, [...before, token.value ?? ''])
   }
   const asksForHelp = found.has('help') || found.has('version')
-  if (name !== undefined && command === undefined && !asksForHelp) throw unknownCommand(name, commands)
+  if (name !== undefined && command === undefined && !asksForHelp) throw await unknownCommand(name, commands)
   if (command !== undefined && !asksForHelp) checkWords(command, words.slice(1))
   return {
     command,
@@ -87,13 +86,17 @@ interface OptionToken {
   readonly inlineValue?: boolean | undefined
 }
 
-function checkOption(token: OptionToken, known: CommandForm['options'], command?: CommandForm): void {
+async function checkOption(
+  token: OptionToken,
+  known: CommandForm['options'],
+  command?: CommandForm,
+): Promise<void> {
   const { name, rawName, value, inlineValue } = token
   const form = Object.hasOwn(known, name) ? known[name] : undefined
   const help = command === undefined ? 'holdfast --help' : `holdfast ${command.name} --help`
   if (form === undefined) {
     const where = command === undefined ? '' : ` of ${command.name}`
-    const meant = didYouMean(
+    const meant = await suggestion(
       rawName,
       Object.keys(known).map((each) => `--${each}`),
     )
@@ -106,9 +109,9 @@ function checkOption(token: OptionToken, known: CommandForm['options'], command?
   if (isMissing) throw wrongUsage(`${rawName} needs a value: ${rawName} ${form.takes}. See ${help}`)
 }
 
-function unknownCommand(name: string, commands: readonly CommandForm[]): Error {
+async function unknownCommand(name: string, commands: readonly CommandForm[]): Promise<Error> {
   const names = commands.map((command) => command.name)
-  const meant = didYouMean(name, names)
+  const meant = await suggestion(name, names)
   const shown = name.length > 40 ? `${name.slice(0, 40)}…` : name
   const advice = meant === '' ? ` Commands are ${names.join(', ')}.` : meant
   const isSentence = /\s/.test(name) ? ' To send a message: holdfast run "…".' : ''
@@ -120,4 +123,10 @@ function checkWords({ name, words, usage }: CommandForm, received: readonly stri
   const what =
     received.length < words.least ? 'Something is missing' : `${JSON.stringify(received.at(-1))} is too much`
   throw wrongUsage(`${what}: holdfast ${name} ${usage}. See holdfast ${name} --help`)
+}
+
+/** Loaded for mistakes only: the runtime comes with it. */
+async function suggestion(word: string, words: readonly string[]): Promise<string> {
+  const { didYouMean } = await import('./nearest.ts')
+  return didYouMean(word, words)
 }

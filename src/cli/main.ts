@@ -47,7 +47,7 @@ export async function start(): Promise<void> {
 
 export async function main(args: readonly string[], environment: CommandEnvironment): Promise<number> {
   try {
-    return await execute(readArguments(args, COMMANDS, SHARED), environment)
+    return await execute(await readArguments(args, COMMANDS, SHARED), environment)
   } catch (error) {
     return report(error, args, environment)
   }

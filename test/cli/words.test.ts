@@ -17,8 +17,8 @@ const request = (kind: string, more: object = {}) => ({ requestId: 'r', prompt: 
 describe('arguments', () => {
   const read = (...args: string[]) => readArguments(args, COMMANDS, SHARED)
 
-  it('may come in any order, short or long', () => {
-    const given = read(
+  it('may come in any order, short or long', async () => {
+    const given = await read(
       '--no-color',
       'run',
       '-c',
@@ -41,17 +41,17 @@ describe('arguments', () => {
     ]).toEqual(['a', 'x', ['a=1', 'b=2'], true])
   })
 
-  it('are words after two dashes', () => {
-    expect(read('run', '--', '--json').words).toEqual(['--json'])
-    expect(read('run', '-').words).toEqual(['-'])
+  it('are words after two dashes', async () => {
+    expect((await read('run', '--', '--json')).words).toEqual(['--json'])
+    expect((await read('run', '-')).words).toEqual(['-'])
   })
 
-  it('may ask for help whatever else is missing', () => {
-    expect(read('show', '--help').has('help')).toBe(true)
-    expect(read('-h').command).toBeUndefined()
+  it('may ask for help whatever else is missing', async () => {
+    expect((await read('show', '--help')).has('help')).toBe(true)
+    expect((await read('-h')).command).toBeUndefined()
   })
 
-  it('that are nearly right are recognised', () => {
+  it('that are nearly right are recognised', async () => {
     expect(didYouMean('shwo', ['show', 'chat'])).toBe(' Did you mean show?')
     expect(didYouMean('frobnicate', ['show', 'chat'])).toBe('')
   })
