@@ -36,9 +36,9 @@ export interface ModelRequest {
   readonly signal: AbortSignal
   readonly ids: Ids
   readonly timer: Timer
-  /** What tools say to people, by call; sent to models with structured context only. */
+  /** Display texts of tools, by call; sent to models with structured context only. */
   readonly displays?: ReadonlyMap<string, string>
-  /** What is known of things that have ids; sent to the same models, which get no text about it. */
+  /** The grounding context; sent to the same models, which get no text about it. */
   readonly known?: GroundingContext
   /** Receives the hashes of the first of several requests. */
   readonly record?: { sent: SentHashes | undefined }

@@ -103,7 +103,7 @@ export class Claims {
     return this.request.spanOf.indexOf(span)
   }
 
-  /** What stands between a token and the one before it. */
+  /** The text between a token and the one before it. */
   gapBefore(at: number): string {
     const { tokens, text } = this.request
     return text.slice(

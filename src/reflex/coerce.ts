@@ -5,7 +5,7 @@ import type { Span } from './values.ts'
 import { DATE_WORDS, EMAIL_WORDS, FALSE, TRUE, URL_WORDS } from './vocabulary.ts'
 import { foldText, stemsOf } from './words.ts'
 
-/** What kind of text a parameter takes, if its schema or its words say so. */
+/** The kind of text that a parameter takes, if its schema or its words say so. */
 export type TextForm = 'email' | 'url' | 'date' | 'datetime' | 'uuid'
 
 export function formOfParam({ format, stems, about, type }: Param): TextForm | undefined {

@@ -19,14 +19,14 @@ export interface Done {
   readonly display?: string
   /** Things that the result showed. */
   readonly seen?: readonly Sighting[]
-  /** What was chosen from then on. */
+  /** The active values from then on. */
   readonly active?: readonly ActiveValue[]
 }
 
 export interface Exchange {
   readonly text: string
   readonly calls: readonly Done[]
-  /** What was said last. */
+  /** The last reply. */
   readonly reply: string
 }
 
@@ -36,9 +36,9 @@ interface OpenExchange extends Exchange {
   reply: string
 }
 
-/** What is sent beside the prompt. */
+/** Data sent beside the prompt. */
 export interface Structured {
-  /** What tools say to people, by call. */
+  /** Display texts of tools, by call. */
   readonly displays?: Readonly<Record<string, unknown>> | undefined
   /** Calls whose outcome is unknown. */
   readonly unknown?: readonly string[] | undefined

@@ -1,5 +1,5 @@
 /**
- * What to do next in a conversation: call tools, ask, or say something. A message is read, tools are chosen by evidence,
+ * Decides the next step of a conversation: call tools, ask, or reply. A message is read, tools are chosen by evidence,
  * arguments are filled, and then the next step is taken. It keeps nothing between calls: what a question was about is found
  * again by deciding once more at the place where it was asked.
  */
@@ -95,7 +95,7 @@ function pursue(
   const reached = reachedBy(goals, run)
   const steps = goals.filter((_, at) => reached[at] === undefined).map((goal) => nextStep(goal, situation))
   const calls = steps.flatMap((step) => (step.kind === 'call' ? step.calls : []))
-  // What was refused may be good after a look at something else.
+  // A refused call may be good after another lookup.
   const made = turn.calls.filter((call, at) => run.includes(call) || at === turn.calls.length - 1)
   const fresh = calls.filter((call, at) => isNew(call, calls.slice(0, at), made))
   if (fresh.length > 0) return { kind: 'call', calls: fresh }
@@ -122,7 +122,7 @@ function isNew(call: Call, earlier: readonly Call[], made: readonly Done[]): boo
   return ![...earlier, ...made].some((other) => isSame(other, call))
 }
 
-/** What is wanted in this turn, or what to say if nothing can be made of it. */
+/** The goals of this turn, or the reply if the message gives none. */
 function goalsOf(moment: Moment, depth: number): readonly Goal[] | Decision {
   const { turn, profiles, things, wording } = moment
   const { text } = turn

@@ -39,7 +39,7 @@ export interface Filled {
   /** How many runs of them there are. */
   readonly runs: number
   readonly residue: string
-  /** What may be the name of a thing, and whether it is written as names are. */
+  /** A possible name of a thing, and whether it is written as a name. */
   readonly mention: string
   readonly isNamed: boolean
 }
@@ -49,7 +49,7 @@ export interface FillInput {
   readonly match: { readonly profile: Profile; readonly tokens: ReadonlySet<number> }
   readonly request: Request
   readonly things: Things
-  /** What is already settled. */
+  /** Arguments that are filled already. */
   readonly preset?: JsonObject
   /** Whether ids that are not known can be looked up; then a left-over value is a name rather than an id. */
   readonly canLookUp?: (nouns: readonly string[]) => boolean
@@ -131,7 +131,7 @@ function fillThings(claims: Claims, things: Things): Map<string, UnknownThing> {
   return unknown
 }
 
-/** What nobody named is the chosen one. */
+/** A thing that no word names is the active one. */
 function fillChosen(
   claims: Claims,
   unknown: Map<string, UnknownThing>,
@@ -178,14 +178,14 @@ function fillLeftIds(
   return 1
 }
 
-/** What may be the name of a thing that is not known; of marked ones, rather what is written as names are. */
+/** A possible name of an unknown thing; for marked ids, texts written as names come first. */
 function mentionIn(claims: Claims, unknown: readonly UnknownThing[]): string {
   const name = nameOf(claims)
   const isOpen = unknown.some(({ param }) => isMarked(param))
   return isOpen && !isName(claims, name) ? nameLeft(claims) || name : name
 }
 
-/** What the schema itself decides. */
+/** Values that the schema itself decides. */
 function fillDefaults(claims: Claims, params: readonly Param[]): void {
   for (const param of params) {
     if (!param.required || !claims.isOpen(param)) continue

@@ -152,7 +152,7 @@ function fillRest(claims: Claims, param: Param | undefined): void {
   if (param && run) put(claims, param, run)
 }
 
-/** What nothing has explained, in the sentence that speaks most of the tool. */
+/** The unexplained words of the sentence that is most about the tool. */
 export function restOf(claims: Claims): string {
   return claims.spans('quoted', 'literal')[0]?.raw ?? textOfRun(claims, longestOf(runsIn(claims)))
 }
@@ -166,7 +166,7 @@ export function nameOf(claims: Claims): string {
   return claims.spans('quoted', 'literal')[0]?.raw ?? textOfRun(claims, run)
 }
 
-/** What is left and written as names are, wherever it stands. */
+/** The words left over that are written as names, wherever they stand. */
 export function nameLeft(claims: Claims): string {
   const names = runsIn(claims).map((run) => textOfRun(claims, run))
   return claims.spans('quoted')[0]?.raw ?? names.find((name) => isName(claims, name)) ?? ''

@@ -10,7 +10,7 @@ import { isAlike, isCompletion, type Profile, WEIGHT } from './tools.ts'
 import { ASKING, LIGHT, MANY_SAID, PARTICLES, QUALIFIERS, STOP } from './vocabulary.ts'
 import { stemOf, type Token } from './words.ts'
 
-/** What speaks for a tool. */
+/** The evidence for a tool. */
 export interface Match {
   readonly profile: Profile
   readonly score: number
@@ -43,7 +43,7 @@ const CLOSE = 0.12
 const MOST_OFFERED = 4
 const TOGETHER = 0.15
 const FARTHEST = 3
-/** What is taken off when a part of the name was not said. */
+/** The penalty for a part of the name that the message lacks. */
 const PENALTY = { verb: 0.2, noun: 0.3 }
 const MOST_PLACES = 20
 
@@ -87,7 +87,7 @@ function isAboutOther({ profile, nounSaid }: Match, profiles: readonly Profile[]
   return request.tokens.some(({ stem }, at) => others.includes(stem) && isContent(request, at))
 }
 
-/** What a message points at has to be something that the tool takes, unless the tool names its own kind in it. */
+/** A thing that the message points at must be one that the tool takes, unless the tool names its own kind in it. */
 function mayTake(
   profile: Profile,
   rows: readonly Row[],
@@ -308,7 +308,7 @@ function isLikely({ coverage, score, tokens }: Match): boolean {
   return coverage >= 0.5 && score >= 0.15 && tokens.size > 0
 }
 
-/** What it does was said, and nothing else comes near. */
+/** The message names its action, and no other tool comes near. */
 function standsAlone(first: Match, all: readonly Rated[]): boolean {
   return (
     first.directVerb &&

@@ -27,7 +27,7 @@ export interface Call {
   readonly args: JsonObject
 }
 
-/** What a question was about, so that the next message can be understood as its answer. */
+/** The subject of a question, so that the next message is read as its answer. */
 export type Pending =
   | { readonly of: 'tool'; readonly text: string; readonly tools: readonly Profile[]; readonly row?: Row }
   | { readonly of: 'param'; readonly goal: Goal; readonly param: Param; readonly options: readonly Json[] }
@@ -41,7 +41,7 @@ export type Step =
 export interface Situation {
   readonly profiles: readonly Profile[]
   readonly things: Things
-  /** What was called in this turn. */
+  /** The calls of this turn. */
   readonly calls: readonly Done[]
   readonly wording: Wording
 }
@@ -119,7 +119,7 @@ function askFor(
 interface Wanted {
   readonly param: Param
   readonly rows: readonly Row[]
-  /** What it was called, if nothing is called so. */
+  /** The name that the message used, if no thing has it. */
   readonly said: string
 }
 
@@ -292,7 +292,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 interface Refused {
   readonly refusal: Refusal
   readonly param: Param
-  /** What was called after it. */
+  /** The calls after it. */
   readonly later: readonly Done[]
 }
 
@@ -310,7 +310,7 @@ function refusedBy({ tool, preset }: Goal, { calls }: Situation): Refused | unde
     : { refusal, param, later: calls.slice(at + 1) }
 }
 
-/** What a refusal makes of a goal: another goal, or the next step. Undefined if nothing was refused. */
+/** Turns a refusal into another goal or the next step. Undefined if nothing was refused. */
 function adviceOn(goal: Goal, situation: Situation): Goal | Step | undefined {
   const refused = refusedBy(goal, situation)
   if (refused === undefined || refused.refusal.do === 'one-by-one') return undefined

@@ -25,7 +25,7 @@ export interface ReflexOptions {
   readonly timer?: Timer
 }
 
-/** What a whole reply is, for callers that do not stream. */
+/** A whole reply, for callers that do not stream. */
 export interface ReflexReply {
   readonly content: (
     | { type: 'text'; text: string }

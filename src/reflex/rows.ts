@@ -1,5 +1,5 @@
 /**
- * What results of tools have told about things: rows with an id and a label, and which of them a text names. It never
+ * Things in the results of tools: rows with an id and a label, and which of them a text names. It never
  * makes an id; it only finds those that a tool has given.
  */
 import type { Done } from './conversation.ts'
@@ -11,7 +11,7 @@ export type Scalar = string | number | boolean
 
 export interface Row {
   readonly id: string | number | undefined
-  /** What a person would call it. */
+  /** The name that a person would use. */
   readonly label: string
   readonly fields: ReadonlyMap<string, Scalar>
   /** Stems of the words under which it was found: the name of the tool and the keys around it. */
@@ -65,7 +65,7 @@ function collect(value: unknown, place: Place, rows: Row[]): void {
   const row = rowOf(value as Readonly<Record<string, unknown>>, place)
   if (row) rows.push(row)
   for (const [key, each] of Object.entries(value)) {
-    // What a thing holds is another kind of thing.
+    // A thing inside of another is of another kind.
     const nouns = row?.id === undefined ? [...place.nouns, ...nounsIn(key)] : nounsIn(key)
     collect(each, { ...below, nouns, isListed: false }, rows)
   }

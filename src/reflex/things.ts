@@ -14,12 +14,12 @@ import type { Span } from './values.ts'
 import { BEFORE_NAMES, ID_WORDS, ordinalOf, PRONOUNS, STOP } from './vocabulary.ts'
 import { stemOf, stemsOf } from './words.ts'
 
-/** What is known at one point of a conversation. */
+/** The knowledge at one point of a conversation. */
 export interface Things {
   readonly lexicon: Lexicon
   /** Everything as it was shown, oldest first. */
   readonly seen: readonly Row[]
-  /** What was spoken of last. */
+  /** The last thing mentioned. */
   readonly focus: Row | undefined
   readonly entities: Readonly<Record<string, EntityWords>>
   /** The tool that finds things of an entity by their name. */
@@ -126,7 +126,7 @@ function kindRows(param: Param, nouns: readonly string[], things: Things): reado
   return chosen === undefined || shown.some(({ id }) => id === chosen.id) ? shown : [chosen, ...shown]
 }
 
-/** What is chosen is known without having been shown. */
+/** An active value is known without having been shown. */
 function activeRow(param: MarkedParam, { active }: Things): Row | undefined {
   const chosen = active.find(({ entity }) => entity === param.entity)
   if (chosen === undefined) return undefined
@@ -444,7 +444,7 @@ function numbered(claims: Claims, at: number, kindOf: KindOf): 'own' | 'other' |
   return isFree || /#\s*$/.test(claims.gapBefore(at)) || before < at - 1 ? 'bare' : undefined
 }
 
-/** What kind of thing an ordinal counts: the first noun behind it. */
+/** The kind of thing that an ordinal counts: the first noun behind it. */
 function counted(claims: Claims, at: number, kindOf: KindOf): 'own' | 'other' | 'bare' {
   const { tokens } = claims.request
   for (let next = at + 1; next < tokens.length; next++) {

@@ -1,5 +1,5 @@
 /**
- * What a tool is about: the words of its name and description, and what its JSON Schema says about parameters. Schemas
+ * The subject of a tool: the words of its name and description, and its parameters by JSON Schema. Schemas
  * come from strangers: whatever is strange in one is left out, nothing throws, and patterns are left to the tool.
  */
 
@@ -41,7 +41,7 @@ export interface ToolInfo {
   readonly params: readonly Param[]
 }
 
-/** What a tool is about, ready to be compared. */
+/** The subject of a tool, ready to be compared. */
 export interface Profile {
   readonly tool: ToolInfo
   /** Stems of its name, and the forms that the name itself uses. */
