@@ -53,7 +53,7 @@ async function warmUp(lab: Lab, store: Store): Promise<void> {
   const whole = quickAgent({ contextId: 'warm', store })
   const progress = lab.short ? () => {} : progressBar('turns to warm up', turns)
   for (let turn = 1; turn <= turns; turn++) {
-    await loop.turnLoop()
+    await loop.playTurn()
     await playAgentTurn(whole)
     progress(turn)
   }
@@ -73,7 +73,7 @@ async function sqliteRow(
   const { bare, durable } = await interleave(
     { rounds, seconds: lab.seconds },
     {
-      bare: async () => 1000 * (await millisOf(turns, () => loop.turnLoop())),
+      bare: async () => 1000 * (await millisOf(turns, () => loop.playTurn())),
       durable: async () => 1000 * (await millisOf(turns, () => playAgentTurn(whole))),
     },
   )
@@ -96,7 +96,7 @@ async function memoryRow(lab: Lab): Promise<Row> {
   const { bare, volatile } = await interleave(
     { rounds: 15, seconds: lab.seconds },
     {
-      bare: async () => 1000 * (await millisOf(turns, () => loop.turnLoop())),
+      bare: async () => 1000 * (await millisOf(turns, () => loop.playTurn())),
       volatile: async () => 1000 * (await millisOf(turns, () => playAgentTurn(whole))),
     },
   )
@@ -123,7 +123,7 @@ async function fiftyRow(lab: Lab, rounds: number): Promise<Row> {
   const { bare, fifty } = await interleave(
     { rounds, seconds: lab.seconds },
     {
-      bare: async () => 1000 * (await millisOf(turns * agents.length, () => loop.turnLoop())),
+      bare: async () => 1000 * (await millisOf(turns * agents.length, () => loop.playTurn())),
       fifty: async () =>
         (1000 * (await millisOf(1, () => Promise.all(agents.map(play))))) / (turns * agents.length),
     },

@@ -5,7 +5,7 @@ import { sqliteStore } from 'holdfast/sqlite'
 import { BYTES } from '../kit/budgets.ts'
 import { spreadOf } from '../kit/measure.ts'
 import type { Case, Row } from '../kit/result.ts'
-import { newTalk, type Shape, turnLoop } from '../kit/turn.ts'
+import { newTalk, playTurn, type Shape } from '../kit/turn.ts'
 
 export const bytes: Case = {
   name: 'bytes',
@@ -54,7 +54,7 @@ async function loggedOf(path: string): Promise<number> {
   const store = sqliteStore(path, { synchronous: 'NORMAL' })
   const talk = newTalk('talk')
   const play = async (count: number) => {
-    for (let turn = 0; turn < count; turn++) await turnLoop(store, talk)
+    for (let turn = 0; turn < count; turn++) await playTurn(store, talk)
     return statSync(`${path}-wal`).size
   }
   const start = await play(before)
@@ -66,7 +66,7 @@ async function loggedOf(path: string): Promise<number> {
 async function fileOf(path: string, { turns, ...shape }: Shape & { turns: number }): Promise<File> {
   const store = sqliteStore(path, { synchronous: 'NORMAL' })
   const talk = newTalk('talk')
-  for (let turn = 0; turn < turns; turn++) await turnLoop(store, talk, shape)
+  for (let turn = 0; turn < turns; turn++) await playTurn(store, talk, shape)
   const entries = await store.read(talk.key, { limit: 100_000 })
   await store.close()
   const data = entries.reduce((sum, entry) => sum + Buffer.byteLength(JSON.stringify(entry.data)), 0)

@@ -4,7 +4,7 @@ import { sqliteStore } from 'holdfast/sqlite'
 import { GROUP } from '../kit/budgets.ts'
 import { interleave } from '../kit/measure.ts'
 import { type Case, compare, type Lab, type Row } from '../kit/result.ts'
-import { COMMITS_PER_TURN, newTalk, type Talk, turnLoop } from '../kit/turn.ts'
+import { COMMITS_PER_TURN, newTalk, playTurn, type Talk } from '../kit/turn.ts'
 
 export const group: Case = {
   name: 'group',
@@ -43,7 +43,7 @@ async function appendsPerSecond(store: Store, talks: readonly Talk[], turns: num
   const start = performance.now()
   await Promise.all(
     talks.map(async (talk) => {
-      for (let turn = 0; turn < turns; turn++) await turnLoop(store, talk)
+      for (let turn = 0; turn < turns; turn++) await playTurn(store, talk)
     }),
   )
   return (talks.length * turns * COMMITS_PER_TURN * 1000) / (performance.now() - start)

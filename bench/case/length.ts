@@ -5,7 +5,7 @@ import { LENGTH } from '../kit/budgets.ts'
 import { growTalk } from '../kit/grow.ts'
 import { interleave, millisOf } from '../kit/measure.ts'
 import { type Case, compare, type Lab, type Row } from '../kit/result.ts'
-import { newTalk, type Talk, turnLoop } from '../kit/turn.ts'
+import { newTalk, playTurn, type Talk } from '../kit/turn.ts'
 
 const LONG = 10_000
 
@@ -69,6 +69,6 @@ async function rowOf({ store, lab, long }: Stage, { short, maxMessages, budget }
 async function wholeTurn(store: Store, talk: Talk, maxMessages: number): Promise<void> {
   const session = await loadSession(store, talk.key)
   await readWindow(store, talk.key, { session, maxMessages })
-  await turnLoop(store, talk)
+  await playTurn(store, talk)
   if (talk.turn % 20 === 0) await saveSession(store, talk.key, { session, since: 0 })
 }

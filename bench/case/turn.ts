@@ -4,7 +4,7 @@ import { BareLog } from '../kit/bare.ts'
 import { TURN } from '../kit/budgets.ts'
 import { interleave, millisOf } from '../kit/measure.ts'
 import { type Case, compare, type Lab, type Row } from '../kit/result.ts'
-import { newTalk, turnLoop } from '../kit/turn.ts'
+import { newTalk, playTurn } from '../kit/turn.ts'
 
 export const turn: Case = {
   name: 'turn',
@@ -30,8 +30,8 @@ async function rowOf(
   const { bare, durable } = await interleave(
     { rounds, seconds: lab.seconds },
     {
-      bare: async () => 1000 * (await millisOf(turns, () => log.turnLoop(bareTalk))),
-      durable: async () => 1000 * (await millisOf(turns, () => turnLoop(store, talk))),
+      bare: async () => 1000 * (await millisOf(turns, () => log.playTurn(bareTalk))),
+      durable: async () => 1000 * (await millisOf(turns, () => playTurn(store, talk))),
     },
   )
   log.close()

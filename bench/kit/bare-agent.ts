@@ -22,7 +22,7 @@ export class BareAgent {
     this.#talk = talk
   }
 
-  async turnLoop(): Promise<void> {
+  async playTurn(): Promise<void> {
     const talk = this.#talk
     const turn = talk.turn + 1
     const principal = { tenant: talk.key.tenant, actor: talk.key.actor }

@@ -22,7 +22,7 @@ export class BareLog {
     this.#commit = this.#db.prepare('COMMIT')
   }
 
-  turnLoop(talk: Talk): void {
+  playTurn(talk: Talk): void {
     const turn = talk.turn + 1
     const { input, commits } = scriptOf(turn)
     const claim = { type: 'claim', turn: 0, data: { epoch: turn, ...CLAIM, attempt: 1 } }

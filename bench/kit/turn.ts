@@ -31,7 +31,7 @@ export function newTalk(contextId: string): Talk {
 }
 
 /** One whole turn, every commit waited for. */
-export async function turnLoop(store: Store, talk: Talk, shape: Shape = {}): Promise<void> {
+export async function playTurn(store: Store, talk: Talk, shape: Shape = {}): Promise<void> {
   const { key } = talk
   const { input, commits } = scriptOf(talk.turn + 1, shape)
   const [opening = [], ...others] = commits

@@ -5,7 +5,7 @@ import { turnKey } from 'holdfast/store'
 import { growTalk } from '../kit/grow.ts'
 import { buildRows, measurePair, type Operation, type Side } from '../kit/pair.ts'
 import type { Case } from '../kit/result.ts'
-import { ENTRIES_PER_TURN, newTalk, type Talk, turnLoop } from '../kit/turn.ts'
+import { ENTRIES_PER_TURN, newTalk, playTurn, type Talk } from '../kit/turn.ts'
 
 const SMALL = 1000
 
@@ -63,7 +63,7 @@ async function closeAll(sides: readonly Side<Talk>[]): Promise<void> {
 }
 
 function appending(synchronous: string): Operation<Talk> {
-  const run = (store: SqliteStore, talk: Talk) => turnLoop(store, talk)
+  const run = (store: SqliteStore, talk: Talk) => playTurn(store, talk)
   return { what: `turn, ${synchronous}`, times: 25, run }
 }
 

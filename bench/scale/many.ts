@@ -4,7 +4,7 @@ import { type SqliteStore, sqliteStore } from 'holdfast/sqlite'
 import { growTalks } from '../kit/grow.ts'
 import { buildRows, measurePair, type Operation, type Side } from '../kit/pair.ts'
 import type { Case } from '../kit/result.ts'
-import { newTalk, scriptOf, type Talk, turnLoop } from '../kit/turn.ts'
+import { newTalk, playTurn, scriptOf, type Talk } from '../kit/turn.ts'
 
 const SMALL = 100
 const PAGE = 20
@@ -104,7 +104,7 @@ async function closeAll(sides: readonly Side<Built>[]): Promise<void> {
 }
 
 function appending(synchronous: string): Operation<Built> {
-  return { what: `turn, ${synchronous}`, times: 25, run: (store, { talk }) => turnLoop(store, talk) }
+  return { what: `turn, ${synchronous}`, times: 25, run: (store, { talk }) => playTurn(store, talk) }
 }
 
 function beginning(): Operation<Built> {
@@ -112,7 +112,7 @@ function beginning(): Operation<Built> {
   return {
     what: 'first turn of a new one',
     times: 5,
-    run: (store) => turnLoop(store, newTalk(`new-${named++}`)),
+    run: (store) => playTurn(store, newTalk(`new-${named++}`)),
   }
 }
 

@@ -161,7 +161,7 @@ const AGENT_CONFIG: OptionSet<AgentConfig> = {
     parentSince: null,
     leaseMs: null,
     clock: 'an object',
-    timer: 'an object',
+    timer: 'a timer with wait() and after()',
     ids: 'an object',
   },
   foreign: {

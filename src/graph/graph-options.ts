@@ -102,7 +102,7 @@ export const COMPILE: OptionSet<GraphOptions> = {
     allow: 'a function',
     credentials: 'a function',
     clock: 'an object',
-    timer: 'an object',
+    timer: 'a timer with wait() and after()',
     ids: 'an object',
   },
   foreign: {

@@ -12,7 +12,15 @@ export type OptionRule = Kind | readonly string[] | Least | null
 /** A number from `least` on, or a duration from `leastMs` milliseconds on. */
 type Least = { readonly least: number } | { readonly leastMs: number }
 
-type Kind = 'a text' | 'a number' | 'an object' | 'a list' | 'a function' | 'an AbortSignal' | 'true or false'
+type Kind =
+  | 'a text'
+  | 'a number'
+  | 'an object'
+  | 'a list'
+  | 'a function'
+  | 'an AbortSignal'
+  | 'a timer with wait() and after()'
+  | 'true or false'
 
 /** Every option of one object with its rule: an option added to the type must be added here. */
 export type OptionRules<T> = { readonly [Option in keyof Required<T>]: OptionRule }
@@ -33,6 +41,7 @@ const KINDS: { readonly [K in Kind]: (value: unknown) => boolean } = {
   'an object': isObject,
   'a list': (value) => Array.isArray(value),
   'a function': (value) => typeof value === 'function',
+  'a timer with wait() and after()': isTimer,
   'an AbortSignal': (value) => isObject(value) && 'aborted' in value && 'addEventListener' in value,
   'true or false': (value) => typeof value === 'boolean',
 }
@@ -99,6 +108,11 @@ export function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function'
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
+}
+
+function isTimer(value: unknown): boolean {
+  const { wait, after } = (value ?? {}) as Record<string, unknown>
+  return typeof wait === 'function' && typeof after === 'function'
 }
 
 function isObject(value: unknown): value is object {

@@ -9,6 +9,7 @@ import {
   BEFORE_NOUNS,
   FRENCH,
   FRENCH_GRAMMAR,
+  FRENCH_GREETINGS,
   GREETINGS,
   IDIOMS,
   STOP,
@@ -94,9 +95,12 @@ export function languageOf(text: string, nouns: Lexicon['nouns'] = new Map()): L
   for (const run of text.slice(0, 2000).matchAll(/[\p{L}\p{M}]+/gu)) {
     const word = foldText(run[0])
     if (word.length < 2) continue
-    const isEnglish = STOP.has(word) || groupsOf(stemOf(word)).length > 0
+    const isEnglish = !FRENCH_GREETINGS.has(word) && (STOP.has(word) || groupsOf(stemOf(word)).length > 0)
     const isFrench =
-      FRENCH_GRAMMAR.has(word) || (nouns.get(word) ?? word) !== word || isOtherWord(word, FRENCH.get(word))
+      FRENCH_GREETINGS.has(word) ||
+      FRENCH_GRAMMAR.has(word) ||
+      (nouns.get(word) ?? word) !== word ||
+      isOtherWord(word, FRENCH.get(word))
     if (isFrench && !isEnglish) french++
     if (isEnglish && !isFrench && !FRENCH.has(word)) english++
   }

@@ -129,6 +129,9 @@ export const BEFORE_NOUNS: Words = words(
 )
 export const AUXILIARY: Words = words('be been get gets got is are was were have has having it them')
 
+/** Greetings and thanks that only French has. */
+export const FRENCH_GREETINGS: Words = words('bonjour bonsoir salut coucou merci')
+
 export const GREETINGS: Words =
   words(`hi hello hey hallo hola bonjour bonsoir ciao salut moin servus ola greetings
   morning afternoon evening day good howdy coucou`)

@@ -151,7 +151,7 @@ const RUN_TURN: OptionSet<RunTurnOptions> = {
     signal: 'an AbortSignal',
     onDelta: 'a function',
     clock: 'an object',
-    timer: 'an object',
+    timer: 'a timer with wait() and after()',
     ids: 'an object',
   },
   foreign: {

@@ -25,6 +25,11 @@ const STORE = "store must be a store such as sqliteStore('x.db') of holdfast/sql
 
 describe('a value that could not work is refused', () => {
   it.each<[string, () => unknown, string]>([
+    [
+      'a timer without after()',
+      made({ timer: { wait: async () => {} } }),
+      'must be a timer with wait() and after()',
+    ],
     ['toolChoice', settings({ toolChoice: 'weather' }), "a tool by its name as { tool: 'weather' }"],
     ['toolChoice', settings({ toolChoice: { name: 'x' } }), 'toolChoice must be auto, none, required or'],
     ['temperature', settings({ temperature: '1' }), 'temperature must be a number, not "1".'],

@@ -225,6 +225,12 @@ describe('the language of what is said', () => {
     expect(await agent.input('add a note')).toBe('For add_note I need title. What should title be?')
   })
 
+  it('is that of a greeting', async () => {
+    expect(await agentWith('Be brief.').input('bonjour')).toMatch(/^Bonjour/)
+    expect(await agentWith('Be brief.').input('merci')).toBe('Je vous en prie.')
+    expect(await agentWith('Sois bref.').input('hello')).toMatch(/^Hello/)
+  })
+
   it('is that of the instructions until somebody has spoken', async () => {
     expect(await agentWith('Tu aides le chef de chantier. Sois bref.').input('xyzzy')).toMatch(
       /^Je n’ai rien trouvé/,
