@@ -138,6 +138,8 @@ export type {
   Selection,
   Sighting,
   SystemMessage,
+  TraceEntry,
+  TraceStatus,
   TurnEvent,
   Usage,
   UserContent,
@@ -163,8 +165,9 @@ export type {
   ToolDefinition,
   ToolResult,
   Verdict,
+  Xray,
 } from './tool/index.ts'
-export { ask, askUser, defineTool, jsonSchema, toolResult } from './tool/index.ts'
+export { ask, askUser, defineTool, jsonSchema, toolResult, xray } from './tool/index.ts'
 export type {
   AutoCompact,
   BlobPort,

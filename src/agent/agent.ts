@@ -18,7 +18,6 @@ import {
   requestFields,
   type TurnView as Turn,
   type TurnError,
-  type TurnOutcome,
 } from '../drive/index.ts'
 import {
   addImported,
@@ -27,6 +26,8 @@ import {
   type ImportOptions,
   type ImportReceipt,
   importMessages,
+  readTrace,
+  type TraceOptions,
 } from '../journal/index.ts'
 import { type Continuation, type IdsAbove } from '../loop/index.ts'
 import {
@@ -38,13 +39,13 @@ import {
   HoldfastError,
   type Json,
   type JsonObject,
-  limitText,
   type Message,
   type NewInboxEntry,
   type OptionSet,
   type Owner,
   type RequestData,
   type Selection,
+  type TraceEntry,
 } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { memoryStore } from '../store/memory/index.ts'
@@ -62,6 +63,7 @@ import { abandonChild } from './abandon-child.ts'
 import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
+import { textOf } from './outcome-text.ts'
 import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type SelectionScope, select } from './select.ts'
 import { type SessionView, sessionView } from './session-view.ts'
@@ -86,19 +88,9 @@ export interface ForkOptions {
   readonly at?: number
 }
 
+const TRACE: OptionSet<TraceOptions> = { place: 'trace()', options: { turn: 'a number' } }
+
 const FORK: OptionSet<ForkOptions> = { place: 'fork()', options: { at: 'a number' } }
-
-function textOf(outcome: TurnOutcome): string {
-  const text = outcome.text || outcome.requests.map(({ prompt }) => prompt).join('\n')
-  const { limit, stopped } = outcome
-  if (stopped !== undefined) return `Task incomplete: ${stoppedText(stopped)}.\n${text}`.trim()
-  if (limit === undefined) return text
-  return `Task incomplete: maximum ${limitText(outcome)} reached.\n${text}`.trim()
-}
-
-function stoppedText({ by, reason }: NonNullable<TurnOutcome['stopped']>): string {
-  return `stopped by ${by}${reason === undefined ? '' : ` (${reason})`}`
-}
 
 export class Agent {
   readonly store: Store
@@ -392,6 +384,16 @@ export class Agent {
     return readMessages(this.#conversation.driver, this.#setup, query)
   }
 
+  /**
+   * What happened, from the journal: inputs, model calls, tools, changes of hooks, outcomes. Of one turn, at the cost of
+   * that turn; without one, of the whole conversation.
+   */
+  async trace(options: TraceOptions = {}): Promise<readonly TraceEntry[]> {
+    checkOptions(options, TRACE)
+    await this.#conversation.driver.ownership.flush()
+    return readTrace(this.store, this.#setup.key, options)
+  }
+
   getArtifacts(): Promise<readonly ArtifactInfo[]> {
     return this.artifacts.list()
   }
@@ -457,7 +459,7 @@ export class Agent {
   }
 
   #converse(): Conversation {
-    const { maxMessages, maxTokens, metadata } = this.#setup
+    const { name, maxMessages, maxTokens, metadata } = this.#setup
     const own = metadata === undefined ? {} : { metadata }
     const definition = this.#remembering(this.#setup.definition)
     const extras = (ids: IdsAbove, answers?: GivenAnswers) => ({
@@ -467,7 +469,8 @@ export class Agent {
       ...this.#setup,
       store: this.store,
       allow: this.#config.allow,
-      run: (scope, journal) => turnLoop(turnScope(scope, journal, { ...own, definition, extras })),
+      run: (scope, journal) =>
+        turnLoop(turnScope(scope, journal, { ...own, agent: name, definition, extras })),
       window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),

@@ -1,6 +1,6 @@
 /** A read-only view of a conversation at this moment, for hooks. */
 import type { JournalState } from '../drive/index.ts'
-import { transcript } from '../journal/index.ts'
+import { traceOf, transcript } from '../journal/index.ts'
 import {
   defined,
   type Entry,
@@ -8,6 +8,7 @@ import {
   type Json,
   type Message,
   type SystemMessage,
+  type TraceEntry,
   textOf,
 } from '../protocol/index.ts'
 import { contextPercent, type ModelSource } from '../turn/index.ts'
@@ -15,8 +16,8 @@ import { contextPercent, type ModelSource } from '../turn/index.ts'
 export interface SessionView {
   /** The messages that a model would see now: the system prompt, if known here, and the window. */
   readonly messages: readonly (SystemMessage | Message)[]
-  /** The entries of the newest turn, in order. */
-  readonly trace: readonly Entry[]
+  /** The trace of the newest turn, as far as it lies in the window. */
+  readonly trace: readonly TraceEntry[]
   readonly turn: number
   readonly iteration: number
   /** The input text of the newest turn. */
@@ -38,17 +39,17 @@ export function sessionView({ journal, models, system = '' }: SessionSource): Se
   const windowEntries = sinceCut(journal)
   const percent = contextPercent(windowEntries, models)
   const { open, parked, turn } = session
-  const trace = windowEntries.filter((entry) => entry.turn === turn && turn > 0)
+  const entries = windowEntries.filter((entry) => entry.turn === turn && turn > 0)
   const pending = (open ?? parked)?.calls.find(({ state }) => state !== 'settled')
   return {
     messages: [
       ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
       ...transcript(windowEntries),
     ],
-    trace,
+    trace: traceOf(windowEntries, { turn }),
     turn,
-    iteration: open?.iteration ?? lastIteration(trace),
-    userPrompt: promptOf(windowEntries, trace),
+    iteration: open?.iteration ?? lastIteration(entries),
+    userPrompt: promptOf(windowEntries, entries),
     ...(pending === undefined
       ? {}
       : { pendingTool: { callId: pending.callId, tool: pending.tool, args: pending.args } }),
@@ -66,13 +67,13 @@ function sinceCut({ session, windowEntries }: JournalState): readonly Entry[] {
     : windowEntries.filter((entry) => shown.includes(entry) || taken.has(entry.seq))
 }
 
-function lastIteration(trace: readonly Entry[]): number {
-  const start = trace.findLast(({ type }) => type === 'model.start')
+function lastIteration(turn: readonly Entry[]): number {
+  const start = turn.findLast(({ type }) => type === 'model.start')
   return start === undefined ? 0 : (start.data as EntryData['model.start']).iteration
 }
 
-function promptOf(entries: readonly Entry[], trace: readonly Entry[]): string {
-  const takes = trace.find(({ type }) => type === 'turn.start')?.takes ?? []
+function promptOf(entries: readonly Entry[], turn: readonly Entry[]): string {
+  const takes = turn.find(({ type }) => type === 'turn.start')?.takes ?? []
   const inputs = entries.filter(({ seq, type }) => type === 'input' && takes.includes(seq))
   return inputs.map(({ data }) => textOf((data as EntryData['input']).message)).join('\n')
 }

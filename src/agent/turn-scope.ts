@@ -8,7 +8,9 @@ import { journalSightings } from './sightings.ts'
 export function turnScope(
   scope: LoopScope,
   journal: JournalState,
-  own: Pick<TurnScope, 'definition' | 'metadata'> & { readonly extras: NonNullable<TurnScope['extras']> },
+  own: Pick<TurnScope, 'definition' | 'metadata' | 'agent'> & {
+    readonly extras: NonNullable<TurnScope['extras']>
+  },
 ): TurnScope {
   const { store } = journal
   return {
@@ -26,6 +28,7 @@ export function turnScope(
       request: (seq) => scope.view.request(seq),
       messages: () => journal.messages(),
       window: () => journal.window(),
+      turnEntries: () => journal.turnEntries(),
       ...journalSightings(store, scope.key, () => journal.session.cleared ?? 0),
     },
   }

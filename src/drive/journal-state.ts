@@ -10,7 +10,7 @@
  * L4  The state is of one conversation. If that was erased and another has begun under its name, a read rejects with
  *     `erased`.
  */
-import type { Clock, MaybePromise } from '../base/index.ts'
+import { type Clock, chain, type MaybePromise } from '../base/index.ts'
 import {
   advance,
   isWorthSaving,
@@ -60,6 +60,8 @@ export class JournalState {
   #published = 0
   #snapshotAt = 0
   #unsaved: Unsaved | undefined
+  /** The part of a long turn that lies before the window. */
+  #beginning: Entry[] = []
 
   constructor(options: JournalStateOptions) {
     this.#options = options
@@ -124,6 +126,27 @@ export class JournalState {
 
   messages(): MaybePromise<readonly Message[]> {
     return this.#liveWindow.messages(this.#session)
+  }
+
+  /** The window, and before it the rest of the open turn. */
+  turnEntries(): MaybePromise<readonly Entry[]> {
+    return chain(this.window(), (entries) => {
+      const { from } = this.#liveWindow
+      const { startSeq = from } = this.#session.open ?? {}
+      return startSeq >= from ? entries : this.#withStart(startSeq, from, entries)
+    })
+  }
+
+  async #withStart(startSeq: number, from: number, entries: readonly Entry[]): Promise<readonly Entry[]> {
+    if (this.#beginning[0]?.seq !== startSeq) this.#beginning = []
+    for (let next = startSeq; ; ) {
+      next = (this.#beginning.at(-1)?.seq ?? startSeq - 1) + 1
+      const page = next >= from ? [] : await this.store.read(this.key, { from: next, to: from - 1 })
+      if (page.length === 0) break
+      this.#beginning.push(...page)
+    }
+    const known = new Set(this.#beginning.map(({ seq }) => seq))
+    return [...this.#beginning, ...entries.filter(({ seq }) => !known.has(seq))].sort((a, b) => a.seq - b.seq)
   }
 
   get #liveWindow(): LiveWindow {

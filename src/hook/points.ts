@@ -13,6 +13,7 @@ import type {
   OutcomeReason,
   Principal,
   SettledStatus,
+  TraceEntry,
   Usage,
 } from '../protocol/index.ts'
 import type { Credentials } from '../tool/index.ts'
@@ -49,6 +50,11 @@ export interface TurnPoint {
   /** The text of the turn's input. */
   readonly task: string
   readonly usage: Usage
+  /**
+   * The trace of this turn up to here. In `afterEachTool` and `onError` of a tool its last entry is that call; calls that
+   * ended with it follow with their own hooks.
+   */
+  readonly trace: readonly TraceEntry[]
   /** The fill level of the model's context in percent, if known. */
   readonly contextPercent?: number
   /** Aborts when the turn is cancelled, out of time, or lost to another process. */

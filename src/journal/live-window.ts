@@ -86,6 +86,11 @@ export class LiveWindow {
     return this.#entries
   }
 
+  /** Every entry from here on is held. */
+  get from(): number {
+    return this.#from
+  }
+
   /** Cached between two appends. */
   entries(session: Session): MaybePromise<readonly Entry[]> {
     if (session === this.#current) return this.#entries

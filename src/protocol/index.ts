@@ -87,3 +87,17 @@ export {
   textsIn,
 } from './persons-words.ts'
 export { quote } from './quote.ts'
+export type {
+  HookChangeTrace,
+  LlmCallTrace,
+  NodeExecutionTrace,
+  RequestTrace,
+  TakeOverTrace,
+  ToolExecutionTrace,
+  TraceEntry,
+  TraceStatus,
+  TraceUsage,
+  TurnResultTrace,
+  UserInputTrace,
+  WarningTrace,
+} from './trace.ts'

@@ -49,3 +49,5 @@ export type {
   ToolGrounding,
   Verdict,
 } from './tool.ts'
+export type { Xray, XraySource } from './xray.ts'
+export { XRAY, xray } from './xray.ts'

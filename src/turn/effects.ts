@@ -20,11 +20,14 @@ import {
   type Settled,
   type Tool,
   type ToolContext,
+  XRAY,
+  type XraySource,
 } from '../tool/index.ts'
 import { uncounted } from './ending.ts'
 import { select, shown } from './grounding.ts'
 import { idsOfTurn } from './ids-above.ts'
 import { runEndHooks } from './phases.ts'
+import { xraySource } from './trace.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** A call that may start. */
@@ -84,7 +87,8 @@ export async function callRun(run: TurnRun, one: Ready, credentials: Credentials
   const [info, ended] = [run.info(), run.previousTools()]
   const { contextId, task, principal, metadata } = isPromise(info) ? await info : info
   const { secrets } = run
-  const context: ToolContext = {
+  const entries = scope.view.turnEntries()
+  const context: ToolContext & { readonly [XRAY]: XraySource } = {
     ...scope.extras?.(idsOfTurn(run), {
       answers: givenAnswersOf(one.call),
       answerOrigins: answerOriginsOf(one.call),
@@ -104,6 +108,7 @@ export async function callRun(run: TurnRun, one: Ready, credentials: Credentials
     metadata,
     answers: answersOf(one.call),
     reasons: reasonsOf(one.call),
+    [XRAY]: xraySource(run, isPromise(entries) ? await entries : entries),
     progress: (progress: Json) => scope.emit('tool.progress', { callId, tool: one.tool.name, progress }),
   }
   return {

@@ -28,10 +28,12 @@ import {
   type PhaseChanges,
   quote,
   type StopRequest,
+  type TraceEntry,
 } from '../protocol/index.ts'
 import { NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
 import { contextPercent, firstContextSize } from './context.ts'
 import { idsOfTurn } from './ids-above.ts'
+import { hookTrace } from './trace.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** Every action of a hook; each gets those that its row of the table allows. */
@@ -153,6 +155,7 @@ export class Phase {
     const data = make(this) as object
     const point = { ...base, ...allowed(name, this.#actions(from, state), data), ...data } as PointOf<Name>
     await addContextPercent(this.#run, point)
+    await addTrace(this.#run, point, callOf(data))
     try {
       const { extras, key } = this.#run.scope
       const around = { contextId: key.contextId, ...extras?.(idsOfTurn(this.#run)) }
@@ -250,7 +253,7 @@ async function patiently<T>(run: TurnRun, work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function turnPoint(run: TurnRun): Promise<TurnPoint> {
+async function turnPoint(run: TurnRun): Promise<Omit<TurnPoint, 'trace'>> {
   const { contextId, turn, principal, credentials, metadata, task } = await patiently(run, async () =>
     run.lookUp(),
   )
@@ -268,6 +271,24 @@ async function turnPoint(run: TurnRun): Promise<TurnPoint> {
     signal: run.stop,
     messages: async () => view.messages(),
   }
+}
+
+async function addTrace(run: TurnRun, point: object, callId: string | undefined): Promise<void> {
+  const entries = await run.scope.view.turnEntries()
+  let trace: readonly TraceEntry[] | undefined
+  Object.defineProperty(point, 'trace', {
+    enumerable: true,
+    get: () => (trace ??= hookTrace(run, entries, callId)),
+  })
+}
+
+/** The settled call that a hook is about, if it is about one. */
+function callOf(data: {
+  readonly result?: { readonly callId: string }
+  readonly error?: object
+}): string | undefined {
+  const { result, error = {} } = data
+  return result?.callId ?? (error as { readonly callId?: string }).callId
 }
 
 /** Counting is expensive: `contextPercent` is computed on first access. */

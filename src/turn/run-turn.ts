@@ -175,6 +175,7 @@ class Journal {
   readonly #changes: Entry[] = []
   #inbox: Entry[] = []
   #recorded: Entry[] = []
+  readonly #entries: Entry[]
   session: Session
 
   private constructor(
@@ -187,6 +188,7 @@ class Journal {
     this.#clock = options.clock ?? systemClock
     this.session = held.session
     const { entries = [] } = options
+    this.#entries = [...entries]
     const taken = new Set(entries.flatMap(({ takes = [] }) => takes))
     this.#inbox = entries.filter(({ key, seq }) => key !== undefined && !taken.has(seq))
     this.#changes = entries.filter(({ type }) => type === 'artifact')
@@ -287,6 +289,7 @@ class Journal {
         },
         messages: () => this.#window.messages(this.session),
         window: () => this.#window.entries(this.session),
+        turnEntries: () => this.#entries,
         ...sightingsIn(this.#options.entries ?? [], () => this.session.cleared ?? 0),
         request: async (seq) => {
           const entry = [...(this.#options.entries ?? []), ...this.#window.held].find(
@@ -348,6 +351,7 @@ class Journal {
     }
     this.session = advance([entry], this.session)
     this.#window.add([entry])
+    this.#entries.push(entry)
     return entry
   }
 }

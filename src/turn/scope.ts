@@ -18,6 +18,8 @@ export interface TurnScope extends LoopScope {
   readonly view: View
   /** The person's choices in all conversations. Without it, choices belong to the conversation. */
   readonly actor?: (principal: Principal) => ActorState
+  /** The name of the agent. */
+  readonly agent?: string
   /** Stored with the first turn of a conversation that has no metadata. */
   readonly metadata?: JsonObject
   /** The judge of ids of the caller, if a call runs this conversation. */
@@ -46,6 +48,8 @@ export interface View extends JournalView {
   readonly messages: () => MaybePromise<readonly Message[]>
   /** The entries that `messages` come from. */
   readonly window: () => MaybePromise<readonly Entry[]>
+  /** The window, and before it the rest of the open turn. */
+  readonly turnEntries: () => MaybePromise<readonly Entry[]>
   /** Sightings before the window, newest first: by id, label or normal form of the id. */
   readonly seen: (
     entity: string,

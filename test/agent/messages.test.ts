@@ -66,7 +66,7 @@ describe('the newest messages', () => {
     for (let n = 1; n <= 10; n++) await agent.executeTurn(`Question ${n}`).outcome
     expect(await agent.getMessages({ maxMessages: 11 })).toHaveLength(11)
     const turn = agent.executeTurn('Question 11')
-    await until('the tool runs', () => agent.session.trace.some(({ type }) => type === 'tool.start'))
+    await until('the tool runs', () => agent.session.trace.some(({ type }) => type === 'tool_execution'))
     const found = await agent.getMessages({ maxMessages: 12 })
     expect(found.map(messageLine).slice(-3, -1)).toEqual(['assistant "Reply 10"', 'user "Question 11"'])
     expect(found).toHaveLength(12)
