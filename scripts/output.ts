@@ -21,8 +21,8 @@ const ALLOWED: Readonly<Record<string, readonly Kind[]>> = {
   // The gate itself.
   'src/cli/gate/outputs.ts': ['stream', 'warning'],
   'src/cli/gate/styled.ts': ['code'],
-  // Stacks for developers, only with HOLDFAST_DEBUG, with control characters escaped.
-  'src/base/debug.ts': ['stream'],
+  // Stacks for developers, only with HOLDFAST_DEBUG, and warnings; control characters are escaped.
+  'src/base/debug.ts': ['stream', 'warning'],
   // Before there is a gate: two messages, in ASCII.
   'src/cli/bin.ts': ['stream'],
   // Node's line editor, which draws through the gate.

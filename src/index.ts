@@ -92,7 +92,15 @@ export {
   saveSession,
   transcript,
 } from './journal/index.ts'
-export type { Limits } from './loop/index.ts'
+export type {
+  ContextTelemetry,
+  Limits,
+  ObservedContext,
+  ObservedRequest,
+  ObservedStep,
+  Telemetry,
+  Thrower,
+} from './loop/index.ts'
 export type {
   LanguageModel,
   ModelCapabilities,

@@ -467,6 +467,7 @@ export class Agent {
     })
     return new Conversation({
       ...this.#setup,
+      observed: { name, kind: 'agent' },
       store: this.store,
       allow: this.#config.allow,
       run: (scope, journal) =>

@@ -9,6 +9,7 @@ import {
   type Timer,
 } from '../base/index.ts'
 import { checkStore, copyJson } from '../drive/index.ts'
+import { type Telemetry, telemetryOption } from '../loop/index.ts'
 import {
   atLeast,
   type ContextKey,
@@ -69,6 +70,8 @@ export interface AgentConfig extends TurnConfig {
    * its successor.
    */
   readonly parentSince?: number
+  /** Observers of the turns of this agent and of those below it, such as `otel()` of holdfast/otel. */
+  readonly telemetry?: Telemetry | readonly Telemetry[]
   /** How long ownership holds without renewal. Default: 30 seconds. */
   readonly leaseMs?: number
   /** Time and ids, for tests. */
@@ -100,6 +103,7 @@ export interface AgentSetup {
   readonly driver: string
   readonly parent?: string
   readonly parentSince?: number
+  readonly telemetry: readonly Telemetry[]
   readonly leaseMs: number
   readonly heartbeatMs: number
 }
@@ -134,6 +138,7 @@ export function setUp(config: AgentConfig): AgentSetup {
     ids,
     driver: `${processIdentity()}#${ids.next(name.replaceAll(/[^\w.-]/g, '_'))}`,
     ...defined({ parent: config.parent, parentSince: config.parentSince }),
+    telemetry: telemetryOption(config.telemetry),
     leaseMs,
     heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
   }
@@ -159,6 +164,7 @@ const AGENT_CONFIG: OptionSet<AgentConfig> = {
     metadata: 'an object',
     parent: 'a text',
     parentSince: null,
+    telemetry: null,
     leaseMs: null,
     clock: 'an object',
     timer: 'a timer with wait() and after()',

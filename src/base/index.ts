@@ -1,7 +1,7 @@
 /** Mechanics without domain words. This room imports nothing. */
 export type { Clock } from './clock.ts'
 export { systemClock } from './clock.ts'
-export { debugThrown } from './debug.ts'
+export { debugThrown, warnOnce } from './debug.ts'
 export type { Ids } from './id.ts'
 export { systemIds } from './id.ts'
 export { chain, isPromise, type MaybePromise } from './maybe-promise.ts'

@@ -1,9 +1,10 @@
 /** The context that a turn passes to the agents and graphs it runs below itself (R17), hidden in that of the call. */
 import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
-import { DEFAULT_LIMITS, type IdsAbove, isUnlimited, type Limits } from '../loop/index.ts'
+import { DEFAULT_LIMITS, type IdsAbove, isUnlimited, type Limits, type Telemetry } from '../loop/index.ts'
 import {
   type ContextKey,
+  defined,
   HoldfastError,
   type InputOrigin,
   type Json,
@@ -25,6 +26,7 @@ export interface ChildScope {
     readonly timer: Timer
     readonly ids: Ids
     readonly leaseMs: number
+    readonly telemetry?: readonly Telemetry[]
   }
   /** The rest of the caller's limits. */
   readonly limits: () => Limits
@@ -35,6 +37,18 @@ export interface ChildScope {
   readonly answers?: Readonly<Record<string, Json>>
   /** The origins of answers that no person gave, by request id. */
   readonly answerOrigins?: Readonly<Record<string, InputOrigin>>
+}
+
+type Inherited = Omit<ChildScope['config'], 'contextId' | 'parentSince' | 'owner'>
+
+/** The config that a child takes from its caller, at a position of the caller's journal. */
+export function childConfig(
+  { key, store, clock, timer, ids, leaseMs, telemetry }: Inherited & { readonly key: ContextKey },
+  parentSince: number,
+): ChildScope['config'] {
+  const { contextId, ...owner } = key
+  const inherited = { store, clock, timer, ids, leaseMs, ...defined({ telemetry }) }
+  return { contextId, parentSince, owner, ...inherited }
 }
 
 export const CHILD_SCOPE: unique symbol = Symbol('holdfast.childScope')

@@ -4,7 +4,7 @@
  */
 
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
-import type { Limits } from '../loop/index.ts'
+import { type Limits, type ObservedContext, observe, type Telemetry } from '../loop/index.ts'
 import {
   HoldfastError,
   type NewInboxEntry,
@@ -15,7 +15,7 @@ import {
 import { checkContinuation, openRequests } from './answers.ts'
 import { checkAllowed, principalOf } from './auth.ts'
 import { attachCause } from './cause.ts'
-import { type ChildScope, limitsLeft } from './child-scope.ts'
+import { type ChildScope, childConfig, limitsLeft } from './child-scope.ts'
 import { Driver } from './driver.ts'
 import type { DriverOptions, PendingWork } from './driver-options.ts'
 import { withoutSelfCancel } from './find-consumed.ts'
@@ -33,7 +33,12 @@ export type DriveResult =
   | { readonly state: 'at'; readonly time: number }
   | { readonly state: 'done' }
 
-export interface ConversationOptions extends Omit<DriverOptions, 'onEntry' | 'emit' | 'pending' | 'thrown'> {
+export interface ConversationOptions
+  extends Omit<DriverOptions, 'onEntry' | 'emit' | 'pending' | 'thrown' | 'telemetry'> {
+  /** The name and kind that observers get. */
+  readonly observed: Omit<ObservedContext, 'key'>
+  /** Observers of the turns here and below. */
+  readonly telemetry?: readonly Telemetry[]
   /** Called before the subscribers when a turn has ended or could not continue. */
   readonly onOutcome: (outcome: TurnOutcome) => void
   /** Lets principals other than the owner in (R20). */
@@ -65,10 +70,15 @@ export class Conversation {
       opening: () => this.driver.opening,
       join: (subscription, posted) => subscribers.join(subscription, posted),
     })
+    const telemetry = observe(options.telemetry, { key: options.key, ...options.observed })
     this.driver = new Driver({
       ...options,
+      telemetry,
       pending: this.#pending(),
-      onEntry: (entry, how) => subscribers.receive(entry, how),
+      onEntry: (entry, how) => {
+        if (how !== 'unsaved') telemetry?.entry(entry)
+        subscribers.receive(entry, how)
+      },
       onInboxEntry: () => this.#flushAndStart(),
       thrown: (turn, error) => void (this.#thrown = { turn, error }),
       emit: (type, data) =>
@@ -144,10 +154,9 @@ export class Conversation {
 
   /** The context that the running turn passes to child conversations. `limits`: the turn's, as declared. */
   childScope(limits: Limits): ChildScope {
-    const { key, store, clock, timer, ids, leaseMs } = this.#options
-    const { contextId, ...owner } = key
+    const { clock } = this.#options
     return {
-      config: { contextId, parentSince: this.driver.journal.seen, owner, store, clock, timer, ids, leaseMs },
+      config: childConfig(this.#options, this.driver.journal.seen),
       limits: () => limitsLeft(this.driver.journal.session, limits, clock.now()),
       forward: (event) => this.#subscribers.forward(this.driver.journal.session.turn, event),
     }

@@ -31,6 +31,7 @@ export interface DriverOptions extends OwnershipOptions {
   readonly onInboxEntry?: () => void
   readonly abandoned?: LoopScope['abandoned']
   readonly thrown?: LoopScope['thrown']
+  readonly telemetry?: LoopScope['telemetry'] | undefined
   /** Finds credentials that no caller of this process has passed (R19). */
   readonly credentials?: (principal: Principal) => MaybePromise<Credentials | undefined>
 }

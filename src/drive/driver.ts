@@ -398,7 +398,7 @@ export class Driver {
   }
 
   #scope(posts: readonly NewInboxEntry[], { cancel, stop }: Omit<Loop, 'batches'>): LoopScope {
-    const { key, definition, clock, timer, ids, emit, abandoned, thrown } = this.#options
+    const { key, definition, clock, timer, ids, emit, abandoned, thrown, telemetry } = this.#options
     const continuing = this.#pending.continuing()
     return {
       key,
@@ -409,6 +409,7 @@ export class Driver {
       emit,
       ...(abandoned === undefined ? {} : { abandoned }),
       ...(thrown === undefined ? {} : { thrown }),
+      ...(telemetry === undefined ? {} : { telemetry }),
       ...(continuing === undefined ? {} : { continuing }),
       view: new LoopView(this.ownership, posts, clock.now()),
       signal: cancel.signal,

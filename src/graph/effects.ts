@@ -87,7 +87,14 @@ function execute(call: EffectCall): Promise<Settled> {
   const { run } = attempt
   const working = (async () => {
     await run.scope.mayAct()
-    const settled = settledBy(await runCall(callRun(call, (late) => run.scope.late(callId, late))))
+    const made = callRun(call, (late) => run.scope.late(callId, late))
+    const step = { kind: 'effect', turn: run.open.turn, callId, name: call.tool.name } as const
+    const settled = settledBy(
+      await run.observed(
+        () => step,
+        () => runCall(made),
+      ),
+    )
     return appendEnd(call, settled)
   })()
   run.underWay.set(callId, working)
@@ -143,7 +150,10 @@ function callRun(
     timer: run.scope.timer,
     secrets: run.secrets,
     graceMs: run.scope.definition.graceMs,
-    onThrown: (error) => void run.thrown.set(callId, error),
+    onThrown: (error) => {
+      run.threw({ kind: 'effect', name: tool.name, callId }, error)
+      run.thrown.set(callId, error)
+    },
     ...defined({ onLate }),
   }
 }

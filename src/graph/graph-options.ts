@@ -1,6 +1,7 @@
 /** The options of graphs, the rules that check them, and their names in other frameworks. */
 import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Auth } from '../drive/index.ts'
+import type { Telemetry } from '../loop/index.ts'
 import type { ForeignNames, JsonObject, OptionSet, Owner, Principal } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Credentials } from '../tool/index.ts'
@@ -54,6 +55,8 @@ export interface GraphOptions {
   readonly allow?: (principal: Principal) => boolean
   /** Looks up the credentials of a principal whose run another process started. */
   readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
+  /** Observers of the runs of this graph and of what runs below it, such as `otel()` of holdfast/otel. */
+  readonly telemetry?: Telemetry | readonly Telemetry[]
   /** Time and ids, for tests. */
   readonly clock?: Clock
   readonly timer?: Timer
@@ -99,6 +102,7 @@ export const COMPILE: OptionSet<GraphOptions> = {
     graceMs: { leastMs: 0 },
     maxClaims: { least: 1 },
     leaseMs: { leastMs: 1 },
+    telemetry: null,
     allow: 'a function',
     credentials: 'a function',
     clock: 'an object',

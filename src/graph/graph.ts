@@ -15,6 +15,7 @@ import {
   type TurnError,
 } from '../drive/index.ts'
 import { fold, forkContext, loadSession, type Session, withChanges } from '../journal/index.ts'
+import { type Telemetry, telemetryOption } from '../loop/index.ts'
 import {
   atLeast,
   type ContextKey,
@@ -77,6 +78,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
   /** The definition, for a graph that has this one as a node. */
   readonly '~graph': GraphDefinition
   readonly #options: GraphOptions
+  readonly #telemetry: readonly Telemetry[]
   readonly #store: Store
   /** Unfinished runs of this process by conversation, in the order of the calls. */
   readonly #live = new Map<string, Set<Thread>>()
@@ -87,6 +89,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     checkLimits(options.limits)
     this['~graph'] = definition
     this.#options = options
+    this.#telemetry = telemetryOption(options.telemetry)
     this.#store = options.store ?? memoryStore()
   }
 
@@ -270,6 +273,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
       timer,
       ids,
       leaseMs,
+      telemetry: this.#telemetry,
       ...defined({ allow, credentials }),
       ...ports,
     })

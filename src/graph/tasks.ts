@@ -1,5 +1,4 @@
 /** The tasks of a step: run side by side, each settled as soon as it ends. */
-import { debugThrown } from '../base/index.ts'
 import type { GraphTask } from '../journal/index.ts'
 import { type Batch, request } from '../loop/index.ts'
 import {
@@ -56,14 +55,19 @@ async function runTask(run: Run, { queue, task, credentials }: TaskRun): Promise
     return
   }
   const attempt = new Attempt({ run, queue, task, node, credentials })
-  const end = await runCall({
+  const call = {
     tool: nodeTool(run, attempt),
     input: undefined,
     context: attempt.context,
     timer: run.scope.timer,
     secrets: run.secrets,
     graceMs: run.scope.definition.graceMs,
-  })
+  }
+  const step = { kind: 'node', turn: run.open.turn, task: task.task, name: node.name } as const
+  const end = await run.observed(
+    () => step,
+    () => runCall(call),
+  )
   attempt.close()
   queue.append(() => appendEnd(run, attempt, end))
 }
@@ -108,7 +112,7 @@ function appendEnd(run: Run, attempt: Attempt, end: CallEnd): void {
     const shown = seen.length === 0 ? {} : { seen }
     run.draft.append('node.end', { task: task.task, node: task.node, ...changes, ...used, ...shown })
   } else if (!run.signal.aborted) {
-    if (attempt.thrown !== undefined) debugThrown(`Node ${task.node}`, attempt.thrown)
+    if (attempt.thrown !== undefined) run.threw({ kind: 'node', name: task.node }, attempt.thrown)
     run.thrown.set(task.task, attempt.thrown)
     const error = {
       ...failureOf(attempt.node, end.output),

@@ -14,7 +14,7 @@ import {
   requestFields,
   type TurnView,
 } from '../drive/index.ts'
-import type { Continuation, LoopTerms } from '../loop/index.ts'
+import type { Continuation, LoopTerms, Telemetry } from '../loop/index.ts'
 import {
   type ContextKey,
   defined,
@@ -44,6 +44,7 @@ export interface ThreadOptions {
   readonly timer: Timer
   readonly ids: Ids
   readonly leaseMs: number
+  readonly telemetry: readonly Telemetry[]
   readonly parent?: string
   readonly parentSince?: number
   readonly allow?: (principal: Principal) => boolean
@@ -64,6 +65,7 @@ export class Thread {
       ids,
       leaseMs,
       definition: terms,
+      observed: { name: definition.name, kind: 'graph' },
       driver: `${processIdentity()}#${ids.next('graph')}`,
       heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
       autoSave: true,

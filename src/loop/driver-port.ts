@@ -16,6 +16,7 @@ import type {
 } from '../protocol/index.ts'
 import type { Artifacts, Credentials, Redactor, Settled } from '../tool/index.ts'
 import type { CallArguments } from './call-arguments.ts'
+import type { ContextTelemetry } from './telemetry.ts'
 
 export interface Batch {
   readonly entries: readonly NewEntry[]
@@ -62,6 +63,8 @@ export interface LoopScope {
   readonly artifacts: (callId: string, secrets: Redactor) => Artifacts
   /** Arguments of calls that are stored redacted (R19). */
   readonly callArguments: CallArguments
+  /** The observers of the turns, if there are any. */
+  readonly telemetry?: Required<ContextTelemetry>
   /** Reports the exception of user code that fails the turn. */
   readonly thrown?: (turn: number, error: unknown) => void
   /** Posts a result that came after its call was settled. */

@@ -1,5 +1,4 @@
 /** Ends a turn as failed when its loop throws: not open for ever (R14), nor taken over again and again (R7). */
-import { debugThrown } from '../base/index.ts'
 import { isStarted } from '../journal/index.ts'
 import { type EntryData, HoldfastError, type JsonObject } from '../protocol/index.ts'
 import { thrownText } from '../tool/index.ts'
@@ -26,7 +25,7 @@ export type EndFailed = (failure: Failure) => Promise<void> | void
 
 /** Ends the turn from the draft; if that cannot be stored, from the durable session. Otherwise throws to the driver. */
 export async function* failTurn(run: RunBase, error: unknown, end: EndFailed): AsyncGenerator<Batch, void> {
-  debugThrown(`The turn of ${run.scope.key.contextId}`, error)
+  run.threw({ kind: 'turn', name: run.scope.key.contextId }, error)
   const { open, parked } = run.scope.view.session
   // The parked requests are untouched: they stay open, and can be answered after a repair.
   if (open === undefined && parked !== undefined && run.session.open?.calls.length) throw error

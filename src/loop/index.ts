@@ -39,3 +39,13 @@ export {
 export { dataOf, Interrupted, originOf, RunBase } from './run-base.ts'
 export { type LoopSteps, runLoop } from './run-loop.ts'
 export { cutResult, isLarge } from './shorten.ts'
+export {
+  type ContextTelemetry,
+  type ObservedContext,
+  type ObservedRequest,
+  type ObservedStep,
+  observe,
+  type Telemetry,
+  type Thrower,
+  telemetryOption,
+} from './telemetry.ts'

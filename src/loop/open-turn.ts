@@ -147,6 +147,7 @@ export function startTurn(
     ...(metadata === undefined ? {} : { metadata }),
     ...(credentials === undefined ? {} : { credentials }),
     ...(trimmedUpTo === undefined ? {} : { trimmedUpTo }),
+    ...run.scope.telemetry?.begin(run.session.turn + 1),
   }
   run.draft.append('turn.start', data, takes)
 }

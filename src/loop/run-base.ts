@@ -1,5 +1,5 @@
 /** State shared by a driver and the loop it runs: draft, inbox, secrets and time. Every kind of run extends it. */
-import { chain, isPromise, type MaybePromise } from '../base/index.ts'
+import { chain, debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
 import type { OpenTurn, Session } from '../journal/index.ts'
 import {
   type Entry,
@@ -16,6 +16,7 @@ import { Draft } from './draft.ts'
 import type { Batch, LoopScope, Next } from './driver-port.ts'
 import { redactEntry } from './redact-entry.ts'
 import { shortened } from './shorten.ts'
+import { type ObservedStep, onceOnly, safeError, type Thrower } from './telemetry.ts'
 
 type Signals = Pick<LoopScope, 'signal' | 'stop'>
 
@@ -173,6 +174,23 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
     this.#learned = secrets
     // Credentials may be renewed while the turn runs, and the old ones stay secret.
     this.#secrets = this.secrets.with(secrets)
+  }
+
+  /** Runs a step that observers see. */
+  observed<T>(step: () => ObservedStep, work: () => Promise<T>): Promise<T> {
+    const { telemetry } = this.scope
+    if (telemetry === undefined) return work()
+    const once = onceOnly(work)
+    telemetry.step(step(), once)
+    return once()
+  }
+
+  /** Reports an exception of user code to those who look for its cause. */
+  threw(by: Omit<Thrower, 'turn'>, error: unknown): void {
+    debugThrown(`The ${by.kind} ${by.name}`, error)
+    const { telemetry } = this.scope
+    if (telemetry === undefined) return
+    telemetry.thrown({ ...by, turn: this.session.turn }, safeError(error, this.secrets))
   }
 
   /** Reports the exception of user code that fails the turn. */

@@ -99,6 +99,8 @@ export interface EntryData {
     readonly credentials?: true
     /** From here on, prompts compact tool results up to this position. */
     readonly trimmedUpTo?: number
+    /** The span of the turn's first driver, in W3C form; a later one links to it. */
+    readonly traceparent?: string
   }
   take: { readonly as: 'message' | 'nothing'; readonly reason?: string }
   note: { readonly text: string; readonly from: string }

@@ -1,5 +1,5 @@
 /** Runs the calls of a group together, and settles each as soon as it ends. */
-import { debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
+import { isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import {
@@ -16,7 +16,6 @@ import {
   type CallEnd,
   type CallRun,
   type Credentials,
-  runCall,
   type Settled,
   type Tool,
   type ToolContext,
@@ -26,6 +25,7 @@ import {
 import { uncounted } from './ending.ts'
 import { select, shown } from './grounding.ts'
 import { idsOfTurn } from './ids-above.ts'
+import { observedCall } from './observed-steps.ts'
 import { runEndHooks } from './phases.ts'
 import { xraySource } from './trace.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -52,7 +52,7 @@ export async function* runGroup(
   const ended: Ended[] = []
   let bell = Promise.withResolvers<void>()
   const running = runs.map(async (one) => {
-    ended.push({ callId: one.context.callId, end: await runCall(one) })
+    ended.push({ callId: one.context.callId, end: await observedCall(run, one) })
     bell.resolve()
   })
   try {
@@ -120,7 +120,7 @@ export async function callRun(run: TurnRun, one: Ready, credentials: Credentials
     graceMs: scope.definition.graceMs,
     onLate: (settled) => scope.late(callId, settled),
     onThrown: (error) => {
-      debugThrown(`The tool ${one.tool.name}`, error)
+      run.threw({ kind: 'tool', name: one.tool.name, callId }, error)
       run.thrown.set(callId, error)
     },
   }

@@ -63,6 +63,7 @@ export async function* runPhase<Name extends HookName>(
 ): AsyncGenerator<Batch, void> {
   if (!isDue(run, name)) return
   if (run.draft.hasNews) yield* run.commit('hooks')
+  if (name === 'onComplete') await run.scope.telemetry?.completing(run.open.turn)
   const phase = new Phase(run)
   await phase.run(name, await make())
   phase.append({ name })

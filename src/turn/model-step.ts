@@ -2,7 +2,7 @@
  * One model call, with its retries and fallbacks. Every attempt is in the journal: a failed one ends with a durable
  * `model.end` with the reason and the next step, before that is taken.
  */
-import { chain, debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
+import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import type { ModelError } from '../hook/index.ts'
 import type { Batch } from '../loop/index.ts'
 import { dataOf, isLarge } from '../loop/index.ts'
@@ -13,7 +13,6 @@ import {
   type ModelReply,
   type ModelRequest,
   shownFiles,
-  streamModel,
   type ToolSpec,
   withRefusedFiles,
 } from '../model/index.ts'
@@ -38,6 +37,7 @@ import { runPhase } from './hooks.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
 import { NO_MODEL, notSent, requestSettings, stepAfter } from './model-retry.ts'
+import { observedModel } from './observed-steps.ts'
 import {
   canMakeRoom,
   fittingMessages,
@@ -113,7 +113,7 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
       cause: reply.cause ?? reply,
     })
     if (isLast) {
-      debugThrown(`The model ${source.name}`, reply)
+      run.threw({ kind: 'model', name: source.name }, reply)
       run.failedBy(reply.cause ?? reply)
       await endTurn(run, 'failed', { error: errorOf(run, reply) })
     }
@@ -307,7 +307,7 @@ interface PreparedRequest {
 
 /** Rejects with the failure, once it is known whether files caused it. */
 function askForReply(run: TurnRun, { request, source, parts }: PreparedRequest): Promise<ModelReply> {
-  return streamModel(request).catch(async (error: unknown): Promise<never> => {
+  return observedModel(run, source, request).catch(async (error: unknown): Promise<never> => {
     if (!(error instanceof ModelFailure)) throw error
     const makesRoomFirst = isHalfFull(source, parts) && (await canMakeRoom(run, error))
     const isFirst = overflowsIn(await run.scope.view.window(), run.open.turn) === 0

@@ -3,7 +3,7 @@
  * durable (R3); calls that may run together do. The round is derived from the session alone, so it continues after a
  * crash as it would have without one.
  */
-import { debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
+import { isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import { approvalOf, findCredentials, request, takeAnswers, waitingFor } from '../loop/index.ts'
@@ -155,7 +155,7 @@ async function beforeCall(run: TurnRun, call: Call): Promise<Call | undefined> {
   } catch (error) {
     if (!HoldfastError.is(error, 'hook-failed')) throw error
     const { cause, details } = error
-    debugThrown(`The hook ${details['hook'] as string}`, cause)
+    run.threw({ kind: 'hook', name: details['hook'] as string, callId }, cause)
     refusal = thrownText(cause, run.secrets)
   }
   phase.append({ name: 'beforeEachTool', callId })

@@ -185,7 +185,7 @@ describe('the state of an agent', () => {
         userPrompt: 'Look',
         pendingTool: { callId: 'call_1', tool: 'look', args: { n: 1 } },
         messages: 4,
-        trace: ['turn.start', 'model.start', 'model.end', 'tool.start'],
+        trace: ['user_input', 'llm_call', 'tool_execution'],
       },
     ])
     expect(agent.session).toMatchObject({ turn: 2, iteration: 2, userPrompt: 'Look' })

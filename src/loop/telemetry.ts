@@ -1,0 +1,167 @@
+/**
+ * The port for logs, metrics and spans: what happens to the turns that this process drives. Implementations must not
+ * wait and cannot fail a turn: their exceptions are reported once, as a warning of the process, and ignored.
+ */
+import { warnOnce } from '../base/index.ts'
+import {
+  type ContextKey,
+  type Entry,
+  invalidOption,
+  type Json,
+  type JsonObject,
+  type Message,
+  shown,
+} from '../protocol/index.ts'
+import { type Redactor, thrownText } from '../tool/index.ts'
+
+export interface Telemetry {
+  /** Called once for each conversation of an agent or a graph that this process opens; undefined to ignore it. */
+  readonly context: (of: ObservedContext) => ContextTelemetry | undefined
+}
+
+export interface ObservedContext {
+  readonly key: ContextKey
+  /** The name of the agent or the graph. */
+  readonly name: string
+  readonly kind: 'agent' | 'graph'
+}
+
+export interface ContextTelemetry {
+  /** A turn is about to begin here. The result is stored with its start; another process reads it from there. */
+  readonly begin?: (turn: number) => { readonly traceparent: string } | undefined
+  /** Every entry that this process appends, once it is durable, in order. Secrets are removed. */
+  readonly entry?: (entry: Entry) => void
+  /** Must call `work` once, at once; may do so inside of an async context of its own, and watch its promise. */
+  readonly step?: (step: ObservedStep, work: () => Promise<unknown>) => void
+  /** An exception of user code: the journal has its message, this has its stack. Secrets are removed. */
+  readonly thrown?: (by: Thrower, error: Error) => void
+  /** The last reply is durable, and `onComplete` hooks run next. The only thing that a turn waits for. */
+  readonly completing?: (turn: number) => Promise<void> | void
+}
+
+/** A model call as it is sent, a tool, a node of a graph, or an effect inside of one. */
+export type ObservedStep =
+  | {
+      readonly kind: 'model'
+      readonly turn: number
+      readonly iteration: number
+      /** As configured, such as `openai/gpt-4.1-mini`. */
+      readonly model: string
+      readonly provider: string
+      readonly modelId: string
+      readonly request: ObservedRequest
+    }
+  | {
+      readonly kind: 'tool' | 'effect'
+      readonly turn: number
+      readonly callId: string
+      readonly name: string
+      readonly description?: string
+      readonly args?: Json
+    }
+  | { readonly kind: 'node'; readonly turn: number; readonly task: string; readonly name: string }
+
+/** The parts of a model request, without headers and keys. */
+export interface ObservedRequest {
+  readonly system?: string
+  readonly messages: readonly Message[]
+  readonly tools: readonly {
+    readonly name: string
+    readonly description?: string
+    readonly parameters?: JsonObject
+  }[]
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
+/** User code that threw: `tool order`, `hook audit/beforeTools`, `node plan`, `function systemPrompt`. */
+export interface Thrower {
+  readonly kind: 'tool' | 'hook' | 'node' | 'effect' | 'model' | 'function' | 'turn'
+  readonly name: string
+  readonly turn: number
+  readonly callId?: string
+}
+
+/** Checks the option: one observer, or a list of them. */
+export function telemetryOption(option: Telemetry | readonly Telemetry[] | undefined): readonly Telemetry[] {
+  const all = option === undefined ? [] : [option].flat()
+  for (const each of all as readonly unknown[])
+    if (typeof (each as Partial<Telemetry> | null)?.context !== 'function')
+      throw invalidOption(
+        'telemetry',
+        `must be an observer with context(), such as otel(), not ${shown(each)}`,
+      )
+  return all
+}
+
+/** The observers of one conversation as one, with their exceptions contained; undefined if there are none. */
+export function observe(
+  telemetry: readonly Telemetry[] | undefined,
+  of: ObservedContext,
+): Required<ContextTelemetry> | undefined {
+  const all = (telemetry ?? []).flatMap((each) => contained(() => each.context(of)) ?? [])
+  if (all.length === 0) return undefined
+  return {
+    begin: (turn) => first(all, (each) => each.begin?.(turn)),
+    entry: (entry) => {
+      for (const each of all) contained(() => each.entry?.(entry))
+    },
+    step: (step, work) =>
+      void all.reduceRight<() => Promise<unknown>>((inner, each) => around(each, step, inner), work)(),
+    thrown: (by, error) => {
+      for (const each of all) contained(() => each.thrown?.(by, error))
+    },
+    completing: async (turn) => {
+      for (const each of all) await contained(async () => each.completing?.(turn))?.catch(report)
+    },
+  }
+}
+
+function first<T>(
+  all: readonly ContextTelemetry[],
+  ask: (each: ContextTelemetry) => T | undefined,
+): T | undefined {
+  const answers = all.map((each) => contained(() => ask(each)))
+  return answers.find((answer) => answer !== undefined)
+}
+
+function around(
+  each: ContextTelemetry,
+  step: ObservedStep,
+  work: () => Promise<unknown>,
+): () => Promise<unknown> {
+  return () => {
+    const once = onceOnly(work)
+    contained(() => each.step?.(step, once))
+    return once()
+  }
+}
+
+export function onceOnly<T>(work: () => T): () => T {
+  let done: { readonly result: T } | undefined
+  return () => (done ??= { result: work() }).result
+}
+
+function contained<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    report(error)
+    return undefined
+  }
+}
+
+function report(error: unknown): void {
+  warnOnce(`An observer of turns failed, and was ignored: ${thrownText(error)}`)
+}
+
+/** The exception without secrets, as an error of its own: nothing of the original object is passed on. */
+export function safeError(error: unknown, secrets: Redactor): Error {
+  const { name, stack, code } = (typeof error === 'object' && error !== null ? error : {}) as Record<
+    string,
+    unknown
+  >
+  const safe = new Error(thrownText(error, secrets))
+  safe.name = typeof name === 'string' ? secrets.ended(name) : 'Error'
+  safe.stack = typeof stack === 'string' ? secrets.ended(stack) : `${safe.name}: ${safe.message}`
+  return typeof code === 'string' ? Object.assign(safe, { code: secrets.ended(code) }) : safe
+}

@@ -1,0 +1,43 @@
+/** Model calls and tools as observers see them. */
+import type { ObservedStep } from '../loop/index.ts'
+import { type ModelReply, type ModelRequest, streamModel } from '../model/index.ts'
+import { defined } from '../protocol/index.ts'
+import { type CallEnd, type CallRun, runCall } from '../tool/index.ts'
+import type { ModelSource } from './definition.ts'
+import type { TurnRun } from './turn-run.ts'
+
+export function observedModel(run: TurnRun, source: ModelSource, request: ModelRequest): Promise<ModelReply> {
+  return run.observed(
+    () => modelStep(run, source, request),
+    () => streamModel(request),
+  )
+}
+
+function modelStep(run: TurnRun, { name }: ModelSource, request: ModelRequest): ObservedStep {
+  const { turn, iteration } = run.open
+  const { model, system, messages, tools } = request
+  const { headers: _, providerOptions: __, ...settings } = request.settings
+  return {
+    kind: 'model',
+    turn,
+    iteration,
+    model: name,
+    provider: model.provider,
+    modelId: model.modelId,
+    request: { ...defined({ system }), messages, tools, settings },
+  }
+}
+
+export function observedCall(run: TurnRun, one: CallRun): Promise<CallEnd> {
+  const { tool, context } = one
+  const { turn, callId } = context
+  const step = (): ObservedStep => ({
+    kind: 'tool',
+    turn,
+    callId,
+    name: tool.name,
+    description: tool.description,
+    args: run.redacted(run.call(callId)?.args ?? null),
+  })
+  return run.observed(step, () => runCall(one))
+}
