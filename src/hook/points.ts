@@ -40,6 +40,8 @@ export interface ReadyPoint {
 /** The fields that every hook of a turn gets. */
 export interface TurnPoint {
   readonly contextId: string
+  /** The name of the agent. */
+  readonly name: string
   readonly turn: number
   /** Model calls begun in this turn. */
   readonly iteration: number
@@ -90,6 +92,11 @@ export interface EditsCall {
   readonly edit: (args: Json) => void
 }
 
+export interface EditsResult {
+  /** Replaces the output that the model reads. The journal keeps the tool's own, and the change. */
+  readonly edit: (output: Json) => void
+}
+
 /** The further fields of each hook; a hook that is not here has none. */
 export interface PointData {
   readonly beforeLlm: { readonly prompt: Prompt }
@@ -120,6 +127,7 @@ interface Changes {
   readonly prompt: EditsPrompt
   readonly calls: EditsCalls
   readonly call: EditsCall
+  readonly result: EditsResult
 }
 
 export type InputPoint = PointOf<'afterUserInput'>

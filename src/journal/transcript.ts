@@ -9,6 +9,7 @@ import {
   type EntryData,
   type EntryOf,
   isWaiting,
+  type Json,
   type KnownEntry,
   kindOf,
   type Message,
@@ -119,6 +120,22 @@ export class TranscriptBuilder {
     if (this.#round.results.size === this.#round.calls.length) this.closeRound('not-run', '')
   }
 
+  /** Replaces the output of a settled call of the newest round. */
+  editResult(callId: string, output: Json): void {
+    const open = this.#round?.results.get(callId)
+    if (open !== undefined) {
+      this.#round?.results.set(callId, { ...open, output })
+      return
+    }
+    const at = this.#messages.findLastIndex(({ message }) => message.role === 'tool')
+    const placed = this.#messages[at]
+    if (placed?.message.role !== 'tool') return
+    const content = placed.message.content.map((part) =>
+      part.callId === callId ? { ...part, output } : part,
+    )
+    this.#messages[at] = { ...placed, message: { ...placed.message, content } }
+  }
+
   /** Adds imported messages, in whole rounds. */
   quote(seq: number, messages: readonly Message[]): void {
     this.closeRound('not-run', 'Not run.')
@@ -196,6 +213,9 @@ const writers: {
     builder.appendTaken(entry)
   },
   take: (builder, entry) => (entry.data.as === 'message' ? builder.appendTaken(entry) : undefined),
+  phase: (builder, { data: { changes } }) => {
+    for (const [callId, output] of Object.entries(changes?.results ?? {})) builder.editResult(callId, output)
+  },
   note: (builder, { seq, data }) => builder.append(seq, programMessage(data.text)),
   'model.end': (builder, { seq, data: { content, model } }) =>
     builder.reply(seq, { role: 'assistant', content, ...defined({ model }) }),

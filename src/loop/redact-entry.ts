@@ -35,7 +35,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
   'late-result': SETTLED,
   claim: true,
   release: true,
-  'turn.start': ASKING,
+  'turn.start': { ...ASKING, traceparent: true },
   take: { as: true },
   note: { from: true },
   phase: {
@@ -43,6 +43,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
     callId: true,
     changes: {
       args: NAMED,
+      results: NAMED,
       stop: STOP,
       prompt: {
         tools: true,

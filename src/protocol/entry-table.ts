@@ -60,7 +60,8 @@ export const ENTRY_TABLE = {
   },
   take: { v: 1, speaks: true },
   note: { v: 1, speaks: true },
-  phase: { v: 1 },
+  // 2: with `results`
+  phase: { v: 2, speaks: true },
   'model.start': { v: 1 },
   // 2: with `sent`
   'model.end': { v: 2, progress: true, speaks: true, shape: { content: 'parts' } },

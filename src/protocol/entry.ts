@@ -291,6 +291,8 @@ export type TaskData = { readonly task: string; readonly node: string; readonly 
 export type PhaseChanges = {
   /** Replaced arguments, by call. */
   readonly args?: { readonly [callId: string]: Json }
+  /** Replaced results, by call: the model reads these, `tool.end` keeps the tool's own. */
+  readonly results?: { readonly [callId: string]: Json }
   readonly prompt?: PromptChanges
   readonly stop?: StopRequest
   /** Sources of the ids among the call's arguments. */

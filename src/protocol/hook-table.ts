@@ -19,8 +19,8 @@ export interface HookKind {
   readonly step?: 'before model' | 'after model' | 'before tools' | 'after tools'
   /** May add a note for the model, read with the next prompt, or `later`, after the open round. */
   readonly add?: 'now' | 'later'
-  /** May change the prompt of this model call, the arguments of calls, or those of its own call. */
-  readonly change?: 'prompt' | 'calls' | 'call'
+  /** May change the prompt of this model call, the arguments of calls, those of its own call, or that call's result. */
+  readonly change?: 'prompt' | 'calls' | 'call' | 'result'
   /** May end the turn. */
   readonly stop?: true
   /** Closes what an earlier hook opened: plugins run in reverse order. */
@@ -91,10 +91,11 @@ export const HOOK_TABLE = {
     stop: true,
     afterStop: true,
   },
-  /** For each call of a round, when it is settled. */
+  /** For each call of a round, when it is settled; may change the result that the model reads. */
   afterEachTool: {
     when: 'each call, as it comes to rest',
     scope: 'call',
+    change: 'result',
     stop: true,
     closes: true,
     afterStop: true,

@@ -1,7 +1,7 @@
 /** Reads the replies, calls and results for hooks from the window. */
 import type { CallResult, PendingCall, Reply } from '../hook/index.ts'
 import type { Call } from '../journal/index.ts'
-import type { AssistantPart, Entry, ToolCallPart } from '../protocol/index.ts'
+import type { AssistantPart, Entry, Json, ToolCallPart } from '../protocol/index.ts'
 import { lastOf } from './last-of.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -57,15 +57,23 @@ function resultOf(entries: readonly Entry[], { callId, tool, args }: ToolCallPar
   if (end === undefined) return undefined
   const start = lastOf(entries, 'tool.start', isMeant)
   const { status, output, display } = end.data
+  const edited = editedResult(entries, end.seq, callId)
   return {
     callId,
     tool,
     args: start?.data.args ?? args,
     status,
-    output,
+    output: edited ?? output,
     ...(display === undefined ? {} : { display }),
     ...(start === undefined ? {} : { durationMs: end.at - start.at }),
   }
+}
+
+/** The result that a hook has put in place of the tool's own, which ended at this position. */
+function editedResult(entries: readonly Entry[], end: number, callId: string): Json | undefined {
+  const since = entries.slice(entries.findLastIndex(({ seq }) => seq <= end))
+  return lastOf(since, 'phase', ({ data }) => data.changes?.results?.[callId] !== undefined)?.data.changes
+    ?.results?.[callId]
 }
 
 /** The texts of a reply, joined. */

@@ -5,6 +5,7 @@
  */
 import { debugThrown } from '../base/index.ts'
 import type {
+  CallResult,
   DataOf,
   HookRegistry,
   PendingCall,
@@ -24,6 +25,7 @@ import {
   type HookName,
   type Json,
   type JsonObject,
+  MAX_OUTPUT_BYTES,
   type Message,
   type PhaseChanges,
   quote,
@@ -43,6 +45,7 @@ interface HookActions {
   readonly edit: (callId: string, args: Json) => void
   readonly reject: (callId: string, reason: string) => void
   readonly editPrompt: (changes: Partial<Prompt>) => void
+  readonly editResult: (callId: string, output: Json) => void
 }
 
 /** Makes the data that only this hook gets. Called for each hook: it sees the changes of those before it. */
@@ -70,12 +73,14 @@ export async function* runPhase<Name extends HookName>(
 }
 
 /** The allowed actions of a hook, under their public names. */
-function allowed(name: HookName, { add, stop, edit, reject, editPrompt }: HookActions, data: object): object {
+function allowed(name: HookName, actions: HookActions, data: object): object {
+  const { add, stop, edit, reject, editPrompt, editResult } = actions
   const kind = HOOK_KINDS[name]
   const changes: { readonly [Change in NonNullable<HookKind['change']>]: () => object } = {
     prompt: () => ({ edit: editPrompt }),
     calls: () => ({ edit, reject }),
     call: () => ({ edit: (args: Json) => edit((data as { pending: PendingCall }).pending.callId, args) }),
+    result: () => ({ edit: (output: Json) => editResult(callOf(data) ?? '', output) }),
   }
   return {
     ...(kind.add === undefined ? {} : { add }),
@@ -106,6 +111,7 @@ export class Phase {
   readonly #notes: { readonly text: string; readonly from: string }[] = []
   readonly #rejected = new Map<string, string>()
   readonly #args = new Map<string, Json>()
+  readonly #results = new Map<string, Json>()
   prompt: Partial<Prompt> = {}
   #stop: StopRequest | undefined
   readonly #repairs: string[] = []
@@ -124,6 +130,7 @@ export class Phase {
     const { draft } = this.#run
     const changes: PhaseChanges = {
       ...(this.#args.size === 0 ? {} : { args: Object.fromEntries(this.#args) }),
+      ...(this.#results.size === 0 ? {} : { results: Object.fromEntries(this.#results) }),
       ...(prompt === undefined ? {} : { prompt }),
       ...(this.#stop === undefined ? {} : { stop: this.#stop }),
     }
@@ -138,6 +145,11 @@ export class Phase {
   /** A call as the hooks before have edited it. */
   edited(call: PendingCall): PendingCall {
     return { ...call, args: this.#args.get(call.callId) ?? call.args }
+  }
+
+  /** A result as the hooks before have edited it. */
+  editedResult(result: CallResult): CallResult {
+    return { ...result, output: this.#results.get(result.callId) ?? result.output }
   }
 
   /** The calls that the hooks before have not rejected, as edited. */
@@ -185,6 +197,7 @@ export class Phase {
       reject: inTime((callId: string, reason: string) => {
         this.#rejected.set(this.#pending(callId), this.#text('reject', reason))
       }),
+      editResult: inTime((callId: string, output: Json) => this.#results.set(callId, this.#result(output))),
       editPrompt: inTime((changes: Partial<Prompt>) => {
         const edits = checkedPrompt(this.#json(changes))
         const messages = edits.messages === undefined ? {} : { messages: this.#legal(edits.messages) }
@@ -202,6 +215,12 @@ export class Phase {
     const json = toJson(value)
     if (json instanceof Error) throw new TypeError(`what it was changed to cannot be kept: ${json.message}`)
     return json
+  }
+
+  #result(output: unknown): Json {
+    const json = this.#json(output)
+    if (Buffer.byteLength(JSON.stringify(json)) <= MAX_OUTPUT_BYTES) return json
+    throw new TypeError(`edit() takes a result of at most ${MAX_OUTPUT_BYTES} bytes`)
   }
 
   /** Repairs messages for every provider (R9), and lets a user speak last. */
@@ -262,6 +281,7 @@ async function turnPoint(run: TurnRun): Promise<Omit<TurnPoint, 'trace'>> {
   const { view } = run.scope
   return {
     contextId,
+    name: run.scope.agent ?? '',
     turn,
     iteration,
     principal,

@@ -141,7 +141,7 @@ export async function* runEndHooks(run: TurnRun, next: Next = 'hooks'): AsyncGen
       } as const
       await phase.run('onError', () => ({ error }))
     }
-    await phase.run('afterEachTool', () => ({ result }))
+    await phase.run('afterEachTool', () => ({ result: phase.editedResult(result) }))
     phase.append({ name: 'afterEachTool', callId: result.callId })
   }
 }

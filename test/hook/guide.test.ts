@@ -8,6 +8,7 @@ const CHANGE = {
   prompt: 'the prompt of this call',
   calls: 'arguments; reject calls',
   call: 'its arguments; throw to reject',
+  result: 'the result that the model reads',
 }
 
 it('every hook has its row, in the order of the table', async () => {

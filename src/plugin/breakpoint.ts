@@ -1,0 +1,113 @@
+/** Stops a turn before or after chosen tools, to look, to edit, and to go on or end the turn. */
+import type { AfterEachToolPoint, BeforeEachToolPoint, CallResult, PluginParts } from '../hook/index.ts'
+import { checkOptions, HoldfastError, type Json, type OptionSet } from '../protocol/index.ts'
+
+export interface BreakpointOptions {
+  /** The tools to stop before: names, true for every tool, or a function of the name. */
+  readonly before?: ToolChoice
+  /** The tools to stop after. */
+  readonly after?: ToolChoice
+  /** Called at each stop; the turn goes on when it returns. */
+  readonly on: (stop: Stop) => void | Promise<void>
+}
+
+export type ToolChoice = readonly string[] | boolean | ((tool: string) => boolean)
+
+/** A turn that waits at a tool. Its functions count until `on` returns. */
+export interface Stop
+  extends Pick<
+    BeforeEachToolPoint,
+    'contextId' | 'turn' | 'iteration' | 'task' | 'trace' | 'messages' | 'signal'
+  > {
+  readonly when: 'before' | 'after'
+  /** The name of the agent. */
+  readonly agent: string
+  readonly callId: string
+  readonly tool: string
+  readonly args: Json
+  /** After a tool: how it ended. */
+  readonly result?: CallResult
+  /** Replaces the arguments before a tool, or, after it, the result that the model reads. */
+  readonly edit: (value: Json) => void
+  /** Stops also at the next tool, before and after, whichever it is. */
+  readonly step: () => void
+  /** Ends the turn; calls that have not started are not run. */
+  readonly abort: (reason?: string) => void
+}
+
+const BREAKPOINT: OptionSet<BreakpointOptions> = {
+  place: 'breakpoint()',
+  options: { before: null, after: null, on: 'a function' },
+  foreign: { tools: 'before', beforeTools: 'before', afterTools: 'after', handler: 'on' },
+}
+
+/**
+ * A plugin. Each agent stops on its own; calls that run together stop one after the other. An edit is an entry of the
+ * journal, so a turn that is taken up after a crash goes on with it. A process that dies while it waits stops there again.
+ */
+export function breakpoint(options: BreakpointOptions): () => PluginParts {
+  checkOptions(options, BREAKPOINT)
+  const [before, after] = [chosen('before', options.before), chosen('after', options.after)]
+  if (typeof options.on !== 'function')
+    throw new HoldfastError('invalid-option', {
+      message:
+        "breakpoint() needs a function `on`, such as breakpoint({ before: ['pay'], on: async (stop) => … }).",
+    })
+  return () => {
+    let isStepping = false
+    const stopAt = async (stop: Omit<Stop, 'step'>): Promise<void> => {
+      isStepping = false
+      await options.on({ ...stop, step: () => void (isStepping = true) })
+    }
+    return {
+      name: 'breakpoint',
+      on: {
+        beforeEachTool: async (point) => {
+          const { callId, tool, args } = point.pending
+          if (!isStepping && !before(tool)) return
+          await stopAt({
+            ...common(point),
+            when: 'before',
+            callId,
+            tool,
+            args,
+            edit: point.edit,
+            abort: point.stop,
+          })
+        },
+        afterEachTool: async (point) => {
+          const { result } = point
+          const { callId, tool, args } = result
+          if (!isStepping && !after(tool)) return
+          await stopAt({
+            ...common(point),
+            when: 'after',
+            callId,
+            tool,
+            args,
+            result,
+            edit: point.edit,
+            abort: point.stop,
+          })
+        },
+      },
+    }
+  }
+}
+
+function common(
+  point: BeforeEachToolPoint | AfterEachToolPoint,
+): Omit<Stop, 'when' | 'callId' | 'tool' | 'args' | 'edit' | 'step' | 'abort'> {
+  const { contextId, name, turn, iteration, task, trace, messages, signal } = point
+  return { agent: name, contextId, turn, iteration, task, trace, messages, signal }
+}
+
+function chosen(option: string, choice: ToolChoice = false): (tool: string) => boolean {
+  if (typeof choice === 'function') return choice
+  if (typeof choice === 'boolean') return () => choice
+  if (Array.isArray(choice) && choice.every((name) => typeof name === 'string'))
+    return (tool) => choice.includes(tool)
+  throw new HoldfastError('invalid-option', {
+    message: `${option} of breakpoint() must be a list of tools, true for all, or a function, not ${String(choice)}.`,
+  })
+}
