@@ -79,6 +79,8 @@ export type {
   ImportReceipt,
   ImportRequest,
   Session,
+  TraceOptions,
+  TraceTree,
 } from './journal/index.ts'
 export {
   clearContext,
@@ -87,9 +89,12 @@ export {
   importMessages,
   loadSession,
   pruneContext,
+  readTrace,
+  readTraceTree,
   readWindow,
   recreateContext,
   saveSession,
+  traceOf,
   transcript,
 } from './journal/index.ts'
 export type {

@@ -21,7 +21,7 @@ export const COMMANDS: readonly CommandForm[] = [
   {
     name: 'chat',
     summary: 'talk with an agent in this terminal',
-    usage: '[--agent NAME] [--context ID] [--model MODEL]',
+    usage: '[--agent NAME] [--context ID] [--model MODEL] [--break TOOL]',
     about:
       'Opens the last conversation. Press Ctrl-C to cancel the turn, again to leave, or Ctrl-D to leave.\nMessages that you type meanwhile are sent when the turn has ended. Type /help for the commands.',
     words: { least: 0, most: 0 },
@@ -29,10 +29,12 @@ export const COMMANDS: readonly CommandForm[] = [
       agent,
       context: { takes: 'ID', short: 'c', help: 'which conversation; else the last one' },
       model,
+      break: { takes: 'TOOL', many: true, help: 'stop before this tool, or after:TOOL' },
     },
     examples: [
       ['holdfast chat', 'open the last conversation'],
       ['holdfast chat --context trip', 'a conversation of its own'],
+      ['holdfast chat --break pay', 'look at each call of pay, and edit it, before it runs'],
     ],
   },
   {
@@ -88,6 +90,25 @@ export const COMMANDS: readonly CommandForm[] = [
     examples: [
       ['holdfast state main', 'the active things of its agent'],
       ['holdfast state "~state"', 'your selections'],
+    ],
+  },
+  {
+    name: 'trace',
+    summary: 'draw a turn: model calls, tools and their times',
+    usage: 'ID [--turn N | all] [--follow] [--json]',
+    about:
+      'A line for each model call, tool, question and change of a hook, with a bar for its time; sub-agents and the\nnodes of graphs are below their calls. Nothing is run or changed.',
+    words: { least: 1, most: 1 },
+    options: {
+      agent,
+      turn: { takes: 'N', help: 'which turn, or all; else the newest' },
+      follow: { short: 'f', help: 'print what ends in a running turn, as it ends, then draw it' },
+      json: { help: 'for programs; with --follow, a line for each entry' },
+    },
+    examples: [
+      ['holdfast trace main', 'the newest turn'],
+      ['holdfast trace main --turn 3', 'an earlier one'],
+      ['holdfast trace main --follow', 'watch a turn of another terminal'],
     ],
   },
   {

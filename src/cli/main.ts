@@ -17,6 +17,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Command>>> = {
   sessions: async () => (await import('./command/sessions.ts')).sessions,
   show: async () => (await import('./command/show.ts')).show,
   state: async () => (await import('./command/state.ts')).state,
+  trace: async () => (await import('./command/trace.ts')).trace,
   erase: async () => (await import('./command/erase.ts')).erase,
 }
 

@@ -1,5 +1,5 @@
 /** Resolves names to an agent: which one, with which model, in which conversation. */
-import { Agent, type Store } from 'holdfast'
+import { Agent, type Plugin, type Store } from 'holdfast'
 import { checkModel, chooseModel, type ModelChoice } from './config/choose-model.ts'
 import type { AgentDefinition } from './config/define-config.ts'
 import { keyOf } from './names.ts'
@@ -28,7 +28,18 @@ export async function readyAgent(
   return { name, definition, choice }
 }
 
-export function agentFor({ name, definition, choice }: ReadyAgent, id: string, store: Store): Agent {
+export interface OpenAgentOptions {
+  readonly store: Store
+  /** In addition to those of the agent. */
+  readonly plugins?: readonly Plugin[]
+}
+
+export function agentFor(
+  { name, definition, choice }: ReadyAgent,
+  id: string,
+  { store, plugins = [] }: OpenAgentOptions,
+): Agent {
   const { contextId } = keyOf({ agent: name, id })
-  return new Agent({ ...definition, model: choice.model, name, contextId, store })
+  const all = [...(definition.plugins ?? []), ...plugins]
+  return new Agent({ ...definition, plugins: all, model: choice.model, name, contextId, store })
 }

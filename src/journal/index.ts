@@ -31,6 +31,8 @@ export {
 export { trimPoint } from './tool-results.ts'
 export type { TraceOptions } from './trace.ts'
 export { traceOf } from './trace.ts'
+export type { TraceTree } from './trace-tree.ts'
+export { readTraceTree } from './trace-tree.ts'
 export { transcript } from './transcript.ts'
 export type { WindowOptions } from './window.ts'
 export { readNewest, readWindow } from './window.ts'

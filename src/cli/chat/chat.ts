@@ -18,6 +18,7 @@ import type { Screen } from '../terminal/screen.ts'
 import { TurnPrinter } from '../terminal/turn-printer.ts'
 import type { Workspace } from '../workspace.ts'
 import { askAll, askCredentials, type PromptContext } from './ask.ts'
+import { type Breakpoints, promptAt } from './breakpoints.ts'
 
 export interface ChatOptions {
   readonly workspace: Workspace
@@ -25,6 +26,7 @@ export interface ChatOptions {
   readonly screen: Screen
   readonly editor: LineEditor
   readonly env: Readonly<Record<string, string | undefined>>
+  readonly breakpoints: Breakpoints
   /** Runs a line that begins with a slash; false if it is a message. */
   readonly command: (chat: Chat, text: string) => Promise<boolean>
   /** Called when a conversation with this agent was opened. */
@@ -52,7 +54,7 @@ export class Chat {
     this.options = options
     this.ready = ready
     this.id = id
-    this.agent = agentFor(ready, id, options.store)
+    this.agent = this.#open(ready, id)
   }
 
   /** Runs until the person quits; resolves to the exit code. */
@@ -109,13 +111,18 @@ export class Chat {
 
   /** Switches to another conversation, agent or model. */
   async move(id: string, ready: ReadyAgent = this.ready, agent?: Agent): Promise<void> {
-    const next = agent ?? agentFor(ready, id, this.options.store)
+    const next = agent ?? this.#open(ready, id)
     const isSame = id === this.id && ready.name === this.ready.name
     await this.agent.shutdown()
     this.ready = ready
     this.id = id
     this.agent = next
     await this.#enter(isSame)
+  }
+
+  #open(ready: ReadyAgent, id: string): Agent {
+    const { store, breakpoints } = this.options
+    return agentFor(ready, id, { store, plugins: breakpoints.plugins() })
   }
 
   print(text: Styled): void {
@@ -202,7 +209,7 @@ export class Chat {
 
   /** Prints a turn while it runs. Undefined if the person quit meanwhile. */
   async #watch(turn: Turn): Promise<TurnOutcome | undefined> {
-    const { screen, editor } = this.options
+    const { screen, editor, breakpoints } = this.options
     const printer = new TurnPrinter({
       screen,
       now: () => performance.now(),
@@ -222,15 +229,27 @@ export class Chat {
       turn.cancel('Ctrl-C').catch(() => {})
     }
     const interrupt = () => (isCancelled ? leave(EXIT.cancelled) : cancel())
-    editor.listenHidden((typed) => this.#receiveTyped(typed, { cancel, interrupt, leave }))
+    const listen = () =>
+      editor.listenHidden((typed) => this.#receiveTyped(typed, { cancel, interrupt, leave }))
+    listen()
+    let stopped: Promise<void> | undefined
+    breakpoints.onStop = (stop) => {
+      printer.stop()
+      stopped = promptAt(stop, { screen, editor }).finally(() => {
+        listen()
+        printer.start()
+      })
+      return stopped
+    }
     printer.addCalls(await waitingCalls(this.options.store, this.#key))
     printer.start()
-    const outcome = await Promise.race([printTurn(turn, printer), left.promise])
+    const outcome = await Promise.race([printTurn(turn, printer, () => stopped), left.promise])
     if (outcome === undefined) {
       printer.stop()
       if (!isCancelled) screen.printText('— left open; run holdfast chat to resume it', dim)
     } else printer.end(outcome)
     editor.listenHidden(undefined)
+    breakpoints.onStop = undefined
     if (isCancelled) this.#restoreWaiting()
     return outcome
   }
@@ -307,7 +326,15 @@ interface Running {
   readonly leave: () => void
 }
 
-async function printTurn(turn: Turn, printer: TurnPrinter): Promise<TurnOutcome> {
-  for await (const event of turn) printer.event(event)
+/** `stopped`: the prompt of a breakpoint; events wait for it. */
+async function printTurn(
+  turn: Turn,
+  printer: TurnPrinter,
+  stopped: () => Promise<void> | undefined,
+): Promise<TurnOutcome> {
+  for await (const event of turn) {
+    await stopped()
+    printer.event(event)
+  }
   return turn.outcome
 }

@@ -40,6 +40,12 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     help: 'while a turn runs: cancel it, like Ctrl-C',
     run: (chat) => chat.print(dim('Nothing runs.')),
   },
+  {
+    name: '/break',
+    takes: '[TOOL]',
+    help: 'stop before a tool; after TOOL, or off; none named: list them',
+    run: breakAt,
+  },
   { name: '/compact', help: 'leave older messages out of the prompt', run: compact },
   { name: '/clear', help: 'start the next turn without the messages so far', run: clear },
   { name: '/fork', takes: '[ID]', help: 'continue in a copy', run: fork },
@@ -202,6 +208,15 @@ async function compact(chat: Chat): Promise<void> {
     ? 'Prompts leave older messages out from now on; the journal keeps them.'
     : 'There is nothing to leave out yet.'
   chat.print(styled`${dim(what)}\n`)
+}
+
+async function breakAt(chat: Chat, place: string): Promise<void> {
+  const { breakpoints } = chat.options
+  if (place === 'off') breakpoints.clear()
+  else if (place !== '') breakpoints.add(place)
+  // Plugins are part of an agent.
+  if (place !== '') await chat.move(chat.id)
+  chat.print(styled`${joinLines(breakpoints.lines())}\n`)
 }
 
 async function clear(chat: Chat): Promise<void> {

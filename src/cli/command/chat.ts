@@ -1,4 +1,5 @@
 /** `holdfast chat`: a conversation at this terminal. */
+import { Breakpoints } from '../chat/breakpoints.ts'
 import { Chat, type ChatOptions } from '../chat/chat.ts'
 import { completeSlash, modelNames, runSlash, startingId } from '../chat/slash.ts'
 import { EXIT } from '../exit-code.ts'
@@ -48,6 +49,7 @@ export async function chat(context: CommandContext): Promise<number> {
     screen: new Screen(out),
     editor,
     env,
+    breakpoints: new Breakpoints(args.values('break')),
     command: runSlash,
     entered,
   }

@@ -31,7 +31,7 @@ export async function run(context: CommandContext): Promise<number> {
   if (mode !== 'message') await mustExist(workspace.openStore('read'), key.contextId)
   const store = workspace.openStore('create')
   try {
-    const agent = agentFor(ready, id, store)
+    const agent = agentFor(ready, id, { store })
     const reporter = new RunReporter(context, { ready, id, key, store })
     reporter.addCalls(await waitingCalls(store, key))
     const turn = await turnFor(agent, { message, answers: args.values('answer') })

@@ -77,6 +77,8 @@ export const TYPED: readonly string[] = [
   '/tools',
   '/cost',
   '/cancel',
+  '/break pay',
+  '/break off',
   '/compact',
   '/fork copy',
   '/new other',
@@ -105,6 +107,10 @@ export function scenes(payload: string): readonly Scene[] {
     { command: 'sessions', args: ['--json'], json: true },
     { ...chat, typed: ['call unknown', '/show', `${PASTE}/${payload}${PASTED}`, '/exit'], ...QUOTED },
     { command: 'sessions', args: ['--agent', payload], ...QUOTED },
+    { command: 'trace', args: ['c', '--turn', 'all'] },
+    { command: 'trace', args: ['c', '--turn', 'all', '--json'], json: true },
+    { command: 'trace', args: [payload], ...QUOTED },
+    { command: 'trace', args: ['c', '--turn', payload], ...QUOTED },
     { command: 'state', args: ['c'] },
     { command: 'state', args: ['c', '--json'], json: true },
     { command: 'run', args: ['--model', payload, 'hi'], ...QUOTED },
@@ -241,7 +247,9 @@ function steady(line: string): string {
   return line
     .replaceAll(/call_\w+/g, 'call')
     .replaceAll(/\d+ (tokens )?in, \d+ out/g, 'tokens')
-    .replaceAll(/\d+(\.\d)?s\b/g, 'time')
+    .replaceAll(/\d+→\d+/g, 'tokens')
+    .replaceAll(/ *(█+|·) *(\d+(\.\d)? m?s…?)?$/gm, ' bar')
+    .replaceAll(/\d+(\.\d)? ?m?s\b/g, 'time')
     .replaceAll(/\d\d:\d\d/g, 'time')
 }
 

@@ -1,0 +1,78 @@
+/** `holdfast trace ID`: draws what happened in a turn, and how long it took. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ContextKey, loadSession, readTrace, readTraceTree, type Store, type TraceEntry } from 'holdfast'
+import { EXIT } from '../exit-code.ts'
+import { bold, dim, joinLines, styled } from '../gate/styled.ts'
+import { findContext } from '../names.ts'
+import { wrongUsage } from '../refusal.ts'
+import { cut, oneLine } from '../terminal/text.ts'
+import { labelOf, msText, waterfallLines } from '../terminal/waterfall.ts'
+import { type CommandContext, columnsOf, workspaceOf } from './context.ts'
+import { agentsFrom } from './show.ts'
+
+const POLL_MS = 200
+const PIPE_COLUMNS = 80
+
+export async function trace(context: CommandContext): Promise<number> {
+  const { args, out } = context
+  const chosen = turnOption(args.value('turn'))
+  const workspace = await workspaceOf(context)
+  const store = workspace.openStore('read')
+  try {
+    const { key } = await findContext(store, args.words[0] ?? '', agentsFrom(args.value('agent'), workspace))
+    if (store === undefined) return EXIT.failed
+    const { turn: newest } = await loadSession(store, key)
+    const turn = chosen ?? newest
+    if (turn !== 'all' && (turn < 1 || turn > newest))
+      throw wrongUsage(`${key.contextId} has no turn ${turn}; its newest is ${newest}.`)
+    const of = turn === 'all' ? {} : { turn }
+    if (args.has('follow')) await follow(context, store, { key, turn: of.turn ?? newest })
+    if (args.has('json') && args.has('follow')) return EXIT.done
+    const tree = await readTraceTree(store, key, of)
+    if (args.has('json')) {
+      out.json(tree, 2)
+      return EXIT.done
+    }
+    const columns = out.isTTY ? columnsOf(out) : PIPE_COLUMNS
+    const title = styled`${bold(key.contextId)} ${dim(turn === 'all' ? `${newest} turns` : `turn ${turn}`)}`
+    out.write(styled`${joinLines([title, ...waterfallLines(tree, { columns, now: Date.now() })])}\n`)
+    return EXIT.done
+  } finally {
+    await store?.close()
+  }
+}
+
+function turnOption(value: string | undefined): number | 'all' | undefined {
+  if (value === undefined || value === 'all') return value
+  if (/^[1-9]\d*$/.test(value)) return Number(value)
+  throw wrongUsage(`--turn takes a number or all, not ${JSON.stringify(value)}.`)
+}
+
+/** Prints what ends in the turn, as it ends, until the turn does. Drives nothing. */
+async function follow(
+  { args, out }: CommandContext,
+  store: Store,
+  { key, turn }: { readonly key: ContextKey; readonly turn: number },
+): Promise<void> {
+  let printed = 0
+  for (;;) {
+    const entries = (await readTrace(store, key, { turn })).filter(isOver)
+    const [first] = entries
+    for (const entry of entries.slice(printed))
+      if (args.has('json')) out.json(entry)
+      else out.write(styled`${followLine(entry, first?.timestamp ?? 0, columnsOf(out))}\n`)
+    printed = entries.length
+    if (entries.some(({ type }) => type === 'turn_result')) break
+    await sleep(POLL_MS)
+  }
+  if (!args.has('json')) out.write(styled`\n`)
+}
+
+function isOver(entry: TraceEntry): boolean {
+  return !('status' in entry) || entry.status !== 'running'
+}
+
+function followLine(entry: TraceEntry, start: number, columns: number): string {
+  const at = `+${msText(Math.max(0, entry.timestamp - start))}`.padStart(9)
+  return cut(`${at}  ${oneLine(labelOf(entry))}`, columns)
+}
