@@ -188,9 +188,12 @@ export type {
   FileInput,
   MessageInput,
   ModelChoice,
+  PromptFile,
+  PromptFileOptions,
+  PromptVariables,
   RunTurnOptions,
   RunTurnResult,
   TurnConfig,
   TurnInfo,
 } from './turn/index.ts'
-export { runTurn } from './turn/index.ts'
+export { promptFile, runTurn } from './turn/index.ts'

@@ -19,8 +19,8 @@ export {
   noProgress,
   openTurn,
   type Reason,
+  type StartFields,
   startTurn,
-  type Trim,
   wrongKind,
 } from './open-turn.ts'
 export { redactEntry } from './redact-entry.ts'

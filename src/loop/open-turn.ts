@@ -31,18 +31,18 @@ export interface TakeInput {
   readonly queue: (input: Entry) => void
 }
 
-/** The tool results that prompts show compact from this turn on. */
-export type Trim = Pick<EntryData['turn.start'], 'trimmedUpTo'>
+/** Fields of `turn.start` that the loop adds. */
+export type StartFields = Pick<EntryData['turn.start'], 'trimmedUpTo' | 'prompt'>
 
 /** Opens a turn. Without a reason for one, the inbox entries are accounted for. */
-export async function openTurn(run: RunBase, take: TakeInput, trim: Trim = {}): Promise<Reason> {
+export async function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): Promise<Reason> {
   const { parked, turn } = run.session
   // A turn for another reason would have another number, and the cancel would be too late.
   if (
     parked !== undefined &&
     run.inbox.some(({ type, data }) => type === 'cancel' && data['turn'] === turn)
   ) {
-    startTurn(run, {}, trim)
+    startTurn(run, {}, own)
     return 'cancel'
   }
   const first = run.inbox.find(
@@ -52,9 +52,9 @@ export async function openTurn(run: RunBase, take: TakeInput, trim: Trim = {}): 
   accountFor(run, run.session.turn + 1)
   const { continuing } = run.scope
   if (first?.type === 'input') take.start(first)
-  else if (first !== undefined) startTurn(run, dataOf(first, 'answer'), trim)
-  else if (continuing !== undefined) startTurn(run, continuing, trim)
-  else if (hasExpired(run, parked?.requests)) startTurn(run, {}, trim)
+  else if (first !== undefined) startTurn(run, dataOf(first, 'answer'), own)
+  else if (continuing !== undefined) startTurn(run, continuing, own)
+  else if (hasExpired(run, parked?.requests)) startTurn(run, {}, own)
   else {
     takeRest(run)
     run.draft.append('release', { reason: 'idle' })
@@ -137,7 +137,7 @@ export function wrongKind(contextId: string, message: string, details: JsonObjec
 export function startTurn(
   run: RunBase,
   fields: RequestFields,
-  { takes = [], trimmedUpTo }: Trim & { readonly takes?: readonly string[] } = {},
+  { takes = [], ...own }: StartFields & { readonly takes?: readonly string[] } = {},
 ): void {
   const { tenant, actor } = run.scope.key
   const { principal = { tenant, actor }, limits, metadata, credentials } = fields
@@ -146,7 +146,7 @@ export function startTurn(
     ...(limits === undefined ? {} : { limits }),
     ...(metadata === undefined ? {} : { metadata }),
     ...(credentials === undefined ? {} : { credentials }),
-    ...(trimmedUpTo === undefined ? {} : { trimmedUpTo }),
+    ...own,
     ...run.scope.telemetry?.begin(run.session.turn + 1),
   }
   run.draft.append('turn.start', data, takes)

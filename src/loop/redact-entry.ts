@@ -35,7 +35,7 @@ const KEPT: Readonly<Record<EntryType, Kept>> = {
   'late-result': SETTLED,
   claim: true,
   release: true,
-  'turn.start': { ...ASKING, traceparent: true },
+  'turn.start': { ...ASKING, traceparent: true, prompt: true },
   take: { as: true },
   note: { from: true },
   phase: {

@@ -99,6 +99,8 @@ export interface EntryData {
     readonly credentials?: true
     /** From here on, prompts compact tool results up to this position. */
     readonly trimmedUpTo?: number
+    /** The file of the system prompt. */
+    readonly prompt?: PromptVersion
     /** The span of the turn's first driver, in W3C form; a later one links to it. */
     readonly traceparent?: string
   }
@@ -275,6 +277,14 @@ export type SentHashes = {
   readonly messages: string
   readonly tools?: string
   readonly settings?: string
+}
+
+/** The file that a system prompt was read from, without its extension or as its front matter says, and its hash. */
+export type PromptVersion = {
+  readonly name: string
+  readonly version?: string
+  readonly label?: string
+  readonly hash: string
 }
 
 /** The call that posted an entry, or, without a call id, the hook: its words are a model's or a program's. */

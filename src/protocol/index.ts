@@ -22,6 +22,7 @@ export type {
   PhaseChanges,
   Position,
   PromptChanges,
+  PromptVersion,
   Repair,
   ReplayClass,
   RequestData,

@@ -7,11 +7,11 @@ import {
   hasExpired,
   noProgress,
   openTurn,
+  type StartFields,
   startTurn,
-  type Trim,
   wrongKind,
 } from '../loop/index.ts'
-import { type Entry, textOf } from '../protocol/index.ts'
+import { defined, type Entry, textOf } from '../protocol/index.ts'
 import { endTurn, settleRest } from './ending.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -22,9 +22,10 @@ export async function begin(run: TurnRun): Promise<boolean> {
     await takeOver(run)
     return true
   }
-  const trim = Number.isFinite(run.scope.definition.toolResultTurns) ? await trimOf(run) : {}
-  const take = { start: (entry: Entry) => startFrom(run, entry, trim), queue: () => {} }
-  const reason = await openTurn(run, take, trim)
+  const { toolResultTurns, promptVersion: prompt } = run.scope.definition
+  const own = { ...defined({ prompt }), ...(Number.isFinite(toolResultTurns) ? await trimOf(run) : {}) }
+  const take = { start: (entry: Entry) => startFrom(run, entry, own), queue: () => {} }
+  const reason = await openTurn(run, take, own)
   const { metadata } = run.scope
   if (run.session.open !== undefined && metadata !== undefined && run.session.metadata === undefined)
     run.draft.append('state', { metadata })
@@ -33,7 +34,7 @@ export async function begin(run: TurnRun): Promise<boolean> {
 }
 
 /** Tool results are trimmed only between two turns, so that the prompts of one turn share their beginning. */
-async function trimOf({ scope, session }: TurnRun): Promise<Trim> {
+async function trimOf({ scope, session }: TurnRun): Promise<StartFields> {
   const { toolResultTurns: turns } = scope.definition
   const { trimmedUpTo } = session.window
   const upTo = trimPoint(await scope.view.window(), { turns, trimmedUpTo })
@@ -63,19 +64,19 @@ async function takeOver(run: TurnRun): Promise<void> {
   if (error !== undefined) await endTurn(run, 'failed', { error })
 }
 
-function startFrom(run: TurnRun, entry: Entry, trim: Trim): void {
+function startFrom(run: TurnRun, entry: Entry, own: StartFields): void {
   const { message, ...fields } = dataOf(entry, 'input')
   checkRequestFields(fields)
   const takes = entry.key === undefined ? [] : [entry.key]
   const [request, ...others] = run.session.parked?.requests ?? []
   if (request?.kind === 'text' && others.length === 0 && !hasExpired(run, [request])) {
-    startTurn(run, fields, trim)
+    startTurn(run, fields, own)
     const { requestId } = request
     const posted = fields.origin === undefined ? {} : { origin: fields.origin }
     run.draft.append('request.end', { requestId, how: 'answered', value: textOf(message), ...posted }, takes)
     return
   }
-  startTurn(run, fields, { takes, ...trim })
+  startTurn(run, fields, { takes, ...own })
   expire(run)
   settleRest(run, 'Not run: the person said something else instead.')
 }

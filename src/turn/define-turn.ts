@@ -1,5 +1,4 @@
 /** Checks a turn's config and builds its definition. */
-import { readFile } from 'node:fs/promises'
 import type { MaybePromise } from '../base/index.ts'
 import { checkMarkedEntities, type Entity, entityMap } from '../grounding/index.ts'
 import { checkHooks, HookRegistry, type PluginParts, pluginParts } from '../hook/index.ts'
@@ -9,6 +8,7 @@ import {
   atLeast,
   checkMs,
   checkOptions,
+  defined,
   HoldfastError,
   invalidOption,
   quote,
@@ -17,6 +17,7 @@ import {
 import { checkTools, type Tool } from '../tool/index.ts'
 import { contextSize } from './context.ts'
 import type { GroundingSetup, ModelSource, TurnDefinition } from './definition.ts'
+import { isPath, isPromptFile, promptAt } from './prompt-file.ts'
 import {
   GROUNDING,
   LIMITS,
@@ -29,6 +30,7 @@ import {
 const DAY_MS = 24 * 60 * 60 * 1000
 
 interface AgentParts {
+  readonly name?: string
   readonly maxMessages?: number
   readonly credentials?: unknown
 }
@@ -59,7 +61,7 @@ export function defineTurn(
   return {
     models,
     tools: toolsOf(tools, parts, grounding),
-    ...promptOf(systemPrompt, parts),
+    ...promptOf(systemPrompt, parts, config.name),
     lookups: lookupsOf(config),
     hooks: new HookRegistry([...sources, { on }]),
     grounding,
@@ -115,8 +117,13 @@ function checkTurnConfig({ model, settings, tools, systemPrompt }: TurnConfig): 
       )
     checkTools(tools as readonly Tool[])
   }
-  if (systemPrompt !== undefined && typeof systemPrompt !== 'string' && typeof systemPrompt !== 'function')
-    throw invalidOption('systemPrompt', `must be a text or a function, not ${shown(systemPrompt)}`)
+  const isPrompt =
+    ['undefined', 'string', 'function'].includes(typeof systemPrompt) || isPromptFile(systemPrompt)
+  if (!isPrompt)
+    throw invalidOption(
+      'systemPrompt',
+      `must be a text, a path, promptFile() or a function, not ${shown(systemPrompt)}`,
+    )
 }
 
 function checkSettings(settings: unknown): void {
@@ -257,7 +264,8 @@ function toolsOf(
 
 function lookupsOf({ systemPrompt, tools, credentials }: TurnConfig & AgentParts): TurnDefinition['lookups'] {
   if (typeof systemPrompt === 'function') return 'each call'
-  const isOnce = isPath(systemPrompt) || typeof tools === 'function' || typeof credentials === 'function'
+  if (isPromptFile(systemPrompt) && systemPrompt.fixed === undefined) return 'each call'
+  const isOnce = typeof tools === 'function' || typeof credentials === 'function'
   return isOnce ? 'once' : 'never'
 }
 
@@ -266,48 +274,38 @@ function toolList(returned: unknown): readonly Tool[] {
   throw invalidOption('tools', `must return a list of tools such as [search], not ${shown(returned)}`)
 }
 
+type PromptParts = Pick<TurnDefinition, 'system' | 'fixedSystem' | 'promptVersion'>
+
 function promptOf(
   prompt: TurnConfig['systemPrompt'],
   plugins: readonly PluginParts[],
-): Pick<TurnDefinition, 'system' | 'fixedSystem'> {
-  const own = ownPrompt(prompt)
+  agent?: string,
+): PromptParts {
   const added = plugins.flatMap((plugin) => plugin.prompt ?? [])
   const whole = (text = '') => [text, ...added].filter((part) => part.trim() !== '').join('\n\n')
-  const isFixed = typeof prompt !== 'function' && !isPath(prompt)
+  const {
+    system: own,
+    fixedSystem,
+    promptVersion,
+  } = ownPrompt(isPath(prompt) ? promptAt(prompt, agent) : prompt)
   return {
     system: added.length === 0 ? own : async (turn) => whole(await own(turn)),
-    ...(isFixed ? { fixedSystem: whole(prompt) } : {}),
+    ...(typeof prompt === 'function' || (isPromptFile(prompt) && fixedSystem === undefined)
+      ? {}
+      : { fixedSystem: whole(fixedSystem) }),
+    ...defined({ promptVersion }),
   }
 }
 
-function isPath(prompt: string | undefined): prompt is string {
-  return prompt !== undefined && /^\S+\.(md|txt)$/.test(prompt)
-}
-
-function ownPrompt(prompt: TurnConfig['systemPrompt']): TurnDefinition['system'] {
+function ownPrompt(prompt: TurnConfig['systemPrompt']): PromptParts {
   if (typeof prompt === 'function')
-    return async (turn) => promptText(await callConfig('systemPrompt', () => prompt(turn)))
-  if (!isPath(prompt)) return () => prompt
-  let text: Promise<string> | undefined
-  return () => {
-    text ??= readPrompt(prompt)
-    return text
-  }
+    return { system: async (turn) => promptText(await callConfig('systemPrompt', () => prompt(turn))) }
+  if (!isPromptFile(prompt)) return { system: () => prompt, ...defined({ fixedSystem: prompt }) }
+  const { text, fixed, version } = prompt
+  return { system: text, ...defined({ fixedSystem: fixed }), promptVersion: version }
 }
 
 function promptText(returned: unknown): string | undefined {
   if (returned === undefined || typeof returned === 'string') return returned
   throw invalidOption('systemPrompt', `must return a text, not ${shown(returned)}`)
-}
-
-async function readPrompt(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    throw new HoldfastError('not-found', {
-      message: `The system prompt ${path} cannot be read. Give a path from the working directory, or the text itself.`,
-      details: { path },
-      cause,
-    })
-  }
 }

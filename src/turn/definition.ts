@@ -4,7 +4,7 @@ import type { Entities, WordsOptions } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { Limits, LoopTerms } from '../loop/index.ts'
 import type { LanguageModel, ModelOptions } from '../model/index.ts'
-import type { JsonObject, Principal } from '../protocol/index.ts'
+import type { JsonObject, Principal, PromptVersion } from '../protocol/index.ts'
 import type { Credentials, Tool } from '../tool/index.ts'
 
 export interface TurnDefinition extends LoopTerms {
@@ -12,8 +12,10 @@ export interface TurnDefinition extends LoopTerms {
   readonly models: readonly ModelSource[]
   readonly tools: (turn: TurnInfo) => MaybePromise<readonly Tool[]>
   readonly system: (turn: TurnInfo) => MaybePromise<string | undefined>
-  /** The system prompt, if it is the same in every turn and in no file. */
+  /** The system prompt, if it is the same in every turn. */
   readonly fixedSystem?: string
+  /** The file of the system prompt, if it is in one. */
+  readonly promptVersion?: PromptVersion
   /** When functions or files of the config are read for tools, system prompt and credentials: any of them may fail. */
   readonly lookups: 'never' | 'once' | 'each call'
   readonly limits: Limits

@@ -6,6 +6,7 @@ import type { ModelOptions, ModelRef, Reasoning } from '../model/index.ts'
 import type { ForeignNames, OptionRules, OptionSet } from '../protocol/index.ts'
 import type { Tool } from '../tool/index.ts'
 import type { TurnInfo } from './definition.ts'
+import type { PromptFile } from './prompt-file.ts'
 
 /** A model, or a model with settings of its own on top of the shared ones. */
 export type ModelChoice = ModelRef | { readonly model: ModelRef; readonly settings: ModelOptions }
@@ -16,8 +17,14 @@ export interface TurnConfig {
   /** Temperature, keys, timeouts, retries and other options of models. */
   readonly settings?: ModelOptions
   readonly tools?: readonly Tool[] | ((turn: TurnInfo) => readonly Tool[] | Promise<readonly Tool[]>)
-  /** The text, a path that ends in `.md` or `.txt`, or a function of the turn. */
-  readonly systemPrompt?: string | ((turn: TurnInfo) => string | undefined | Promise<string | undefined>)
+  /**
+   * The text; a path that ends in `.md` or `.txt`, or in `/` for a folder with a file named after the agent;
+   * `promptFile()` with variables; or a function of the turn.
+   */
+  readonly systemPrompt?:
+    | string
+    | PromptFile
+    | ((turn: TurnInfo) => string | undefined | Promise<string | undefined>)
   readonly limits?: Limits
   /**
    * The number of calls of one reply that run at the same time; all by default. 1: one after the other, each with its

@@ -55,7 +55,7 @@ describe('the config of an agent', () => {
     [{ name: 5 }, 'name must be a text, not 5.'],
     [{ limits: null }, 'limits must be an object such as { tokens: 50_000 }, not null.'],
     [{ limits: { tokenz: 5 } }, 'limits has no "tokenz". Did you mean tokens?'],
-    [{ systemPrompt: 5 }, 'systemPrompt must be a text or a function, not 5.'],
+    [{ systemPrompt: 5 }, 'systemPrompt must be a text, a path, promptFile() or a function, not 5.'],
     [{ settings: 'hot' }, 'settings must be an object, not "hot".'],
     [{ allow: true }, 'allow must be a function, not true.'],
     [{ credentials: {} }, 'credentials must be a function, not an object.'],

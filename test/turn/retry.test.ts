@@ -144,10 +144,13 @@ describe('a model call that fails', () => {
   })
 
   it('is not one without the system prompt', async () => {
-    const { agent, store } = bench({ script: ['Hello'], systemPrompt: 'nowhere/to-be-found.md' })
+    const systemPrompt = (): never => {
+      throw new Error('no prompt')
+    }
+    const { agent, store } = bench({ script: ['Hello'], systemPrompt })
     const turn = agent.executeTurn('Hi')
     expect((await entryLines(turn)).slice(3)).toEqual(['4 turn.end failed'])
-    expect((await turn.outcome).error).toMatchObject({ code: 'not-found' })
+    expect((await turn.outcome).error).toMatchObject({ code: 'option-failed' })
     await said(store)
   })
 
