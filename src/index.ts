@@ -162,6 +162,8 @@ export type { AppendRequest, Head, Receipt, Store } from './store/index.ts'
 export { persist } from './store/index.ts'
 export { memoryStore } from './store/memory/index.ts'
 export type {
+  AiTool,
+  AiToolOptions,
   Approval,
   ApprovalCall,
   ArtifactContent,
@@ -177,10 +179,12 @@ export type {
   ToolContext,
   ToolDefinition,
   ToolResult,
+  ToolSet,
+  ToolsOption,
   Verdict,
   Xray,
 } from './tool/index.ts'
-export { ask, askUser, defineTool, jsonSchema, toolResult, xray } from './tool/index.ts'
+export { aiTool, ask, askUser, defineTool, jsonSchema, toolResult, toolsFrom, xray } from './tool/index.ts'
 export type {
   AutoCompact,
   BlobPort,

@@ -9,7 +9,7 @@ import {
   type OptionRules,
   quote,
 } from '../protocol/index.ts'
-import type { Tool } from '../tool/index.ts'
+import type { ToolsOption } from '../tool/index.ts'
 import type { Hook, Hooks, PointOf } from './points.ts'
 
 /** Hooks, tools and parts of the prompt that belong together. */
@@ -17,7 +17,7 @@ export interface PluginParts {
   /** Named in errors of its hooks, and where it adds something. */
   readonly name: string
   readonly on?: Hooks
-  readonly tools?: readonly Tool[]
+  readonly tools?: ToolsOption
   /** Appended to the system prompt. */
   readonly prompt?: string
 }
@@ -81,8 +81,8 @@ function checkParts(parts: unknown): PluginParts {
   if (typeof name !== 'string' || name === '') throw invalid('a plugin must have a name')
   checkOptions(parts, { place: `The plugin ${name}`, options: PARTS, foreign: { hooks: 'on' } })
   if (on !== undefined) checkHooks(on, `The plugin ${name}`)
-  if (tools !== undefined && !Array.isArray(tools))
-    throw invalid(`the tools of the plugin ${name} must be a list`)
+  if (tools !== undefined && (typeof tools !== 'object' || tools === null))
+    throw invalid(`the tools of the plugin ${name} must be a list, or tools by name`)
   if (prompt !== undefined && typeof prompt !== 'string')
     throw invalid(`the prompt of the plugin ${name} must be a text`)
   return parts as PluginParts

@@ -1,5 +1,7 @@
 /** Tools: their contract, the checking, running and settling of one call, and their artifacts. */
 
+export type { AiTool, AiToolOptions, ToolSet, ToolsOption } from './ai-tool.ts'
+export { aiTool, toolsFrom } from './ai-tool.ts'
 export type { AnsweredRequest, Confirmation } from './answer.ts'
 export { answerTo, checkAnswer, confirmationIn } from './answer.ts'
 export { approvalOf } from './approval.ts'

@@ -48,9 +48,9 @@ function notATool(value: unknown, position: number): string {
   const { name, execute, inputSchema } = (value ?? {}) as Record<string, unknown>
   if (typeof name === 'string' && typeof value === 'object')
     return `${quote(name)} in the list of tools is no tool. Make it with defineTool().`
-  const isForeign = execute !== undefined || inputSchema !== undefined
-  const kind = isForeign ? 'looks like one of the AI SDK' : `is ${shown(value)}`
-  return `Tool ${position} of the list ${kind}. Make it with defineTool({ name, description, input, run }).`
+  if (execute !== undefined || inputSchema !== undefined)
+    return `Tool ${position} of the list is one of the AI SDK, and has no name there. Give it by name: tools: { weather: tool({ … }) }.`
+  return `Tool ${position} of the list is ${shown(value)}. Make it with defineTool({ name, description, input, run }).`
 }
 
 /** Finds the tool of a call and validates its arguments. Never fails. */

@@ -14,7 +14,7 @@ import {
   quote,
   shown,
 } from '../protocol/index.ts'
-import { checkTools, type Tool } from '../tool/index.ts'
+import { checkTools, type Tool, toolsFrom } from '../tool/index.ts'
 import { contextSize } from './context.ts'
 import type { GroundingSetup, ModelSource, TurnDefinition } from './definition.ts'
 import { isPath, isPromptFile, promptAt } from './prompt-file.ts'
@@ -110,12 +110,12 @@ function checkTurnConfig({ model, settings, tools, systemPrompt }: TurnConfig): 
   if (model !== undefined) checkModels(model)
   if (settings !== undefined) checkSettings(settings)
   if (tools !== undefined && typeof tools !== 'function') {
-    if (!Array.isArray(tools))
+    if (typeof tools !== 'object' || tools === null)
       throw invalidOption(
         'tools',
-        `must be a list of tools, or a function that gives one, not ${shown(tools)}`,
+        `must be a list of tools, tools by name, or a function that gives them, not ${shown(tools)}`,
       )
-    checkTools(tools as readonly Tool[])
+    checkTools(toolsFrom(tools))
   }
   const isPrompt =
     ['undefined', 'string', 'function'].includes(typeof systemPrompt) || isPromptFile(systemPrompt)
@@ -253,10 +253,10 @@ function toolsOf(
   plugins: readonly PluginParts[],
   { entities }: GroundingSetup,
 ): TurnDefinition['tools'] {
-  const added = plugins.flatMap(({ tools = [] }) => tools)
+  const added = plugins.flatMap(({ tools = [] }) => toolsFrom(tools))
   if (typeof own === 'function')
     return async (turn) => [...toolList(await callConfig('tools', () => own(turn))), ...added]
-  const all = [...own, ...added]
+  const all = [...toolsFrom(own), ...added]
   checkTools(all)
   checkMarkedEntities(all, entities)
   return () => all
@@ -270,7 +270,7 @@ function lookupsOf({ systemPrompt, tools, credentials }: TurnConfig & AgentParts
 }
 
 function toolList(returned: unknown): readonly Tool[] {
-  if (Array.isArray(returned)) return returned as readonly Tool[]
+  if (typeof returned === 'object' && returned !== null) return toolsFrom(returned)
   throw invalidOption('tools', `must return a list of tools such as [search], not ${shown(returned)}`)
 }
 

@@ -4,7 +4,7 @@ import type { Hooks, Plugin } from '../hook/index.ts'
 import type { Limits } from '../loop/index.ts'
 import type { ModelOptions, ModelRef, Reasoning } from '../model/index.ts'
 import type { ForeignNames, OptionRules, OptionSet } from '../protocol/index.ts'
-import type { Tool } from '../tool/index.ts'
+import type { ToolsOption } from '../tool/index.ts'
 import type { TurnInfo } from './definition.ts'
 import type { PromptFile } from './prompt-file.ts'
 
@@ -16,7 +16,8 @@ export interface TurnConfig {
   readonly model?: ModelChoice | readonly ModelChoice[]
   /** Temperature, keys, timeouts, retries and other options of models. */
   readonly settings?: ModelOptions
-  readonly tools?: readonly Tool[] | ((turn: TurnInfo) => readonly Tool[] | Promise<readonly Tool[]>)
+  /** A list of tools; tools of the AI SDK by name, `{ weather: tool({ … }) }`; or a function that gives them. */
+  readonly tools?: ToolsOption | ((turn: TurnInfo) => ToolsOption | Promise<ToolsOption>)
   /**
    * The text; a path that ends in `.md` or `.txt`, or in `/` for a folder with a file named after the agent;
    * `promptFile()` with variables; or a function of the turn.

@@ -68,7 +68,7 @@ describe('a value that could not work is refused', () => {
     [
       'a tool of the AI SDK',
       made({ tools: [{ description: 'd', inputSchema: z.object({}), execute: () => 1 }] }),
-      'Tool 1 of the list looks like one of the AI SDK. Make it with defineTool({ name, description, input, run }).',
+      'Tool 1 of the list is one of the AI SDK, and has no name there. Give it by name: tools: { weather: tool({ … }) }.',
     ],
     ['a function', made({ tools: [() => 1] }), 'Tool 1 of the list is a function. Make it with defineTool('],
   ])('%s: %#', (_, make, message) => {

@@ -1,5 +1,5 @@
 /** The commands of the chat: lines that begin with a slash. */
-import { loadSession } from 'holdfast'
+import { loadSession, toolsFrom } from 'holdfast'
 import { sessionLines } from '../command/sessions.ts'
 import { VENDORS } from '../config/choose-model.ts'
 import { dim, joinLines, styled } from '../gate/styled.ts'
@@ -179,9 +179,10 @@ function printTools(chat: Chat): void {
   const { screen } = chat.options
   if (typeof tools === 'function')
     return chat.print(styled`${dim('A function chooses them for each turn.')}\n`)
-  if (tools.length === 0) return chat.print(styled`${dim('None.')}\n`)
-  const width = Math.min(24, Math.max(...tools.map(({ name }) => name.length)))
-  const lines = tools.map(({ name, description, approve }) => {
+  const all = toolsFrom(tools)
+  if (all.length === 0) return chat.print(styled`${dim('None.')}\n`)
+  const width = Math.min(24, Math.max(...all.map(({ name }) => name.length)))
+  const lines = all.map(({ name, description, approve }) => {
     const asks = approve === 'never' ? '' : ' (asks first)'
     const room = screen.columns - width - 4 - asks.length
     return styled`  ${padEnd(cut(name, width), width)}  ${dim(cut(oneLine(description), room) + asks)}`

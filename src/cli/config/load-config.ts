@@ -1,6 +1,6 @@
 /** Loads a config file and checks all of it, before anything is written anywhere. */
 import { pathToFileURL } from 'node:url'
-import { Agent, memoryStore, type Tool } from 'holdfast'
+import { Agent, memoryStore, type Tool, toolsFrom } from 'holdfast'
 import { didYouMean } from '../nearest.ts'
 import { unusable } from '../refusal.ts'
 import { configError, shownPath } from './config-errors.ts'
@@ -69,9 +69,9 @@ async function checkAgent(path: string, name: string, agent: unknown): Promise<v
       throw unusable(`${shownPath(path)}: leave ${option} out of the agent ${name}; the terminal decides it.`)
   try {
     // The constructor checks every option.
-    void new Agent({ ...(agent as AgentDefinition), contextId: 'check', store: memoryStore() })
+    void new Agent({ ...(agent as AgentDefinition), name, contextId: 'check', store: memoryStore() })
     const { tools = [] } = agent as AgentDefinition
-    if (typeof tools !== 'function') await Promise.all(tools.map(checkSchema))
+    if (typeof tools !== 'function') await Promise.all(toolsFrom(tools).map(checkSchema))
   } catch (error) {
     throw configError(path, error, `agent ${name}: `)
   }
