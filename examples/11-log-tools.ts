@@ -10,10 +10,13 @@ function toolLog(write: (line: string) => void): Plugin {
       beforeEachTool: ({ pending, turn }) =>
         write(`turn ${turn} START ${pending.tool} ${JSON.stringify(pending.args)}`),
       onError: ({ error, turn }) => write(`turn ${turn} ERROR ${error.message}`),
-      afterEachTool: ({ result, turn }) =>
-        write(
-          `turn ${turn} END   ${result.tool} ${result.status} ${(result.durationMs ?? 0) < 1000 ? 'quick' : 'slow'}`,
-        ),
+      // The last entry of the trace is the call that has just ended.
+      afterEachTool: ({ trace, turn }) => {
+        const last = trace.at(-1)
+        if (last?.type !== 'tool_execution') return
+        const speed = (last.timing ?? 0) < 1000 ? 'quick' : 'slow'
+        write(`turn ${turn} END   ${last.tool_name} ${last.status} ${speed}`)
+      },
       onComplete: ({ outcome, usage, turn }) =>
         write(
           `turn ${turn} ${outcome}, ${usage.inputTokens + usage.outputTokens > 0 ? 'tokens counted' : ''}`,

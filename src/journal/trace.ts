@@ -182,7 +182,7 @@ class TraceBuilder {
       result: output,
       status: traced,
       timestamp: startedAt ?? at,
-      ...(startedAt === undefined ? {} : { timing: at - startedAt }),
+      timing: at - (startedAt ?? at),
       ...(traced === 'success' ? {} : failureOf(output)),
     })
   }

@@ -75,7 +75,7 @@ export interface ToolExecutionTrace {
   /** Absent until it is settled. */
   readonly result?: Json
   readonly status: TraceStatus
-  /** The duration; absent if it never started, and until it is settled. */
+  /** The duration, 0 if it never started; absent until it is settled. */
   readonly timing?: number
   readonly iteration: number
   readonly timestamp: number

@@ -151,7 +151,8 @@ function durationOf(entry: TraceEntry, now: number): number | undefined {
   if (entry.type === 'request')
     return entry.answered_at === undefined ? undefined : entry.answered_at - entry.timestamp
   if (!('status' in entry)) return undefined
-  return entry.status === 'running' ? now - entry.timestamp : entry.timing
+  if (entry.status === 'running') return now - entry.timestamp
+  return entry.timing === 0 && entry.status !== 'success' ? undefined : entry.timing
 }
 
 function endOf(entry: TraceEntry, now: number): number {
