@@ -106,7 +106,7 @@ describe('a plugin', () => {
       settings: { contextTokens: 100 },
     })
     await agent.input('Hi')
-    await agent.input('word '.repeat(100))
+    await agent.input('word '.repeat(80))
     expect(warnings).toEqual([expect.stringMatching(/^Context \d+% full$/)])
   })
 })
