@@ -66,7 +66,32 @@ export const rooms: readonly Room[] = [
   { name: 'observe', rooms: [...ground, 'hook', 'journal'] },
   { name: 'testing', rooms: [...front, 'graph'] },
   { name: 'index.ts', rooms: front },
+  { name: 'entry', rooms: front },
 ]
+
+/** The room of a file, by its path from the root of the project. */
+export function roomOf(file: string): Room | undefined {
+  const path = file.replace(/^src\//, '')
+  if (path === file) return undefined
+  const candidates = rooms.filter((room) => path === room.name || path.startsWith(`${room.name}/`))
+  const nearest = candidates.toSorted((a, b) => b.name.length - a.name.length)[0]
+  const nested = nearest && path.slice(nearest.name.length + 1).includes('/')
+  return nearest?.flat && nested ? undefined : nearest
+}
+
+/** The rooms that a room leads to, over any number of imports. */
+export function roomsBelow(name: string): ReadonlySet<string> {
+  const below = new Set<string>()
+  const visit = (from: string): void => {
+    for (const next of rooms.find((room) => room.name === from)?.rooms ?? []) {
+      if (below.has(next)) continue
+      below.add(next)
+      visit(next)
+    }
+  }
+  visit(name)
+  return below
+}
 
 /** Database builtins, each with the one room that may import it. Every room may import other builtins. */
 export const drivers: Readonly<Record<string, string>> = { 'node:sqlite': 'store/sqlite' }
