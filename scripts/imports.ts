@@ -92,10 +92,10 @@ function problemOfRoom(item: Import): string | undefined {
 
 function problemOfBuiltin(room: Room, specifier: string): string | undefined {
   const name = specifier.startsWith('node:') ? specifier : `node:${specifier}`
-  const owner = drivers[name]
+  const owners = drivers[name]
   if (room.pure) return `room ${room.name} may not import ${name} (allowed: no builtin)`
-  if (owner === undefined || owner === room.name) return undefined
-  return `room ${room.name} may not import ${name} (only room ${owner} may)`
+  if (owners === undefined || owners.includes(room.name)) return undefined
+  return `room ${room.name} may not import ${name} (allowed: in ${owners.join(', ')})`
 }
 
 function problemOfPackage(room: Room, specifier: string, late: boolean): string | undefined {
