@@ -10,6 +10,7 @@ import {
   appendTurnEnd,
   type Batch,
   dataOf,
+  type Ending,
   type LoopScope,
   type LoopSteps,
   openTurn,
@@ -17,7 +18,7 @@ import {
   runLoop,
   startTurn,
 } from '../../src/loop/index.ts'
-import { LOCAL_OWNER, type OutcomeReason } from '../../src/protocol/index.ts'
+import { LOCAL_OWNER, type OutcomeReason, textOf } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 
@@ -38,13 +39,13 @@ function stepsOf(run: WordRun): LoopSteps {
     begin: async () => {
       const start = (input: Parameters<typeof dataOf>[0]): void => {
         startTurn(run, {}, { takes: input.key === undefined ? [] : [input.key] })
-        run.words = String(dataOf(input, 'input').message).split(' ')
+        run.words = textOf(dataOf(input, 'input').message ?? '').split(' ')
       }
       return (await openTurn(run, { start, queue: () => {} })) !== 'none'
     },
     next: () => countWords(run),
     cancel: () => end(run, 'cancelled'),
-    fail: () => void end(run, 'failed'),
+    fail: (error) => end(run, 'failed', { error }),
   }
 }
 
@@ -56,9 +57,9 @@ async function* countWords(run: WordRun): AsyncGenerator<Batch, void> {
   end(run, 'stop')
 }
 
-function end(run: WordRun, outcome: OutcomeReason): undefined {
+function end(run: WordRun, outcome: OutcomeReason, ending: Ending = {}): undefined {
   accountFor(run, run.open.turn)
-  appendTurnEnd(run, outcome, {})
+  appendTurnEnd(run, outcome, ending)
 }
 
 function conversationOn(store: Store): Conversation {
@@ -68,6 +69,7 @@ function conversationOn(store: Store): Conversation {
     ...{ leaseMs: 30_000, heartbeatMs: 1000, autoSave: true },
     driver: `${processIdentity()}#${ids.next('words')}`,
     definition: { requestTtlMs: 60_000, maxClaims: 5, graceMs: 1000 },
+    observed: { name: 'words', kind: 'agent' },
     run: wordLoop,
     onOutcome: () => {},
   })
