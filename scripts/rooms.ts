@@ -65,7 +65,7 @@ export const rooms: readonly Room[] = [
   { name: 'toolbox', rooms: [...ground, 'tool', 'grounding'] },
   { name: 'mcp', rooms: [...ground, 'tool', 'grounding'] },
   { name: 'plugin', rooms: [...ground, 'hook', 'tool', 'model'] },
-  { name: 'observe', rooms: [...ground, 'hook', 'journal', 'store'] },
+  { name: 'observe', rooms: [...ground, 'hook', 'journal', 'store', 'loop'] },
   { name: 'corpus', rooms: [...ground, 'tool', 'model'], flat: true },
   { name: 'corpus/sqlite', rooms: [...ground, 'corpus'] },
   { name: 'flow', rooms: flow, flat: true },

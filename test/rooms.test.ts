@@ -23,7 +23,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   mcp: { may: ['tool', 'grounding', 'node:child_process'], mayNot: ['agent', 'toolbox', 'host'] },
   plugin: { may: ['hook', 'tool', 'model'], mayNot: ['agent', 'turn', 'drive', 'store', 'flow/research'] },
-  observe: { may: ['store', 'journal', 'hook'], mayNot: ['agent', 'drive', 'store/sqlite', 'host'] },
+  observe: { may: ['store', 'journal', 'hook', 'loop'], mayNot: ['agent', 'drive', 'store/sqlite', 'host'] },
   corpus: { may: ['tool', 'model'], mayNot: ['corpus/sqlite', 'node:sqlite', 'agent', 'store'] },
   'corpus/sqlite': { may: ['corpus', 'node:sqlite'], mayNot: ['store/sqlite', 'agent'] },
   'flow/research': {
