@@ -44,6 +44,7 @@ export type {
   PhaseChanges,
   Position,
   PromptChanges,
+  PromptVersion,
   ReasoningPart,
   ReplayClass,
   SentHashes,
