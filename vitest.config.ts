@@ -6,18 +6,14 @@
  */
 import { resolve } from 'node:path'
 import type { ViteUserConfig } from 'vitest/config'
+import { readEntries } from './scripts/entries.ts'
 
 const config: ViteUserConfig = {
   resolve: {
-    alias: [
-      { find: /^holdfast$/, replacement: resolve('src/index.ts') },
-      { find: /^holdfast\/graph$/, replacement: resolve('src/graph/index.ts') },
-      { find: /^holdfast\/plugins$/, replacement: resolve('src/plugin/index.ts') },
-      { find: /^holdfast\/reflex$/, replacement: resolve('src/reflex/index.ts') },
-      { find: /^holdfast\/config$/, replacement: resolve('src/cli/config/define-config.ts') },
-      { find: /^holdfast\/testing$/, replacement: resolve('src/testing/index.ts') },
-      { find: /^holdfast\/sqlite$/, replacement: resolve('src/store/sqlite/index.ts') },
-    ],
+    alias: readEntries(new URL('./', import.meta.url)).map(({ specifier, path }) => ({
+      find: new RegExp(`^${specifier}$`),
+      replacement: resolve(`src/${path}.ts`),
+    })),
   },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],

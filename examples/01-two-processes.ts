@@ -2,7 +2,8 @@
  * Two processes on one conversation: the owner advances it, the other may watch and post to the inbox. When the owner is
  * gone, the other takes over. Here both are stores on one file.
  */
-import { HoldfastError, LOCAL_OWNER, systemIds } from 'holdfast'
+import { HoldfastError, LOCAL_OWNER } from 'holdfast'
+import { systemIds } from 'holdfast/journal'
 import { sqliteStore } from 'holdfast/sqlite'
 
 const key = { ...LOCAL_OWNER, contextId: 'site-7' }

@@ -2,7 +2,8 @@
  * Reflection: after every round of tools a second, cheaper model summarises the results, and the agent continues with
  * that. A note of a hook never comes between a call and its result, so no provider refuses the conversation.
  */
-import { Agent, defineTool, type Plugin } from 'holdfast'
+import { Agent, defineTool } from 'holdfast'
+import type { Plugin } from 'holdfast/plugins'
 import { ScriptedModel } from 'holdfast/testing'
 import { z } from 'zod'
 

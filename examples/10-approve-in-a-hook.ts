@@ -4,7 +4,8 @@
  *
  * For a person who may answer tomorrow, set `approve` on the tool instead: then nothing waits in memory.
  */
-import { Agent, defineTool, type Hooks } from 'holdfast'
+import { Agent, defineTool } from 'holdfast'
+import type { Hooks } from 'holdfast/plugins'
 import { ScriptedModel } from 'holdfast/testing'
 import { z } from 'zod'
 

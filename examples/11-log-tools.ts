@@ -1,5 +1,6 @@
 /** A log of every tool call: its start, duration and result. A plugin is a plain object. */
-import { Agent, defineTool, type Plugin } from 'holdfast'
+import { Agent, defineTool } from 'holdfast'
+import type { Plugin } from 'holdfast/plugins'
 import { ScriptedModel } from 'holdfast/testing'
 import { z } from 'zod'
 

@@ -2,7 +2,8 @@
  * A guard on the context: a hook checks the fill level of the model's window before each call, and the conversation is
  * compacted between turns, which resets the level. `compact` returns false if there was nothing to leave out.
  */
-import { Agent, type Hooks } from 'holdfast'
+import { Agent } from 'holdfast'
+import type { Hooks } from 'holdfast/plugins'
 import { ScriptedModel } from 'holdfast/testing'
 
 const guard: Hooks = {

@@ -1,10 +1,12 @@
 /**
- * Bundles src into dist: one file for each entry of the package and for the terminal's launcher, and chunks for shared
- * modules, so that a module exists once however it was imported. Packages, the package itself included, are not bundled.
+ * Bundles src into dist: one file for each entry of the package and for the terminal's launcher, and one for each room that
+ * the main entry loads, so that a module exists once however it was imported, and the number of files does not grow with
+ * the number of entries. Packages, the package itself included, are not bundled.
  */
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { type Plugin, rolldown } from 'rolldown'
 import { readEntries } from './entries.ts'
+import { roomOf, rooms, roomsBelow } from './rooms.ts'
 
 const LAUNCHER = 'cli/bin'
 
@@ -26,12 +28,24 @@ export async function bundle(): Promise<void> {
     // Their text is in the maps, and contracts are in the declarations.
     comments: { jsdoc: false },
     minifyInternalExports: false,
+    codeSplitting: { groups: sharedRooms() },
     entryFileNames: '[name].js',
     // A module that is loaded late keeps its path: cli/main finds package.json from there.
     chunkFileNames: ({ facadeModuleId }) =>
-      facadeModuleId ? `${pathOf(facadeModuleId)}.js` : 'chunks/[hash].js',
+      facadeModuleId ? `${pathOf(facadeModuleId)}.js` : 'chunks/[name].js',
   })
   await build.close()
+}
+
+/** The rooms that the main entry loads, from the bottom up: a group takes its imports along, unless another has them. */
+function sharedRooms(): { name: string; test: (module: string) => boolean }[] {
+  const shared = roomsBelow('index.ts')
+  return rooms
+    .filter(({ name }) => shared.has(name))
+    .map((room) => ({
+      name: room.name.replaceAll('/', '-'),
+      test: (module) => roomOf(`src/${pathOf(module)}`) === room,
+    }))
 }
 
 /** Ignores examples in comments. */
@@ -55,5 +69,5 @@ const filesByPath: Plugin = {
 }
 
 function pathOf(module: string): string {
-  return relative('src', module).replace(/\.ts$/, '')
+  return relative('src', module).replaceAll('\\', '/').replace(/\.ts$/, '')
 }

@@ -22,6 +22,21 @@ import {
 import { ALL_TRANSITIONS } from '../test/ownership/state-rules.ts'
 import { type Bench, memoryBench, type Setting, scenarioOf, sqliteBench } from '../test/ownership/world.ts'
 import { interruptible, Progress } from './progress.ts'
+import { helpIfAsked } from './usage.ts'
+
+const HELP = `Usage: npm run explore -- [options] [WORD…]
+
+Every schedule of ownership, on the memory store and on SQLite, and broken drivers that must be caught.
+
+  --reference   the reference driver only
+  --real        the real driver only
+  WORD          only scenarios whose names contain all of these words
+  --help
+
+Examples:
+  npm run explore                               everything
+  npm run explore -- --real                     the driver that agents use
+  npm run explore -- --real heartbeats cancel   two words: some of its scenarios`
 
 interface Job {
   readonly driver: 'reference' | 'real'
@@ -180,5 +195,7 @@ function printVariant({ driver, index }: Job, { report, lines }: Result): number
   return caught ? 0 : 1
 }
 
-if (process.send === undefined) await main(process.argv.slice(2))
-else process.on('message', (job: Job) => void work(job).then((result) => process.send?.(result)))
+if (process.send === undefined) {
+  helpIfAsked(HELP)
+  await main(process.argv.slice(2))
+} else process.on('message', (job: Job) => void work(job).then((result) => process.send?.(result)))

@@ -9,6 +9,22 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runFlood } from '../test/many/flood.ts'
 import { Progress } from './progress.ts'
+import { helpIfAsked } from './usage.ts'
+
+helpIfAsked(`Usage: npm run flood -- [options]
+
+Processes send messages at once into one conversation on one SQLite file, bad ones among them.
+
+  --messages N    messages of all processes together (default 10000)
+  --processes N   processes that send (default 4)
+  --kills N       processes to kill meanwhile (default 0)
+  --every MS      the time between two kills (default 3000)
+  --keep          leave the files, and print their folder
+  --help
+
+Examples:
+  npm run flood                                   everything
+  npm run flood -- --messages 2000 --kills 10     a short run with kills`)
 
 function wholeNumber(flag: string, text: string, least: number): number {
   const number = Number(text)

@@ -8,7 +8,7 @@ import { isBuiltin } from 'node:module'
 import { join, posix } from 'node:path'
 import { parseSync, Visitor } from 'oxc-parser'
 import { findCycles } from './cycles.ts'
-import { benchReferees, drivers, outsiders, type Room, rooms, testPackages } from './rooms.ts'
+import { benchReferees, drivers, outsiders, type Room, roomOf, testPackages } from './rooms.ts'
 
 const packageName = 'holdfast'
 
@@ -92,10 +92,10 @@ function problemOfRoom(item: Import): string | undefined {
 
 function problemOfBuiltin(room: Room, specifier: string): string | undefined {
   const name = specifier.startsWith('node:') ? specifier : `node:${specifier}`
-  const owner = drivers[name]
+  const owners = drivers[name]
   if (room.pure) return `room ${room.name} may not import ${name} (allowed: no builtin)`
-  if (owner === undefined || owner === room.name) return undefined
-  return `room ${room.name} may not import ${name} (only room ${owner} may)`
+  if (owners === undefined || owners.includes(room.name)) return undefined
+  return `room ${room.name} may not import ${name} (allowed: in ${owners.join(', ')})`
 }
 
 function problemOfPackage(room: Room, specifier: string, late: boolean): string | undefined {
@@ -127,15 +127,6 @@ function problemOfOutsider(item: Import): string | undefined {
 function targetOf(item: Import): string | undefined {
   if (!item.specifier?.startsWith('.')) return undefined
   return posix.join(posix.dirname(item.file), item.specifier).replace(/\.js$/, '.ts')
-}
-
-function roomOf(file: string): Room | undefined {
-  const path = file.replace(/^src\//, '')
-  if (path === file) return undefined
-  const candidates = rooms.filter((room) => path === room.name || path.startsWith(`${room.name}/`))
-  const nearest = candidates.toSorted((a, b) => b.name.length - a.name.length)[0]
-  const nested = nearest && path.slice(nearest.name.length + 1).includes('/')
-  return nearest?.flat && nested ? undefined : nearest
 }
 
 function isOutsider(file: string): boolean {

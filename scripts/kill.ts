@@ -11,6 +11,19 @@ import { sqliteStore } from '../src/store/sqlite/index.ts'
 import { Child } from '../src/testing/store-contract/child.ts'
 import { type CrashReport, crash } from '../src/testing/store-contract/crash.ts'
 import { interruptible, Progress } from './progress.ts'
+import { helpIfAsked } from './usage.ts'
+
+helpIfAsked(`Usage: npm run kill -- [KILLS] [FULL|NORMAL]
+
+Kills a process that writes to a SQLite store at random moments, and counts lost entries.
+
+  KILLS          the number of kills (default 100)
+  FULL, NORMAL   the store's option synchronous (default FULL)
+  --help
+
+Examples:
+  npm run kill                     100 kills
+  npm run kill -- 1000 NORMAL      1,000 kills, with synchronous NORMAL`)
 
 /** The number of kills of the same conversations, before new ones are used. */
 const KILLS_EACH = 10

@@ -11,6 +11,23 @@ import { sqliteStore } from '../src/store/sqlite/index.ts'
 import { type CrowdReport, runCrowd } from '../test/many/crowd.ts'
 import { judge, type Verdict } from '../test/many/verdict.ts'
 import { Progress } from './progress.ts'
+import { helpIfAsked } from './usage.ts'
+
+helpIfAsked(`Usage: npm run many -- [options]
+
+Processes share one conversation on one SQLite file, while they are killed and frozen at random.
+
+  --turns N       messages to answer (default 1000)
+  --processes N   processes that share the conversation (default 8)
+  --seed S        the draws of kills and freezes (default 1)
+  --lease MS      the lease of a driver (default 600)
+  --every MS      the time between two kills or freezes (default 400)
+  --keep          leave the files, and print their folder
+  --help
+
+Examples:
+  npm run many                                              everything
+  npm run many -- --turns 100 --processes 4 --seed 7        a short run with other draws`)
 
 function wholeNumber(flag: string, text: string): number {
   const number = Number(text)

@@ -5,6 +5,21 @@
  * A failure prints a seed; `HOLDFAST_SEED=…` in the environment tries it again.
  */
 import { runStep } from './step.ts'
+import { helpIfAsked } from './usage.ts'
+
+helpIfAsked(`Usage: npm run properties -- [RUNS]
+
+Properties of journals, prompts and graphs on random histories, and every pair of deaths in recovery.
+
+  RUNS     random histories and graphs (default 10000)
+  --help
+
+A failure prints a seed. HOLDFAST_SEED=… in the environment tries it again.
+
+Examples:
+  npm run properties                            10,000 runs
+  npm run properties -- 500                     a short run
+  HOLDFAST_SEED=7 npm run properties -- 500     the histories of one seed`)
 
 const runs = Number(process.argv[2] ?? 10_000)
 if (!Number.isSafeInteger(runs) || runs < 1)

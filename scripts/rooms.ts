@@ -4,7 +4,7 @@
  */
 
 export interface Room {
-  /** The folder below src/, or `index.ts` for the main entry. */
+  /** The folder below src/, or `index.ts` for the main entry. `serve/*`: each folder in serve, a room of its own. */
   readonly name: string
   /** The rooms it may import, besides itself. Type-only and dynamic imports count. */
   readonly rooms: readonly string[]
@@ -27,6 +27,9 @@ const drive = [...ground, 'store', 'journal', 'tool', 'loop']
 const agent = [...parts, 'loop', 'turn', 'drive', 'store', 'store/memory']
 const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai-compatible']
 const graph = [...drive, 'drive', 'store/memory']
+/** All that runs an agent or a graph. */
+const runtime = [...agent, 'agent', 'graph']
+const flow = [...runtime, 'plugin', 'mcp', 'toolbox']
 const front = [
   ...ground,
   'store',
@@ -47,6 +50,7 @@ export const rooms: readonly Room[] = [
   { name: 'store', rooms: ground, flat: true },
   { name: 'store/memory', rooms: [...ground, 'store'] },
   { name: 'store/sqlite', rooms: [...ground, 'store'] },
+  { name: 'store/postgres', rooms: [...ground, 'store'] },
   { name: 'journal', rooms: [...ground, 'store'] },
   { name: 'model', rooms: ground, lateRooms: ['reflex'], latePackages: [...providers, 'gpt-tokenizer'] },
   { name: 'reflex', rooms: [...ground, 'model'] },
@@ -58,18 +62,65 @@ export const rooms: readonly Room[] = [
   { name: 'drive', rooms: drive },
   { name: 'agent', rooms: agent },
   { name: 'graph', rooms: graph },
-  { name: 'flow', rooms: [...agent, 'agent', 'graph'] },
+  { name: 'toolbox', rooms: [...ground, 'tool', 'grounding'] },
+  { name: 'mcp', rooms: [...ground, 'tool', 'grounding'] },
   { name: 'plugin', rooms: [...ground, 'hook', 'tool', 'model'] },
-  { name: 'host', rooms: [...agent, 'agent', 'graph'] },
-  { name: 'mcp', rooms: [...ground, 'tool'] },
-  { name: 'serve', rooms: [...ground, 'host'] },
-  { name: 'observe', rooms: [...ground, 'hook', 'journal'] },
+  { name: 'observe', rooms: [...ground, 'hook', 'journal', 'store', 'loop'] },
+  { name: 'corpus', rooms: [...ground, 'tool', 'model'], flat: true },
+  { name: 'corpus/sqlite', rooms: [...ground, 'corpus'] },
+  { name: 'flow', rooms: flow, flat: true },
+  { name: 'flow/*', rooms: [...flow, 'flow'] },
+  { name: 'replay', rooms: runtime },
+  { name: 'evals', rooms: [...runtime, 'replay', 'observe'] },
+  { name: 'host', rooms: [...runtime, 'observe'] },
+  { name: 'serve', rooms: [...ground, 'host'], flat: true },
+  { name: 'serve/*', rooms: [...ground, 'host', 'serve'] },
+  { name: 'client', rooms: ['protocol'], pure: true },
+  { name: 'engine', rooms: [...runtime, 'host'], flat: true },
+  { name: 'engine/*', rooms: [...runtime, 'host', 'engine'] },
   { name: 'testing', rooms: [...front, 'graph'] },
   { name: 'index.ts', rooms: front },
+  { name: 'entry', rooms: front },
 ]
 
-/** Database builtins, each with the one room that may import it. Every room may import other builtins. */
-export const drivers: Readonly<Record<string, string>> = { 'node:sqlite': 'store/sqlite' }
+/** The room of a file, by its path from the root of the project. Each folder of `serve/*` has its own name. */
+export function roomOf(file: string): Room | undefined {
+  const path = file.replace(/^src\//, '')
+  if (path === file) return undefined
+  const nearest = rooms
+    .map((room) => (room.name.endsWith('/*') ? { ...room, name: folderIn(room.name, path) } : room))
+    .filter(({ name }) => path === name || path.startsWith(`${name}/`))
+    .toSorted((a, b) => b.name.length - a.name.length)[0]
+  const nested = nearest && path.slice(nearest.name.length + 1).includes('/')
+  return nearest?.flat && nested ? undefined : nearest
+}
+
+/** `serve/http` for `serve/*` and a path in that folder; the pattern itself for other paths. */
+function folderIn(pattern: string, path: string): string {
+  const [parent, folder, ...rest] = path.split('/')
+  return `${parent}/*` === pattern && folder !== undefined && rest.length > 0
+    ? `${parent}/${folder}`
+    : pattern
+}
+
+/** The rooms that a room leads to, over any number of imports. */
+export function roomsBelow(name: string): ReadonlySet<string> {
+  const below = new Set<string>()
+  const visit = (from: string): void => {
+    for (const next of rooms.find((room) => room.name === from)?.rooms ?? []) {
+      if (below.has(next)) continue
+      below.add(next)
+      visit(next)
+    }
+  }
+  visit(name)
+  return below
+}
+
+/** Database builtins, each with the rooms that may import it. Every room may import other builtins. */
+export const drivers: Readonly<Record<string, readonly string[]>> = {
+  'node:sqlite': ['store/sqlite', 'corpus/sqlite'],
+}
 
 /** Folders that import the package by its name, through its public entries only. */
 export const outsiders: readonly string[] = ['src/cli', 'examples', 'bench', 'studio']

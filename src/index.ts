@@ -1,203 +1,65 @@
-/** The front door. Authors of stores find the rest of the store's words in `holdfast/store`. */
+/** `holdfast`: an agent, its tools, its turns and their types. Other entries have the rest: docs/guide/entries.md. */
 export type {
   AgentConfig,
-  AgentMetadata,
   AgentState,
   AgentToolDefinition,
-  ArtifactStore,
+  AnswerOptions,
   Auth,
   CompactOptions,
-  DriveResult,
+  ForkOptions,
   MessageQuery,
-  MessageStore,
-  Observer,
   SessionView,
-  StateStore,
-  Stuck,
   SubAgentConfig,
-  Subscription,
   Turn,
   TurnError,
   TurnOptions,
   TurnOutcome,
-  TurnStep,
-  Views,
   WhileBusy,
 } from './agent/index.ts'
-export {
-  Agent,
-  agentNode,
-  agentTool,
-  importContext,
-  listStuck,
-  STATE_CONTEXT,
-  settleCall,
-  takeOver,
-  viewsOf,
-} from './agent/index.ts'
-export type { Clock, Ids, Timer } from './base/index.ts'
-export { processIdentity, systemIds } from './base/index.ts'
+export { Agent, agentNode, agentTool } from './agent/index.ts'
+export type { Limits } from './loop/index.ts'
+export type { LanguageModel, ModelOptions } from './model/index.ts'
 export type {
-  Called,
-  Entity,
-  EntityOptions,
-  GroundedTool,
-  GroundingPolicy,
-  GroundingWords,
-  LookupOptions,
-  LookupResult,
-  Search,
-  ToolMapping,
-} from './grounding/index.ts'
-export { entity, grounded, lookupTool } from './grounding/index.ts'
-export type {
-  AfterEachToolPoint,
-  AfterLlmPoint,
-  AfterToolsPoint,
-  BeforeEachToolPoint,
-  BeforeLlmPoint,
-  BeforeToolsPoint,
-  CallResult,
-  CompletePoint,
-  ErrorPoint,
-  Hooks,
-  InputPoint,
-  IterationPoint,
-  LimitPoint,
-  PendingCall,
-  Plugin,
-  PluginParts,
-  Prompt,
-  ReadyPoint,
-  Reply,
-  TurnPoint,
-} from './hook/index.ts'
-export type {
-  Imported,
-  ImportFormat,
-  ImportOptions,
-  ImportReceipt,
-  ImportRequest,
-  Session,
-  TraceOptions,
-  TraceTree,
-} from './journal/index.ts'
-export {
-  clearContext,
-  fold,
-  forkContext,
-  importMessages,
-  loadSession,
-  pruneContext,
-  readTrace,
-  readTraceTree,
-  readWindow,
-  recreateContext,
-  saveSession,
-  traceOf,
-  transcript,
-} from './journal/index.ts'
-export type {
-  ContextTelemetry,
-  Limits,
-  ObservedContext,
-  ObservedRequest,
-  ObservedStep,
-  Telemetry,
-  Thrower,
-} from './loop/index.ts'
-export type {
-  LanguageModel,
-  ModelCapabilities,
-  ModelOptions,
-  ModelRef,
-  ModelVendor,
-  PriceTable,
-  TokenCount,
-} from './model/index.ts'
-export {
-  CONTEXT_SIZES,
-  CONTEXT_SIZES_AS_OF,
-  countTokens,
-  FILE_LIMITS,
-  FILE_LIMITS_AS_OF,
-  MODEL_VENDORS,
-  PRICES,
-  PRICES_AS_OF,
-  resolveModel,
-} from './model/index.ts'
-export type {
-  ActiveValue,
   ArtifactInfo,
   ContextKey,
   DeltaEvent,
-  Entry,
-  EntryData,
   EntryEvent,
-  EntryType,
   ErrorCode,
-  Ground,
-  HookName,
   Json,
   JsonObject,
   Message,
-  NewEntry,
-  NewInboxEntry,
   OutcomeReason,
   Owner,
   Principal,
-  Repair,
   RequestData,
-  Selection,
-  Sighting,
-  SystemMessage,
-  TraceEntry,
-  TraceStatus,
   TurnEvent,
   Usage,
   UserContent,
 } from './protocol/index.ts'
-export { childKey, contextKey, HoldfastError, LOCAL_OWNER, nearestName } from './protocol/index.ts'
-export type { AppendRequest, Head, Receipt, Store } from './store/index.ts'
-export { persist } from './store/index.ts'
+export { contextKey, HoldfastError, LOCAL_OWNER } from './protocol/index.ts'
+export type { Store } from './store/index.ts'
 export { memoryStore } from './store/memory/index.ts'
 export type {
-  AiTool,
-  AiToolOptions,
   Approval,
-  ApprovalCall,
-  ArtifactContent,
   Artifacts,
   Ask,
   AskRequest,
   Credentials,
-  DatasetOptions,
-  FileOptions,
-  PreviousTool,
   StandardSchema,
   Tool,
   ToolContext,
   ToolDefinition,
   ToolResult,
-  ToolSet,
-  ToolsOption,
-  Verdict,
-  Xray,
 } from './tool/index.ts'
-export { aiTool, ask, askUser, defineTool, jsonSchema, toolResult, toolsFrom, xray } from './tool/index.ts'
+export { ask, askUser, defineTool, jsonSchema, toolResult } from './tool/index.ts'
 export type {
   AutoCompact,
-  BlobPort,
-  CompactionReceipt,
+  CompactionStrategy,
   FileInput,
   MessageInput,
   ModelChoice,
   PromptFile,
   PromptFileOptions,
   PromptVariables,
-  RunTurnOptions,
-  RunTurnResult,
-  TurnConfig,
-  TurnInfo,
 } from './turn/index.ts'
-export { promptFile, runTurn } from './turn/index.ts'
+export { promptFile } from './turn/index.ts'

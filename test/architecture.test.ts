@@ -1,7 +1,8 @@
-/** The table "To change X, go to Y" of ARCHITECTURE.md names files that exist. */
+/** The table "To change X, go to Y" of ARCHITECTURE.md names files that exist, and rows that nothing else enforces hold. */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { COMMANDS } from '../src/cli/help.ts'
 
 const GUIDE = readFileSync('ARCHITECTURE.md', 'utf8')
 const ROWS = GUIDE.slice(GUIDE.indexOf('## To change X'))
@@ -28,4 +29,13 @@ it('a file that is not there is found', () => {
     'gone.ts',
     'store/none/',
   ])
+})
+
+it('every command of the terminal has its loader and its section in the guide', () => {
+  const main = readFileSync('src/cli/main.ts', 'utf8')
+  const headings = [...readFileSync('docs/guide/terminal.md', 'utf8').matchAll(/^## (.*)$/gm)]
+  const sections = headings.flatMap(([, title = '']) => title.split(', '))
+  const names = COMMANDS.map(({ name }) => name)
+  expect(names.filter((name) => !main.includes(`import('./command/${name}.ts')`))).toEqual([])
+  expect(names.filter((name) => !sections.includes(name))).toEqual([])
 })

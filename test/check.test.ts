@@ -9,9 +9,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { chosenSteps } from '../scripts/check-steps.ts'
-import { findCycles } from '../scripts/cycles.ts'
 import { usesIn } from '../scripts/output.ts'
-import { rooms } from '../scripts/rooms.ts'
 
 const PLANTED: Readonly<Record<string, string>> = {
   'src/protocol/planted.ts': "export { target } from '../store/planted.ts'\n",
@@ -214,13 +212,5 @@ describe('the output check', () => {
     const found = said('src/cli/printing.ts', 'src/tool/printing.ts', 'src/turn/printing.ts')
     expect(found).toHaveLength(5)
     expect(found[0]).toContain('src/cli/printing.ts:2 prints past the gate (stream): process.stdout.')
-  })
-})
-
-describe('the table of rooms', () => {
-  it('names only rooms that exist in it, and has no cycle', () => {
-    const byName = new Map(rooms.map((room) => [room.name, room.rooms]))
-    expect(rooms.flatMap((room) => room.rooms).filter((name) => !byName.has(name))).toEqual([])
-    expect(findCycles([...byName.keys()], (name) => byName.get(name) ?? [])).toEqual([])
   })
 })

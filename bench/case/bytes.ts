@@ -1,6 +1,6 @@
 /** The size of a turn on disk. */
 import { statSync } from 'node:fs'
-import { transcript } from 'holdfast'
+import { transcript } from 'holdfast/journal'
 import { sqliteStore } from 'holdfast/sqlite'
 import { BYTES } from '../kit/budgets.ts'
 import { spreadOf } from '../kit/measure.ts'

@@ -1,5 +1,5 @@
 /** The cost of keeping a session up to date. */
-import { fold as foldEntries, type Session, transcript } from 'holdfast'
+import { fold as foldEntries, type Session, transcript } from 'holdfast/journal'
 import { sqliteStore } from 'holdfast/sqlite'
 import { growTalk } from '../kit/grow.ts'
 import { interleave, millisOf, spreadOf } from '../kit/measure.ts'

@@ -1,5 +1,6 @@
 /** The guard on ids: its cost does not depend on the number of known ids (R13). */
-import { Agent, defineTool, entity, jsonSchema, type LanguageModel } from 'holdfast'
+import { Agent, defineTool, jsonSchema, type LanguageModel } from 'holdfast'
+import { entity } from 'holdfast/grounding'
 import { sqliteStore } from 'holdfast/sqlite'
 import { GROUNDING } from '../kit/budgets.ts'
 import { interleave, millisOf } from '../kit/measure.ts'

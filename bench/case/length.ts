@@ -1,5 +1,6 @@
 /** R13: the cost of a turn does not depend on the length of the conversation. */
-import { loadSession, readWindow, type Store, saveSession } from 'holdfast'
+import type { Store } from 'holdfast'
+import { loadSession, readWindow, saveSession } from 'holdfast/journal'
 import { sqliteStore } from 'holdfast/sqlite'
 import { LENGTH } from '../kit/budgets.ts'
 import { growTalk } from '../kit/grow.ts'

@@ -1,5 +1,5 @@
 /** The cost of loading a session, with and without a snapshot. */
-import { loadSession } from 'holdfast'
+import { loadSession } from 'holdfast/journal'
 import { sqliteStore } from 'holdfast/sqlite'
 import { START } from '../kit/budgets.ts'
 import { growTalk } from '../kit/grow.ts'

@@ -1,5 +1,6 @@
 /** R13: the cost of reading the entries of a prompt depends on the window alone. */
-import { loadSession, readWindow, type Store } from 'holdfast'
+import type { Store } from 'holdfast'
+import { loadSession, readWindow } from 'holdfast/journal'
 import { sqliteStore } from 'holdfast/sqlite'
 import { growTalk } from '../kit/grow.ts'
 import { interleave, millisOf } from '../kit/measure.ts'

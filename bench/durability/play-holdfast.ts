@@ -1,6 +1,7 @@
 /** The scene with an agent of Holdfast on its SQLite store. The variant is the replay class of the second tool. */
 import { join } from 'node:path'
-import { Agent, defineTool, LOCAL_OWNER, transcript } from 'holdfast'
+import { Agent, defineTool, LOCAL_OWNER } from 'holdfast'
+import { transcript } from 'holdfast/journal'
 import { sqliteStore } from 'holdfast/sqlite'
 import { ScriptedModel } from 'holdfast/testing'
 import { z } from 'zod'

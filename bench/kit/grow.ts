@@ -2,7 +2,9 @@
  * Long conversations and many of them, fast: a turn in one append, and many appends on their way at once, which the
  * store commits together. The journal that comes out is entry for entry the one that four commits a turn would give.
  */
-import { fold, loadSession, type Receipt, type Store, saveSession, systemIds } from 'holdfast'
+import type { Store } from 'holdfast'
+import { fold, loadSession, saveSession, systemIds } from 'holdfast/journal'
+import type { Receipt } from 'holdfast/store'
 import { CLAIM, ENTRIES_PER_TURN, type Shape, scriptOf, type Talk } from './turn.ts'
 
 const TOGETHER = 500

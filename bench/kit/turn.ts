@@ -2,15 +2,8 @@
  * The work that is measured: a turn with two model calls and one tool between them, as a driver would write it, ten
  * entries in four commits. Texts are filler, sizes are those of an ordinary support conversation.
  */
-import {
-  type ContextKey,
-  type EntryData,
-  LOCAL_OWNER,
-  type NewEntry,
-  processIdentity,
-  type Store,
-  systemIds,
-} from 'holdfast'
+import { type ContextKey, LOCAL_OWNER, type Store } from 'holdfast'
+import { type EntryData, type NewEntry, processIdentity, systemIds } from 'holdfast/journal'
 
 /** A conversation as its writer remembers it. */
 export interface Talk {

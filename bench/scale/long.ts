@@ -1,5 +1,6 @@
 /** One conversation that never ends, beside a short one. */
-import { type ContextKey, loadSession, readWindow } from 'holdfast'
+import type { ContextKey } from 'holdfast'
+import { loadSession, readWindow } from 'holdfast/journal'
 import { type SqliteStore, sqliteStore } from 'holdfast/sqlite'
 import { turnKey } from 'holdfast/store'
 import { growTalk } from '../kit/grow.ts'

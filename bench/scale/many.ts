@@ -1,5 +1,6 @@
 /** A file with very many conversations, beside one with few. */
-import { type ContextKey, LOCAL_OWNER, loadSession } from 'holdfast'
+import { type ContextKey, LOCAL_OWNER } from 'holdfast'
+import { loadSession } from 'holdfast/journal'
 import { type SqliteStore, sqliteStore } from 'holdfast/sqlite'
 import { growTalks } from '../kit/grow.ts'
 import { buildRows, measurePair, type Operation, type Side } from '../kit/pair.ts'

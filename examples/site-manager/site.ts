@@ -2,7 +2,8 @@
  * The tools of a building firm's agent: list, find, choose and change. Ids of projects, tasks and documents are marked,
  * so that only ids that a tool has shown or a person has chosen reach the database.
  */
-import { defineTool, type Entity, entity, lookupTool, type Tool } from 'holdfast'
+import { defineTool, type Tool } from 'holdfast'
+import { type Entity, entity, lookupTool } from 'holdfast/grounding'
 import { z } from 'zod'
 import { type SiteDatabase, STATUSES } from './database.ts'
 

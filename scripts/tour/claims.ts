@@ -2,7 +2,9 @@
  * The claims of the tour, each computed from the journal and from the records that the effects keep. A claim that does not
  * hold names the finding instead.
  */
-import type { Entry, EntryData, EntryType, Head, Json, JsonObject } from 'holdfast'
+import type { Json, JsonObject } from 'holdfast'
+import type { Entry, EntryData, EntryType } from 'holdfast/journal'
+import type { Head } from 'holdfast/store'
 import type { Order } from '../../examples/site-manager/supplier.ts'
 import { INVENTED } from './rogue.ts'
 

@@ -3,7 +3,8 @@
  * waiting when the tour is left.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Entry, EntryData, RequestData, Store, Turn, TurnEvent, TurnOutcome } from 'holdfast'
+import type { RequestData, Store, Turn, TurnEvent, TurnOutcome } from 'holdfast'
+import type { Entry, EntryData } from 'holdfast/journal'
 import type { Output } from '../../src/cli/gate/output.ts'
 import { bold, cyan, dim, green, joinLines, NOTHING, red, styled, yellow } from '../../src/cli/gate/styled.ts'
 import { requestSource } from '../../src/cli/request-source.ts'

@@ -4,7 +4,8 @@
  */
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Agent, type AgentConfig, type Entry, type Store } from 'holdfast'
+import { Agent, type AgentConfig, type Store } from 'holdfast'
+import type { Entry } from 'holdfast/journal'
 import { sqliteStore } from 'holdfast/sqlite'
 import { answerFrom } from '../../src/cli/answer.ts'
 import { askedClaim, diedClaim, onceClaim, recoveredClaim, refusedClaim, waitsClaim } from './claims.ts'

@@ -137,7 +137,7 @@ export class Agent {
       ...(session.seq === 0
         ? {}
         : { createdAt: new Date(session.createdAt), lastActivity: new Date(session.at) }),
-      ...(this.#error === undefined ? {} : { error: this.#error }),
+      ...defined({ error: this.#error }),
       metadata: this.#metadata ?? session.metadata ?? this.#setup.metadata ?? {},
     }
   }
@@ -474,7 +474,7 @@ export class Agent {
         turnLoop(turnScope(scope, journal, { ...own, agent: name, definition, extras })),
       window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
-      ...(this.#config.credentials === undefined ? {} : { credentials: this.#config.credentials }),
+      ...defined({ credentials: this.#config.credentials }),
       onLoaded: () => {
         this.#readying ??= this.#getReady()
         return this.#isReady ? undefined : this.#readying

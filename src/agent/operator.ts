@@ -21,7 +21,7 @@ export interface Stuck {
   readonly claims: number
 }
 
-interface StuckQuery {
+export interface StuckQuery {
   readonly olderThanMs?: number
   readonly limit?: number
 }

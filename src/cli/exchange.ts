@@ -1,5 +1,6 @@
 /** Builds a readable history from a journal: messages, calls, requests and answers, turn by turn. */
-import type { Entry, EntryData, Json, JsonObject, OutcomeReason, Usage, UserContent } from 'holdfast'
+import type { Json, JsonObject, OutcomeReason, Usage, UserContent } from 'holdfast'
+import type { Entry, EntryData } from 'holdfast/journal'
 import { trimBlank } from './terminal/text.ts'
 
 export interface Exchange {

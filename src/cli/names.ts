@@ -2,7 +2,9 @@
  * Names of conversations. In the store a name is `agent:id`, so that two agents may use the same id. People type the id
  * alone where that is unambiguous.
  */
-import { type ContextKey, contextKey, type Head, LOCAL_OWNER, STATE_CONTEXT, type Store } from 'holdfast'
+import { type ContextKey, contextKey, LOCAL_OWNER, type Store } from 'holdfast'
+import { STATE_CONTEXT } from 'holdfast/operate'
+import type { Head } from 'holdfast/store'
 import { EXIT } from './exit-code.ts'
 import { Refusal, wrongUsage } from './refusal.ts'
 

@@ -1,5 +1,6 @@
 /** Resolves names to an agent: which one, with which model, in which conversation. */
-import { Agent, type Plugin, type Store } from 'holdfast'
+import { Agent, type Store } from 'holdfast'
+import type { Plugin } from 'holdfast/plugins'
 import { checkModel, chooseModel, type ModelChoice } from './config/choose-model.ts'
 import type { AgentDefinition } from './config/define-config.ts'
 import { keyOf } from './names.ts'

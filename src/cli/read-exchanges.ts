@@ -1,5 +1,6 @@
 /** Reads turns from a store, a page at a time, without cleared ones. */
-import { type ContextKey, type Entry, loadSession, type Session, type Store } from 'holdfast'
+import type { ContextKey, Store } from 'holdfast'
+import { type Entry, loadSession, type Session } from 'holdfast/journal'
 import { type Exchange, exchangesOf } from './exchange.ts'
 
 const PAGE = 1000

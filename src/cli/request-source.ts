@@ -1,5 +1,6 @@
 /** Finds the tool behind a request in the journals; the text of the request is no source for it. */
-import { type ContextKey, type Json, loadSession, type RequestData, type Store } from 'holdfast'
+import type { ContextKey, Json, RequestData, Store } from 'holdfast'
+import { loadSession } from 'holdfast/journal'
 
 export interface RequestSource {
   /** The tools that lead to it, the outermost first: a sub-agent is a tool of its parent. */

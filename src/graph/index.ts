@@ -1,7 +1,8 @@
 /** Workflows on the journal: state, nodes, edges, branches, interrupts. Every step is an entry. */
 
-export type { NodeFunction } from './builder.ts'
-export { GraphBuilder, graph } from './builder.ts'
+export type { Runnable } from '../drive/index.ts'
+export type { GraphBuilder, NodeFunction } from './builder.ts'
+export { graph } from './builder.ts'
 export type {
   Channel,
   Channels,
@@ -15,6 +16,7 @@ export { list, merge, reduce, value } from './channel.ts'
 export type {
   AnswerTo,
   EffectContext,
+  Interrupt,
   NodeContext,
   Question,
   RetryPolicy,
@@ -22,12 +24,13 @@ export type {
   StepOptions,
 } from './definition.ts'
 export { END, START } from './definition.ts'
-export type { GraphSnapshot } from './graph.ts'
-export { Graph } from './graph.ts'
+export type { Graph, GraphSnapshot } from './graph.ts'
 export type {
+  ContextRef,
   GraphConfig,
   GraphOptions,
   GraphRunOptions,
+  GraphTurnOptions,
   NodeOptions,
   RunnableOptions,
 } from './graph-options.ts'

@@ -2,7 +2,7 @@
  * Applies selections to the active values: a new value replaces the old one, and a switch of the parent deselects its
  * parts. Knows nothing of storage.
  */
-import type { ActiveValue, ChosenBy, Selection } from '../protocol/index.ts'
+import { type ActiveValue, type ChosenBy, defined, type Selection } from '../protocol/index.ts'
 import type { Entities, Entity } from './entity.ts'
 import { activeIds, chosenAt, isExpired } from './facts.ts'
 
@@ -123,13 +123,11 @@ function chosenValue(
     entity,
     id: first,
     ...several,
-    ...(label === undefined ? {} : { label }),
-    ...(labels === undefined ? {} : { labels }),
-    ...(parent === undefined ? {} : { parent }),
+    ...defined({ label, labels, parent }),
     at,
     by: keepsAuthor ? (known.by ?? 'program') : by,
     since: keepsAuthor ? chosenAt(known).at : at,
-    ...(origin === undefined ? {} : { origin }),
+    ...defined({ origin }),
   }
 }
 

@@ -5,6 +5,7 @@
 import {
   type ChosenBy,
   checkOptions as checkNames,
+  defined,
   ENTITY_MARK,
   type GroundSource,
   HoldfastError,
@@ -125,10 +126,9 @@ export function entity(name: string, options: EntityOptions = {}): Entity {
   const declared: Entity = {
     name,
     ttlMs: durationMs(ttl),
-    ...(parent === undefined ? {} : { parent }),
+    ...defined({ parent }),
     ...looks,
-    ...(lookup === undefined ? {} : { lookup }),
-    ...(key === undefined ? {} : { key }),
+    ...defined({ lookup, key }),
     scope,
     policy,
     sources: new Set(sources),
@@ -326,12 +326,11 @@ function selectionOf(
   const [first] = ids
   return {
     entity: name,
-    ...(first === undefined ? {} : { id: first }),
+    ...defined({ id: first }),
     ...(ids.length > 1 ? { ids } : {}),
-    ...(label === undefined ? {} : { label }),
-    ...(labels === undefined ? {} : { labels }),
+    ...defined({ label, labels }),
     ...(parent === undefined ? {} : { parent: String(parent) }),
-    ...(by === undefined ? {} : { by }),
+    ...defined({ by }),
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import {
   type ActiveValue,
+  defined,
   type Entry,
   type Json,
   normalLabel,
@@ -132,7 +133,7 @@ export interface ChosenAt {
 }
 
 export function chosenAt({ since, at, sinceSeq }: Chosen): ChosenAt {
-  return { at: since ?? at, ...(sinceSeq === undefined ? {} : { seq: sinceSeq }) }
+  return { at: since ?? at, ...defined({ seq: sinceSeq }) }
 }
 
 /** True if something was shown or said after a selection: by journal order, or by time without positions. */
@@ -202,11 +203,9 @@ export class MemoryFacts implements Facts {
       const one: Seen = {
         ...before,
         id,
-        ...(label === undefined ? {} : { label }),
-        ...(detail === undefined ? {} : { detail }),
-        ...(parent === undefined ? {} : { parent }),
+        ...defined({ label, detail, parent }),
         at,
-        ...(seq === undefined ? {} : { seq }),
+        ...defined({ seq }),
       }
       const all = valueIn(this.#seen, entity)
       all.set(id, one)

@@ -47,6 +47,7 @@ export type { OutputFilter, OutputFilterOptions, StreamFilter } from './output-f
 export { outputFilter } from './output-filter.ts'
 export type {
   GroundingWords,
+  RulesContext,
   StateBlockOptions,
   ToolMemoryOptions,
   ToolTurn,

@@ -3,7 +3,7 @@
  * selection of a person or a program wins: another thing passes only if it was mentioned since. Pure, except for reading
  * facts.
  */
-import type { ActiveValue, Ground, GroundSource, Json } from '../protocol/index.ts'
+import { type ActiveValue, defined, type Ground, type GroundSource, type Json } from '../protocol/index.ts'
 import { undeclared } from './entity.ts'
 import {
   type AskedAnswer,
@@ -233,7 +233,7 @@ class Judge {
     const before = await writtenBefore(text, this.#case, { isOwn: true })
     if (before === undefined) return []
     const { at, seq } = before.said
-    return readingAs(before.written, { at, ...(seq === undefined ? {} : { seq }) })
+    return readingAs(before.written, { at, ...defined({ seq }) })
   }
 
   /**
@@ -260,7 +260,7 @@ class Judge {
       entity: entity.name,
       id: thing.id,
       source,
-      ...(seq === undefined ? {} : { seq }),
+      ...defined({ seq }),
     }
   }
 
@@ -308,7 +308,7 @@ class Judge {
     if (picked === undefined) return undefined
     const { thing, seq } = picked
     const entity = this.#case.entity.name
-    return { kind: 'ok', entity, id: thing.id, source: 'asked', ...(seq === undefined ? {} : { seq }) }
+    return { kind: 'ok', entity, id: thing.id, source: 'asked', ...defined({ seq }) }
   }
 
   #ask(why: AskVerdict['why'], readings: readonly { readonly thing: Candidate }[]): Verdict {

@@ -2,7 +2,7 @@
  * Decides whether a call may reach its tool: every id among its arguments must be grounded, in this conversation or in the
  * one above. A label or a list position is replaced by its id. Runs nothing.
  */
-import type { Ground, Json, JsonObject } from '../protocol/index.ts'
+import { defined, type Ground, type Json, type JsonObject } from '../protocol/index.ts'
 import { type Entities, type Entity, type GroundingPolicy, undeclared } from './entity.ts'
 import type { JudgeContext } from './facts.ts'
 import { type AskedId, answered, judgeId, type Passed, type Refused, type Verdict } from './judge-id.ts'
@@ -221,8 +221,7 @@ async function refuse(
     path: placeText(path),
     given,
     near,
-    ...(argument === undefined ? {} : { argument }),
-    ...(lookup === undefined ? {} : { lookup }),
+    ...defined({ argument, lookup }),
   })
 }
 
@@ -241,8 +240,7 @@ function groundedArgs(
       id: verdict.id,
       source: verdict.source,
       ...(isUnchanged(found, verdict) ? {} : { said: found.given }),
-      ...(verdict.seq === undefined ? {} : { seq: verdict.seq }),
-      ...(verdict.above === undefined ? {} : { above: verdict.above }),
+      ...defined({ seq: verdict.seq, above: verdict.above }),
     })),
   }
 }

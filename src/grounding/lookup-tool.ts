@@ -4,6 +4,7 @@
  */
 import {
   checkOptions,
+  defined,
   invalidOption,
   type Json,
   type JsonObject,
@@ -199,8 +200,7 @@ function selectedBy(entity: Entity, output: Json): readonly Selection[] {
   const { id, label, parent } = output as unknown as Candidate
   return [
     entity.select(id, {
-      ...(label === undefined ? {} : { label }),
-      ...(parent === undefined ? {} : { parent }),
+      ...defined({ label, parent }),
     }),
   ]
 }

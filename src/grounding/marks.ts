@@ -2,7 +2,7 @@
  * Finds the ids in the arguments of a call: every path whose schema carries an entity mark, at any depth. Does not judge
  * them.
  */
-import { ENTITY_MARK, type Json, type JsonObject } from '../protocol/index.ts'
+import { defined, ENTITY_MARK, type Json, type JsonObject } from '../protocol/index.ts'
 import { itemSchemas, refOf, type SchemaNode, schemaNode } from '../tool/index.ts'
 import { type Entities, type MarkMeaning, readMark } from './entity.ts'
 import { matchesSchema } from './schema-match.ts'
@@ -335,7 +335,7 @@ function recordId(
     given: value,
     ...(isKey ? { isKey } : {}),
     ...wants,
-    ...(part === undefined ? {} : { part }),
+    ...defined({ part }),
     ...(marks.some(({ isDestination }) => isDestination) ? { isDestination: true } : {}),
   })
 }

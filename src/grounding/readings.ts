@@ -1,5 +1,5 @@
 /** The things that a value may mean, as an id, a label or a position in the newest listing, and the types of a decision. */
-import { type GroundSource, normalLabel } from '../protocol/index.ts'
+import { defined, type GroundSource, normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
 import { type Chosen, isExpired, type JudgeContext, type PersonWords, type Seen } from './facts.ts'
 import { atPlace, type Ordinal, ordinalsIn, ordinalsOf } from './ordinals.ts'
@@ -57,15 +57,13 @@ export function isOtherNoun({ entity, judging }: Case, word: string, id: string)
 export function candidate({ id, label, detail, parent }: Candidate): Candidate {
   return {
     id,
-    ...(label === undefined ? {} : { label }),
-    ...(detail === undefined ? {} : { detail }),
-    ...(parent === undefined ? {} : { parent }),
+    ...defined({ label, detail, parent }),
   }
 }
 
 export function readingOf(seen: Seen, source: GroundSource): Reading {
   const { at, seq } = seen
-  return { thing: candidate(seen), source, at, ...(seq === undefined ? {} : { seq }) }
+  return { thing: candidate(seen), source, at, ...defined({ seq }) }
 }
 
 /** Each thing once, by its first reading. */

@@ -2,7 +2,7 @@
  * Decides whether the person mentions a thing: by its id in any turn, by its label, or by its position in the newest
  * listing; and whether a part belongs to the expected parent.
  */
-import { normalLabel } from '../protocol/index.ts'
+import { defined, normalLabel } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
 import { activeIds, type ChosenAt, chosenAt, isExpired, isSince, type PersonWords } from './facts.ts'
 import { labelSpans, type Span, typoSpans, widerThan, writtenAs } from './mentions.ts'
@@ -71,7 +71,7 @@ function writtenIn(
   const { entity } = judgeCase
   const { pattern, normal = (part: string) => part } = entity
   const rules = {
-    ...(entity.normal === undefined ? {} : { normal: entity.normal }),
+    ...defined({ normal: entity.normal }),
     isOwnNoun: (word: string) => isNounOf(entity, word),
     isOtherNoun: (word: string, form: string) => isOtherNoun(judgeCase, word, form),
     isId: (part: string) => pattern?.test(part) === true || pattern?.test(normal(part)) === true,
@@ -109,7 +109,7 @@ export async function pickedBefore(
       writtenNow(id, judgeCase) !== undefined ||
       (detail !== undefined && labelSpans(words, detail, () => false).length > 0)
     const isOther = options.some((option) => option.id !== thing.id && isNamed(option))
-    return isOther ? undefined : { thing, ...(said.seq === undefined ? {} : { seq: said.seq }) }
+    return isOther ? undefined : { thing, ...defined({ seq: said.seq }) }
   }
   return undefined
 }

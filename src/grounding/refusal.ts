@@ -2,7 +2,7 @@
  * The texts for a call that does not run as it is: the refusal for the model, with the reason and the next step, and the
  * question for the person, with its options. Knows nothing of delivery.
  */
-import type { Json, JsonObject } from '../protocol/index.ts'
+import { defined, type Json, type JsonObject } from '../protocol/index.ts'
 import type { Entity } from './entity.ts'
 import type { AskedId, RefusalReason, Refused } from './judge-id.ts'
 import { calledIn, type WordsOptions, wordsFor } from './prompt-blocks.ts'
@@ -58,10 +58,9 @@ export function refusalOf(input: RefusalInput): Refusal {
     entity: verdict.entity,
     given,
     reason: verdict.reason,
-    ...(verdict.active === undefined ? {} : { active: verdict.active }),
+    ...defined({ active: verdict.active }),
     ...(list.length === 0 ? {} : { near: list }),
-    ...(verdict.kindOf === undefined ? {} : { kindOf: verdict.kindOf }),
-    ...(argument === undefined ? {} : { argument }),
+    ...defined({ kindOf: verdict.kindOf, argument }),
     ...(verdict.parent === undefined ? {} : { parent: verdict.parent.own }),
     next: nextStep(input),
     text: [reasonText(input), activeText(input), nearText(list), adviceText(input)]
@@ -93,8 +92,7 @@ function refusalJson(refusal: Refusal): JsonObject {
     entity,
     path,
     given,
-    ...(kindOf === undefined ? {} : { kindOf }),
-    ...(argument === undefined ? {} : { argument }),
+    ...defined({ kindOf, argument }),
     ...(parent === undefined ? {} : { parent: { ...parent } }),
     ...(active === undefined ? {} : { active: { ...active } }),
     ...(near === undefined ? {} : { near: near.map((each) => ({ ...each })) }),

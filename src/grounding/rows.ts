@@ -1,5 +1,5 @@
 /** Reads sightings from the rows of a result: ids with their labels and parents. */
-import type { Sighting } from '../protocol/index.ts'
+import { defined, type Sighting } from '../protocol/index.ts'
 import { matchesIn } from './mentions.ts'
 
 /**
@@ -131,9 +131,7 @@ function sightingsAt(
       seen.push({
         entity: name,
         id: known,
-        ...(label === undefined ? {} : { label }),
-        ...(detail === undefined ? {} : { detail }),
-        ...(parent === undefined ? {} : { parent }),
+        ...defined({ label, detail, parent }),
       })
     }
   }

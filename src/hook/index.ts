@@ -2,6 +2,7 @@
 export type { Plugin, PluginParts, Registered } from './plugin.ts'
 export { checkHooks, HookRegistry, pluginParts } from './plugin.ts'
 export type {
+  Adds,
   AfterEachToolPoint,
   AfterLlmPoint,
   AfterToolsPoint,
@@ -12,6 +13,10 @@ export type {
   CallResult,
   CompletePoint,
   DataOf,
+  EditsCall,
+  EditsCalls,
+  EditsPrompt,
+  EditsResult,
   ErrorPoint,
   Hooks,
   InputPoint,
@@ -23,5 +28,6 @@ export type {
   Prompt,
   ReadyPoint,
   Reply,
+  Stops,
   TurnPoint,
 } from './points.ts'

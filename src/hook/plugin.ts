@@ -2,6 +2,7 @@
 import {
   checkName,
   checkOptions,
+  defined,
   HOOK_NAMES,
   HoldfastError,
   type HookName,
@@ -40,7 +41,7 @@ export class HookRegistry {
       const ordered = hookKind(name)?.closes ? sources.toReversed() : sources
       const found = ordered.flatMap(({ plugin, on }) => {
         const runs = [on[name] ?? []].flat() as Hook<PointOf<HookName>>[]
-        return runs.map((run) => ({ run, ...(plugin === undefined ? {} : { plugin }) }))
+        return runs.map((run) => ({ run, ...defined({ plugin }) }))
       })
       if (found.length > 0) this.#hooks.set(name, found)
     }

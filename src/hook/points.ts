@@ -98,7 +98,7 @@ export interface EditsResult {
 }
 
 /** The further fields of each hook; a hook that is not here has none. */
-export interface PointData {
+interface PointData {
   readonly beforeLlm: { readonly prompt: Prompt }
   readonly afterLlm: { readonly reply: Reply }
   /** The calls of the round that are still to be run. */

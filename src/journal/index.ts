@@ -5,7 +5,7 @@ export { advance, fold } from './fold.ts'
 export { isKnown } from './format.ts'
 export type { Effect, GraphPosition, GraphTask, SeenInRun, TaskAnswer } from './graph-position.ts'
 export { joined } from './graph-position.ts'
-export type { GraphState } from './graph-state.ts'
+export type { ChannelValue, GraphState } from './graph-state.ts'
 export { valueIn, withChanges } from './graph-state.ts'
 export { clearContext, forkContext, pruneContext, recreateContext } from './history.ts'
 export type { ImportFormat } from './import/foreign.ts'
@@ -17,7 +17,17 @@ export { heldOver, LiveWindow } from './live-window.ts'
 export { isWorthSaving, loadSession, loadSince, saveSession } from './load.ts'
 export { messageCount } from './message-count.ts'
 export { readTrace } from './read-trace.ts'
-export type { Answer, Call, OpenTurn, Request, Session, Totals } from './session.ts'
+export type {
+  Answer,
+  Call,
+  OpenTurn,
+  Parked,
+  Request,
+  Retry,
+  Session,
+  Totals,
+  UnknownCall,
+} from './session.ts'
 export {
   beginsAnew,
   hasRound,

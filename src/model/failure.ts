@@ -2,8 +2,7 @@
  * A model call without a whole reply, as data: the kind of failure, usage and partial reply, and the next step. Does not
  * read providers' errors; `provider-errors.ts` does.
  */
-import type { AssistantPart, JsonObject, Usage } from '../protocol/index.ts'
-import { NO_USAGE } from '../protocol/index.ts'
+import { type AssistantPart, defined, type JsonObject, NO_USAGE, type Usage } from '../protocol/index.ts'
 
 /**
  * `aborted`: the caller's signal. `timeout`: ours. `rate-limit`, `overloaded`, `network`, `cut-off` (the stream ended
@@ -89,9 +88,9 @@ export class ModelFailure extends Error {
     return {
       kind,
       message,
-      ...(status === undefined ? {} : { status }),
+      ...defined({ status }),
       ...(files.length === 0 ? {} : { files }),
-      ...(tokens === undefined ? {} : { tokens }),
+      ...defined({ tokens }),
     }
   }
 }

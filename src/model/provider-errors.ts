@@ -3,6 +3,7 @@
  * so no package is needed to recognise them. Does not decide what happens next.
  */
 import { systemClock } from '../base/index.ts'
+import { defined } from '../protocol/index.ts'
 import type { FailureKind } from './failure.ts'
 
 export interface ProviderError {
@@ -24,9 +25,7 @@ export function readProviderError(error: unknown, opened: boolean): ProviderErro
   return {
     kind: kind === 'network' && opened ? 'cut-off' : kind,
     message: tidy(firstOf(chain, messageOf) ?? 'The provider failed without saying why'),
-    ...(retryable === undefined ? {} : { retryable }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(status === undefined ? {} : { status }),
+    ...defined({ retryable, retryAfterMs, status }),
   }
 }
 

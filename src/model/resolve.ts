@@ -2,7 +2,7 @@
  * Resolves a reference to a model. Checks its arguments, reports what is missing and how to get it, and caches nothing: a
  * name resolved twice gives two models.
  */
-import { HoldfastError, quote } from '../protocol/index.ts'
+import { defined, HoldfastError, quote } from '../protocol/index.ts'
 import type { LanguageModel } from './language-model.ts'
 import { isEmbedded, type ParsedName, parseName } from './name.ts'
 import type { ModelOptions, ModelRef } from './options.ts'
@@ -66,9 +66,7 @@ function settingsFor(
   const endpoint = baseURL ?? known?.(env)
   return {
     ...(compatible ? { name, includeUsage: true } : {}),
-    ...(key === undefined ? {} : { apiKey: key }),
-    ...(endpoint === undefined ? {} : { baseURL: endpoint }),
-    ...(headers === undefined ? {} : { headers }),
+    ...defined({ apiKey: key, baseURL: endpoint, headers }),
   }
 }
 
@@ -110,7 +108,7 @@ function missingOf(
   const [key, andSet] = variable === undefined ? ['', ''] : [', and a key', `, and ${setKey}.`]
   return new HoldfastError('missing-package', {
     message: `The model ${quote(model)} needs the package ${name}, ${state}${key}: npm install ${name}${andSet}`,
-    details: { model, package: name, ...(variable === undefined ? {} : { variable }) },
+    details: { model, package: name, ...defined({ variable }) },
     cause: loaded.cause,
   })
 }

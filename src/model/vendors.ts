@@ -3,7 +3,7 @@
  * context sizes in their tables. Packages are optional, so each is loaded on first use, by a literal name that bundlers can
  * see. No other file knows a vendor's package.
  */
-import type { JsonObject } from '../protocol/index.ts'
+import { defined, type JsonObject } from '../protocol/index.ts'
 import type { LanguageModel, ModelCall } from './language-model.ts'
 import { withoutLateThinking } from './late-thinking.ts'
 
@@ -142,7 +142,7 @@ export interface ModelVendor {
 /** The vendors whose models have names. */
 export const MODEL_VENDORS: readonly ModelVendor[] = VENDORS.map((vendor) => {
   const { name, package: packageName, keyVariable, example } = vendor
-  return { name, package: packageName, ...(keyVariable === undefined ? {} : { keyVariable }), example }
+  return { name, package: packageName, ...defined({ keyVariable }), example }
 })
 
 const ADAPTERS = VENDORS.flatMap(({ adapt }) => adapt ?? [])

@@ -4,14 +4,14 @@ import { checkOptions, HoldfastError, type Json, type OptionSet } from '../proto
 
 export interface BreakpointOptions {
   /** The tools to stop before: names, true for every tool, or a function of the name. */
-  readonly before?: ToolChoice
+  readonly before?: BreakpointTools
   /** The tools to stop after. */
-  readonly after?: ToolChoice
+  readonly after?: BreakpointTools
   /** Called at each stop; the turn goes on when it returns. */
   readonly on: (stop: Stop) => void | Promise<void>
 }
 
-export type ToolChoice = readonly string[] | boolean | ((tool: string) => boolean)
+export type BreakpointTools = readonly string[] | boolean | ((tool: string) => boolean)
 
 /** A turn that waits at a tool. Its functions count until `on` returns. */
 export interface Stop
@@ -102,7 +102,7 @@ function common(
   return { agent: name, contextId, turn, iteration, task, trace, messages, signal }
 }
 
-function chosen(option: string, choice: ToolChoice = false): (tool: string) => boolean {
+function chosen(option: string, choice: BreakpointTools = false): (tool: string) => boolean {
   if (typeof choice === 'function') return choice
   if (typeof choice === 'boolean') return () => choice
   if (Array.isArray(choice) && choice.every((name) => typeof name === 'string'))

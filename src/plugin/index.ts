@@ -1,3 +1,35 @@
-/** Plugins: hooks and tools that belong together, ready to use. */
-export type { BreakpointOptions, Stop, ToolChoice } from './breakpoint.ts'
+/** `holdfast/plugins`: plugins that are ready to use, and the types to write one: hooks, and the argument of each. */
+export type {
+  Adds,
+  AfterEachToolPoint,
+  AfterLlmPoint,
+  AfterToolsPoint,
+  BeforeEachToolPoint,
+  BeforeLlmPoint,
+  BeforeToolsPoint,
+  CallError,
+  CallResult,
+  CompletePoint,
+  EditsCall,
+  EditsCalls,
+  EditsPrompt,
+  EditsResult,
+  ErrorPoint,
+  Hooks,
+  InputPoint,
+  IterationPoint,
+  LimitPoint,
+  ModelError,
+  PendingCall,
+  Plugin,
+  PluginParts,
+  PointOf,
+  Prompt,
+  ReadyPoint,
+  Reply,
+  Stops,
+  TurnPoint,
+} from '../hook/index.ts'
+export type { HookName } from '../protocol/index.ts'
+export type { BreakpointOptions, BreakpointTools, Stop } from './breakpoint.ts'
 export { breakpoint } from './breakpoint.ts'

@@ -1,4 +1,5 @@
 /** Artifacts as entries: a sequence of changes, each with the artifact's state after it. */
+import { defined } from './defined.ts'
 import type { Json, JsonObject } from './json.ts'
 
 /**
@@ -52,8 +53,6 @@ export function artifactInfo(change: ArtifactChange): ArtifactInfo {
     bytes: totalBytes,
     complete,
     ...(op === 'delete' ? { deleted: true } : {}),
-    ...(name === undefined ? {} : { name }),
-    ...(mediaType === undefined ? {} : { mediaType }),
-    ...(schema === undefined ? {} : { schema }),
+    ...defined({ name, mediaType, schema }),
   }
 }

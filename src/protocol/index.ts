@@ -37,7 +37,15 @@ export type { EntryKind, InboxType, TypesThat } from './entry-table.ts'
 export { ENTRY_TABLE, formatOf, isInboxType, isProgress, kindOf } from './entry-table.ts'
 export type { ErrorCode, ErrorOptions } from './error.ts'
 export { HoldfastError } from './error.ts'
-export type { DeltaData, DeltaEvent, DeltaType, EntryEvent, EntryEventOf, TurnEvent } from './event.ts'
+export type {
+  DeltaData,
+  DeltaEvent,
+  DeltaEventOf,
+  DeltaType,
+  EntryEvent,
+  EntryEventOf,
+  TurnEvent,
+} from './event.ts'
 export { isDelta } from './event.ts'
 export { absentFile, fileProblem, filesProblem, fileTitle } from './file.ts'
 export type { HookKind, HookName } from './hook-table.ts'

@@ -1,6 +1,5 @@
-/** The Store port and the rules that all stores share; also `holdfast/store`, for authors of stores. */
-export type { Clock, Ids, Liveness } from '../base/index.ts'
-export type { Derivation } from './derive.ts'
+/** The Store port and the rules that all stores share; `entry/store.ts` chooses what authors of stores get. */
+export type { Derivation, TurnRange } from './derive.ts'
 export {
   artifactChanges,
   artifactKey,
@@ -17,7 +16,8 @@ export {
 } from './derive.ts'
 export type { Cut, Encoded, EncodedData } from './encode.ts'
 export { checksum, decode, encode, encodeRequest, hashOf, inboxDigest } from './encode.ts'
-export { advanceHead, headAt, newHead } from './head.ts'
+export { advanceHead, newHead } from './head.ts'
+export type { ForkFacts, PruneFacts, RecreateFacts } from './history.ts'
 export {
   baseEntry,
   forkEntry,
@@ -31,7 +31,7 @@ export {
   tombstone,
 } from './history.ts'
 export type { LeaseJudge } from './lease.ts'
-export { isDue, isLapsed, isOwned } from './lease.ts'
+export { isDue, isOwned } from './lease.ts'
 export type { BaseMark, Lineage, Link, Segment } from './lineage.ts'
 export { clip, lineageOf } from './lineage.ts'
 export type { PersistOptions } from './persist.ts'
@@ -58,8 +58,19 @@ export type {
   Store,
   WatchOptions,
 } from './port.ts'
-export { boundsOf, byCodePoint, fromCursor, limitOf, toCursor } from './query.ts'
-export type { Decision, Facts, InboxFact } from './rules.ts'
+export type { Bounds, ListCursor } from './query.ts'
+export {
+  boundsOf,
+  byCodePoint,
+  checkList,
+  checkLookup,
+  checkRead,
+  checkWatch,
+  fromCursor,
+  limitOf,
+  toCursor,
+} from './query.ts'
+export type { DecideOptions, Decision, Facts, InboxFact } from './rules.ts'
 export {
   begunAnew,
   checkParent,
@@ -69,8 +80,8 @@ export {
   erased,
   isOfErased,
   missingBlob,
-  orphan,
   owned,
   refuseRenewal,
 } from './rules.ts'
+export type { Watch, WatchSource } from './watch.ts'
 export { Bell, isOver, watchEntries } from './watch.ts'

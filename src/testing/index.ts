@@ -7,7 +7,17 @@ export { faultyStore } from './faulty-store.ts'
 export { ManualClock } from './manual-clock.ts'
 export type { RecordedModel, RecordedModelOptions } from './recorded-model.ts'
 export { recordedModel } from './recorded-model.ts'
-export type { ScriptedModelOptions, ScriptedStep } from './scripted-model.ts'
+export type {
+  ScriptedCall,
+  ScriptedError,
+  ScriptedFunction,
+  ScriptedModelOptions,
+  ScriptedReply,
+  ScriptedRequest,
+  ScriptedStall,
+  ScriptedStep,
+  ScriptedToolCall,
+} from './scripted-model.ts'
 export { ScriptedModel } from './scripted-model.ts'
 export type { MemoryArtifacts } from './tool-context.ts'
 export { memoryArtifacts, standInContext } from './tool-context.ts'

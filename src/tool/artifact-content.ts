@@ -6,7 +6,7 @@ import { issueLines } from './standard-schema.ts'
 import { thrownText } from './thrown.ts'
 import { JsonProblem, jsonBytes, toJson } from './to-json.ts'
 
-export type Joined = string | Uint8Array | Json
+export type ArtifactValue = string | Uint8Array | Json
 
 const ID = /^[\p{L}\p{M}\p{N}._@+=~|-]+$/u
 const MAX_ID_BYTES = 512
@@ -69,7 +69,7 @@ export function bytesOf(value: Json, isText: boolean): number {
 export async function joined(
   changes: readonly ArtifactChange[],
   getBlob: (hash: string) => Promise<Uint8Array | undefined>,
-): Promise<Joined> {
+): Promise<ArtifactValue> {
   const withContent = changes.filter(({ content, blob }) => content !== undefined || blob !== undefined)
   const kind = changes[0]?.kind
   if (kind === 'data') return withContent[0]?.content ?? null

@@ -15,11 +15,11 @@ import {
   quote,
 } from '../protocol/index.ts'
 import {
+  type ArtifactValue,
   bytesOf,
   checkArtifactId,
   checkFits,
   checkKeeps,
-  type Joined,
   joined,
   jsonOf,
 } from './artifact-content.ts'
@@ -84,7 +84,7 @@ export interface DatasetOptions {
 
 export interface ArtifactContent {
   readonly info: ArtifactInfo
-  readonly content: Joined
+  readonly content: ArtifactValue
 }
 
 export function artifacts(port: ArtifactPort): ConversationArtifacts {

@@ -1,6 +1,14 @@
 /** Checks a requested call: the tool exists, and the arguments fit. Runs nothing. */
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
-import { HoldfastError, type Json, type JsonObject, nearestName, quote, shown } from '../protocol/index.ts'
+import {
+  defined,
+  HoldfastError,
+  type Json,
+  type JsonObject,
+  nearestName,
+  quote,
+  shown,
+} from '../protocol/index.ts'
 import { issueLines, type StandardResult } from './standard-schema.ts'
 import { thrown } from './thrown.ts'
 import { JsonProblem, toJson } from './to-json.ts'
@@ -99,7 +107,7 @@ function unknownTool(name: string, tools: readonly Tool[]): Settled {
     status: 'rejected',
     code: 'unknown-tool',
     error: `There is no tool called ${quote(name)}.${hint} ${available}`,
-    more: { tools: names, ...(nearest === undefined ? {} : { nearest }) },
+    more: { tools: names, ...defined({ nearest }) },
   })
 }
 

@@ -2,7 +2,7 @@
 import { jsonSchema as aiJsonSchema, dynamicTool, tool, zodSchema } from '@ai-sdk/provider-utils'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { aiTool } from '../../src/index.ts'
+import { aiTool } from '../../src/entry/tool.ts'
 import type { Json, TurnEvent } from '../../src/protocol/index.ts'
 import { bench, calls, entryLines, KEY, probe } from '../turn/kit.ts'
 

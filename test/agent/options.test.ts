@@ -1,19 +1,12 @@
 /** Unknown options are refused everywhere, with the intended name. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { entity, lookupTool } from '../../src/entry/grounding.ts'
+import { importMessages } from '../../src/entry/import.ts'
+import { transcript } from '../../src/entry/journal.ts'
+import { runTurn } from '../../src/entry/operate.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
-import {
-  Agent,
-  agentTool,
-  ask,
-  defineTool,
-  entity,
-  importMessages,
-  lookupTool,
-  memoryStore,
-  runTurn,
-  transcript,
-} from '../../src/index.ts'
+import { Agent, agentTool, ask, defineTool, memoryStore } from '../../src/index.ts'
 import type { Entry } from '../../src/protocol/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'

@@ -1,18 +1,9 @@
 /** Options of methods are checked like those of constructors, at the call. */
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import {
-  Agent,
-  askUser,
-  forkContext,
-  importContext,
-  LOCAL_OWNER,
-  listStuck,
-  memoryStore,
-  pruneContext,
-  toolResult,
-  viewsOf,
-} from '../../src/index.ts'
+import { importContext } from '../../src/entry/import.ts'
+import { forkContext, listStuck, pruneContext, viewsOf } from '../../src/entry/operate.ts'
+import { Agent, askUser, LOCAL_OWNER, memoryStore, toolResult } from '../../src/index.ts'
 import { reflex } from '../../src/reflex/index.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { standInContext } from '../../src/testing/tool-context.ts'

@@ -1,7 +1,7 @@
 /** `holdfast trace`, and breakpoints in the chat. The guide shows what these tests capture. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { TraceEntry, TraceTree } from 'holdfast'
+import type { TraceEntry, TraceTree } from 'holdfast/observe'
 import { afterAll, describe, expect, it } from 'vitest'
 import { joinLines } from '../../src/cli/gate/styled.ts'
 import { waterfallLines } from '../../src/cli/terminal/waterfall.ts'

@@ -1,8 +1,9 @@
 /** Every entry is published once, also where the store or the owner is slow. */
 import { expect, it, vi } from 'vitest'
 import { z } from 'zod'
+import { pruneContext } from '../../src/entry/operate.ts'
 import { END, graph, START, value } from '../../src/graph/index.ts'
-import { Agent, defineTool, memoryStore, pruneContext, type Store } from '../../src/index.ts'
+import { Agent, defineTool, memoryStore, type Store } from '../../src/index.ts'
 import { HoldfastError, LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 

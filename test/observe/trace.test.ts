@@ -1,7 +1,8 @@
 /** The trace: its entries and fields, what each hook sees of it, and its cost. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { memoryStore, type TraceEntry } from '../../src/index.ts'
+import type { TraceEntry } from '../../src/entry/observe.ts'
+import { memoryStore } from '../../src/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { defineTool, xray } from '../../src/tool/index.ts'
 import { everywhere } from '../hook/kit.ts'

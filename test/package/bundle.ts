@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { probe, run } from './project.ts'
 
-/** An entry is one file and the chunks that it shares with other entries: each entry more may split one of them. */
+/** An entry is one file, and one for each room that it needs; more entries do not make them more. */
 const MOST_FILES = 16
 
 /** On the oldest Node, loading the driver is what makes Node itself warn. */

@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checkLoads, checkSources, checkStacks } from './bundle.ts'
 import { install, makeFolder, nameAll, oldestNode, pack, play, probe, run } from './project.ts'
+import { unnamedTypes } from './reach.ts'
 import { compareWithList, declaredNames, entriesOf, type Names, type Surface, writeList } from './surface.ts'
 import { checkMistakes, compile, newestCompiler, oldestCompiler } from './typescript.ts'
 
@@ -65,6 +66,13 @@ function checkSurface(surface: Surface): void {
   assert.deepEqual(changes, [], advice)
 }
 
+/** Without the other entries, the types of the root alone lead to names that it does not have. */
+function checkNames(): void {
+  const files = [...entries.values()].map((types) => join(folder, 'node_modules', manifest.name, types))
+  assert.deepEqual(unnamedTypes(files), [], 'every type of a public signature has a name in some entry')
+  assert.ok(unnamedTypes(files.slice(0, 1)).some((found) => found.endsWith('LanguageModel → ModelCall')))
+}
+
 function checkOldestNode(surface: Surface): void {
   const node = oldestNode()
   for (const entry of entries.keys()) {
@@ -87,6 +95,7 @@ try {
   timed('install without network', () => install(folder, tarball))
   const surface = timed('import every entry', readSurface)
   timed(options.update ? 'exports.json written' : 'exports as listed', () => checkSurface(surface))
+  timed('types have names', checkNames)
   timed('sources are in one chunk', () => checkSources(folder))
   timed('oldest Node', () => checkOldestNode(surface))
   timed('command', checkCommand)

@@ -1,7 +1,7 @@
 /** The embedded model as a model: names, streams, usage, aborting, and whatever tools and texts it may be given. */
 import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { describe, expect, expectTypeOf, it, vi } from 'vitest'
-import { resolveModel } from '../../src/index.ts'
+import { resolveModel } from '../../src/entry/model.ts'
 import type { ModelCall, ModelStreamPart, ToolDeclaration } from '../../src/model/index.ts'
 import { modelName } from '../../src/model/index.ts'
 import { type Reflex, reflex } from '../../src/reflex/index.ts'

@@ -1,7 +1,7 @@
 /** What a language model would be told of the example: how much, in which language, and of how many turns. */
 import { describe, expect, it } from 'vitest'
 import { entities } from '../../examples/site-manager/site.ts'
-import type { Entity } from '../../src/index.ts'
+import type { Entity } from '../../src/entry/grounding.ts'
 import type { ModelCall } from '../../src/model/index.ts'
 import { countTokens } from '../../src/model/index.ts'
 import type { JsonObject } from '../../src/protocol/index.ts'

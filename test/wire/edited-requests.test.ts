@@ -1,6 +1,8 @@
 /** Requests as hooks and people make them, which vendors would refuse, and replies that are no replies. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { FILE_LIMITS, type Hooks, type UserContent } from '../../src/index.ts'
+import { FILE_LIMITS } from '../../src/entry/model.ts'
+import type { UserContent } from '../../src/index.ts'
+import type { Hooks } from '../../src/plugin/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { journal } from '../turn/kit.ts'

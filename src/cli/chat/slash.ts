@@ -1,5 +1,6 @@
 /** The commands of the chat: lines that begin with a slash. */
-import { loadSession, toolsFrom } from 'holdfast'
+import { loadSession } from 'holdfast/journal'
+import { toolsFrom } from 'holdfast/tool'
 import { sessionLines } from '../command/sessions.ts'
 import { VENDORS } from '../config/choose-model.ts'
 import { dim, joinLines, styled } from '../gate/styled.ts'

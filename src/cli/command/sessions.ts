@@ -1,5 +1,5 @@
 /** `holdfast sessions`: lists conversations. */
-import type { Head } from 'holdfast'
+import type { Head } from 'holdfast/store'
 import { EXIT } from '../exit-code.ts'
 import { joinLines, type Styled, styled } from '../gate/styled.ts'
 import { listContexts, namedContext } from '../names.ts'

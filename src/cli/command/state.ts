@@ -1,14 +1,8 @@
 /** `holdfast state ID`: prints active things with their expiry, and the grounds of the ids of the last calls. */
-import {
-  type ContextKey,
-  type Entity,
-  type Entry,
-  type EntryData,
-  loadSession,
-  type Session,
-  STATE_CONTEXT,
-  type Store,
-} from 'holdfast'
+import type { ContextKey, Store } from 'holdfast'
+import type { Entity } from 'holdfast/grounding'
+import { type Entry, type EntryData, loadSession, type Session } from 'holdfast/journal'
+import { STATE_CONTEXT } from 'holdfast/operate'
 import { EXIT } from '../exit-code.ts'
 import { bold, joinLines, type Styled, styled } from '../gate/styled.ts'
 import { visibleValue } from '../gate/visible.ts'

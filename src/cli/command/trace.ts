@@ -1,6 +1,9 @@
 /** `holdfast trace ID`: draws what happened in a turn, and how long it took. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ContextKey, loadSession, readTrace, readTraceTree, type Store, type TraceEntry } from 'holdfast'
+import type { ContextKey, Store } from 'holdfast'
+import { loadSession } from 'holdfast/journal'
+import type { TraceEntry } from 'holdfast/observe'
+import { readTrace, readTraceTree } from 'holdfast/observe'
 import { EXIT } from '../exit-code.ts'
 import { bold, dim, joinLines, styled } from '../gate/styled.ts'
 import { findContext } from '../names.ts'

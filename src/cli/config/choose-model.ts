@@ -1,6 +1,6 @@
 /** Chooses the default model: of the first vendor with a key and an installed package, else the built-in one. */
 import { fileURLToPath } from 'node:url'
-import { MODEL_VENDORS, type ModelVendor, resolveModel } from 'holdfast'
+import { MODEL_VENDORS, type ModelVendor, resolveModel } from 'holdfast/model'
 import type { AgentDefinition } from './define-config.ts'
 
 export interface ModelChoice {

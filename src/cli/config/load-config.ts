@@ -1,6 +1,7 @@
 /** Loads a config file and checks all of it, before anything is written anywhere. */
 import { pathToFileURL } from 'node:url'
-import { Agent, memoryStore, type Tool, toolsFrom } from 'holdfast'
+import { Agent, memoryStore, type Tool } from 'holdfast'
+import { toolsFrom } from 'holdfast/tool'
 import { didYouMean } from '../nearest.ts'
 import { unusable } from '../refusal.ts'
 import { configError, shownPath } from './config-errors.ts'

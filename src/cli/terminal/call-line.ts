@@ -1,5 +1,6 @@
 /** A tool call on one line: its name, its shortened arguments, and its result. */
-import type { EntryData, Json } from 'holdfast'
+import type { Json } from 'holdfast'
+import type { EntryData } from 'holdfast/journal'
 import { dim, green, joinLines, red, type Styled, styled } from '../gate/styled.ts'
 import { visible, visibleValue } from '../gate/visible.ts'
 import { cut, oneLine, spanText, widthOf } from './text.ts'

@@ -27,7 +27,7 @@ import { recreateCases } from './recreate.ts'
 import { snapshotCases } from './snapshots.ts'
 import { watchCases } from './watching.ts'
 
-export type { ContractCase } from './contract.ts'
+export type { ContractCase, Need } from './contract.ts'
 export { whySkipped } from './contract.ts'
 export type { OpenOptions, StoreDamage, StoreHarness, StoreWorker } from './harness.ts'
 

@@ -1,14 +1,13 @@
 /** "Sub-agents and graphs", "What rows show", and the lookup of the third layer. */
 import { z } from 'zod'
+import { grounded, lookupTool } from '../../../src/entry/grounding.ts'
 import { END, graph, START, value } from '../../../src/graph/index.ts'
 import {
   Agent,
   agentNode,
   agentTool,
   defineTool,
-  grounded,
   type JsonObject,
-  lookupTool,
   memoryStore,
   type Tool,
 } from '../../../src/index.ts'

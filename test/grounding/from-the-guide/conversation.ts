@@ -3,14 +3,13 @@
  * that show and select as the case requires. Records each run with its input.
  */
 import { z } from 'zod'
+import type { Entity, Selection } from '../../../src/entry/grounding.ts'
 import {
   Agent,
   type AgentConfig,
   defineTool,
-  type Entity,
   type JsonObject,
   memoryStore,
-  type Selection,
   type Tool,
   type TurnOptions,
 } from '../../../src/index.ts'

@@ -1,6 +1,7 @@
 /** "Where ids go in and come out" and "Ids of several arguments": positions of marks, and composite keys. */
 import { z } from 'zod'
-import { type Entity, entity, grounded, type JsonObject, type Tool } from '../../../src/index.ts'
+import { type Entity, entity, grounded } from '../../../src/entry/grounding.ts'
+import type { JsonObject, Tool } from '../../../src/index.ts'
 import { type Row, show } from './conversation.ts'
 import { actTool, type Generator, Trial } from './trial.ts'
 import { type Kind, kinds, oneKind } from './words.ts'

@@ -1,7 +1,7 @@
 /** "Places" and "What is chosen wins". */
 
 import { z } from 'zod'
-import { entity } from '../../../src/index.ts'
+import { entity } from '../../../src/entry/grounding.ts'
 import { type Call, choose, type Row, show } from './conversation.ts'
 import type { Dice } from './dice.ts'
 import { type Generator, oneId, Trial, type Wanted } from './trial.ts'

@@ -1,6 +1,7 @@
 /** "What the tool gets is judged" and "What has no mark is not forgotten". */
 import { z } from 'zod'
-import { entity, type JsonObject, jsonSchema } from '../../../src/index.ts'
+import { entity } from '../../../src/entry/grounding.ts'
+import { type JsonObject, jsonSchema } from '../../../src/index.ts'
 import { show } from './conversation.ts'
 import { type Generator, Trial, type Wanted } from './trial.ts'
 import { nounOf, oneKind } from './words.ts'

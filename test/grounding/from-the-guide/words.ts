@@ -1,5 +1,5 @@
 /** The material of generated conversations: entities, ids of several patterns, labels, and small talk. */
-import { type Entity, type EntityOptions, entity } from '../../../src/index.ts'
+import { type Entity, type EntityOptions, entity } from '../../../src/entry/grounding.ts'
 import type { Row } from './conversation.ts'
 import type { Dice } from './dice.ts'
 

@@ -1,6 +1,7 @@
 /** "What the person wrote" and "Forms of an id". */
 import { z } from 'zod'
-import { askUser, defineTool, type Entity, entity } from '../../../src/index.ts'
+import { type Entity, entity } from '../../../src/entry/grounding.ts'
+import { askUser, defineTool } from '../../../src/index.ts'
 import { choose, show, type Talk } from './conversation.ts'
 import type { Dice } from './dice.ts'
 import { type Generator, oneId, Trial } from './trial.ts'

@@ -4,7 +4,8 @@ import { openSite } from '../../../examples/site-manager/database.ts'
 import { entities as siteEntities, siteTools } from '../../../examples/site-manager/site.ts'
 import { openSupplier, orderTool } from '../../../examples/site-manager/supplier.ts'
 import { calculate } from '../../../src/cli/builtin/calculate.ts'
-import { defineTool, type Entity, type Tool } from '../../../src/index.ts'
+import type { Entity } from '../../../src/entry/grounding.ts'
+import { defineTool, type Tool } from '../../../src/index.ts'
 
 export interface WordingSet {
   readonly tools: readonly Tool[]

@@ -1,0 +1,26 @@
+/** `holdfast/tool`: tools of the AI SDK, and types inside the definition of a tool, its questions, schemas and artifacts. */
+export type { ArtifactChange } from '../protocol/index.ts'
+export type {
+  AiTool,
+  AiToolOptions,
+  ApprovalCall,
+  ArtifactContent,
+  ArtifactPort,
+  ArtifactValue,
+  AskKind,
+  AskUserInput,
+  AskUserOutput,
+  DatasetOptions,
+  FileOptions,
+  PreviousTool,
+  ReturnValue,
+  RunReturn,
+  SchemaOutput,
+  StandardIssue,
+  StandardResult,
+  ToolResultOptions,
+  ToolSet,
+  ToolsOption,
+  Verdict,
+} from '../tool/index.ts'
+export { aiTool, toolsFrom } from '../tool/index.ts'
