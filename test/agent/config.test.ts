@@ -36,7 +36,7 @@ describe('the config of an agent', () => {
     [{ maxClaims: 0 }, 'maxClaims must be a number from 1 on, not 0.'],
     [{ maxMessages: '5' }, 'maxMessages must be a number from 1 on, not "5".'],
     [{ leaseMs: 1.5 }, 'leaseMs must be whole milliseconds, at most a day, not 1.5.'],
-    [{ tools: 'x' }, 'tools must be a list of tools, or a function that gives one, not "x".'],
+    [{ tools: 'x' }, 'tools must be a list of tools, tools by name, or a function that gives them, not "x".'],
     [{ tools: [{ name: 'look' }] }, '"look" in the list of tools is no tool. Make it with defineTool().'],
     [{ model: null }, "model must be a name such as 'openai/gpt-4.1-mini'"],
     [{ model: {} }, "model must be a name such as 'openai/gpt-4.1-mini'"],

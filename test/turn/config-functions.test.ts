@@ -71,8 +71,8 @@ describe('a function of the config that returns the wrong thing', () => {
   it.each<[string, object, string]>([
     [
       'tools',
-      { tools: () => ({ look: probe('look') }) },
-      'tools must return a list of tools such as [search], not an object.',
+      { tools: () => ({ look: 5 }) },
+      'Tool "look" cannot be used: it is neither a tool of the AI SDK nor one of defineTool().',
     ],
     [
       'tools',
