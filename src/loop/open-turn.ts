@@ -6,6 +6,7 @@
  */
 import type { Request } from '../journal/index.ts'
 import {
+  defined,
   type Entry,
   type EntryData,
   HoldfastError,
@@ -52,7 +53,8 @@ export async function openTurn(run: RunBase, take: TakeInput, trim: Trim = {}): 
   accountFor(run, run.session.turn + 1)
   const { continuing } = run.scope
   if (first?.type === 'input') take.start(first)
-  else if (first !== undefined) startTurn(run, dataOf(first, 'answer'), trim)
+  else if (first !== undefined)
+    startTurn(run, dataOf(first, 'answer'), { ...trim, ...defined({ key: first.key }) })
   else if (continuing !== undefined) startTurn(run, continuing, trim)
   else if (hasExpired(run, parked?.requests)) startTurn(run, {}, trim)
   else {
@@ -134,10 +136,16 @@ export function wrongKind(contextId: string, message: string, details: JsonObjec
   return new HoldfastError('wrong-kind', { message, details: { contextId, ...details } })
 }
 
+/** `key`: of the inbox entry that begins the turn, if the start does not take it. */
+interface Start extends Trim {
+  readonly takes?: readonly string[]
+  readonly key?: string
+}
+
 export function startTurn(
   run: RunBase,
   fields: RequestFields,
-  { takes = [], trimmedUpTo }: Trim & { readonly takes?: readonly string[] } = {},
+  { takes = [], trimmedUpTo, key = takes[0] }: Start = {},
 ): void {
   const { tenant, actor } = run.scope.key
   const { principal = { tenant, actor }, limits, metadata, credentials } = fields
@@ -147,7 +155,7 @@ export function startTurn(
     ...(metadata === undefined ? {} : { metadata }),
     ...(credentials === undefined ? {} : { credentials }),
     ...(trimmedUpTo === undefined ? {} : { trimmedUpTo }),
-    ...run.scope.telemetry?.begin(run.session.turn + 1),
+    ...run.scope.telemetry?.begin(run.session.turn + 1, key),
   }
   run.draft.append('turn.start', data, takes)
 }

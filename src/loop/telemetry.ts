@@ -27,14 +27,21 @@ export interface ObservedContext {
 }
 
 export interface ContextTelemetry {
-  /** A turn is about to begin here. The result is stored with its start; another process reads it from there. */
-  readonly begin?: (turn: number) => { readonly traceparent: string } | undefined
+  /**
+   * A turn is about to begin here, and may still be refused. Called in the async context of its request. The result is
+   * stored with its start. `key`: of the input or answer that begins it.
+   */
+  readonly begin?: (turn: number, key?: string) => { readonly traceparent: string } | undefined
+  /** This process takes over the open turn. `traceparent`: as stored with its start. */
+  readonly resume?: (turn: number, traceparent?: string) => void
   /** Every entry that this process appends, once it is durable, in order. Secrets are removed. */
   readonly entry?: (entry: Entry) => void
   /** Must call `work` once, at once; may do so inside of an async context of its own, and watch its promise. */
   readonly step?: (step: ObservedStep, work: () => Promise<unknown>) => void
   /** An exception of user code: the journal has its message, this has its stack. Secrets are removed. */
   readonly thrown?: (by: Thrower, error: Error) => void
+  /** This process no longer drives its turn, which has not ended: it is paused, released, broken, or lost. */
+  readonly leave?: () => void
   /** The last reply is durable, and `onComplete` hooks run next. The only thing that a turn waits for. */
   readonly completing?: (turn: number) => Promise<void> | void
 }
@@ -78,6 +85,7 @@ export interface Thrower {
   readonly kind: 'tool' | 'hook' | 'node' | 'effect' | 'model' | 'function' | 'turn'
   readonly name: string
   readonly turn: number
+  /** The call, or the task of a node. */
   readonly callId?: string
 }
 
@@ -101,7 +109,10 @@ export function observe(
   const all = (telemetry ?? []).flatMap((each) => contained(() => each.context(of)) ?? [])
   if (all.length === 0) return undefined
   return {
-    begin: (turn) => first(all, (each) => each.begin?.(turn)),
+    begin: (turn, key) => first(all, (each) => each.begin?.(turn, key)),
+    resume: (turn, traceparent) => {
+      for (const each of all) contained(() => each.resume?.(turn, traceparent))
+    },
     entry: (entry) => {
       for (const each of all) contained(() => each.entry?.(entry))
     },
@@ -109,6 +120,9 @@ export function observe(
       void all.reduceRight<() => Promise<unknown>>((inner, each) => around(each, step, inner), work)(),
     thrown: (by, error) => {
       for (const each of all) contained(() => each.thrown?.(by, error))
+    },
+    leave: () => {
+      for (const each of all) contained(() => each.leave?.())
     },
     completing: async (turn) => {
       for (const each of all) await contained(async () => each.completing?.(turn))?.catch(report)

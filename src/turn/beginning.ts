@@ -11,7 +11,7 @@ import {
   type Trim,
   wrongKind,
 } from '../loop/index.ts'
-import { type Entry, textOf } from '../protocol/index.ts'
+import { defined, type Entry, textOf } from '../protocol/index.ts'
 import { endTurn, settleRest } from './ending.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -69,7 +69,7 @@ function startFrom(run: TurnRun, entry: Entry, trim: Trim): void {
   const takes = entry.key === undefined ? [] : [entry.key]
   const [request, ...others] = run.session.parked?.requests ?? []
   if (request?.kind === 'text' && others.length === 0 && !hasExpired(run, [request])) {
-    startTurn(run, fields, trim)
+    startTurn(run, fields, { ...trim, ...defined({ key: entry.key }) })
     const { requestId } = request
     const posted = fields.origin === undefined ? {} : { origin: fields.origin }
     run.draft.append('request.end', { requestId, how: 'answered', value: textOf(message), ...posted }, takes)

@@ -1,7 +1,7 @@
 /** Model calls and tools as observers see them. */
-import type { ObservedStep } from '../loop/index.ts'
+import type { ObservedRequest, ObservedStep } from '../loop/index.ts'
 import { type ModelReply, type ModelRequest, streamModel } from '../model/index.ts'
-import { defined } from '../protocol/index.ts'
+import { defined, type JsonObject } from '../protocol/index.ts'
 import { type CallEnd, type CallRun, runCall } from '../tool/index.ts'
 import type { ModelSource } from './definition.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -15,8 +15,7 @@ export function observedModel(run: TurnRun, source: ModelSource, request: ModelR
 
 function modelStep(run: TurnRun, { name }: ModelSource, request: ModelRequest): ObservedStep {
   const { turn, iteration } = run.open
-  const { model, system, messages, tools } = request
-  const { headers: _, providerOptions: __, ...settings } = request.settings
+  const { model } = request
   return {
     kind: 'model',
     turn,
@@ -24,8 +23,20 @@ function modelStep(run: TurnRun, { name }: ModelSource, request: ModelRequest): 
     model: name,
     provider: model.provider,
     modelId: model.modelId,
-    request: { ...defined({ system }), messages, tools, settings },
+    get request() {
+      return observedRequest(run, request)
+    },
   }
+}
+
+/** A system prompt, made by a function of the program, may contain a secret that no entry does (R19). */
+function observedRequest(
+  run: TurnRun,
+  { system, messages, tools, settings: all }: ModelRequest,
+): ObservedRequest {
+  const { headers: _, providerOptions: __, ...settings } = all
+  const request: ObservedRequest = { ...defined({ system }), messages, tools, settings }
+  return run.redacted(request as unknown as JsonObject) as unknown as ObservedRequest
 }
 
 export function observedCall(run: TurnRun, one: CallRun): Promise<CallEnd> {
