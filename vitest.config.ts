@@ -12,6 +12,7 @@ const config: ViteUserConfig = {
     alias: [
       { find: /^holdfast$/, replacement: resolve('src/index.ts') },
       { find: /^holdfast\/graph$/, replacement: resolve('src/graph/index.ts') },
+      { find: /^holdfast\/otel$/, replacement: resolve('src/observe/otel/index.ts') },
       { find: /^holdfast\/reflex$/, replacement: resolve('src/reflex/index.ts') },
       { find: /^holdfast\/config$/, replacement: resolve('src/cli/config/define-config.ts') },
       { find: /^holdfast\/testing$/, replacement: resolve('src/testing/index.ts') },

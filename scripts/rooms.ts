@@ -64,6 +64,8 @@ export const rooms: readonly Room[] = [
   { name: 'mcp', rooms: [...ground, 'tool'] },
   { name: 'serve', rooms: [...ground, 'host'] },
   { name: 'observe', rooms: [...ground, 'hook', 'journal'] },
+  // Type-only: the package is loaded when it is needed.
+  { name: 'observe/otel', rooms: [...ground, 'loop'], packages: ['@opentelemetry/api'] },
   { name: 'testing', rooms: [...front, 'graph'] },
   { name: 'index.ts', rooms: front },
 ]
