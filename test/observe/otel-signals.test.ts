@@ -1,5 +1,6 @@
 /** OpenTelemetry beyond the turns of an agent: graphs, metrics, an OTLP receiver, and a missing package. */
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -18,7 +19,7 @@ import { agentNode } from '../../src/agent/index.ts'
 import { END, graph, list, Send, START } from '../../src/graph/index.ts'
 import { loadApi } from '../../src/observe/otel/api.ts'
 import { otel } from '../../src/observe/otel/index.ts'
-import { providerName } from '../../src/observe/otel/names.ts'
+import { ATTRIBUTE, EVENT, providerName, SCHEMA_URL, SETTINGS } from '../../src/observe/otel/names.ts'
 import { ScriptedModel } from '../../src/testing/scripted-model.ts'
 import { bench, calls, probe } from '../turn/kit.ts'
 import { recorder, withContextManager } from './otel-kit.ts'
@@ -225,6 +226,13 @@ describe('without @opentelemetry/api', () => {
     }
     expect(() => loadApi(other)).toThrow(SyntaxError)
   })
+})
+
+it('the guide lists every name', () => {
+  const guide = readFileSync('docs/guide/opentelemetry.md', 'utf8')
+  const names = [ATTRIBUTE, EVENT, SETTINGS].flatMap((table) => Object.values(table))
+  expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([])
+  expect(guide).toContain(`Semantic conventions ${SCHEMA_URL.split('/').at(-1)}`)
 })
 
 it('providers have their names in the conventions', () => {
