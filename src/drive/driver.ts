@@ -22,7 +22,7 @@ import { type DriverOptions, NO_PENDING_WORK, type PendingWork, type Progress } 
 import { Heartbeat } from './heartbeat.ts'
 import type { JournalState, Publication } from './journal-state.ts'
 import { LoopView } from './loop-view.ts'
-import { resumeObserved } from './observed-turns.ts'
+import { nextBatch, resumeObserved } from './observed-turns.ts'
 import { isCallerError } from './outbox.ts'
 import { isLoss, Ownership } from './ownership.ts'
 import { Serial } from './serial.ts'
@@ -226,7 +226,7 @@ export class Driver {
       if (isLost && !result.done) this.#postResults(result.value.entries)
       else resolve(result)
     }
-    loop.batches.next().then(arrived, reject)
+    nextBatch(this.#options, { turn: this.journal.session.turn, loop }).then(arrived, reject)
     return promise
   }
 

@@ -1,9 +1,17 @@
 /** The observers of a conversation's turns: in the async context of each request, and across drivers. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Session } from '../journal/index.ts'
-import { dataOf, type LoopScope, type ObservedContext, observe, type Telemetry } from '../loop/index.ts'
+import {
+  dataOf,
+  type LoopScope,
+  type ObservedContext,
+  observe,
+  onceOnly,
+  type Telemetry,
+} from '../loop/index.ts'
 import type { ContextKey } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
+import type { Loop } from './state.ts'
 import type { TurnRequest } from './turn-request.ts'
 
 export interface ObservedTurns {
@@ -40,6 +48,22 @@ export function observeTurns(
 export function callersContext({ telemetry = [] }: Pick<ObservedTurns, 'telemetry'>): TurnRequest['within'] {
   return telemetry.length === 0 ? undefined : AsyncLocalStorage.snapshot()
 }
+
+/** The loop's next batch. Hooks and functions of the config run on the way to it. */
+export function nextBatch({ telemetry }: { telemetry?: Observers | undefined }, of: ObservedLoop): NextBatch {
+  const next = (): NextBatch => of.loop.batches.next()
+  if (telemetry === undefined) return next()
+  const once = onceOnly(next)
+  telemetry.within(of.turn, once)
+  return once()
+}
+
+interface ObservedLoop {
+  readonly turn: number
+  readonly loop: Loop
+}
+
+type NextBatch = ReturnType<Loop['batches']['next']>
 
 /** Observers get the trace that a taken-over turn began with. */
 export async function resumeObserved(

@@ -38,6 +38,8 @@ export interface ContextTelemetry {
   readonly entry?: (entry: Entry) => void
   /** Must call `work` once, at once; may do so inside of an async context of its own, and watch its promise. */
   readonly step?: (step: ObservedStep, work: () => Promise<unknown>) => void
+  /** Runs the turn up to its next batch, hooks and functions of the config among it. Must call `work` as `step` must. */
+  readonly within?: (turn: number, work: () => Promise<unknown>) => void
   /** An exception of user code: the journal has its message, this has its stack. Secrets are removed. */
   readonly thrown?: (by: Thrower, error: Error) => void
   /** This process no longer drives its turn, which has not ended: it is paused, released, broken, or lost. */
@@ -116,8 +118,8 @@ export function observe(
     entry: (entry) => {
       for (const each of all) contained(() => each.entry?.(entry))
     },
-    step: (step, work) =>
-      void all.reduceRight<() => Promise<unknown>>((inner, each) => around(each, step, inner), work)(),
+    step: (step, work) => nested(all, work, (each, inner) => each.step?.(step, inner)),
+    within: (turn, work) => nested(all, work, (each, inner) => each.within?.(turn, inner)),
     thrown: (by, error) => {
       for (const each of all) contained(() => each.thrown?.(by, error))
     },
@@ -138,16 +140,22 @@ function first<T>(
   return answers.find((answer) => answer !== undefined)
 }
 
-function around(
-  each: ContextTelemetry,
-  step: ObservedStep,
-  work: () => Promise<unknown>,
-): () => Promise<unknown> {
-  return () => {
-    const once = onceOnly(work)
-    contained(() => each.step?.(step, once))
-    return once()
-  }
+type Work = () => Promise<unknown>
+
+/** Calls `work` once, whatever the observers around it do. */
+function nested(
+  all: readonly ContextTelemetry[],
+  work: Work,
+  around: (each: ContextTelemetry, inner: Work) => void,
+): void {
+  const outermost = all.reduceRight<Work>((inner, each) => {
+    const once = onceOnly(inner)
+    return () => {
+      contained(() => around(each, once))
+      return once()
+    }
+  }, work)
+  void outermost()
 }
 
 export function onceOnly<T>(work: () => T): () => T {

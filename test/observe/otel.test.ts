@@ -181,6 +181,35 @@ describe('the spans of a turn', () => {
     expect(seen.open()).toEqual([])
   })
 
+  it('are the parents of the spans of hooks and config functions, also in a turn that waited', async () => {
+    const slow = gate()
+    const tool = probe('slow', () => slow.promise.then(() => 'done'))
+    const { agent, seen } = observed({
+      script: [calls('slow'), 'One', 'Two'],
+      tools: [tool],
+      on: { beforeLlm: () => seen.tracer.startSpan('hook').end() },
+      systemPrompt: () => {
+        seen.tracer.startSpan('prompt').end()
+        return 'Be brief.'
+      },
+    })
+    const first = seen.tracer.startActiveSpan('GET /1', (span) => {
+      span.end()
+      return agent.executeTurn('1')
+    })
+    await until('the tool runs', () => tool.ran.length === 1)
+    const second = agent.executeTurn('2', { whileBusy: 'queue' })
+    slow.resolve()
+    await Promise.all([first.outcome, second.outcome])
+    const steps = ['  prompt', '  hook', '  prompt', '  chat model']
+    expect(seen.tree()).toEqual([
+      'GET /1',
+      ...['invoke_agent clerk', ...steps, '  execute_tool slow', ...steps].map((line) => `  ${line}`),
+      'invoke_agent clerk',
+      ...steps,
+    ])
+  })
+
   it('do not mix when many agents run together', async () => {
     const seen = recorder()
     const telemetry = otel({ tracer: seen.tracer })

@@ -113,6 +113,7 @@ describe('an observer of turns', () => {
           begin: wrong,
           entry: wrong,
           step: wrong,
+          within: wrong,
           thrown: wrong,
           completing: async () => wrong(),
         }),
@@ -120,6 +121,11 @@ describe('an observer of turns', () => {
       {
         context: () => ({
           step: (_, work) => {
+            void work()
+            void work()
+            throw new Error('The observer is broken.')
+          },
+          within: (_, work) => {
             void work()
             void work()
             throw new Error('The observer is broken.')

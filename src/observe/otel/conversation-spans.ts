@@ -81,6 +81,11 @@ export class ConversationSpans implements ContextTelemetry {
     this.#tracing.api.context.with(span.context, work).then(settle, settle)
   }
 
+  within(turn: number, work: () => Promise<unknown>): void {
+    const { context } = this.#turns.get(turn) ?? {}
+    void (context === undefined ? work() : this.#tracing.api.context.with(context, work))
+  }
+
   thrown({ kind, turn: number, callId = '' }: Thrower, error: Error): void {
     const turn = this.#turns.get(number)
     const isStep = kind === 'tool' || kind === 'effect' || kind === 'node' || kind === 'model'
