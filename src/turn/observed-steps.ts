@@ -1,7 +1,7 @@
 /** Model calls and tools as observers see them. */
 import type { ObservedRequest, ObservedStep } from '../loop/index.ts'
 import { type ModelReply, type ModelRequest, streamModel } from '../model/index.ts'
-import { defined, type JsonObject } from '../protocol/index.ts'
+import { defined, type Json } from '../protocol/index.ts'
 import { type CallEnd, type CallRun, runCall } from '../tool/index.ts'
 import type { ModelSource } from './definition.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -23,20 +23,28 @@ function modelStep(run: TurnRun, { name }: ModelSource, request: ModelRequest): 
     model: name,
     provider: model.provider,
     modelId: model.modelId,
-    get request() {
-      return observedRequest(run, request)
-    },
+    request: observedRequest(run, request),
   }
 }
 
-/** A system prompt, made by a function of the program, may contain a secret that no entry does (R19). */
-function observedRequest(
-  run: TurnRun,
-  { system, messages, tools, settings: all }: ModelRequest,
-): ObservedRequest {
-  const { headers: _, providerOptions: __, ...settings } = all
-  const request: ObservedRequest = { ...defined({ system }), messages, tools, settings }
-  return run.redacted(request as unknown as JsonObject) as unknown as ObservedRequest
+/**
+ * The request without secrets (R19): a system prompt, made by a function of the program, may contain one that no entry
+ * does. Messages are redacted when an observer reads them: they may be long, and most observers do not.
+ */
+function observedRequest(run: TurnRun, request: ModelRequest): ObservedRequest {
+  const { system, messages, tools } = request
+  const { headers: _, providerOptions: __, ...settings } = request.settings
+  const safe = <T>(value: T): T => run.redacted(value as Json) as T
+  return {
+    ...defined({ system: safe(system) }),
+    get messages() {
+      return safe(messages)
+    },
+    get tools() {
+      return safe(tools)
+    },
+    settings: safe(settings),
+  }
 }
 
 export function observedCall(run: TurnRun, one: CallRun): Promise<CallEnd> {
