@@ -390,6 +390,18 @@ describe('a turn that goes on elsewhere', () => {
   })
 })
 
+it('a turn has one span, however many agents want to begin it', async () => {
+  const { agent, another, seen } = observed({ script: ['1', '2', '3', '4'], realTime: true })
+  const other = another()
+  const turns = [agent, other, agent, other].map((each, index) => each.executeTurn(`${index}`))
+  await Promise.all(turns.map((turn) => turn.outcome))
+  const numbers = seen
+    .spans()
+    .flatMap(({ attributes }) => attributes['holdfast.turn'] ?? [])
+    .map(Number)
+  expect(numbers.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4])
+})
+
 describe('content', () => {
   const conversation = {
     script: [
