@@ -66,6 +66,8 @@ export const rooms: readonly Room[] = [
   { name: 'mcp', rooms: [...ground, 'tool', 'grounding'] },
   { name: 'plugin', rooms: [...ground, 'hook', 'tool', 'model'] },
   { name: 'observe', rooms: [...ground, 'hook', 'journal', 'store', 'loop'] },
+  // Type-only: the package is loaded when it is needed.
+  { name: 'observe/otel', rooms: [...ground, 'loop'], packages: ['@opentelemetry/api'] },
   { name: 'corpus', rooms: [...ground, 'tool', 'model'], flat: true },
   { name: 'corpus/sqlite', rooms: [...ground, 'corpus'] },
   { name: 'flow', rooms: flow, flat: true },

@@ -2,10 +2,10 @@
  * One conversation in one process: its callers and its subscribers. Callers enter one at a time, in the order of their
  * requests, and count as waiting from then on. It must not know the life of an agent, nor who drives (`pump.ts`).
  */
-
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
-import { type Limits, type ObservedContext, observe, type Telemetry } from '../loop/index.ts'
+import type { Limits } from '../loop/index.ts'
 import {
+  defined,
   HoldfastError,
   type NewInboxEntry,
   type Principal,
@@ -19,6 +19,7 @@ import { type ChildScope, childConfig, limitsLeft } from './child-scope.ts'
 import { Driver } from './driver.ts'
 import type { DriverOptions, PendingWork } from './driver-options.ts'
 import { withoutSelfCancel } from './find-consumed.ts'
+import { callersContext, type ObservedTurns, observeTurns } from './observed-turns.ts'
 import { isCallerError, Outbox } from './outbox.ts'
 import { type Callers, Pump } from './pump.ts'
 import { cancelledEarly, checkReason } from './refusal.ts'
@@ -34,11 +35,8 @@ export type DriveResult =
   | { readonly state: 'done' }
 
 export interface ConversationOptions
-  extends Omit<DriverOptions, 'onEntry' | 'emit' | 'pending' | 'thrown' | 'telemetry'> {
-  /** The name and kind that observers get. */
-  readonly observed: Omit<ObservedContext, 'key'>
-  /** Observers of the turns here and below. */
-  readonly telemetry?: readonly Telemetry[]
+  extends Omit<DriverOptions, 'onEntry' | 'emit' | 'pending' | 'thrown' | 'telemetry'>,
+    ObservedTurns {
   /** Called before the subscribers when a turn has ended or could not continue. */
   readonly onOutcome: (outcome: TurnOutcome) => void
   /** Lets principals other than the owner in (R20). */
@@ -70,7 +68,7 @@ export class Conversation {
       opening: () => this.driver.opening,
       join: (subscription, posted) => subscribers.join(subscription, posted),
     })
-    const telemetry = observe(options.telemetry, { key: options.key, ...options.observed })
+    const telemetry = observeTurns(options, this.#requests, () => this.#toContinue())
     this.driver = new Driver({
       ...options,
       telemetry,
@@ -146,9 +144,7 @@ export class Conversation {
     return this.#begin({
       ...request,
       principal,
-      ...(auth.credentials === undefined ? {} : { credentials: auth.credentials }),
-      ...(signal === undefined ? {} : { signal }),
-      ...(manual === undefined ? {} : { manual }),
+      ...defined({ credentials: auth.credentials, signal, manual, within: callersContext(this.#options) }),
     })
   }
 

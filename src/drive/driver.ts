@@ -22,6 +22,7 @@ import { type DriverOptions, NO_PENDING_WORK, type PendingWork, type Progress } 
 import { Heartbeat } from './heartbeat.ts'
 import type { JournalState, Publication } from './journal-state.ts'
 import { LoopView } from './loop-view.ts'
+import { nextBatch, resumeObserved } from './observed-turns.ts'
 import { isCallerError } from './outbox.ts'
 import { isLoss, Ownership } from './ownership.ts'
 import { Serial } from './serial.ts'
@@ -184,6 +185,7 @@ export class Driver {
   async #takeOver(loop: Loop): Promise<Progress> {
     await this.ownership.claim({ loop })
     this.#heartbeat.start()
+    await resumeObserved(this.#options, this.journal.session)
     return this.#advance(loop)
   }
 
@@ -224,7 +226,7 @@ export class Driver {
       if (isLost && !result.done) this.#postResults(result.value.entries)
       else resolve(result)
     }
-    loop.batches.next().then(arrived, reject)
+    nextBatch(this.#options, { turn: this.journal.session.turn, loop }).then(arrived, reject)
     return promise
   }
 
@@ -267,6 +269,7 @@ export class Driver {
     }
     if (state.is === 'driving') {
       this.#postUnsavedResults()
+      this.#options.telemetry?.leave()
       this.ownership.broke()
       await this.#closeLoop(state.loop, why)
     }
@@ -279,6 +282,7 @@ export class Driver {
   #lose(why: HoldfastError): void {
     const { state } = this.ownership
     this.#postUnsavedResults()
+    this.#options.telemetry?.leave()
     this.ownership.lost(why)
     // Not awaited: a tool that never ends must not keep this process from following the turn.
     if (state.is === 'driving') void this.#drain(state.loop, why)
@@ -308,7 +312,8 @@ export class Driver {
       const { turn, open } = this.journal.session
       const pause = this.#stopping === 'pause' ? ({ pause: true } as const) : {}
       const data = { reason: this.#stopping ?? '', ...pause }
-      if (open !== undefined) await this.ownership.append([{ type: 'release', turn, data }])
+      const released = open && this.ownership.append([{ type: 'release', turn, data }])
+      await released?.finally(() => this.#options.telemetry?.leave())
     }
     return { state: 'paused' }
   }

@@ -18,6 +18,8 @@ export interface TurnRequest {
   readonly signal?: AbortSignal
   /** Only `turn.step()` drives the turn. */
   readonly manual?: boolean
+  /** Runs it in the async context of the caller; for observers only. */
+  readonly within?: <T>(work: () => T) => T
   /** Runs before anything is posted; rejects to refuse. */
   readonly check?: (journal: JournalState) => Promise<void>
 }

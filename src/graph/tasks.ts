@@ -112,7 +112,8 @@ function appendEnd(run: Run, attempt: Attempt, end: CallEnd): void {
     const shown = seen.length === 0 ? {} : { seen }
     run.draft.append('node.end', { task: task.task, node: task.node, ...changes, ...used, ...shown })
   } else if (!run.signal.aborted) {
-    if (attempt.thrown !== undefined) run.threw({ kind: 'node', name: task.node }, attempt.thrown)
+    if (attempt.thrown !== undefined)
+      run.threw({ kind: 'node', name: task.node, callId: task.task }, attempt.thrown)
     run.thrown.set(task.task, attempt.thrown)
     const error = {
       ...failureOf(attempt.node, end.output),

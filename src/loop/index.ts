@@ -45,6 +45,7 @@ export {
   type ObservedRequest,
   type ObservedStep,
   observe,
+  onceOnly,
   type Telemetry,
   type Thrower,
   telemetryOption,

@@ -6,6 +6,7 @@
  */
 import type { Request } from '../journal/index.ts'
 import {
+  defined,
   type Entry,
   type EntryData,
   HoldfastError,
@@ -52,7 +53,8 @@ export async function openTurn(run: RunBase, take: TakeInput, own: StartFields =
   accountFor(run, run.session.turn + 1)
   const { continuing } = run.scope
   if (first?.type === 'input') take.start(first)
-  else if (first !== undefined) startTurn(run, dataOf(first, 'answer'), own)
+  else if (first !== undefined)
+    startTurn(run, dataOf(first, 'answer'), { ...own, ...defined({ key: first.key }) })
   else if (continuing !== undefined) startTurn(run, continuing, own)
   else if (hasExpired(run, parked?.requests)) startTurn(run, {}, own)
   else {
@@ -134,10 +136,16 @@ export function wrongKind(contextId: string, message: string, details: JsonObjec
   return new HoldfastError('wrong-kind', { message, details: { contextId, ...details } })
 }
 
+/** `key`: of the inbox entry that begins the turn, if the start does not take it. */
+interface Start extends StartFields {
+  readonly takes?: readonly string[]
+  readonly key?: string
+}
+
 export function startTurn(
   run: RunBase,
   fields: RequestFields,
-  { takes = [], ...own }: StartFields & { readonly takes?: readonly string[] } = {},
+  { takes = [], key = takes[0], ...own }: Start = {},
 ): void {
   const { tenant, actor } = run.scope.key
   const { principal = { tenant, actor }, limits, metadata, credentials } = fields
@@ -147,7 +155,7 @@ export function startTurn(
     ...(metadata === undefined ? {} : { metadata }),
     ...(credentials === undefined ? {} : { credentials }),
     ...own,
-    ...run.scope.telemetry?.begin(run.session.turn + 1),
+    ...run.scope.telemetry?.begin(run.session.turn + 1, key),
   }
   run.draft.append('turn.start', data, takes)
 }

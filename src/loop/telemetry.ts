@@ -27,14 +27,23 @@ export interface ObservedContext {
 }
 
 export interface ContextTelemetry {
-  /** A turn is about to begin here. The result is stored with its start; another process reads it from there. */
-  readonly begin?: (turn: number) => { readonly traceparent: string } | undefined
+  /**
+   * A turn is about to begin here, and may still be refused. Called in the async context of its request. The result is
+   * stored with its start. `key`: of the input or answer that begins it.
+   */
+  readonly begin?: (turn: number, key?: string) => { readonly traceparent: string } | undefined
+  /** This process takes over the open turn. `traceparent`: as stored with its start. */
+  readonly resume?: (turn: number, traceparent?: string) => void
   /** Every entry that this process appends, once it is durable, in order. Secrets are removed. */
   readonly entry?: (entry: Entry) => void
   /** Must call `work` once, at once; may do so inside of an async context of its own, and watch its promise. */
   readonly step?: (step: ObservedStep, work: () => Promise<unknown>) => void
+  /** Runs the turn up to its next batch, hooks and functions of the config among it. Must call `work` as `step` must. */
+  readonly within?: (turn: number, work: () => Promise<unknown>) => void
   /** An exception of user code: the journal has its message, this has its stack. Secrets are removed. */
   readonly thrown?: (by: Thrower, error: Error) => void
+  /** This process no longer drives its turn, which has not ended: it is paused, released, broken, or lost. */
+  readonly leave?: () => void
   /** The last reply is durable, and `onComplete` hooks run next. The only thing that a turn waits for. */
   readonly completing?: (turn: number) => Promise<void> | void
 }
@@ -78,6 +87,7 @@ export interface Thrower {
   readonly kind: 'tool' | 'hook' | 'node' | 'effect' | 'model' | 'function' | 'turn'
   readonly name: string
   readonly turn: number
+  /** The call, or the task of a node. */
   readonly callId?: string
 }
 
@@ -101,14 +111,20 @@ export function observe(
   const all = (telemetry ?? []).flatMap((each) => contained(() => each.context(of)) ?? [])
   if (all.length === 0) return undefined
   return {
-    begin: (turn) => first(all, (each) => each.begin?.(turn)),
+    begin: (turn, key) => first(all, (each) => each.begin?.(turn, key)),
+    resume: (turn, traceparent) => {
+      for (const each of all) contained(() => each.resume?.(turn, traceparent))
+    },
     entry: (entry) => {
       for (const each of all) contained(() => each.entry?.(entry))
     },
-    step: (step, work) =>
-      void all.reduceRight<() => Promise<unknown>>((inner, each) => around(each, step, inner), work)(),
+    step: (step, work) => nested(all, work, (each, inner) => each.step?.(step, inner)),
+    within: (turn, work) => nested(all, work, (each, inner) => each.within?.(turn, inner)),
     thrown: (by, error) => {
       for (const each of all) contained(() => each.thrown?.(by, error))
+    },
+    leave: () => {
+      for (const each of all) contained(() => each.leave?.())
     },
     completing: async (turn) => {
       for (const each of all) await contained(async () => each.completing?.(turn))?.catch(report)
@@ -124,16 +140,22 @@ function first<T>(
   return answers.find((answer) => answer !== undefined)
 }
 
-function around(
-  each: ContextTelemetry,
-  step: ObservedStep,
-  work: () => Promise<unknown>,
-): () => Promise<unknown> {
-  return () => {
-    const once = onceOnly(work)
-    contained(() => each.step?.(step, once))
-    return once()
-  }
+type Work = () => Promise<unknown>
+
+/** Calls `work` once, whatever the observers around it do. */
+function nested(
+  all: readonly ContextTelemetry[],
+  work: Work,
+  around: (each: ContextTelemetry, inner: Work) => void,
+): void {
+  const outermost = all.reduceRight<Work>((inner, each) => {
+    const once = onceOnly(inner)
+    return () => {
+      contained(() => around(each, once))
+      return once()
+    }
+  }, work)
+  void outermost()
 }
 
 export function onceOnly<T>(work: () => T): () => T {

@@ -70,7 +70,7 @@ function startFrom(run: TurnRun, entry: Entry, own: StartFields): void {
   const takes = entry.key === undefined ? [] : [entry.key]
   const [request, ...others] = run.session.parked?.requests ?? []
   if (request?.kind === 'text' && others.length === 0 && !hasExpired(run, [request])) {
-    startTurn(run, fields, own)
+    startTurn(run, fields, { ...own, ...defined({ key: entry.key }) })
     const { requestId } = request
     const posted = fields.origin === undefined ? {} : { origin: fields.origin }
     run.draft.append('request.end', { requestId, how: 'answered', value: textOf(message), ...posted }, takes)

@@ -1,7 +1,7 @@
 /** Model calls and tools as observers see them. */
-import type { ObservedStep } from '../loop/index.ts'
+import type { ObservedRequest, ObservedStep } from '../loop/index.ts'
 import { type ModelReply, type ModelRequest, streamModel } from '../model/index.ts'
-import { defined } from '../protocol/index.ts'
+import { defined, type Json } from '../protocol/index.ts'
 import { type CallEnd, type CallRun, runCall } from '../tool/index.ts'
 import type { ModelSource } from './definition.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -15,8 +15,7 @@ export function observedModel(run: TurnRun, source: ModelSource, request: ModelR
 
 function modelStep(run: TurnRun, { name }: ModelSource, request: ModelRequest): ObservedStep {
   const { turn, iteration } = run.open
-  const { model, system, messages, tools } = request
-  const { headers: _, providerOptions: __, ...settings } = request.settings
+  const { model } = request
   return {
     kind: 'model',
     turn,
@@ -24,7 +23,27 @@ function modelStep(run: TurnRun, { name }: ModelSource, request: ModelRequest): 
     model: name,
     provider: model.provider,
     modelId: model.modelId,
-    request: { ...defined({ system }), messages, tools, settings },
+    request: observedRequest(run, request),
+  }
+}
+
+/**
+ * The request without secrets (R19): a system prompt, made by a function of the program, may contain one that no entry
+ * does. Messages are redacted when an observer reads them: they may be long, and most observers do not.
+ */
+function observedRequest(run: TurnRun, request: ModelRequest): ObservedRequest {
+  const { system, messages, tools } = request
+  const { headers: _, providerOptions: __, ...settings } = request.settings
+  const safe = <T>(value: T): T => run.redacted(value as Json) as T
+  return {
+    ...defined({ system: safe(system) }),
+    get messages() {
+      return safe(messages)
+    },
+    get tools() {
+      return safe(tools)
+    },
+    settings: safe(settings),
   }
 }
 

@@ -1,8 +1,10 @@
 /** The port for observers: what they get, in what order, and that they cannot hurt a turn. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
+import { takeOver } from '../../src/agent/index.ts'
 import { END, graph, list, START } from '../../src/graph/index.ts'
 import type { ContextTelemetry, ObservedStep, Telemetry } from '../../src/loop/index.ts'
-import { bench, calls, KEY, probe } from '../turn/kit.ts'
+import { bench, calls, gate, KEY, probe, until } from '../turn/kit.ts'
 
 function recorder(lines: string[], more: ContextTelemetry = {}): Telemetry {
   return {
@@ -111,6 +113,7 @@ describe('an observer of turns', () => {
           begin: wrong,
           entry: wrong,
           step: wrong,
+          within: wrong,
           thrown: wrong,
           completing: async () => wrong(),
         }),
@@ -118,6 +121,11 @@ describe('an observer of turns', () => {
       {
         context: () => ({
           step: (_, work) => {
+            void work()
+            void work()
+            throw new Error('The observer is broken.')
+          },
+          within: (_, work) => {
             void work()
             void work()
             throw new Error('The observer is broken.')
@@ -141,6 +149,93 @@ describe('an observer of turns', () => {
     expect(warnings.map(({ message }) => message)).toEqual([
       'An observer of turns failed, and was ignored: The observer is broken.',
     ])
+  })
+
+  it('is called for the start of a turn in the async context of its request, also of one that waited', async () => {
+    const request = new AsyncLocalStorage<string>()
+    const starts: string[] = []
+    const telemetry: Telemetry = {
+      context: () => ({
+        begin: (turn, key) => {
+          starts.push(`turn ${turn} of ${request.getStore()}, ${key}`)
+          return undefined
+        },
+      }),
+    }
+    const slow = gate()
+    const { agent, model } = bench({
+      script: [calls('slow'), 'One', 'Two', calls('slow'), 'Four'],
+      telemetry,
+      tools: [probe('slow', () => slow.promise.then(() => 'done'))],
+    })
+    const first = request.run('first', () => agent.executeTurn('1', { key: 'k1' }))
+    await until('the model has replied', () => model.calls.length === 1)
+    const second = request.run('second', () => agent.executeTurn('2', { key: 'k2', whileBusy: 'queue' }))
+    slow.resolve()
+    await Promise.all([first.outcome, second.outcome])
+    await agent.executeTurn('3', { key: 'k3', limits: { iterations: 1 } }).outcome
+    await request.run('fourth', () => agent.executeTurn(null)).outcome
+    expect(starts).toEqual([
+      'turn 1 of first, k1',
+      'turn 2 of second, k2',
+      'turn 3 of undefined, k3',
+      'turn 4 of fourth, undefined',
+    ])
+  })
+
+  it('is told of a turn that is taken over, with its trace, and of one that is lost', async () => {
+    const lines: string[] = []
+    const named = (name: string): Telemetry =>
+      recorder(lines, {
+        entry: ({ type }) => type.startsWith('t') && lines.push(`${name} ${type}`),
+        step: (_, work) => void work(),
+        resume: (turn, traceparent) => lines.push(`${name} resumes ${turn} of ${traceparent}`),
+        leave: () => lines.push(`${name} leaves`),
+      })
+    const slow = gate()
+    const tool = probe('slow', () => slow.promise.then(() => 'done'), { replay: 'safe' })
+    const { agent, another, store } = bench({
+      name: 'clerk',
+      script: [calls('slow'), 'Done'],
+      tools: [tool],
+      telemetry: named('a'),
+      realTime: true,
+    })
+    const turn = agent.executeTurn('Go')
+    await until('the tool runs', () => tool.ran.length === 1)
+    await takeOver(store, KEY)
+    const other = another({ telemetry: named('b'), tools: [probe('slow', () => 'here', { replay: 'safe' })] })
+    await other.start()
+    await other.turn?.outcome
+    slow.resolve()
+    await turn.outcome
+    await agent.shutdown()
+    expect(lines).toEqual([
+      'agent clerk begins 1',
+      'a turn.start',
+      'a tool.start',
+      'b resumes 1 of 00-1',
+      'b tool.end',
+      'b turn.end',
+      'a leaves',
+    ])
+  })
+
+  it('gets requests without secrets', async () => {
+    const seen: unknown[] = []
+    const telemetry: Telemetry = {
+      context: () => ({
+        step: (step, work) => {
+          if (step.kind === 'model') seen.push(step.request.system)
+          void work()
+        },
+      }),
+    }
+    const auth = { credentials: { token: 'sesame-1234' } }
+    const systemPrompt = () => 'Use sesame-1234.'
+    const { agent } = bench({ script: ['Done'], telemetry, systemPrompt })
+    await agent.executeTurn('Go', { auth }).outcome
+    expect(seen).toEqual(['Use [redacted].'])
   })
 
   it('is checked', () => {

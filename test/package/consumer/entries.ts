@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { Agent, agentNode, HoldfastError } from 'holdfast'
 import { END, graph, START, value } from 'holdfast/graph'
+import { otel } from 'holdfast/otel'
 import { sqliteStore } from 'holdfast/sqlite'
 import { ScriptedModel } from 'holdfast/testing'
 
@@ -31,6 +32,8 @@ assert.equal(done.state.answer, '42')
 const stacks = [
   stackOf(() => new Agent({ contextId: '', model: 'reflex' })),
   stackOf(() => sqliteStore('.')),
+  // No peer of the package is installed here.
+  stackOf(() => otel()),
   stackOf(() => graph({ state: { answer: value<string>() } }).compile()),
 ]
 console.log(JSON.stringify(stacks))
