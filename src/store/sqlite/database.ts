@@ -48,6 +48,7 @@ export class Database {
   #lookedAt = 0
   #queue: Job[] = []
   #writes = 0
+  #transaction = 0
   /** The next batch needs a savepoint for each of its jobs. */
   #withSavepoints = false
   #lastBatch = 0
@@ -78,6 +79,11 @@ export class Database {
   /** Grows with every change by this process, rolled back or not. */
   get writes(): number {
     return this.#writes
+  }
+
+  /** The number of the write transaction that runs, or ran last. */
+  get transaction(): number {
+    return this.#transaction
   }
 
   get readOnly(): boolean {
@@ -205,6 +211,7 @@ export class Database {
     try {
       this.#rollback()
       this.#statement('BEGIN IMMEDIATE').run()
+      this.#transaction += 1
       if (performance.now() - this.#lookedAt < LOOK_EVERY_MS || this.#isInPlace()) return undefined
       this.#rollback()
       return this.#replaced('Nothing was written')

@@ -1,15 +1,25 @@
 /**
- * Caches the context row of the last append. A driver appends to one conversation repeatedly, and finding, reading and
- * checking its row is most of an append's reads. The row is valid until the next write: by this process, which counts
- * its writes, or by others, which SQLite reports as `data_version`.
+ * Caches the context rows of the last appends. Drivers append to their conversations repeatedly, and finding, reading and
+ * checking a row is most of an append's reads.
+ *
+ * C1: cached rows are those of the file as of the last append. Any other write empties the cache: one of this process,
+ * which counts its writes, one that was rolled back, or one of another process, which SQLite reports as `data_version`.
+ * Nobody else writes during a transaction, so that is read once in each.
  */
-import { type ContextKey, sameKey } from '../../protocol/index.ts'
+import type { ContextKey } from '../../protocol/index.ts'
 import type { Cell, Database } from './database.ts'
 import { type ContextRow, findContext } from './rows.ts'
 
+const MOST_ROWS = 1000
+
 export class HeadCache {
   readonly #db: Database
-  #last: CachedRow | undefined
+  /** The last one is the one kept last. */
+  readonly #rows = new Map<string, ContextRow>()
+  #writes = 0
+  #undone = 0
+  #transaction = 0
+  #others: Cell | undefined
 
   constructor(db: Database) {
     this.#db = db
@@ -17,37 +27,38 @@ export class HeadCache {
 
   /** Call inside of a write transaction, which keeps the row valid. */
   find(key: ContextKey): ContextRow | undefined {
-    const last = this.#last
-    if (last !== undefined && sameKey(last.row.head.key, key) && this.#isNow(last)) return last.row
-    return findContext(this.#db, key)
+    if (!this.#isValid()) this.#rows.clear()
+    return this.#rows.get(nameOf(key)) ?? findContext(this.#db, key)
   }
 
-  /** Caches the row just written. `data_version` is read for repeated appends to one conversation only. */
+  /** Caches the row that an append has written; requires that it wrote no other, and found this one here. */
   keep(row: ContextRow): void {
+    const name = nameOf(row.head.key)
+    this.#rows.delete(name)
+    this.#rows.set(name, row)
+    const [oldest = ''] = this.#rows.size > MOST_ROWS ? this.#rows.keys() : []
+    this.#rows.delete(oldest)
+    this.#writes = this.#db.writes
+  }
+
+  #isValid(): boolean {
     const { writes, undone } = this.#db
-    const last = this.#last
-    const isSame = last !== undefined && sameKey(last.row.head.key, row.head.key)
-    this.#last = { row, writes, undone, others: isSame ? (last.others ?? this.#others()) : undefined }
+    const isOurs = writes === this.#writes && undone === this.#undone
+    this.#writes = writes
+    this.#undone = undone
+    return this.#isUnchangedByOthers() && isOurs
   }
 
-  #isNow(last: CachedRow): boolean {
-    if (last.writes !== this.#db.writes || last.undone !== this.#db.undone) return false
-    if (last.others === undefined) return false
-    const others = this.#others()
-    if (others === last.others) return true
-    this.#last = undefined
-    return false
-  }
-
-  #others(): Cell | undefined {
-    return this.#db.get('PRAGMA data_version')?.[0]
+  #isUnchangedByOthers(): boolean {
+    if (this.#transaction === this.#db.transaction) return true
+    this.#transaction = this.#db.transaction
+    const before = this.#others
+    this.#others = this.#db.get('PRAGMA data_version')?.[0]
+    return this.#others === before
   }
 }
 
-interface CachedRow {
-  readonly row: ContextRow
-  readonly writes: number
-  readonly undone: number
-  /** SQLite's `data_version`; undefined if not read. */
-  readonly others: Cell | undefined
+/** Unique: the parts of a key have no line breaks. */
+function nameOf({ tenant, actor, contextId }: ContextKey): string {
+  return `${contextId}\n${actor}\n${tenant}`
 }

@@ -143,8 +143,9 @@ export function recreate(writing: WriteContext, request: Port.RecreateRequest): 
   return head
 }
 
-export function saveSnapshot({ db }: WriteContext, key: ContextKey, snapshot: Port.Snapshot): void {
-  const context = findContext(db, key)
+export function saveSnapshot(writing: WriteContext, key: ContextKey, snapshot: Port.Snapshot): void {
+  const { db, headCache } = writing
+  const context = headCache.find(key)
   if (context === undefined || context.head.status === 'erased' || snapshot.seq > context.head.seq) return
   if (isOfErased(context.head, snapshot.seq)) return
   const { seq, format } = snapshot
@@ -154,6 +155,8 @@ export function saveSnapshot({ db }: WriteContext, key: ContextKey, snapshot: Po
   const old =
     'DELETE FROM snapshot WHERE context = ? AND seq <= (SELECT seq FROM snapshot WHERE context = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)'
   db.run(old, context.id, context.id, KEPT_SNAPSHOTS)
+  // A snapshot changes no head.
+  headCache.keep(context)
 }
 
 /** Keeps existing bytes unless they are damaged: acknowledged bytes are readable. */
