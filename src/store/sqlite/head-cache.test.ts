@@ -1,4 +1,4 @@
-/** The cached row of the last append is used only while it is the one in the file. */
+/** The cached rows of appends are used only while they are those in the file (C1). */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,14 +27,14 @@ function open(): SqliteStore {
   return store
 }
 
-async function claim(store: SqliteStore): Promise<Receipt> {
+async function claim(store: SqliteStore, of = key): Promise<Receipt> {
   const driver = { driver: `d${serial}`, leaseMs: 60_000, force: true } as const
-  return store.append({ key, id: `a${serial++}`, since: 0, claim: driver })
+  return store.append({ key: of, id: `a${serial++}`, since: 0, claim: driver })
 }
 
-async function say(store: SqliteStore, { epoch, last: since }: Receipt): Promise<Receipt> {
+async function say(store: SqliteStore, { epoch, last: since }: Receipt, to = key): Promise<Receipt> {
   const note = { type: 'note', turn: 0, data: { text: 'well', from: 'test' } }
-  return store.append({ key, id: `a${serial++}`, since, epoch, entries: [note] })
+  return store.append({ key: to, id: `a${serial++}`, since, epoch, entries: [note] })
 }
 
 describe('an append after others of the same driver', () => {
@@ -65,6 +65,22 @@ describe('an append after others of the same driver', () => {
     for (let i = 0; i < 3; i++) receipt = await say(store, i === 0 ? next : receipt)
     await store.erase(key)
     await expect(say(store, receipt)).rejects.toMatchObject({ code: 'erased' })
+  })
+
+  it('goes on among those of other conversations and their snapshots, until one is claimed elsewhere', async () => {
+    const [ours, theirs] = [open(), open()]
+    const keys = ['c', 'd', 'e'].map((contextId) => ({ ...key, contextId }))
+    let receipts = await Promise.all(keys.map((of) => claim(ours, of)))
+    const sayAll = () => Promise.all(receipts.map((receipt, i) => say(ours, receipt, keys[i])))
+    for (let i = 0; i < 3; i++) {
+      receipts = await sayAll()
+      await ours.saveSnapshot(key, { seq: 1, format: 1, state: { i } })
+    }
+    expect(receipts).toMatchObject([{ last: 4 }, { last: 4 }, { last: 4 }])
+    await claim(theirs, keys[1])
+    const results = await Promise.allSettled(receipts.map((receipt, i) => say(ours, receipt, keys[i])))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    for (const of of keys) expect(await ours.rebuild(of)).toMatchObject({ repaired: false })
   })
 
   it('is not taken in by one that was refused in between', async () => {
