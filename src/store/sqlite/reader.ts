@@ -27,8 +27,9 @@ import {
 } from './rows.ts'
 import { Damage, isDamage } from './sqlite-errors.ts'
 
-const OLDEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`
-const NEWEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?`
+// A bare parameter as the limit makes SQLite prepare the statement again for each run: hence `+ 0`.
+const OLDEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ? + 0`
+const NEWEST = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ? + 0`
 const ONE = `SELECT ${ENTRY_COLUMNS} FROM entry WHERE context = ? AND seq = ?`
 
 /** A conversation to read: its head, its lineage, and unstored derived rows. */
@@ -118,7 +119,7 @@ export function blobReader(db: Database, owner: Owner): (hash: string) => Uint8A
 const ROWS_BY_KEY =
   'SELECT key, seq, value, crc FROM derived WHERE context = ? AND idx = ? AND key = ? AND seq <= ? ORDER BY seq DESC LIMIT 1'
 const ROWS_FIRST = `SELECT key, max(seq), value, crc FROM derived
-  WHERE context = ? AND idx = ? AND key > ? AND key >= ? AND key < ? AND seq <= ? GROUP BY key ORDER BY key LIMIT ?`
+  WHERE context = ? AND idx = ? AND key > ? AND key >= ? AND key < ? AND seq <= ? GROUP BY key ORDER BY key LIMIT ? + 0`
 const ROWS_LAST = ROWS_FIRST.replace('ORDER BY key', 'ORDER BY key DESC')
 
 export function lookupRows(
@@ -217,7 +218,7 @@ export function listContexts(db: Database, query: Port.ListQuery): Port.ListPage
   if (query.activeSince !== undefined) wheres.push(['c.active_at >= ?', [query.activeSince]])
   if (cursor !== undefined) wheres.push(['(c.active_at, c.id) < (?, ?)', [cursor.activeAt, cursor.id]])
   const where = wheres.map(([sql]) => sql).join(' AND ')
-  const sql = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE ${where} ORDER BY c.active_at DESC, c.id DESC LIMIT ?`
+  const sql = `SELECT ${CONTEXT_COLUMNS} FROM context c WHERE ${where} ORDER BY c.active_at DESC, c.id DESC LIMIT ? + 0`
   const values = wheres.flatMap(([, cells]) => cells)
   const rows = intactRows((count) => db.all(sql, ...values, count), limit + 1)
   const last = rows.length > limit ? rows[limit - 1] : undefined
