@@ -60,9 +60,9 @@ export class TranscriptBuilder {
   readonly #inputs = new Map<number, UserMessage>()
 
   read(entry: Entry): void {
-    const known = understand(entry)
-    if (known === undefined) return
-    if (!kindOf(known.type)?.speaks) return
+    const kind = kindOf(entry.type)
+    const known = understand(entry, kind)
+    if (known === undefined || !kind?.speaks) return
     const apply = writers[known.type as TypesThat<'speaks'>] as (
       builder: TranscriptBuilder,
       entry: KnownEntry,

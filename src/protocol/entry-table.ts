@@ -107,8 +107,13 @@ export const ENTRY_TABLE = {
 } as const
 
 const rows: { readonly [T in EntryType]: EntryKind } = ENTRY_TABLE
-/** The same table, for types that may be of a newer version. */
-const KINDS: ReadonlyMap<string, EntryKind> = new Map(Object.entries(rows))
+/** The same table, for types that may be of a newer version. All rows have one shape: every entry is looked up here. */
+const KINDS: ReadonlyMap<string, EntryKind> = new Map(
+  Object.entries(rows).map(([type, { v, inbox, progress, prompt, speaks, head, ends, shape }]) => [
+    type,
+    { v, inbox, progress, prompt, speaks, head, ends, shape } as EntryKind,
+  ]),
+)
 
 export type TypesThat<Mark extends keyof EntryKind> = {
   [T in EntryType]: (typeof ENTRY_TABLE)[T] extends { readonly [M in Mark]: true } ? T : never
@@ -123,10 +128,6 @@ export function kindOf(type: string): EntryKind | undefined {
 
 export function isInboxType(type: string): type is InboxType {
   return KINDS.get(type)?.inbox === true
-}
-
-export function isProgress(type: string): boolean {
-  return KINDS.get(type)?.progress === true
 }
 
 export function formatOf(type: string): number {

@@ -16,7 +16,7 @@ import {
   quote,
   shapeProblem,
 } from '../protocol/index.ts'
-import { headDraft, headOf, moveHead, newHead } from './head.ts'
+import { headDraft, headOf, moveHead, newHead, renewLease } from './head.ts'
 import { isOwned, type LeaseJudge } from './lease.ts'
 import type { AppendRequest, Head, RenewRequest } from './port.ts'
 
@@ -208,7 +208,7 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
   for (const entry of request.entries ?? [])
     push(stampDriverEntry(entry, { request, facts, posted, taken, seq: head.seq + 1, at }))
   const byDriver = request.claim !== undefined || request.epoch !== undefined
-  if (byDriver && head.lease !== undefined) head.lease = { ...head.lease, renewedAt: options.now }
+  if (byDriver) renewLease(head, options.now)
   return { kind: 'accepted', entries, head: headOf(head) }
 }
 
@@ -256,10 +256,10 @@ function childHead(request: AppendRequest, existing: Head | undefined, head: Hea
 }
 
 function checkDriverEntry(entry: NewEntry): void {
-  if (isInboxType(entry.type))
-    throw misuse(`${quote(entry.type)} is an inbox type; post it with inbox, not with entries`)
+  const kind = kindOf(entry.type)
+  if (kind?.inbox) throw misuse(`${quote(entry.type)} is an inbox type; post it with inbox, not with entries`)
   if (STORE_TYPES.has(entry.type)) throw misuse(`${quote(entry.type)} is written by the store alone`)
-  if (kindOf(entry.type) === undefined && !ENTRY_TYPE.test(entry.type))
+  if (kind === undefined && !ENTRY_TYPE.test(entry.type))
     throw misuse(`${quote(entry.type)} is not an entry type`)
   if (!Number.isSafeInteger(entry.turn) || entry.turn < 0)
     throw misuse(`${entry.type}: turn must be 0 or a turn number`)
@@ -272,9 +272,8 @@ function checkDriverEntry(entry: NewEntry): void {
   for (const hash of entry.refs ?? []) {
     if (!/^[0-9a-f]{64}$/.test(hash)) throw misuse(`${entry.type}: ${quote(hash)} is not the hash of a blob`)
   }
-  const current = formatOf(entry.type)
-  const problem =
-    entry.v === undefined || entry.v === current ? shapeProblem(entry.type, entry.data) : undefined
+  const isCurrent = entry.v === undefined || entry.v === kind?.v
+  const problem = isCurrent ? shapeProblem(entry.type, entry.data) : undefined
   if (problem !== undefined) throw misuse(`${entry.type}: ${problem}`)
 }
 
