@@ -17,7 +17,7 @@ import type {
 import type { LanguageModel, PromptMessage, PromptOutput, PromptPart } from './language-model.ts'
 import { modelName } from './name.ts'
 import { withoutRepeatedItems } from './repeated-items.ts'
-import { lineHash, messagesHash } from './sent-hashes.ts'
+import { HASH_LENGTH, lineHash, messagesHash } from './sent-hashes.ts'
 import { wellFormed } from './well-formed.ts'
 
 export interface PromptInput {
@@ -32,7 +32,7 @@ export interface PromptInput {
  */
 export function toPrompt(input: PromptInput): PromptMessage[] {
   const { lines, hasOptions } = linesOf(input.model, input.messages)
-  return withSystem(hasOptions ? withoutRepeatedItems(lines.slice()) : lines.slice(), input)
+  return withSystem(hasOptions ? withoutRepeatedItems(lines) : lines, input)
 }
 
 /** The same, with the hash of its lines without the system text. */
@@ -41,15 +41,15 @@ export function hashedPrompt(input: PromptInput): {
   readonly hash: string
 } {
   const cached = linesOf(input.model, input.messages)
-  const lines = cached.lines.slice()
+  const { lines } = cached
   const once = cached.hasOptions ? withoutRepeatedItems(lines) : lines
-  const hash = messagesHash(once === lines ? hashesOf(cached) : once.map(lineHash))
+  const hash = messagesHash(once === lines ? hashesOf(cached) : once.map(lineHash).join(''))
   return { prompt: withSystem(once, input), hash }
 }
 
-function withSystem(prompt: PromptMessage[], { system }: PromptInput): PromptMessage[] {
-  if (system?.trim()) prompt.unshift({ role: 'system', content: system.toWellFormed() })
-  return prompt
+/** A copy: the lines are kept for the next prompt. */
+function withSystem(lines: readonly PromptMessage[], { system }: PromptInput): PromptMessage[] {
+  return system?.trim() ? [{ role: 'system', content: system.toWellFormed() }, ...lines] : [...lines]
 }
 
 /** The lines of the first messages: `ends` has for each message the number of lines after it. */
@@ -61,8 +61,8 @@ interface PromptLines {
   readonly lines: PromptMessage[]
   /** True if a provider attached metadata to a part, such as the name of an item. */
   hasOptions: boolean
-  /** Of each line, as far as requested. */
-  readonly hashes: string[]
+  /** The hashes of the first lines, one after the other, as far as requested. */
+  hashes: string
 }
 
 /** By the first message. A window grows at its end, so most of its last prompt is the beginning of the next. */
@@ -87,7 +87,7 @@ function linesOf(model: LanguageModel, messages: readonly Message[]): PromptLine
 }
 
 function noLines(name: string, version: string): PromptLines {
-  return { name, version, messages: [], ends: [], lines: [], hashes: [], hasOptions: false }
+  return { name, version, messages: [], ends: [], lines: [], hashes: '', hasOptions: false }
 }
 
 /** The newest lines of a model: when a window moves, the next prompt begins inside of the last one. */
@@ -103,27 +103,27 @@ function withoutBeginning(cached: PromptLines, first: Message): PromptLines | un
     messages: cached.messages.slice(at),
     ends: cached.ends.slice(at).map((end) => end - gone),
     lines: cached.lines.slice(gone),
-    hashes: cached.hashes.slice(gone),
+    hashes: cached.hashes.slice(gone * HASH_LENGTH),
   }
 }
 
-function hashesOf({ lines, hashes }: PromptLines): readonly string[] {
-  for (let i = hashes.length; i < lines.length; i++) hashes.push(lineHash(lines[i] as PromptMessage))
-  return hashes
+function hashesOf(cached: PromptLines): string {
+  const { lines } = cached
+  for (let i = cached.hashes.length / HASH_LENGTH; i < lines.length; i++)
+    cached.hashes += lineHash(lines[i] as PromptMessage)
+  return cached.hashes
 }
 
 /** Drops lines that are no longer the beginning of these messages. */
-function keepBeginning(
-  { messages: before, ends, lines, hashes }: PromptLines,
-  messages: readonly Message[],
-): void {
+function keepBeginning(cached: PromptLines, messages: readonly Message[]): void {
+  const { messages: before, ends, lines } = cached
   let same = 0
   while (same < before.length && before[same] === messages[same]) same += 1
   if (same === before.length) return
   before.length = same
   ends.length = same
   lines.length = ends[same - 1] ?? 0
-  hashes.length = Math.min(hashes.length, lines.length)
+  cached.hashes = cached.hashes.slice(0, lines.length * HASH_LENGTH)
 }
 
 function addLines(cached: PromptLines, message: Message, content: readonly PromptPart[]): void {
