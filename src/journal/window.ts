@@ -4,10 +4,17 @@
  */
 import { type ContextKey, defined, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
 import { type Store, turnKey } from '../store/index.ts'
-import { Backwards, entryTokens, opens, type TokenBudget, type WindowLimits } from './backwards.ts'
+import {
+  Backwards,
+  entryTokens,
+  opens,
+  type TokenBudget,
+  type WindowLimits,
+  windowSize,
+} from './backwards.ts'
 import { isKnown } from './format.ts'
-import { messageCount } from './message-count.ts'
-import type { Session } from './session.ts'
+import { countOf, messageCount } from './message-count.ts'
+import { type Session, stillOpen } from './session.ts'
 
 export interface WindowOptions {
   /** The most messages in a prompt, give or take the round that would be split. 100 if not given. */
@@ -74,6 +81,59 @@ export async function readRange(
     entries: [...shown, ...missing].sort((a, b) => a.seq - b.seq),
     from: entries[0]?.seq ?? session.seq + 1,
   }
+}
+
+/**
+ * The same for a window without a token limit that only moves on: nothing is read, all of it is among the entries that
+ * were held.
+ */
+export function laterRange(
+  held: readonly Entry[],
+  { session, from, maxMessages }: { session: Session; from: number; maxMessages: number },
+): WindowRange {
+  const end = indexAt(held, session.seq + 1)
+  const start = end - countNewest(held.slice(indexAt(held, from), end), { session, maxMessages })
+  const entries = held.slice(start, end)
+  const first = entries.find(isOfTurn)
+  const starts = held.filter(({ type, turn }) => type === 'turn.start' && turn === first?.turn)
+  const wanted = new Set(openingPositions(starts, { session, entries }))
+  const earlier = held.slice(0, start)
+  const opening = earlier.filter(({ seq }) => wanted.has(seq))
+  for (const seq of takenBy([...opening, ...entries])) wanted.add(seq)
+  return {
+    entries: [...earlier.filter(({ seq }) => wanted.has(seq)), ...entries],
+    from: entries[0]?.seq ?? session.seq + 1,
+  }
+}
+
+/** The number of newest entries in the window, as `Backwards` finds it. */
+function countNewest(
+  entries: readonly Entry[],
+  { session, maxMessages }: { session: Session; maxMessages: number },
+): number {
+  let isInRound = stillOpen(session).calls.length > 0
+  let left = windowSize(session.window.messages, maxMessages)
+  let count = 0
+  for (let at = entries.length - 1; at >= 0 && (isInRound || left > 0); at--) {
+    const entry = entries[at] as Entry
+    count += 1
+    if (!isKnown(entry)) continue
+    left -= countOf(entry)
+    if (entry.type === 'tool.end') isInRound = true
+    else if (entry.type === 'model.end') isInRound = false
+  }
+  return count
+}
+
+/** The index of the first entry at or after a position. */
+export function indexAt(entries: readonly Entry[], seq: number): number {
+  let [low, high] = [0, entries.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((entries[middle]?.seq ?? seq) < seq) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 export function limitsOf({ maxMessages = DEFAULT_MESSAGES, tokens }: WindowOptions): WindowLimits {
@@ -153,10 +213,22 @@ async function openingOf(
   key: ContextKey,
   { session, entries }: { session: Session; entries: readonly Entry[] },
 ): Promise<readonly number[]> {
-  const { from, summary } = session.window
-  const first = entries.find(({ type, turn }) => turn > 0 && type !== 'claim')
+  const first = entries.find(isOfTurn)
   const starts =
     first === undefined ? [] : await store.lookup(key, { index: 'turn', key: turnKey(first.turn) })
+  return openingPositions(starts, { session, entries })
+}
+
+function isOfTurn({ type, turn }: Entry): boolean {
+  return turn > 0 && type !== 'claim'
+}
+
+/** `starts`: of the turn of the first entry. */
+function openingPositions(
+  starts: readonly { readonly seq: number }[],
+  { session, entries }: { session: Session; entries: readonly Entry[] },
+): readonly number[] {
+  const { from, summary } = session.window
   const opening = [...starts.map(({ seq }) => seq), ...importStart(entries)]
   return [...opening, ...(summary === undefined ? [] : [summary])].filter((seq) => seq >= from)
 }

@@ -49,7 +49,8 @@ export function hashedPrompt(input: PromptInput): {
 
 /** A copy: the lines are kept for the next prompt. */
 function withSystem(lines: readonly PromptMessage[], { system }: PromptInput): PromptMessage[] {
-  return system?.trim() ? [{ role: 'system', content: system.toWellFormed() }, ...lines] : [...lines]
+  const first: PromptMessage[] = system?.trim() ? [{ role: 'system', content: system.toWellFormed() }] : []
+  return first.concat(lines)
 }
 
 /** The lines of the first messages: `ends` has for each message the number of lines after it. */
