@@ -399,7 +399,6 @@ export class Driver {
 
   #scope(posts: readonly NewInboxEntry[], { cancel, stop }: Omit<Loop, 'batches'>): LoopScope {
     const { key, definition, clock, timer, ids, emit, abandoned, thrown } = this.#options
-    const continuing = this.#pending.continuing()
     return {
       key,
       definition,
@@ -407,9 +406,9 @@ export class Driver {
       timer,
       ids,
       emit,
-      ...(abandoned === undefined ? {} : { abandoned }),
-      ...(thrown === undefined ? {} : { thrown }),
-      ...(continuing === undefined ? {} : { continuing }),
+      abandoned,
+      thrown,
+      continuing: this.#pending.continuing(),
       view: new LoopView(this.ownership, posts, clock.now()),
       signal: cancel.signal,
       stop: stop.signal,

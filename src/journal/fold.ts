@@ -8,13 +8,13 @@ import {
   type ActiveValue,
   addUsage,
   beforePrompt,
+  ENTRY_KINDS,
   type Entry,
   type EntryOf,
   type EntryType,
   hookKind,
   isWaiting,
   type KnownEntry,
-  kindOf,
   LAST_BEFORE_TOOLS,
   NO_USAGE,
   type Usage,
@@ -68,7 +68,7 @@ export function advance(entries: Iterable<Entry>, from: Session): Session {
 }
 
 function step(draft: Draft, entry: Entry): void {
-  const kind = kindOf(entry.type)
+  const kind = ENTRY_KINDS.get(entry.type)
   const known = understand(entry, kind)
   draft.seq = entry.seq
   draft.at = entry.at

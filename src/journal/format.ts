@@ -2,16 +2,16 @@
  * Decides which entries this version understands (R21). An entry of a newer type or format either may be skipped, or
  * the reader must decline: acting on half a history is worse than not acting.
  */
-import { type Entry, type EntryKind, HoldfastError, type KnownEntry, kindOf } from '../protocol/index.ts'
+import { ENTRY_KINDS, type Entry, type EntryKind, HoldfastError, type KnownEntry } from '../protocol/index.ts'
 
 export function isKnown(entry: Entry): entry is KnownEntry {
-  return entry.v <= (kindOf(entry.type)?.v ?? 0)
+  return entry.v <= (ENTRY_KINDS.get(entry.type)?.v ?? 0)
 }
 
 /** The entry with its type; undefined if it may be skipped; throws `entry-not-understood`. `kind`: of its type. */
 export function understand(
   entry: Entry,
-  kind: EntryKind | undefined = kindOf(entry.type),
+  kind: EntryKind | undefined = ENTRY_KINDS.get(entry.type),
 ): KnownEntry | undefined {
   if (kind !== undefined && entry.v <= kind.v) return entry as KnownEntry
   if (entry.optional === true) return undefined

@@ -5,12 +5,12 @@
 import {
   type AssistantMessage,
   defined,
+  ENTRY_KINDS,
   type Entry,
   type EntryData,
   type EntryOf,
   isWaiting,
   type KnownEntry,
-  kindOf,
   type Message,
   type SettledStatus,
   type Sighting,
@@ -60,7 +60,7 @@ export class TranscriptBuilder {
   readonly #inputs = new Map<number, UserMessage>()
 
   read(entry: Entry): void {
-    const kind = kindOf(entry.type)
+    const kind = ENTRY_KINDS.get(entry.type)
     const known = understand(entry, kind)
     if (known === undefined || !kind?.speaks) return
     const apply = writers[known.type as TypesThat<'speaks'>] as (

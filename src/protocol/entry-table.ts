@@ -107,8 +107,11 @@ export const ENTRY_TABLE = {
 } as const
 
 const rows: { readonly [T in EntryType]: EntryKind } = ENTRY_TABLE
-/** The same table, for types that may be of a newer version. All rows have one shape: every entry is looked up here. */
-const KINDS: ReadonlyMap<string, EntryKind> = new Map(
+/**
+ * The same table, for types that may be of a newer version: those have no row. All rows have one shape, because every
+ * entry is looked up here.
+ */
+export const ENTRY_KINDS: ReadonlyMap<string, EntryKind> = new Map(
   Object.entries(rows).map(([type, { v, inbox, progress, prompt, speaks, head, ends, shape }]) => [
     type,
     { v, inbox, progress, prompt, speaks, head, ends, shape } as EntryKind,
@@ -121,15 +124,10 @@ export type TypesThat<Mark extends keyof EntryKind> = {
 
 export type InboxType = TypesThat<'inbox'>
 
-/** Undefined for a type that this version does not know. */
-export function kindOf(type: string): EntryKind | undefined {
-  return KINDS.get(type)
-}
-
 export function isInboxType(type: string): type is InboxType {
-  return KINDS.get(type)?.inbox === true
+  return ENTRY_KINDS.get(type)?.inbox === true
 }
 
 export function formatOf(type: string): number {
-  return KINDS.get(type)?.v ?? 1
+  return ENTRY_KINDS.get(type)?.v ?? 1
 }

@@ -33,7 +33,7 @@ export type {
 export { shapeProblem } from './entry-shape.ts'
 export { MAX_ENTRY_BYTES, MAX_OUTPUT_BYTES } from './entry-size.ts'
 export type { EntryKind, InboxType, TypesThat } from './entry-table.ts'
-export { ENTRY_TABLE, formatOf, isInboxType, kindOf } from './entry-table.ts'
+export { ENTRY_KINDS, ENTRY_TABLE, formatOf, isInboxType } from './entry-table.ts'
 export type { ErrorCode, ErrorOptions } from './error.ts'
 export { HoldfastError } from './error.ts'
 export type { DeltaData, DeltaEvent, DeltaType, EntryEvent, EntryEventOf, TurnEvent } from './event.ts'

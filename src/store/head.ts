@@ -4,10 +4,10 @@
  */
 import {
   type ContextKey,
+  ENTRY_KINDS,
   type Entry,
   type EntryData,
   isWaiting,
-  kindOf,
   type OutcomeReason,
   type Position,
   type TypesThat,
@@ -109,7 +109,7 @@ export function moveHead(head: HeadDraft, entry: Entry): void {
   head.seq = entry.seq
   head.at = entry.at
   head.pending -= entry.takes?.length ?? 0
-  const kind = kindOf(entry.type)
+  const kind = ENTRY_KINDS.get(entry.type)
   if (kind?.inbox) {
     head.pending += 1
     return

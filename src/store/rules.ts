@@ -4,6 +4,7 @@
  */
 import {
   type ContextKey,
+  ENTRY_KINDS,
   type Entry,
   type EntryType,
   formatOf,
@@ -11,7 +12,6 @@ import {
   isInboxType,
   type JsonObject,
   keyText,
-  kindOf,
   type NewEntry,
   quote,
   shapeProblem,
@@ -256,7 +256,7 @@ function childHead(request: AppendRequest, existing: Head | undefined, head: Hea
 }
 
 function checkDriverEntry(entry: NewEntry): void {
-  const kind = kindOf(entry.type)
+  const kind = ENTRY_KINDS.get(entry.type)
   if (kind?.inbox) throw misuse(`${quote(entry.type)} is an inbox type; post it with inbox, not with entries`)
   if (STORE_TYPES.has(entry.type)) throw misuse(`${quote(entry.type)} is written by the store alone`)
   if (kind === undefined && !ENTRY_TYPE.test(entry.type))

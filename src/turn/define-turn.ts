@@ -4,7 +4,14 @@ import type { MaybePromise } from '../base/index.ts'
 import { checkMarkedEntities, type Entity, entityMap } from '../grounding/index.ts'
 import { checkHooks, HookRegistry, type PluginParts, pluginParts } from '../hook/index.ts'
 import { callConfig, type Limits, UNLIMITED } from '../loop/index.ts'
-import { checkModel, type LanguageModel, type ModelOptions, modelName, resolveModel } from '../model/index.ts'
+import {
+  checkModel,
+  contextSizeOf,
+  type LanguageModel,
+  type ModelOptions,
+  modelName,
+  resolveModel,
+} from '../model/index.ts'
 import {
   atLeast,
   checkMs,
@@ -15,7 +22,6 @@ import {
   shown,
 } from '../protocol/index.ts'
 import { checkTools, type Tool } from '../tool/index.ts'
-import { contextSize } from './context.ts'
 import type { GroundingSetup, ModelSource, TurnDefinition } from './definition.ts'
 import {
   GROUNDING,
@@ -189,11 +195,12 @@ export function modelSource(choice: ModelChoice, shared: ModelOptions = {}): Mod
     resolved ??= find()
     return resolved
   }
-  return { name: modelName(ref), settings, resolve }
+  const name = modelName(ref)
+  return { name, settings, contextTokens: settings.contextTokens ?? contextSizeOf(name), resolve }
 }
 
 function checkSize(model: ModelSource | undefined): void {
-  if (model === undefined || contextSize(model) !== undefined) return
+  if (model === undefined || model.contextTokens !== undefined) return
   throw invalidOption(
     'autoCompact.atPercent',
     `needs to know how many tokens ${model.name} can be sent: give it settings: { contextTokens }`,

@@ -64,6 +64,8 @@ export interface ModelSource {
   /** As `provider/model`. */
   readonly name: string
   readonly settings: ModelOptions
+  /** The size of its context in tokens; undefined if unknown. */
+  readonly contextTokens: number | undefined
   readonly resolve: () => MaybePromise<LanguageModel>
 }
 

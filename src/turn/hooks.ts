@@ -30,7 +30,7 @@ import {
   type StopRequest,
 } from '../protocol/index.ts'
 import { NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
-import { contextPercent, firstContextSize } from './context.ts'
+import { contextPercent } from './context.ts'
 import { idsOfTurn } from './ids-above.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -273,7 +273,7 @@ async function turnPoint(run: TurnRun): Promise<TurnPoint> {
 /** Counting is expensive: `contextPercent` is computed on first access. */
 async function addContextPercent({ scope: { view, definition } }: TurnRun, point: object): Promise<void> {
   const entries = await view.window()
-  if (firstContextSize(definition.models) === undefined) return
+  if (definition.models[0]?.contextTokens === undefined) return
   let percent: number | undefined
   Object.defineProperty(point, 'contextPercent', {
     enumerable: true,

@@ -287,7 +287,6 @@ class Journal {
         },
         messages: () => this.#window.messages(this.session),
         window: () => this.#window.entries(this.session),
-        ...sightingsIn(this.#options.entries ?? [], () => this.session.cleared ?? 0),
         request: async (seq) => {
           const entry = [...(this.#options.entries ?? []), ...this.#window.held].find(
             (other) => other.seq === seq,
@@ -295,6 +294,7 @@ class Journal {
           return entry?.type === 'request.start' ? (entry as Entry & { data: never }).data : undefined
         },
       },
+      sightings: sightingsIn(this.#options.entries ?? [], () => this.session.cleared ?? 0),
       ...(message === null
         ? { continuing: { principal, ...(metadata === undefined ? {} : { metadata }) } }
         : {}),

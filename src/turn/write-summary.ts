@@ -11,7 +11,6 @@ import {
   tokenCounter,
 } from '../model/index.ts'
 import { addUsage, type Message, NO_USAGE, type Usage } from '../protocol/index.ts'
-import { contextSize } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { shortened } from './fit-prompt.ts'
 import { replyText } from './hook-input.ts'
@@ -95,7 +94,7 @@ class Summary {
 
   /** The token budget of a request's messages; infinite if the model's context size is unknown. */
   async #budget(): Promise<number> {
-    const size = contextSize(this.#source)
+    const size = this.#source.contextTokens
     if (size === undefined) return Number.POSITIVE_INFINITY
     const { text } = await tokenCounter()
     const around = text(SYSTEM) + text(this.#task())
