@@ -247,7 +247,7 @@ export class Driver {
   }
 
   async #saved(loop: Loop, progress: Progress & { readonly next: Next }): Promise<Progress> {
-    await this.journal.snapshot()
+    if (this.journal.isWorthSaving) await this.journal.snapshot()
     if (progress.next === 'done') await loop.batches.return(true)
     return progress
   }

@@ -5,7 +5,14 @@
  */
 import { CHILD_SCOPE } from '../drive/index.ts'
 import type { GraphState } from '../journal/index.ts'
-import { type Batch, findCredentials, type LoopSteps, runLoop, waitingFor } from '../loop/index.ts'
+import {
+  type Batch,
+  findCredentials,
+  isCommittedFirst,
+  type LoopSteps,
+  runLoop,
+  waitingFor,
+} from '../loop/index.ts'
 import { defined, type EntryData, type JsonObject, type TaskData } from '../protocol/index.ts'
 import { runAround } from '../tool/index.ts'
 import { endRun, settleEffects } from './end-run.ts'
@@ -44,7 +51,8 @@ function nextPart(run: Run): AsyncIterable<Batch> | undefined {
 
 /** Runs the tasks of the open step as far as they can go. */
 async function* runStep(run: Run): AsyncGenerator<Batch, void> {
-  const credentials = yield* findCredentials(run)
+  if (isCommittedFirst(run)) yield* run.commit('on')
+  const credentials = await findCredentials(run)
   if (credentials === undefined) {
     endRun(run, 'auth-required')
     return

@@ -4,6 +4,7 @@
  * An input posted before a request can neither answer nor dismiss it: its author had not seen the request. Its turn
  * takes the input and ends to wait again, with the request open. The position in the journal decides.
  */
+import { chain, type MaybePromise } from '../base/index.ts'
 import type { Request } from '../journal/index.ts'
 import {
   type Entry,
@@ -35,7 +36,7 @@ export interface TakeInput {
 export type Trim = Pick<EntryData['turn.start'], 'trimmedUpTo'>
 
 /** Opens a turn. Without a reason for one, the inbox entries are accounted for. */
-export async function openTurn(run: RunBase, take: TakeInput, trim: Trim = {}): Promise<Reason> {
+export function openTurn(run: RunBase, take: TakeInput, trim: Trim = {}): MaybePromise<Reason> {
   const { parked, turn } = run.session
   // A turn for another reason would have another number, and the cancel would be too late.
   if (
@@ -60,9 +61,11 @@ export async function openTurn(run: RunBase, take: TakeInput, trim: Trim = {}): 
     run.draft.append('release', { reason: 'idle' })
     return 'none'
   }
-  if (first?.type !== 'input') await takeAnswers(run)
-  if (continuing?.credentials) answerCredentials(run)
-  return first === undefined ? 'continued' : (first.type as 'input' | 'answer')
+  const taking = first?.type === 'input' ? undefined : takeAnswers(run)
+  return chain(taking, () => {
+    if (continuing?.credentials) answerCredentials(run)
+    return first === undefined ? 'continued' : (first.type as 'input' | 'answer')
+  })
 }
 
 /** True if the input was posted before a request that is open now. */

@@ -10,7 +10,6 @@ import {
   type RequestData,
 } from '../protocol/index.ts'
 import { answerTo, type Confirmation, type Credentials, checkAnswer, confirmationIn } from '../tool/index.ts'
-import type { Batch } from './driver-port.ts'
 import { dataOf, type RunBase } from './run-base.ts'
 
 /** A request without the fields that the turn adds. */
@@ -30,13 +29,16 @@ export function request(run: RunBase, { id, expiresInMs, ...question }: Question
   })
 }
 
+/** True if the draft has to be durable before `findCredentials`: they come with taken inbox entries. */
+export function isCommittedFirst(run: RunBase): boolean {
+  return run.open.credentials === true && !run.draft.isEmpty
+}
+
 /**
  * The credentials of the turn, an empty set if it has none. Undefined if this process lacks them: then they are
  * requested, and the turn has to wait. Answers that have come are taken on the way.
  */
-export function* findCredentials(run: RunBase): Generator<Batch, MaybePromise<Credentials | undefined>> {
-  // Credentials come with taken inbox entries, and those count once durable.
-  if (run.open.credentials && !run.draft.isEmpty) yield* run.commit('on')
+export function findCredentials(run: RunBase): MaybePromise<Credentials | undefined> {
   return chain(run.credentials(), (credentials) =>
     chain(takeAnswers(run), () => {
       if (!run.open.credentials || credentials !== undefined) return credentials ?? {}

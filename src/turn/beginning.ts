@@ -1,4 +1,5 @@
 /** Begins an agent's turn: from an input, an answer, an expired request, or a request to continue. */
+import { chain, type MaybePromise } from '../base/index.ts'
 import { trimPoint } from '../journal/index.ts'
 import {
   checkRequestFields,
@@ -16,28 +17,31 @@ import { endTurn, settleRest } from './ending.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** Opens a turn or takes over the open one. False without a reason for one: then the inbox is accounted for. */
-export async function begin(run: TurnRun): Promise<boolean> {
+export function begin(run: TurnRun): MaybePromise<boolean> {
   checkKind(run)
-  if (run.session.open !== undefined) {
-    await takeOver(run)
-    return true
-  }
-  const trim = Number.isFinite(run.scope.definition.toolResultTurns) ? await trimOf(run) : {}
+  if (run.session.open !== undefined) return chain(takeOver(run), () => true)
+  const trimming = Number.isFinite(run.scope.definition.toolResultTurns) ? trimOf(run) : {}
+  return chain(trimming, (trim) => open(run, trim))
+}
+
+function open(run: TurnRun, trim: Trim): MaybePromise<boolean> {
   const take = { start: (entry: Entry) => startFrom(run, entry, trim), queue: () => {} }
-  const reason = await openTurn(run, take, trim)
-  const { metadata } = run.scope
-  if (run.session.open !== undefined && metadata !== undefined && run.session.metadata === undefined)
-    run.draft.append('state', { metadata })
-  if (reason === 'continued') await nudge(run)
-  return reason !== 'none'
+  return chain(openTurn(run, take, trim), (reason) => {
+    const { metadata } = run.scope
+    if (run.session.open !== undefined && metadata !== undefined && run.session.metadata === undefined)
+      run.draft.append('state', { metadata })
+    return chain(reason === 'continued' ? nudge(run) : undefined, () => reason !== 'none')
+  })
 }
 
 /** Tool results are trimmed only between two turns, so that the prompts of one turn share their beginning. */
-async function trimOf({ scope, session }: TurnRun): Promise<Trim> {
+function trimOf({ scope, session }: TurnRun): MaybePromise<Trim> {
   const { toolResultTurns: turns } = scope.definition
   const { trimmedUpTo } = session.window
-  const upTo = trimPoint(await scope.view.window(), { turns, trimmedUpTo })
-  return upTo === undefined ? {} : { trimmedUpTo: upTo }
+  return chain(scope.view.window(), (entries) => {
+    const upTo = trimPoint(entries, { turns, trimmedUpTo })
+    return upTo === undefined ? {} : { trimmedUpTo: upTo }
+  })
 }
 
 /** Refuses a conversation that a graph has begun, and leaves it untouched. */
@@ -52,15 +56,16 @@ function checkKind({ session, scope }: TurnRun): void {
 }
 
 /** A prompt must not end with a reply (R9): a continued turn gets a note to go on. */
-async function nudge(run: TurnRun): Promise<void> {
-  const messages = await run.scope.view.messages()
-  if (run.open.calls.length === 0 && messages.at(-1)?.role === 'assistant')
-    run.draft.append('note', { text: 'Go on.', from: 'runtime' })
+function nudge(run: TurnRun): MaybePromise<void> {
+  return chain(run.scope.view.messages(), (messages) => {
+    if (run.open.calls.length === 0 && messages.at(-1)?.role === 'assistant')
+      run.draft.append('note', { text: 'Go on.', from: 'runtime' })
+  })
 }
 
-async function takeOver(run: TurnRun): Promise<void> {
+function takeOver(run: TurnRun): MaybePromise<void> {
   const error = noProgress(run)
-  if (error !== undefined) await endTurn(run, 'failed', { error })
+  if (error !== undefined) return endTurn(run, 'failed', { error })
 }
 
 function startFrom(run: TurnRun, entry: Entry, trim: Trim): void {

@@ -1,5 +1,5 @@
 /** Runs the calls of a group together, and settles each as soon as it ends. */
-import { debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
+import { chain, debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import {
@@ -21,6 +21,7 @@ import {
   type Tool,
   type ToolContext,
 } from '../tool/index.ts'
+import type { TurnInfo } from './definition.ts'
 import { uncounted } from './ending.ts'
 import { select, shown } from './grounding.ts'
 import { idsOfTurn } from './ids-above.ts'
@@ -42,7 +43,10 @@ export async function* runGroup(
   credentials: Credentials,
 ): AsyncGenerator<Batch, void> {
   const runs: CallRun[] = []
-  for (const one of group) runs.push(await callRun(run, one, credentials))
+  for (const one of group) {
+    const making = callRun(run, one, credentials)
+    runs.push(isPromise(making) ? await making : making)
+  }
   // Checked last: the lookups for the calls may have taken time.
   const acting = run.scope.mayAct()
   if (isPromise(acting)) await acting
@@ -77,13 +81,21 @@ export async function* runGroup(
   }
 }
 
-export async function callRun(run: TurnRun, one: Ready, credentials: Credentials): Promise<CallRun> {
-  const { scope } = run
+export function callRun(run: TurnRun, one: Ready, credentials: Credentials): MaybePromise<CallRun> {
+  return chain(run.info(), (info) =>
+    chain(run.previousTools(), (previousTools) =>
+      callRunWith(run, one, { ...info, credentials, previousTools }),
+    ),
+  )
+}
+
+type CallInfo = TurnInfo & Pick<ToolContext, 'previousTools'>
+
+function callRunWith(run: TurnRun, one: Ready, info: CallInfo): CallRun {
+  const { scope, secrets } = run
   const { callId, idempotencyKey } = one.call
   const { turn, iteration } = run.open
-  const [info, ended] = [run.info(), run.previousTools()]
-  const { contextId, task, principal, metadata } = isPromise(info) ? await info : info
-  const { secrets } = run
+  const { contextId, task, principal, metadata, credentials, previousTools } = info
   const context: ToolContext = {
     ...scope.extras?.(idsOfTurn(run), {
       answers: givenAnswersOf(one.call),
@@ -100,7 +112,7 @@ export async function callRun(run: TurnRun, one: Ready, credentials: Credentials
     signal: run.signal,
     artifacts: scope.artifacts(callId, secrets),
     task,
-    previousTools: isPromise(ended) ? await ended : ended,
+    previousTools,
     metadata,
     answers: answersOf(one.call),
     reasons: reasonsOf(one.call),

@@ -264,7 +264,9 @@ async function askModel(
     }
     const prepared = { request, source, parts: { ...parts, messages: sent } }
     try {
-      return wire.reply(await askForReply(run, prepared))
+      return wire.reply(await streamModel(request))
+    } catch (error) {
+      throw await explained(run, prepared, error)
     } finally {
       end()
     }
@@ -305,15 +307,16 @@ interface PreparedRequest {
   readonly parts: PromptParts
 }
 
-/** Rejects with the failure, once it is known whether files caused it. */
-function askForReply(run: TurnRun, { request, source, parts }: PreparedRequest): Promise<ModelReply> {
-  return streamModel(request).catch(async (error: unknown): Promise<never> => {
-    if (!(error instanceof ModelFailure)) throw error
-    const makesRoomFirst = isHalfFull(source, parts) && (await canMakeRoom(run, error))
-    const isFirst = overflowsIn(await run.scope.view.window(), run.open.turn) === 0
-    if (makesRoomFirst && isFirst) throw await withLength(error, parts)
-    throw await withLength(await withRefusedFiles(request, error), parts)
-  })
+/** The failure, once it is known whether files caused it. */
+async function explained(
+  run: TurnRun,
+  { request, source, parts }: PreparedRequest,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof ModelFailure)) return error
+  const makesRoomFirst = isHalfFull(source, parts) && (await canMakeRoom(run, error))
+  const isFirst = overflowsIn(await run.scope.view.window(), run.open.turn) === 0
+  return withLength(makesRoomFirst && isFirst ? error : await withRefusedFiles(request, error), parts)
 }
 
 async function displays(run: TurnRun): Promise<ReadonlyMap<string, string>> {

@@ -2,6 +2,7 @@
  * The hook phases of a turn, in their order. The session's `phase` is the last completed one, so a turn that is taken
  * over continues after it (R8).
  */
+import { isPromise } from '../base/index.ts'
 import type { CallError, Prompt } from '../hook/index.ts'
 import { hasRound } from '../journal/index.ts'
 import type { Batch, Next } from '../loop/index.ts'
@@ -198,5 +199,6 @@ export async function* finish(
     // When its time is up, a turn ends without hooks that hang.
     if (!(error instanceof Interrupted) || run.scope.stop.aborted || !run.signal.aborted) throw error
   }
-  await endTurn(run, outcome, ending)
+  const closing = endTurn(run, outcome, ending)
+  if (isPromise(closing)) await closing
 }

@@ -6,7 +6,14 @@
 import { debugThrown, isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
-import { approvalOf, findCredentials, request, takeAnswers, waitingFor } from '../loop/index.ts'
+import {
+  approvalOf,
+  findCredentials,
+  isCommittedFirst,
+  request,
+  takeAnswers,
+  waitingFor,
+} from '../loop/index.ts'
 import { HoldfastError } from '../protocol/index.ts'
 import { approvalOf as approvalQuestion, argumentsKey, thrownText } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
@@ -27,13 +34,15 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   }
   if (!run.hooks.isEmpty) yield* beforeRound(run)
   if (run.open.stop !== undefined || run.open.calls.length === 0) return
-  const credentials = yield* findCredentials(run)
+  if (isCommittedFirst(run)) yield* run.commit('on')
+  const finding = findCredentials(run)
+  const credentials = isPromise(finding) ? await finding : finding
   if (credentials === undefined) {
     await endToWait(run)
     return
   }
   const again = run.open.calls.some(isStarted) ? await recoverStarted(run, credentials) : []
-  yield* commitForHooks(run)
+  if (!run.hooks.isEmpty) yield* commitForHooks(run)
   let ready: readonly Ready[] = [...again, ...(await findReady(run))]
   while (ready.length > 0 && !run.signal.aborted && run.open.stop === undefined) {
     const { toolConcurrency } = run.scope.definition
@@ -48,9 +57,12 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
     if (run.inbox.length > 0 || run.open.requests.length > 0) await takeAnswers(run)
     ready = run.signal.aborted ? [] : rest
     if (ready.length > 0 || run.signal.aborted) continue
+    if (!run.open.calls.some(isNext)) break
     // Hooks get a result before the next call is prepared.
-    if (run.open.calls.some(isNext)) yield* runEndHooks(run)
-    yield* commitForHooks(run)
+    if (!run.hooks.isEmpty) {
+      yield* runEndHooks(run)
+      yield* commitForHooks(run)
+    }
     ready = run.open.stop === undefined ? await findReady(run) : []
   }
   if (run.signal.aborted || run.open.stop !== undefined || run.open.calls.length === 0) return
