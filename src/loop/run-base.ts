@@ -138,11 +138,13 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
 
   /** The key of the cancel that ends this turn, if one has come. */
   cancelKey(): string | undefined {
+    const { inbox } = this
+    if (inbox.length === 0) return undefined
     const { turn } = this.open
     const { open, parked } = this.scope.view.session
     // A turn opened to end a wait is cancelled, until it is durable, by the number of the turn that waits.
     const isWait = open === undefined && parked !== undefined
-    const cancel = this.inbox.find(({ type, data }) => {
+    const cancel = inbox.find(({ type, data }) => {
       return type === 'cancel' && (data['turn'] === turn || (isWait && data['turn'] === turn - 1))
     })
     return cancel?.key

@@ -37,7 +37,7 @@ export { ENTRY_KINDS, ENTRY_TABLE, formatOf, isInboxType } from './entry-table.t
 export type { ErrorCode, ErrorOptions } from './error.ts'
 export { HoldfastError } from './error.ts'
 export type { DeltaData, DeltaEvent, DeltaType, EntryEvent, EntryEventOf, TurnEvent } from './event.ts'
-export { isDelta } from './event.ts'
+export { DELTA_TYPES, isDelta } from './event.ts'
 export { absentFile, fileProblem, filesProblem, fileTitle } from './file.ts'
 export type { HookKind, HookName } from './hook-table.ts'
 export {

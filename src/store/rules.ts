@@ -5,9 +5,9 @@
 import {
   type ContextKey,
   ENTRY_KINDS,
+  ENTRY_TABLE,
   type Entry,
   type EntryType,
-  formatOf,
   HoldfastError,
   isInboxType,
   type JsonObject,
@@ -193,7 +193,7 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
       const limit = type === 'input' ? MAX_PENDING : 2 * MAX_PENDING
       if (head.pending >= limit) throw inboxFull(request.key, limit)
       posted.set(key, head.seq + 1)
-      push({ seq: head.seq + 1, at, turn: 0, type, v: formatOf(type), data, key })
+      push({ seq: head.seq + 1, at, turn: 0, type, v: ENTRY_KINDS.get(type)?.v ?? 1, data, key })
     } else if (known.digest !== options.digestOf(type, data)) {
       throw keyReused(request.key, key)
     }
@@ -202,7 +202,7 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
     const { driver, leaseMs } = request.claim
     const turn = head.status === 'running' || head.status === 'paused' ? head.turn : 0
     const data = { epoch: head.epoch + 1, driver, leaseMs, attempt: head.claims + 1 }
-    push({ seq: head.seq + 1, at, turn, type: 'claim', v: formatOf('claim'), data })
+    push({ seq: head.seq + 1, at, turn, type: 'claim', v: ENTRY_TABLE.claim.v, data })
   }
   const taken = new Set<number>()
   for (const entry of request.entries ?? [])
@@ -227,7 +227,7 @@ interface StampContext extends TakeContext {
 function stampDriverEntry(entry: NewEntry, context: StampContext): Entry {
   const { seq, at } = context
   const { turn, type, data, refs, optional } = entry
-  const v = entry.v ?? formatOf(type)
+  const v = entry.v ?? ENTRY_KINDS.get(type)?.v ?? 1
   // No spreads: this runs for every entry, and few have any of the other fields.
   const stamped: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
   const takes = entry.takes?.map((key) => take(key, context))

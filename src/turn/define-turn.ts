@@ -64,7 +64,7 @@ export function defineTurn(
   if (compact?.atPercent !== undefined) checkSize(models[0])
   return {
     models,
-    tools: toolsOf(tools, parts, grounding),
+    ...toolsOf(tools, parts, grounding),
     ...promptOf(systemPrompt, parts),
     lookups: lookupsOf(config),
     hooks: new HookRegistry([...sources, { on }]),
@@ -252,14 +252,14 @@ function toolsOf(
   own: NonNullable<TurnConfig['tools']>,
   plugins: readonly PluginParts[],
   { entities }: GroundingSetup,
-): TurnDefinition['tools'] {
+): Pick<TurnDefinition, 'tools' | 'fixedTools'> {
   const added = plugins.flatMap(({ tools = [] }) => tools)
   if (typeof own === 'function')
-    return async (turn) => [...toolList(await callConfig('tools', () => own(turn))), ...added]
+    return { tools: async (turn) => [...toolList(await callConfig('tools', () => own(turn))), ...added] }
   const all = [...own, ...added]
   checkTools(all)
   checkMarkedEntities(all, entities)
-  return () => all
+  return { tools: () => all, fixedTools: all }
 }
 
 function lookupsOf({ systemPrompt, tools, credentials }: TurnConfig & AgentParts): TurnDefinition['lookups'] {

@@ -11,6 +11,8 @@ export interface TurnDefinition extends LoopTerms {
   /** The first model, then the fallbacks. */
   readonly models: readonly ModelSource[]
   readonly tools: (turn: TurnInfo) => MaybePromise<readonly Tool[]>
+  /** The tools, if they are the same in every turn. */
+  readonly fixedTools?: readonly Tool[]
   readonly system: (turn: TurnInfo) => MaybePromise<string | undefined>
   /** The system prompt, if it is the same in every turn and in no file. */
   readonly fixedSystem?: string

@@ -81,13 +81,15 @@ export class TurnRun extends RunBase<TurnScope> {
   }
 
   tools(): MaybePromise<readonly Tool[]> {
+    const { fixedTools } = this.scope.definition
+    if (fixedTools !== undefined) return fixedTools
     this.#tools ??= this.#findTools()
     return this.within(this.#tools)
   }
 
   /** True if tools and principal are known, so that no config function is called for them. */
   get isLookedUp(): boolean {
-    return isHere(this.#info) && isHere(this.#tools)
+    return isHere(this.#info) && isHere(this.scope.definition.fixedTools ?? this.#tools)
   }
 
   /** Settled calls of this turn, oldest first. */
