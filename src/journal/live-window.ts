@@ -136,7 +136,7 @@ export class LiveWindow {
 
   #replace({ entries, from }: WindowRange, { start, session, isCut }: Move): readonly Entry[] {
     if (isCut || session.window.summary !== undefined) this.#builder = undefined
-    else this.#keepOnly(entries)
+    else this.#keepOnly(entries, from)
     this.#entries = entries
     this.#from = from
     this.#start = start
@@ -154,9 +154,11 @@ export class LiveWindow {
   }
 
   /** Drops entries that fell out of the window. The rest reads the same as before. */
-  #keepOnly(entries: readonly Entry[]): void {
+  #keepOnly(entries: readonly Entry[], from: number): void {
     const by = this.#builder && this.#readAll(this.#entries)
-    const isKept = by?.keep(new Set(entries.map(({ seq }) => seq)))
+    const earlier = new Set<number>()
+    for (const { seq } of entries) if (seq < from) earlier.add(seq)
+    const isKept = by?.keep((seq) => seq >= from || earlier.has(seq))
     this.#builder = by && isKept ? { by, read: entries.length } : undefined
   }
 

@@ -168,10 +168,10 @@ export class TranscriptBuilder {
   }
 
   /** Drops the messages of all entries but these. False if the open round began with none of them. */
-  keep(seqs: ReadonlySet<number>): boolean {
-    if (this.#round !== undefined && !seqs.has(this.#roundSeq)) return false
-    this.#messages = this.#messages.filter(({ seq }) => seqs.has(seq))
-    for (const seq of this.#inputs.keys()) if (!seqs.has(seq)) this.#inputs.delete(seq)
+  keep(isKept: (seq: number) => boolean): boolean {
+    if (this.#round !== undefined && !isKept(this.#roundSeq)) return false
+    this.#messages = this.#messages.filter(({ seq }) => isKept(seq))
+    for (const seq of this.#inputs.keys()) if (!isKept(seq)) this.#inputs.delete(seq)
     return true
   }
 

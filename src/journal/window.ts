@@ -92,37 +92,40 @@ export function laterRange(
   { session, from, maxMessages }: { session: Session; from: number; maxMessages: number },
 ): WindowRange {
   const end = indexAt(held, session.seq + 1)
-  const start = end - countNewest(held.slice(indexAt(held, from), end), { session, maxMessages })
+  const start = laterStart(held, { session, maxMessages, first: indexAt(held, from), end })
   const entries = held.slice(start, end)
-  const first = entries.find(isOfTurn)
-  const starts = held.filter(({ type, turn }) => type === 'turn.start' && turn === first?.turn)
-  const wanted = new Set(openingPositions(starts, { session, entries }))
+  const opened = entries.find(isOfTurn)?.turn
   const earlier = held.slice(0, start)
-  const opening = earlier.filter(({ seq }) => wanted.has(seq))
-  for (const seq of takenBy([...opening, ...entries])) wanted.add(seq)
-  return {
-    entries: [...earlier.filter(({ seq }) => wanted.has(seq)), ...entries],
-    from: entries[0]?.seq ?? session.seq + 1,
-  }
+  const starts = earlier.filter(({ type, turn }) => type === 'turn.start' && turn === opened)
+  const wanted = new Set(openingPositions(starts, { session, entries }))
+  for (const seq of takenBy(earlier.filter((entry) => wanted.has(entry.seq)))) wanted.add(seq)
+  for (const seq of takenBy(entries)) wanted.add(seq)
+  const around = earlier.filter(({ seq }) => wanted.has(seq))
+  return { entries: around.concat(entries), from: entries[0]?.seq ?? session.seq + 1 }
 }
 
-/** The number of newest entries in the window, as `Backwards` finds it. */
-function countNewest(
-  entries: readonly Entry[],
-  { session, maxMessages }: { session: Session; maxMessages: number },
-): number {
+interface LaterStart {
+  readonly session: Session
+  readonly maxMessages: number
+  /** The contiguous range of the held entries, by their indexes. */
+  readonly first: number
+  readonly end: number
+}
+
+/** The index at which the window begins, as `Backwards` finds it. */
+function laterStart(held: readonly Entry[], { session, maxMessages, first, end }: LaterStart): number {
   let isInRound = stillOpen(session).calls.length > 0
   let left = windowSize(session.window.messages, maxMessages)
-  let count = 0
-  for (let at = entries.length - 1; at >= 0 && (isInRound || left > 0); at--) {
-    const entry = entries[at] as Entry
-    count += 1
+  let start = end
+  while (start > first && (isInRound || left > 0)) {
+    start -= 1
+    const entry = held[start] as Entry
     if (!isKnown(entry)) continue
     left -= countOf(entry)
     if (entry.type === 'tool.end') isInRound = true
     else if (entry.type === 'model.end') isInRound = false
   }
-  return count
+  return start
 }
 
 /** The index of the first entry at or after a position. */

@@ -22,7 +22,7 @@ import { wellFormed } from './well-formed.ts'
 
 export interface PromptInput {
   readonly model: LanguageModel
-  readonly system?: string
+  readonly system?: string | undefined
   readonly messages: readonly Message[]
 }
 

@@ -68,7 +68,8 @@ export function decideAppend(request: AppendRequest, facts: Facts, options: Deci
   // A later repetition would not be recognised.
   if (request.since > head.seq) return refuse(moved(request, head))
   try {
-    return accept(request, { ...facts, head: childHead(request, facts.head, head) }, options)
+    const { earlier, inbox } = facts
+    return accept(request, { head: childHead(request, facts.head, head), earlier, inbox }, options)
   } catch (error) {
     if (HoldfastError.is(error)) return refuse(error)
     throw error
@@ -204,9 +205,11 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
     const data = { epoch: head.epoch + 1, driver, leaseMs, attempt: head.claims + 1 }
     push({ seq: head.seq + 1, at, turn, type: 'claim', v: ENTRY_TABLE.claim.v, data })
   }
-  const taken = new Set<number>()
-  for (const entry of request.entries ?? [])
-    push(stampDriverEntry(entry, { request, facts, posted, taken, seq: head.seq + 1, at }))
+  const taking: TakeContext = { request, facts, posted, taken: new Set() }
+  for (const entry of request.entries ?? []) {
+    const takes = entry.takes?.map((key) => take(key, taking))
+    push(stamped(entry, { seq: head.seq + 1, at, takes }))
+  }
   const byDriver = request.claim !== undefined || request.epoch !== undefined
   if (byDriver) renewLease(head, options.now)
   return { kind: 'accepted', entries, head: headOf(head) }
@@ -219,22 +222,21 @@ interface TakeContext {
   readonly taken: Set<number>
 }
 
-interface StampContext extends TakeContext {
+interface Stamp {
   readonly seq: number
   readonly at: number
+  readonly takes: readonly number[] | undefined
 }
 
-function stampDriverEntry(entry: NewEntry, context: StampContext): Entry {
-  const { seq, at } = context
+function stamped(entry: NewEntry, { seq, at, takes }: Stamp): Entry {
   const { turn, type, data, refs, optional } = entry
   const v = entry.v ?? ENTRY_KINDS.get(type)?.v ?? 1
   // No spreads: this runs for every entry, and few have any of the other fields.
-  const stamped: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
-  const takes = entry.takes?.map((key) => take(key, context))
-  if (takes !== undefined && takes.length > 0) stamped.takes = takes
-  if (refs !== undefined && refs.length > 0) stamped.refs = refs
-  if (optional === true) stamped.optional = true
-  return stamped
+  const whole: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
+  if (takes !== undefined && takes.length > 0) whole.takes = takes
+  if (refs !== undefined && refs.length > 0) whole.refs = refs
+  if (optional === true) whole.optional = true
+  return whole
 }
 
 function take(key: string, { request, facts, posted, taken }: TakeContext): number {

@@ -196,7 +196,12 @@ export function modelSource(choice: ModelChoice, shared: ModelOptions = {}): Mod
     return resolved
   }
   const name = modelName(ref)
-  return { name, settings, contextTokens: settings.contextTokens ?? contextSizeOf(name), resolve }
+  const contextTokens = settings.contextTokens ?? contextSizeOf(name)
+  return { name, settings, request: requestOf(settings), contextTokens, resolve }
+}
+
+function requestOf({ timeoutMs, prices, ...settings }: ModelOptions): ModelSource['request'] {
+  return { settings, timeoutMs, prices }
 }
 
 function checkSize(model: ModelSource | undefined): void {

@@ -3,7 +3,7 @@ import type { MaybePromise } from '../base/index.ts'
 import type { Entities, WordsOptions } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { Limits, LoopTerms } from '../loop/index.ts'
-import type { LanguageModel, ModelOptions } from '../model/index.ts'
+import type { LanguageModel, ModelOptions, ModelRequest } from '../model/index.ts'
 import type { JsonObject, Principal } from '../protocol/index.ts'
 import type { Credentials, Tool } from '../tool/index.ts'
 
@@ -66,6 +66,8 @@ export interface ModelSource {
   /** As `provider/model`. */
   readonly name: string
   readonly settings: ModelOptions
+  /** The parts of the settings that go into each request. */
+  readonly request: Pick<ModelRequest, 'settings' | 'timeoutMs' | 'prices'>
   /** The size of its context in tokens; undefined if unknown. */
   readonly contextTokens: number | undefined
   readonly resolve: () => MaybePromise<LanguageModel>

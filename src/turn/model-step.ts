@@ -37,7 +37,7 @@ import { blocksMessage, configuredPrompt, withRules } from './grounding-prompt.t
 import { runPhase } from './hooks.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
-import { NO_MODEL, notSent, requestSettings, stepAfter } from './model-retry.ts'
+import { NO_MODEL, notSent, stepAfter } from './model-retry.ts'
 import {
   canMakeRoom,
   fittingMessages,
@@ -49,7 +49,7 @@ import {
 } from './overflow.ts'
 import { beforeModel, finish, finishAtLimit } from './phases.ts'
 import { changed } from './prompt-edit.ts'
-import { redactDeltas } from './redact-deltas.ts'
+import { deltaPipe } from './redact-deltas.ts'
 import { continuesWithout, refusedBy, warnIfBeyond, warnRefused } from './refused-files.ts'
 import { makeRoom } from './summary.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -240,24 +240,20 @@ async function askModel(
     const blocks = readsData || !hasEntities ? undefined : await blocksMessage(run, wire.blocks)
     if (messages.every(isBlank)) return silence()
     const parts: PromptParts = {
-      ...(system === undefined ? {} : { system }),
+      system,
       messages: wire.messages(messages),
       tools: specs(tools, readsData ? undefined : wire, prompt?.tools),
-      ...(blocks === undefined ? {} : { blocks: blocks.content }),
+      blocks: blocks?.content,
     }
     const fitting = fittingMessages(run, source, parts)
     const sent = isPromise(fitting) ? await fitting : fitting
-    const safe = redactDeltas(run.secrets, ({ type, ...data }) => scope.emit(type, data))
-    const deltas = wire.deltas(safe.push)
-    const end = (): void => {
-      deltas.end()
-      safe.end()
-    }
+    const deltas = deltaPipe(run, wire)
     const request: ModelRequest = {
       model,
-      ...parts,
+      system,
       messages: blocks === undefined ? sent : [...sent, blocks],
-      ...requestSettings(source),
+      tools: parts.tools,
+      ...source.request,
       ...(readsData ? { displays: await displays(run), ...(await groundingContext(run, tools)) } : {}),
       signal: run.stop,
       ids: scope.ids,
@@ -266,13 +262,12 @@ async function askModel(
       record: run,
       onDelta: deltas.push,
     }
-    const prepared = { request, source, parts: { ...parts, messages: sent } }
     try {
       return wire.reply(await streamModel(request))
     } catch (error) {
-      throw await explained(run, prepared, error)
+      throw await explained(run, { request, source, parts: { ...parts, messages: sent } }, error)
     } finally {
-      end()
+      deltas.end()
     }
   } catch (error) {
     // The turn may be lost: then its new driver decides, and this error does not count.

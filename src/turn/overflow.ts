@@ -21,11 +21,11 @@ import type { TurnRun } from './turn-run.ts'
 
 /** The parts of a request. */
 export interface PromptParts {
-  readonly system?: string
+  readonly system?: string | undefined
   readonly tools: readonly ToolSpec[]
   readonly messages: readonly Message[]
   /** Sent after the messages. */
-  readonly blocks?: string
+  readonly blocks?: string | undefined
 }
 
 /** The cause of a failure for which no room can be made. */

@@ -14,7 +14,7 @@ import { addUsage, type Message, NO_USAGE, type Usage } from '../protocol/index.
 import type { ModelSource } from './definition.ts'
 import { shortened } from './fit-prompt.ts'
 import { replyText } from './hook-input.ts'
-import { NO_MODEL, notSent, requestSettings, stepAfter } from './model-retry.ts'
+import { NO_MODEL, notSent, stepAfter } from './model-retry.ts'
 
 export interface SummaryRequest {
   /** The models to ask, in this order. */
@@ -134,7 +134,7 @@ class Summary {
         system: SYSTEM,
         messages: [...messages, { role: 'user', content: this.#task() }],
         tools: [],
-        ...requestSettings(this.#source),
+        ...this.#source.request,
         signal,
         ids,
         timer,
