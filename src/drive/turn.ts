@@ -310,7 +310,8 @@ class Summary {
   }
 
   #reply({ content, usage }: EntryData['model.end']): void {
-    const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+    let text = ''
+    for (const part of content) if (part.type === 'text') text += part.text
     if (text !== '') this.#text = text
     if (usage !== undefined) this.#usage = addUsage(this.#usage, usage)
   }

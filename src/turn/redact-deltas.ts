@@ -13,7 +13,7 @@ export interface DeltaPipe {
   readonly end: () => void
 }
 
-export function redactDeltas(secrets: Redactor, emit: (delta: ModelDelta) => void): DeltaPipe {
+function redactDeltas(secrets: Redactor, emit: (delta: ModelDelta) => void): DeltaPipe {
   if (secrets.isEmpty) return { push: emit, end: () => {} }
   const stream = secrets.stream()
   let last: ModelDelta | undefined

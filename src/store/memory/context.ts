@@ -34,6 +34,11 @@ export interface PreparedEntry {
   readonly derived: readonly DerivedRow[]
 }
 
+/** A snapshot, with its state as text. */
+interface SnapshotRow extends Omit<Snapshot, 'state'> {
+  readonly json: string
+}
+
 interface DerivedRow {
   readonly index: string
   readonly row: IndexRow
@@ -49,7 +54,7 @@ export class Context {
   readonly untaken: Map<number, string> = new Map()
   readonly derived: Map<string, IndexRow[]> = new Map()
   bases: BaseMark[] = []
-  snapshots: Snapshot[] = []
+  snapshots: SnapshotRow[] = []
 
   constructor(id: number, head: Head, parent?: Context) {
     this.id = id

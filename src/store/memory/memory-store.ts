@@ -240,8 +240,9 @@ class MemoryStore implements Port.Store {
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased' || snapshot.seq > context.head.seq) return
     if (isOfErased(context.head, snapshot.seq)) return
-    const others = context.snapshots.filter(({ seq }) => seq !== snapshot.seq)
-    context.snapshots = [...others, structuredClone(snapshot)]
+    const { seq, format, state } = snapshot
+    const others = context.snapshots.filter((other) => other.seq !== seq)
+    context.snapshots = [...others, { seq, format, json: JSON.stringify(state) }]
       .sort((a, b) => b.seq - a.seq)
       .slice(0, KEPT_SNAPSHOTS)
   }
@@ -257,7 +258,8 @@ class MemoryStore implements Port.Store {
       const found = id.snapshots.find(
         (snapshot) => snapshot.format === format && snapshot.seq <= limit && snapshot.seq >= from,
       )
-      if (found !== undefined) return structuredClone(found)
+      if (found !== undefined)
+        return { seq: found.seq, format, state: JSON.parse(found.json) as Port.Snapshot['state'] }
     }
     return undefined
   }
