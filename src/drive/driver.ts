@@ -169,9 +169,10 @@ export class Driver {
       } catch (refusal) {
         // The posts may be what does not fit: they are judged alone first (P3).
         if (!isUnfit(refusal) || posts.length > 0) throw refusal
-        result = await loop.batches.throw(refusal)
+        result = await insteadOf(batch, loop, refusal)
         continue
       }
+      batch.stored()
       this.#pending.stored()
       this.#heartbeat.start()
       return this.#advanced(loop, batch)
@@ -199,12 +200,14 @@ export class Driver {
         await this.#commit(loop, batch)
       } catch (refusal) {
         if (isUnfit(refusal) && this.#isDriving(loop)) {
-          result = await loop.batches.throw(refusal)
+          result = await insteadOf(batch, loop, refusal)
           continue
         }
+        batch.refused(refusal)
         this.#postResults(batch.entries)
         throw isUnfit(refusal) ? this.ownership.lossError() : refusal
       }
+      batch.stored()
       return this.#advanced(loop, batch)
     }
     if (result === undefined) return OWNED
@@ -464,6 +467,16 @@ function isActing(state: State): boolean {
 
 function decisionOf(state: State, is: 'opening' | 'draining'): Promise<void> | undefined {
   return state.is === is ? state.decided.promise : undefined
+}
+
+/** A smaller batch, or the loop's next one after it was told of the refusal. */
+async function insteadOf(
+  batch: Batch,
+  { batches }: Loop,
+  refusal: unknown,
+): Promise<IteratorResult<Batch, boolean>> {
+  const smaller = batch.refused(refusal)
+  return smaller === undefined ? batches.throw(refusal) : { done: false, value: smaller }
 }
 
 function isUnfit(error: unknown): boolean {

@@ -51,7 +51,7 @@ function nextPart(run: Run): AsyncIterable<Batch> | undefined {
 
 /** Runs the tasks of the open step as far as they can go. */
 async function* runStep(run: Run): AsyncGenerator<Batch, void> {
-  if (isCommittedFirst(run)) yield* run.commit('on')
+  if (isCommittedFirst(run)) yield run.commit('on')
   const credentials = await findCredentials(run)
   if (credentials === undefined) {
     endRun(run, 'auth-required')
@@ -70,18 +70,18 @@ async function* runStep(run: Run): AsyncGenerator<Batch, void> {
     return
   }
   // A driver that is leaving releases here: no task starts after this point.
-  if (run.scope.leave?.aborted) yield* run.commit('wait')
-  if (!run.draft.isEmpty) yield* run.commit('tools')
+  if (run.scope.leave?.aborted) yield run.commit('wait')
+  if (!run.draft.isEmpty) yield run.commit('tools')
   await run.scope.mayAct()
   yield* runTasks(run, ready, credentials)
 }
 
 async function* wait(run: Run, ms: number): AsyncGenerator<Batch, void> {
-  yield* run.commit('wait')
+  yield run.commit('wait')
   const { leave, timer } = run.scope
   const signal = leave === undefined ? run.stop : AbortSignal.any([run.stop, leave])
   await timer.wait(ms, { signal })
-  if (leave?.aborted) yield* run.commit('wait')
+  if (leave?.aborted) yield run.commit('wait')
 }
 
 /** No task can continue: some have failed, or wait for an answer. */
@@ -112,7 +112,7 @@ async function* nextStep(run: Run, used: ReachedLimit | undefined): AsyncGenerat
   }
   appendStep(run, { next, changes })
   if (isOver) finish(run, next)
-  if (run.session.open !== undefined) yield* run.commit('tools')
+  if (run.session.open !== undefined) yield run.commit('tools')
 }
 
 /**

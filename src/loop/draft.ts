@@ -13,7 +13,7 @@ import {
   type JsonObject,
   type NewEntry,
 } from '../protocol/index.ts'
-import type { Batch, LoopScope, Next } from './driver-port.ts'
+import type { LoopScope } from './driver-port.ts'
 
 /** Redacts the data of an entry before it is stored. */
 export type Hide = <T extends JsonObject>(type: string, data: T) => T
@@ -81,8 +81,8 @@ export class Draft {
     return key !== undefined && this.#taken.has(key)
   }
 
-  batch(next: Next): Batch {
-    return { entries: this.#entries, next }
+  get entries(): readonly NewEntry[] {
+    return this.#entries
   }
 
   /** Replaces the draft. The entries are made of drafted ones, so they are redacted already. */

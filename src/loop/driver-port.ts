@@ -22,6 +22,13 @@ export interface Batch {
   readonly entries: readonly NewEntry[]
   /** The loop's next action once they are durable. */
   readonly next: Next
+  /** The driver calls it once they are durable, before it asks for the next batch. */
+  readonly stored: () => void
+  /**
+   * The driver calls it if they could not be stored. Returns a smaller batch to store instead of one that is too large.
+   * Undefined: the entries are dropped, and the loop has to be told by a throw.
+   */
+  readonly refused: (refusal: unknown) => Batch | undefined
 }
 
 /** `model`, `tools`: an effect. `hooks`: user hooks. `wait`: a delay. `on`: nothing visible. `done`: the end. */

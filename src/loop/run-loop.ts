@@ -39,7 +39,7 @@ export async function* runLoop(make: () => LoopSteps): AsyncGenerator<Batch, boo
         await continueIfTimedOut(run, error)
       }
     }
-    if (!run.draft.isEmpty) yield* run.commit('done')
+    if (!run.draft.isEmpty) yield run.commit('done')
     return began
   } catch (error) {
     if (!endsTurn(error)) throw error

@@ -69,7 +69,7 @@ function withDraft(run: TurnRun, durable: readonly Entry[]): readonly Entry[] {
 function draftedEntries(run: TurnRun): readonly Entry[] {
   const { session, inbox } = run.scope.view
   const positions = new Map(inbox.map(({ key, seq }) => [key, seq]))
-  return run.draft.batch('on').entries.map(
+  return run.draft.entries.map(
     ({ takes = [], ...entry }, index): Entry => ({
       v: 1,
       at: 0,
@@ -86,7 +86,7 @@ export async function sightingsSoFar(
 ): Promise<{ readonly results: readonly Entry[]; readonly entries: () => readonly Entry[] }> {
   const durable = await run.scope.view.window()
   const shown = durableSightings(durable)
-  const isShowing = run.draft.batch('on').entries.some(showsThings)
+  const isShowing = run.draft.entries.some(showsThings)
   return {
     results: isShowing ? [...shown, ...draftedEntries(run).filter(showsThings)] : shown,
     entries: () => withDraft(run, durable),

@@ -66,7 +66,7 @@ export async function* runGroup(
         const appending = appendEnd(run, one, readyOf(group, one.callId))
         if (isPromise(appending)) await appending
       }
-      if (left > 0) yield* run.commit('on')
+      if (left > 0) yield run.commit('on')
       if (left > 0 && !run.hooks.isEmpty) yield* runEndHooks(run, 'on')
     }
   } catch (error) {

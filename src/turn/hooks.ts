@@ -60,7 +60,7 @@ export async function* runPhase<Name extends HookName>(
   make: () => DataMaker<Name> | Promise<DataMaker<Name>>,
 ): AsyncGenerator<Batch, void> {
   if (!isDue(run, name)) return
-  if (run.draft.hasNews) yield* run.commit('hooks')
+  if (run.draft.hasNews) yield run.commit('hooks')
   const phase = new Phase(run)
   await phase.run(name, await make())
   phase.append({ name })

@@ -80,7 +80,7 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
   const early = isLookedUpEarly(run) ? yield* lookUpEarly(run) : undefined
   const iteration = run.open.iteration + 1
   run.draft.append('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
-  yield* run.commit('model')
+  yield run.commit('model')
   // Hooks get a steering message before the model does.
   if (!run.hooks.has(...INPUT_HOOKS) && hasSteering(run)) yield* takeLateSteering(run)
   run.sent = undefined
@@ -93,7 +93,7 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
       content: run.secrets.isEmpty ? content : await withKnownTools(run, content),
     })
     // A large reply may be cut, and its calls with it.
-    if (isLarge(reply.content)) yield* run.commit('on')
+    if (isLarge(reply.content)) yield run.commit('on')
   } else if (run.signal.aborted) appendAborted(run, source, reply)
   else {
     const continues = await continuesWithout(run, reply)
@@ -142,10 +142,10 @@ async function* waitToRetry(run: TurnRun): AsyncGenerator<Batch, void> {
   const { timer, clock, leave } = run.scope
   const left = (run.open.retry?.until ?? 0) - clock.now()
   if (left <= 0) return
-  if (!run.draft.isEmpty) yield* run.commit('wait')
+  if (!run.draft.isEmpty) yield run.commit('wait')
   await timer.wait(left, { signal: leave === undefined ? run.stop : AbortSignal.any([run.stop, leave]) })
   // A stopping driver leaves here: the next attempt is not begun.
-  if (leave?.aborted && !run.stop.aborted) yield* run.commit('wait')
+  if (leave?.aborted && !run.stop.aborted) yield run.commit('wait')
 }
 
 const NOTHING_TO_SAY = {
@@ -168,7 +168,7 @@ function takeSteering(run: TurnRun): void {
 function* takeLateSteering(run: TurnRun): Generator<Batch, void> {
   while (hasSteering(run)) {
     takeSteering(run)
-    yield* run.commit('model')
+    yield run.commit('model')
   }
 }
 
@@ -202,7 +202,7 @@ function isLookedUpEarly(run: TurnRun): boolean {
 
 async function* lookUpEarly(run: TurnRun): AsyncGenerator<Batch, Configured> {
   // A function may take time, and tool results must not wait for it.
-  if (run.draft.hasNews) yield* run.commit('on')
+  if (run.draft.hasNews) yield run.commit('on')
   return lookUp(run)
 }
 

@@ -42,7 +42,7 @@ async function fits(run: TurnRun): Promise<boolean> {
 
 async function* editPrompt(run: TurnRun): AsyncGenerator<Batch, void> {
   if (!isDue(run, 'beforeLlm')) return
-  if (run.draft.hasNews) yield* run.commit('hooks')
+  if (run.draft.hasNews) yield run.commit('hooks')
   const before = await promptOf(run)
   const phase = new Phase(run)
   await phase.run('beforeLlm', () => ({ prompt: { ...before, ...phase.prompt } }))
@@ -128,7 +128,7 @@ export async function* runEndHooks(run: TurnRun, next: Next = 'hooks'): AsyncGen
   if (!run.hooks.has('afterEachTool', 'onError') || run.open.ended === undefined) return
   // A hook that a cancel interrupted hangs, and would again.
   if (run.scope.signal.aborted && run.open.ended.some((callId) => run.notified.has(callId))) return
-  if (run.draft.hasNews) yield* run.commit(next)
+  if (run.draft.hasNews) yield run.commit(next)
   for (const result of await callResults(run, run.open.ended)) {
     run.notified.add(result.callId)
     const phase = new Phase(run)

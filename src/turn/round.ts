@@ -34,7 +34,7 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   }
   if (!run.hooks.isEmpty) yield* beforeRound(run)
   if (run.open.stop !== undefined || run.open.calls.length === 0) return
-  if (isCommittedFirst(run)) yield* run.commit('on')
+  if (isCommittedFirst(run)) yield run.commit('on')
   const finding = findCredentials(run)
   const credentials = isPromise(finding) ? await finding : finding
   if (credentials === undefined) {
@@ -47,12 +47,12 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   while (ready.length > 0 && !run.signal.aborted && run.open.stop === undefined) {
     const { toolConcurrency } = run.scope.definition
     // A stopping driver leaves here: no further call is started.
-    if (run.scope.leave?.aborted) yield* run.commit('wait')
+    if (run.scope.leave?.aborted) yield run.commit('wait')
     const group = firstGroup(ready).slice(0, toolConcurrency)
     const rest = ready.slice(group.length).filter(({ call }) => call.state === 'started')
     for (const one of group) if (one.call.state === 'requested') appendStart(run, one)
     for (const one of ready.slice(group.length)) recordGrounds(run, one.call)
-    yield* run.commit('tools')
+    yield run.commit('tools')
     yield* runGroup(run, group, credentials)
     if (run.inbox.length > 0 || run.open.requests.length > 0) await takeAnswers(run)
     ready = run.signal.aborted ? [] : rest
@@ -72,7 +72,7 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
 
 /** Makes the draft durable before the hooks of the next calls run. */
 function* commitForHooks(run: TurnRun): Generator<Batch, void> {
-  if (run.draft.hasNews && isHookedIn(run, run.open.calls.filter(isNext))) yield* run.commit('hooks')
+  if (run.draft.hasNews && isHookedIn(run, run.open.calls.filter(isNext))) yield run.commit('hooks')
 }
 
 function isNext({ state }: Call): boolean {

@@ -93,6 +93,7 @@ export async function* runTurn(options: RunTurnOptions): AsyncGenerator<readonly
       const entries = [...journal.takeRecorded(), ...(done ? [] : journal.append(value.entries))]
       if (entries.length > 0) yield entries
       if (done) return { outcome: journal.session.outcome, session: journal.session }
+      value.stored()
     }
   } finally {
     // Leaving the loop ends the turn: none of its work may continue by itself.
