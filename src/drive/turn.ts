@@ -367,9 +367,14 @@ class Reader implements AsyncIterableIterator<TurnEvent> {
   }
 
   delta(event: DeltaEvent): void {
+    const next = this.#waiting.shift()
+    // A reader that waits has read everything before.
+    if (next !== undefined) {
+      next({ done: false, value: event })
+      return
+    }
     if (this.#deltas.after !== this.#entries.length) this.#deltas = { after: this.#entries.length, list: [] }
     merge(this.#deltas.list, event)
-    this.wake()
   }
 
   wake(): void {

@@ -88,8 +88,16 @@ export function hashOf(bytes: Uint8Array): string {
 
 /** Equal for inbox entries with equal content. */
 export function digestOf(type: string, json: string): string {
-  return `${crc32(type)}-${crc32(json)}-${json.length}`
+  let prefix = digestPrefixes.get(type)
+  if (prefix === undefined) {
+    prefix = `${crc32(type)}-`
+    digestPrefixes.set(type, prefix)
+  }
+  return `${prefix}${crc32(json)}-${json.length}`
 }
+
+/** By type; there are four types of inbox entries. */
+const digestPrefixes = new Map<string, string>()
 
 /** Equal for inbox entries with equal content, extracted values included. */
 export function inboxDigest(type: string, { json, cuts }: Encoded): string {
