@@ -132,6 +132,7 @@ export function answerOriginsOf(asker: Asker): Record<string, InputOrigin> {
 }
 
 function byName<T>({ answers = [] }: Asker, part: (answer: Answer) => T | undefined): Record<string, T> {
+  if (answers.length === 0) return NO_ANSWERS as Record<string, T>
   // A name may be a property of every plain object.
   const parts = Object.create(null) as Record<string, T>
   for (const answer of answers) {
@@ -143,6 +144,8 @@ function byName<T>({ answers = [] }: Asker, part: (answer: Answer) => T | undefi
   }
   return parts
 }
+
+const NO_ANSWERS: object = Object.freeze(Object.create(null) as object)
 
 /** The confirmation and its reason; undefined if not asked yet. */
 export function approvalOf({ answers = [] }: Call): Confirmation | undefined {

@@ -48,9 +48,8 @@ export function hashedPrompt(input: PromptInput): {
 }
 
 function promptOf({ lines }: PromptLines, { system }: PromptInput): PromptMessage[] {
-  const prompt: PromptMessage[] = []
-  if (system?.trim()) prompt.push({ role: 'system', content: system.toWellFormed() })
-  for (const { message } of lines) prompt.push(message)
+  const prompt: PromptMessage[] = lines.map(({ message }) => message)
+  if (system?.trim()) prompt.unshift({ role: 'system', content: system.toWellFormed() })
   return prompt
 }
 

@@ -116,8 +116,10 @@ export class TurnRun extends RunBase<TurnScope> {
   }
 
   #findLimits(): Limits {
+    const { limits } = this.open
+    if (limits === undefined) return { ...DEFAULT_LIMITS, ...this.scope.definition.limits }
     // JSON turns an infinite limit into null.
-    const own = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
+    const own = Object.entries(limits).filter(([, most]) => typeof most === 'number')
     return { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...(Object.fromEntries(own) as Limits) }
   }
 
@@ -186,8 +188,9 @@ function frozenCopy<T extends Json>(value: T): T
 function frozenCopy(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return Object.freeze((value as readonly Json[]).map((inner) => frozenCopy(inner)))
-  const fields = Object.entries(value as JsonObject).map(([name, inner = null]) => [name, frozenCopy(inner)])
-  return Object.freeze(Object.fromEntries(fields) as JsonObject)
+  const copy: Record<string, Json | undefined> = { ...(value as JsonObject) }
+  for (const name of Object.keys(copy)) copy[name] = frozenCopy(copy[name] ?? null)
+  return Object.freeze(copy)
 }
 
 const NO_METADATA: JsonObject = Object.freeze({})
