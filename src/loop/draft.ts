@@ -5,10 +5,10 @@
 import type { Clock } from '../base/index.ts'
 import { advance, type OpenTurn, type Session } from '../journal/index.ts'
 import {
+  ENTRY_KINDS,
   type Entry,
   type EntryData,
   type EntryType,
-  formatOf,
   HoldfastError,
   type JsonObject,
   type NewEntry,
@@ -73,7 +73,8 @@ export class Draft {
     // The fold needs only the number of taken entries, not their positions.
     const positions = takes.map(() => seq)
     const at = this.#clock.now()
-    this.#unread.push({ seq: seq + 1, at, v: formatOf(type), type, turn, data, takes: positions })
+    const v = ENTRY_KINDS.get(type)?.v ?? 1
+    this.#unread.push({ seq: seq + 1, at, v, type, turn, data, takes: positions })
   }
 
   /** True if an entry of the draft takes this inbox entry. */

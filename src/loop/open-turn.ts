@@ -38,15 +38,13 @@ export type Trim = Pick<EntryData['turn.start'], 'trimmedUpTo'>
 /** Opens a turn. Without a reason for one, the inbox entries are accounted for. */
 export function openTurn(run: RunBase, take: TakeInput, trim: Trim = {}): MaybePromise<Reason> {
   const { parked, turn } = run.session
+  const { inbox } = run
   // A turn for another reason would have another number, and the cancel would be too late.
-  if (
-    parked !== undefined &&
-    run.inbox.some(({ type, data }) => type === 'cancel' && data['turn'] === turn)
-  ) {
+  if (parked !== undefined && inbox.some(({ type, data }) => type === 'cancel' && data['turn'] === turn)) {
     startTurn(run, {}, trim)
     return 'cancel'
   }
-  const first = run.inbox.find(
+  const first = inbox.find(
     ({ type, data }) => type === 'input' || (type === 'answer' && isOpenRequest(parked?.requests, data)),
   )
   if (first?.type === 'input' && isBeforeRequests(run, first)) return keepInput(run, first, take)
@@ -61,11 +59,11 @@ export function openTurn(run: RunBase, take: TakeInput, trim: Trim = {}): MaybeP
     run.draft.append('release', { reason: 'idle' })
     return 'none'
   }
-  const taking = first?.type === 'input' ? undefined : takeAnswers(run)
-  return chain(taking, () => {
+  const opened = (): Reason => {
     if (continuing?.credentials) answerCredentials(run)
     return first === undefined ? 'continued' : (first.type as 'input' | 'answer')
-  })
+  }
+  return first?.type === 'input' ? opened() : chain(takeAnswers(run), opened)
 }
 
 /** True if the input was posted before a request that is open now. */
@@ -172,6 +170,7 @@ function isOpenRequest(requests: readonly Request[] = [], data: JsonObject): boo
 }
 
 export function hasExpired(run: RunBase, requests: readonly Request[] = []): boolean {
+  if (requests.length === 0) return false
   const now = run.scope.clock.now()
   return requests.some(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now)
 }

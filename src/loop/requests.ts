@@ -69,8 +69,10 @@ async function takeAll(run: RunBase, answers: readonly Entry[]): Promise<void> {
 }
 
 export function expire(run: RunBase): void {
+  const { requests } = run.open
+  if (requests.length === 0) return
   const now = run.scope.clock.now()
-  for (const { requestId, expiresAt } of run.open.requests)
+  for (const { requestId, expiresAt } of requests)
     if (expiresAt !== undefined && expiresAt <= now)
       run.draft.append('request.end', { requestId, how: 'expired' })
 }

@@ -20,8 +20,8 @@ import type { TurnRun } from './turn-run.ts'
 export function begin(run: TurnRun): MaybePromise<boolean> {
   checkKind(run)
   if (run.session.open !== undefined) return chain(takeOver(run), () => true)
-  const trimming = Number.isFinite(run.scope.definition.toolResultTurns) ? trimOf(run) : {}
-  return chain(trimming, (trim) => open(run, trim))
+  if (!Number.isFinite(run.scope.definition.toolResultTurns)) return open(run, {})
+  return chain(trimOf(run), (trim) => open(run, trim))
 }
 
 function open(run: TurnRun, trim: Trim): MaybePromise<boolean> {
@@ -30,7 +30,7 @@ function open(run: TurnRun, trim: Trim): MaybePromise<boolean> {
     const { metadata } = run.scope
     if (run.session.open !== undefined && metadata !== undefined && run.session.metadata === undefined)
       run.draft.append('state', { metadata })
-    return chain(reason === 'continued' ? nudge(run) : undefined, () => reason !== 'none')
+    return reason === 'continued' ? chain(nudge(run), () => true) : reason !== 'none'
   })
 }
 

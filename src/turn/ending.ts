@@ -1,5 +1,5 @@
 /** Ends an agent's turn: open calls and requests are settled or parked, late inbox entries accounted for (R2, R14). */
-import { chain, type MaybePromise } from '../base/index.ts'
+import type { MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import { accountFor, appendTurnEnd, dataOf, type Ending, lateResultOf } from '../loop/index.ts'
 import { isWaiting, moreUsage, NO_USAGE, type OutcomeReason, type Usage } from '../protocol/index.ts'
@@ -17,11 +17,12 @@ export function endTurn(run: TurnRun, outcome: OutcomeReason, ending: Ending = {
   const cancel = run.cancelKey()
   accountFor(run, run.open.turn, cancel)
   const isFilling = !waiting && isWatched(run.scope.definition)
-  return chain(isFilling ? compactionAtEnd(run) : undefined, (compact) => {
+  const end = (compact?: Compaction): void => {
     if (!waiting) warnIfOver(run)
     if (compact !== undefined) draft.append('compact', compact)
     appendTurnEnd(run, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
-  })
+  }
+  return isFilling ? compactionAtEnd(run).then(end) : end()
 }
 
 /** Ends every open request and call of the turn. */

@@ -225,8 +225,8 @@ async function askModel(
   const { scope } = run
   let wire: WireIds | undefined
   try {
-    const resolved = run.within(source.resolve())
-    const model = isPromise(resolved) ? await resolved : resolved
+    const resolved = source.resolve()
+    const model = isPromise(resolved) ? await run.within(resolved) : resolved
     checkChoice(source, tools)
     const { prompt } = run.open
     const readsData = model.capabilities?.structuredContext === true
