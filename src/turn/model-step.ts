@@ -209,9 +209,9 @@ async function* lookUpEarly(run: TurnRun): AsyncGenerator<Batch, Configured> {
 /** Credentials are available once the start of the turn is durable. */
 function lookUp(run: TurnRun): MaybePromise<Configured> {
   const { lookups, fixedTools, fixedSystem } = run.scope.definition
-  // Credentials are looked up for their secrets, too.
-  if (lookups === 'never' && fixedTools !== undefined && !run.open.credentials)
-    return { tools: fixedTools, system: fixedSystem }
+  // Credentials are looked up for their secrets: a model may repeat them (R19).
+  if (lookups === 'never' && fixedTools !== undefined)
+    return chain(run.credentials(), () => ({ tools: fixedTools, system: fixedSystem }))
   const [tools, system] = [run.tools(), configuredPrompt(run)]
   if (!isPromise(tools) && !isPromise(system)) return { tools, system }
   return Promise.all([tools, system]).then(([found, text]) => ({ tools: found, system: text }))
