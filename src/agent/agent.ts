@@ -69,7 +69,7 @@ import { type ActiveAtStart, activeAtStart, activeNow, type SelectionScope, sele
 import { type SessionView, sessionView } from './session-view.ts'
 import type { AnswerOptions, NewInput, TurnOptions } from './turn-options.ts'
 import { parseInput, storedLimits, turnOptions } from './turn-options.ts'
-import { turnScope } from './turn-scope.ts'
+import { turnScopes } from './turn-scope.ts'
 
 export interface AgentState {
   /** `busy` while a turn runs here or is followed from here. */
@@ -460,18 +460,17 @@ export class Agent {
 
   #converse(): Conversation {
     const { name, maxMessages, maxTokens, metadata } = this.#setup
-    const own = metadata === undefined ? {} : { metadata }
     const definition = this.#remembering(this.#setup.definition)
     const extras = (ids: IdsAbove, answers?: GivenAnswers) => ({
       [CHILD_SCOPE]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, ...answers },
     })
+    const scopeOf = turnScopes({ agent: name, definition, metadata, extras })
     return new Conversation({
       ...this.#setup,
       observed: { name, kind: 'agent' },
       store: this.store,
       allow: this.#config.allow,
-      run: (scope, journal) =>
-        turnLoop(turnScope(scope, journal, { ...own, agent: name, definition, extras })),
+      run: (scope, journal) => turnLoop(scopeOf(scope, journal)),
       window: async () => ({ maxMessages, ...(await tokenBudget(maxTokens)) }),
       abandoned: (callId) => void this.#abandon(callId).catch(() => {}),
       ...defined({ credentials: this.#config.credentials }),

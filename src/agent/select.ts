@@ -109,7 +109,7 @@ async function checkGood(
   { driver, store, setup }: Omit<SelectionScope, 'principal'>,
   { entity, ...selection }: Selection,
 ): Promise<void> {
-  const { above } = idsAround()
+  const above = idsAround()
   const entities = await strictest(setup.definition.grounding.entities, above)
   if (entities.get(entity)?.policy !== 'enforce') return
   const { active = [], cleared = 0 } = driver.journal.session

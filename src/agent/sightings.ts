@@ -17,7 +17,7 @@ import {
   seenPrefix,
   thingsPrefix,
 } from '../store/index.ts'
-import type { View } from '../turn/index.ts'
+import type { Sightings } from '../turn/index.ts'
 
 const THINGS = 'thing'
 const MENTIONS = 'mentioned'
@@ -29,7 +29,7 @@ export function journalSightings(
   store: Pick<Store, 'lookup' | 'read'>,
   key: ContextKey,
   clearedAt: () => number,
-): Pick<View, 'seen' | 'listing' | 'lastList' | 'said'> {
+): Sightings {
   const find = async (query: { readonly key: string } | { readonly prefix: string }) => {
     const rows = await store.lookup(key, { index: THINGS, ...query })
     return rows.filter(({ seq }) => seq > clearedAt()).toSorted((a, b) => b.seq - a.seq)

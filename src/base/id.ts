@@ -11,6 +11,7 @@ export const systemIds: Ids = { next: (prefix) => `${prefix}_${timePart()}${rand
 const RANDOM_BYTES = 8
 /** This many ids share their random bytes and differ by a counter. */
 const IDS_EACH = 256
+const COUNTERS: readonly string[] = Array.from({ length: IDS_EACH }, (_, at) => (0x1000 + at).toString(16))
 let random = ''
 let made = IDS_EACH
 
@@ -28,5 +29,5 @@ function randomPart(): string {
     random = randomBytes(RANDOM_BYTES).toString('hex')
     made = 0
   }
-  return random + (0x1000 + made++).toString(16)
+  return random + (COUNTERS[made++] as string)
 }

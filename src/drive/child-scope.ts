@@ -91,12 +91,12 @@ export function leastLimits(own: Limits = {}, left: Limits): Limits {
  * The judge of ids of the innermost awaited call around the running code. Texts that a call passes down are no person's
  * words, so an id in them is good only if it is good there.
  */
-export function idsAround(): { readonly above?: IdsAbove } {
+export function idsAround(): IdsAbove | undefined {
   for (const context of callsAround()) {
     const { [CHILD_SCOPE]: childScope } = context as { readonly [CHILD_SCOPE]?: ChildScope }
-    if (childScope !== undefined) return childScope.ids === undefined ? {} : { above: childScope.ids }
+    if (childScope !== undefined) return childScope.ids
   }
-  return {}
+  return undefined
 }
 
 /**

@@ -386,7 +386,8 @@ export class Conversation {
       posts = await withoutSelfCancel(posts, { store, key, turn, posted: repeats })
     const caller = { subscription, posts, ...(repeats === undefined ? {} : { repeats }) }
     try {
-      await this.#outbox.send(caller, { isAlone: this.#arriving === 1 })
+      const sending = this.#outbox.send(caller, { isAlone: this.#arriving === 1 })
+      if (isPromise(sending)) await sending
     } catch (error) {
       if (HoldfastError.is(error, 'inbox-full')) this.#pump.start() // P6
       throw error

@@ -170,9 +170,10 @@ export class Driver {
       } catch (refusal) {
         // The posts may be what does not fit: they are judged alone first (P3).
         if (!isUnfit(refusal) || posts.length > 0) throw refusal
-        result = await loop.batches.throw(refusal)
+        result = await insteadOf(batch, loop, refusal)
         continue
       }
+      batch.stored()
       this.#pending.stored()
       this.#heartbeat.start()
       return this.#advanced(loop, batch)
@@ -201,12 +202,14 @@ export class Driver {
         await this.#commit(loop, batch)
       } catch (refusal) {
         if (isUnfit(refusal) && this.#isDriving(loop)) {
-          result = await loop.batches.throw(refusal)
+          result = await insteadOf(batch, loop, refusal)
           continue
         }
+        batch.refused(refusal)
         this.#postResults(batch.entries)
         throw isUnfit(refusal) ? this.ownership.lossError() : refusal
       }
+      batch.stored()
       return this.#advanced(loop, batch)
     }
     if (result === undefined) return OWNED
@@ -249,7 +252,7 @@ export class Driver {
   }
 
   async #saved(loop: Loop, progress: Progress & { readonly next: Next }): Promise<Progress> {
-    await this.journal.snapshot()
+    if (this.journal.isWorthSaving) await this.journal.snapshot()
     if (progress.next === 'done') await loop.batches.return(true)
     return progress
   }
@@ -404,7 +407,6 @@ export class Driver {
 
   #scope(posts: readonly NewInboxEntry[], { cancel, stop }: Omit<Loop, 'batches'>): LoopScope {
     const { key, definition, clock, timer, ids, emit, abandoned, thrown, telemetry } = this.#options
-    const continuing = this.#pending.continuing()
     return {
       key,
       definition,
@@ -412,10 +414,10 @@ export class Driver {
       timer,
       ids,
       emit,
-      ...(abandoned === undefined ? {} : { abandoned }),
-      ...(thrown === undefined ? {} : { thrown }),
-      ...(telemetry === undefined ? {} : { telemetry }),
-      ...(continuing === undefined ? {} : { continuing }),
+      abandoned,
+      thrown,
+      telemetry,
+      continuing: this.#pending.continuing(),
       view: new LoopView(this.ownership, posts, clock.now()),
       signal: cancel.signal,
       stop: stop.signal,
@@ -471,6 +473,16 @@ function isActing(state: State): boolean {
 
 function decisionOf(state: State, is: 'opening' | 'draining'): Promise<void> | undefined {
   return state.is === is ? state.decided.promise : undefined
+}
+
+/** A smaller batch, or the loop's next one after it was told of the refusal. */
+async function insteadOf(
+  batch: Batch,
+  { batches }: Loop,
+  refusal: unknown,
+): Promise<IteratorResult<Batch, boolean>> {
+  const smaller = batch.refused(refusal)
+  return smaller === undefined ? batches.throw(refusal) : { done: false, value: smaller }
 }
 
 function isUnfit(error: unknown): boolean {

@@ -238,8 +238,8 @@ export class JournalState {
       )
     this.#take(entries)
     this.#seen = Math.max(this.#seen, last)
-    for (const [index, entry] of entries.entries())
-      this.#options.onEntry(entry, index < published ? 'saved' : undefined)
+    for (let at = 0; at < entries.length; at++)
+      this.#options.onEntry(entries[at] as Entry, at < published ? 'saved' : undefined)
     if (inbox.length > 0) this.receive(inbox, { isOwner: true })
   }
 
@@ -294,7 +294,8 @@ export class JournalState {
   /** Adds an inbox entry, and removes the entries that this one takes. */
   #file(entry: Entry): void {
     if (entry.key !== undefined) this.#inbox.set(entry.key, entry)
-    for (const taken of entry.takes ?? [])
+    if (entry.takes === undefined) return
+    for (const taken of entry.takes)
       for (const [key, waiting] of this.#inbox) {
         if (waiting.seq !== taken) continue
         this.#inbox.delete(key)

@@ -9,6 +9,7 @@
  * P5  A caller is refused only if nothing of it is stored. Once stored, it gets a turn, or an outcome with `stored`.
  * P6  A full inbox refuses callers, never the driver. A caller that finds it full starts the pump.
  */
+import type { MaybePromise } from '../base/index.ts'
 import { type Entry, type ErrorCode, HoldfastError, type NewInboxEntry } from '../protocol/index.ts'
 import { prunedDuplicate } from './refusal.ts'
 import type { TurnSubscription } from './turn-subscription.ts'
@@ -63,13 +64,15 @@ export class Outbox {
   }
 
   /** Posts, or queues for the next claim. Throws if this caller is refused. */
-  async send(caller: Caller, { isAlone }: { readonly isAlone: boolean }): Promise<void> {
-    for (let opening = this.#options.opening(); opening !== undefined; opening = this.#options.opening())
-      await opening
-    if (isAlone && this.#queued === undefined && this.#options.mayCarry()) {
-      this.#queued = caller
-      return
-    }
+  send(caller: Caller, { isAlone }: { readonly isAlone: boolean }): MaybePromise<void> {
+    const { opening, mayCarry } = this.#options
+    const decided = opening()
+    if (decided !== undefined) return decided.then(() => this.send(caller, { isAlone }))
+    if (!isAlone || this.#queued !== undefined || !mayCarry()) return this.#postAfterQueued(caller)
+    this.#queued = caller
+  }
+
+  async #postAfterQueued(caller: Caller): Promise<void> {
     await this.postQueued()
     await this.#post(caller)
   }

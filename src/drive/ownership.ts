@@ -14,10 +14,10 @@ import type { Ids, MaybePromise, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
 import type { Next } from '../loop/index.ts'
 import {
+  ENTRY_KINDS,
   type Entry,
   HoldfastError,
   keyText,
-  kindOf,
   type NewEntry,
   type NewInboxEntry,
 } from '../protocol/index.ts'
@@ -300,7 +300,7 @@ export class Ownership {
 
   /** Keeps W4. */
   #absorb(receipt: Receipt): void {
-    if (receipt.entries.some(({ type }) => kindOf(type)?.ends)) this.#on({ type: 'ended' })
+    if (receipt.entries.some(({ type }) => ENTRY_KINDS.get(type)?.ends)) this.#on({ type: 'ended' })
     this.journal.absorb(receipt)
   }
 

@@ -4,11 +4,12 @@
  */
 import {
   addUsage,
+  DELTA_TYPES,
   type DeltaEvent,
+  ENTRY_KINDS,
   type EntryData,
+  type EntryEvent,
   HoldfastError,
-  isDelta,
-  isInboxType,
   type JsonObject,
   NO_USAGE,
   type OutcomeReason,
@@ -171,6 +172,9 @@ function report(listener: Observer, error: unknown): void {
   }
 }
 
+/** Events that every reader gets one by one; the others are merged for slow readers. */
+type LoggedEvent = EntryEvent | Extract<DeltaEvent, { readonly type: 'turn.refused' }>
+
 /** The events of a turn, and its readers. */
 class EventLog {
   readonly outcome: Promise<TurnOutcome>
@@ -216,16 +220,21 @@ class EventLog {
 
   push(event: TurnEvent): void {
     if (this.#ended) return
-    if (isDelta(event) && event.type !== 'turn.refused') {
-      this.#deltas.push(event)
-      if (this.#deltas.length > MAX_UNMERGED) this.#deltas = merged(this.#deltas)
-      for (const reader of this.#readers) reader.delta(event)
-      return
-    }
+    if (event.type !== 'turn.refused' && DELTA_TYPES.has(event.type)) this.#pushDelta(event as DeltaEvent)
+    else this.#pushEntry(event as LoggedEvent)
+  }
+
+  #pushDelta(event: DeltaEvent): void {
+    this.#deltas.push(event)
+    if (this.#deltas.length > MAX_UNMERGED) this.#deltas = merged(this.#deltas)
+    for (const reader of this.#readers) reader.delta(event)
+  }
+
+  #pushEntry(event: LoggedEvent): void {
     // An inbox entry does not end the text that streams.
-    if (!isInboxType(event.type)) this.#deltas = []
+    if (this.#deltas.length > 0 && !ENTRY_KINDS.get(event.type)?.inbox) this.#deltas = []
     this.#entries.push(event)
-    this.#summary.add(event)
+    if (event.type !== 'turn.refused') this.#summary.add(event)
     for (const reader of this.#readers) reader.wake()
   }
 
@@ -274,8 +283,8 @@ class Summary {
   #requests = new Map<string, RequestData>()
   #end: EntryData['turn.end'] | undefined
 
-  add(event: TurnEvent): void {
-    if (isDelta(event) || event.path !== undefined) return
+  add(event: EntryEvent): void {
+    if (event.path !== undefined) return
     if (event.turn > 0) this.turn = event.turn
     if (event.type === 'model.end') this.#reply(event.data)
     else if (event.type === 'request.start') this.#requests.set(event.data.requestId, event.data)
@@ -301,7 +310,8 @@ class Summary {
   }
 
   #reply({ content, usage }: EntryData['model.end']): void {
-    const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+    let text = ''
+    for (const part of content) if (part.type === 'text') text += part.text
     if (text !== '') this.#text = text
     if (usage !== undefined) this.#usage = addUsage(this.#usage, usage)
   }
@@ -357,9 +367,14 @@ class Reader implements AsyncIterableIterator<TurnEvent> {
   }
 
   delta(event: DeltaEvent): void {
+    const next = this.#waiting.shift()
+    // A reader that waits has read everything before.
+    if (next !== undefined) {
+      next({ done: false, value: event })
+      return
+    }
     if (this.#deltas.after !== this.#entries.length) this.#deltas = { after: this.#entries.length, list: [] }
     merge(this.#deltas.list, event)
-    this.wake()
   }
 
   wake(): void {

@@ -46,8 +46,8 @@ export class Vault {
 
   /** Moves credentials with a durable entry. `asker`: the principal of the turn that is open after it. */
   follow(entry: Entry, asker: Principal | undefined): void {
-    if (entry.type === 'turn.start') this.#current = undefined
-    if (entry.type === 'turn.end') this.#current = undefined
+    if (entry.type === 'turn.start' || entry.type === 'turn.end') this.#current = undefined
+    if (this.#waiting.size === 0 && this.#continuing === undefined) return
     if (entry.key !== undefined) this.#move(entry.key, entry.seq)
     const taken = (entry.takes ?? []).flatMap((seq) => this.#take(seq) ?? [])
     if (entry.type === 'turn.start' && taken.length === 0 && this.#continuing !== undefined) {

@@ -5,7 +5,14 @@
  */
 import { CHILD_SCOPE } from '../drive/index.ts'
 import type { GraphState } from '../journal/index.ts'
-import { type Batch, findCredentials, type LoopSteps, runLoop, waitingFor } from '../loop/index.ts'
+import {
+  type Batch,
+  findCredentials,
+  isCommittedFirst,
+  type LoopSteps,
+  runLoop,
+  waitingFor,
+} from '../loop/index.ts'
 import { defined, type EntryData, type JsonObject, type TaskData } from '../protocol/index.ts'
 import { runAround } from '../tool/index.ts'
 import { endRun, settleEffects } from './end-run.ts'
@@ -44,7 +51,8 @@ function nextPart(run: Run): AsyncIterable<Batch> | undefined {
 
 /** Runs the tasks of the open step as far as they can go. */
 async function* runStep(run: Run): AsyncGenerator<Batch, void> {
-  const credentials = yield* findCredentials(run)
+  if (isCommittedFirst(run)) yield run.commit('on')
+  const credentials = await findCredentials(run)
   if (credentials === undefined) {
     endRun(run, 'auth-required')
     return
@@ -62,18 +70,18 @@ async function* runStep(run: Run): AsyncGenerator<Batch, void> {
     return
   }
   // A driver that is leaving releases here: no task starts after this point.
-  if (run.scope.leave?.aborted) yield* run.commit('wait')
-  if (!run.draft.isEmpty) yield* run.commit('tools')
+  if (run.scope.leave?.aborted) yield run.commit('wait')
+  if (!run.draft.isEmpty) yield run.commit('tools')
   await run.scope.mayAct()
   yield* runTasks(run, ready, credentials)
 }
 
 async function* wait(run: Run, ms: number): AsyncGenerator<Batch, void> {
-  yield* run.commit('wait')
+  yield run.commit('wait')
   const { leave, timer } = run.scope
   const signal = leave === undefined ? run.stop : AbortSignal.any([run.stop, leave])
   await timer.wait(ms, { signal })
-  if (leave?.aborted) yield* run.commit('wait')
+  if (leave?.aborted) yield run.commit('wait')
 }
 
 /** No task can continue: some have failed, or wait for an answer. */
@@ -104,7 +112,7 @@ async function* nextStep(run: Run, used: ReachedLimit | undefined): AsyncGenerat
   }
   appendStep(run, { next, changes })
   if (isOver) finish(run, next)
-  if (run.session.open !== undefined) yield* run.commit('tools')
+  if (run.session.open !== undefined) yield run.commit('tools')
 }
 
 /**

@@ -24,7 +24,7 @@ export interface GraphScope extends LoopScope {
   readonly limits: GraphLimits
   readonly childScope: ChildScope
   /** Ids known to the caller, if the run was started inside of a call. */
-  readonly above?: IdsAbove
+  readonly above?: IdsAbove | undefined
   /** Entries of the run by their positions. */
   readonly entries: (seqs: readonly number[]) => Promise<readonly Entry[]>
 }

@@ -31,7 +31,7 @@ export async function* runTasks(
     try {
       for (const { write } of writes) write()
       if (queue.isDone && writes.every(({ durable }) => durable === undefined)) return
-      if (writes.length > 0) yield* run.commit('tools')
+      if (writes.length > 0) yield run.commit('tools')
       for (const { durable } of writes) durable?.resolve()
     } catch (error) {
       queue.close(error, writes)

@@ -74,7 +74,7 @@ export class Thread {
         const { steps: _, ...rest } = limits
         const childScope = this.#conversation.childScope(rest)
         const own = { graph: definition, limits, childScope, entries: this.#entries }
-        return graphLoop({ ...scope, ...own, ...idsAround() })
+        return graphLoop({ ...scope, ...own, above: idsAround() })
       },
       onOutcome: () => {},
     })

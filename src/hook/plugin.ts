@@ -34,6 +34,7 @@ export interface Registered<Name extends HookName> {
 
 /** The hooks of all plugins in their order, then the agent's own; those of a list in the order of the list. */
 export class HookRegistry {
+  readonly isEmpty: boolean
   readonly #hooks = new Map<HookName, readonly Registered<HookName>[]>()
 
   constructor(sources: readonly { readonly plugin?: string; readonly on: Hooks }[]) {
@@ -45,10 +46,7 @@ export class HookRegistry {
       })
       if (found.length > 0) this.#hooks.set(name, found)
     }
-  }
-
-  get isEmpty(): boolean {
-    return this.#hooks.size === 0
+    this.isEmpty = this.#hooks.size === 0
   }
 
   has(...names: readonly HookName[]): boolean {

@@ -8,12 +8,11 @@ import {
   type ActiveValue,
   addUsage,
   beforePrompt,
+  ENTRY_KINDS,
   type Entry,
   type EntryOf,
   type EntryType,
   hookKind,
-  isInboxType,
-  isProgress,
   isWaiting,
   type KnownEntry,
   LAST_BEFORE_TOOLS,
@@ -36,7 +35,7 @@ import {
   resumeRun,
   startEffect,
 } from './graph-position.ts'
-import { messageCount } from './message-count.ts'
+import { countOf } from './message-count.ts'
 import {
   type Answer,
   beginsAnew,
@@ -69,18 +68,19 @@ export function advance(entries: Iterable<Entry>, from: Session): Session {
 }
 
 function step(draft: Draft, entry: Entry): void {
-  const known = understand(entry)
+  const kind = ENTRY_KINDS.get(entry.type)
+  const known = understand(entry, kind)
   draft.seq = entry.seq
   draft.at = entry.at
   if (draft.createdAt === 0) {
     draft.createdAt = entry.at
     draft.activeAt = entry.at
   }
-  if (isInboxType(entry.type) || entry.type === 'base') return
+  if (kind?.inbox || entry.type === 'base') return
   // By type alone, even if this version cannot read the rest: the head row counts the same way.
-  if (isProgress(entry.type)) draft.claims = 0
+  if (kind?.progress) draft.claims = 0
   if (known === undefined) return
-  const count = messageCount(known)
+  const count = countOf(known)
   draft.window.messages += count
   draft.totals.messages += count
   const apply = steps[known.type] as ((draft: Draft, entry: KnownEntry) => void) | undefined

@@ -9,9 +9,24 @@ import { Backwards, entryTokens, opens, type WindowLimits, windowSize } from './
 import { messageCount } from './message-count.ts'
 import { type Session, stillOpen } from './session.ts'
 import { TranscriptBuilder } from './transcript.ts'
-import { limitsOf, readRange, summaryTokens, type WindowOptions, type WindowRange } from './window.ts'
+import {
+  indexAt,
+  laterRange,
+  limitsOf,
+  readRange,
+  summaryTokens,
+  type WindowOptions,
+  type WindowRange,
+} from './window.ts'
 
 type Source = Pick<Store, 'read' | 'lookup'>
+
+/** A window's new start. `isCut`: it may be before the held entries. */
+interface Move {
+  readonly start: string
+  readonly session: Session
+  readonly isCut: boolean
+}
 
 export class LiveWindow {
   readonly #store: Source
@@ -107,15 +122,26 @@ export class LiveWindow {
     })
   }
 
-  async #moveTo(start: string, session: Session): Promise<readonly Entry[]> {
+  #moveTo(start: string, session: Session): MaybePromise<readonly Entry[]> {
+    const { maxMessages, tokens } = this.#limits
     // After a compaction or clear the window may begin before the held entries.
-    const cut = start.split(' ')[0] !== this.#start.split(' ')[0]
+    const isCut = start.split(' ')[0] !== this.#start.split(' ')[0]
+    const moved = { start, session, isCut }
+    if (isCut || tokens !== undefined) return this.#readAgain(moved)
+    return this.#replace(laterRange(this.#entries, { session, from: this.#from, maxMessages }), moved)
+  }
+
+  async #readAgain(moved: Move): Promise<readonly Entry[]> {
+    const { session, isCut } = moved
     const memory = heldSource(this.#entries)
-    const source = cut ? layered(memory, this.#store) : memory
-    const view = { session, ...this.#limits, ...(cut ? {} : { floor: this.#from }) }
-    const { entries, from } = await readRange(source, this.#key, view)
-    if (cut || session.window.summary !== undefined) this.#builder = undefined
-    else this.#keepOnly(entries)
+    const source = isCut ? layered(memory, this.#store) : memory
+    const view = { session, ...this.#limits, ...(isCut ? {} : { floor: this.#from }) }
+    return this.#replace(await readRange(source, this.#key, view), moved)
+  }
+
+  #replace({ entries, from }: WindowRange, { start, session, isCut }: Move): readonly Entry[] {
+    if (isCut || session.window.summary !== undefined) this.#builder = undefined
+    else this.#keepOnly(entries, from)
     this.#entries = entries
     this.#from = from
     this.#start = start
@@ -133,9 +159,11 @@ export class LiveWindow {
   }
 
   /** Drops entries that fell out of the window. The rest reads the same as before. */
-  #keepOnly(entries: readonly Entry[]): void {
+  #keepOnly(entries: readonly Entry[], from: number): void {
     const by = this.#builder && this.#readAll(this.#entries)
-    const isKept = by?.keep(new Set(entries.map(({ seq }) => seq)))
+    const earlier = new Set<number>()
+    for (const { seq } of entries) if (seq < from) earlier.add(seq)
+    const isKept = by?.keep((seq) => seq >= from || earlier.has(seq))
     this.#builder = by && isKept ? { by, read: entries.length } : undefined
   }
 
@@ -198,17 +226,6 @@ function heldSource(entries: readonly Entry[]): Source {
         .filter(({ type, turn }) => type === 'turn.start' && turn === Number(key))
         .map(({ seq }): IndexRow => ({ key: key ?? '', seq, value: {} })),
   }
-}
-
-/** The index of the first entry at or after a position. */
-function indexAt(entries: readonly Entry[], seq: number): number {
-  let [low, high] = [0, entries.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((entries[middle]?.seq ?? seq) < seq) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** The store as it will be once the entries in memory are saved. */

@@ -5,13 +5,13 @@
 import {
   type AssistantMessage,
   defined,
+  ENTRY_KINDS,
   type Entry,
   type EntryData,
   type EntryOf,
   isWaiting,
   type Json,
   type KnownEntry,
-  kindOf,
   type Message,
   type SettledStatus,
   type Sighting,
@@ -61,9 +61,9 @@ export class TranscriptBuilder {
   readonly #inputs = new Map<number, UserMessage>()
 
   read(entry: Entry): void {
-    const known = understand(entry)
-    if (known === undefined) return
-    if (!kindOf(known.type)?.speaks) return
+    const kind = ENTRY_KINDS.get(entry.type)
+    const known = understand(entry, kind)
+    if (known === undefined || !kind?.speaks) return
     const apply = writers[known.type as TypesThat<'speaks'>] as (
       builder: TranscriptBuilder,
       entry: KnownEntry,
@@ -185,10 +185,10 @@ export class TranscriptBuilder {
   }
 
   /** Drops the messages of all entries but these. False if the open round began with none of them. */
-  keep(seqs: ReadonlySet<number>): boolean {
-    if (this.#round !== undefined && !seqs.has(this.#roundSeq)) return false
-    this.#messages = this.#messages.filter(({ seq }) => seqs.has(seq))
-    for (const seq of this.#inputs.keys()) if (!seqs.has(seq)) this.#inputs.delete(seq)
+  keep(isKept: (seq: number) => boolean): boolean {
+    if (this.#round !== undefined && !isKept(this.#roundSeq)) return false
+    this.#messages = this.#messages.filter(({ seq }) => isKept(seq))
+    for (const seq of this.#inputs.keys()) if (!isKept(seq)) this.#inputs.delete(seq)
     return true
   }
 

@@ -4,10 +4,17 @@
  */
 import { type ContextKey, defined, type Entry, type EntryData, HoldfastError } from '../protocol/index.ts'
 import { type Store, turnKey } from '../store/index.ts'
-import { Backwards, entryTokens, opens, type TokenBudget, type WindowLimits } from './backwards.ts'
+import {
+  Backwards,
+  entryTokens,
+  opens,
+  type TokenBudget,
+  type WindowLimits,
+  windowSize,
+} from './backwards.ts'
 import { isKnown } from './format.ts'
-import { messageCount } from './message-count.ts'
-import type { Session } from './session.ts'
+import { countOf, messageCount } from './message-count.ts'
+import { type Session, stillOpen } from './session.ts'
 
 export interface WindowOptions {
   /** The most messages in a prompt, give or take the round that would be split. 100 if not given. */
@@ -74,6 +81,62 @@ export async function readRange(
     entries: [...shown, ...missing].sort((a, b) => a.seq - b.seq),
     from: entries[0]?.seq ?? session.seq + 1,
   }
+}
+
+/**
+ * The same for a window without a token limit that only moves on: nothing is read, all of it is among the entries that
+ * were held.
+ */
+export function laterRange(
+  held: readonly Entry[],
+  { session, from, maxMessages }: { session: Session; from: number; maxMessages: number },
+): WindowRange {
+  const end = indexAt(held, session.seq + 1)
+  const start = laterStart(held, { session, maxMessages, first: indexAt(held, from), end })
+  const entries = held.slice(start, end)
+  const opened = entries.find(isOfTurn)?.turn
+  const earlier = held.slice(0, start)
+  const starts = earlier.filter(({ type, turn }) => type === 'turn.start' && turn === opened)
+  const wanted = new Set(openingPositions(starts, { session, entries }))
+  for (const seq of takenBy(earlier.filter((entry) => wanted.has(entry.seq)))) wanted.add(seq)
+  for (const seq of takenBy(entries)) wanted.add(seq)
+  const around = earlier.filter(({ seq }) => wanted.has(seq))
+  return { entries: around.concat(entries), from: entries[0]?.seq ?? session.seq + 1 }
+}
+
+interface LaterStart {
+  readonly session: Session
+  readonly maxMessages: number
+  /** The contiguous range of the held entries, by their indexes. */
+  readonly first: number
+  readonly end: number
+}
+
+/** The index at which the window begins, as `Backwards` finds it. */
+function laterStart(held: readonly Entry[], { session, maxMessages, first, end }: LaterStart): number {
+  let isInRound = stillOpen(session).calls.length > 0
+  let left = windowSize(session.window.messages, maxMessages)
+  let start = end
+  while (start > first && (isInRound || left > 0)) {
+    start -= 1
+    const entry = held[start] as Entry
+    if (!isKnown(entry)) continue
+    left -= countOf(entry)
+    if (entry.type === 'tool.end') isInRound = true
+    else if (entry.type === 'model.end') isInRound = false
+  }
+  return start
+}
+
+/** The index of the first entry at or after a position. */
+export function indexAt(entries: readonly Entry[], seq: number): number {
+  let [low, high] = [0, entries.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((entries[middle]?.seq ?? seq) < seq) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 export function limitsOf({ maxMessages = DEFAULT_MESSAGES, tokens }: WindowOptions): WindowLimits {
@@ -153,10 +216,22 @@ async function openingOf(
   key: ContextKey,
   { session, entries }: { session: Session; entries: readonly Entry[] },
 ): Promise<readonly number[]> {
-  const { from, summary } = session.window
-  const first = entries.find(({ type, turn }) => turn > 0 && type !== 'claim')
+  const first = entries.find(isOfTurn)
   const starts =
     first === undefined ? [] : await store.lookup(key, { index: 'turn', key: turnKey(first.turn) })
+  return openingPositions(starts, { session, entries })
+}
+
+function isOfTurn({ type, turn }: Entry): boolean {
+  return turn > 0 && type !== 'claim'
+}
+
+/** `starts`: of the turn of the first entry. */
+function openingPositions(
+  starts: readonly { readonly seq: number }[],
+  { session, entries }: { session: Session; entries: readonly Entry[] },
+): readonly number[] {
+  const { from, summary } = session.window
   const opening = [...starts.map(({ seq }) => seq), ...importStart(entries)]
   return [...opening, ...(summary === undefined ? [] : [summary])].filter((seq) => seq >= from)
 }

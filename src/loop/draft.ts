@@ -5,14 +5,15 @@
 import type { Clock } from '../base/index.ts'
 import { advance, type OpenTurn, type Session } from '../journal/index.ts'
 import {
+  ENTRY_KINDS,
+  type Entry,
   type EntryData,
   type EntryType,
-  formatOf,
   HoldfastError,
   type JsonObject,
   type NewEntry,
 } from '../protocol/index.ts'
-import type { Batch, LoopScope, Next } from './driver-port.ts'
+import type { LoopScope } from './driver-port.ts'
 
 /** Redacts the data of an entry before it is stored. */
 export type Hide = <T extends JsonObject>(type: string, data: T) => T
@@ -22,6 +23,8 @@ export class Draft {
   readonly #scope: LoopScope
   readonly #hide: Hide
   #entries: NewEntry[] = []
+  /** Appended and not folded yet: the last entries of a batch are rarely read before it is durable. */
+  #unread: Entry[] = []
   #taken = new Set<string>()
   #session: Session
 
@@ -33,12 +36,16 @@ export class Draft {
   }
 
   get session(): Session {
+    if (this.#unread.length > 0) {
+      this.#session = advance(this.#unread, this.#session)
+      this.#unread = []
+    }
     return this.#session
   }
 
   /** The open turn; the loop runs inside one. */
   get open(): OpenTurn {
-    const { open } = this.#session
+    const { open } = this.session
     if (open !== undefined) return open
     throw new HoldfastError('nothing-to-continue', { message: 'There is no open turn to append to.' })
   }
@@ -58,15 +65,16 @@ export class Draft {
   }
 
   #add<T extends EntryType>(type: T, data: EntryData[T], takes: readonly string[]): void {
-    const turn = type === 'turn.start' ? this.#session.turn + 1 : (this.#session.open?.turn ?? 0)
+    const { session } = this
+    const turn = type === 'turn.start' ? session.turn + 1 : (session.open?.turn ?? 0)
     this.#entries.push(takes.length === 0 ? { type, turn, data } : { type, turn, data, takes })
     for (const key of takes) this.#taken.add(key)
-    const { seq } = this.#session
+    const { seq } = session
     // The fold needs only the number of taken entries, not their positions.
     const positions = takes.map(() => seq)
     const at = this.#clock.now()
-    const entry = { seq: seq + 1, at, v: formatOf(type), type, turn, data, takes: positions }
-    this.#session = advance([entry], this.#session)
+    const v = ENTRY_KINDS.get(type)?.v ?? 1
+    this.#unread.push({ seq: seq + 1, at, v, type, turn, data, takes: positions })
   }
 
   /** True if an entry of the draft takes this inbox entry. */
@@ -74,8 +82,8 @@ export class Draft {
     return key !== undefined && this.#taken.has(key)
   }
 
-  batch(next: Next): Batch {
-    return { entries: this.#entries, next }
+  get entries(): readonly NewEntry[] {
+    return this.#entries
   }
 
   /** Replaces the draft. The entries are made of drafted ones, so they are redacted already. */
@@ -87,6 +95,7 @@ export class Draft {
   /** Clears the draft, after its batch became durable. */
   reset(): void {
     this.#entries = []
+    if (this.#unread.length > 0) this.#unread = []
     if (this.#taken.size > 0) this.#taken = new Set()
     this.#session = this.#scope.view.session
   }

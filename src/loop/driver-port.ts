@@ -10,6 +10,7 @@ import type {
   DeltaType,
   Entry,
   JsonObject,
+  Message,
   NewEntry,
   Principal,
   RequestData,
@@ -22,6 +23,13 @@ export interface Batch {
   readonly entries: readonly NewEntry[]
   /** The loop's next action once they are durable. */
   readonly next: Next
+  /** The driver calls it once they are durable, before it asks for the next batch. */
+  readonly stored: () => void
+  /**
+   * The driver calls it if they could not be stored. Returns a smaller batch to store instead of one that is too large.
+   * Undefined: the entries are dropped, and the loop has to be told by a throw.
+   */
+  readonly refused: (refusal: unknown) => Batch | undefined
 }
 
 /** `model`, `tools`: an effect. `hooks`: user hooks. `wait`: a delay. `on`: nothing visible. `done`: the end. */
@@ -47,7 +55,7 @@ export interface LoopScope {
   /** The journal as of the last durable batch, with newer inbox entries. */
   readonly view: JournalView
   /** Set for a request to continue without a new input. */
-  readonly continuing?: Continuation
+  readonly continuing?: Continuation | undefined
   /** Aborts when the turn is cancelled. */
   readonly signal: AbortSignal
   /** Aborts on a cancel too, and when the turn was lost to another driver: results of the model no longer count. */
@@ -64,13 +72,13 @@ export interface LoopScope {
   /** Arguments of calls that are stored redacted (R19). */
   readonly callArguments: CallArguments
   /** The observers of the turns, if there are any. */
-  readonly telemetry?: Required<ContextTelemetry>
+  readonly telemetry?: Required<ContextTelemetry> | undefined
   /** Reports the exception of user code that fails the turn. */
-  readonly thrown?: (turn: number, error: unknown) => void
+  readonly thrown?: ((turn: number, error: unknown) => void) | undefined
   /** Posts a result that came after its call was settled. */
   readonly late: (callId: string, settled: Settled) => void
   /** An earlier attempt of the call is settled without another run: its remaining work can stop. */
-  readonly abandoned?: (callId: string) => void
+  readonly abandoned?: ((callId: string) => void) | undefined
 }
 
 export interface Continuation {
@@ -84,6 +92,12 @@ export interface JournalView {
   readonly session: Session
   /** Inbox entries that no entry takes, oldest first. */
   readonly inbox: readonly Entry[]
+  /** The messages of a prompt. */
+  readonly messages: () => MaybePromise<readonly Message[]>
+  /** The entries that `messages` come from. */
+  readonly window: () => MaybePromise<readonly Entry[]>
+  /** The window, and before it the rest of the open turn. */
+  readonly turnEntries: () => MaybePromise<readonly Entry[]>
   /** The request that was opened at this position. */
   readonly request: (seq: number) => Promise<RequestData | undefined>
 }

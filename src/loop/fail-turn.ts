@@ -35,7 +35,7 @@ export async function* failTurn(run: RunBase, error: unknown, end: EndFailed): A
       run.failedBy(error)
       settleDropped(run, attempt)
       await end(failureOf(run, error))
-      yield* run.commit('done')
+      yield run.commit('done')
       return
     } catch (again) {
       if (again === error || attempt > 1 || !endsTurn(again)) throw again

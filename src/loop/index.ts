@@ -31,6 +31,7 @@ export {
   expire,
   findCredentials,
   givenAnswersOf,
+  isCommittedFirst,
   type Question,
   reasonsOf,
   request,

@@ -4,6 +4,7 @@
  * An input posted before a request can neither answer nor dismiss it: its author had not seen the request. Its turn
  * takes the input and ends to wait again, with the request open. The position in the journal decides.
  */
+import { chain, type MaybePromise } from '../base/index.ts'
 import type { Request } from '../journal/index.ts'
 import {
   defined,
@@ -36,17 +37,15 @@ export interface TakeInput {
 export type StartFields = Pick<EntryData['turn.start'], 'trimmedUpTo' | 'prompt'>
 
 /** Opens a turn. Without a reason for one, the inbox entries are accounted for. */
-export async function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): Promise<Reason> {
+export function openTurn(run: RunBase, take: TakeInput, own: StartFields = {}): MaybePromise<Reason> {
   const { parked, turn } = run.session
+  const { inbox } = run
   // A turn for another reason would have another number, and the cancel would be too late.
-  if (
-    parked !== undefined &&
-    run.inbox.some(({ type, data }) => type === 'cancel' && data['turn'] === turn)
-  ) {
+  if (parked !== undefined && inbox.some(({ type, data }) => type === 'cancel' && data['turn'] === turn)) {
     startTurn(run, {}, own)
     return 'cancel'
   }
-  const first = run.inbox.find(
+  const first = inbox.find(
     ({ type, data }) => type === 'input' || (type === 'answer' && isOpenRequest(parked?.requests, data)),
   )
   if (first?.type === 'input' && isBeforeRequests(run, first)) return keepInput(run, first, take)
@@ -62,9 +61,11 @@ export async function openTurn(run: RunBase, take: TakeInput, own: StartFields =
     run.draft.append('release', { reason: 'idle' })
     return 'none'
   }
-  if (first?.type !== 'input') await takeAnswers(run)
-  if (continuing?.credentials) answerCredentials(run)
-  return first === undefined ? 'continued' : (first.type as 'input' | 'answer')
+  const opened = (): Reason => {
+    if (continuing?.credentials) answerCredentials(run)
+    return first === undefined ? 'continued' : (first.type as 'input' | 'answer')
+  }
+  return first?.type === 'input' ? opened() : chain(takeAnswers(run), opened)
 }
 
 /** True if the input was posted before a request that is open now. */
@@ -178,6 +179,7 @@ function isOpenRequest(requests: readonly Request[] = [], data: JsonObject): boo
 }
 
 export function hasExpired(run: RunBase, requests: readonly Request[] = []): boolean {
+  if (requests.length === 0) return false
   const now = run.scope.clock.now()
   return requests.some(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now)
 }

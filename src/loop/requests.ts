@@ -10,7 +10,6 @@ import {
   type RequestData,
 } from '../protocol/index.ts'
 import { answerTo, type Confirmation, type Credentials, checkAnswer, confirmationIn } from '../tool/index.ts'
-import type { Batch } from './driver-port.ts'
 import { dataOf, type RunBase } from './run-base.ts'
 
 /** A request without the fields that the turn adds. */
@@ -30,13 +29,16 @@ export function request(run: RunBase, { id, expiresInMs, ...question }: Question
   })
 }
 
+/** True if the draft has to be durable before `findCredentials`: they come with taken inbox entries. */
+export function isCommittedFirst(run: RunBase): boolean {
+  return run.open.credentials === true && !run.draft.isEmpty
+}
+
 /**
  * The credentials of the turn, an empty set if it has none. Undefined if this process lacks them: then they are
  * requested, and the turn has to wait. Answers that have come are taken on the way.
  */
-export function* findCredentials(run: RunBase): Generator<Batch, MaybePromise<Credentials | undefined>> {
-  // Credentials come with taken inbox entries, and those count once durable.
-  if (run.open.credentials && !run.draft.isEmpty) yield* run.commit('on')
+export function findCredentials(run: RunBase): MaybePromise<Credentials | undefined> {
   return chain(run.credentials(), (credentials) =>
     chain(takeAnswers(run), () => {
       if (!run.open.credentials || credentials !== undefined) return credentials ?? {}
@@ -67,8 +69,10 @@ async function takeAll(run: RunBase, answers: readonly Entry[]): Promise<void> {
 }
 
 export function expire(run: RunBase): void {
+  const { requests } = run.open
+  if (requests.length === 0) return
   const now = run.scope.clock.now()
-  for (const { requestId, expiresAt } of run.open.requests)
+  for (const { requestId, expiresAt } of requests)
     if (expiresAt !== undefined && expiresAt <= now)
       run.draft.append('request.end', { requestId, how: 'expired' })
 }
@@ -130,6 +134,7 @@ export function answerOriginsOf(asker: Asker): Record<string, InputOrigin> {
 }
 
 function byName<T>({ answers = [] }: Asker, part: (answer: Answer) => T | undefined): Record<string, T> {
+  if (answers.length === 0) return NO_ANSWERS as Record<string, T>
   // A name may be a property of every plain object.
   const parts = Object.create(null) as Record<string, T>
   for (const answer of answers) {
@@ -141,6 +146,8 @@ function byName<T>({ answers = [] }: Asker, part: (answer: Answer) => T | undefi
   }
   return parts
 }
+
+const NO_ANSWERS: object = Object.freeze(Object.create(null) as object)
 
 /** The confirmation and its reason; undefined if not asked yet. */
 export function approvalOf({ answers = [] }: Call): Confirmation | undefined {

@@ -96,34 +96,32 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
   }
 
   /**
-   * Makes the draft durable. Results and replies that are too large for the store are cut; a draft that cannot be
-   * stored at all is dropped.
+   * The draft as a batch, to be yielded at once. Results and replies that are too large for the store are cut; a draft that
+   * cannot be stored at all is dropped.
    */
-  *commit(next: Next): Generator<Batch, void> {
-    for (let isStored = false; !isStored; ) {
-      try {
-        yield this.draft.batch(next)
-        isStored = true
-      } catch (error) {
-        this.#cut(error)
-      }
+  commit(next: Next): Batch {
+    return {
+      entries: this.draft.entries,
+      next,
+      stored: this.#stored,
+      refused: (refusal) => (this.#cut(refusal) ? this.commit(next) : undefined),
     }
-    this.draft.reset()
   }
 
-  #cut(refusal: unknown): void {
-    const { entries } = this.draft.batch('on')
+  readonly #stored = (): void => this.draft.reset()
+
+  /** False if the draft could not be made smaller: it is dropped. */
+  #cut(refusal: unknown): boolean {
+    const { entries } = this.draft
     const smaller = HoldfastError.is(refusal, 'too-large') ? shortened(entries, refusal) : undefined
-    if (smaller === undefined) {
-      this.drop()
-      throw refusal
-    }
-    this.draft.replace(smaller)
+    if (smaller === undefined) this.drop()
+    else this.draft.replace(smaller)
+    return smaller !== undefined
   }
 
   /** Drops the draft, back to the durable session. */
   drop(): void {
-    if (!this.draft.isEmpty) this.dropped = this.draft.batch('on').entries
+    if (!this.draft.isEmpty) this.dropped = this.draft.entries
     this.draft.reset()
   }
 
@@ -139,11 +137,13 @@ export abstract class RunBase<S extends LoopScope = LoopScope> {
 
   /** The key of the cancel that ends this turn, if one has come. */
   cancelKey(): string | undefined {
+    const { inbox } = this
+    if (inbox.length === 0) return undefined
     const { turn } = this.open
     const { open, parked } = this.scope.view.session
     // A turn opened to end a wait is cancelled, until it is durable, by the number of the turn that waits.
     const isWait = open === undefined && parked !== undefined
-    const cancel = this.inbox.find(({ type, data }) => {
+    const cancel = inbox.find(({ type, data }) => {
       return type === 'cancel' && (data['turn'] === turn || (isWait && data['turn'] === turn - 1))
     })
     return cancel?.key

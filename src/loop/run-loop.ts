@@ -3,6 +3,7 @@
  * asks for the next, so every effect follows its intent (R3), and only durable entries are published. It starts at any
  * session; recovery is the same generator from a later position.
  */
+import { isPromise, type MaybePromise } from '../base/index.ts'
 import type { Batch } from './driver-port.ts'
 import { type EndFailed, endsTurn, failTurn } from './fail-turn.ts'
 import { Interrupted, type RunBase } from './run-base.ts'
@@ -11,7 +12,7 @@ import { Interrupted, type RunBase } from './run-base.ts'
 export interface LoopSteps {
   readonly run: RunBase
   /** Opens a turn or takes over the open one. False without a reason for one: then the inbox is accounted for. */
-  readonly begin: () => Promise<boolean>
+  readonly begin: () => MaybePromise<boolean>
   /** The turn's next step, from the session. */
   readonly next: () => AsyncIterable<Batch> | undefined
   /** Ends a turn that was cancelled. */
@@ -28,7 +29,8 @@ export async function* runLoop(make: () => LoopSteps): AsyncGenerator<Batch, boo
   const steps = make()
   const { run } = steps
   try {
-    const began = await steps.begin()
+    const beginning = steps.begin()
+    const began = isPromise(beginning) ? await beginning : beginning
     while (run.session.open !== undefined) {
       try {
         const part = run.isCancelled ? steps.cancel() : steps.next()
@@ -37,7 +39,7 @@ export async function* runLoop(make: () => LoopSteps): AsyncGenerator<Batch, boo
         await continueIfTimedOut(run, error)
       }
     }
-    if (!run.draft.isEmpty) yield* run.commit('done')
+    if (!run.draft.isEmpty) yield run.commit('done')
     return began
   } catch (error) {
     if (!endsTurn(error)) throw error

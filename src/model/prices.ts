@@ -55,7 +55,7 @@ export const PRICES: PriceTable = {
 
 /** The cost of a call in US dollars; undefined if no table has a price. The caller's table wins. */
 export function costOf(name: string, tokens: PricedTokens, prices?: PriceTable): number | undefined {
-  const price = (prices && byName(name, prices)) ?? byName(name, PRICES)
+  const price = (prices && byName(name, prices)) ?? knownPrice(name)
   if (price === undefined) return undefined
   const read = tokens.cachedTokens ?? 0
   const written = tokens.cacheWriteTokens ?? 0
@@ -66,4 +66,12 @@ export function costOf(name: string, tokens: PricedTokens, prices?: PriceTable):
     written * (price.cacheWrite ?? price.input) +
     tokens.outputTokens * price.output
   return sum / 1_000_000
+}
+
+/** Prices of the models asked so far: a table is searched once for each. */
+const found = new Map<string, Price | undefined>()
+
+function knownPrice(name: string): Price | undefined {
+  if (!found.has(name)) found.set(name, byName(name, PRICES))
+  return found.get(name)
 }

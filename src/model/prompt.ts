@@ -17,12 +17,12 @@ import type {
 import type { LanguageModel, PromptMessage, PromptOutput, PromptPart } from './language-model.ts'
 import { modelName } from './name.ts'
 import { withoutRepeatedItems } from './repeated-items.ts'
-import { lineHash, messagesHash } from './sent-hashes.ts'
+import { HASH_LENGTH, lineHash, messagesHash } from './sent-hashes.ts'
 import { wellFormed } from './well-formed.ts'
 
 export interface PromptInput {
   readonly model: LanguageModel
-  readonly system?: string
+  readonly system?: string | undefined
   readonly messages: readonly Message[]
 }
 
@@ -31,8 +31,9 @@ export interface PromptInput {
  * result, and messages left empty. No reply comes first or right after another: a filler user message precedes it.
  */
 export function toPrompt(input: PromptInput): PromptMessage[] {
-  const { lines, hasOptions } = linesOf(input.model, input.messages)
-  return withSystem(hasOptions ? withoutRepeatedItems(lines.slice()) : lines.slice(), input)
+  const cached = linesOf(input.model, input.messages)
+  const all = promptOf(cached, input)
+  return cached.hasOptions ? withoutRepeatedItems(all) : all
 }
 
 /** The same, with the hash of its lines without the system text. */
@@ -41,15 +42,21 @@ export function hashedPrompt(input: PromptInput): {
   readonly hash: string
 } {
   const cached = linesOf(input.model, input.messages)
-  const lines = cached.lines.slice()
-  const once = cached.hasOptions ? withoutRepeatedItems(lines) : lines
-  const hash = messagesHash(once === lines ? hashesOf(cached) : once.map(lineHash))
-  return { prompt: withSystem(once, input), hash }
+  const all = promptOf(cached, input)
+  const prompt = cached.hasOptions ? withoutRepeatedItems(all) : all
+  return { prompt, hash: messagesHash(prompt === all ? hashesOf(cached) : hashesIn(prompt)) }
 }
 
-function withSystem(prompt: PromptMessage[], { system }: PromptInput): PromptMessage[] {
+function promptOf({ lines }: PromptLines, { system }: PromptInput): PromptMessage[] {
+  const prompt: PromptMessage[] = lines.map(({ message }) => message)
   if (system?.trim()) prompt.unshift({ role: 'system', content: system.toWellFormed() })
   return prompt
+}
+
+/** A line of a prompt; its hash once it was requested. */
+interface Line {
+  readonly message: PromptMessage
+  hash: string | undefined
 }
 
 /** The lines of the first messages: `ends` has for each message the number of lines after it. */
@@ -58,11 +65,11 @@ interface PromptLines {
   readonly version: string
   readonly messages: Message[]
   readonly ends: number[]
-  readonly lines: PromptMessage[]
+  readonly lines: Line[]
   /** True if a provider attached metadata to a part, such as the name of an item. */
   hasOptions: boolean
-  /** Of each line, as far as requested. */
-  readonly hashes: string[]
+  /** The hashes of the first lines, one after the other, as far as requested. */
+  hashes: string
 }
 
 /** By the first message. A window grows at its end, so most of its last prompt is the beginning of the next. */
@@ -75,11 +82,9 @@ function linesOf(model: LanguageModel, messages: readonly Message[]): PromptLine
   if (first === undefined) return noLines(name, version)
   let cached = linesByFirst.get(first)
   if (cached?.name !== name || cached.version !== version) {
-    const before = latest.get(model)
-    cached = (before && withoutBeginning(before, first)) ?? noLines(name, version)
+    cached = noLines(name, version)
     linesByFirst.set(first, cached)
   }
-  latest.set(model, cached)
   keepBeginning(cached, messages)
   for (let i = cached.messages.length; i < messages.length; i++)
     addLines(cached, messages[i] as Message, projected(messages[i] as Message, model, name))
@@ -87,84 +92,83 @@ function linesOf(model: LanguageModel, messages: readonly Message[]): PromptLine
 }
 
 function noLines(name: string, version: string): PromptLines {
-  return { name, version, messages: [], ends: [], lines: [], hashes: [], hasOptions: false }
+  return { name, version, messages: [], ends: [], lines: [], hashes: '', hasOptions: false }
 }
 
-/** The newest lines of a model: when a window moves, the next prompt begins inside of the last one. */
-const latest = new WeakMap<LanguageModel, PromptLines>()
-
-/** The lines from a user message on, if present: earlier messages do not affect them. */
-function withoutBeginning(cached: PromptLines, first: Message): PromptLines | undefined {
-  const at = first.role === 'user' ? cached.messages.indexOf(first) : -1
-  const gone = cached.ends[at - 1] ?? 0
-  if (at < 0 || cached.ends[at] === gone) return undefined
-  return {
-    ...cached,
-    messages: cached.messages.slice(at),
-    ends: cached.ends.slice(at).map((end) => end - gone),
-    lines: cached.lines.slice(gone),
-    hashes: cached.hashes.slice(gone),
+function hashesOf(cached: PromptLines): string {
+  const { lines } = cached
+  for (let i = cached.hashes.length / HASH_LENGTH; i < lines.length; i++) {
+    const line = lines[i] as Line
+    line.hash ??= lineHash(line.message)
+    cached.hashes += line.hash
   }
+  return cached.hashes
 }
 
-function hashesOf({ lines, hashes }: PromptLines): readonly string[] {
-  for (let i = hashes.length; i < lines.length; i++) hashes.push(lineHash(lines[i] as PromptMessage))
-  return hashes
+function hashesIn(prompt: readonly PromptMessage[]): string {
+  return prompt.map((message) => (message.role === 'system' ? '' : lineHash(message))).join('')
 }
 
 /** Drops lines that are no longer the beginning of these messages. */
-function keepBeginning(
-  { messages: before, ends, lines, hashes }: PromptLines,
-  messages: readonly Message[],
-): void {
+function keepBeginning(cached: PromptLines, messages: readonly Message[]): void {
+  const { messages: before, ends, lines } = cached
   let same = 0
   while (same < before.length && before[same] === messages[same]) same += 1
   if (same === before.length) return
   before.length = same
   ends.length = same
   lines.length = ends[same - 1] ?? 0
-  hashes.length = Math.min(hashes.length, lines.length)
+  cached.hashes = cached.hashes.slice(0, lines.length * HASH_LENGTH)
 }
 
-function addLines(cached: PromptLines, message: Message, content: readonly PromptPart[]): void {
+function addLines(cached: PromptLines, message: Message, { line, hasOptions }: Projection): void {
   const { messages, ends, lines } = cached
-  cached.hasOptions ||= content.some(({ providerOptions }) => providerOptions !== undefined)
-  const before = lines.at(-1)?.role
-  if (content.length > 0) {
-    if (message.role === 'assistant' && before === undefined) lines.push(filler(LEFT_OUT))
-    if (message.role === 'assistant' && before === 'assistant') lines.push(filler(GO_ON))
-    lines.push({ role: message.role, content })
+  cached.hasOptions ||= hasOptions
+  const before = lines.at(-1)?.message.role
+  if (line !== undefined) {
+    if (message.role === 'assistant' && before === undefined) lines.push(LEFT_OUT)
+    if (message.role === 'assistant' && before === 'assistant') lines.push(GO_ON)
+    lines.push(line)
   }
   messages.push(message)
   ends.push(lines.length)
 }
 
-const LEFT_OUT = '[What was said before is left out here.]'
-const GO_ON = 'Go on.'
+const LEFT_OUT = filler('[What was said before is left out here.]')
+const GO_ON = filler('Go on.')
 
-function filler(text: string): PromptMessage {
-  return { role: 'user', content: [{ type: 'text', text }] }
+function filler(text: string): Line {
+  return { message: { role: 'user', content: [{ type: 'text', text }] }, hash: undefined }
 }
 
+/** The line of a message; undefined if it is left out. */
 interface Projection {
   readonly by: string
-  readonly content: readonly PromptPart[]
+  readonly line: Line | undefined
+  readonly hasOptions: boolean
 }
 
 const OWN = { v3: 'v3 own', v4: 'v4 own' } as const
 
-/** When a window moves, most of its messages stay the same. */
+/** When a window moves, most of its messages stay the same, and their lines with their hashes. */
 const projections = new WeakMap<Message, Projection>()
 
-function projected(message: Message, model: LanguageModel, name: string): readonly PromptPart[] {
+function projected(message: Message, model: LanguageModel, name: string): Projection {
   // The content depends only on its author and the interface version.
   const own = message.role === 'assistant' && message.model === name
   const by = own ? OWN[model.specificationVersion] : model.specificationVersion
   const before = projections.get(message)
-  if (before?.by === by) return before.content
+  if (before?.by === by) return before
   const content = contentOf(message, model, name)
-  projections.set(message, { by, content })
-  return content
+  const line = content.length === 0 ? undefined : lineOf(message.role, content)
+  const hasOptions = content.some(({ providerOptions }) => providerOptions !== undefined)
+  const projection = { by, line, hasOptions }
+  projections.set(message, projection)
+  return projection
+}
+
+function lineOf(role: Message['role'], content: readonly PromptPart[]): Line {
+  return { message: { role, content }, hash: undefined }
 }
 
 function contentOf(message: Message, model: LanguageModel, name: string): PromptPart[] {

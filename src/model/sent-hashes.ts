@@ -16,15 +16,15 @@ import type {
 } from './language-model.ts'
 
 /** 96 bits: enough to tell requests apart, short enough for every entry. */
-const DIGITS = 16
+export const HASH_LENGTH = 16
 
 function digest(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, DIGITS)
+  return hash('sha256', text, 'base64url').slice(0, HASH_LENGTH)
 }
 
-/** The hash of all lines of a prompt, from the hash of each. */
-export function messagesHash(lineHashes: readonly string[]): string {
-  return digest(lineHashes.join(''))
+/** The hash of all lines of a prompt, from their hashes, one after the other. */
+export function messagesHash(lineHashes: string): string {
+  return digest(lineHashes)
 }
 
 export function lineHash({ role, content }: PromptMessage): string {

@@ -30,10 +30,10 @@ export function filesIn(messages: readonly Message[]): FilePart[] {
 }
 
 export function hasFiles(messages: readonly Message[]): boolean {
-  return messages.some(
-    ({ role, content }) =>
-      role === 'user' && typeof content !== 'string' && content.some(({ type }) => type === 'file'),
-  )
+  for (const { role, content } of messages)
+    if (role === 'user' && typeof content !== 'string' && content.some(({ type }) => type === 'file'))
+      return true
+  return false
 }
 
 export interface ShownFiles {

@@ -26,13 +26,13 @@ import { adaptCall } from './vendors.ts'
 
 export interface ModelRequest {
   readonly model: LanguageModel
-  readonly system?: string
+  readonly system?: string | undefined
   readonly messages: readonly Message[]
   readonly tools: readonly ToolSpec[]
   readonly settings: ModelSettings
   /** The limit of the whole call. Default: 10 minutes; Infinity for none. */
-  readonly timeoutMs?: number
-  readonly prices?: PriceTable
+  readonly timeoutMs?: number | undefined
+  readonly prices?: PriceTable | undefined
   readonly signal: AbortSignal
   readonly ids: Ids
   readonly timer: Timer
@@ -191,7 +191,7 @@ class Call {
   #estimate(): Usage {
     const { prices } = this.#request
     const { chars } = this.#assembly
-    return estimateUsage(this.#name, this.#request, prices === undefined ? { chars } : { chars, prices })
+    return estimateUsage(this.#name, this.#request, { chars, prices })
   }
 
   #settle(): void {

@@ -14,7 +14,7 @@ const CHARS_PER_TOKEN = 4
 const MOST_TOKENS = 1e12
 
 export interface RequestContent {
-  readonly system?: string
+  readonly system?: string | undefined
   readonly messages: readonly Message[]
   readonly tools: readonly ToolSpec[]
 }
@@ -23,7 +23,7 @@ export interface RequestContent {
 export function estimateUsage(
   name: string,
   request: RequestContent,
-  more: { chars: number; prices?: PriceTable },
+  more: { chars: number; prices?: PriceTable | undefined },
 ): Usage {
   const tools = request.tools.length === 0 ? '' : JSON.stringify(request.tools)
   const { text, messages } = estimatedTokens

@@ -2,19 +2,17 @@
  * Checks the few fields of an entry that every reader relies on. A writer that gets one wrong is refused: readers could
  * not get past such an entry. All other fields of `data` belong to their writers and readers.
  */
-import { kindOf } from './entry-table.ts'
+import { ENTRY_TABLE, type EntryKind } from './entry-table.ts'
 import type { JsonObject } from './json.ts'
 import { isOutcome } from './outcome.ts'
 
 /** The problem with an entry's data in its current format, or undefined. The caller checks that `data` is an object. */
 export function shapeProblem(type: string, data: JsonObject): string | undefined {
-  const shape = kindOf(type)?.shape
-  if (shape === undefined) return undefined
-  for (const field in shape) {
-    const [name = '', isOptional] = CHECK_OF.get(shape[field] as string) ?? []
+  const fields = FIELDS.get(type)
+  if (fields === undefined) return undefined
+  for (const { field, check, isOptional } of fields) {
     const value = data[field]
-    const check = CHECKS[name]
-    if (check === undefined || (value === undefined && isOptional) || check.holds(value)) continue
+    if ((value === undefined && isOptional) || check.holds(value)) continue
     return `${field} must be ${check.what}`
   }
   return undefined
@@ -43,13 +41,25 @@ const CHECKS: { readonly [name: string]: Check } = {
   outcome: { what: 'one of the outcomes of a turn', holds: isOutcome },
 }
 
-/** Each check under its name in the table: the check, and whether the field may be absent. */
-const CHECK_OF: ReadonlyMap<string, readonly [name: string, isOptional: boolean]> = new Map(
-  Object.keys(CHECKS).flatMap((name): [string, [string, boolean]][] => [
-    [name, [name, false]],
-    [`${name}?`, [name, true]],
+interface CheckedField {
+  readonly field: string
+  readonly check: Check
+  readonly isOptional: boolean
+}
+
+/** The checked fields of each entry type. */
+const FIELDS: ReadonlyMap<string, readonly CheckedField[]> = new Map(
+  Object.entries<EntryKind>(ENTRY_TABLE).map(([type, { shape = {} }]) => [
+    type,
+    Object.entries(shape).flatMap(([field, name]) => checkedField(field, name)),
   ]),
 )
+
+function checkedField(field: string, name: string): readonly CheckedField[] {
+  const isOptional = name.endsWith('?')
+  const check = CHECKS[isOptional ? name.slice(0, -1) : name]
+  return check === undefined ? [] : [{ field, check, isOptional }]
+}
 
 function isList(value: unknown, holds: (element: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(holds)

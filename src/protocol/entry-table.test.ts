@@ -1,6 +1,6 @@
 /** The table of entry types. A type that is missing here is undecided. */
 import { describe, expect, it } from 'vitest'
-import { ENTRY_TABLE, isInboxType, isProgress } from './entry-table.ts'
+import { ENTRY_KINDS, ENTRY_TABLE, isInboxType } from './entry-table.ts'
 
 const inbox = ['input', 'answer', 'cancel', 'late-result']
 const noProgress = [
@@ -24,17 +24,17 @@ describe('entry types', () => {
   })
 
   it.each(inbox)('%s is for the inbox, and no progress', (type) => {
-    expect([isInboxType(type), isProgress(type)]).toEqual([true, false])
+    expect([isInboxType(type), ENTRY_KINDS.get(type)?.progress ?? false]).toEqual([true, false])
   })
 
   it.each([...noProgress, 'x.future', 'constructor'])(
     '%s may come of an attempt that leads nowhere (R7)',
     (type) => {
-      expect([isInboxType(type), isProgress(type)]).toEqual([false, false])
+      expect([isInboxType(type), ENTRY_KINDS.get(type)?.progress ?? false]).toEqual([false, false])
     },
   )
 
   it.each(progress)('%s shows that a claim led somewhere', (type) => {
-    expect([isInboxType(type), isProgress(type)]).toEqual([false, true])
+    expect([isInboxType(type), ENTRY_KINDS.get(type)?.progress ?? false]).toEqual([false, true])
   })
 })

@@ -108,8 +108,16 @@ export const ENTRY_TABLE = {
 } as const
 
 const rows: { readonly [T in EntryType]: EntryKind } = ENTRY_TABLE
-/** The same table, for types that may be of a newer version. */
-const KINDS: ReadonlyMap<string, EntryKind> = new Map(Object.entries(rows))
+/**
+ * The same table, for types that may be of a newer version: those have no row. All rows have one shape, because every
+ * entry is looked up here.
+ */
+export const ENTRY_KINDS: ReadonlyMap<string, EntryKind> = new Map(
+  Object.entries(rows).map(([type, { v, inbox, progress, prompt, speaks, head, ends, shape }]) => [
+    type,
+    { v, inbox, progress, prompt, speaks, head, ends, shape } as EntryKind,
+  ]),
+)
 
 export type TypesThat<Mark extends keyof EntryKind> = {
   [T in EntryType]: (typeof ENTRY_TABLE)[T] extends { readonly [M in Mark]: true } ? T : never
@@ -117,19 +125,10 @@ export type TypesThat<Mark extends keyof EntryKind> = {
 
 export type InboxType = TypesThat<'inbox'>
 
-/** Undefined for a type that this version does not know. */
-export function kindOf(type: string): EntryKind | undefined {
-  return KINDS.get(type)
-}
-
 export function isInboxType(type: string): type is InboxType {
-  return KINDS.get(type)?.inbox === true
-}
-
-export function isProgress(type: string): boolean {
-  return KINDS.get(type)?.progress === true
+  return ENTRY_KINDS.get(type)?.inbox === true
 }
 
 export function formatOf(type: string): number {
-  return KINDS.get(type)?.v ?? 1
+  return ENTRY_KINDS.get(type)?.v ?? 1
 }

@@ -42,7 +42,7 @@ export interface DeltaData {
   'turn.refused': { readonly code: string; readonly message: string }
 }
 
-const DELTAS: ReadonlySet<string> = new Set<DeltaType>([
+export const DELTA_TYPES: ReadonlySet<string> = new Set<DeltaType>([
   'text.delta',
   'reasoning.delta',
   'call.delta',
@@ -52,5 +52,5 @@ const DELTAS: ReadonlySet<string> = new Set<DeltaType>([
 ])
 
 export function isDelta(event: TurnEvent): event is DeltaEvent {
-  return DELTAS.has(event.type)
+  return DELTA_TYPES.has(event.type)
 }

@@ -34,7 +34,7 @@ export type {
 export { shapeProblem } from './entry-shape.ts'
 export { MAX_ENTRY_BYTES, MAX_OUTPUT_BYTES } from './entry-size.ts'
 export type { EntryKind, InboxType, TypesThat } from './entry-table.ts'
-export { ENTRY_TABLE, formatOf, isInboxType, isProgress, kindOf } from './entry-table.ts'
+export { ENTRY_KINDS, ENTRY_TABLE, formatOf, isInboxType } from './entry-table.ts'
 export type { ErrorCode, ErrorOptions } from './error.ts'
 export { HoldfastError } from './error.ts'
 export type {
@@ -46,7 +46,7 @@ export type {
   EntryEventOf,
   TurnEvent,
 } from './event.ts'
-export { isDelta } from './event.ts'
+export { DELTA_TYPES, isDelta } from './event.ts'
 export { absentFile, fileProblem, filesProblem, fileTitle } from './file.ts'
 export type { HookKind, HookName } from './hook-table.ts'
 export {
@@ -87,6 +87,7 @@ export { addUsage, isWaiting, limitText, moreUsage, NO_USAGE } from './outcome.t
 export {
   idTokens,
   ownTexts,
+  PERSONS_TYPES,
   personsEntries,
   personsWords,
   pickedTexts,

@@ -4,12 +4,15 @@ import type { Entry, EntryData, RequestData } from './entry.ts'
 import type { Json } from './json.ts'
 import type { UserContent } from './message.ts'
 
+/** The types of entries that may hold the person's words. */
+export const PERSONS_TYPES: readonly string[] = ['input', 'request.end', 'import']
+
 /**
  * True for an input, the end of a request, or an import that may hold the person's words. An entry with an `origin` was
  * posted by the code of a call and holds words of a model or a program.
  */
 function isPersonsInput({ type, data }: Entry): boolean {
-  if (type !== 'input' && type !== 'request.end' && type !== 'import') return false
+  if (!PERSONS_TYPES.includes(type)) return false
   return (data as { readonly origin?: unknown }).origin === undefined
 }
 

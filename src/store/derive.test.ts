@@ -1,7 +1,14 @@
 /** The derived indexes that every store keeps. */
 import { describe, expect, it } from 'vitest'
 import type { Entry } from '../protocol/index.ts'
-import { STANDARD_DERIVATIONS, turnEnds, turnKey, turnRange, turnStarts } from './derive.ts'
+import {
+  derivationsByType,
+  STANDARD_DERIVATIONS,
+  turnEnds,
+  turnKey,
+  turnRange,
+  turnStarts,
+} from './derive.ts'
 
 function entry(type: string, more: Partial<Entry> = {}): Entry {
   return { seq: 9, turn: 3, at: 1, type, v: 1, data: {}, ...more }
@@ -29,6 +36,37 @@ describe('the index of turns', () => {
   it('has keys that sort as the turns do', () => {
     const turns = [1, 2, 9, 10, 99, 100, 12_345]
     expect(turns.map(turnKey).sort()).toEqual(turns.map(turnKey))
+  })
+})
+
+describe('derivations by type', () => {
+  const every = { index: 'every', rows: () => [] }
+  const find = derivationsByType([...STANDARD_DERIVATIONS, every])
+  const indexes = (type: string) => find(type).map(({ index }) => index)
+
+  it('are those that name the type, and those that name none', () => {
+    expect(indexes('turn.start')).toEqual(['turn', 'every'])
+    expect(indexes('input')).toEqual(['mentioned', 'every'])
+    expect(indexes('model.end')).toEqual(['every'])
+    expect(indexes('x.future')).toEqual(['every'])
+    expect(indexes('x.future')).toEqual(['every'])
+  })
+
+  it('leave out none that has rows', () => {
+    const entries = [
+      entry('turn.start'),
+      entry('turn.end', { data: { outcome: 'stop' } }),
+      entry('artifact', { data: { artifactId: 'a', version: 1, op: 'create' } }),
+      entry('tool.end', { data: { callId: 'c', status: 'ok', output: 1, seen: [{ entity: 'e', id: 'i' }] } }),
+      entry('input', { data: { message: 'see tsk-1' } }),
+      entry('request.end', { data: { requestId: 'r', how: 'answered', value: 'tsk-1' } }),
+      entry('import', { data: { key: 'k', messages: [{ role: 'user', content: 'tsk-1' }] } }),
+    ]
+    for (const one of entries) {
+      const withRows = STANDARD_DERIVATIONS.filter(({ rows }) => rows(one).length > 0)
+      expect(withRows.length).toBeGreaterThan(0)
+      expect(indexes(one.type)).toEqual(expect.arrayContaining(withRows.map(({ index }) => index)))
+    }
   })
 })
 

@@ -12,6 +12,7 @@ import {
   idTokens,
   type JsonObject,
   normalLabel,
+  PERSONS_TYPES,
   personsWords,
   pickedWords,
   type Sighting,
@@ -21,7 +22,24 @@ import type { IndexRow } from './port.ts'
 export interface Derivation {
   /** Lower-case name. Rename the index when `rows` changes its result for old entries. */
   readonly index: string
+  /** The entry types that may have rows. Without it, every entry is read. */
+  readonly types?: readonly string[]
   readonly rows: (entry: Entry) => readonly { readonly key: string; readonly value: JsonObject }[]
+}
+
+/** Finds the derivations that read entries of a type. */
+export function derivationsByType(
+  derivations: readonly Derivation[],
+): (type: string) => readonly Derivation[] {
+  const known = new Map<string, readonly Derivation[]>()
+  return (type) => {
+    let found = known.get(type)
+    if (found === undefined) {
+      found = derivations.filter(({ types }) => types?.includes(type) ?? true)
+      known.set(type, found)
+    }
+    return found
+  }
 }
 
 const NO_ROWS: ReturnType<Derivation['rows']> = []
@@ -29,6 +47,7 @@ const NO_ROWS: ReturnType<Derivation['rows']> = []
 /** The start of each turn, by turn number. */
 export const turnStarts: Derivation = {
   index: 'turn',
+  types: ['turn.start'],
   rows: (entry) => {
     if (entry.type !== 'turn.start') return NO_ROWS
     return [{ key: turnKey(entry.turn), value: { first: Math.min(entry.seq, ...(entry.takes ?? [])) } }]
@@ -38,6 +57,7 @@ export const turnStarts: Derivation = {
 /** The end and outcome of each turn, by turn number. */
 export const turnEnds: Derivation = {
   index: 'outcome',
+  types: ['turn.end'],
   rows: (entry) => {
     if (entry.type !== 'turn.end') return NO_ROWS
     const { outcome, usage, durationMs } = entry.data as EntryData['turn.end']
@@ -50,6 +70,7 @@ export const turnEnds: Derivation = {
 /** The state of each artifact (`a:<id>`), and the positions of its changes (`c:<id>:<version>:<chunk>`). */
 export const artifactChanges: Derivation = {
   index: 'artifact',
+  types: ['artifact'],
   rows: (entry) => {
     if (entry.type !== 'artifact') return NO_ROWS
     const change = entry.data as ArtifactChange
@@ -70,6 +91,7 @@ export const artifactChanges: Derivation = {
  */
 const sightings: Derivation = {
   index: 'thing',
+  types: ['tool.end'],
   rows: (entry) => {
     if (entry.type !== 'tool.end') return NO_ROWS
     const { seen = [] } = entry.data as EntryData['tool.end']
@@ -106,6 +128,7 @@ function sightingRows(
 /** Messages in which the person wrote or picked a token that may be an id: one row each, by token and position. */
 const mentions: Derivation = {
   index: 'mentioned',
+  types: PERSONS_TYPES,
   rows: (entry) => {
     const text = `${personsWords(entry)}\n${pickedWords(entry)}`
     if (text === '\n') return NO_ROWS

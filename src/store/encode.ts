@@ -23,7 +23,7 @@ export interface Encoded {
   readonly cuts: readonly Cut[]
   readonly blobs: ReadonlyMap<string, Buffer>
   /** The result of `decode`, if already known. One object: return it to one reader only. */
-  readonly plain?: JsonObject
+  readonly plain: JsonObject | undefined
 }
 
 /** A value that the text holds as null. An empty path is the whole data. */
@@ -46,14 +46,14 @@ export function encodeRequest(request: AppendRequest): EncodedData {
 export function encode(type: string, data: JsonObject): Encoded {
   const { json, plain } = toJson(type, data)
   if (json.length * 3 <= BLOB_THRESHOLD || Buffer.byteLength(json) <= BLOB_THRESHOLD) {
-    return { json, cuts: NO_CUTS, blobs: NO_BLOBS, ...(plain && { plain }) }
+    return { json, cuts: NO_CUTS, blobs: NO_BLOBS, plain }
   }
   const bytes = Buffer.byteLength(json)
   if (bytes > MAX_ENTRY_BYTES) throw tooLarge(type, bytes)
   const cuts: Cut[] = []
   const blobs = new Map<string, Buffer>()
   const rest = cutLarge(JSON.parse(json) as Json, { path: [], cuts, blobs })
-  return { json: JSON.stringify(rest), cuts, blobs }
+  return { json: JSON.stringify(rest), cuts, blobs, plain: undefined }
 }
 
 /** The inverse of `encode`. An undefined `blob` makes the entry corrupt. */
@@ -88,8 +88,16 @@ export function hashOf(bytes: Uint8Array): string {
 
 /** Equal for inbox entries with equal content. */
 export function digestOf(type: string, json: string): string {
-  return `${crc32(type)}-${crc32(json)}-${json.length}`
+  let prefix = digestPrefixes.get(type)
+  if (prefix === undefined) {
+    prefix = `${crc32(type)}-`
+    digestPrefixes.set(type, prefix)
+  }
+  return `${prefix}${crc32(json)}-${json.length}`
 }
+
+/** By type; there are four types of inbox entries. */
+const digestPrefixes = new Map<string, string>()
 
 /** Equal for inbox entries with equal content, extracted values included. */
 export function inboxDigest(type: string, { json, cuts }: Encoded): string {

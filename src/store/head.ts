@@ -4,12 +4,10 @@
  */
 import {
   type ContextKey,
+  ENTRY_KINDS,
   type Entry,
   type EntryData,
-  isInboxType,
-  isProgress,
   isWaiting,
-  kindOf,
   type OutcomeReason,
   type Position,
   type TypesThat,
@@ -111,7 +109,8 @@ export function moveHead(head: HeadDraft, entry: Entry): void {
   head.seq = entry.seq
   head.at = entry.at
   head.pending -= entry.takes?.length ?? 0
-  if (isInboxType(entry.type)) {
+  const kind = ENTRY_KINDS.get(entry.type)
+  if (kind?.inbox) {
     head.pending += 1
     return
   }
@@ -120,9 +119,16 @@ export function moveHead(head: HeadDraft, entry: Entry): void {
     head.base = Math.max(head.base, (entry.data as EntryData['base']).upTo)
     return
   }
-  if (isProgress(entry.type)) head.claims = 0
-  if (head.lease !== undefined) head.lease = { ...head.lease, renewedAt: entry.at }
-  if (kindOf(entry.type)?.head) reducers[entry.type as TypesThat<'head'>](head, entry)
+  if (kind?.progress) head.claims = 0
+  renewLease(head, entry.at)
+  if (kind?.head) reducers[entry.type as TypesThat<'head'>](head, entry)
+}
+
+/** Entries of one append share their time, and so the lease. */
+export function renewLease(head: HeadDraft, renewedAt: number): void {
+  const { lease } = head
+  if (lease === undefined || lease.renewedAt === renewedAt) return
+  head.lease = { driver: lease.driver, leaseMs: lease.leaseMs, renewedAt }
 }
 
 const reducers: { readonly [T in TypesThat<'head'>]: (head: HeadDraft, entry: Entry) => void } = {

@@ -4,19 +4,19 @@
  */
 import {
   type ContextKey,
+  ENTRY_KINDS,
+  ENTRY_TABLE,
   type Entry,
   type EntryType,
-  formatOf,
   HoldfastError,
   isInboxType,
   type JsonObject,
   keyText,
-  kindOf,
   type NewEntry,
   quote,
   shapeProblem,
 } from '../protocol/index.ts'
-import { headDraft, headOf, moveHead, newHead } from './head.ts'
+import { headDraft, headOf, moveHead, newHead, renewLease } from './head.ts'
 import { isOwned, type LeaseJudge } from './lease.ts'
 import type { AppendRequest, Head, RenewRequest } from './port.ts'
 
@@ -68,7 +68,8 @@ export function decideAppend(request: AppendRequest, facts: Facts, options: Deci
   // A later repetition would not be recognised.
   if (request.since > head.seq) return refuse(moved(request, head))
   try {
-    return accept(request, { ...facts, head: childHead(request, facts.head, head) }, options)
+    const { earlier, inbox } = facts
+    return accept(request, { head: childHead(request, facts.head, head), earlier, inbox }, options)
   } catch (error) {
     if (HoldfastError.is(error)) return refuse(error)
     throw error
@@ -193,7 +194,7 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
       const limit = type === 'input' ? MAX_PENDING : 2 * MAX_PENDING
       if (head.pending >= limit) throw inboxFull(request.key, limit)
       posted.set(key, head.seq + 1)
-      push({ seq: head.seq + 1, at, turn: 0, type, v: formatOf(type), data, key })
+      push({ seq: head.seq + 1, at, turn: 0, type, v: ENTRY_KINDS.get(type)?.v ?? 1, data, key })
     } else if (known.digest !== options.digestOf(type, data)) {
       throw keyReused(request.key, key)
     }
@@ -202,13 +203,15 @@ function accept(request: AppendRequest, facts: Facts & { head: Head }, options: 
     const { driver, leaseMs } = request.claim
     const turn = head.status === 'running' || head.status === 'paused' ? head.turn : 0
     const data = { epoch: head.epoch + 1, driver, leaseMs, attempt: head.claims + 1 }
-    push({ seq: head.seq + 1, at, turn, type: 'claim', v: formatOf('claim'), data })
+    push({ seq: head.seq + 1, at, turn, type: 'claim', v: ENTRY_TABLE.claim.v, data })
   }
-  const taken = new Set<number>()
-  for (const entry of request.entries ?? [])
-    push(stampDriverEntry(entry, { request, facts, posted, taken, seq: head.seq + 1, at }))
+  const taking: TakeContext = { request, facts, posted, taken: new Set() }
+  for (const entry of request.entries ?? []) {
+    const takes = entry.takes?.map((key) => take(key, taking))
+    push(stamped(entry, { seq: head.seq + 1, at, takes }))
+  }
   const byDriver = request.claim !== undefined || request.epoch !== undefined
-  if (byDriver && head.lease !== undefined) head.lease = { ...head.lease, renewedAt: options.now }
+  if (byDriver) renewLease(head, options.now)
   return { kind: 'accepted', entries, head: headOf(head) }
 }
 
@@ -219,22 +222,21 @@ interface TakeContext {
   readonly taken: Set<number>
 }
 
-interface StampContext extends TakeContext {
+interface Stamp {
   readonly seq: number
   readonly at: number
+  readonly takes: readonly number[] | undefined
 }
 
-function stampDriverEntry(entry: NewEntry, context: StampContext): Entry {
-  const { seq, at } = context
+function stamped(entry: NewEntry, { seq, at, takes }: Stamp): Entry {
   const { turn, type, data, refs, optional } = entry
-  const v = entry.v ?? formatOf(type)
+  const v = entry.v ?? ENTRY_KINDS.get(type)?.v ?? 1
   // No spreads: this runs for every entry, and few have any of the other fields.
-  const stamped: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
-  const takes = entry.takes?.map((key) => take(key, context))
-  if (takes !== undefined && takes.length > 0) stamped.takes = takes
-  if (refs !== undefined && refs.length > 0) stamped.refs = refs
-  if (optional === true) stamped.optional = true
-  return stamped
+  const whole: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
+  if (takes !== undefined && takes.length > 0) whole.takes = takes
+  if (refs !== undefined && refs.length > 0) whole.refs = refs
+  if (optional === true) whole.optional = true
+  return whole
 }
 
 function take(key: string, { request, facts, posted, taken }: TakeContext): number {
@@ -256,10 +258,10 @@ function childHead(request: AppendRequest, existing: Head | undefined, head: Hea
 }
 
 function checkDriverEntry(entry: NewEntry): void {
-  if (isInboxType(entry.type))
-    throw misuse(`${quote(entry.type)} is an inbox type; post it with inbox, not with entries`)
+  const kind = ENTRY_KINDS.get(entry.type)
+  if (kind?.inbox) throw misuse(`${quote(entry.type)} is an inbox type; post it with inbox, not with entries`)
   if (STORE_TYPES.has(entry.type)) throw misuse(`${quote(entry.type)} is written by the store alone`)
-  if (kindOf(entry.type) === undefined && !ENTRY_TYPE.test(entry.type))
+  if (kind === undefined && !ENTRY_TYPE.test(entry.type))
     throw misuse(`${quote(entry.type)} is not an entry type`)
   if (!Number.isSafeInteger(entry.turn) || entry.turn < 0)
     throw misuse(`${entry.type}: turn must be 0 or a turn number`)
@@ -272,9 +274,8 @@ function checkDriverEntry(entry: NewEntry): void {
   for (const hash of entry.refs ?? []) {
     if (!/^[0-9a-f]{64}$/.test(hash)) throw misuse(`${entry.type}: ${quote(hash)} is not the hash of a blob`)
   }
-  const current = formatOf(entry.type)
-  const problem =
-    entry.v === undefined || entry.v === current ? shapeProblem(entry.type, entry.data) : undefined
+  const isCurrent = entry.v === undefined || entry.v === kind?.v
+  const problem = isCurrent ? shapeProblem(entry.type, entry.data) : undefined
   if (problem !== undefined) throw misuse(`${entry.type}: ${problem}`)
 }
 

@@ -30,6 +30,7 @@ interface Form {
 }
 
 export class Redactor {
+  readonly isEmpty: boolean
   readonly #all: readonly Form[]
   /** By their first characters, the longest first. */
   readonly #forms = new Map<string, Form[]>()
@@ -40,6 +41,7 @@ export class Redactor {
   #byFirst: ReadonlyMap<number, readonly string[]> | undefined
 
   constructor(forms: readonly Form[]) {
+    this.isEmpty = forms.length === 0
     this.#all = forms
     for (const form of forms) this.#add(form)
     for (const same of this.#forms.values()) same.sort((a, b) => b.text.length - a.text.length)
@@ -53,10 +55,6 @@ export class Redactor {
             [...formsOf(secret)].map((text) => ({ text, isOpen: secret.hasPublicStart ?? false })),
           ),
         )
-  }
-
-  get isEmpty(): boolean {
-    return this.#all.length === 0
   }
 
   /** The length of the longest form. */

@@ -3,7 +3,7 @@
  * start or what is stored; finish-call.ts converts its result.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Timer } from '../base/index.ts'
+import { isPromise, type Timer } from '../base/index.ts'
 import { defined, type InputOrigin, type Json } from '../protocol/index.ts'
 import { type CallEnd, finishReturn, finishThrow, type Questions } from './finish-call.ts'
 import { NO_SECRETS, type Redactor } from './redact.ts'
@@ -161,7 +161,8 @@ async function execute(run: CallRun, toolRun: ToolRun): Promise<Settled | Questi
   const { input, context } = toolRun
   try {
     const returned = await run.tool.run(input, context)
-    return await finishReturn(run, isGenerator(returned) ? await drain(returned, toolRun) : returned)
+    const end = finishReturn(run, isGenerator(returned) ? await drain(returned, toolRun) : returned)
+    return isPromise(end) ? await end : end
   } catch (error) {
     run.onThrown?.(error)
     return finishThrow(run, error, context.signal)

@@ -1,4 +1,5 @@
 /** Begins an agent's turn: from an input, an answer, an expired request, or a request to continue. */
+import { chain, type MaybePromise } from '../base/index.ts'
 import { trimPoint } from '../journal/index.ts'
 import {
   checkRequestFields,
@@ -16,29 +17,33 @@ import { endTurn, settleRest } from './ending.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** Opens a turn or takes over the open one. False without a reason for one: then the inbox is accounted for. */
-export async function begin(run: TurnRun): Promise<boolean> {
+export function begin(run: TurnRun): MaybePromise<boolean> {
   checkKind(run)
-  if (run.session.open !== undefined) {
-    await takeOver(run)
-    return true
-  }
+  if (run.session.open !== undefined) return chain(takeOver(run), () => true)
   const { toolResultTurns, promptVersion: prompt } = run.scope.definition
-  const own = { ...defined({ prompt }), ...(Number.isFinite(toolResultTurns) ? await trimOf(run) : {}) }
+  const own = defined({ prompt })
+  if (!Number.isFinite(toolResultTurns)) return open(run, own)
+  return chain(trimOf(run), (trim) => open(run, { ...own, ...trim }))
+}
+
+function open(run: TurnRun, own: StartFields): MaybePromise<boolean> {
   const take = { start: (entry: Entry) => startFrom(run, entry, own), queue: () => {} }
-  const reason = await openTurn(run, take, own)
-  const { metadata } = run.scope
-  if (run.session.open !== undefined && metadata !== undefined && run.session.metadata === undefined)
-    run.draft.append('state', { metadata })
-  if (reason === 'continued') await nudge(run)
-  return reason !== 'none'
+  return chain(openTurn(run, take, own), (reason) => {
+    const { metadata } = run.scope
+    if (run.session.open !== undefined && metadata !== undefined && run.session.metadata === undefined)
+      run.draft.append('state', { metadata })
+    return reason === 'continued' ? chain(nudge(run), () => true) : reason !== 'none'
+  })
 }
 
 /** Tool results are trimmed only between two turns, so that the prompts of one turn share their beginning. */
-async function trimOf({ scope, session }: TurnRun): Promise<StartFields> {
+function trimOf({ scope, session }: TurnRun): MaybePromise<StartFields> {
   const { toolResultTurns: turns } = scope.definition
   const { trimmedUpTo } = session.window
-  const upTo = trimPoint(await scope.view.window(), { turns, trimmedUpTo })
-  return upTo === undefined ? {} : { trimmedUpTo: upTo }
+  return chain(scope.view.window(), (entries) => {
+    const upTo = trimPoint(entries, { turns, trimmedUpTo })
+    return upTo === undefined ? {} : { trimmedUpTo: upTo }
+  })
 }
 
 /** Refuses a conversation that a graph has begun, and leaves it untouched. */
@@ -53,15 +58,16 @@ function checkKind({ session, scope }: TurnRun): void {
 }
 
 /** A prompt must not end with a reply (R9): a continued turn gets a note to go on. */
-async function nudge(run: TurnRun): Promise<void> {
-  const messages = await run.scope.view.messages()
-  if (run.open.calls.length === 0 && messages.at(-1)?.role === 'assistant')
-    run.draft.append('note', { text: 'Go on.', from: 'runtime' })
+function nudge(run: TurnRun): MaybePromise<void> {
+  return chain(run.scope.view.messages(), (messages) => {
+    if (run.open.calls.length === 0 && messages.at(-1)?.role === 'assistant')
+      run.draft.append('note', { text: 'Go on.', from: 'runtime' })
+  })
 }
 
-async function takeOver(run: TurnRun): Promise<void> {
+function takeOver(run: TurnRun): MaybePromise<void> {
   const error = noProgress(run)
-  if (error !== undefined) await endTurn(run, 'failed', { error })
+  if (error !== undefined) return endTurn(run, 'failed', { error })
 }
 
 function startFrom(run: TurnRun, entry: Entry, own: StartFields): void {

@@ -1,19 +1,9 @@
 /** Estimates how full the model's context is: the provider's last count, and an estimate of what came since. */
 import { isKnown, OVER_MESSAGES, type Session, type TokenBudget, transcript } from '../journal/index.ts'
-import { contextSizeOf, estimatedTokens, tokenCounter } from '../model/index.ts'
+import { estimatedTokens, tokenCounter } from '../model/index.ts'
 import type { Entry, EntryData } from '../protocol/index.ts'
 import type { ModelSource, TurnDefinition } from './definition.ts'
 import type { TurnRun } from './turn-run.ts'
-
-/** The size of a model's context in tokens; undefined if unknown. */
-export function contextSize({ name, settings }: ModelSource): number | undefined {
-  return settings.contextTokens ?? contextSizeOf(name)
-}
-
-/** The context size of the first model. */
-export function firstContextSize([model]: readonly ModelSource[]): number | undefined {
-  return model === undefined ? undefined : contextSize(model)
-}
 
 /** A token limit for windows. The tokenizer is loaded only if there is one. */
 export async function tokenBudget(max: number | undefined): Promise<{ readonly tokens?: TokenBudget }> {
@@ -22,7 +12,7 @@ export async function tokenBudget(max: number | undefined): Promise<{ readonly t
 
 /** True if a full context leads to a warning or a compaction. */
 export function isWatched({ compact, models }: TurnDefinition): boolean {
-  return compact !== undefined || firstContextSize(models) !== undefined
+  return compact !== undefined || models[0]?.contextTokens !== undefined
 }
 
 /** An estimate of the next prompt's tokens, system prompt and tools included once a provider has counted them. */
@@ -61,7 +51,7 @@ export function contextPercent(
   entries: readonly Entry[],
   models: readonly ModelSource[],
 ): number | undefined {
-  const size = firstContextSize(models)
+  const size = models[0]?.contextTokens
   return size === undefined ? undefined : Math.round((100 * promptTokens(entries)) / size)
 }
 
@@ -79,7 +69,7 @@ function withDraft(run: TurnRun, durable: readonly Entry[]): readonly Entry[] {
 function draftedEntries(run: TurnRun): readonly Entry[] {
   const { session, inbox } = run.scope.view
   const positions = new Map(inbox.map(({ key, seq }) => [key, seq]))
-  return run.draft.batch('on').entries.map(
+  return run.draft.entries.map(
     ({ takes = [], ...entry }, index): Entry => ({
       v: 1,
       at: 0,
@@ -96,7 +86,7 @@ export async function sightingsSoFar(
 ): Promise<{ readonly results: readonly Entry[]; readonly entries: () => readonly Entry[] }> {
   const durable = await run.scope.view.window()
   const shown = durableSightings(durable)
-  const isShowing = run.draft.batch('on').entries.some(showsThings)
+  const isShowing = run.draft.entries.some(showsThings)
   return {
     results: isShowing ? [...shown, ...draftedEntries(run).filter(showsThings)] : shown,
     entries: () => withDraft(run, durable),
@@ -140,7 +130,7 @@ export function isDue(
 export function warnIfFull(run: TurnRun, entries: readonly Entry[]): void {
   const { models, warnAtPercent } = run.scope.definition
   const [model] = models
-  const size = firstContextSize(models)
+  const size = models[0]?.contextTokens
   if (model === undefined || size === undefined || run.session.window.nearFull !== undefined) return
   const tokens = promptTokens(entries)
   const percent = Math.round((100 * tokens) / size)

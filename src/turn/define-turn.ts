@@ -3,7 +3,14 @@ import type { MaybePromise } from '../base/index.ts'
 import { checkMarkedEntities, type Entity, entityMap } from '../grounding/index.ts'
 import { checkHooks, HookRegistry, type PluginParts, pluginParts } from '../hook/index.ts'
 import { callConfig, type Limits, UNLIMITED } from '../loop/index.ts'
-import { checkModel, type LanguageModel, type ModelOptions, modelName, resolveModel } from '../model/index.ts'
+import {
+  checkModel,
+  contextSizeOf,
+  type LanguageModel,
+  type ModelOptions,
+  modelName,
+  resolveModel,
+} from '../model/index.ts'
 import {
   atLeast,
   checkMs,
@@ -15,7 +22,6 @@ import {
   shown,
 } from '../protocol/index.ts'
 import { checkTools, type Tool, toolsFrom } from '../tool/index.ts'
-import { contextSize } from './context.ts'
 import type { GroundingSetup, ModelSource, TurnDefinition } from './definition.ts'
 import { isPath, isPromptFile, promptAt } from './prompt-file.ts'
 import {
@@ -60,7 +66,7 @@ export function defineTurn(
   if (compact?.atPercent !== undefined) checkSize(models[0])
   return {
     models,
-    tools: toolsOf(tools, parts, grounding),
+    ...toolsOf(tools, parts, grounding),
     ...promptOf(systemPrompt, parts, config.name),
     lookups: lookupsOf(config),
     hooks: new HookRegistry([...sources, { on }]),
@@ -196,11 +202,17 @@ export function modelSource(choice: ModelChoice, shared: ModelOptions = {}): Mod
     resolved ??= find()
     return resolved
   }
-  return { name: modelName(ref), settings, resolve }
+  const name = modelName(ref)
+  const contextTokens = settings.contextTokens ?? contextSizeOf(name)
+  return { name, settings, request: requestOf(settings), contextTokens, resolve }
+}
+
+function requestOf({ timeoutMs, prices, ...settings }: ModelOptions): ModelSource['request'] {
+  return { settings, timeoutMs, prices }
 }
 
 function checkSize(model: ModelSource | undefined): void {
-  if (model === undefined || contextSize(model) !== undefined) return
+  if (model === undefined || model.contextTokens !== undefined) return
   throw invalidOption(
     'autoCompact.atPercent',
     `needs to know how many tokens ${model.name} can be sent: give it settings: { contextTokens }`,
@@ -252,14 +264,14 @@ function toolsOf(
   own: NonNullable<TurnConfig['tools']>,
   plugins: readonly PluginParts[],
   { entities }: GroundingSetup,
-): TurnDefinition['tools'] {
+): Pick<TurnDefinition, 'tools' | 'fixedTools'> {
   const added = plugins.flatMap(({ tools = [] }) => toolsFrom(tools))
   if (typeof own === 'function')
-    return async (turn) => [...toolList(await callConfig('tools', () => own(turn))), ...added]
+    return { tools: async (turn) => [...toolList(await callConfig('tools', () => own(turn))), ...added] }
   const all = [...toolsFrom(own), ...added]
   checkTools(all)
   checkMarkedEntities(all, entities)
-  return () => all
+  return { tools: () => all, fixedTools: all }
 }
 
 function lookupsOf({ systemPrompt, tools, credentials }: TurnConfig & AgentParts): TurnDefinition['lookups'] {

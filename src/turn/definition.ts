@@ -3,7 +3,7 @@ import type { MaybePromise } from '../base/index.ts'
 import type { Entities, WordsOptions } from '../grounding/index.ts'
 import type { HookRegistry } from '../hook/index.ts'
 import type { Limits, LoopTerms } from '../loop/index.ts'
-import type { LanguageModel, ModelOptions } from '../model/index.ts'
+import type { LanguageModel, ModelOptions, ModelRequest } from '../model/index.ts'
 import type { JsonObject, Principal, PromptVersion } from '../protocol/index.ts'
 import type { Credentials, Tool } from '../tool/index.ts'
 
@@ -11,6 +11,8 @@ export interface TurnDefinition extends LoopTerms {
   /** The first model, then the fallbacks. */
   readonly models: readonly ModelSource[]
   readonly tools: (turn: TurnInfo) => MaybePromise<readonly Tool[]>
+  /** The tools, if they are the same in every turn. */
+  readonly fixedTools?: readonly Tool[]
   readonly system: (turn: TurnInfo) => MaybePromise<string | undefined>
   /** The system prompt, if it is the same in every turn. */
   readonly fixedSystem?: string
@@ -66,6 +68,10 @@ export interface ModelSource {
   /** As `provider/model`. */
   readonly name: string
   readonly settings: ModelOptions
+  /** The parts of the settings that go into each request. */
+  readonly request: Pick<ModelRequest, 'settings' | 'timeoutMs' | 'prices'>
+  /** The size of its context in tokens; undefined if unknown. */
+  readonly contextTokens: number | undefined
   readonly resolve: () => MaybePromise<LanguageModel>
 }
 

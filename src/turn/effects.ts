@@ -1,5 +1,5 @@
 /** Runs the calls of a group together, and settles each as soon as it ends. */
-import { isPromise, type MaybePromise } from '../base/index.ts'
+import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import {
@@ -11,7 +11,7 @@ import {
   reasonsOf,
   request,
 } from '../loop/index.ts'
-import type { Json } from '../protocol/index.ts'
+import type { Entry, Json } from '../protocol/index.ts'
 import {
   type CallEnd,
   type CallRun,
@@ -22,6 +22,7 @@ import {
   XRAY,
   type XraySource,
 } from '../tool/index.ts'
+import type { TurnInfo } from './definition.ts'
 import { uncounted } from './ending.ts'
 import { select, shown } from './grounding.ts'
 import { idsOfTurn } from './ids-above.ts'
@@ -45,7 +46,10 @@ export async function* runGroup(
   credentials: Credentials,
 ): AsyncGenerator<Batch, void> {
   const runs: CallRun[] = []
-  for (const one of group) runs.push(await callRun(run, one, credentials))
+  for (const one of group) {
+    const making = callRun(run, one, credentials)
+    runs.push(isPromise(making) ? await making : making)
+  }
   // Checked last: the lookups for the calls may have taken time.
   const acting = run.scope.mayAct()
   if (isPromise(acting)) await acting
@@ -65,7 +69,7 @@ export async function* runGroup(
         const appending = appendEnd(run, one, readyOf(group, one.callId))
         if (isPromise(appending)) await appending
       }
-      if (left > 0) yield* run.commit('on')
+      if (left > 0) yield run.commit('on')
       if (left > 0 && !run.hooks.isEmpty) yield* runEndHooks(run, 'on')
     }
   } catch (error) {
@@ -80,14 +84,21 @@ export async function* runGroup(
   }
 }
 
-export async function callRun(run: TurnRun, one: Ready, credentials: Credentials): Promise<CallRun> {
-  const { scope } = run
+export function callRun(run: TurnRun, one: Ready, credentials: Credentials): MaybePromise<CallRun> {
+  return chain(run.info(), (info) =>
+    chain(run.scope.view.turnEntries(), (entries) =>
+      callRunWith(run, one, { ...info, credentials, entries }),
+    ),
+  )
+}
+
+type CallInfo = TurnInfo & { readonly entries: readonly Entry[] }
+
+function callRunWith(run: TurnRun, one: Ready, info: CallInfo): CallRun {
+  const { scope, secrets } = run
   const { callId, idempotencyKey } = one.call
   const { turn, iteration } = run.open
-  const [info, ended] = [run.info(), run.previousTools()]
-  const { contextId, task, principal, metadata } = isPromise(info) ? await info : info
-  const { secrets } = run
-  const entries = scope.view.turnEntries()
+  const { contextId, task, principal, metadata, credentials, entries } = info
   const context: ToolContext & { readonly [XRAY]: XraySource } = {
     ...scope.extras?.(idsOfTurn(run), {
       answers: givenAnswersOf(one.call),
@@ -104,11 +115,11 @@ export async function callRun(run: TurnRun, one: Ready, credentials: Credentials
     signal: run.signal,
     artifacts: scope.artifacts(callId, secrets),
     task,
-    previousTools: isPromise(ended) ? await ended : ended,
+    previousTools: run.previousTools(entries),
     metadata,
     answers: answersOf(one.call),
     reasons: reasonsOf(one.call),
-    [XRAY]: xraySource(run, isPromise(entries) ? await entries : entries),
+    [XRAY]: xraySource(run, entries),
     progress: (progress: Json) => scope.emit('tool.progress', { callId, tool: one.tool.name, progress }),
   }
   return {

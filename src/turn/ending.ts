@@ -1,4 +1,5 @@
 /** Ends an agent's turn: open calls and requests are settled or parked, late inbox entries accounted for (R2, R14). */
+import type { MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import { accountFor, appendTurnEnd, dataOf, type Ending, lateResultOf } from '../loop/index.ts'
 import { isWaiting, moreUsage, NO_USAGE, type OutcomeReason, type Usage } from '../protocol/index.ts'
@@ -8,7 +9,7 @@ import type { TurnRun } from './turn-run.ts'
 
 export const NOT_RUN = 'Not run: the turn ended first.'
 
-export async function endTurn(run: TurnRun, outcome: OutcomeReason, ending: Ending = {}): Promise<void> {
+export function endTurn(run: TurnRun, outcome: OutcomeReason, ending: Ending = {}): MaybePromise<void> {
   const { draft } = run
   const { why = NOT_RUN } = ending
   const waiting = isWaiting(outcome)
@@ -16,10 +17,12 @@ export async function endTurn(run: TurnRun, outcome: OutcomeReason, ending: Endi
   const cancel = run.cancelKey()
   accountFor(run, run.open.turn, cancel)
   const isFilling = !waiting && isWatched(run.scope.definition)
-  const compact = isFilling ? await compactionAtEnd(run) : undefined
-  if (!waiting) warnIfOver(run)
-  if (compact !== undefined) draft.append('compact', compact)
-  appendTurnEnd(run, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
+  const end = (compact?: Compaction): void => {
+    if (!waiting) warnIfOver(run)
+    if (compact !== undefined) draft.append('compact', compact)
+    appendTurnEnd(run, outcome, { ...ending, ...(cancel === undefined ? {} : { cancel }) })
+  }
+  return isFilling ? compactionAtEnd(run).then(end) : end()
 }
 
 /** Ends every open request and call of the turn. */

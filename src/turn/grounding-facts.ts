@@ -21,7 +21,7 @@ import {
   type Sighting,
 } from '../protocol/index.ts'
 import { sightingsSoFar } from './context.ts'
-import type { View } from './scope.ts'
+import type { Sightings } from './scope.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** The `from` of a request that asks which thing is meant. */
@@ -118,7 +118,7 @@ class TurnFacts implements Facts {
     const isHeld = before !== undefined || this.#hasAll
     return (
       lists.find(({ length }) => length > 1) ??
-      (isHeld ? undefined : await this.#run.scope.view.listing(entity)) ??
+      (isHeld ? undefined : await this.#run.scope.sightings.listing(entity)) ??
       lists.find(({ length }) => length === 1) ??
       []
     )
@@ -131,7 +131,7 @@ class TurnFacts implements Facts {
       return several.length === 0 ? [] : [{ entities: several, at, isThisTurn: of === turn }]
     })
     if (this.#hasAll || lists.some(({ isThisTurn }) => !isThisTurn)) return lists
-    const older = await this.#run.scope.view.lastList()
+    const older = await this.#run.scope.sightings.lastList()
     return older === undefined ? lists : [...lists, { ...older, isThisTurn: false }]
   }
 
@@ -153,7 +153,7 @@ class TurnFacts implements Facts {
       .reverse()
     if (id === undefined || this.#hasAll) return this.#before
     const known = new Set([...this.#before, ...inputs].map(({ seq }) => seq))
-    const older = await this.#run.scope.view.said(id)
+    const older = await this.#run.scope.sightings.said(id)
     return [...this.#before, ...older.filter(({ seq }) => seq === undefined || !known.has(seq))]
   }
 
@@ -184,8 +184,8 @@ class TurnFacts implements Facts {
     return this.#isWhole
   }
 
-  async #older(...[entity, by]: Parameters<View['seen']>): Promise<readonly Seen[]> {
-    return this.#hasAll ? [] : this.#run.scope.view.seen(entity, by)
+  async #older(...[entity, by]: Parameters<Sightings['seen']>): Promise<readonly Seen[]> {
+    return this.#hasAll ? [] : this.#run.scope.sightings.seen(entity, by)
   }
 }
 

@@ -125,7 +125,7 @@ async function withLabels(
   const shown = turns.flatMap(({ seen }) => seen).filter((one) => one.entity === entity)
   const labelOf = async (id: string): Promise<string> => {
     const newest = known.get(id) ?? shown.findLast((one) => one.id === id && one.label !== undefined)?.label
-    return newest ?? (await run.scope.view.seen(entity, { id }))[0]?.label ?? ''
+    return newest ?? (await run.scope.sightings.seen(entity, { id }))[0]?.label ?? ''
   }
   const labels = await Promise.all(ids.slice(0, MOST_ACTIVE).map(labelOf))
   const [label = ''] = labels

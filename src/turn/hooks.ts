@@ -33,7 +33,7 @@ import {
   type TraceEntry,
 } from '../protocol/index.ts'
 import { NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
-import { contextPercent, firstContextSize } from './context.ts'
+import { contextPercent } from './context.ts'
 import { idsOfTurn } from './ids-above.ts'
 import { hookTrace } from './trace.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -65,7 +65,7 @@ export async function* runPhase<Name extends HookName>(
   make: () => DataMaker<Name> | Promise<DataMaker<Name>>,
 ): AsyncGenerator<Batch, void> {
   if (!isDue(run, name)) return
-  if (run.draft.hasNews) yield* run.commit('hooks')
+  if (run.draft.hasNews) yield run.commit('hooks')
   if (name === 'onComplete') await run.scope.telemetry?.completing(run.open.turn)
   const phase = new Phase(run)
   await phase.run(name, await make())
@@ -315,7 +315,7 @@ function callOf(data: {
 /** Counting is expensive: `contextPercent` is computed on first access. */
 async function addContextPercent({ scope: { view, definition } }: TurnRun, point: object): Promise<void> {
   const entries = await view.window()
-  if (firstContextSize(definition.models) === undefined) return
+  if (definition.models[0]?.contextTokens === undefined) return
   let percent: number | undefined
   Object.defineProperty(point, 'contextPercent', {
     enumerable: true,

@@ -21,7 +21,7 @@ export type { PromptFile, PromptFileOptions, PromptVariables } from './prompt-fi
 export { promptFile } from './prompt-file.ts'
 export type { BlobPort, RunTurnOptions, RunTurnResult } from './run-turn.ts'
 export { runTurn } from './run-turn.ts'
-export type { ActorState, GivenAnswers, TurnScope, View } from './scope.ts'
+export type { ActorState, GivenAnswers, Sightings, TurnScope } from './scope.ts'
 export { summarise, summaryWarning } from './summary.ts'
 export type { GroundingOptions, ModelChoice, TurnConfig } from './turn-config.ts'
 export { FOREIGN_CONFIG, FOREIGN_LIMITS, OUTPUT, TURN_CONFIG } from './turn-config.ts'

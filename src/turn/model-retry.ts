@@ -1,7 +1,7 @@
-/** Retries and settings of model requests, for turns and summaries alike. */
+/** Retries of model requests, for turns and summaries alike. */
 
 import { Interrupted } from '../loop/index.ts'
-import { afterFailure, ModelFailure, type ModelRequest, type NextStep } from '../model/index.ts'
+import { afterFailure, ModelFailure, type NextStep } from '../model/index.ts'
 import { NO_SECRETS, type Redactor, thrownText } from '../tool/index.ts'
 import type { ModelSource } from './definition.ts'
 
@@ -9,17 +9,6 @@ const RETRIES = 2
 const MAX_RETRY_WAIT_MS = 60_000
 
 export const NO_MODEL = 'There is no model to ask. Give the agent a `model`.'
-
-/** The parts of a model's settings that go into each request. */
-export function requestSettings({
-  settings: { timeoutMs, prices, ...settings },
-}: ModelSource): Pick<ModelRequest, 'settings' | 'timeoutMs' | 'prices'> {
-  return {
-    settings,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(prices === undefined ? {} : { prices }),
-  }
-}
 
 /** The next step after a failed attempt at this model. */
 export function stepAfter(failure: ModelFailure, { settings }: ModelSource, attempt: number): NextStep {

@@ -36,7 +36,7 @@ import { blocksMessage, configuredPrompt, withRules } from './grounding-prompt.t
 import { runPhase } from './hooks.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
-import { NO_MODEL, notSent, requestSettings, stepAfter } from './model-retry.ts'
+import { NO_MODEL, notSent, stepAfter } from './model-retry.ts'
 import { observedModel } from './observed-steps.ts'
 import {
   canMakeRoom,
@@ -49,7 +49,7 @@ import {
 } from './overflow.ts'
 import { beforeModel, finish, finishAtLimit } from './phases.ts'
 import { changed } from './prompt-edit.ts'
-import { redactDeltas } from './redact-deltas.ts'
+import { deltaPipe } from './redact-deltas.ts'
 import { continuesWithout, refusedBy, warnIfBeyond, warnRefused } from './refused-files.ts'
 import { makeRoom } from './summary.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -80,7 +80,7 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
   const early = isLookedUpEarly(run) ? yield* lookUpEarly(run) : undefined
   const iteration = run.open.iteration + 1
   run.draft.append('model.start', { model: source.name, iteration, ...(attempt === 1 ? {} : { attempt }) })
-  yield* run.commit('model')
+  yield run.commit('model')
   // Hooks get a steering message before the model does.
   if (!run.hooks.has(...INPUT_HOOKS) && hasSteering(run)) yield* takeLateSteering(run)
   run.sent = undefined
@@ -93,7 +93,7 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
       content: run.secrets.isEmpty ? content : await withKnownTools(run, content),
     })
     // A large reply may be cut, and its calls with it.
-    if (isLarge(reply.content)) yield* run.commit('on')
+    if (isLarge(reply.content)) yield run.commit('on')
   } else if (run.signal.aborted) appendAborted(run, source, reply)
   else {
     const continues = await continuesWithout(run, reply)
@@ -142,10 +142,10 @@ async function* waitToRetry(run: TurnRun): AsyncGenerator<Batch, void> {
   const { timer, clock, leave } = run.scope
   const left = (run.open.retry?.until ?? 0) - clock.now()
   if (left <= 0) return
-  if (!run.draft.isEmpty) yield* run.commit('wait')
+  if (!run.draft.isEmpty) yield run.commit('wait')
   await timer.wait(left, { signal: leave === undefined ? run.stop : AbortSignal.any([run.stop, leave]) })
   // A stopping driver leaves here: the next attempt is not begun.
-  if (leave?.aborted && !run.stop.aborted) yield* run.commit('wait')
+  if (leave?.aborted && !run.stop.aborted) yield run.commit('wait')
 }
 
 const NOTHING_TO_SAY = {
@@ -168,7 +168,7 @@ function takeSteering(run: TurnRun): void {
 function* takeLateSteering(run: TurnRun): Generator<Batch, void> {
   while (hasSteering(run)) {
     takeSteering(run)
-    yield* run.commit('model')
+    yield run.commit('model')
   }
 }
 
@@ -202,12 +202,16 @@ function isLookedUpEarly(run: TurnRun): boolean {
 
 async function* lookUpEarly(run: TurnRun): AsyncGenerator<Batch, Configured> {
   // A function may take time, and tool results must not wait for it.
-  if (run.draft.hasNews) yield* run.commit('on')
+  if (run.draft.hasNews) yield run.commit('on')
   return lookUp(run)
 }
 
 /** Credentials are available once the start of the turn is durable. */
 function lookUp(run: TurnRun): MaybePromise<Configured> {
+  const { lookups, fixedTools, fixedSystem } = run.scope.definition
+  // Credentials are looked up for their secrets: a model may repeat them (R19).
+  if (lookups === 'never' && fixedTools !== undefined)
+    return chain(run.credentials(), () => ({ tools: fixedTools, system: fixedSystem }))
   const [tools, system] = [run.tools(), configuredPrompt(run)]
   if (!isPromise(tools) && !isPromise(system)) return { tools, system }
   return Promise.all([tools, system]).then(([found, text]) => ({ tools: found, system: text }))
@@ -221,8 +225,8 @@ async function askModel(
   const { scope } = run
   let wire: WireIds | undefined
   try {
-    const resolved = run.within(source.resolve())
-    const model = isPromise(resolved) ? await resolved : resolved
+    const resolved = source.resolve()
+    const model = isPromise(resolved) ? await run.within(resolved) : resolved
     checkChoice(source, tools)
     const { prompt } = run.open
     const readsData = model.capabilities?.structuredContext === true
@@ -236,24 +240,20 @@ async function askModel(
     const blocks = readsData || !hasEntities ? undefined : await blocksMessage(run, wire.blocks)
     if (messages.every(isBlank)) return silence()
     const parts: PromptParts = {
-      ...(system === undefined ? {} : { system }),
+      system,
       messages: wire.messages(messages),
       tools: specs(tools, readsData ? undefined : wire, prompt?.tools),
-      ...(blocks === undefined ? {} : { blocks: blocks.content }),
+      blocks: blocks?.content,
     }
     const fitting = fittingMessages(run, source, parts)
     const sent = isPromise(fitting) ? await fitting : fitting
-    const safe = redactDeltas(run.secrets, ({ type, ...data }) => scope.emit(type, data))
-    const deltas = wire.deltas(safe.push)
-    const end = (): void => {
-      deltas.end()
-      safe.end()
-    }
+    const deltas = deltaPipe(run, wire)
     const request: ModelRequest = {
       model,
-      ...parts,
+      system,
       messages: blocks === undefined ? sent : [...sent, blocks],
-      ...requestSettings(source),
+      tools: parts.tools,
+      ...source.request,
       ...(readsData ? { displays: await displays(run), ...(await groundingContext(run, tools)) } : {}),
       signal: run.stop,
       ids: scope.ids,
@@ -262,11 +262,12 @@ async function askModel(
       record: run,
       onDelta: deltas.push,
     }
-    const prepared = { request, source, parts: { ...parts, messages: sent } }
     try {
-      return wire.reply(await askForReply(run, prepared))
+      return wire.reply(await observedModel(run, source, request))
+    } catch (error) {
+      throw await explained(run, { request, source, parts: { ...parts, messages: sent } }, error)
     } finally {
-      end()
+      deltas.end()
     }
   } catch (error) {
     // The turn may be lost: then its new driver decides, and this error does not count.
@@ -305,15 +306,16 @@ interface PreparedRequest {
   readonly parts: PromptParts
 }
 
-/** Rejects with the failure, once it is known whether files caused it. */
-function askForReply(run: TurnRun, { request, source, parts }: PreparedRequest): Promise<ModelReply> {
-  return observedModel(run, source, request).catch(async (error: unknown): Promise<never> => {
-    if (!(error instanceof ModelFailure)) throw error
-    const makesRoomFirst = isHalfFull(source, parts) && (await canMakeRoom(run, error))
-    const isFirst = overflowsIn(await run.scope.view.window(), run.open.turn) === 0
-    if (makesRoomFirst && isFirst) throw await withLength(error, parts)
-    throw await withLength(await withRefusedFiles(request, error), parts)
-  })
+/** The failure, once it is known whether files caused it. */
+async function explained(
+  run: TurnRun,
+  { request, source, parts }: PreparedRequest,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof ModelFailure)) return error
+  const makesRoomFirst = isHalfFull(source, parts) && (await canMakeRoom(run, error))
+  const isFirst = overflowsIn(await run.scope.view.window(), run.open.turn) === 0
+  return withLength(makesRoomFirst && isFirst ? error : await withRefusedFiles(request, error), parts)
 }
 
 async function displays(run: TurnRun): Promise<ReadonlyMap<string, string>> {

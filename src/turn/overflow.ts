@@ -15,18 +15,17 @@ import {
 } from '../model/index.ts'
 import type { Entry, Message } from '../protocol/index.ts'
 import { compaction } from './compaction.ts'
-import { contextSize } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { type Fitted, fitMessages } from './fit-prompt.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** The parts of a request. */
 export interface PromptParts {
-  readonly system?: string
+  readonly system?: string | undefined
   readonly tools: readonly ToolSpec[]
   readonly messages: readonly Message[]
   /** Sent after the messages. */
-  readonly blocks?: string
+  readonly blocks?: string | undefined
 }
 
 /** The cause of a failure for which no room can be made. */
@@ -53,7 +52,7 @@ export function fittingMessages(
   parts: PromptParts,
 ): MaybePromise<readonly Message[]> {
   // Without a known limit, nothing is counted.
-  const hasLimit = contextSize(source) !== undefined || run.scope.definition.compact !== undefined
+  const hasLimit = source.contextTokens !== undefined || run.scope.definition.compact !== undefined
   return hasLimit ? fitIn(run, source, parts) : parts.messages
 }
 
@@ -97,7 +96,7 @@ function cutToFit(source: ModelSource, fitting: Fitting): Fitted {
 
 /** The known limit of the model: from its settings, or from its refusals. */
 function limitOf(run: TurnRun, source: ModelSource, entries: readonly Entry[]): Limit | undefined {
-  const size = contextSize(source)
+  const size = source.contextTokens
   const refused = run.scope.definition.compact === undefined ? undefined : refusedTokens(entries, source)
   if (refused !== undefined && refused <= (size ?? refused)) {
     const why = `it has refused a prompt of about ${refused} tokens`
@@ -168,7 +167,7 @@ export async function withLength(failure: ModelFailure, parts: PromptParts): Pro
 
 /** True if the prompt fills more than half of the model's known context. */
 export function isHalfFull(source: ModelSource, parts: PromptParts): boolean {
-  const size = contextSize(source)
+  const size = source.contextTokens
   return size !== undefined && promptTokens(parts, estimatedTokens) > size / 2
 }
 

@@ -2,6 +2,7 @@
  * The hook phases of a turn, in their order. The session's `phase` is the last completed one, so a turn that is taken
  * over continues after it (R8).
  */
+import { isPromise } from '../base/index.ts'
 import type { CallError, Prompt } from '../hook/index.ts'
 import { hasRound } from '../journal/index.ts'
 import type { Batch, Next } from '../loop/index.ts'
@@ -41,7 +42,7 @@ async function fits(run: TurnRun): Promise<boolean> {
 
 async function* editPrompt(run: TurnRun): AsyncGenerator<Batch, void> {
   if (!isDue(run, 'beforeLlm')) return
-  if (run.draft.hasNews) yield* run.commit('hooks')
+  if (run.draft.hasNews) yield run.commit('hooks')
   const before = await promptOf(run)
   const phase = new Phase(run)
   await phase.run('beforeLlm', () => ({ prompt: { ...before, ...phase.prompt } }))
@@ -127,7 +128,7 @@ export async function* runEndHooks(run: TurnRun, next: Next = 'hooks'): AsyncGen
   if (!run.hooks.has('afterEachTool', 'onError') || run.open.ended === undefined) return
   // A hook that a cancel interrupted hangs, and would again.
   if (run.scope.signal.aborted && run.open.ended.some((callId) => run.notified.has(callId))) return
-  if (run.draft.hasNews) yield* run.commit(next)
+  if (run.draft.hasNews) yield run.commit(next)
   for (const result of await callResults(run, run.open.ended)) {
     run.notified.add(result.callId)
     const phase = new Phase(run)
@@ -198,5 +199,6 @@ export async function* finish(
     // When its time is up, a turn ends without hooks that hang.
     if (!(error instanceof Interrupted) || run.scope.stop.aborted || !run.signal.aborted) throw error
   }
-  await endTurn(run, outcome, ending)
+  const closing = endTurn(run, outcome, ending)
+  if (isPromise(closing)) await closing
 }

@@ -4,6 +4,8 @@
  */
 import type { ModelDelta } from '../model/index.ts'
 import type { Redactor } from '../tool/index.ts'
+import type { TurnRun } from './turn-run.ts'
+import type { WireIds } from './wire-ids.ts'
 
 export interface DeltaPipe {
   readonly push: (delta: ModelDelta) => void
@@ -11,7 +13,7 @@ export interface DeltaPipe {
   readonly end: () => void
 }
 
-export function redactDeltas(secrets: Redactor, emit: (delta: ModelDelta) => void): DeltaPipe {
+function redactDeltas(secrets: Redactor, emit: (delta: ModelDelta) => void): DeltaPipe {
   if (secrets.isEmpty) return { push: emit, end: () => {} }
   const stream = secrets.stream()
   let last: ModelDelta | undefined
@@ -31,4 +33,20 @@ export function redactDeltas(secrets: Redactor, emit: (delta: ModelDelta) => voi
 
 function kindOf(delta: ModelDelta): string {
   return delta.type === 'call.delta' ? `call ${delta.tool}` : delta.type
+}
+
+/** Emits the deltas of a reply, without secrets and with ids as they are stored. */
+export function deltaPipe(run: TurnRun, wire: WireIds): DeltaPipe {
+  const { emit } = run.scope
+  const safe = redactDeltas(run.secrets, (delta) => {
+    const { type, text } = delta
+    if (type === 'call.delta') emit(type, { tool: delta.tool, text })
+    else emit(type, { text })
+  })
+  const stored = wire.deltas(safe.push)
+  const end = (): void => {
+    stored.end()
+    safe.end()
+  }
+  return { push: stored.push, end }
 }

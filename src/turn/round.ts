@@ -6,7 +6,14 @@
 import { isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
-import { approvalOf, findCredentials, request, takeAnswers, waitingFor } from '../loop/index.ts'
+import {
+  approvalOf,
+  findCredentials,
+  isCommittedFirst,
+  request,
+  takeAnswers,
+  waitingFor,
+} from '../loop/index.ts'
 import { HoldfastError } from '../protocol/index.ts'
 import { approvalOf as approvalQuestion, argumentsKey, thrownText } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
@@ -27,30 +34,35 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   }
   if (!run.hooks.isEmpty) yield* beforeRound(run)
   if (run.open.stop !== undefined || run.open.calls.length === 0) return
-  const credentials = yield* findCredentials(run)
+  if (isCommittedFirst(run)) yield run.commit('on')
+  const finding = findCredentials(run)
+  const credentials = isPromise(finding) ? await finding : finding
   if (credentials === undefined) {
     await endToWait(run)
     return
   }
   const again = run.open.calls.some(isStarted) ? await recoverStarted(run, credentials) : []
-  yield* commitForHooks(run)
+  if (!run.hooks.isEmpty) yield* commitForHooks(run)
   let ready: readonly Ready[] = [...again, ...(await findReady(run))]
   while (ready.length > 0 && !run.signal.aborted && run.open.stop === undefined) {
     const { toolConcurrency } = run.scope.definition
     // A stopping driver leaves here: no further call is started.
-    if (run.scope.leave?.aborted) yield* run.commit('wait')
+    if (run.scope.leave?.aborted) yield run.commit('wait')
     const group = firstGroup(ready).slice(0, toolConcurrency)
     const rest = ready.slice(group.length).filter(({ call }) => call.state === 'started')
     for (const one of group) if (one.call.state === 'requested') appendStart(run, one)
     for (const one of ready.slice(group.length)) recordGrounds(run, one.call)
-    yield* run.commit('tools')
+    yield run.commit('tools')
     yield* runGroup(run, group, credentials)
     if (run.inbox.length > 0 || run.open.requests.length > 0) await takeAnswers(run)
     ready = run.signal.aborted ? [] : rest
     if (ready.length > 0 || run.signal.aborted) continue
+    if (!run.open.calls.some(isNext)) break
     // Hooks get a result before the next call is prepared.
-    if (run.open.calls.some(isNext)) yield* runEndHooks(run)
-    yield* commitForHooks(run)
+    if (!run.hooks.isEmpty) {
+      yield* runEndHooks(run)
+      yield* commitForHooks(run)
+    }
     ready = run.open.stop === undefined ? await findReady(run) : []
   }
   if (run.signal.aborted || run.open.stop !== undefined || run.open.calls.length === 0) return
@@ -60,7 +72,7 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
 
 /** Makes the draft durable before the hooks of the next calls run. */
 function* commitForHooks(run: TurnRun): Generator<Batch, void> {
-  if (run.draft.hasNews && isHookedIn(run, run.open.calls.filter(isNext))) yield* run.commit('hooks')
+  if (run.draft.hasNews && isHookedIn(run, run.open.calls.filter(isNext))) yield run.commit('hooks')
 }
 
 function isNext({ state }: Call): boolean {

@@ -93,6 +93,7 @@ export async function* runTurn(options: RunTurnOptions): AsyncGenerator<readonly
       const entries = [...journal.takeRecorded(), ...(done ? [] : journal.append(value.entries))]
       if (entries.length > 0) yield entries
       if (done) return { outcome: journal.session.outcome, session: journal.session }
+      value.stored()
     }
   } finally {
     // Leaving the loop ends the turn: none of its work may continue by itself.
@@ -290,7 +291,6 @@ class Journal {
         messages: () => this.#window.messages(this.session),
         window: () => this.#window.entries(this.session),
         turnEntries: () => this.#entries,
-        ...sightingsIn(this.#options.entries ?? [], () => this.session.cleared ?? 0),
         request: async (seq) => {
           const entry = [...(this.#options.entries ?? []), ...this.#window.held].find(
             (other) => other.seq === seq,
@@ -298,6 +298,7 @@ class Journal {
           return entry?.type === 'request.start' ? (entry as Entry & { data: never }).data : undefined
         },
       },
+      sightings: sightingsIn(this.#options.entries ?? [], () => this.session.cleared ?? 0),
       ...(message === null
         ? { continuing: { principal, ...(metadata === undefined ? {} : { metadata }) } }
         : {}),

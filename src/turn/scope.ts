@@ -1,31 +1,22 @@
 /** The context of an agent's turn, beyond that of every loop: messages, sightings and the person's choices. */
-import type { MaybePromise } from '../base/index.ts'
 import type { PersonWords, Seen, ShownList } from '../grounding/index.ts'
-import type { IdsAbove, JournalView, LoopScope } from '../loop/index.ts'
-import type {
-  ActiveValue,
-  Entry,
-  InputOrigin,
-  Json,
-  JsonObject,
-  Message,
-  Principal,
-} from '../protocol/index.ts'
+import type { IdsAbove, LoopScope } from '../loop/index.ts'
+import type { ActiveValue, InputOrigin, Json, JsonObject, Principal } from '../protocol/index.ts'
 import type { TurnDefinition } from './definition.ts'
 
 export interface TurnScope extends LoopScope {
   readonly definition: TurnDefinition
-  readonly view: View
+  readonly sightings: Sightings
   /** The person's choices in all conversations. Without it, choices belong to the conversation. */
-  readonly actor?: (principal: Principal) => ActorState
+  readonly actor?: ((principal: Principal) => ActorState) | undefined
   /** The name of the agent. */
-  readonly agent?: string
+  readonly agent?: string | undefined
   /** Stored with the first turn of a conversation that has no metadata. */
-  readonly metadata?: JsonObject
+  readonly metadata?: JsonObject | undefined
   /** The judge of ids of the caller, if a call runs this conversation. */
-  readonly above?: IdsAbove
+  readonly above?: IdsAbove | undefined
   /** Further fields of a tool's context, for tools that the driver knows; `ids`: the turn's judge of ids. */
-  readonly extras?: (ids: IdsAbove, answers?: GivenAnswers) => object
+  readonly extras?: ((ids: IdsAbove, answers?: GivenAnswers) => object) | undefined
 }
 
 /** The answers to a call, as given, and the origins of those that no person gave. */
@@ -43,13 +34,8 @@ export interface ActorState {
   ) => Promise<readonly ActiveValue[]>
 }
 
-export interface View extends JournalView {
-  /** The messages of a prompt. */
-  readonly messages: () => MaybePromise<readonly Message[]>
-  /** The entries that `messages` come from. */
-  readonly window: () => MaybePromise<readonly Entry[]>
-  /** The window, and before it the rest of the open turn. */
-  readonly turnEntries: () => MaybePromise<readonly Entry[]>
+/** The things that tools showed, and the person's words, before the window. */
+export interface Sightings {
   /** Sightings before the window, newest first: by id, label or normal form of the id. */
   readonly seen: (
     entity: string,

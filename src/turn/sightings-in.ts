@@ -1,13 +1,10 @@
 /** Finds sightings and the person's texts in entries that are all in memory. */
 import { type Seen, saidIn } from '../grounding/index.ts'
 import { type Entry, type EntryData, normalLabel, personsEntries } from '../protocol/index.ts'
-import type { View } from './scope.ts'
+import type { Sightings } from './scope.ts'
 
 /** Entries up to position `cleared` do not count. */
-export function sightingsIn(
-  entries: readonly Entry[],
-  cleared: () => number,
-): Pick<View, 'seen' | 'listing' | 'lastList' | 'said'> {
+export function sightingsIn(entries: readonly Entry[], cleared: () => number): Sightings {
   const newest = (is: (entry: Entry) => boolean): Entry[] =>
     entries.filter((entry) => entry.seq > cleared() && is(entry)).reverse()
   const results = (): Entry[] => newest(({ type }) => type === 'tool.end')

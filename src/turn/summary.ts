@@ -50,12 +50,12 @@ export async function* makeRoom(run: TurnRun): AsyncGenerator<Batch, void> {
     return
   }
   // The turn must be durable before a model works for it.
-  if (!run.draft.isEmpty) yield* run.commit('model')
+  if (!run.draft.isEmpty) yield run.commit('model')
   const compacted = await compactWindow(run, { ...compact, ...(isTight ? { keep: 0 } : {}) })
   if (compacted === undefined) warnIfFull(run, await entriesSoFar(run))
   else if ('entry' in compacted) run.draft.append('compact', compacted.entry)
   else if (!run.signal.aborted) run.draft.append('warning', failureWarning(run, compacted))
-  if (!run.draft.isEmpty) yield* run.commit('on')
+  if (!run.draft.isEmpty) yield run.commit('on')
 }
 
 async function compactWindow(run: TurnRun, plan: CompactionPlan): Promise<Summarised | undefined> {

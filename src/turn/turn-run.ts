@@ -81,21 +81,19 @@ export class TurnRun extends RunBase<TurnScope> {
   }
 
   tools(): MaybePromise<readonly Tool[]> {
+    const { fixedTools } = this.scope.definition
+    if (fixedTools !== undefined) return fixedTools
     this.#tools ??= this.#findTools()
     return this.within(this.#tools)
   }
 
   /** True if tools and principal are known, so that no config function is called for them. */
   get isLookedUp(): boolean {
-    return isHere(this.#info) && isHere(this.#tools)
+    return isHere(this.#info) && isHere(this.scope.definition.fixedTools ?? this.#tools)
   }
 
-  /** Settled calls of this turn, oldest first. */
-  previousTools(): MaybePromise<readonly PreviousTool[]> {
-    return chain(this.scope.view.window(), (entries) => this.#endedCalls(entries))
-  }
-
-  #endedCalls(entries: readonly Entry[]): readonly PreviousTool[] {
+  /** Settled calls of this turn, oldest first, from the entries of the turn. */
+  previousTools(entries: readonly Entry[]): readonly PreviousTool[] {
     const names = new Map<string, string>()
     const previous: PreviousTool[] = []
     const current = this.open.turn
@@ -114,8 +112,10 @@ export class TurnRun extends RunBase<TurnScope> {
   }
 
   #findLimits(): Limits {
+    const { limits } = this.open
+    if (limits === undefined) return { ...DEFAULT_LIMITS, ...this.scope.definition.limits }
     // JSON turns an infinite limit into null.
-    const own = Object.entries(this.open.limits ?? {}).filter(([, most]) => typeof most === 'number')
+    const own = Object.entries(limits).filter(([, most]) => typeof most === 'number')
     return { ...DEFAULT_LIMITS, ...this.scope.definition.limits, ...(Object.fromEntries(own) as Limits) }
   }
 
@@ -184,8 +184,9 @@ function frozenCopy<T extends Json>(value: T): T
 function frozenCopy(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return Object.freeze((value as readonly Json[]).map((inner) => frozenCopy(inner)))
-  const fields = Object.entries(value as JsonObject).map(([name, inner = null]) => [name, frozenCopy(inner)])
-  return Object.freeze(Object.fromEntries(fields) as JsonObject)
+  const copy: Record<string, Json | undefined> = { ...(value as JsonObject) }
+  for (const name of Object.keys(copy)) copy[name] = frozenCopy(copy[name] ?? null)
+  return Object.freeze(copy)
 }
 
 const NO_METADATA: JsonObject = Object.freeze({})

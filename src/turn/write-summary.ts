@@ -11,11 +11,10 @@ import {
   tokenCounter,
 } from '../model/index.ts'
 import { addUsage, type Message, NO_USAGE, type Usage } from '../protocol/index.ts'
-import { contextSize } from './context.ts'
 import type { ModelSource } from './definition.ts'
 import { shortened } from './fit-prompt.ts'
 import { replyText } from './hook-input.ts'
-import { NO_MODEL, notSent, requestSettings, stepAfter } from './model-retry.ts'
+import { NO_MODEL, notSent, stepAfter } from './model-retry.ts'
 
 export interface SummaryRequest {
   /** The models to ask, in this order. */
@@ -95,7 +94,7 @@ class Summary {
 
   /** The token budget of a request's messages; infinite if the model's context size is unknown. */
   async #budget(): Promise<number> {
-    const size = contextSize(this.#source)
+    const size = this.#source.contextTokens
     if (size === undefined) return Number.POSITIVE_INFINITY
     const { text } = await tokenCounter()
     const around = text(SYSTEM) + text(this.#task())
@@ -135,7 +134,7 @@ class Summary {
         system: SYSTEM,
         messages: [...messages, { role: 'user', content: this.#task() }],
         tools: [],
-        ...requestSettings(this.#source),
+        ...this.#source.request,
         signal,
         ids,
         timer,

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { messageCount } from '../../src/journal/index.ts'
 import {
+  ENTRY_KINDS,
   ENTRY_TABLE,
   type Entry,
   type EntryData,
-  kindOf,
   NO_USAGE,
   type TypesThat,
 } from '../../src/protocol/index.ts'
@@ -41,7 +41,15 @@ const SAMPLES: { readonly [T in TypesThat<'speaks'>]: Sample } = {
 
 describe('the messages of an entry', () => {
   it.each(Object.entries(SAMPLES))('%s', (type, { data, takes = [], count }) => {
-    const entry = { seq: 1, turn: 1, at: 1, type, v: kindOf(type)?.v ?? 1, data, takes } as unknown as Entry
+    const entry = {
+      seq: 1,
+      turn: 1,
+      at: 1,
+      type,
+      v: ENTRY_KINDS.get(type)?.v ?? 1,
+      data,
+      takes,
+    } as unknown as Entry
     expect(messageCount(entry)).toBe(count)
   })
 

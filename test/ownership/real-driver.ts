@@ -3,7 +3,7 @@
  * the clock of the exploration; everything else is real.
  */
 
-import { turnScope } from '../../src/agent/turn-scope.ts'
+import { turnScopes } from '../../src/agent/turn-scope.ts'
 import type { Timer } from '../../src/base/index.ts'
 import { Driver } from '../../src/drive/index.ts'
 import type { Transitions } from '../../src/drive/state.ts'
@@ -160,11 +160,11 @@ function driverOf(ports: Parts, options: DriverOptions): Driver {
     tools,
     maxClaims,
   })
+  const scopeOf = turnScopes({ definition, extras: () => ({}) })
   return new Driver({
     ...{ key, store, clock, timer, ids, driver, leaseMs, definition },
     transitions: rules.table(ports.table),
-    run: (scope, journal) =>
-      rules.loop(turnLoop(turnScope(scope, journal, { definition, extras: () => ({}) }))),
+    run: (scope, journal) => rules.loop(turnLoop(scopeOf(scope, journal))),
     window: async () => ({ maxMessages: 100 }),
     autoSave,
     heartbeatMs: heartbeats > 0 ? leaseMs / 2 : Number.POSITIVE_INFINITY,

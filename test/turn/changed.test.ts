@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { Agent } from '../../src/agent/agent.ts'
-import { ENTRY_TABLE, type EntryData, type NewEntry } from '../../src/protocol/index.ts'
+import { ENTRY_KINDS, type EntryData, type NewEntry } from '../../src/protocol/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/store/memory/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
@@ -173,7 +173,7 @@ describe.each(STORES)('an open turn that a newer version wrote to, on %s', (_, o
     const store = open()
     await crashed(store)
     await newer(store, { type: 'note', v: 2, data: { text: 'Mind the step.', from: 'somebody' } })
-    const note = ENTRY_TABLE.note as { v: number }
+    const note = ENTRY_KINDS.get('note') as { v: number }
     note.v = 2
     try {
       const ends = await restarted(store, [probe('first'), probe('second')])

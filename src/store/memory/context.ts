@@ -1,5 +1,12 @@
 /** One conversation's rows in memory: entries as encoded text, its inbox, its derived rows. */
-import { type Entry, HoldfastError } from '../../protocol/index.ts'
+import {
+  type ContextKey,
+  type Entry,
+  HoldfastError,
+  type JsonObject,
+  keyText,
+  sameKey,
+} from '../../protocol/index.ts'
 import { type Derivation, type TurnRange, turnKey, turnRange } from '../derive.ts'
 import { type Cut, decode, type Encoded, inboxDigest } from '../encode.ts'
 import { tombstone } from '../history.ts'
@@ -8,8 +15,12 @@ import type { Head, IndexRow, ListQuery, LookupQuery, Snapshot } from '../port.t
 import { byCodePoint, limitOf } from '../query.ts'
 import type { InboxFact } from '../rules.ts'
 
-export interface Row {
-  readonly envelope: Omit<Entry, 'data'>
+/** An entry, with its data as text. All rows have one shape. */
+export interface Row extends Required<Pick<Entry, 'seq' | 'turn' | 'at' | 'type' | 'v'>> {
+  readonly key: string | undefined
+  readonly takes: readonly number[] | undefined
+  readonly refs: readonly string[] | undefined
+  readonly optional: true | undefined
   readonly json: string
   readonly cuts: readonly Cut[]
   readonly append: string
@@ -21,6 +32,11 @@ export interface PreparedEntry {
   readonly encoded: Encoded
   readonly append: string
   readonly derived: readonly DerivedRow[]
+}
+
+/** A snapshot, with its state as text. */
+interface SnapshotRow extends Omit<Snapshot, 'state'> {
+  readonly json: string
 }
 
 interface DerivedRow {
@@ -38,7 +54,7 @@ export class Context {
   readonly untaken: Map<number, string> = new Map()
   readonly derived: Map<string, IndexRow[]> = new Map()
   bases: BaseMark[] = []
-  snapshots: Snapshot[] = []
+  snapshots: SnapshotRow[] = []
 
   constructor(id: number, head: Head, parent?: Context) {
     this.id = id
@@ -64,15 +80,15 @@ export class Context {
   }
 
   write({ entry, encoded, append, derived }: PreparedEntry): void {
-    const envelope = { ...entry, data: undefined }
-    const { seq, key, type, takes } = entry
-    this.rows.set(seq, { envelope, json: encoded.json, cuts: encoded.cuts, append })
+    const { seq, turn, at, type, v, key, takes, refs, optional } = entry
+    const { json, cuts } = encoded
+    this.rows.set(seq, { seq, turn, at, type, v, key, takes, refs, optional, json, cuts, append })
     if (key !== undefined) {
       this.inbox.set(key, { seq, taken: 0, digest: inboxDigest(type, encoded) })
       this.untaken.set(seq, key)
     }
     if (takes !== undefined) for (const taken of takes) this.#take(taken, seq)
-    this.addDerived(derived)
+    if (derived.length > 0) this.addDerived(derived)
   }
 
   #take(seq: number, by: number): void {
@@ -103,7 +119,7 @@ export class Context {
     const row = this.rows.get(seq)
     if (row === undefined) return undefined
     try {
-      return { ...row.envelope, data: decode(row.json, row.cuts, blob) }
+      return entryOf(row, decode(row.json, row.cuts, blob))
     } catch (cause) {
       throw new HoldfastError('entry-corrupt', {
         message: `Entry ${seq} of ${this.head.key.contextId} is damaged (${(cause as Error).message}).`,
@@ -157,15 +173,56 @@ export class Context {
   }
 }
 
-export function derive(entry: Entry, derivations: readonly Derivation[]): DerivedRow[] {
+/** All conversations of a store. */
+export class Contexts {
+  readonly #byKey = new Map<string, Context>()
+  /** The last one found: a driver uses the same key over and over. */
+  #last: { readonly key: ContextKey; readonly context: Context } | undefined
+
+  find(key: ContextKey): Context | undefined {
+    if (this.#last !== undefined && sameKey(this.#last.key, key)) return this.#last.context
+    const context = this.#byKey.get(keyText(key))
+    // A copy: the caller may change its object.
+    if (context !== undefined) this.#last = { key: { ...key }, context }
+    return context
+  }
+
+  create(head: Head, parent: Context | undefined): Context {
+    const context = new Context(this.#byKey.size + 1, head, parent)
+    this.#byKey.set(keyText(head.key), context)
+    return context
+  }
+
+  values(): Iterable<Context> {
+    return this.#byKey.values()
+  }
+}
+
+/** An entry with this data. */
+export function entryOf(
+  { seq, at, turn, type, v, key, takes, refs, optional }: Row | Entry,
+  data: JsonObject,
+): Entry {
+  const entry: { -readonly [K in keyof Entry]: Entry[K] } = { seq, at, turn, type, v, data }
+  if (key !== undefined) entry.key = key
+  if (takes !== undefined) entry.takes = takes
+  if (refs !== undefined) entry.refs = refs
+  if (optional !== undefined) entry.optional = optional
+  return entry
+}
+
+const NO_ROWS: readonly DerivedRow[] = []
+
+export function derive(entry: Entry, derivations: readonly Derivation[]): readonly DerivedRow[] {
+  if (derivations.length === 0) return NO_ROWS
   const derived: DerivedRow[] = []
   for (const { index, rows } of derivations)
     for (const { key, value } of rows(entry)) derived.push({ index, row: { key, seq: entry.seq, value } })
   return derived
 }
 
-export function hashesOf({ cuts, envelope }: Row): string[] {
-  return [...cuts.map(({ hash }) => hash), ...(envelope.refs ?? [])]
+export function hashesOf({ cuts, refs = [] }: Row): string[] {
+  return [...cuts.map(({ hash }) => hash), ...refs]
 }
 
 export function matches(head: Head, { status, prefix, parent, activeSince }: ListQuery): boolean {

@@ -13,7 +13,7 @@ import {
   type OptionSet,
   type Owner,
 } from '../../protocol/index.ts'
-import { type Derivation, STANDARD_DERIVATIONS } from '../derive.ts'
+import { type Derivation, derivationsByType, STANDARD_DERIVATIONS } from '../derive.ts'
 import {
   type Encoded,
   type EncodedData,
@@ -61,7 +61,7 @@ import {
 } from '../rules.ts'
 import { Bell, isOver, watchEntries } from '../watch.ts'
 import { Blobs } from './blobs.ts'
-import { Context, derive, hashesOf, matches, type PreparedEntry } from './context.ts'
+import { type Context, Contexts, derive, entryOf, hashesOf, matches, type PreparedEntry } from './context.ts'
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock
@@ -85,8 +85,8 @@ const EMPTY_INBOX: ReadonlyMap<string, InboxFact> = new Map()
 class MemoryStore implements Port.Store {
   readonly #clock: Clock
   readonly #liveness: (driver: string) => Liveness
-  readonly #derivations: readonly Derivation[]
-  readonly #contexts = new Map<string, Context>()
+  readonly #derivations: (type: string) => readonly Derivation[]
+  readonly #contexts = new Contexts()
   readonly #blobs = new Blobs()
   readonly #bell = new Bell()
   readonly #keys = new KeyCheck()
@@ -96,7 +96,7 @@ class MemoryStore implements Port.Store {
     checkOptions(options, MEMORY_STORE)
     this.#clock = options.clock ?? systemClock
     this.#liveness = options.liveness ?? processLiveness
-    this.#derivations = [...STANDARD_DERIVATIONS, ...(options.derivations ?? [])]
+    this.#derivations = derivationsByType([...STANDARD_DERIVATIONS, ...(options.derivations ?? [])])
   }
 
   async append(request: Port.AppendRequest): Promise<Port.Receipt> {
@@ -107,8 +107,11 @@ class MemoryStore implements Port.Store {
     const context = this.#find(request.key)
     const earlier = context?.positionsOf(request.id, request.since) ?? NONE
     const facts = { head: context?.head, earlier: earlier.length > 0, inbox: context?.inbox ?? EMPTY_INBOX }
-    const digest = (type: string, data: object) => inboxDigest(type, encoded.get(data as never) as Encoded)
-    const decision = decideAppend(request, facts, { ...this.#judge(), digestOf: digest })
+    const decision = decideAppend(request, facts, {
+      now: this.#clock.now(),
+      liveness: this.#liveness,
+      digestOf: (type, data) => inboxDigest(type, encoded.get(data) as Encoded),
+    })
     if (decision.kind === 'refused') throw decision.error
     if (decision.kind === 'repeated') {
       const entries = earlier.map((seq) => context?.entry(seq, this.#blobs.reader(request.key)) as Entry)
@@ -117,10 +120,10 @@ class MemoryStore implements Port.Store {
     }
     this.#checkRefs(request.key, decision.entries)
     const prepared = decision.entries.map((entry) => this.#prepare(entry, request.id, encoded))
-    const written = context ?? this.#create(decision.head, this.#parentFor(request))
+    const written = context ?? this.#contexts.create(decision.head, this.#parentFor(request))
     this.#write(written, prepared, decision.head)
     const shared = isShared(encoded, request)
-    const entries = prepared.map((one) => ({ ...one.entry, data: readerData(one.encoded, shared) }))
+    const entries = prepared.map((one) => entryOf(one.entry, readerData(one.encoded, shared)))
     const epoch = request.epoch ?? decision.head.epoch
     return this.#receipt(written, request.since, { entries, epoch, repeated: false })
   }
@@ -237,8 +240,9 @@ class MemoryStore implements Port.Store {
     const context = this.#find(key)
     if (context === undefined || context.head.status === 'erased' || snapshot.seq > context.head.seq) return
     if (isOfErased(context.head, snapshot.seq)) return
-    const others = context.snapshots.filter(({ seq }) => seq !== snapshot.seq)
-    context.snapshots = [...others, structuredClone(snapshot)]
+    const { seq, format, state } = snapshot
+    const others = context.snapshots.filter((other) => other.seq !== seq)
+    context.snapshots = [...others, { seq, format, json: JSON.stringify(state) }]
       .sort((a, b) => b.seq - a.seq)
       .slice(0, KEPT_SNAPSHOTS)
   }
@@ -254,7 +258,8 @@ class MemoryStore implements Port.Store {
       const found = id.snapshots.find(
         (snapshot) => snapshot.format === format && snapshot.seq <= limit && snapshot.seq >= from,
       )
-      if (found !== undefined) return structuredClone(found)
+      if (found !== undefined)
+        return { seq: found.seq, format, state: JSON.parse(found.json) as Port.Snapshot['state'] }
     }
     return undefined
   }
@@ -273,7 +278,7 @@ class MemoryStore implements Port.Store {
     const facts = { parent: parent?.head, child: this.#find(request.child)?.head, parentBase }
     const entry = forkEntry(request, facts, this.#clock.now())
     const prepared = this.#prepare(entry)
-    const child = this.#create(forkHead(request, entry), parent)
+    const child = this.#contexts.create(forkHead(request, entry), parent)
     this.#write(child, [prepared], child.head)
     return forkReceipt(entry, child.head)
   }
@@ -289,10 +294,10 @@ class MemoryStore implements Port.Store {
     this.#write(context, [this.#prepare(entry)], advanceHead(context.head, entry))
     context.bases.push({ upTo: request.upTo, seq: entry.seq, kept })
     const gone = [...context.rows.values()].filter(
-      ({ envelope: { seq, type } }) => seq <= request.upTo && seq > kept && type !== 'base',
+      ({ seq, type }) => seq <= request.upTo && seq > kept && type !== 'base',
     )
     const hashes = gone.flatMap(hashesOf)
-    for (const { envelope } of gone) context.rows.delete(envelope.seq)
+    for (const { seq } of gone) context.rows.delete(seq)
     this.#dropBlobs(request.key, hashes)
     return { deleted: gone.length, base: context.head.base }
   }
@@ -341,7 +346,7 @@ class MemoryStore implements Port.Store {
       mark.seq === 0 ? undefined : context.entry(mark.seq, this.#blobs.reader(key)),
       entries,
     )
-    const derived = entries.flatMap((entry) => derive(entry, this.#derivations))
+    const derived = entries.flatMap((entry) => derive(entry, this.#derivations(entry.type)))
     for (const [index, rows] of context.derived)
       context.derived.set(
         index,
@@ -365,7 +370,7 @@ class MemoryStore implements Port.Store {
   }
 
   #find(key: ContextKey): Context | undefined {
-    return this.#contexts.get(keyText(key))
+    return this.#contexts.find(key)
   }
 
   #judge(): LeaseJudge {
@@ -379,12 +384,6 @@ class MemoryStore implements Port.Store {
     return parent
   }
 
-  #create(head: Port.Head, parent: Context | undefined): Context {
-    const context = new Context(this.#contexts.size + 1, head, parent)
-    this.#contexts.set(keyText(head.key), context)
-    return context
-  }
-
   #checkRefs(key: ContextKey, entries: readonly Entry[]): void {
     for (const { refs } of entries)
       if (refs !== undefined)
@@ -394,7 +393,7 @@ class MemoryStore implements Port.Store {
   /** Everything that can fail about an entry happens here, before any write. */
   #prepare(entry: Entry, append = '', known?: EncodedData): PreparedEntry {
     const encoded = known?.get(entry.data) ?? encode(entry.type, entry.data)
-    return { entry, encoded, append, derived: derive(entry, this.#derivations) }
+    return { entry, encoded, append, derived: derive(entry, this.#derivations(entry.type)) }
   }
 
   #write(context: Context, prepared: readonly PreparedEntry[], head: Port.Head): void {
@@ -403,7 +402,7 @@ class MemoryStore implements Port.Store {
       context.write(one)
     }
     context.head = head
-    this.#bell.ring(keyText(head.key))
+    if (this.#bell.size > 0) this.#bell.ring(keyText(head.key))
   }
 
   #receipt(
