@@ -181,6 +181,8 @@ export type {
   BlobPort,
   CompactionReceipt,
   FileInput,
+  LlmDoOptions,
+  LlmDoResult,
   MessageInput,
   ModelChoice,
   RunTurnOptions,
@@ -188,4 +190,4 @@ export type {
   TurnConfig,
   TurnInfo,
 } from './turn/index.ts'
-export { runTurn } from './turn/index.ts'
+export { llmDo, runTurn } from './turn/index.ts'

@@ -12,15 +12,21 @@ import {
 } from '../drive/index.ts'
 import { loadSession } from '../journal/index.ts'
 import { childKey, defined, HoldfastError, invalidOption } from '../protocol/index.ts'
+import type { StandardSchema } from '../tool/index.ts'
 import { Agent } from './agent.ts'
 import { type AgentConfig, setUp } from './config.ts'
 import { newestSightings } from './sightings.ts'
 import type { TurnOptions } from './turn-options.ts'
 
 /** The config of a sub-agent: an agent without a conversation of its own. */
-export type SubAgentConfig = Omit<AgentConfig, FromAbove> & {
+export type SubAgentConfig<Output = unknown> = Omit<AgentConfig<Output>, FromAbove> & {
   /** Never set: derived from the call. Keeps an `Agent` from matching this type. */
   readonly contextId?: never
+}
+
+/** The config of a sub-agent with structured output. */
+export type WithOutput<Output> = SubAgentConfig<Output> & {
+  readonly output: StandardSchema<unknown, Output>
 }
 
 type FromAbove =
@@ -40,7 +46,7 @@ const FROM_ABOVE: readonly FromAbove[] = [
 ]
 
 /**
- * Takes a message, returns the agent's last text. Each task of the graph gets its own conversation below the graph's.
+ * Takes a message, returns the agent's last text, or its output if the config has an `output` schema. Each task of the graph gets its own conversation below the graph's.
  *
  * @example
  * graph.addNode('research', agentNode({ model: 'openai/gpt-4.1-mini', settings: { temperature: 0.3 }, tools: [search] }), {
@@ -48,7 +54,9 @@ const FROM_ABOVE: readonly FromAbove[] = [
  *   output: (text) => ({ answer: text }),
  * })
  */
-export function agentNode(config: SubAgentConfig): Runnable<string, string> {
+export function agentNode<Output>(config: WithOutput<Output>): Runnable<string, Output>
+export function agentNode(config: SubAgentConfig): Runnable<string, string>
+export function agentNode(config: SubAgentConfig): Runnable<string, unknown> {
   checkSubAgent('agentNode() takes a config as for an Agent.', config)
   return { '~run': (below, message) => runAgent(config, message, below) }
 }
@@ -71,7 +79,7 @@ export async function runAgent(
   config: SubAgentConfig,
   message: string,
   below: ChildContext,
-): Promise<ChildResult<string>> {
+): Promise<ChildResult<unknown>> {
   const { childScope, name, principal, credentials, signal } = below
   const { contextId, ...ports } = childScope.config
   const key = childKey({ ...ports.owner, contextId }, name)
@@ -104,7 +112,7 @@ export async function runAgent(
   const seen = await newestSightings(ports.store, key)
   return {
     outcome: attachCause({ ...outcome, usage: totals.usage }, outcome.cause),
-    output: outcome.text,
+    output: config.output === undefined ? outcome.text : outcome.output,
     ...(seen.length === 0 ? {} : { seen }),
   }
 }

@@ -8,7 +8,7 @@ import { journalSightings } from './sightings.ts'
 export function turnScope(
   scope: LoopScope,
   journal: JournalState,
-  own: Pick<TurnScope, 'definition' | 'metadata' | 'agent'> & {
+  own: Pick<TurnScope, 'definition' | 'metadata' | 'agent' | 'schemaNamed'> & {
     readonly extras: NonNullable<TurnScope['extras']>
   },
 ): TurnScope {

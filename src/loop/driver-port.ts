@@ -78,6 +78,7 @@ export interface Continuation {
   readonly limits?: JsonObject
   readonly metadata?: JsonObject
   readonly credentials?: true
+  readonly outputSchema?: JsonObject
 }
 
 export interface JournalView {

@@ -36,8 +36,9 @@ import { blocksMessage, configuredPrompt, withRules } from './grounding-prompt.t
 import { runPhase } from './hooks.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
-import { NO_MODEL, notSent, requestSettings, stepAfter } from './model-retry.ts'
+import { checkWriter, NO_MODEL, notSent, requestSettings, stepAfter } from './model-retry.ts'
 import { observedModel } from './observed-steps.ts'
+import { jsonRequest, withInstruction } from './output-schema.ts'
 import {
   canMakeRoom,
   fittingMessages,
@@ -224,9 +225,14 @@ async function askModel(
     const resolved = run.within(source.resolve())
     const model = isPromise(resolved) ? await resolved : resolved
     checkChoice(source, tools)
+    const required = run.output()
+    const output = isPromise(required) ? await required : required
+    if (output !== undefined) checkWriter(model, source)
     const { prompt } = run.open
     const readsData = model.capabilities?.structuredContext === true
-    const system = prompt?.system ?? (readsData ? own : withRules(run, own))
+    const hasTools = tools.length > 0
+    const asked = prompt?.system ?? (readsData ? own : withRules(run, own))
+    const system = withInstruction(asked, output, { hasTools })
     const shown = shownMessages(run, source, model)
     const messages = isPromise(shown) ? await shown : shown
     if (messages === undefined) return lostEdit()
@@ -243,17 +249,13 @@ async function askModel(
     }
     const fitting = fittingMessages(run, source, parts)
     const sent = isPromise(fitting) ? await fitting : fitting
-    const safe = redactDeltas(run.secrets, ({ type, ...data }) => scope.emit(type, data))
-    const deltas = wire.deltas(safe.push)
-    const end = (): void => {
-      deltas.end()
-      safe.end()
-    }
+    const deltas = deltasOf(run, wire)
     const request: ModelRequest = {
       model,
       ...parts,
       messages: blocks === undefined ? sent : [...sent, blocks],
       ...requestSettings(source),
+      ...jsonRequest(output),
       ...(readsData ? { displays: await displays(run), ...(await groundingContext(run, tools)) } : {}),
       signal: run.stop,
       ids: scope.ids,
@@ -266,7 +268,7 @@ async function askModel(
     try {
       return wire.reply(await askForReply(run, prepared))
     } finally {
-      end()
+      deltas.end()
     }
   } catch (error) {
     // The turn may be lost: then its new driver decides, and this error does not count.
@@ -297,6 +299,19 @@ async function withFiles(
   const shown = shownFiles(edited, { provider, refused })
   await warnIfBeyond(run, source, shown)
   return shown.messages
+}
+
+/** The deltas of a reply as they are published: with ids replaced, without secrets. */
+function deltasOf({ secrets, scope }: TurnRun, wire: WireIds): ReturnType<WireIds['deltas']> {
+  const safe = redactDeltas(secrets, ({ type, ...data }) => scope.emit(type, data))
+  const { push, end } = wire.deltas(safe.push)
+  return {
+    push,
+    end: () => {
+      end()
+      safe.end()
+    },
+  }
 }
 
 interface PreparedRequest {

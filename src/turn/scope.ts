@@ -11,6 +11,7 @@ import type {
   Message,
   Principal,
 } from '../protocol/index.ts'
+import type { StandardSchema } from '../tool/index.ts'
 import type { TurnDefinition } from './definition.ts'
 
 export interface TurnScope extends LoopScope {
@@ -24,6 +25,8 @@ export interface TurnScope extends LoopScope {
   readonly metadata?: JsonObject
   /** The judge of ids of the caller, if a call runs this conversation. */
   readonly above?: IdsAbove
+  /** The schema that a caller of this process gave, by the key of its input or by its JSON Schema as text. */
+  readonly schemaNamed?: (names: readonly string[]) => StandardSchema | undefined
   /** Further fields of a tool's context, for tools that the driver knows; `ids`: the turn's judge of ids. */
   readonly extras?: (ids: IdsAbove, answers?: GivenAnswers) => object
 }
