@@ -22,7 +22,8 @@ interface Parsed {
   readonly value: Json
 }
 
-function parsed(text: string): Parsed | undefined {
+function parsed(text: string | undefined): Parsed | undefined {
+  if (text === undefined) return undefined
   try {
     return { value: JSON.parse(text) as Json }
   } catch {
@@ -30,11 +31,14 @@ function parsed(text: string): Parsed | undefined {
   }
 }
 
-const FENCE = /```[\w-]*\s*\n?([\s\S]*?)```/g
+const FENCED_WHOLE = /^```[\w-]*\s([\s\S]*)```$/
+const FENCE = /```[\w-]*\s([\s\S]*?)```/g
 
 function fenced(text: string): Parsed | undefined {
+  const whole = FENCED_WHOLE.exec(text)?.[1]
   const [only, ...others] = text.matchAll(FENCE)
-  return only === undefined || others.length > 0 ? undefined : parsed(only[1] ?? '')
+  const inner = others.length > 0 ? undefined : only?.[1]
+  return parsed(whole) ?? parsed(inner)
 }
 
 /** Each bracket is read up to its partner: no value inside of a broken or incomplete one counts. */
