@@ -5,10 +5,12 @@ import {
   type ChildContext,
   type ChildResult,
   HANDED_DOWN,
+  isComplete,
   leastLimits,
   metadataBelow,
   type Runnable,
   runChild,
+  type TurnOutcome,
 } from '../drive/index.ts'
 import { loadSession } from '../journal/index.ts'
 import { childKey, defined, HoldfastError, invalidOption } from '../protocol/index.ts'
@@ -107,7 +109,7 @@ export async function runAgent(
     begin: () => agent.executeTurn(message, { ...options, key: `call:${name}` }),
     shutdown: () => agent.shutdown(),
   }
-  const outcome = await runChild(child, below)
+  const outcome = withOutput(config, await runChild(child, below))
   const { totals } = await loadSession(ports.store, key)
   const seen = await newestSightings(ports.store, key)
   return {
@@ -115,4 +117,11 @@ export async function runAgent(
     output: config.output === undefined ? outcome.text : outcome.output,
     ...(seen.length === 0 ? {} : { seen }),
   }
+}
+
+/** A completed turn without the configured output, which a hook stopped, is a failure for its caller. */
+function withOutput({ output }: SubAgentConfig, outcome: TurnOutcome): TurnOutcome {
+  if (output === undefined || !isComplete(outcome) || outcome.output !== undefined) return outcome
+  const message = `${outcome.stopped?.by ?? 'A hook'} stopped the agent before it gave its output.`
+  return { ...outcome, status: 'failed', reason: 'failed', error: { code: 'invalid-output', message } }
 }

@@ -138,8 +138,9 @@ function resultOf(
       requests.map((request) => questionFrom(request, now)),
       usage,
     )
+  const completed = output === undefined ? text : output
   if (status === 'completed')
-    return toolResult(reason === 'stop' ? (output ?? text) : { text, stopped: limit ?? reason }, text, {
+    return toolResult(reason === 'stop' ? completed : { text, stopped: limit ?? reason }, text, {
       usage,
       ...defined({ seen }),
     })
