@@ -236,7 +236,7 @@ async function askModel(
     const shown = shownMessages(run, source, model)
     const messages = isPromise(shown) ? await shown : shown
     if (messages === undefined) return lostEdit()
-    const wiring = wireIds(run, { readsData })
+    const wiring = wireIds(run, { readsData, givesData: output !== undefined })
     wire = isPromise(wiring) ? await wiring : wiring
     const hasEntities = scope.definition.grounding.entities.size > 0
     const blocks = readsData || !hasEntities ? undefined : await blocksMessage(run, wire.blocks)

@@ -4,6 +4,8 @@ import { z } from 'zod'
 import {
   Agent,
   type CompletePoint,
+  defineTool,
+  entity,
   jsonSchema,
   memoryStore,
   runTurn,
@@ -11,6 +13,7 @@ import {
 } from '../../src/index.ts'
 import { reflex } from '../../src/reflex/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
+import type { ScriptedRequest } from '../../src/testing/scripted-model.ts'
 import { bench, calls, entryLines, journal, KEY, probe, promptLines, said } from '../turn/kit.ts'
 
 const weather = z.object({ city: z.string(), degrees: z.number() })
@@ -136,6 +139,36 @@ describe('the output of an agent', () => {
     const { output } = await agent.executeTurn('key?', { credentials: { token: 'tok-5up3rs3cr3t' } }).outcome
     expect(output).toEqual({ key: '[redacted]' })
     expect(JSON.stringify(await store.read(KEY))).not.toContain('5up3rs3cr3t')
+  })
+
+  it.each([
+    [{ handles: true }, { id: 'prj-7-champigny' }],
+    [{ hideIds: true }, { id: 'Champigny' }],
+  ])('has ids as %j says', async (grounding, expected) => {
+    const project = entity('project')
+    const list = defineTool({
+      name: 'list',
+      description: 'Lists projects.',
+      input: z.object({}),
+      run: () => [{ id: 'prj-7-champigny', name: 'Champigny' }],
+      returns: (rows) => project.rows(rows, { id: 'id', label: 'name' }),
+    })
+    const script = [
+      calls('list'),
+      ({ prompt }: ScriptedRequest) => {
+        const [, id = ''] = /"id":"([^"]+)"/.exec(JSON.stringify(prompt)) ?? []
+        return JSON.stringify({ id })
+      },
+    ]
+    const { agent } = bench({
+      script,
+      tools: [list],
+      entities: [project],
+      grounding,
+      output: z.object({ id: z.string() }),
+    })
+    const outcome = await agent.executeTurn('which?').outcome
+    expect(outcome.output).toEqual(expected)
   })
 
   it('is beyond the built-in model, which says so, and a fallback gives it', async () => {
