@@ -9,12 +9,13 @@ import {
   jsonSchema,
   memoryStore,
   runTurn,
+  type StandardSchema,
   type TurnOutcome,
 } from '../../src/index.ts'
 import { reflex } from '../../src/reflex/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 import type { ScriptedRequest } from '../../src/testing/scripted-model.ts'
-import { bench, calls, entryLines, journal, KEY, probe, promptLines, said } from '../turn/kit.ts'
+import { bench, calls, entryLines, gate, journal, KEY, probe, promptLines, said } from '../turn/kit.ts'
 
 const weather = z.object({ city: z.string(), degrees: z.number() })
 const VALID = '{"city":"Rome","degrees":21}'
@@ -96,7 +97,7 @@ describe('the output of an agent', () => {
     expect((await agent.executeTurn(null).outcome).output).toEqual({ city: 'Rome', degrees: 21 })
   })
 
-  it('has no fewer model calls than the limits allow, and is absent after a limit', async () => {
+  it('counts in the limits, and is absent after one', async () => {
     const { agent } = bench({ script: ['no', 'no'], output: weather, limits: { iterations: 2 } })
     const outcome = await agent.executeTurn('weather?').outcome
     expect(outcome).toMatchObject({ reason: 'max-iterations', limit: 'iterations', text: 'no' })
@@ -131,7 +132,39 @@ describe('the output of an agent', () => {
     expect(seen).toEqual([1, 2, { outcome: 'stop', output: { city: 'Rome', degrees: 21 } }])
   })
 
-  it('without secrets', async () => {
+  it('is not waited for when the turn is cancelled or out of time', async () => {
+    const begun = gate()
+    const hanging: StandardSchema = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: () => {
+          begun.resolve()
+          return new Promise<never>(() => {})
+        },
+        jsonSchema: { input: () => ({}) },
+      },
+    }
+    const cancelled = bench({ script: ['{}'], output: hanging })
+    const turn = cancelled.agent.executeTurn('go')
+    await begun.promise
+    await turn.cancel()
+    expect((await turn.outcome).reason).toBe('cancelled')
+    const { agent } = bench({ script: ['{}'], output: hanging, limits: { durationMs: 1 }, realTime: true })
+    expect((await agent.executeTurn('go').outcome).limit).toBe('durationMs')
+  })
+
+  it('is asked for again if the validator throws', async () => {
+    const throwing = z.string().transform((text) => {
+      if (text !== 'right') throw new Error('it is wrong')
+      return text
+    })
+    const { agent, model } = bench({ script: ['"wrong"', '"right"'], output: throwing })
+    expect((await agent.executeTurn('go').outcome).output).toBe('right')
+    expect(promptLines(model, 1).at(-1)).toContain('It cannot be checked: it is wrong.')
+  })
+
+  it('has no secrets', async () => {
     const { agent, store } = bench({
       script: ['{"key":"tok-5up3rs3cr3t"}'],
       output: z.object({ key: z.string() }),
@@ -209,6 +242,17 @@ describe('the output of one turn', () => {
     const [request] = waiting.requests
     const outcome = await agent.answer({ [request?.requestId ?? '']: true }).outcome
     expect([outcome.turn, outcome.output]).toEqual([2, { city: 'Rome' }])
+  })
+
+  it('stays while a message from before the request waits', async () => {
+    const pay = probe('pay', () => 'paid', { approve: 'always' })
+    const { agent } = bench({ script: [calls('pay'), '{"city":"Rome"}'], tools: [pay] })
+    const turns = [agent.executeTurn('pay', { output: city }), agent.executeTurn('and hurry')]
+    const [first, second] = await Promise.all(turns.map((turn) => turn.outcome))
+    expect([first?.status, second?.status]).toEqual(['input-required', 'input-required'])
+    const [request] = await agent.requests()
+    const outcome = await agent.answer({ [request?.requestId ?? '']: true }).outcome
+    expect([outcome.turn, outcome.output]).toEqual([3, { city: 'Rome' }])
   })
 
   it('is judged by each caller’s schema, also if their JSON Schemas are the same', async () => {
