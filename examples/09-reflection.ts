@@ -2,17 +2,13 @@
  * Reflection: after every round of tools a second, cheaper model summarises the results, and the agent continues with
  * that. A note of a hook never comes between a call and its result, so no provider refuses the conversation.
  */
-import { Agent, defineTool } from 'holdfast'
+import { Agent, defineTool, llmDo } from 'holdfast'
 import type { Plugin } from 'holdfast/plugins'
 import { ScriptedModel } from 'holdfast/testing'
 import { z } from 'zod'
 
 /** Any model; here a scripted one. */
-const critic = new Agent({
-  contextId: 'critic',
-  model: new ScriptedModel(['The pump was replaced in May, so it is not the pump.', 'It is the valve.']),
-  maxMessages: 1,
-})
+const critic = new ScriptedModel(['The pump was replaced in May, so it is not the pump.', 'It is the valve.'])
 
 function reflect(): Plugin {
   return {
@@ -22,7 +18,7 @@ function reflect(): Plugin {
       afterTools: async ({ results, add, signal }) => {
         const seen = results.map(({ tool, output }) => `${tool}: ${JSON.stringify(output)}`).join('\n')
         const message = `What did we learn from this? One sentence.\n${seen}`
-        const { text } = await critic.executeTurn(message, { signal }).outcome
+        const { text } = await llmDo(message, { model: critic, signal })
         add(`Observation: ${text}`)
       },
     },

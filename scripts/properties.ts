@@ -1,6 +1,6 @@
 /**
  * `npm run properties`: the properties of journals and prompts on many random histories, of graphs on many random graphs,
- * and every pair of deaths of conversations and graphs, instead of the few of `npm test`. The number of runs is the first argument; 10,000 if not given. Those of
+ * of outputs on many random schemas, and every pair of deaths of conversations and graphs, instead of the few of `npm test`. The number of runs is the first argument; 10,000 if not given. Those of
  * histories are spread over all properties and both stores.
  * A failure prints a seed; `HOLDFAST_SEED=…` in the environment tries it again.
  */
@@ -37,6 +37,7 @@ const { ok, seconds } = await runStep(
       'test/graph/properties',
       'test/graph/recovery.test',
       'test/recovery/recovery.test',
+      'test/output/generated.test',
     ],
   },
   'loud',

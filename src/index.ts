@@ -59,7 +59,5 @@ export type {
   MessageInput,
   ModelChoice,
   PromptFile,
-  PromptFileOptions,
-  PromptVariables,
 } from './turn/index.ts'
-export { promptFile } from './turn/index.ts'
+export { llmDo, promptFile } from './turn/index.ts'

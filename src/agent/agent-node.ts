@@ -5,22 +5,30 @@ import {
   type ChildContext,
   type ChildResult,
   HANDED_DOWN,
+  isComplete,
   leastLimits,
   metadataBelow,
   type Runnable,
   runChild,
+  type TurnOutcome,
 } from '../drive/index.ts'
 import { loadSession } from '../journal/index.ts'
 import { childKey, defined, HoldfastError, invalidOption } from '../protocol/index.ts'
+import type { StandardSchema } from '../tool/index.ts'
 import { Agent } from './agent.ts'
 import { type AgentConfig, setUp } from './config.ts'
 import { newestSightings } from './sightings.ts'
 import type { TurnOptions } from './turn-options.ts'
 
 /** The config of a sub-agent: an agent without a conversation of its own. */
-export type SubAgentConfig = Omit<AgentConfig, FromAbove> & {
+export type SubAgentConfig<Output = unknown> = Omit<AgentConfig<Output>, FromAbove> & {
   /** Never set: derived from the call. Keeps an `Agent` from matching this type. */
   readonly contextId?: never
+}
+
+/** The config of a sub-agent with structured output. */
+export type WithOutput<Output> = SubAgentConfig<Output> & {
+  readonly output: StandardSchema<unknown, Output>
 }
 
 type FromAbove =
@@ -40,7 +48,7 @@ const FROM_ABOVE: readonly FromAbove[] = [
 ]
 
 /**
- * Takes a message, returns the agent's last text. Each task of the graph gets its own conversation below the graph's.
+ * Takes a message, returns the agent's last text, or its output if the config has an `output` schema. Each task of the graph gets its own conversation below the graph's.
  *
  * @example
  * graph.addNode('research', agentNode({ model: 'openai/gpt-4.1-mini', settings: { temperature: 0.3 }, tools: [search] }), {
@@ -48,7 +56,9 @@ const FROM_ABOVE: readonly FromAbove[] = [
  *   output: (text) => ({ answer: text }),
  * })
  */
-export function agentNode(config: SubAgentConfig): Runnable<string, string> {
+export function agentNode<Output>(config: WithOutput<Output>): Runnable<string, Output>
+export function agentNode(config: SubAgentConfig): Runnable<string, string>
+export function agentNode(config: SubAgentConfig): Runnable<string, unknown> {
   checkSubAgent('agentNode() takes a config as for an Agent.', config)
   return { '~run': (below, message) => runAgent(config, message, below) }
 }
@@ -71,7 +81,7 @@ export async function runAgent(
   config: SubAgentConfig,
   message: string,
   below: ChildContext,
-): Promise<ChildResult<string>> {
+): Promise<ChildResult<unknown>> {
   const { childScope, name, principal, credentials, signal } = below
   const { contextId, ...ports } = childScope.config
   const key = childKey({ ...ports.owner, contextId }, name)
@@ -99,12 +109,19 @@ export async function runAgent(
     begin: () => agent.executeTurn(message, { ...options, key: `call:${name}` }),
     shutdown: () => agent.shutdown(),
   }
-  const outcome = await runChild(child, below)
+  const outcome = withOutput(config, await runChild(child, below))
   const { totals } = await loadSession(ports.store, key)
   const seen = await newestSightings(ports.store, key)
   return {
     outcome: attachCause({ ...outcome, usage: totals.usage }, outcome.cause),
-    output: outcome.text,
+    output: config.output === undefined ? outcome.text : outcome.output,
     ...(seen.length === 0 ? {} : { seen }),
   }
+}
+
+/** A completed turn without the configured output, which a hook stopped, is a failure for its caller. */
+function withOutput({ output }: SubAgentConfig, outcome: TurnOutcome): TurnOutcome {
+  if (output === undefined || !isComplete(outcome) || outcome.output !== undefined) return outcome
+  const message = `${outcome.stopped?.by ?? 'A hook'} stopped the agent before it gave its output.`
+  return { ...outcome, status: 'failed', reason: 'failed', error: { code: 'invalid-output', message } }
 }

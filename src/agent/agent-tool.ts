@@ -22,11 +22,12 @@ import {
   type ToolDefinition,
   toolResult,
 } from '../tool/index.ts'
-import { checkSubAgent, runAgent, type SubAgentConfig } from './agent-node.ts'
+import { checkSubAgent, runAgent, type SubAgentConfig, type WithOutput } from './agent-node.ts'
 
-export interface AgentToolDefinition<S extends StandardSchema>
-  extends Pick<ToolDefinition<S, string>, 'name' | 'description' | 'parameters' | 'approve' | 'exclusive'> {
-  readonly agent: SubAgentConfig
+export interface AgentToolDefinition<S extends StandardSchema, Output = unknown>
+  extends Pick<ToolDefinition<S, unknown>, 'name' | 'description' | 'parameters' | 'approve' | 'exclusive'> {
+  /** With `output`, the result of the tool is that output, else the last text. */
+  readonly agent: SubAgentConfig<Output>
   /** The input schema for the caller's model. Default: `{ message }`. */
   readonly input?: S
   /** Builds the sub-agent's message from the input. */
@@ -47,20 +48,22 @@ const MESSAGE: JsonObject = {
  *   agent: { model: 'openai/gpt-4.1-mini', tools: [search] },
  * })
  */
-export function agentTool<S extends StandardSchema>(
-  definition: AgentToolDefinition<S>,
-): Tool<unknown, string> {
+export function agentTool<S extends StandardSchema, Output>(
+  definition: AgentToolDefinition<S, Output> & { readonly agent: WithOutput<Output> },
+): Tool<unknown, Output>
+export function agentTool<S extends StandardSchema>(definition: AgentToolDefinition<S>): Tool<unknown, string>
+export function agentTool<S extends StandardSchema>(definition: AgentToolDefinition<S>): Tool {
   checkDefinition(definition)
   const { agent, input, prompt = messageIn, name, description, ...rest } = definition
   const schema: StandardSchema = input ?? jsonSchema(MESSAGE)
   return defineTool({
-    ...(rest as Omit<typeof rest, 'approve'> & Pick<ToolDefinition<StandardSchema, string>, 'approve'>),
+    ...(rest as Omit<typeof rest, 'approve'> & Pick<ToolDefinition<StandardSchema, unknown>, 'approve'>),
     name,
     description,
     input: schema,
     // A repeated run continues from the sub-agent's own journal.
     replay: 'safe',
-    run: (args: unknown, context: ToolContext): Promise<string> =>
+    run: (args: unknown, context: ToolContext): Promise<unknown> =>
       callAgent({ name, ...agent }, prompt(args), context),
   })
 }
@@ -97,7 +100,7 @@ function checkDefinition(definition: unknown): void {
   checkOptions(definition, AGENT_TOOL)
 }
 
-async function callAgent(config: SubAgentConfig, message: string, context: ToolContext): Promise<string> {
+async function callAgent(config: SubAgentConfig, message: string, context: ToolContext): Promise<unknown> {
   const childScope = (context as ToolContext & { readonly [CHILD_SCOPE]?: ChildScope })[CHILD_SCOPE]
   if (childScope === undefined) {
     throw new HoldfastError('invalid-option', { message: 'A sub-agent can only be called by an Agent.' })
@@ -113,7 +116,7 @@ async function callAgent(config: SubAgentConfig, message: string, context: ToolC
     answers: childScope.answers ?? {},
     limits: childScope.limits(),
   })
-  return resultOf({ ...outcome, ...defined({ seen }) }, childScope.config.clock.now()) as string
+  return resultOf({ ...outcome, ...defined({ seen }) }, childScope.config.clock.now())
 }
 
 function resultOf(
@@ -121,6 +124,7 @@ function resultOf(
     status,
     reason,
     text,
+    output,
     usage,
     seen,
     error,
@@ -134,8 +138,9 @@ function resultOf(
       requests.map((request) => questionFrom(request, now)),
       usage,
     )
+  const completed = output === undefined ? text : output
   if (status === 'completed')
-    return toolResult(reason === 'stop' ? text : { text, stopped: limit ?? reason }, text, {
+    return toolResult(reason === 'stop' ? completed : { text, stopped: limit ?? reason }, text, {
       usage,
       ...defined({ seen }),
     })

@@ -60,6 +60,7 @@ import {
   turnLoop,
 } from '../turn/index.ts'
 import { abandonChild } from './abandon-child.ts'
+import type { AgentState } from './agent-state.ts'
 import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
@@ -68,20 +69,9 @@ import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type SelectionScope, select } from './select.ts'
 import { type SessionView, sessionView } from './session-view.ts'
 import type { AnswerOptions, NewInput, TurnOptions } from './turn-options.ts'
-import { parseInput, storedLimits, turnOptions } from './turn-options.ts'
+import { parseInput, steersOutput, storedLimits, turnOptions } from './turn-options.ts'
+import { TurnSchemas } from './turn-schemas.ts'
 import { turnScopes } from './turn-scope.ts'
-
-export interface AgentState {
-  /** `busy` while a turn runs here or is followed from here. */
-  readonly status: 'created' | 'starting' | 'ready' | 'busy' | 'paused' | 'shutdown'
-  /** Turns started by any process, as far as this agent has read the journal. */
-  readonly turnCount: number
-  readonly createdAt?: Date
-  readonly lastActivity?: Date
-  /** Why the last turn failed. The next turn may still start. */
-  readonly error?: TurnError
-  readonly metadata: JsonObject
-}
 
 export interface ForkOptions {
   /** The last entry that the fork includes. Default: the newest. */
@@ -92,11 +82,13 @@ const TRACE: OptionSet<TraceOptions> = { place: 'trace()', options: { turn: 'a n
 
 const FORK: OptionSet<ForkOptions> = { place: 'fork()', options: { at: 'a number' } }
 
-export class Agent {
+/** `Output`: the type of the config's `output`. */
+export class Agent<Output = unknown> {
   readonly store: Store
-  readonly #config: AgentConfig
+  readonly #config: AgentConfig<Output>
   readonly #setup: AgentSetup
   #conversation: Conversation
+  readonly #schemas = new TurnSchemas()
   #status: AgentState['status'] = 'created'
   #error: TurnError | undefined
   /** The requested end state; new turns are refused from the moment it is set. */
@@ -109,7 +101,7 @@ export class Agent {
   /** The system prompt of the newest turn that ran here. */
   #system: string | undefined
 
-  constructor(config: AgentConfig) {
+  constructor(config: AgentConfig<Output>) {
     this.#config = config
     this.#setup = setUp(config)
     this.store = config.store ?? memoryStore()
@@ -143,8 +135,8 @@ export class Agent {
   }
 
   /** The running turn, if this agent knows of one. */
-  get turn(): Turn | undefined {
-    return this.#conversation.turn
+  get turn(): Turn<Output> | undefined {
+    return this.#conversation.turn as Turn<Output> | undefined
   }
 
   /** A read-only view of the conversation at this moment. */
@@ -200,19 +192,21 @@ export class Agent {
    * Runs one turn: from a message, or from `null` to continue the last turn. Starts at once and returns the turn's event
    * stream and outcome. Never throws: a turn that cannot start has one event, `turn.refused`, and the outcome `failed`.
    */
-  executeTurn(message: MessageInput | null, options: TurnOptions = {}): Turn {
+  executeTurn<T = Output>(message: MessageInput | null, options: TurnOptions<T> = {}): Turn<T> {
     try {
       const parsed = turnOptions('executeTurn()', options)
       const sender = this.#sender(parsed)
       const { whileBusy = this.#setup.whileBusy } = parsed
       if (whileBusy !== 'steer') this.#refuseInside('executeTurn')
+      else if (parsed.output !== undefined) throw steersOutput()
       if (message === null) return this.#begin(parsed, { continuing: sender })
       const { key = this.#setup.ids.next('input') } = parsed
+      if (parsed.output !== undefined) this.#schemas.keep(key, parsed.output)
       const input = { message: parseInput(message), sender: { ...sender, ...inputOrigin() }, key, whileBusy }
       const repeats = parsed.key === undefined ? {} : { repeats: parsed.key }
       return this.#begin(parsed, { keys: [key], ...repeats, posts: (busy) => this.#input(input, busy) })
     } catch (error) {
-      return this.#conversation.refused(error)
+      return this.#conversation.refused(error) as Turn<T>
     }
   }
 
@@ -233,7 +227,7 @@ export class Agent {
   }
 
   /** Answers some or all open requests by their ids. The answered calls continue in a new turn. */
-  answer(answers: Readonly<Record<string, Json>>, options: AnswerOptions = {}): Turn {
+  answer<T = Output>(answers: Readonly<Record<string, Json>>, options: AnswerOptions<T> = {}): Turn<T> {
     try {
       const parsed = turnOptions('answer()', options)
       this.#refuseInside('answer')
@@ -241,7 +235,7 @@ export class Agent {
       const ports = { ...this.#setup, ...defined({ origins }) }
       return this.#begin(parsed, answerRequest(answers, { ...this.#sender(parsed) }, ports))
     } catch (error) {
-      return this.#conversation.refused(error)
+      return this.#conversation.refused(error) as Turn<T>
     }
   }
 
@@ -254,9 +248,9 @@ export class Agent {
    * The newest turn, replayed from the journal; undefined if there is none. A turn that another process drives is
    * followed to its end, and taken over if that process is gone; a paused turn waits for `start()` or `resume()`.
    */
-  lastTurn(): Promise<Turn | undefined> {
-    const { contextId } = this
-    return this.#conversation.lastTurn(this.#status === 'shutdown' ? isShutDown(contextId) : undefined)
+  async lastTurn(): Promise<Turn<Output> | undefined> {
+    const refusal = this.#status === 'shutdown' ? isShutDown(this.contextId) : undefined
+    return (await this.#conversation.lastTurn(refusal)) as Turn<Output> | undefined
   }
 
   /**
@@ -366,7 +360,7 @@ export class Agent {
   }
 
   /** Creates a new conversation from this one's history, up to its end or to entry `at`. */
-  async fork(contextId: string, options: ForkOptions = {}): Promise<Agent> {
+  async fork(contextId: string, options: ForkOptions = {}): Promise<Agent<Output>> {
     checkOptions(options, FORK)
     const { at } = options
     await this.#conversation.driver.ownership.flush()
@@ -433,19 +427,20 @@ export class Agent {
     })
   }
 
-  #begin(options: TurnOptions, request: Parameters<Conversation['ask']>[1]): Turn {
+  #begin<T>(options: TurnOptions, request: Parameters<Conversation['ask']>[1]): Turn<T> {
     const closed = this.#closing ?? this.#status
     if (closed === 'shutdown') throw isShutDown(this.contextId)
     if (closed === 'paused') throw isPaused(this.contextId)
     const turn = this.#conversation.ask(options, request)
     if (this.#status === 'created') this.#status = 'ready'
-    return turn
+    return turn as Turn<T>
   }
 
-  #sender({ limits, ...options }: TurnOptions): Continuation {
+  #sender({ limits, output, ...options }: TurnOptions): Continuation {
     return requestFields(this.owner, {
       ...options,
       ...(limits === undefined ? {} : { limits: storedLimits(limits) }),
+      ...(output === undefined ? {} : { outputSchema: this.#schemas.add(output) }),
     })
   }
 
@@ -461,10 +456,11 @@ export class Agent {
   #converse(): Conversation {
     const { name, maxMessages, maxTokens, metadata } = this.#setup
     const definition = this.#remembering(this.#setup.definition)
+    const schemaNamed = this.#schemas.named
     const extras = (ids: IdsAbove, answers?: GivenAnswers) => ({
       [CHILD_SCOPE]: { ...this.#conversation.childScope(this.#setup.definition.limits), ids, ...answers },
     })
-    const scopeOf = turnScopes({ agent: name, definition, metadata, extras })
+    const scopeOf = turnScopes({ agent: name, definition, metadata, extras, schemaNamed })
     return new Conversation({
       ...this.#setup,
       observed: { name, kind: 'agent' },

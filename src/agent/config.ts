@@ -38,7 +38,7 @@ import {
   type TurnDefinition,
 } from '../turn/index.ts'
 
-export interface AgentConfig extends TurnConfig {
+export interface AgentConfig<Output = unknown> extends TurnConfig<Output> {
   /** The name of the conversation. */
   readonly contextId: string
   /** The owner of the conversation; part of every key in the store. Default: actor `local` of tenant `local`. */

@@ -10,10 +10,11 @@ export type {
   TurnView as Turn,
 } from '../drive/index.ts'
 export { STATE_CONTEXT } from './actor-state.ts'
-export type { AgentState, ForkOptions } from './agent.ts'
+export type { ForkOptions } from './agent.ts'
 export { Agent } from './agent.ts'
 export type { SubAgentConfig } from './agent-node.ts'
 export { agentNode } from './agent-node.ts'
+export type { AgentState } from './agent-state.ts'
 export type { AgentToolDefinition } from './agent-tool.ts'
 export { agentTool } from './agent-tool.ts'
 export type { CompactOptions } from './compact.ts'

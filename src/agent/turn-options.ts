@@ -4,16 +4,23 @@ import { type Continuation, type Limits } from '../loop/index.ts'
 import {
   checkOptions,
   defined,
+  type HoldfastError,
   invalidOption,
   type JsonObject,
   type OptionRules,
   type UserContent,
 } from '../protocol/index.ts'
-import type { Credentials } from '../tool/index.ts'
-import { checkLimits, FOREIGN_LIMITS, type MessageInput, OUTPUT, parseMessage } from '../turn/index.ts'
+import type { Credentials, StandardSchema } from '../tool/index.ts'
+import {
+  checkLimits,
+  FOREIGN_LIMITS,
+  FOREIGN_OUTPUT,
+  type MessageInput,
+  parseMessage,
+} from '../turn/index.ts'
 import { WHILE_BUSY, type WhileBusy } from './config.ts'
 
-export interface TurnOptions {
+export interface TurnOptions<Output = unknown> {
   /** The caller's identity. Default: the agent's `owner`. */
   readonly auth?: Auth
   /** With `credentials`, the short form of `auth: { actor, credentials }`; not together with `auth`. */
@@ -22,6 +29,8 @@ export interface TurnOptions {
   /** Aborting it cancels the turn. */
   readonly signal?: AbortSignal
   readonly limits?: Limits
+  /** The schema of this turn's last reply, instead of the agent's: the outcome has `output`. */
+  readonly output?: StandardSchema<unknown, Output>
   /** Stored with the turn, visible to tools. */
   readonly metadata?: JsonObject
   readonly whileBusy?: WhileBusy
@@ -31,7 +40,7 @@ export interface TurnOptions {
   readonly manual?: boolean
 }
 
-export type AnswerOptions = Omit<TurnOptions, 'whileBusy' | 'key'>
+export type AnswerOptions<Output = unknown> = Omit<TurnOptions<Output>, 'whileBusy' | 'key'>
 
 /** A message to post, with its sender and delivery options. */
 export interface NewInput {
@@ -56,6 +65,7 @@ const OPTIONS: OptionRules<TurnOptions> = {
   credentials: null,
   signal: 'an AbortSignal',
   limits: null,
+  output: null,
   metadata: null,
   whileBusy: WHILE_BUSY,
   key: 'a text',
@@ -87,8 +97,8 @@ const FOREIGN = {
       'contextId into the config of the agent',
     ]),
   ),
-  outputType: OUTPUT,
-  responseFormat: OUTPUT,
+  ...FOREIGN_OUTPUT,
+  outputRetries: IN_CONFIG,
   ...Object.fromEntries(
     ['contextId', 'model', 'settings', 'tools', 'systemPrompt', 'instructions', 'on', 'store'].map((name) => [
       name,
@@ -111,4 +121,12 @@ export function turnOptions(place: 'executeTurn()' | 'answer()', raw: TurnOption
     ...defined({ credentials }),
   }
   return { ...rest, auth: auth }
+}
+
+/** The running turn has an output of its own, or none. */
+export function steersOutput(): HoldfastError {
+  return invalidOption(
+    'output',
+    "cannot be set for a message that steers the running turn; use whileBusy: 'queue'",
+  )
 }

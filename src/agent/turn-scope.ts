@@ -5,11 +5,11 @@ import type { TurnScope } from '../turn/index.ts'
 import { actorState } from './actor-state.ts'
 import { journalSightings } from './sightings.ts'
 
-type OwnScope = Pick<TurnScope, 'agent' | 'definition' | 'metadata' | 'extras'>
+type OwnScope = Pick<TurnScope, 'agent' | 'definition' | 'metadata' | 'extras' | 'schemaNamed'>
 
 /** Makes the scopes of a conversation's turns. Its own parts are made once: they last as long as the conversation. */
 export function turnScopes(own: OwnScope): (scope: LoopScope, journal: JournalState) => TurnScope {
-  const { agent, definition, metadata, extras } = own
+  const { agent, definition, metadata, extras, schemaNamed } = own
   let lasting: Pick<TurnScope, 'sightings' | 'actor'> | undefined
   return (scope, journal) => {
     const { store } = journal
@@ -18,6 +18,16 @@ export function turnScopes(own: OwnScope): (scope: LoopScope, journal: JournalSt
       actor: (principal) => actorState(store, principal),
     }
     const { sightings, actor } = lasting
-    return { ...scope, agent, definition, metadata, extras, sightings, actor, above: idsAround() }
+    return {
+      ...scope,
+      agent,
+      definition,
+      metadata,
+      extras,
+      schemaNamed,
+      sightings,
+      actor,
+      above: idsAround(),
+    }
   }
 }

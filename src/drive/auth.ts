@@ -69,9 +69,14 @@ function checkAuth(auth: Auth): void {
  */
 export function requestFields(
   owner: Owner,
-  options: { readonly auth?: Auth; readonly limits?: JsonObject; readonly metadata?: JsonObject },
+  options: {
+    readonly auth?: Auth
+    readonly limits?: JsonObject
+    readonly metadata?: JsonObject
+    readonly outputSchema?: JsonObject
+  },
 ): Continuation {
-  const { auth, limits, metadata } = options
+  const { auth, limits, metadata, outputSchema } = options
   if (auth !== undefined) checkAuth(auth)
   if (auth?.credentials !== undefined) redactorOf(auth.credentials)
   return {
@@ -79,6 +84,7 @@ export function requestFields(
     ...(limits === undefined ? {} : { limits }),
     ...(metadata === undefined ? {} : { metadata: copyJson('metadata', metadata) }),
     ...(auth?.credentials === undefined ? {} : { credentials: true }),
+    ...(outputSchema === undefined ? {} : { outputSchema }),
   }
 }
 

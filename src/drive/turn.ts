@@ -21,7 +21,7 @@ import {
 import { attachCause } from './cause.ts'
 import { checkReason } from './refusal.ts'
 
-export interface TurnOutcome {
+export interface TurnOutcome<Output = unknown> {
   readonly reason: OutcomeReason
   /** The outcome as a task status: a limit completes the task with what was achieved. */
   readonly status: 'completed' | 'input-required' | 'auth-required' | 'failed' | 'cancelled'
@@ -29,6 +29,11 @@ export interface TurnOutcome {
   readonly turn: number
   /** The model's last text in this turn; partial, if the turn was cut short. */
   readonly text: string
+  /**
+   * The last reply as data, if the agent or the turn has an `output` schema and the turn came to its end; absent after a
+   * limit, a `stop()` of a hook, a failure and while a request waits.
+   */
+  readonly output?: Output
   readonly usage: Usage
   readonly durationMs: number
   readonly error?: TurnError
@@ -62,15 +67,16 @@ export interface Subscription {
 }
 
 /** The public view of a turn. */
-export class TurnView implements AsyncIterable<TurnEvent> {
+export class TurnView<Output = unknown> implements AsyncIterable<TurnEvent> {
   /** Never rejects. */
-  readonly outcome: Promise<TurnOutcome>
+  readonly outcome: Promise<TurnOutcome<Output>>
   readonly #log: EventLog
 
   /** @param log the events, written by the driver or follower of the turn */
   constructor(log: EventLog) {
     this.#log = log
-    this.outcome = log.outcome
+    // The journal holds what the schema accepted.
+    this.outcome = log.outcome as Promise<TurnOutcome<Output>>
   }
 
   /** The number of the turn; 0 until it begins. */
@@ -293,12 +299,13 @@ class Summary {
   }
 
   outcome(reason: OutcomeReason): TurnOutcome {
-    const { usage = this.#usage, durationMs = 0, error, limit, maximum, stopped } = this.#end ?? {}
+    const { usage = this.#usage, durationMs = 0, error, limit, maximum, stopped, output } = this.#end ?? {}
     return {
       reason,
       status: statusOf(reason),
       turn: this.turn,
       text: this.#text,
+      ...(output === undefined ? {} : { output }),
       usage,
       durationMs,
       ...(error === undefined ? {} : { error: error as TurnError }),

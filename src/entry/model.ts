@@ -32,3 +32,4 @@ export {
   PRICES_AS_OF,
   resolveModel,
 } from '../model/index.ts'
+export type { LlmDoOptions, LlmDoResult, PromptFileOptions, PromptVariables } from '../turn/index.ts'

@@ -108,8 +108,8 @@ interface PointData {
   readonly afterEachTool: { readonly result: CallResult }
   readonly afterTools: { readonly results: readonly CallResult[] }
   readonly onLimit: { readonly limit: string; readonly message: string }
-  /** `text`: the model's last text in this turn. */
-  readonly onComplete: { readonly outcome: OutcomeReason; readonly text: string }
+  /** `text`: the model's last text in this turn. `output`: its structured output, if the turn has one. */
+  readonly onComplete: { readonly outcome: OutcomeReason; readonly text: string; readonly output?: Json }
 }
 
 /** The argument of each hook. */

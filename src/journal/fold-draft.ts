@@ -31,6 +31,7 @@ export function draftOf(session: Session): Draft {
     open: session.open === undefined ? undefined : openDraftOf(session.open),
     outcome: session.outcome,
     stopped: session.stopped,
+    outputSchema: session.outputSchema,
     parked: session.parked,
     window: {
       from: window.from,
@@ -86,6 +87,7 @@ export function openDraftOf(open: OpenTurn): OpenDraft {
     usage: open.usage,
     toolCalls: open.toolCalls,
     failures: open.failures,
+    invalidOutputs: open.invalidOutputs,
     retry: open.retry,
   }
 }

@@ -45,6 +45,7 @@ import {
   MAX_UNKNOWN,
   newSession,
   type OpenTurn,
+  OUTPUT_NOTE,
   OVER_MESSAGES,
   type Session,
 } from './session.ts'
@@ -103,7 +104,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     else if (data.reason === 'release') draft.closed = 'shutdown'
   },
   'turn.start'(draft, entry) {
-    const { principal, limits, metadata, credentials, trimmedUpTo } = entry.data
+    const { principal, limits, metadata, credentials, trimmedUpTo, outputSchema } = entry.data
     if (trimmedUpTo !== undefined) draft.window.trimmedUpTo = trimmedUpTo
     draft.turn = entry.turn
     draft.activeAt = entry.at
@@ -127,6 +128,8 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     if (credentials || (resumesWithCredentials(draft) && !entry.takes?.length)) open.credentials = true
     if (entry.takes?.length || draft.parked?.fresh) open.fresh = true
     if (open.calls.length > 0) open.phase = LAST_BEFORE_TOOLS
+    // Only a turn that continues another has the schema of the other.
+    if (outputSchema !== undefined || entry.takes?.length) draft.outputSchema = outputSchema
     draft.open = open
     draft.parked = undefined
     if (draft.graph !== undefined) draft.graph = resumeRun(draft.graph, draft.outcome)
@@ -138,6 +141,12 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     open.replied = undefined
     // Hooks that change the prompt see the message first.
     if (open.phase !== undefined) open.phase = beforePrompt(open.phase)
+  },
+  note({ open }, { data }) {
+    if (data.from !== OUTPUT_NOTE || open === undefined) return
+    // The model replies once more before the turn ends.
+    open.replied = undefined
+    open.invalidOutputs = (open.invalidOutputs ?? 0) + 1
   },
   phase({ open }, { data: { name, callId, changes = {} } }) {
     if (open === undefined) return
@@ -293,6 +302,7 @@ const steps: { [T in EntryType]?: (draft: Draft, entry: EntryOf<T>) => void } = 
     draft.parked = undefined
     draft.imports = undefined
     draft.stopped = undefined
+    draft.outputSchema = undefined
     if (draft.graph === undefined) return
     draft.graph = clearRun(draft.graph)
     // A cleared run has nothing to resume.

@@ -33,6 +33,7 @@ export {
   hasRound,
   isStarted,
   newSession,
+  OUTPUT_NOTE,
   OVER_MESSAGES,
   positionOf,
   SESSION_FORMAT,

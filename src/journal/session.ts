@@ -24,8 +24,11 @@ import type { GraphPosition } from './graph-position.ts'
 /** Code of the warning that prompts omit messages. */
 export const OVER_MESSAGES = 'over-max-messages'
 
+/** The `from` of a note that returns a reply which is no valid output. */
+export const OUTPUT_NOTE = 'output'
+
 /** Raise it whenever the fold changes its result: older snapshots are then ignored. */
-export const SESSION_FORMAT = 9
+export const SESSION_FORMAT = 10
 
 export type Session = {
   readonly seq: number
@@ -41,6 +44,8 @@ export type Session = {
   readonly outcome?: OutcomeReason
   /** The hook that ended that turn early, if any: the turn can be resumed. */
   readonly stopped?: StopRequest
+  /** JSON Schema of the output of the newest turn, if its caller gave one. */
+  readonly outputSchema?: JsonObject
   /** Calls and requests that the turn ended to wait for; the next one finds them open. */
   readonly parked?: Parked
   /** The part of the journal that prompts use, before any limit on its length; the position of its summary. */
@@ -125,6 +130,8 @@ export type OpenTurn = {
   readonly toolCalls: number
   /** Failed calls in a row. */
   readonly failures: number
+  /** Replies that were no valid output. */
+  readonly invalidOutputs?: number
   readonly retry?: Retry
 }
 

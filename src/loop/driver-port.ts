@@ -86,6 +86,7 @@ export interface Continuation {
   readonly limits?: JsonObject
   readonly metadata?: JsonObject
   readonly credentials?: true
+  readonly outputSchema?: JsonObject
 }
 
 export interface JournalView {

@@ -4,6 +4,7 @@ import {
   type Entry,
   type EntryData,
   isWaiting,
+  type Json,
   type OutcomeReason,
   type StopRequest,
 } from '../protocol/index.ts'
@@ -13,6 +14,7 @@ export interface Ending {
   readonly error?: EntryData['turn.end']['error']
   readonly limit?: string
   readonly stopped?: StopRequest
+  readonly output?: Json
   /** The reason given for calls that are not run. */
   readonly why?: string
 }
@@ -21,7 +23,7 @@ export interface Ending {
 export function appendTurnEnd(
   run: RunBase,
   outcome: OutcomeReason,
-  { error, limit, stopped, cancel }: Ending & { readonly cancel?: string },
+  { error, limit, stopped, cancel, output }: Ending & { readonly cancel?: string },
 ): void {
   const { usage, startedAt, requests } = run.open
   const maximum = limit === undefined ? undefined : (run.limits as Record<string, number | undefined>)[limit]
@@ -36,6 +38,7 @@ export function appendTurnEnd(
       ...(limit === undefined ? {} : { limit }),
       ...(maximum === undefined ? {} : { maximum }),
       ...(stopped === undefined ? {} : { stopped }),
+      ...(output === undefined ? {} : { output }),
       ...(isWaiting(outcome) && expiries.length > 0 ? { wakeAt: Math.min(...expiries) } : {}),
     },
     cancel === undefined ? [] : [cancel],

@@ -78,9 +78,15 @@ function isBeforeRequests(run: RunBase, { seq }: Entry): boolean {
 function keepInput(run: RunBase, input: Entry, { queue }: TakeInput): Reason {
   const takes = input.key === undefined ? [] : [input.key]
   const { parked, graph } = run.session
-  const { principal, limits, metadata, credentials } = dataOf(input, 'input')
+  const { principal, limits, metadata, credentials, outputSchema } = dataOf(input, 'input')
   const needed = credentials ?? parked?.credentials ?? graph?.credentials
-  const fields = { principal, limits, metadata, credentials: needed } as RequestFields
+  const fields = {
+    principal,
+    limits,
+    metadata,
+    credentials: needed,
+    outputSchema: outputSchema ?? run.session.outputSchema,
+  } as RequestFields
   try {
     checkRequestFields(fields)
     startTurn(run, fields, { takes })
@@ -97,12 +103,13 @@ function keepInput(run: RunBase, input: Entry, { queue }: TakeInput): Reason {
 }
 
 /** Throws for an inbox entry that cannot begin a turn: every driver would fail on it, one after the other. */
-export function checkRequestFields({ principal, limits, metadata }: RequestFields): void {
+export function checkRequestFields({ principal, limits, metadata, outputSchema }: RequestFields): void {
   const isPrincipal = typeof principal?.tenant === 'string' && typeof principal.actor === 'string'
-  const areObjects = [limits, metadata].every((each) => each === undefined || isObject(each))
+  const areObjects = [limits, metadata, outputSchema].every((each) => each === undefined || isObject(each))
   if ((principal === undefined || isPrincipal) && areObjects) return
   throw new HoldfastError('invalid-entry', {
-    message: 'The input cannot begin a turn: its principal, limits or metadata have the wrong shape.',
+    message:
+      'The input cannot begin a turn: its principal, limits, metadata or outputSchema have the wrong shape.',
   })
 }
 
@@ -123,6 +130,7 @@ export interface RequestFields {
   readonly limits?: JsonObject
   readonly metadata?: JsonObject
   readonly credentials?: true
+  readonly outputSchema?: JsonObject
 }
 
 /** The error of a turn that was claimed too often without progress: it would take down every process (R7). */
@@ -149,12 +157,13 @@ export function startTurn(
   { takes = [], key = takes[0], ...own }: Start = {},
 ): void {
   const { tenant, actor } = run.scope.key
-  const { principal = { tenant, actor }, limits, metadata, credentials } = fields
+  const { principal = { tenant, actor }, limits, metadata, credentials, outputSchema } = fields
   const data: EntryData['turn.start'] = {
     principal,
     ...(limits === undefined ? {} : { limits }),
     ...(metadata === undefined ? {} : { metadata }),
     ...(credentials === undefined ? {} : { credentials }),
+    ...(outputSchema === undefined ? {} : { outputSchema }),
     ...own,
     ...run.scope.telemetry?.begin(run.session.turn + 1, key),
   }

@@ -22,7 +22,7 @@ export interface LanguageModel {
 export interface ModelCapabilities {
   /** The model reads displays and grounding as data in `providerOptions`, instead of as text in the prompt. */
   readonly structuredContext?: boolean
-  /** False for a model that writes no text on request, such as a summary. */
+  /** False for a model that writes no text on request, such as a summary or data by a schema. */
   readonly freeText?: boolean
 }
 
@@ -39,6 +39,8 @@ export interface ModelCall {
   readonly topP?: number
   readonly topK?: number
   readonly stopSequences?: readonly string[]
+  /** JSON mode. Without a schema: vendors accept few of the keywords of JSON Schema. */
+  readonly responseFormat?: { readonly type: string }
   readonly seed?: number
   readonly presencePenalty?: number
   readonly frequencyPenalty?: number

@@ -19,6 +19,8 @@ export interface ModelSettings {
   /** The reasoning effort; for models of interface version 4 only, others never see it. */
   readonly reasoning?: Reasoning
   readonly toolChoice?: ToolChoice
+  /** Whether the provider's JSON mode is used for structured output. Default: by vendor. */
+  readonly jsonMode?: boolean
   readonly headers?: Readonly<Record<string, string>>
   /** By provider, such as `{ anthropic: { … } }`. */
   readonly providerOptions?: JsonObject

@@ -22,7 +22,7 @@ import { hashedPrompt, wireId } from './prompt.ts'
 import { readProviderError } from './provider-errors.ts'
 import { sentHashes } from './sent-hashes.ts'
 import { estimateUsage, reportedUsage } from './usage.ts'
-import { adaptCall } from './vendors.ts'
+import { adaptCall, hasJsonMode } from './vendors.ts'
 
 export interface ModelRequest {
   readonly model: LanguageModel
@@ -30,6 +30,8 @@ export interface ModelRequest {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolSpec[]
   readonly settings: ModelSettings
+  /** The reply is a JSON object: the provider's JSON mode is used where it can be. */
+  readonly json?: boolean
   /** The limit of the whole call. Default: 10 minutes; Infinity for none. */
   readonly timeoutMs?: number | undefined
   readonly prices?: PriceTable | undefined
@@ -237,6 +239,8 @@ function toCall(
   }
   for (const name of PASSED_ON) copy(name, settings, call)
   if (model.specificationVersion !== 'v3') copy('reasoning', settings, call)
+  if (request.json && (settings.jsonMode ?? hasJsonMode(model.provider, tools.length > 0)))
+    call.responseFormat = { type: 'json' }
   const { providerOptions } = settings
   if (providerOptions !== undefined) call.providerOptions = providerOptions
   if (model.capabilities?.structuredContext)

@@ -30,6 +30,8 @@ export interface Vendor {
   /** An example name; the terminal's default when the key is set and no model is named. */
   readonly example: string
   readonly files?: FileLimits
+  /** The providers that accept JSON mode without a schema, and whether they do beside tools. */
+  readonly jsonMode?: { readonly providers: RegExp; readonly besideTools: boolean }
   /** Adapts the call for these providers, whichever package offers them. */
   readonly adapt?: {
     readonly providers: RegExp
@@ -85,6 +87,7 @@ export const VENDORS: readonly Vendor[] = [
     example: 'openai/gpt-4.1-mini',
     // 1,500 and 512 MB at OpenAI itself; 500 and 50 MB is what was documented before and holds for older models
     files: { images: 500, chars: 50 * MB },
+    jsonMode: { providers: /^(openai|azure)\./, besideTools: true },
     adapt: { providers: /^(openai|azure)\.responses$/, call: withoutStore },
   },
   {
@@ -111,12 +114,16 @@ export const VENDORS: readonly Vendor[] = [
     example: 'google/gemini-2.5-flash',
     // 3,600 by the Gemini API, 3,000 by Vertex AI; 20 MB for a request with files inside
     files: { images: 3000, chars: 20 * MB },
+    // Only the newest models accept it beside tools.
+    jsonMode: { providers: /^google\./, besideTools: false },
   },
   {
     name: 'ollama',
     ...compatible,
     baseURL: (env) => ollamaURL(env['OLLAMA_HOST']),
     local: true,
+    // It restricts every reply to JSON, calls included.
+    jsonMode: { providers: /^ollama\./, besideTools: false },
     example: 'ollama/llama3.2',
   },
   OPENAI_COMPATIBLE,
@@ -144,6 +151,13 @@ export const MODEL_VENDORS: readonly ModelVendor[] = VENDORS.map((vendor) => {
   const { name, package: packageName, keyVariable, example } = vendor
   return { name, package: packageName, ...defined({ keyVariable }), example }
 })
+
+const JSON_MODES = VENDORS.flatMap(({ jsonMode }) => jsonMode ?? [])
+
+/** True if the provider is known to accept JSON mode. */
+export function hasJsonMode(provider: string, hasTools: boolean): boolean {
+  return JSON_MODES.some((mode) => mode.providers.test(provider) && (mode.besideTools || !hasTools))
+}
 
 const ADAPTERS = VENDORS.flatMap(({ adapt }) => adapt ?? [])
 

@@ -55,6 +55,8 @@ export interface EntryData {
     readonly metadata?: JsonObject
     readonly steer?: true
     readonly credentials?: true
+    /** JSON Schema of the turn's output, if the sender asks for one. */
+    readonly outputSchema?: JsonObject
     /** Posted from inside a call: the words are a model's or a program's, not a person's. */
     readonly origin?: InputOrigin
   }
@@ -66,6 +68,7 @@ export interface EntryData {
     readonly limits?: JsonObject
     readonly metadata?: JsonObject
     readonly credentials?: true
+    readonly outputSchema?: JsonObject
     /** As for an input; absent for a person's answer that is passed down to a sub-agent. */
     readonly origin?: InputOrigin
   }
@@ -97,6 +100,8 @@ export interface EntryData {
     readonly metadata?: JsonObject
     /** Requested with credentials, which the driver must hold too (R19). */
     readonly credentials?: true
+    /** JSON Schema of the turn's output. A turn that continues another has that of the other unless it has its own. */
+    readonly outputSchema?: JsonObject
     /** From here on, prompts compact tool results up to this position. */
     readonly trimmedUpTo?: number
     /** The file of the system prompt. */
@@ -105,6 +110,7 @@ export interface EntryData {
     readonly traceparent?: string
   }
   take: { readonly as: 'message' | 'nothing'; readonly reason?: string }
+  /** `from`: the hook that added it, `runtime`, or `output`: the last reply was no valid output. */
   note: { readonly text: string; readonly from: string }
   /** The hooks of a phase have run. Their additions follow in the same append; `changes` holds the rest (R8). */
   phase: { readonly name: string; readonly callId?: string; readonly changes?: PhaseChanges }
@@ -180,6 +186,8 @@ export interface EntryData {
     readonly maximum?: number
     readonly stopped?: StopRequest
     readonly wakeAt?: number
+    /** The last reply as data, validated, if the turn had an output schema and completed. */
+    readonly output?: Json
   }
   artifact: ArtifactChange
 

@@ -48,6 +48,8 @@ export type ErrorCode =
   | 'invalid-answer'
   | 'cancelled'
   | 'turn-failed'
+  | 'model-failed'
+  | 'invalid-output'
   | 'limit-reached'
   | 'hook-failed'
   | 'option-failed'

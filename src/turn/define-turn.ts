@@ -23,6 +23,7 @@ import {
 } from '../protocol/index.ts'
 import { checkTools, type Tool, toolsFrom } from '../tool/index.ts'
 import type { GroundingSetup, ModelSource, TurnDefinition } from './definition.ts'
+import { checkOutputRetries, OUTPUT_RETRIES, outputSchema } from './output-schema.ts'
 import { isPath, isPromptFile, promptAt } from './prompt-file.ts'
 import {
   GROUNDING,
@@ -60,9 +61,9 @@ export function defineTurn(
   checkHooks(on, 'The agent')
   const parts = pluginParts(plugins)
   const sources = parts.map((part) => ({ plugin: part.name, on: part.on ?? {} }))
-  const choices = Array.isArray(model) ? (model as readonly ModelChoice[]) : [model as ModelChoice]
-  if (choices.length > 1) checkShared(settings)
-  const models = choices.map((choice) => modelSource(choice, settings))
+  const { output, outputRetries = OUTPUT_RETRIES } = config
+  checkOutputRetries(outputRetries)
+  const models = modelSources(model, settings)
   if (compact?.atPercent !== undefined) checkSize(models[0])
   return {
     models,
@@ -71,6 +72,8 @@ export function defineTurn(
     lookups: lookupsOf(config),
     hooks: new HookRegistry([...sources, { on }]),
     grounding,
+    ...(output === undefined ? {} : { output: outputSchema('output', output) }),
+    outputRetries,
     limits: checkLimits(limits),
     toolResultTurns,
     toolConcurrency,
@@ -132,7 +135,7 @@ function checkTurnConfig({ model, settings, tools, systemPrompt }: TurnConfig): 
     )
 }
 
-function checkSettings(settings: unknown): void {
+export function checkSettings(settings: unknown): void {
   if (!isObject(settings)) throw invalidOption('settings', `must be an object, not ${shown(settings)}`)
   checkOptions(settings, SETTINGS)
   const { toolChoice, apiKey, baseURL } = settings as { readonly [Name in keyof ModelOptions]?: unknown }
@@ -180,6 +183,16 @@ function isModel(ref: unknown): boolean {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The models of a checked option, in the order in which they are asked. */
+export function modelSources(
+  model: ModelChoice | readonly ModelChoice[],
+  settings: ModelOptions,
+): readonly ModelSource[] {
+  const choices = Array.isArray(model) ? (model as readonly ModelChoice[]) : [model as ModelChoice]
+  if (choices.length > 1) checkShared(settings)
+  return choices.map((choice) => modelSource(choice, settings))
 }
 
 export function modelSource(choice: ModelChoice, shared: ModelOptions = {}): ModelSource {

@@ -6,6 +6,7 @@ import type { Limits, LoopTerms } from '../loop/index.ts'
 import type { LanguageModel, ModelOptions, ModelRequest } from '../model/index.ts'
 import type { JsonObject, Principal, PromptVersion } from '../protocol/index.ts'
 import type { Credentials, Tool } from '../tool/index.ts'
+import type { OutputSchema } from './output-schema.ts'
 
 export interface TurnDefinition extends LoopTerms {
   /** The first model, then the fallbacks. */
@@ -25,6 +26,9 @@ export interface TurnDefinition extends LoopTerms {
   readonly toolConcurrency: number
   readonly hooks: HookRegistry
   readonly grounding: GroundingSetup
+  /** The schema of the output of every turn that has none of its own. */
+  readonly output?: OutputSchema
+  readonly outputRetries: number
   /** The number of tool-using turns whose results prompts show whole; Infinity: all. */
   readonly toolResultTurns: number
   /** Automatic compaction. Absent: none. */

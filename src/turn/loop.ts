@@ -5,6 +5,7 @@ import { begin } from './beginning.ts'
 import { endTurn } from './ending.ts'
 import { limitReached, type ReachedLimit } from './limits.ts'
 import { hasSteering, resumeAfterFailure, runModelStep } from './model-step.ts'
+import { concludeOutput, hasOutput } from './output.ts'
 import { closeIteration, finish, finishAtLimit, finishCancelled, isClosing } from './phases.ts'
 import { runRound } from './round.ts'
 import type { TurnScope } from './scope.ts'
@@ -44,7 +45,8 @@ async function* closeAndContinue(run: TurnRun): AsyncGenerator<Batch, void> {
 function afterIteration(run: TurnRun): AsyncGenerator<Batch, void> {
   const { overCalls, replied } = run.open
   if (overCalls) return finish(run, 'limit', { limit: 'toolCalls', message: TOO_MANY_CALLS })
-  return replied && !hasSteering(run) ? finish(run, 'stop') : runModelStep(run)
+  if (!replied || hasSteering(run)) return runModelStep(run)
+  return hasOutput(run) ? concludeOutput(run, runModelStep) : finish(run, 'stop')
 }
 
 const TOO_MANY_CALLS = 'The turn has made as many tool calls as it may.'

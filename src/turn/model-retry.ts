@@ -1,7 +1,7 @@
-/** Retries of model requests, for turns and summaries alike. */
+/** Retries and settings of model requests, for turns, summaries and single requests alike. */
 
 import { Interrupted } from '../loop/index.ts'
-import { afterFailure, ModelFailure, type NextStep } from '../model/index.ts'
+import { afterFailure, type LanguageModel, ModelFailure, type NextStep } from '../model/index.ts'
 import { NO_SECRETS, type Redactor, thrownText } from '../tool/index.ts'
 import type { ModelSource } from './definition.ts'
 
@@ -20,4 +20,11 @@ export function stepAfter(failure: ModelFailure, { settings }: ModelSource, atte
 export function notSent(cause: unknown, secrets: Redactor = NO_SECRETS): ModelFailure {
   const message = thrownText(cause, secrets)
   return new ModelFailure(cause instanceof Interrupted ? 'aborted' : 'invalid', { message, cause })
+}
+
+/** Refuses a model that writes nothing on request, neither a text nor data by a schema. */
+export function checkWriter({ capabilities }: LanguageModel, { name }: ModelSource): void {
+  if (capabilities?.freeText !== false) return
+  const message = `${name} writes no text or data on request. Name another model.`
+  throw new ModelFailure('invalid', { message })
 }

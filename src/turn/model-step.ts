@@ -36,8 +36,9 @@ import { blocksMessage, configuredPrompt, withRules } from './grounding-prompt.t
 import { runPhase } from './hooks.ts'
 import { lastOf } from './last-of.ts'
 import { limitReached } from './limits.ts'
-import { NO_MODEL, notSent, stepAfter } from './model-retry.ts'
+import { checkWriter, NO_MODEL, notSent, stepAfter } from './model-retry.ts'
 import { observedModel } from './observed-steps.ts'
+import { jsonRequest, withInstruction } from './output-schema.ts'
 import {
   canMakeRoom,
   fittingMessages,
@@ -228,13 +229,18 @@ async function askModel(
     const resolved = source.resolve()
     const model = isPromise(resolved) ? await run.within(resolved) : resolved
     checkChoice(source, tools)
+    const required = run.output()
+    const output = isPromise(required) ? await required : required
+    if (output !== undefined) checkWriter(model, source)
     const { prompt } = run.open
     const readsData = model.capabilities?.structuredContext === true
-    const system = prompt?.system ?? (readsData ? own : withRules(run, own))
+    const hasTools = tools.length > 0
+    const asked = prompt?.system ?? (readsData ? own : withRules(run, own))
+    const system = withInstruction(asked, output, { hasTools })
     const shown = shownMessages(run, source, model)
     const messages = isPromise(shown) ? await shown : shown
     if (messages === undefined) return lostEdit()
-    const wiring = wireIds(run, { readsData })
+    const wiring = wireIds(run, { readsData, givesData: output !== undefined })
     wire = isPromise(wiring) ? await wiring : wiring
     const hasEntities = scope.definition.grounding.entities.size > 0
     const blocks = readsData || !hasEntities ? undefined : await blocksMessage(run, wire.blocks)
@@ -254,6 +260,7 @@ async function askModel(
       messages: blocks === undefined ? sent : [...sent, blocks],
       tools: parts.tools,
       ...source.request,
+      ...jsonRequest(output),
       ...(readsData ? { displays: await displays(run), ...(await groundingContext(run, tools)) } : {}),
       signal: run.stop,
       ids: scope.ids,

@@ -186,14 +186,14 @@ export async function* finish(
   outcome: OutcomeReason,
   ending: Ending & { readonly message?: string } = {},
 ): AsyncGenerator<Batch, void> {
-  const { limit, message = '', why = NOT_RUN } = ending
+  const { limit, message = '', why = NOT_RUN, output } = ending
   try {
     if (!run.hooks.isEmpty) yield* closeOpened(run, why)
     if (limit !== undefined) yield* runPhase(run, 'onLimit', () => () => ({ limit, message }))
     if (!run.hooks.isEmpty)
       yield* runPhase(run, 'onComplete', async () => {
         const text = await lastText(run)
-        return () => ({ outcome, text })
+        return () => ({ outcome, text, ...(output === undefined ? {} : { output }) })
       })
   } catch (error) {
     // When its time is up, a turn ends without hooks that hang.

@@ -36,13 +36,14 @@ import {
 } from '../tool/index.ts'
 import { tokenBudget } from './context.ts'
 import { defineTurn } from './define-turn.ts'
+import { lastOf } from './last-of.ts'
 import { turnLoop } from './loop.ts'
 import { type MessageInput, parseMessage } from './parse-message.ts'
 import type { TurnScope } from './scope.ts'
 import { sightingsIn } from './sightings-in.ts'
 import { FOREIGN_CONFIG, TURN_CONFIG, type TurnConfig } from './turn-config.ts'
 
-export interface RunTurnOptions extends TurnConfig {
+export interface RunTurnOptions<Output = unknown> extends TurnConfig<Output> {
   /** The conversation so far: all entries that were yielded, oldest first. */
   readonly entries?: readonly Entry[]
   /** Null continues an open turn, or where the last one stopped. */
@@ -72,8 +73,10 @@ export interface BlobPort {
   get(hash: string): Promise<Uint8Array | undefined>
 }
 
-export interface RunTurnResult {
+export interface RunTurnResult<Output = unknown> {
   readonly outcome: OutcomeReason | undefined
+  /** The last reply as data, if there is an `output` schema and the turn came to its end. */
+  readonly output?: Output
   readonly session: Session
 }
 
@@ -81,7 +84,9 @@ export interface RunTurnResult {
  * @example
  * for await (const entries of runTurn({ model, tools, message: 'Hello', entries: stored })) await save(entries)
  */
-export async function* runTurn(options: RunTurnOptions): AsyncGenerator<readonly Entry[], RunTurnResult> {
+export async function* runTurn<Output = unknown>(
+  options: RunTurnOptions<Output>,
+): AsyncGenerator<readonly Entry[], RunTurnResult<Output>> {
   const { message, history, ...prompt } = inputOf(options)
   const journal = await Journal.open({ ...options, ...prompt, message })
   const opening = [...journal.bringIn(history), ...journal.receive(message)]
@@ -92,7 +97,7 @@ export async function* runTurn(options: RunTurnOptions): AsyncGenerator<readonly
       const { value, done } = await run.next()
       const entries = [...journal.takeRecorded(), ...(done ? [] : journal.append(value.entries))]
       if (entries.length > 0) yield entries
-      if (done) return { outcome: journal.session.outcome, session: journal.session }
+      if (done) return journal.result() as RunTurnResult<Output>
       value.stored()
     }
   } finally {
@@ -257,6 +262,13 @@ class Journal {
     const entry = this.#stamp({ type: 'late-result', turn: 0, data: { callId, status, output } }, { key })
     this.#inbox.push(entry)
     this.#recorded.push(entry)
+  }
+
+  result(): RunTurnResult {
+    const { session } = this
+    const end = lastOf(this.#entries, 'turn.end')
+    const output = end?.turn === session.turn ? end.data.output : undefined
+    return { outcome: session.outcome, ...(output === undefined ? {} : { output }), session }
   }
 
   takeRecorded(): readonly Entry[] {

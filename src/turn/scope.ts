@@ -2,6 +2,7 @@
 import type { PersonWords, Seen, ShownList } from '../grounding/index.ts'
 import type { IdsAbove, LoopScope } from '../loop/index.ts'
 import type { ActiveValue, InputOrigin, Json, JsonObject, Principal } from '../protocol/index.ts'
+import type { StandardSchema } from '../tool/index.ts'
 import type { TurnDefinition } from './definition.ts'
 
 export interface TurnScope extends LoopScope {
@@ -15,6 +16,8 @@ export interface TurnScope extends LoopScope {
   readonly metadata?: JsonObject | undefined
   /** The judge of ids of the caller, if a call runs this conversation. */
   readonly above?: IdsAbove | undefined
+  /** The schema that a caller of this process gave, by the key of its input or by its JSON Schema as text. */
+  readonly schemaNamed?: ((names: readonly string[]) => StandardSchema | undefined) | undefined
   /** Further fields of a tool's context, for tools that the driver knows; `ids`: the turn's judge of ids. */
   readonly extras?: ((ids: IdsAbove, answers?: GivenAnswers) => object) | undefined
 }

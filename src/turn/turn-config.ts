@@ -4,14 +4,14 @@ import type { Hooks, Plugin } from '../hook/index.ts'
 import type { Limits } from '../loop/index.ts'
 import type { ModelOptions, ModelRef, Reasoning } from '../model/index.ts'
 import type { ForeignNames, OptionRules, OptionSet } from '../protocol/index.ts'
-import type { ToolsOption } from '../tool/index.ts'
+import type { StandardSchema, ToolsOption } from '../tool/index.ts'
 import type { TurnInfo } from './definition.ts'
 import type { PromptFile } from './prompt-file.ts'
 
 /** A model, or a model with settings of its own on top of the shared ones. */
 export type ModelChoice = ModelRef | { readonly model: ModelRef; readonly settings: ModelOptions }
 
-export interface TurnConfig {
+export interface TurnConfig<Output = unknown> {
   /** An AI SDK model, a name such as `openai/gpt-4.1-mini`, or a list: the others are fallbacks of the first. */
   readonly model?: ModelChoice | readonly ModelChoice[]
   /** Temperature, keys, timeouts, retries and other options of models. */
@@ -27,6 +27,13 @@ export interface TurnConfig {
     | PromptFile
     | ((turn: TurnInfo) => string | undefined | Promise<string | undefined>)
   readonly limits?: Limits
+  /**
+   * The schema of the last reply of every turn: a completed outcome has `output`, validated. An invalid reply goes back to
+   * the model with the reason.
+   */
+  readonly output?: StandardSchema<unknown, Output>
+  /** How often an invalid reply goes back before the turn fails with `invalid-output`; 2 by default. */
+  readonly outputRetries?: number
   /**
    * The number of calls of one reply that run at the same time; all by default. 1: one after the other, each with its
    * hooks before and after it.
@@ -71,6 +78,8 @@ export const TURN_CONFIG: OptionRules<TurnConfig> = {
   tools: null,
   systemPrompt: null,
   limits: null,
+  output: null,
+  outputRetries: null,
   on: null,
   plugins: null,
   entities: null,
@@ -101,8 +110,13 @@ export const FOREIGN_LIMITS: ForeignNames = {
 const own = (names: readonly (keyof ModelOptions)[]): ForeignNames =>
   Object.fromEntries(names.map((name) => [name, `settings: { ${name} }`]))
 
-/** The advice for structured output: a tool's arguments are checked against its schema. */
-export const OUTPUT = 'a tool whose `input` has that schema, and `on: { afterTools }` with stop()'
+/** Names of structured output, wherever it is an option. */
+export const FOREIGN_OUTPUT: ForeignNames = Object.fromEntries(
+  ['outputType', 'outputSchema', 'responseFormat', 'response_format', 'schema'].map((name) => [
+    name,
+    'output: z.object({ … })',
+  ]),
+)
 
 /** Names of agent options in the AI SDK, LangGraph.js, OpenAI Agents, looopy and ConnectOnion. */
 export const FOREIGN_CONFIG: ForeignNames = {
@@ -140,10 +154,8 @@ export const FOREIGN_CONFIG: ForeignNames = {
   inputGuardrails: 'on: { afterUserInput }',
   outputGuardrails: 'on: { afterLlm }',
   toolApproval: '`approve` in defineTool()',
-  outputType: OUTPUT,
-  outputSchema: OUTPUT,
-  responseFormat: OUTPUT,
-  response_format: OUTPUT,
+  ...FOREIGN_OUTPUT,
+  maxOutputRetries: 'outputRetries',
   middleware: '`on` or `plugins`',
   toolUseBehavior: '`on: { afterTools }` with stop()',
 }
@@ -172,6 +184,7 @@ export const SETTINGS: OptionSet<ModelOptions> = {
     frequencyPenalty: 'a number',
     reasoning: REASONING,
     toolChoice: null,
+    jsonMode: 'true or false',
     headers: 'an object',
     providerOptions: 'an object',
     apiKey: null,

@@ -13,10 +13,11 @@ import {
   type SentHashes,
   textOf,
 } from '../protocol/index.ts'
-import { checkTools, type PreviousTool, type Redactor, type Tool } from '../tool/index.ts'
+import { checkTools, jsonSchema, type PreviousTool, type Redactor, type Tool } from '../tool/index.ts'
 import { type TurnInfo } from './definition.ts'
 import { lastOf } from './last-of.ts'
 import { modelSecrets } from './model-secrets.ts'
+import type { OutputSchema } from './output-schema.ts'
 import type { TurnScope } from './scope.ts'
 
 export class TurnRun extends RunBase<TurnScope> {
@@ -29,6 +30,7 @@ export class TurnRun extends RunBase<TurnScope> {
   #limits: Limits | undefined
   #info: MaybePromise<TurnInfo> | undefined
   #tools: MaybePromise<readonly Tool[]> | undefined
+  #output: MaybePromise<OutputSchema> | undefined
 
   get hooks(): HookRegistry {
     return this.scope.definition.hooks
@@ -90,6 +92,24 @@ export class TurnRun extends RunBase<TurnScope> {
   /** True if tools and principal are known, so that no config function is called for them. */
   get isLookedUp(): boolean {
     return isHere(this.#info) && isHere(this.scope.definition.fixedTools ?? this.#tools)
+  }
+
+  /** The schema that the last reply has to fit, if there is one: the turn's own, or that of the definition. */
+  output(): MaybePromise<OutputSchema | undefined> {
+    const { outputSchema } = this.session
+    if (outputSchema === undefined) return this.scope.definition.output
+    this.#output ??= this.#ownOutput(outputSchema)
+    return this.#output
+  }
+
+  /** In a process that was not given the schema itself, its JSON Schema validates. */
+  #ownOutput(json: JsonObject): MaybePromise<OutputSchema> {
+    return chain(this.scope.view.turnEntries(), (entries) => {
+      const keys = this.#inputs(entries).flatMap(({ key }) => key ?? [])
+      const known = this.scope.schemaNamed?.([...keys, JSON.stringify(json)])
+      this.#output = { json, schema: known ?? jsonSchema(json) }
+      return this.#output
+    })
   }
 
   /** Settled calls of this turn, oldest first, from the entries of the turn. */
@@ -154,13 +174,18 @@ export class TurnRun extends RunBase<TurnScope> {
     return chain(this.scope.view.window(), (entries) => this.#askedIn(entries))
   }
 
-  #askedIn(entries: readonly Entry[]): MaybePromise<string> {
+  /** The inputs that the turn began with. */
+  #inputs(entries: readonly Entry[]): readonly Entry[] {
     const current = this.open.turn
     const start = lastOf(entries, 'turn.start', ({ turn }) => turn === current)
-    const inputs = (start?.takes ?? []).flatMap((taken) => {
+    return (start?.takes ?? []).flatMap((taken) => {
       const entry = entries.findLast(({ seq }) => seq === taken)
       return entry?.type === 'input' ? [entry] : []
     })
+  }
+
+  #askedIn(entries: readonly Entry[]): MaybePromise<string> {
+    const inputs = this.#inputs(entries)
     if (inputs.length > 0) return inputs.map((entry) => textOf(dataOf(entry, 'input').message)).join('\n')
     // Messages after the calls that the turn continues are not their task.
     const isBetween = this.open.calls.length === 0

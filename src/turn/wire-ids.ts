@@ -30,13 +30,19 @@ import { entriesSoFar } from './context.ts'
 import type { TurnRun } from './turn-run.ts'
 
 /** The wire of one model call. A model that reads ids as data needs no codes. */
-export function wireIds(run: TurnRun, { readsData }: { readonly readsData: boolean }): MaybePromise<WireIds> {
+export function wireIds(
+  run: TurnRun,
+  { readsData, givesData }: { readonly readsData: boolean; readonly givesData: boolean },
+): MaybePromise<WireIds> {
   const { handles, hidden } = run.scope.definition.grounding
   const isCoded = handles && !readsData
-  return isCoded || hidden.size > 0 ? wireFor(run, isCoded) : UNCHANGED
+  return isCoded || hidden.size > 0 ? wireFor(run, { isCoded, givesData }) : UNCHANGED
 }
 
-async function wireFor(run: TurnRun, isCoded: boolean): Promise<WireIds> {
+async function wireFor(
+  run: TurnRun,
+  { isCoded, givesData }: { readonly isCoded: boolean; readonly givesData: boolean },
+): Promise<WireIds> {
   const { entities, hidden } = run.scope.definition.grounding
   const things = knownThings(await entriesSoFar(run), run.session.active ?? [])
   const coded = isCoded ? things.filter(isUnambiguous(things)) : []
@@ -44,24 +50,29 @@ async function wireFor(run: TurnRun, isCoded: boolean): Promise<WireIds> {
   const codes = coded.map(({ id, ...thing }) => ({ ...thing, id: handles?.encode(thing.entity, id) ?? id }))
   const ids = things.filter(({ entity }) => hidden.has(entity))
   const filter = outputFilter([...named(ids), ...codes])
-  return new WireIds({ tools: await run.tools(), filter, ...(handles === undefined ? {} : { handles }) })
+  const tools = await run.tools()
+  return new WireIds({ tools, filter, givesData, ...(handles === undefined ? {} : { handles }) })
 }
 
 interface Wiring {
   readonly tools: readonly Tool[]
   readonly filter?: OutputFilter
   readonly handles?: Handles
+  /** A reply without calls is structured output. */
+  readonly givesData?: boolean
 }
 
 export class WireIds {
   readonly #parameters: ReadonlyMap<string, JsonObject>
   readonly #filter: OutputFilter | undefined
   readonly #handles: Handles | undefined
+  readonly #givesData: boolean
 
-  constructor({ tools, filter, handles }: Wiring) {
+  constructor({ tools, filter, handles, givesData = false }: Wiring) {
     this.#parameters = new Map(tools.map(({ name, parameters }) => [name, parameters]))
     this.#filter = filter
     this.#handles = handles
+    this.#givesData = givesData
   }
 
   /** The code of an id, for the blocks at the end of a prompt. */
@@ -120,7 +131,7 @@ export class WireIds {
   /** The reply as it is stored. Thoughts stay unchanged: providers sign them. */
   reply(reply: ModelReply): ModelReply {
     const handles = this.#handles
-    const content = this.#withoutIds(reply.content)
+    const content = this.#withoutIds(this.#withIds(reply.content))
     return {
       ...reply,
       content:
@@ -144,6 +155,16 @@ export class WireIds {
       ...(status === undefined ? {} : { status }),
       ...(cause === undefined ? {} : { cause }),
     })
+  }
+
+  /** Data has ids in place of codes: a label would be another value. */
+  #withIds(content: readonly AssistantPart[]): readonly AssistantPart[] {
+    const handles = this.#handles
+    const isData = this.#givesData && content.every(({ type }) => type !== 'tool-call')
+    if (handles === undefined || !isData) return content
+    return content.map((part) =>
+      part.type === 'text' ? { ...part, text: handles.decodeTexts(part.text) as string } : part,
+    )
   }
 
   #withoutIds(content: readonly AssistantPart[]): readonly AssistantPart[] {

@@ -99,7 +99,7 @@ describe('a value that could not work is refused', () => {
     [{ configurable: { thread_id: 'x' } }, 'Write contextId into the config of the agent'],
     [{ sessionId: 'x' }, 'Write contextId into the config of the agent'],
     [{ metadata: { f: () => 1 } }, 'metadata.f is a function, which JSON cannot carry.'],
-    [{ responseFormat: {} }, 'a tool whose `input` has that schema'],
+    [{ responseFormat: {} }, 'Write output: z.object({ … }) instead.'],
   ])('by a turn: %j', async (options, message) => {
     const { agent } = bench({ script: ['Hi.'] })
     expect((await agent.executeTurn('Hi', options as never).outcome).error?.message).toContain(message)

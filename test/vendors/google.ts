@@ -49,10 +49,13 @@ function isImage({ mimeType }: Fields): boolean {
   return isText(mimeType) && mimeType.startsWith('image/')
 }
 
-function checkTools({ tools, toolConfig: config }: Fields, complain: Complain): void {
+function checkTools({ tools, toolConfig: config, generationConfig }: Fields, complain: Complain): void {
   const names = listOf(tools).flatMap((tool) =>
     listOf(fieldsOf(tool)['functionDeclarations']).map((each) => fieldsOf(each)['name']),
   )
+  // The newest models accept both; those before do not.
+  if (names.length > 0 && fieldsOf(generationConfig)['responseMimeType'] === 'application/json')
+    complain("Function calling with a response mime type: 'application/json' is unsupported")
   names.forEach((name, at) => {
     if (!isText(name) || !NAME.test(name))
       complain(`* GenerateContentRequest.tools[0].function_declarations[${at}].name: ${BAD_NAME}`)

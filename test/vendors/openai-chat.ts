@@ -3,7 +3,7 @@
  * words like its own. It does not judge what depends on the account or on the model.
  */
 import { checkOpenAIFile, checkOpenAIImage, checkOpenAIImageCount, isBase64 } from './files.ts'
-import { checkArguments, checkId, checkName } from './openai.ts'
+import { checkArguments, checkId, checkJsonMode, checkName } from './openai.ts'
 import { type Complain, type Fields, fieldsOf, isText, listOf, repeated, shown } from './reading.ts'
 
 /** Newer versions of the API take 64; 40 is what all of them take. */
@@ -14,6 +14,7 @@ export function checkOpenAIChat(body: Fields, complain: Complain): void {
   const { model, messages } = body
   if (!isText(model) || model === '') complain('you must provide a model parameter')
   checkTools(body, complain)
+  checkJsonMode(body['response_format'], { prompt: messages, field: 'response_format' }, complain)
   if (!Array.isArray(messages)) complain("Missing required parameter: 'messages'.")
   else if (messages.length === 0)
     complain(

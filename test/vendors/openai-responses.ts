@@ -4,7 +4,7 @@
  * the model.
  */
 import { checkOpenAIFile, checkOpenAIImage, checkOpenAIImageCount } from './files.ts'
-import { checkArguments, checkId, checkName, tooLong } from './openai.ts'
+import { checkArguments, checkId, checkJsonMode, checkName, tooLong } from './openai.ts'
 import { type Complain, type Fields, fieldsOf, isFields, isText, listOf, repeated, shown } from './reading.ts'
 
 const LONGEST_ID = 64
@@ -21,6 +21,7 @@ export function checkOpenAIResponses(body: Fields, complain: Complain): void {
   const { model, input } = body
   if (!isText(model) || model === '') complain("Missing required parameter: 'model'.")
   checkTools(body, complain)
+  checkJsonMode(fieldsOf(body['text'])['format'], { prompt: input, field: 'text.format' }, complain)
   if (!isText(input) && !Array.isArray(input)) complain("Missing required parameter: 'input'.")
   else if (input.length === 0)
     complain("Invalid 'input': empty. Expected a string or an array with minimum length 1.")

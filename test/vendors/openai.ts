@@ -1,5 +1,5 @@
 /** What both of OpenAI's APIs refuse, in words like their own: names, ids and arguments of calls. */
-import { type Complain, isJsonText, isText } from './reading.ts'
+import { type Complain, fieldsOf, isJsonText, isText } from './reading.ts'
 
 const LONGEST_NAME = 64
 const NAME = /^[a-zA-Z0-9_-]+$/
@@ -29,4 +29,14 @@ export function checkArguments(args: unknown, path: string, complain: Complain):
 
 export function tooLong(path: string, text: string, most: number): string {
   return `Invalid '${path}': string too long. Expected a string with maximum length ${most}, but got a string with length ${text.length} instead.`
+}
+
+/** JSON mode without a schema, which the prompt has to mention. */
+export function checkJsonMode(
+  format: unknown,
+  { prompt, field }: { readonly prompt: unknown; readonly field: string },
+  complain: Complain,
+): void {
+  if (fieldsOf(format)['type'] !== 'json_object' || /json/i.test(JSON.stringify(prompt) ?? '')) return
+  complain(`The messages must contain the word 'json' in some form, to use '${field}' of type 'json_object'.`)
 }

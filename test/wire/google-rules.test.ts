@@ -3,6 +3,11 @@ import { both, describeRules, HALF, put, type Row, splice } from './damage.ts'
 
 const name = 'Invalid function name. Must start with a letter or an underscore.'
 const GOOGLE: readonly Row[] = [
+  [
+    'JSON mode beside tools',
+    put('generationConfig', { responseMimeType: 'application/json' }),
+    "Function calling with a response mime type: 'application/json' is unsupported",
+  ],
   ['no contents', put('contents', []), 'contents is not specified'],
   ['contents that are no list', put('contents', 'hi'), 'contents is not specified'],
   ['a model first', splice('contents.0', 1), 'the first turn of the conversation has the role user'],

@@ -3,6 +3,7 @@ import { both, describeRules, HALF, put, type Row, splice } from './damage.ts'
 
 const CHAT: readonly Row[] = [
   ['no model', put('model', ''), 'you must provide a model parameter'],
+  ['JSON mode, unmentioned', put('response_format', { type: 'json_object' }), "must contain the word 'json'"],
   ['no messages', put('messages', []), "Invalid 'messages': empty array"],
   ['messages that are no list', put('messages', {}), "Missing required parameter: 'messages'"],
   ['a role of its own', put('messages.1.role', 'model'), "Invalid value: 'model' for 'messages[1].role'"],

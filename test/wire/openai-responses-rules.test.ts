@@ -3,6 +3,11 @@ import { both, describeRules, HALF, put, type Row, splice } from './damage.ts'
 
 const RESPONSES: readonly Row[] = [
   ['no model', put('model', undefined), "Missing required parameter: 'model'"],
+  [
+    'JSON mode, unmentioned',
+    put('text', { format: { type: 'json_object' } }),
+    "must contain the word 'json'",
+  ],
   ['no input', put('input', []), "Invalid 'input': empty"],
   ['an empty text', put('input', ''), "Invalid 'input': empty"],
   ['an input of no kind', put('input', 5), "Missing required parameter: 'input'"],

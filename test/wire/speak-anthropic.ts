@@ -42,6 +42,11 @@ function contentOf({ thought, text, calls = [] }: Reply): string[] {
   return events
 }
 
+function stopReason({ calls, isCutOff }: Reply): string {
+  if (isCutOff) return 'max_tokens'
+  return calls ? 'tool_use' : 'end_turn'
+}
+
 export const anthropic: Dialect = {
   vendor: 'anthropic',
   base: '/anthropic/v1',
@@ -73,7 +78,7 @@ export const anthropic: Dialect = {
     end: [
       event({
         type: 'message_delta',
-        delta: { stop_reason: reply.calls ? 'tool_use' : 'end_turn', stop_sequence: null },
+        delta: { stop_reason: stopReason(reply), stop_sequence: null },
         usage: { output_tokens: USED.output },
       }),
       event({ type: 'message_stop' }),

@@ -73,7 +73,7 @@ export const google: Dialect = {
       })
     return {
       content: partsOf(reply).map((part) => chunk([part])),
-      end: [chunk([{ text: '' }], { finishReason: 'STOP' })],
+      end: [chunk([{ text: '' }], { finishReason: reply.isCutOff ? 'MAX_TOKENS' : 'STOP' })],
     }
   },
   failing: (trouble) => sse(refusal(trouble)),

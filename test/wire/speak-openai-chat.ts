@@ -60,7 +60,7 @@ function chat(base: string, thinks: boolean): Dialect {
       return {
         content: deltasOf(told).map((delta) => piece(delta)),
         end: [
-          piece({}, reply.calls ? 'tool_calls' : 'stop'),
+          piece({}, reply.isCutOff ? 'length' : reply.calls ? 'tool_calls' : 'stop'),
           chunk([], { usage: USAGE }),
           'data: [DONE]\n\n',
         ],

@@ -74,6 +74,12 @@ function contentOf({ thought, text, calls = [] }: Reply, number: number): Events
 
 const CODES: Readonly<Record<number, string>> = { 400: 'invalid_prompt', 429: 'rate_limit_exceeded' }
 
+function ending(response: object, { isCutOff }: Reply): Events[number] {
+  if (!isCutOff) return { type: 'response.completed', response: { ...response, status: 'completed' } }
+  const incomplete_details = { reason: 'max_output_tokens' }
+  return { type: 'response.incomplete', response: { ...response, status: 'incomplete', incomplete_details } }
+}
+
 const send = (data: Events[number]) => sse(data, data.type)
 
 export const openAIResponses: Dialect = {
@@ -97,7 +103,7 @@ export const openAIResponses: Dialect = {
         { type: 'response.in_progress', response: begin },
         ...contentOf(reply, number),
       ].map(send),
-      end: [send({ type: 'response.completed', response: { ...response, status: 'completed', usage } })],
+      end: [send(ending({ ...response, usage }, reply))],
     }
   },
   failing: ({ status, message, type = CODES[status] ?? 'server_error' }) =>

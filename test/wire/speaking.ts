@@ -14,6 +14,8 @@ export interface Reply {
   readonly thought?: string
   readonly text?: string
   readonly calls?: readonly Call[]
+  /** It reached the most tokens that a reply may have. */
+  readonly isCutOff?: boolean
 }
 
 export interface Trouble {

@@ -1,6 +1,6 @@
 /** A stranger's agent on the installed package: a tool, an approval, an answer from another object, all in a file. */
 import assert from 'node:assert/strict'
-import { Agent, agentTool, defineTool, jsonSchema } from 'holdfast'
+import { Agent, agentTool, defineTool, jsonSchema, llmDo } from 'holdfast'
 import { sqliteStore } from 'holdfast/sqlite'
 import { ScriptedModel } from 'holdfast/testing'
 
@@ -44,5 +44,12 @@ const second = await open().answer({ [request.requestId]: true }).outcome
 assert.equal(second.reason, 'stop')
 assert.equal(second.text, 'All paid.')
 assert.deepEqual(paid, [5])
+const place = jsonSchema<{ city: string }>({ type: 'object', required: ['city'] })
+const typed = new Agent({ contextId: 'typed', model: new ScriptedModel(['{"city":"Oslo"}']), output: place })
+const { output } = await typed.executeTurn('Where?').outcome
+const city: string | undefined = output?.city
+const asked = await llmDo('Where?', { model: new ScriptedModel(['{"city":"Oslo"}']), schema: place })
+const again: string = asked.output.city
+assert.deepEqual([city, again], ['Oslo', 'Oslo'])
 await store.close()
 console.log(`${second.turn} turns on Node ${process.version}`)
