@@ -26,7 +26,7 @@ import { nextBatch, resumeObserved } from './observed-turns.ts'
 import { isCallerError } from './outbox.ts'
 import { isLoss, Ownership } from './ownership.ts'
 import { Serial } from './serial.ts'
-import type { Loop, State } from './state.ts'
+import { decisionOf, isActing, type Loop, type State } from './state.ts'
 import { Vault } from './vault.ts'
 
 const ON: Progress = { state: 'again', next: 'on' }
@@ -465,15 +465,6 @@ export class Driver {
 }
 
 type EntriesToRecord = readonly Omit<NewEntry, 'turn'>[]
-
-/** True if effects of the last batch have not been looked at: the turn cannot be stopped here. */
-function isActing(state: State): boolean {
-  return state.is === 'driving' && (state.next === 'tools' || state.next === 'on')
-}
-
-function decisionOf(state: State, is: 'opening' | 'draining'): Promise<void> | undefined {
-  return state.is === is ? state.decided.promise : undefined
-}
 
 /** A smaller batch, or the loop's next one after it was told of the refusal. */
 async function insteadOf(

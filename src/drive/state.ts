@@ -169,3 +169,12 @@ export function after(transitions: Transitions, state: State, event: Event): Sta
 export function grantOf(state: State): Grant | undefined {
   return state.is === 'driving' || state.is === 'holding' || state.is === 'leaving' ? state.grant : undefined
 }
+
+/** True while effects of the last batch may run: their results must be stored before the turn stops. */
+export function isActing(state: State): boolean {
+  return state.is === 'driving' && (state.next === 'tools' || state.next === 'on')
+}
+
+export function decisionOf(state: State, is: 'opening' | 'draining'): Promise<void> | undefined {
+  return state.is === is ? state.decided.promise : undefined
+}

@@ -234,16 +234,15 @@ async function askModel(
     if (output !== undefined) checkWriter(model, source)
     const { prompt } = run.open
     const readsData = model.capabilities?.structuredContext === true
-    const hasTools = tools.length > 0
     const asked = prompt?.system ?? (readsData ? own : withRules(run, own))
-    const system = withInstruction(asked, output, { hasTools })
+    const system = withInstruction(asked, output, { hasTools: tools.length > 0 })
     const shown = shownMessages(run, source, model)
     const messages = isPromise(shown) ? await shown : shown
     if (messages === undefined) return lostEdit()
     const wiring = wireIds(run, { readsData, givesData: output !== undefined })
     wire = isPromise(wiring) ? await wiring : wiring
-    const hasEntities = scope.definition.grounding.entities.size > 0
-    const blocks = readsData || !hasEntities ? undefined : await blocksMessage(run, wire.blocks)
+    const hasBlocks = !readsData && scope.definition.grounding.entities.size > 0
+    const blocks = hasBlocks ? await blocksMessage(run, wire.blocks) : undefined
     if (messages.every(isBlank)) return silence()
     const parts: PromptParts = {
       system,
