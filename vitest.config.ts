@@ -14,6 +14,7 @@ const config: ViteUserConfig = {
       { find: /^holdfast\/graph$/, replacement: resolve('src/graph/index.ts') },
       { find: /^holdfast\/reflex$/, replacement: resolve('src/reflex/index.ts') },
       { find: /^holdfast\/config$/, replacement: resolve('src/cli/config/define-config.ts') },
+      { find: /^holdfast\/terminal$/, replacement: resolve('src/terminal/index.ts') },
       { find: /^holdfast\/testing$/, replacement: resolve('src/testing/index.ts') },
       { find: /^holdfast\/sqlite$/, replacement: resolve('src/store/sqlite/index.ts') },
     ],

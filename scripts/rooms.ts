@@ -44,6 +44,7 @@ const front = [
 export const rooms: readonly Room[] = [
   { name: 'protocol', rooms: [], pure: true },
   { name: 'base', rooms: [] },
+  { name: 'terminal', rooms: [], pure: true },
   { name: 'store', rooms: ground, flat: true },
   { name: 'store/memory', rooms: [...ground, 'store'] },
   { name: 'store/sqlite', rooms: [...ground, 'store'] },

@@ -9,9 +9,8 @@ import {
   STATE_CONTEXT,
   type Store,
 } from 'holdfast'
+import { bold, joinLines, type Styled, styled, visibleValue } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
-import { bold, joinLines, type Styled, styled } from '../gate/styled.ts'
-import { visibleValue } from '../gate/visible.ts'
 import { findContext, namedContext } from '../names.ts'
 import { tableLines } from '../terminal/table.ts'
 import { oneLine } from '../terminal/text.ts'
