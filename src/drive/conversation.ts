@@ -4,13 +4,13 @@
  */
 
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
-import { type Limits, type ObservedContext, observe, type Telemetry } from '../loop/index.ts'
+import type { Limits, ObservedContext, Telemetry } from '../loop/index.ts'
 import {
+  type DeltaEvent,
   HoldfastError,
   type NewInboxEntry,
   type Principal,
   type RequestData,
-  type TurnEvent,
 } from '../protocol/index.ts'
 import { checkContinuation, openRequests } from './answers.ts'
 import { checkAllowed, principalOf } from './auth.ts'
@@ -19,6 +19,7 @@ import { type ChildScope, childConfig, limitsLeft } from './child-scope.ts'
 import { Driver } from './driver.ts'
 import type { DriverOptions, PendingWork } from './driver-options.ts'
 import { withoutSelfCancel } from './find-consumed.ts'
+import { observeContext, observeRefusal } from './observe-context.ts'
 import { isCallerError, Outbox } from './outbox.ts'
 import { type Callers, Pump } from './pump.ts'
 import { cancelledEarly, checkReason } from './refusal.ts'
@@ -36,7 +37,7 @@ export type DriveResult =
 export interface ConversationOptions
   extends Omit<DriverOptions, 'onEntry' | 'emit' | 'pending' | 'thrown' | 'telemetry'> {
   /** The name and kind that observers get. */
-  readonly observed: Omit<ObservedContext, 'key'>
+  readonly observed: Pick<ObservedContext, 'name' | 'kind'>
   /** Observers of the turns here and below. */
   readonly telemetry?: readonly Telemetry[]
   /** Called before the subscribers when a turn has ended or could not continue. */
@@ -54,6 +55,7 @@ export class Conversation {
   readonly #requests = new Map<TurnSubscription, TurnRequest>()
   readonly #outbox: Outbox
   readonly #pump: Pump
+  readonly #telemetry: ReturnType<typeof observeContext>
   /** The number of callers that have not posted yet. */
   #arriving = 0
   #entering: Promise<void> = Promise.resolve()
@@ -70,7 +72,8 @@ export class Conversation {
       opening: () => this.driver.opening,
       join: (subscription, posted) => subscribers.join(subscription, posted),
     })
-    const telemetry = observe(options.telemetry, { key: options.key, ...options.observed })
+    const telemetry = observeContext(options, () => this.driver.journal.session)
+    this.#telemetry = telemetry
     this.driver = new Driver({
       ...options,
       telemetry,
@@ -81,8 +84,11 @@ export class Conversation {
       },
       onInboxEntry: () => this.#flushAndStart(),
       thrown: (turn, error) => void (this.#thrown = { turn, error }),
-      emit: (type, data) =>
-        subscribers.delta({ type, turn: this.driver.journal.session.turn, data } as TurnEvent),
+      emit: (type, data) => {
+        const event = { type, turn: this.driver.journal.session.turn, data } as DeltaEvent
+        telemetry?.delta(event)
+        subscribers.delta(event)
+      },
     })
     this.#pump = new Pump({ ...options, driver: this.driver, subscribers, callers: this.#callers() })
   }
@@ -339,6 +345,7 @@ export class Conversation {
       step: () => this.#stepManually(turn),
       completing: (notify) => this.#subscribers.complete(notify),
       ended: (outcome) => {
+        observeRefusal(this.#telemetry, outcome, this.#requests.get(subscription)?.credentials)
         this.#subscribers.subscriptions.delete(subscription)
         this.#requests.delete(subscription)
         if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)

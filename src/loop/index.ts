@@ -45,6 +45,7 @@ export {
   type ObservedRequest,
   type ObservedStep,
   observe,
+  safeError,
   type Telemetry,
   type Thrower,
   telemetryOption,

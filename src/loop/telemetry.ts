@@ -3,8 +3,10 @@
  * wait and cannot fail a turn: their exceptions are reported once, as a warning of the process, and ignored.
  */
 import { warnOnce } from '../base/index.ts'
+import type { Session } from '../journal/index.ts'
 import {
   type ContextKey,
+  type DeltaEvent,
   type Entry,
   invalidOption,
   type Json,
@@ -24,6 +26,10 @@ export interface ObservedContext {
   /** The name of the agent or the graph. */
   readonly name: string
   readonly kind: 'agent' | 'graph'
+  /** The folded journal as this process knows it, entries of the last append included. */
+  readonly session: () => Session
+  /** The entries of a turn from the journal, for one that began in another process. */
+  readonly read: (turn: number) => Promise<readonly Entry[]>
 }
 
 export interface ContextTelemetry {
@@ -31,6 +37,8 @@ export interface ContextTelemetry {
   readonly begin?: (turn: number) => { readonly traceparent: string } | undefined
   /** Every entry that this process appends, once it is durable, in order. Secrets are removed. */
   readonly entry?: (entry: Entry) => void
+  /** Text as it streams, progress, and turns that were refused. Never stored. Secrets are removed. */
+  readonly delta?: (event: DeltaEvent) => void
   /** Must call `work` once, at once; may do so inside of an async context of its own, and watch its promise. */
   readonly step?: (step: ObservedStep, work: () => Promise<unknown>) => void
   /** An exception of user code: the journal has its message, this has its stack. Secrets are removed. */
@@ -104,6 +112,9 @@ export function observe(
     begin: (turn) => first(all, (each) => each.begin?.(turn)),
     entry: (entry) => {
       for (const each of all) contained(() => each.entry?.(entry))
+    },
+    delta: (event) => {
+      for (const each of all) contained(() => each.delta?.(event))
     },
     step: (step, work) =>
       void all.reduceRight<() => Promise<unknown>>((inner, each) => around(each, step, inner), work)(),
