@@ -23,6 +23,8 @@ const ALLOWED: Readonly<Record<string, readonly Kind[]>> = {
   'src/terminal/styled.ts': ['code'],
   // Stacks for developers, only with HOLDFAST_DEBUG, and warnings; control characters are escaped.
   'src/base/debug.ts': ['stream', 'warning'],
+  // Turns of an agent with quiet: false, through an Output.
+  'src/observe/console.ts': ['stream'],
   // Before there is a gate: two messages, in ASCII.
   'src/cli/bin.ts': ['stream'],
   // Node's line editor, which draws through the gate.

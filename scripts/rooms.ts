@@ -24,9 +24,9 @@ const ground = ['protocol', 'base']
 const parts = [...ground, 'journal', 'model', 'tool', 'grounding', 'hook']
 const loop = [...ground, 'journal', 'tool', 'grounding']
 const drive = [...ground, 'store', 'journal', 'tool', 'loop']
-const agent = [...parts, 'loop', 'turn', 'drive', 'store', 'store/memory']
+const agent = [...parts, 'loop', 'turn', 'drive', 'observe', 'store', 'store/memory']
 const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai-compatible']
-const graph = [...drive, 'drive', 'store/memory']
+const graph = [...drive, 'drive', 'observe', 'store/memory']
 const front = [
   ...ground,
   'store',
@@ -38,6 +38,7 @@ const front = [
   'hook',
   'loop',
   'turn',
+  'observe',
   'agent',
 ]
 
@@ -56,6 +57,7 @@ export const rooms: readonly Room[] = [
   { name: 'hook', rooms: [...ground, 'tool'] },
   { name: 'loop', rooms: loop },
   { name: 'turn', rooms: [...parts, 'loop'] },
+  { name: 'observe', rooms: [...ground, 'journal', 'loop', 'terminal'] },
   { name: 'drive', rooms: drive },
   { name: 'agent', rooms: agent },
   { name: 'graph', rooms: graph },
@@ -64,7 +66,6 @@ export const rooms: readonly Room[] = [
   { name: 'host', rooms: [...agent, 'agent', 'graph'] },
   { name: 'mcp', rooms: [...ground, 'tool'] },
   { name: 'serve', rooms: [...ground, 'host'] },
-  { name: 'observe', rooms: [...ground, 'hook', 'journal'] },
   { name: 'testing', rooms: [...front, 'graph'] },
   { name: 'index.ts', rooms: front },
 ]

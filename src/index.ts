@@ -121,6 +121,7 @@ export {
   PRICES_AS_OF,
   resolveModel,
 } from './model/index.ts'
+export type { LogConfig, Logger, LogOptions } from './observe/index.ts'
 export type {
   ActiveValue,
   ArtifactInfo,

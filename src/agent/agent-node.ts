@@ -11,6 +11,7 @@ import {
   runChild,
 } from '../drive/index.ts'
 import { loadSession } from '../journal/index.ts'
+import type { LogConfig } from '../observe/index.ts'
 import { childKey, defined, HoldfastError, invalidOption } from '../protocol/index.ts'
 import { Agent } from './agent.ts'
 import { type AgentConfig, setUp } from './config.ts'
@@ -33,10 +34,11 @@ type FromAbove =
   | 'clock'
   | 'timer'
   | 'ids'
+  | keyof LogConfig
 
 const FROM_ABOVE: readonly FromAbove[] = [
   ...(['contextId', 'owner', 'store', 'autoSave', 'allow'] as const),
-  ...(['credentials', 'clock', 'timer', 'ids'] as const),
+  ...(['credentials', 'clock', 'timer', 'ids', 'quiet', 'log', 'sessions', 'logger'] as const),
 ]
 
 /**
@@ -82,6 +84,9 @@ export async function runAgent(
     parent: contextId,
     credentials: () => credentials,
     allow: () => true,
+    // The caller's observers see its turns, too.
+    log: false,
+    sessions: false,
   })
   const limits = leastLimits(config.limits, below.limits)
   const auth = { ...principal, ...defined({ credentials }) }

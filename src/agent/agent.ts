@@ -30,6 +30,7 @@ import {
   type TraceOptions,
 } from '../journal/index.ts'
 import { type Continuation, type IdsAbove } from '../loop/index.ts'
+import { flushLogs } from '../observe/index.ts'
 import {
   type ActiveValue,
   type ArtifactInfo,
@@ -301,6 +302,7 @@ export class Agent {
         await this.#save('shutdown')
       } finally {
         this.#conversation.close(isShutDown(this.contextId))
+        flushLogs()
         this.#status = 'shutdown'
       }
     })

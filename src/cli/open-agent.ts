@@ -1,5 +1,6 @@
 /** Resolves names to an agent: which one, with which model, in which conversation. */
-import { Agent, type Store } from 'holdfast'
+import { join } from 'node:path'
+import { Agent, type LogOptions, type Store } from 'holdfast'
 import { checkModel, chooseModel, type ModelChoice } from './config/choose-model.ts'
 import type { AgentDefinition } from './config/define-config.ts'
 import { keyOf } from './names.ts'
@@ -10,6 +11,8 @@ export interface ReadyAgent {
   readonly name: string
   readonly definition: AgentDefinition
   readonly choice: ModelChoice
+  /** The folder of conversations, and of logs. */
+  readonly folder: string
 }
 
 export interface ReadyAgentOptions {
@@ -25,10 +28,20 @@ export async function readyAgent(
   const { name, definition } = workspace.agent(agent)
   const choice = chooseModel({ option: model, agent: definition, env })
   await checkModel(choice, definition)
-  return { name, definition, choice }
+  return { name, definition, choice, folder: workspace.folder }
 }
 
-export function agentFor({ name, definition, choice }: ReadyAgent, id: string, store: Store): Agent {
+/** The agent without output of its own: the terminal prints its turns. */
+export function agentFor({ name, definition, choice, folder }: ReadyAgent, id: string, store: Store): Agent {
   const { contextId } = keyOf({ agent: name, id })
-  return new Agent({ ...definition, model: choice.model, name, contextId, store })
+  const log = logIn(join(folder, 'logs'), definition.log, store)
+  const sessions = logIn(join(folder, 'sessions'), definition.sessions, store)
+  const own = { model: choice.model, name, contextId, store, quiet: true, log, sessions }
+  return new Agent({ ...definition, ...own })
+}
+
+/** The option of the definition, with the folder as its default. */
+function logIn(folder: string, option: AgentDefinition['log'], store: Store): boolean | LogOptions {
+  if (option === false || (option === undefined && store.path === undefined)) return false
+  return typeof option === 'object' ? { folder, ...option } : { folder }
 }

@@ -63,11 +63,12 @@ export class TraceReader {
     reader?.(entry)
   }
 
-  /** Continues a conversation whose entries were read elsewhere: its open turn, and the calls that it goes on with. */
-  resume({ open, parked }: Session): void {
-    const { calls, turn = 0, iteration = 0, startedAt = 0 } = { calls: parked?.calls ?? [], ...open }
-    this.#turn = turn
-    for (const { callId, tool, args } of calls) {
+  /** Adds calls that were requested in entries that others read. A turn that began before `claimedAt` is taken over. */
+  resume({ open, parked }: Session, claimedAt: number): void {
+    const { turn = 0, startSeq = claimedAt, iteration = 0, startedAt = 0 } = open ?? {}
+    if (startSeq < claimedAt) this.#turn = turn
+    for (const { callId, tool, args } of (open ?? parked)?.calls ?? []) {
+      if (this.#calls.has(callId)) continue
       this.#calls.set(callId, { tool, args, iteration, requestedAt: startedAt })
       this.#open.set(callId, { turn })
     }
