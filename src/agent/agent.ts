@@ -42,7 +42,6 @@ import {
   type JsonObject,
   type Message,
   type NewInboxEntry,
-  type OptionSet,
   type Owner,
   type RequestData,
   type Selection,
@@ -65,6 +64,7 @@ import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
 import { textOf } from './outcome-text.ts'
+import { FORK, type ForkOptions, TRACE } from './read-options.ts'
 import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type SelectionScope, select } from './select.ts'
 import { type SessionView, sessionView } from './session-view.ts'
@@ -83,15 +83,6 @@ export interface AgentState {
   readonly error?: TurnError
   readonly metadata: JsonObject
 }
-
-export interface ForkOptions {
-  /** The last entry that the fork includes. Default: the newest. */
-  readonly at?: number
-}
-
-const TRACE: OptionSet<TraceOptions> = { place: 'trace()', options: { turn: 'a number' } }
-
-const FORK: OptionSet<ForkOptions> = { place: 'fork()', options: { at: 'a number' } }
 
 export class Agent {
   readonly store: Store

@@ -5,13 +5,7 @@
 
 import { chain, isPromise, type MaybePromise } from '../base/index.ts'
 import type { Limits, ObservedContext, Telemetry } from '../loop/index.ts'
-import {
-  type DeltaEvent,
-  HoldfastError,
-  type NewInboxEntry,
-  type Principal,
-  type RequestData,
-} from '../protocol/index.ts'
+import { HoldfastError, type NewInboxEntry, type Principal, type RequestData } from '../protocol/index.ts'
 import { checkContinuation, openRequests } from './answers.ts'
 import { checkAllowed, principalOf } from './auth.ts'
 import { attachCause } from './cause.ts'
@@ -19,7 +13,7 @@ import { type ChildScope, childConfig, limitsLeft } from './child-scope.ts'
 import { Driver } from './driver.ts'
 import type { DriverOptions, PendingWork } from './driver-options.ts'
 import { withoutSelfCancel } from './find-consumed.ts'
-import { observeContext, observeRefusal } from './observe-context.ts'
+import { observeContext, observeRefusal, publishTo } from './observe-context.ts'
 import { isCallerError, Outbox } from './outbox.ts'
 import { type Callers, Pump } from './pump.ts'
 import { cancelledEarly, checkReason } from './refusal.ts'
@@ -77,18 +71,10 @@ export class Conversation {
     this.driver = new Driver({
       ...options,
       telemetry,
+      ...publishTo(subscribers, telemetry, () => this.driver.journal.session.turn),
       pending: this.#pending(),
-      onEntry: (entry, how) => {
-        if (how !== 'unsaved') telemetry?.entry(entry)
-        subscribers.receive(entry, how)
-      },
       onInboxEntry: () => this.#flushAndStart(),
       thrown: (turn, error) => void (this.#thrown = { turn, error }),
-      emit: (type, data) => {
-        const event = { type, turn: this.driver.journal.session.turn, data } as DeltaEvent
-        telemetry?.delta(event)
-        subscribers.delta(event)
-      },
     })
     this.#pump = new Pump({ ...options, driver: this.driver, subscribers, callers: this.#callers() })
   }

@@ -7,9 +7,11 @@ import {
   safeError,
   type Telemetry,
 } from '../loop/index.ts'
-import { type ContextKey, HoldfastError } from '../protocol/index.ts'
+import { type ContextKey, type DeltaEvent, HoldfastError } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import { type Credentials, NO_SECRETS, type Redactor, redactorOf } from '../tool/index.ts'
+import type { DriverOptions } from './driver-options.ts'
+import type { Subscribers } from './subscribers.ts'
 import type { TurnOutcome } from './turn.ts'
 
 interface ObservedOptions {
@@ -24,6 +26,25 @@ export function observeContext(
   session: () => Session,
 ): Required<ContextTelemetry> | undefined {
   return observe(telemetry, { key, ...observed, session, read: (turn) => readTurn(store, key, turn) })
+}
+
+/** Publishes entries and deltas to subscribers and observers; to these, entries when they are durable. */
+export function publishTo(
+  subscribers: Subscribers,
+  telemetry: Required<ContextTelemetry> | undefined,
+  turn: () => number,
+): Pick<DriverOptions, 'onEntry' | 'emit'> {
+  return {
+    onEntry: (entry, how) => {
+      if (how !== 'unsaved') telemetry?.entry(entry)
+      subscribers.receive(entry, how)
+    },
+    emit: (type, data) => {
+      const event = { type, turn: turn(), data } as DeltaEvent
+      telemetry?.delta(event)
+      subscribers.delta(event)
+    },
+  }
 }
 
 /** Reports a turn that never began, and the exception of user code that is its cause. */

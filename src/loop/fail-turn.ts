@@ -48,8 +48,8 @@ export async function* failTurn(run: RunBase, error: unknown, end: EndFailed): A
 /** The user code that fails the turn, if it is known. */
 function throwerOf({ scope }: RunBase, error: unknown): Omit<Thrower, 'turn'> {
   const { code, details } = HoldfastError.is(error) ? error : { code: '', details: {} as JsonObject }
-  if (code === 'hook-failed') return { kind: 'hook', name: String(details['hook']) }
-  if (code === 'option-failed') return { kind: 'function', name: String(details['option']) }
+  if (code === 'hook-failed') return { kind: 'hook', name: details['hook'] as string }
+  if (code === 'option-failed') return { kind: 'function', name: details['option'] as string }
   return { kind: 'turn', name: scope.key.contextId }
 }
 

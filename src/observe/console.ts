@@ -28,7 +28,7 @@ import {
   yellow,
 } from '../terminal/index.ts'
 import { ContextTrace } from './context-trace.ts'
-import { cut, jsonText, spanText, usageText } from './describe.ts'
+import { answerText, cut, jsonText, spanText, usageText } from './describe.ts'
 import { resultText } from './log-lines.ts'
 
 const MOST_INPUT = 2000
@@ -120,7 +120,10 @@ class TurnLines implements ContextTelemetry {
       styled`${tool_name} ${dim(jsonText(args))} ${resultText(result)}`,
     ],
     node_execution: ({ name, ...result }) => [markOf(result.status), styled`${name} ${resultText(result)}`],
-    request: ({ prompt, how }) => [yellow('?'), this.#prose(how ?? cut(prompt, MOST_INPUT))],
+    request: ({ prompt, how, value }) => [
+      yellow('?'),
+      this.#prose(how === undefined ? cut(prompt, MOST_INPUT) : answerText(how, value)),
+    ],
     warning: ({ message }) => [yellow('!'), yellow(cut(message))],
     take_over: ({ turn }) => [yellow('!'), styled`turn ${turn} goes on here, after another process`],
     turn_result: ({ reason, limit, duration_ms, usage, error }) => {

@@ -13,6 +13,11 @@ export function jsonText(value: Json, most: number = MOST_TEXT): string {
   return cut(JSON.stringify(value) ?? '', most)
 }
 
+/** `answered: "Nantes"`, or `expired`. */
+export function answerText(how: string, value: Json | undefined): string {
+  return value === undefined ? how : `${how}: ${jsonText(value)}`
+}
+
 export function cut(text: string, most: number = MOST_TEXT): string {
   return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`
 }

@@ -14,7 +14,7 @@ export function homeFolder(storePath: string | undefined): string {
 }
 
 /** Creates a folder for files that only this user reads. A new `.holdfast` is kept out of Git. */
-export function makeFolder(folder: string): void {
+function makeFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const home = dirname(folder)
   const ignore = join(home, '.gitignore')
@@ -45,5 +45,5 @@ export function fileNameOf(name: string): string {
     .toWellFormed()
     .normalize('NFC')
     .replaceAll(/[^\p{L}\p{N}_-]+/gu, '_')
-  return `${[...readable].slice(0, MOST_CHARACTERS).join('')}-${hash}`
+  return `${Array.from(readable).slice(0, MOST_CHARACTERS).join('')}-${hash}`
 }

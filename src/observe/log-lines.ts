@@ -2,7 +2,7 @@
 import type { ContextTelemetry, ObservedContext, Thrower } from '../loop/index.ts'
 import type { DeltaEvent, Entry, EntryData, TraceEntry, TraceStatus } from '../protocol/index.ts'
 import { ContextTrace } from './context-trace.ts'
-import { cut, jsonText, quoted, spanText, usageText } from './describe.ts'
+import { answerText, cut, jsonText, quoted, spanText, usageText } from './describe.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
@@ -66,9 +66,9 @@ const LINES: Lines = {
   }),
   node_execution: (one) => nodeLine('node', one),
   effect_execution: (one) => nodeLine('effect', one),
-  request: ({ kind, prompt, how, request_id }) => ({
+  request: ({ kind, prompt, how, value, request_id }) => ({
     level: 'info',
-    message: how === undefined ? `${kind} asked: ${quoted(prompt)}` : `${kind} ${how}`,
+    message: how === undefined ? `${kind} asked: ${quoted(prompt)}` : `${kind} ${answerText(how, value)}`,
     fields: { requestId: request_id, kind, ...(how === undefined ? {} : { how }) },
   }),
   hook_change: ({ hook, changes }) => ({
@@ -108,15 +108,15 @@ function modelLine(
   const calls = content.flatMap((part) => (part.type === 'tool-call' ? [part.tool] : []))
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
   const reply = calls.length > 0 ? `calls ${calls.join(', ')}` : quoted(text)
-  const next = failed?.['next']
+  const next = failed?.['next'] as string | undefined
   const after = next === undefined ? '' : `, next: ${next}`
-  const span = `in ${spanText(duration_ms)}`
+  const took = `in ${spanText(duration_ms)}`
   return {
     level: status === 'success' ? 'info' : 'warn',
     message:
       status === 'success'
-        ? `model ${model} replied ${span}, ${usageText(usage)}: ${reply}`
-        : `model ${model} ${status === 'error' ? 'failed' : 'was stopped'} ${span}${after}${because(error)}`,
+        ? `model ${model} replied ${took}, ${usageText(usage)}: ${reply}`
+        : `model ${model} ${status === 'error' ? 'failed' : 'was stopped'} ${took}${after}${because(error)}`,
     fields: {
       model,
       iteration,

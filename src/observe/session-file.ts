@@ -35,8 +35,10 @@ const APPEND = constants.O_WRONLY | constants.O_APPEND
 
 /** Paths of session files with an open turn, in this process: never deleted. */
 const inUse = new Set<string>()
-/** Files and bytes that this process has added since it last read the folder, by the beginning of the paths. */
+/** Files and bytes that this process has added since it read the folder, by the beginning of the paths. */
 const added = new Map<string, { files: number; bytes: number }>()
+/** The beginnings for which this process has read the folder. */
+const isRead = new Set<string>()
 
 export class SessionFile implements PendingFile {
   readonly #options: SessionFileOptions
@@ -76,12 +78,13 @@ export class SessionFile implements PendingFile {
 
   readonly write = (): void => {
     const turns = this.#turns.splice(0)
-    const text = turns.map((turn) => sessionTurn(turn)).join('')
-    const { folder } = this.#options
-    inFolder(folder, () => prune(this.#options))
-    if (this.#path !== undefined && (text === '' || this.#append(this.#path, text))) return
-    this.#started ??= turns[0]?.entries[0]?.at ?? 0
-    inFolder(folder, () => this.#create(this.#started ?? 0, text))
+    if (turns.length === 0 && this.#path === undefined) this.#create('', 0)
+    for (const turn of turns) {
+      const text = sessionTurn(turn)
+      if (this.#path === undefined || !this.#append(this.#path, text))
+        this.#create(text, turn.entries[0]?.at ?? 0)
+    }
+    prune(this.#options, this.#path)
   }
 
   /** False if this file is not to be continued. A failed append leaves it as it was. */
@@ -105,9 +108,11 @@ export class SessionFile implements PendingFile {
     return false
   }
 
-  #create(started: number, text: string): void {
+  #create(text: string, at: number): void {
+    this.#started ??= at
+    const started = this.#started
     const { agent, model, folder } = this.#options
-    const { path, fd } = openNew(join(folder, `${fileNameOf(agent)}_${stamp(started)}`))
+    const { path, fd } = inFolder(folder, () => openNew(`${stemOf(folder, agent)}${stamp(started)}`))
     this.#size = 0
     try {
       this.#write(fd, sessionHeader({ agent, model, started }) + text)
@@ -160,38 +165,41 @@ function openNew(stem: string): { readonly path: string; readonly fd: number } {
 }
 
 function count({ folder, agent }: SessionFileOptions, more: { files: number; bytes: number }): void {
-  const { files, bytes } = added.get(join(folder, agent)) ?? { files: 0, bytes: 0 }
-  added.set(join(folder, agent), { files: files + more.files, bytes: bytes + more.bytes })
+  const stem = stemOf(folder, agent)
+  const { files, bytes } = added.get(stem) ?? { files: 0, bytes: 0 }
+  added.set(stem, { files: files + more.files, bytes: bytes + more.bytes })
 }
 
 /** Deletes the files of this agent that were not written for the longest time, where there are too many. */
-function prune({ folder, agent, bounds }: SessionFileOptions): void {
-  const since = added.get(join(folder, agent))
-  const step = {
-    files: Math.ceil(bounds.maxFiles / PART_BETWEEN_READS),
-    bytes: bounds.maxBytes / PART_BETWEEN_READS,
-  }
-  if (since !== undefined && since.files < step.files && since.bytes < step.bytes) return
-  added.set(join(folder, agent), { files: 0, bytes: 0 })
-  let files = 0
-  let bytes = 0
-  for (const file of filesOf(folder, agent)) {
+function prune({ folder, agent, bounds }: SessionFileOptions, current: string | undefined): void {
+  const { files: newFiles, bytes: newBytes } = added.get(stemOf(folder, agent)) ?? { files: 0, bytes: 0 }
+  const fewFiles = Math.ceil(bounds.maxFiles / PART_BETWEEN_READS)
+  const fewBytes = bounds.maxBytes / PART_BETWEEN_READS
+  if (isRead.has(stemOf(folder, agent)) && newFiles < fewFiles && newBytes < fewBytes) return
+  isRead.add(stemOf(folder, agent))
+  added.delete(stemOf(folder, agent))
+  let [files, bytes] = [0, 0]
+  for (const { path, size } of filesOf(folder, agent)) {
     files += 1
-    bytes += file.size
-    const fits = files <= bounds.maxFiles - step.files && bytes <= bounds.maxBytes - step.bytes
-    if (!fits && !inUse.has(file.path)) rmSync(file.path, { force: true })
+    bytes += size
+    const fits = files <= bounds.maxFiles - fewFiles + 1 && bytes <= bounds.maxBytes - fewBytes
+    if (!fits && path !== current && !inUse.has(path)) rmSync(path, { force: true })
   }
 }
 
-/** The newest first. */
+/** The beginning of the paths of an agent's session files. */
+function stemOf(folder: string, agent: string): string {
+  return join(folder, `${fileNameOf(agent)}_`)
+}
+
+/** The one written last first. */
 function filesOf(folder: string, agent: string): readonly { path: string; size: number; at: number }[] {
-  const stem = `${fileNameOf(agent)}_`
-  const names = readdirSync(folder).filter(
-    (name) => name.startsWith(stem) && /^[-\dT]+\.yaml$/.test(name.slice(stem.length)),
-  )
-  return names
-    .flatMap((name) => {
-      const path = join(folder, name)
+  const stem = stemOf(folder, agent)
+  const paths = readdirSync(folder)
+    .map((name) => join(folder, name))
+    .filter((path) => path.startsWith(stem) && /^[-\dT]+\.yaml$/.test(path.slice(stem.length)))
+  return paths
+    .flatMap((path) => {
       const { size, mtimeMs: at } = statSync(path, { throwIfNoEntry: false }) ?? {}
       return size === undefined || at === undefined ? [] : [{ path, size, at }]
     })

@@ -1,6 +1,7 @@
 /** The observer that writes a session file: it collects the entries of each turn, and adds the turn when it ends. */
+import type { Call } from '../journal/index.ts'
 import type { ContextTelemetry, ObservedContext, Telemetry } from '../loop/index.ts'
-import { type ContextKey, type Entry, sameKey } from '../protocol/index.ts'
+import { type ContextKey, defined, type Entry, sameKey, type Usage } from '../protocol/index.ts'
 import { writeNow } from './pending-writes.ts'
 import { SessionFile, type SessionFileOptions } from './session-file.ts'
 
@@ -13,6 +14,8 @@ export function sessionLog(key: ContextKey, options: SessionFileOptions): Teleme
 interface CollectedTurn {
   readonly turn: number
   readonly entries: Entry[]
+  /** Calls that the turn goes on with. */
+  readonly calls: readonly Call[]
   /** Entries of the turn that other processes have written. */
   earlier?: Promise<readonly Entry[]>
   isAdded?: true
@@ -24,6 +27,7 @@ const MOST_INPUTS = 1000
 class SessionTurns implements ContextTelemetry {
   readonly #of: ObservedContext
   readonly #file: SessionFile
+  /** Inbox entries that no turn has taken here. */
   readonly #inputs = new Map<number, Entry>()
   #collected: CollectedTurn | undefined
 
@@ -33,7 +37,7 @@ class SessionTurns implements ContextTelemetry {
   }
 
   readonly entry = (entry: Entry): void => {
-    if (entry.type === 'input') this.#addInput(entry)
+    if (entry.key !== undefined) this.#addInput(entry)
     if (entry.turn === 0) return
     const turn = this.#turnOf(entry)
     for (const seq of entry.takes ?? []) this.#take(turn, seq)
@@ -47,20 +51,20 @@ class SessionTurns implements ContextTelemetry {
     if (turn?.turn !== number) return
     const entries = await allOf(turn)
     const { usage } = this.#of.session().open ?? {}
-    this.#add(turn, { turn: number, entries, ...(usage === undefined ? {} : { usage }) })
+    this.#add(turn, entries, usage)
     writeNow(this.#file)
   }
 
   #addInput(entry: Entry): void {
     this.#inputs.set(entry.seq, entry)
     if (this.#inputs.size > MOST_INPUTS) this.#inputs.delete(this.#inputs.keys().next().value ?? 0)
-    this.#file.begin(entry.at)
+    if (entry.type === 'input') this.#file.begin(entry.at)
   }
 
   #turnOf({ type, turn, at }: Entry): CollectedTurn {
     if (this.#collected?.turn === turn) return this.#collected
     this.#file.begin(at)
-    this.#collected = { turn, entries: [] }
+    this.#collected = { turn, entries: [], calls: this.#of.session().open?.calls ?? [] }
     if (type !== 'turn.start') this.#readEarlier(this.#collected)
     return this.#collected
   }
@@ -80,17 +84,18 @@ class SessionTurns implements ContextTelemetry {
   #end(turn: CollectedTurn): void {
     this.#collected = undefined
     const add = (entries: readonly Entry[]): void => {
-      this.#add(turn, { turn: turn.turn, entries })
+      this.#add(turn, entries)
       this.#file.rest()
     }
     if (turn.earlier === undefined) add(turn.entries.toSorted(bySeq))
     else void allOf(turn).then(add)
   }
 
-  #add(turn: CollectedTurn, record: Parameters<SessionFile['add']>[0]): void {
-    if (turn.isAdded) return
-    turn.isAdded = true
-    this.#file.add(record)
+  #add(collected: CollectedTurn, entries: readonly Entry[], usage?: Usage): void {
+    if (collected.isAdded) return
+    collected.isAdded = true
+    const { turn, calls } = collected
+    this.#file.add({ turn, calls, entries, ...defined({ usage }) })
   }
 }
 
