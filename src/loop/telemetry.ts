@@ -108,21 +108,23 @@ export function observe(
 ): Required<ContextTelemetry> | undefined {
   const all = (telemetry ?? []).flatMap((each) => contained(() => each.context(of)) ?? [])
   if (all.length === 0) return undefined
+  const steppers = all.filter((each) => each.step !== undefined)
   return {
     begin: (turn) => first(all, (each) => each.begin?.(turn)),
     entry: (entry) => {
       for (const each of all) contained(() => each.entry?.(entry))
     },
     delta: (event) => {
-      for (const each of all) contained(() => each.delta?.(event))
+      for (const each of all) if (each.delta !== undefined) contained(() => each.delta?.(event))
     },
     step: (step, work) =>
-      void all.reduceRight<() => Promise<unknown>>((inner, each) => around(each, step, inner), work)(),
+      void steppers.reduceRight<() => Promise<unknown>>((inner, each) => around(each, step, inner), work)(),
     thrown: (by, error) => {
       for (const each of all) contained(() => each.thrown?.(by, error))
     },
     completing: async (turn) => {
-      for (const each of all) await contained(async () => each.completing?.(turn))?.catch(report)
+      for (const each of all)
+        if (each.completing !== undefined) await contained(async () => each.completing?.(turn))?.catch(report)
     },
   }
 }

@@ -78,13 +78,21 @@ export class SessionFile implements PendingFile {
 
   readonly write = (): void => {
     const turns = this.#turns.splice(0)
-    if (turns.length === 0 && this.#path === undefined) this.#create('', 0)
-    for (const turn of turns) {
-      const text = sessionTurn(turn)
-      if (this.#path === undefined || !this.#append(this.#path, text))
-        this.#create(text, turn.entries[0]?.at ?? 0)
+    const texts = turns.map((turn) => sessionTurn(turn))
+    const at = turns[0]?.entries[0]?.at ?? 0
+    try {
+      this.#put(texts.join(''), at)
+    } catch (error) {
+      if (texts.length < 2) throw error
+      // A disk that is nearly full may have room for some of them.
+      for (const text of texts) this.#put(text, at)
     }
     prune(this.#options, this.#path)
+  }
+
+  #put(text: string, at: number): void {
+    if (this.#path !== undefined && (text === '' || this.#append(this.#path, text))) return
+    this.#create(text, at)
   }
 
   /** False if this file is not to be continued. A failed append leaves it as it was. */

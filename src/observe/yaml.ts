@@ -3,16 +3,18 @@
 /** Characters that YAML does not permit as they are, or that parsers take for line ends. */
 const SPECIAL = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g
 
-const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+function printable(json: string): string {
+  return json.replaceAll(SPECIAL, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
 
 /** A text in double quotes, on one line. Escapes of JSON are escapes of YAML, too. */
 export function yamlText(text: string): string {
-  return JSON.stringify(text).replaceAll(SPECIAL, escaped)
+  return printable(JSON.stringify(text))
 }
 
 /** A text that is JSON, in single quotes: its own quotes stay readable. Parses to an equal value. */
 export function yamlJson(value: unknown): string {
-  return `'${JSON.stringify(value).replaceAll(SPECIAL, escaped).replaceAll("'", "''")}'`
+  return `'${printable(JSON.stringify(value)).replaceAll("'", "''")}'`
 }
 
 export function yamlList(texts: readonly string[]): string {

@@ -99,6 +99,13 @@ describe('visible text', () => {
       expect(visible(text)).toBe(text)
   })
 
+  it('takes short cuts only where the whole look finds nothing', () => {
+    const codes = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code))
+    // A control character makes it look at the whole text.
+    for (const char of codes)
+      if (visible(`${char}a`) === `${char}a`) expect(visible(`${char}a\u0007`)).toBe(`${char}a<U+0007>`)
+  })
+
   it('is the same whatever the pieces were', () => {
     fc.assert(
       fc.property(fc.array(hostile, { maxLength: 4 }), fc.integer({ min: 1, max: 5 }), (texts, size) => {
