@@ -13,7 +13,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { FileBounds } from './log-file.ts'
 import { fileNameOf, inFolder } from './log-folder.ts'
 import { type PendingFile, writeSoon } from './pending-writes.ts'
@@ -42,6 +42,8 @@ const isRead = new Set<string>()
 
 export class SessionFile implements PendingFile {
   readonly #options: SessionFileOptions
+  /** The beginning of the paths of this agent's files. */
+  readonly #stem: string
   readonly #turns: RecordedTurn[] = []
   #started: number | undefined
   #path: string | undefined
@@ -50,6 +52,7 @@ export class SessionFile implements PendingFile {
 
   constructor(options: SessionFileOptions) {
     this.#options = options
+    this.#stem = join(options.folder, `${fileNameOf(options.agent)}_`)
   }
 
   get folder(): string {
@@ -87,7 +90,7 @@ export class SessionFile implements PendingFile {
       // A disk that is nearly full may have room for some of them.
       for (const text of texts) this.#put(text, at)
     }
-    prune(this.#options, this.#path)
+    prune(this.#stem, this.#options.bounds, this.#path)
   }
 
   #put(text: string, at: number): void {
@@ -120,7 +123,7 @@ export class SessionFile implements PendingFile {
     this.#started ??= at
     const started = this.#started
     const { agent, model, folder } = this.#options
-    const { path, fd } = inFolder(folder, () => openNew(`${stemOf(folder, agent)}${stamp(started)}`))
+    const { path, fd } = inFolder(folder, () => openNew(`${this.#stem}${stamp(started)}`))
     this.#size = 0
     try {
       this.#write(fd, sessionHeader({ agent, model, started }) + text)
@@ -132,7 +135,7 @@ export class SessionFile implements PendingFile {
     }
     this.#path = path
     if (this.#isOpen) inUse.add(path)
-    count(this.#options, { files: 1, bytes: 0 })
+    count(this.#stem, { files: 1, bytes: 0 })
   }
 
   #write(fd: number, text: string): void {
@@ -143,7 +146,7 @@ export class SessionFile implements PendingFile {
       throw error
     }
     this.#size += Buffer.byteLength(text)
-    count(this.#options, { files: 0, bytes: Buffer.byteLength(text) })
+    count(this.#stem, { files: 0, bytes: Buffer.byteLength(text) })
   }
 }
 
@@ -172,22 +175,21 @@ function openNew(stem: string): { readonly path: string; readonly fd: number } {
   }
 }
 
-function count({ folder, agent }: SessionFileOptions, more: { files: number; bytes: number }): void {
-  const stem = stemOf(folder, agent)
+function count(stem: string, more: { readonly files: number; readonly bytes: number }): void {
   const { files, bytes } = added.get(stem) ?? { files: 0, bytes: 0 }
   added.set(stem, { files: files + more.files, bytes: bytes + more.bytes })
 }
 
 /** Deletes the files of this agent that were not written for the longest time, where there are too many. */
-function prune({ folder, agent, bounds }: SessionFileOptions, current: string | undefined): void {
-  const { files: newFiles, bytes: newBytes } = added.get(stemOf(folder, agent)) ?? { files: 0, bytes: 0 }
+function prune(stem: string, bounds: FileBounds, current: string | undefined): void {
+  const { files: newFiles, bytes: newBytes } = added.get(stem) ?? { files: 0, bytes: 0 }
   const fewFiles = Math.ceil(bounds.maxFiles / PART_BETWEEN_READS)
   const fewBytes = bounds.maxBytes / PART_BETWEEN_READS
-  if (isRead.has(stemOf(folder, agent)) && newFiles < fewFiles && newBytes < fewBytes) return
-  isRead.add(stemOf(folder, agent))
-  added.delete(stemOf(folder, agent))
+  if (isRead.has(stem) && newFiles < fewFiles && newBytes < fewBytes) return
+  isRead.add(stem)
+  added.delete(stem)
   let [files, bytes] = [0, 0]
-  for (const { path, size } of filesOf(folder, agent)) {
+  for (const { path, size } of filesOf(stem)) {
     files += 1
     bytes += size
     const fits = files <= bounds.maxFiles - fewFiles + 1 && bytes <= bounds.maxBytes - fewBytes
@@ -195,14 +197,9 @@ function prune({ folder, agent, bounds }: SessionFileOptions, current: string | 
   }
 }
 
-/** The beginning of the paths of an agent's session files. */
-function stemOf(folder: string, agent: string): string {
-  return join(folder, `${fileNameOf(agent)}_`)
-}
-
 /** The one written last first. */
-function filesOf(folder: string, agent: string): readonly { path: string; size: number; at: number }[] {
-  const stem = stemOf(folder, agent)
+function filesOf(stem: string): readonly { path: string; size: number; at: number }[] {
+  const folder = dirname(stem)
   const paths = readdirSync(folder)
     .map((name) => join(folder, name))
     .filter((path) => path.startsWith(stem) && /^[-\dT]+\.yaml$/.test(path.slice(stem.length)))
