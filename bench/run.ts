@@ -11,6 +11,7 @@ import { grounding } from './case/grounding.ts'
 import { group } from './case/group.ts'
 import { importing } from './case/import.ts'
 import { length } from './case/length.ts'
+import { logs } from './case/logs.ts'
 import { start } from './case/start.ts'
 import { turn } from './case/turn.ts'
 import { watch } from './case/watch.ts'
@@ -32,10 +33,22 @@ const CASES: readonly Case[] = [
   fold,
   agent,
   agentLength,
+  logs,
   grounding,
   importing,
 ]
-const GUARDED: readonly Case[] = [turn, group, length, start, bytes, agent, agentLength, grounding, importing]
+const GUARDED: readonly Case[] = [
+  turn,
+  group,
+  length,
+  start,
+  bytes,
+  agent,
+  agentLength,
+  logs,
+  grounding,
+  importing,
+]
 
 const HELP = `Usage: npm run bench -- [options]
 

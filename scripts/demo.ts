@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { EXIT } from '../src/cli/exit-code.ts'
 import { openOutputs } from '../src/cli/gate/outputs.ts'
-import { bold, dim, joinLines, red, type Styled, styled } from '../src/cli/gate/styled.ts'
+import { bold, dim, joinLines, red, type Styled, styled } from '../src/terminal/index.ts'
 import { playTour } from './tour/tour.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))

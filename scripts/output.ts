@@ -1,8 +1,8 @@
 /**
  * The output check: reads every file of src with a real parser and reports code that could print past the gate
- * (src/cli/gate): the streams of the process, the console, warnings, file descriptors, line editors, children that share
- * our streams, and codes that a terminal obeys. It knows names, not values: a stream that comes in by another name is
- * caught where it was taken from the process.
+ * (src/terminal, src/cli/gate): the streams of the process, the console, warnings, file descriptors, line editors,
+ * children that share our streams, and codes that a terminal obeys. It knows names, not values: a stream that comes in by
+ * another name is caught where it was taken from the process.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,9 +20,11 @@ interface Use {
 const ALLOWED: Readonly<Record<string, readonly Kind[]>> = {
   // The gate itself.
   'src/cli/gate/outputs.ts': ['stream', 'warning'],
-  'src/cli/gate/styled.ts': ['code'],
+  'src/terminal/styled.ts': ['code'],
   // Stacks for developers, only with HOLDFAST_DEBUG, and warnings; control characters are escaped.
   'src/base/debug.ts': ['stream', 'warning'],
+  // Turns of an agent with quiet: false, through an Output.
+  'src/observe/console.ts': ['stream'],
   // Before there is a gate: two messages, in ASCII.
   'src/cli/bin.ts': ['stream'],
   // Node's line editor, which draws through the gate.
@@ -62,7 +64,7 @@ function checkOutput(root: string): string[] {
       .filter(({ kind }) => !allowed.includes(kind))
       .map(
         ({ kind, what, offset }) =>
-          `${file}:${text.slice(0, offset).split('\n').length} prints past the gate (${kind}): ${what}. Print through an Output of src/cli/gate`,
+          `${file}:${text.slice(0, offset).split('\n').length} prints past the gate (${kind}): ${what}. Print through an Output of src/terminal`,
       )
   })
 }
@@ -76,7 +78,7 @@ interface Node {
 
 /** The uses in one file that could print past the gate, exceptions included. */
 export function usesIn(file: string, text: string): readonly Use[] {
-  const finder = new UseFinder(/^(src\/cli|scripts)\//.test(file))
+  const finder = new UseFinder(/^(src\/cli|src\/terminal|scripts)\//.test(file))
   const visitor = new Visitor({
     ImportDeclaration: (node) => finder.seeImport(node),
     ExportNamedDeclaration: ({ source }) => source && finder.seeModule(source),

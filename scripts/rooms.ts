@@ -24,9 +24,9 @@ const ground = ['protocol', 'base']
 const parts = [...ground, 'journal', 'model', 'tool', 'grounding', 'hook']
 const loop = [...ground, 'journal', 'tool', 'grounding']
 const drive = [...ground, 'store', 'journal', 'tool', 'loop']
-const agent = [...parts, 'loop', 'turn', 'drive', 'store', 'store/memory']
+const agent = [...parts, 'loop', 'turn', 'drive', 'observe', 'store', 'store/memory']
 const providers = ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai-compatible']
-const graph = [...drive, 'drive', 'store/memory']
+const graph = [...drive, 'drive', 'observe', 'store/memory']
 /** All that runs an agent or a graph. */
 const runtime = [...agent, 'agent', 'graph']
 const flow = [...runtime, 'plugin', 'mcp', 'toolbox']
@@ -41,12 +41,14 @@ const front = [
   'hook',
   'loop',
   'turn',
+  'observe',
   'agent',
 ]
 
 export const rooms: readonly Room[] = [
   { name: 'protocol', rooms: [], pure: true },
   { name: 'base', rooms: [] },
+  { name: 'terminal', rooms: [], pure: true },
   { name: 'store', rooms: ground, flat: true },
   { name: 'store/memory', rooms: [...ground, 'store'] },
   { name: 'store/sqlite', rooms: [...ground, 'store'] },
@@ -65,7 +67,7 @@ export const rooms: readonly Room[] = [
   { name: 'toolbox', rooms: [...ground, 'tool', 'grounding'] },
   { name: 'mcp', rooms: [...ground, 'tool', 'grounding'] },
   { name: 'plugin', rooms: [...ground, 'hook', 'tool', 'model'] },
-  { name: 'observe', rooms: [...ground, 'hook', 'journal', 'store', 'loop'] },
+  { name: 'observe', rooms: [...ground, 'hook', 'journal', 'store', 'loop', 'terminal'] },
   // Type-only: the package is loaded when it is needed.
   { name: 'observe/otel', rooms: [...ground, 'loop'], packages: ['@opentelemetry/api'] },
   { name: 'corpus', rooms: [...ground, 'tool', 'model'], flat: true },

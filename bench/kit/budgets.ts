@@ -29,6 +29,13 @@ export const AGENT_LENGTH: Readonly<Record<'turn' | 'start', Budget>> = {
   start: { atMost: 5 },
 }
 
+/** A turn with logs, against a quiet one. */
+export const LOGS: Readonly<Record<'on' | 'hooked' | 'off', Budget>> = {
+  on: { atMost: 1.3 },
+  hooked: { atMost: 1.3 },
+  off: { atMost: 1.02 },
+}
+
 /** Appends a second of 100 conversations at once, against one. */
 export const GROUP: Readonly<Record<Sync, Budget | undefined>> = { FULL: { atLeast: 5 }, NORMAL: undefined }
 

@@ -1,4 +1,6 @@
 /** One agent for thousands of turns: neither its heap nor the time of a turn may grow (R13). */
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -14,11 +16,18 @@ export function marathonCase(turns: number, progress: (turns: number) => void): 
   return {
     name: 'marathon',
     title: `${turns.toLocaleString('en-US')} turns of one agent`,
-    measured: `the heap after a forced garbage collection after a tenth, half and all of the turns; the time of turns ${STRETCH} to ${2 * STRETCH} and of the last ${STRETCH}. SQLite, NORMAL, a window of 100 messages, which is full long before.`,
+    measured: `the heap after a forced garbage collection after a tenth, half and all of the turns; the time of turns ${STRETCH} to ${2 * STRETCH} and of the last ${STRETCH}. SQLite, NORMAL, a window of 100 messages, which is full long before; with text log and session files, and their sizes against the default bounds.`,
     notMeasured: 'models and tools, which answer at once; memory outside of the heap.',
     run: async (lab) => {
       const store = sqliteStore(lab.path('marathon.db'), { synchronous: 'NORMAL' })
-      const agent = quickAgent({ contextId: 'marathon', store })
+      const folders = { logs: lab.path('logs'), sessions: lab.path('sessions') }
+      const agent = quickAgent({
+        contextId: 'marathon',
+        name: 'marathon',
+        store,
+        log: { folder: folders.logs },
+        sessions: { folder: folders.sessions },
+      })
       const collect = garbageCollector()
       const marks = [turns / 10, turns / 2, turns].map(Math.floor)
       const [times, heaps]: [number[], number[]] = [[], []]
@@ -31,7 +40,8 @@ export function marathonCase(turns: number, progress: (turns: number) => void): 
       }
       await agent.shutdown()
       await store.close()
-      return [...heapRows(marks, heaps), timeRow(times)]
+      const logs = [sizeRow('text logs', folders.logs, 30), sizeRow('session files', folders.sessions, 100)]
+      return [...heapRows(marks, heaps), timeRow(times), ...logs]
     },
   }
 }
@@ -59,6 +69,18 @@ function timeRow(times: readonly number[]): Row {
     baseline: ['early', sorted(times.slice(STRETCH, 2 * STRETCH))],
     subject: ['late', sorted(times.slice(-STRETCH))],
     budget: FLAT,
+  })
+}
+
+/** All files of a folder against the bound in MB. */
+function sizeRow(what: string, folder: string, bound: number): Row {
+  const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
+  return compare({
+    what,
+    unit: 'MB',
+    baseline: ['bound', [bound]],
+    subject: ['at the end', [bytes / 2 ** 20]],
+    budget: { atMost: 1 },
   })
 }
 

@@ -5,13 +5,23 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RequestData, Store, Turn, TurnEvent, TurnOutcome } from 'holdfast'
 import type { Entry, EntryData } from 'holdfast/journal'
-import type { Output } from '../../src/cli/gate/output.ts'
-import { bold, cyan, dim, green, joinLines, NOTHING, red, styled, yellow } from '../../src/cli/gate/styled.ts'
 import { requestSource } from '../../src/cli/request-source.ts'
 import { optionLines, questionOf } from '../../src/cli/terminal/question-lines.ts'
 import { Screen } from '../../src/cli/terminal/screen.ts'
 import { type KnownCall, TurnPrinter } from '../../src/cli/terminal/turn-printer.ts'
 import { wrapText } from '../../src/cli/terminal/word-wrap.ts'
+import {
+  bold,
+  cyan,
+  dim,
+  green,
+  joinLines,
+  NOTHING,
+  type Output,
+  red,
+  styled,
+  yellow,
+} from '../../src/terminal/index.ts'
 import type { Claim } from './claims.ts'
 import { KEY } from './tour-context.ts'
 

@@ -13,6 +13,7 @@ import {
   type TurnOutcome,
 } from '../drive/index.ts'
 import { loadSession } from '../journal/index.ts'
+import type { LogConfig } from '../observe/index.ts'
 import { childKey, defined, HoldfastError, invalidOption } from '../protocol/index.ts'
 import type { StandardSchema } from '../tool/index.ts'
 import { Agent } from './agent.ts'
@@ -41,10 +42,11 @@ type FromAbove =
   | 'clock'
   | 'timer'
   | 'ids'
+  | keyof LogConfig
 
 const FROM_ABOVE: readonly FromAbove[] = [
   ...(['contextId', 'owner', 'store', 'autoSave', 'allow'] as const),
-  ...(['credentials', 'clock', 'timer', 'ids'] as const),
+  ...(['credentials', 'clock', 'timer', 'ids', 'quiet', 'log', 'sessions', 'logger'] as const),
 ]
 
 /**
@@ -92,6 +94,9 @@ export async function runAgent(
     parent: contextId,
     credentials: () => credentials,
     allow: () => true,
+    // The caller's observers see its turns, too.
+    log: false,
+    sessions: false,
   })
   const limits = leastLimits(config.limits, below.limits)
   const auth = { ...principal, ...defined({ credentials }) }

@@ -30,6 +30,7 @@ import {
   type TraceOptions,
 } from '../journal/index.ts'
 import { type Continuation, type IdsAbove } from '../loop/index.ts'
+import { flushLogs } from '../observe/index.ts'
 import {
   type ActiveValue,
   type ArtifactInfo,
@@ -41,7 +42,6 @@ import {
   type JsonObject,
   type Message,
   type NewInboxEntry,
-  type OptionSet,
   type Owner,
   type RequestData,
   type Selection,
@@ -65,6 +65,7 @@ import { type CompactOptions, checkCompact, compactNow } from './compact.ts'
 import { type AgentConfig, type AgentSetup, setUp } from './config.ts'
 import { checkQuery, type MessageQuery, readMessages } from './messages.ts'
 import { textOf } from './outcome-text.ts'
+import { FORK, type ForkOptions, TRACE } from './read-options.ts'
 import { saveState, saveStatus } from './save-state.ts'
 import { type ActiveAtStart, activeAtStart, activeNow, type SelectionScope, select } from './select.ts'
 import { type SessionView, sessionView } from './session-view.ts'
@@ -72,15 +73,6 @@ import type { AnswerOptions, NewInput, TurnOptions } from './turn-options.ts'
 import { parseInput, steersOutput, storedLimits, turnOptions } from './turn-options.ts'
 import { TurnSchemas } from './turn-schemas.ts'
 import { turnScopes } from './turn-scope.ts'
-
-export interface ForkOptions {
-  /** The last entry that the fork includes. Default: the newest. */
-  readonly at?: number
-}
-
-const TRACE: OptionSet<TraceOptions> = { place: 'trace()', options: { turn: 'a number' } }
-
-const FORK: OptionSet<ForkOptions> = { place: 'fork()', options: { at: 'a number' } }
 
 /** `Output`: the type of the config's `output`. */
 export class Agent<Output = unknown> {
@@ -295,6 +287,7 @@ export class Agent<Output = unknown> {
         await this.#save('shutdown')
       } finally {
         this.#conversation.close(isShutDown(this.contextId))
+        flushLogs()
         this.#status = 'shutdown'
       }
     })

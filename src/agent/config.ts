@@ -10,6 +10,7 @@ import {
 } from '../base/index.ts'
 import { checkStore, copyJson } from '../drive/index.ts'
 import { type Telemetry, telemetryOption } from '../loop/index.ts'
+import { type LogConfig, logTelemetry } from '../observe/index.ts'
 import {
   atLeast,
   type ContextKey,
@@ -38,7 +39,7 @@ import {
   type TurnDefinition,
 } from '../turn/index.ts'
 
-export interface AgentConfig<Output = unknown> extends TurnConfig<Output> {
+export interface AgentConfig<Output = unknown> extends TurnConfig<Output>, LogConfig {
   /** The name of the conversation. */
   readonly contextId: string
   /** The owner of the conversation; part of every key in the store. Default: actor `local` of tenant `local`. */
@@ -123,11 +124,13 @@ export function setUp(config: AgentConfig): AgentSetup {
   checkMs('leaseMs', leaseMs, 1)
   if (!Number.isSafeInteger(leaseMs) || leaseMs > MAX_LEASE_MS)
     throw invalidOption('leaseMs', `must be whole milliseconds, at most a day, not ${shown(leaseMs)}`)
+  const key = contextKey({ ...owner, contextId: config.contextId })
+  const definition = defineTurn({ ...config, ...defined({ compact }) })
   return {
-    key: contextKey({ ...owner, contextId: config.contextId }),
+    key,
     owner,
     name,
-    definition: defineTurn({ ...config, ...defined({ compact }) }),
+    definition,
     autoSave: config.autoSave ?? true,
     maxMessages,
     ...defined({ maxTokens }),
@@ -138,10 +141,24 @@ export function setUp(config: AgentConfig): AgentSetup {
     ids,
     driver: `${processIdentity()}#${ids.next(name.replaceAll(/[^\w.-]/g, '_'))}`,
     ...defined({ parent: config.parent, parentSince: config.parentSince }),
-    telemetry: telemetryOption(config.telemetry),
+    telemetry: [...telemetryOption(config.telemetry), ...logsOf(config, { key, name, definition })],
     leaseMs,
     heartbeatMs: Math.min(MAX_HEARTBEAT_MS, leaseMs / 3),
   }
+}
+
+function logsOf(
+  config: AgentConfig,
+  { key, name, definition }: Pick<AgentSetup, 'key' | 'name' | 'definition'>,
+): readonly Telemetry[] {
+  return logTelemetry(config, {
+    key,
+    name,
+    isNamed: config.name !== undefined,
+    model: definition.models[0]?.name ?? '',
+    clock: config.clock ?? systemClock,
+    storePath: config.store?.path,
+  })
 }
 
 export const WHILE_BUSY: readonly WhileBusy[] = ['queue', 'steer', 'interrupt', 'reject']
@@ -165,6 +182,10 @@ const AGENT_CONFIG: OptionSet<AgentConfig> = {
     parent: 'a text',
     parentSince: null,
     telemetry: null,
+    quiet: 'true or false',
+    log: null,
+    sessions: null,
+    logger: null,
     leaseMs: null,
     clock: 'an object',
     timer: 'a timer with wait() and after()',

@@ -1,6 +1,7 @@
 /** The commands and options of `holdfast`, and their help. */
+
+import { bold, joinLines, prose, type Styled, styled } from 'holdfast/terminal'
 import type { CommandForm, OptionForm } from './arguments.ts'
-import { bold, joinLines, prose, type Styled, styled } from './gate/styled.ts'
 
 const agent: OptionForm = { takes: 'NAME', short: 'a', help: 'which agent of the config' }
 const model: OptionForm = {

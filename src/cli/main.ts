@@ -1,11 +1,11 @@
 /** Runs the command of the arguments to its exit code. Every error ends here, as one message. */
 import { readFileSync } from 'node:fs'
+import { prose, red, styled } from 'holdfast/terminal'
 import { type ParsedArguments, readArguments } from './arguments.ts'
 import type { Command, CommandContext } from './command/context.ts'
 import { EXIT } from './exit-code.ts'
 import { isDebugging } from './gate/debugging.ts'
 import { type Outputs, takeProcess } from './gate/outputs.ts'
-import { prose, red, styled } from './gate/styled.ts'
 import { COMMANDS, commandHelp, mainHelp, SHARED } from './help.ts'
 import { outcomeLine } from './outcome-line.ts'
 import { commandErrorOf } from './refusal.ts'

@@ -1,5 +1,7 @@
 /** Resolves names to an agent: which one, with which model, in which conversation. */
+import { join } from 'node:path'
 import { Agent, type Store } from 'holdfast'
+import type { LogOptions } from 'holdfast/observe'
 import type { Plugin } from 'holdfast/plugins'
 import { checkModel, chooseModel, type ModelChoice } from './config/choose-model.ts'
 import type { AgentDefinition } from './config/define-config.ts'
@@ -11,6 +13,8 @@ export interface ReadyAgent {
   readonly name: string
   readonly definition: AgentDefinition
   readonly choice: ModelChoice
+  /** The folder of conversations, and of logs. */
+  readonly folder: string
 }
 
 export interface ReadyAgentOptions {
@@ -26,7 +30,7 @@ export async function readyAgent(
   const { name, definition } = workspace.agent(agent)
   const choice = chooseModel({ option: model, agent: definition, env })
   await checkModel(choice, definition)
-  return { name, definition, choice }
+  return { name, definition, choice, folder: workspace.folder }
 }
 
 export interface OpenAgentOptions {
@@ -35,12 +39,22 @@ export interface OpenAgentOptions {
   readonly plugins?: readonly Plugin[]
 }
 
+/** The agent without output of its own: the terminal prints its turns. */
 export function agentFor(
-  { name, definition, choice }: ReadyAgent,
+  { name, definition, choice, folder }: ReadyAgent,
   id: string,
   { store, plugins = [] }: OpenAgentOptions,
 ): Agent {
   const { contextId } = keyOf({ agent: name, id })
+  const log = logIn(join(folder, 'logs'), definition.log, store)
+  const sessions = logIn(join(folder, 'sessions'), definition.sessions, store)
   const all = [...(definition.plugins ?? []), ...plugins]
-  return new Agent({ ...definition, plugins: all, model: choice.model, name, contextId, store })
+  const own = { plugins: all, model: choice.model, name, contextId, store, quiet: true, log, sessions }
+  return new Agent({ ...definition, ...own })
+}
+
+/** The option of the definition, with the folder as its default. */
+function logIn(folder: string, option: AgentDefinition['log'], store: Store): boolean | LogOptions {
+  if (option === false || (option === undefined && store.path === undefined)) return false
+  return typeof option === 'object' ? { folder, ...option } : { folder }
 }

@@ -10,7 +10,6 @@ import {
   type NewInboxEntry,
   type Principal,
   type RequestData,
-  type TurnEvent,
 } from '../protocol/index.ts'
 import { checkContinuation, openRequests } from './answers.ts'
 import { checkAllowed, principalOf } from './auth.ts'
@@ -19,6 +18,7 @@ import { type ChildScope, childConfig, limitsLeft } from './child-scope.ts'
 import { Driver } from './driver.ts'
 import type { DriverOptions, PendingWork } from './driver-options.ts'
 import { withoutSelfCancel } from './find-consumed.ts'
+import { observeRefusal, publishTo } from './observe-context.ts'
 import { callersContext, type ObservedTurns, observeTurns } from './observed-turns.ts'
 import { isCallerError, Outbox } from './outbox.ts'
 import { type Callers, Pump } from './pump.ts'
@@ -52,6 +52,7 @@ export class Conversation {
   readonly #requests = new Map<TurnSubscription, TurnRequest>()
   readonly #outbox: Outbox
   readonly #pump: Pump
+  readonly #telemetry: ReturnType<typeof observeTurns>
   /** The number of callers that have not posted yet. */
   #arriving = 0
   #entering: Promise<void> = Promise.resolve()
@@ -68,19 +69,18 @@ export class Conversation {
       opening: () => this.driver.opening,
       join: (subscription, posted) => subscribers.join(subscription, posted),
     })
-    const telemetry = observeTurns(options, this.#requests, () => this.#toContinue())
+    const telemetry = (this.#telemetry = observeTurns(options, {
+      requests: this.#requests,
+      toContinue: () => this.#toContinue(),
+      session: () => this.driver.journal.session,
+    }))
     this.driver = new Driver({
       ...options,
       telemetry,
+      ...publishTo(subscribers, telemetry, () => this.driver.journal.session.turn),
       pending: this.#pending(),
-      onEntry: (entry, how) => {
-        if (how !== 'unsaved') telemetry?.entry(entry)
-        subscribers.receive(entry, how)
-      },
       onInboxEntry: () => this.#flushAndStart(),
       thrown: (turn, error) => void (this.#thrown = { turn, error }),
-      emit: (type, data) =>
-        subscribers.delta({ type, turn: this.driver.journal.session.turn, data } as TurnEvent),
     })
     this.#pump = new Pump({ ...options, driver: this.driver, subscribers, callers: this.#callers() })
   }
@@ -335,6 +335,7 @@ export class Conversation {
       step: () => this.#stepManually(turn),
       completing: (notify) => this.#subscribers.complete(notify),
       ended: (outcome) => {
+        observeRefusal(this.#telemetry, outcome, this.#requests.get(subscription)?.credentials)
         this.#subscribers.subscriptions.delete(subscription)
         this.#requests.delete(subscription)
         if (outcome.status === 'failed' && outcome.turn === this.#thrown?.turn)

@@ -1,25 +1,26 @@
 /** The observers of a conversation's turns: in the async context of each request, and across drivers. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Session } from '../journal/index.ts'
-import {
-  dataOf,
-  type LoopScope,
-  type ObservedContext,
-  observe,
-  onceOnly,
-  type Telemetry,
-} from '../loop/index.ts'
+import { dataOf, type LoopScope, type ObservedContext, onceOnly, type Telemetry } from '../loop/index.ts'
 import type { ContextKey } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
+import { observeContext } from './observe-context.ts'
 import type { Loop } from './state.ts'
 import type { TurnRequest } from './turn-request.ts'
 
 export interface ObservedTurns {
   readonly key: ContextKey
+  readonly store: Store
   /** The name and kind that observers get. */
-  readonly observed: Omit<ObservedContext, 'key'>
+  readonly observed: Pick<ObservedContext, 'name' | 'kind'>
   /** Observers of the turns here and below. */
   readonly telemetry?: readonly Telemetry[]
+}
+
+interface ObservedState {
+  readonly requests: ReadonlyMap<unknown, TurnRequest>
+  readonly toContinue: () => TurnRequest | undefined
+  readonly session: () => Session
 }
 
 type Observers = NonNullable<LoopScope['telemetry']>
@@ -29,11 +30,10 @@ type Observers = NonNullable<LoopScope['telemetry']>
  * of a turn without an input.
  */
 export function observeTurns(
-  { telemetry, key, observed }: ObservedTurns,
-  requests: ReadonlyMap<unknown, TurnRequest>,
-  toContinue: () => TurnRequest | undefined,
+  options: ObservedTurns,
+  { requests, toContinue, session }: ObservedState,
 ): Observers | undefined {
-  const all = observe(telemetry, { key, ...observed })
+  const all = observeContext(options, session)
   if (all === undefined) return undefined
   const begin: Observers['begin'] = (turn, inputKey) => {
     const isIts = ({ keys = [] }: TurnRequest): boolean => inputKey !== undefined && keys.includes(inputKey)

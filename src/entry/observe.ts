@@ -10,6 +10,7 @@ export type {
   Telemetry,
   Thrower,
 } from '../loop/index.ts'
+export type { LogConfig, Logger, LogOptions } from '../observe/index.ts'
 export type {
   HookChangeTrace,
   LlmCallTrace,

@@ -2,6 +2,7 @@
 import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Auth } from '../drive/index.ts'
 import type { Telemetry } from '../loop/index.ts'
+import type { Logger } from '../observe/index.ts'
 import type { ForeignNames, JsonObject, OptionSet, Owner, Principal } from '../protocol/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Credentials } from '../tool/index.ts'
@@ -57,6 +58,8 @@ export interface GraphOptions {
   readonly credentials?: (principal: Principal) => Promise<Credentials | undefined> | Credentials | undefined
   /** Observers of the runs of this graph and of what runs below it, such as `otel()` of holdfast/otel. */
   readonly telemetry?: Telemetry | readonly Telemetry[]
+  /** Gets one call for each step of a run: pino, a logger of its shape, or `console`. */
+  readonly logger?: Logger
   /** Time and ids, for tests. */
   readonly clock?: Clock
   readonly timer?: Timer
@@ -103,6 +106,7 @@ export const COMPILE: OptionSet<GraphOptions> = {
     maxClaims: { least: 1 },
     leaseMs: { leastMs: 1 },
     telemetry: null,
+    logger: null,
     allow: 'a function',
     credentials: 'a function',
     clock: 'an object',

@@ -16,6 +16,7 @@ import {
 } from '../drive/index.ts'
 import { fold, forkContext, loadSession, type Session, withChanges } from '../journal/index.ts'
 import { type Telemetry, telemetryOption } from '../loop/index.ts'
+import { loggerObservers } from '../observe/index.ts'
 import {
   atLeast,
   type ContextKey,
@@ -89,7 +90,7 @@ export class Graph<C extends Channels> implements Runnable<UpdateOf<C>, StateOf<
     checkLimits(options.limits)
     this['~graph'] = definition
     this.#options = options
-    this.#telemetry = telemetryOption(options.telemetry)
+    this.#telemetry = [...telemetryOption(options.telemetry), ...loggerObservers(options.logger)]
     this.#store = options.store ?? memoryStore()
   }
 

@@ -16,7 +16,7 @@ export { importMessages } from './import/import-messages.ts'
 export { heldOver, LiveWindow } from './live-window.ts'
 export { isWorthSaving, loadSession, loadSince, saveSession } from './load.ts'
 export { messageCount } from './message-count.ts'
-export { readTrace } from './read-trace.ts'
+export { readTrace, readTurn } from './read-trace.ts'
 export type {
   Answer,
   Call,
@@ -41,7 +41,7 @@ export {
 } from './session.ts'
 export { trimPoint } from './tool-results.ts'
 export type { TraceOptions } from './trace.ts'
-export { traceOf } from './trace.ts'
+export { TraceReader, traceOf } from './trace.ts'
 export type { TraceTree } from './trace-tree.ts'
 export { readTraceTree } from './trace-tree.ts'
 export { transcript } from './transcript.ts'

@@ -19,6 +19,11 @@ export async function readTrace(
   return traceOf([...(await readRequested(store, key, { entries, first: first.seq })), ...entries], { turn })
 }
 
+/** All entries of a turn, and those between an input that it takes and its start. */
+export function readTurn(store: Source, key: ContextKey, turn: number): Promise<readonly Entry[]> {
+  return readAll(store, key, { turn })
+}
+
 async function readAll(store: Source, key: ContextKey, query: TraceOptions): Promise<readonly Entry[]> {
   const found: Entry[] = []
   for (let last: Entry | undefined; ; ) {

@@ -21,6 +21,7 @@ import {
   type Usage,
 } from '../protocol/index.ts'
 import { isKnown } from './format.ts'
+import type { Session } from './session.ts'
 
 export interface TraceOptions {
   /** This turn only. Entries of others should be among them where it takes their inputs or goes on with their calls. */
@@ -28,9 +29,9 @@ export interface TraceOptions {
 }
 
 export function traceOf(entries: Iterable<Entry>, { turn }: TraceOptions = {}): readonly TraceEntry[] {
-  const builder = new TraceBuilder()
-  for (const entry of entries) if (isKnown(entry)) builder.read(entry)
-  const all = builder.trace()
+  const reader = new TraceReader()
+  for (const entry of entries) if (isKnown(entry)) reader.read(entry)
+  const all = reader.trace()
   return turn === undefined ? all : all.filter((one) => one.turn === turn)
 }
 
@@ -45,7 +46,8 @@ interface TracedCall {
 
 type Readers = { readonly [T in KnownEntry['type']]?: (entry: EntryOf<T>) => void }
 
-class TraceBuilder {
+/** Reads entries one by one, in their order. Its memory is that of the calls since it was made. */
+export class TraceReader {
   readonly #trace: TraceEntry[] = []
   readonly #inputs = new Map<number, EntryData['input']>()
   readonly #calls = new Map<string, TracedCall>()
@@ -59,6 +61,22 @@ class TraceBuilder {
   read(entry: KnownEntry): void {
     const reader = this.#readers[entry.type] as ((entry: KnownEntry) => void) | undefined
     reader?.(entry)
+  }
+
+  /** Adds calls that were requested in entries that others read. A turn that began before `claimedAt` is taken over. */
+  resume({ open, parked }: Session, claimedAt: number): void {
+    const { turn = 0, startSeq = claimedAt, iteration = 0, startedAt = 0 } = open ?? {}
+    if (startSeq < claimedAt) this.#turn = turn
+    for (const { callId, tool, args } of (open ?? parked)?.calls ?? []) {
+      if (this.#calls.has(callId)) continue
+      this.#calls.set(callId, { tool, args, iteration, requestedAt: startedAt })
+      this.#open.set(callId, { turn })
+    }
+  }
+
+  /** What has ended since the last call of this method. */
+  drain(): readonly TraceEntry[] {
+    return this.#trace.splice(0)
   }
 
   /** What has ended, then what is open. */
@@ -188,11 +206,13 @@ class TraceBuilder {
   }
 
   /** A call goes on in the turn of the answer. */
-  #endRequest({ turn, at, data: { requestId, how, value } }: EntryOf<'request.end'>): void {
+  #endRequest({ turn, at: answeredAt, data: { requestId, how, value } }: EntryOf<'request.end'>): void {
     const request = this.#requests.get(requestId)
     if (request === undefined) return
-    const answered = { ...request, how, answered_at: at, ...defined({ value }) }
-    this.#trace[this.#trace.indexOf(request)] = answered
+    const answered = { ...request, how, answered_at: answeredAt, ...defined({ value }) }
+    const at = this.#trace.indexOf(request)
+    if (at < 0) this.#trace.push(answered)
+    else this.#trace[at] = answered
     this.#requests.set(requestId, answered)
     if (request.call_id !== undefined && this.#open.has(request.call_id))
       this.#open.set(request.call_id, { turn })

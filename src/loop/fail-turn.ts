@@ -4,7 +4,8 @@ import { type EntryData, HoldfastError, type JsonObject } from '../protocol/inde
 import { thrownText } from '../tool/index.ts'
 import type { Batch } from './driver-port.ts'
 import { startBare } from './open-turn.ts'
-import { Interrupted, type RunBase } from './run-base.ts'
+import { Interrupted, originOf, type RunBase } from './run-base.ts'
+import type { Thrower } from './telemetry.ts'
 
 /** Ownership, store failures and entries of a newer version (R21): another driver may continue the turn. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
@@ -25,7 +26,7 @@ export type EndFailed = (failure: Failure) => Promise<void> | void
 
 /** Ends the turn from the draft; if that cannot be stored, from the durable session. Otherwise throws to the driver. */
 export async function* failTurn(run: RunBase, error: unknown, end: EndFailed): AsyncGenerator<Batch, void> {
-  run.threw({ kind: 'turn', name: run.scope.key.contextId }, error)
+  run.threw(throwerOf(run, error), originOf(error))
   const { open, parked } = run.scope.view.session
   // The parked requests are untouched: they stay open, and can be answered after a repair.
   if (open === undefined && parked !== undefined && run.session.open?.calls.length) throw error
@@ -42,6 +43,14 @@ export async function* failTurn(run: RunBase, error: unknown, end: EndFailed): A
       run.drop()
     }
   }
+}
+
+/** The user code that fails the turn, if it is known. */
+function throwerOf({ scope }: RunBase, error: unknown): Omit<Thrower, 'turn'> {
+  const { code, details } = HoldfastError.is(error) ? error : { code: '', details: {} as JsonObject }
+  if (code === 'hook-failed') return { kind: 'hook', name: details['hook'] as string }
+  if (code === 'option-failed') return { kind: 'function', name: details['option'] as string }
+  return { kind: 'turn', name: scope.key.contextId }
 }
 
 const UNSTORED = 'It came to an end, and its result could not be stored.'

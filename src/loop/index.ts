@@ -47,6 +47,7 @@ export {
   type ObservedStep,
   observe,
   onceOnly,
+  safeError,
   type Telemetry,
   type Thrower,
   telemetryOption,

@@ -3,8 +3,10 @@
  * wait and cannot fail a turn: their exceptions are reported once, as a warning of the process, and ignored.
  */
 import { warnOnce } from '../base/index.ts'
+import type { Session } from '../journal/index.ts'
 import {
   type ContextKey,
+  type DeltaEvent,
   type Entry,
   invalidOption,
   type Json,
@@ -24,6 +26,10 @@ export interface ObservedContext {
   /** The name of the agent or the graph. */
   readonly name: string
   readonly kind: 'agent' | 'graph'
+  /** The folded journal as this process knows it, entries of the last append included. */
+  readonly session: () => Session
+  /** The entries of a turn from the journal, for one that began in another process. */
+  readonly read: (turn: number) => Promise<readonly Entry[]>
 }
 
 export interface ContextTelemetry {
@@ -36,6 +42,8 @@ export interface ContextTelemetry {
   readonly resume?: (turn: number, traceparent?: string) => void
   /** Every entry that this process appends, once it is durable, in order. Secrets are removed. */
   readonly entry?: (entry: Entry) => void
+  /** Text as it streams, progress, and turns that were refused. Never stored. Secrets are removed. */
+  readonly delta?: (event: DeltaEvent) => void
   /** Must call `work` once, at once; may do so inside of an async context of its own, and watch its promise. */
   readonly step?: (step: ObservedStep, work: () => Promise<unknown>) => void
   /** Runs the turn up to its next batch, hooks and functions of the config among it. Must call `work` as `step` must. */
@@ -110,6 +118,7 @@ export function observe(
 ): Required<ContextTelemetry> | undefined {
   const all = (telemetry ?? []).flatMap((each) => contained(() => each.context(of)) ?? [])
   if (all.length === 0) return undefined
+  const steppers = all.filter((each) => each.step !== undefined)
   return {
     begin: (turn, key) => first(all, (each) => each.begin?.(turn, key)),
     resume: (turn, traceparent) => {
@@ -118,8 +127,11 @@ export function observe(
     entry: (entry) => {
       for (const each of all) contained(() => each.entry?.(entry))
     },
-    step: (step, work) => nested(all, work, (each, inner) => each.step?.(step, inner)),
+    step: (step, work) => nested(steppers, work, (each, inner) => each.step?.(step, inner)),
     within: (turn, work) => nested(all, work, (each, inner) => each.within?.(turn, inner)),
+    delta: (event) => {
+      for (const each of all) if (each.delta !== undefined) contained(() => each.delta?.(event))
+    },
     thrown: (by, error) => {
       for (const each of all) contained(() => each.thrown?.(by, error))
     },
@@ -127,7 +139,8 @@ export function observe(
       for (const each of all) contained(() => each.leave?.())
     },
     completing: async (turn) => {
-      for (const each of all) await contained(async () => each.completing?.(turn))?.catch(report)
+      for (const each of all)
+        if (each.completing !== undefined) await contained(async () => each.completing?.(turn))?.catch(report)
     },
   }
 }

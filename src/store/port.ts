@@ -17,6 +17,9 @@ import type {
 } from '../protocol/index.ts'
 
 export interface Store {
+  /** The file of the journals, if they lie in one on this machine; logs are kept by default then. */
+  readonly path?: string
+
   /**
    * The only way to write entries: one request is one transaction, all of it or nothing (R5).
    *

@@ -261,11 +261,7 @@ async function askModel(
       ...source.request,
       ...jsonRequest(output),
       ...(readsData ? { displays: await displays(run), ...(await groundingContext(run, tools)) } : {}),
-      signal: run.stop,
-      ids: scope.ids,
-      timer: scope.timer,
-      // The probes for refused files come after the request that is recorded.
-      record: run,
+      ...portsOf(run),
       onDelta: deltas.push,
     }
     try {
@@ -306,13 +302,18 @@ async function withFiles(
   return shown.messages
 }
 
+function portsOf(run: TurnRun): Pick<ModelRequest, 'signal' | 'ids' | 'timer' | 'record'> {
+  const { ids, timer } = run.scope
+  return { signal: run.stop, ids, timer, record: run }
+}
+
 interface PreparedRequest {
   readonly request: ModelRequest
   readonly source: ModelSource
   readonly parts: PromptParts
 }
 
-/** The failure, once it is known whether files caused it. */
+/** The failure, once it is known whether files caused it. Its probes come after the request that is recorded. */
 async function explained(
   run: TurnRun,
   { request, source, parts }: PreparedRequest,

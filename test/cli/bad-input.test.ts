@@ -198,7 +198,11 @@ const db = new DatabaseSync(${JSON.stringify(path)}); db.exec('BEGIN EXCLUSIVE')
 
   it('is kept out of git, and private', async () => {
     const { cwd } = await used()
-    expect(readdirSync(join(cwd, '.holdfast')).toSorted()).toEqual(['.gitignore', 'holdfast.db'])
+    const files = (...path: readonly string[]): string[] =>
+      readdirSync(join(cwd, '.holdfast', ...path)).toSorted()
+    expect(files()).toEqual(['.gitignore', 'holdfast.db', 'logs', 'sessions'])
+    expect(files('logs')).toEqual(['assistant.log'])
+    expect(files('sessions')).toEqual([expect.stringMatching(/^assistant_[-\dT]+\.yaml$/)])
   })
 })
 

@@ -3,18 +3,24 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { SLASH_COMMANDS } from '../../src/cli/chat/slash.ts'
 import { ForeignText } from '../../src/cli/gate/foreign.ts'
-import { Output, type OutputStream } from '../../src/cli/gate/output.ts'
 import { STREAMS } from '../../src/cli/gate/outputs.ts'
-import { ERASE_BELOW, joinLines, prose, red, Styled, styled } from '../../src/cli/gate/styled.ts'
+import { COMMANDS } from '../../src/cli/help.ts'
 import {
+  ERASE_BELOW,
+  joinLines,
+  Output,
+  type OutputStream,
+  prose,
+  red,
+  Styled,
+  styled,
   typeable,
   VisibleStream,
   visible,
   visibleJson,
   visibleLines,
   visibleValue,
-} from '../../src/cli/gate/visible.ts'
-import { COMMANDS } from '../../src/cli/help.ts'
+} from '../../src/terminal/index.ts'
 import { FIELDS, type Fields } from './gate/fields.ts'
 import { KINDS, payloads } from './gate/payloads.ts'
 import { leaks, reference } from './gate/reference.ts'
@@ -91,6 +97,13 @@ describe('visible text', () => {
       'שלום',
     ])
       expect(visible(text)).toBe(text)
+  })
+
+  it('takes short cuts only where the whole look finds nothing', () => {
+    const codes = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code))
+    const kept = codes.filter((char) => visible(`${char}a`) === `${char}a`)
+    // A control character makes it look at the whole text.
+    expect(kept.filter((char) => visible(`${char}a\u0007`) !== `${char}a<U+0007>`)).toEqual([])
   })
 
   it('is the same whatever the pieces were', () => {

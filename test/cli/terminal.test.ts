@@ -2,9 +2,6 @@
 import { PassThrough } from 'node:stream'
 import type { TurnEvent, TurnOutcome } from 'holdfast'
 import { describe, expect, it } from 'vitest'
-import { Output } from '../../src/cli/gate/output.ts'
-import { wantsColour } from '../../src/cli/gate/outputs.ts'
-import { red, type Styled, styled } from '../../src/cli/gate/styled.ts'
 import { argumentsText, callLines, progressText } from '../../src/cli/terminal/call-line.ts'
 import { LineEditor } from '../../src/cli/terminal/line-editor.ts'
 import { pasteFilter } from '../../src/cli/terminal/paste-filter.ts'
@@ -13,6 +10,7 @@ import { tableLines } from '../../src/cli/terminal/table.ts'
 import { cut, cutStart, hardWrap, oneLine, spanText, widthOf } from '../../src/cli/terminal/text.ts'
 import { TurnPrinter } from '../../src/cli/terminal/turn-printer.ts'
 import { WordWrap, wrapText } from '../../src/cli/terminal/word-wrap.ts'
+import { Output, red, type Styled, styled, wantsColour } from '../../src/terminal/index.ts'
 import { leaks } from './gate/reference.ts'
 
 describe('colours', () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { takeOver } from '../../src/agent/index.ts'
 import { END, graph, list, START } from '../../src/graph/index.ts'
 import type { ContextTelemetry, ObservedStep, Telemetry } from '../../src/loop/index.ts'
-import { bench, calls, gate, KEY, probe, until } from '../turn/kit.ts'
+import { type BenchOptions, bench, calls, gate, KEY, probe, until } from '../turn/kit.ts'
 
 function recorder(lines: string[], more: ContextTelemetry = {}): Telemetry {
   return {
@@ -30,10 +30,11 @@ function stepName(step: ObservedStep): string {
   return step.kind === 'model' ? `model ${step.iteration}` : `${step.kind} ${step.name}`
 }
 
-const fail = () =>
-  probe('fail', () => {
-    throw new TypeError('broken by sesame-1234')
-  })
+function broken(): never {
+  throw new TypeError('broken by sesame-1234')
+}
+
+const fail = () => probe('fail', broken)
 
 describe('an observer of turns', () => {
   it('gets entries when they are durable, steps around their work, and exceptions with their stack', async () => {
@@ -98,6 +99,73 @@ describe('an observer of turns', () => {
       'node.end',
       'graph.step',
       'turn.end',
+    ])
+  })
+
+  it.each([
+    [
+      'a hook',
+      { on: { onComplete: () => broken() } },
+      'hook onComplete threw TypeError: broken by [redacted] at broken',
+    ],
+    [
+      'a function of the config',
+      { systemPrompt: () => broken() },
+      'function systemPrompt threw TypeError: broken by [redacted] at broken',
+    ],
+    [
+      'a hook before any turn',
+      { on: { onAgentReady: () => broken() } },
+      'turn hook-failed threw TypeError: broken by [redacted] at broken',
+    ],
+  ] satisfies [string, BenchOptions, string][])('gets the own exception of %s', async (_, config, line) => {
+    const lines: string[] = []
+    const telemetry = recorder(lines, {
+      thrown: ({ kind, name }, error) =>
+        lines.push(`${kind} ${name} threw ${error.stack?.split(' (')[0]?.replace(/\s+/g, ' ')}`),
+    })
+    const { agent } = bench({ script: ['Done'], ...config, telemetry })
+    await agent.executeTurn('Go', { auth: { credentials: { token: 'sesame-1234' } } }).outcome
+    expect(lines.filter((each) => each.includes('threw'))).toEqual([line])
+  })
+
+  it('gets text as it streams, and turns that were refused', async () => {
+    const deltas: string[] = []
+    const { agent } = bench({
+      script: ['Good day'],
+      telemetry: recorder([], {
+        delta: ({ type, turn, data }) => deltas.push(`${turn} ${type} ${JSON.stringify(data)}`),
+      }),
+    })
+    await agent.executeTurn('Hello').outcome
+    await agent.shutdown()
+    await agent.executeTurn('Once more').outcome
+    const text = deltas.flatMap((line) => /^1 text\.delta \{"text":"(.*)"\}$/.exec(line)?.[1] ?? [])
+    expect(text.join('')).toBe('Good day')
+    expect(deltas.at(-1)).toMatch(/^0 turn\.refused \{"code":"shutdown","message":"/)
+  })
+
+  it('reads a turn that began elsewhere', async () => {
+    const seen: string[] = []
+    const { agent, another } = bench({ script: ['One', 'Two'] })
+    await agent.executeTurn('Hello').outcome
+    const second = another({
+      telemetry: {
+        context: ({ session, read }) => ({
+          begin: (turn) => void seen.push(`begins ${turn} after ${session().turn}`),
+          completing: async (turn) => {
+            const entries = await Promise.all([turn - 1, turn].map((each) => read(each)))
+            seen.push(...entries.map((page) => page.map(({ type }) => type).join(' ')))
+          },
+        }),
+      },
+      on: { onComplete: () => {} },
+    })
+    await second.executeTurn('Again').outcome
+    expect(seen).toEqual([
+      'begins 2 after 1',
+      'input claim turn.start model.start model.end turn.end',
+      'input claim turn.start model.start model.end',
     ])
   })
 

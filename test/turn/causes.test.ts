@@ -143,7 +143,7 @@ describe('with HOLDFAST_DEBUG', () => {
     ['The function approve of the tool brush', { tools: [brush({ approve: paint })] }],
     ['The function display of the tool brush', { tools: [brush({ display: paint })] }],
     ['The function allow', { allow: paint }],
-    ['The function systemPrompt failed', { systemPrompt: paint }],
+    ['The function systemPrompt threw OutOfPaint', { systemPrompt: paint }],
   ])('1, what is thrown is printed with its stack and who threw it: %s', async (who, config) => {
     const told = await printedBy('1', config)
     expect(told).toContain(who)

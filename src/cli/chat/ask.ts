@@ -1,7 +1,7 @@
 /** Prompts the person for the open requests of a turn, one after the other. */
 import type { Json, RequestData } from 'holdfast'
+import { cyan, dim, joinLines, red, type Styled, styled } from 'holdfast/terminal'
 import { answerFrom, problemWith } from '../answer.ts'
-import { cyan, dim, joinLines, red, type Styled, styled } from '../gate/styled.ts'
 import type { RequestSource } from '../request-source.ts'
 import type { LineEditor, ReadOptions } from '../terminal/line-editor.ts'
 import { optionLines, questionOf } from '../terminal/question-lines.ts'

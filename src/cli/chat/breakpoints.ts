@@ -1,8 +1,19 @@
 /** The breakpoints of a chat: which tools it stops at, and the prompt at a stop. */
+
 import type { Json } from 'holdfast'
 import { breakpoint, type Stop } from 'holdfast/plugins'
-import { bold, cyan, dim, joinLines, red, type Styled, styled, yellow } from '../gate/styled.ts'
-import { visibleLines, visibleValue } from '../gate/visible.ts'
+import {
+  bold,
+  cyan,
+  dim,
+  joinLines,
+  red,
+  type Styled,
+  styled,
+  visibleLines,
+  visibleValue,
+  yellow,
+} from 'holdfast/terminal'
 import { wrongUsage } from '../refusal.ts'
 import { toolText } from '../terminal/call-line.ts'
 import type { LineEditor } from '../terminal/line-editor.ts'

@@ -3,8 +3,8 @@
  * which time; the layout is the responsibility of terminal/.
  */
 import type { Agent, Auth, ContextKey, Store, Turn, TurnOutcome } from 'holdfast'
+import { cyan, dim, joinLines, NOTHING, prose, red, type Styled, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
-import { cyan, dim, joinLines, NOTHING, prose, red, type Styled, styled } from '../gate/styled.ts'
 import { checkMessage } from '../message.ts'
 import { keyOf } from '../names.ts'
 import { agentFor, type ReadyAgent } from '../open-agent.ts'

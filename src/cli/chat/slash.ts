@@ -1,9 +1,9 @@
 /** The commands of the chat: lines that begin with a slash. */
 import { loadSession } from 'holdfast/journal'
+import { dim, joinLines, styled } from 'holdfast/terminal'
 import { toolsFrom } from 'holdfast/tool'
 import { sessionLines } from '../command/sessions.ts'
 import { VENDORS } from '../config/choose-model.ts'
-import { dim, joinLines, styled } from '../gate/styled.ts'
 import { findContext, freshId, keyOf, listContexts, namedContext } from '../names.ts'
 import { didYouMean } from '../nearest.ts'
 import { readyAgent } from '../open-agent.ts'

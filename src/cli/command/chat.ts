@@ -1,10 +1,10 @@
 /** `holdfast chat`: a conversation at this terminal. */
+import { type Styled, styled } from 'holdfast/terminal'
 import { Breakpoints } from '../chat/breakpoints.ts'
 import { Chat, type ChatOptions } from '../chat/chat.ts'
 import { completeSlash, modelNames, runSlash, startingId } from '../chat/slash.ts'
 import { EXIT } from '../exit-code.ts'
 import { FOREIGN } from '../gate/outputs.ts'
-import { type Styled, styled } from '../gate/styled.ts'
 import { idFrom, listContexts } from '../names.ts'
 import { readyAgent } from '../open-agent.ts'
 import { wrongUsage } from '../refusal.ts'

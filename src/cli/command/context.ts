@@ -1,6 +1,7 @@
 /** The context and the type of a command. */
+
+import type { Output } from 'holdfast/terminal'
 import type { ParsedArguments } from '../arguments.ts'
-import type { Output } from '../gate/output.ts'
 import type { Outputs } from '../gate/outputs.ts'
 import { Workspace } from '../workspace.ts'
 

@@ -1,6 +1,7 @@
 /** `holdfast erase ID`: removes a conversation for good. */
+
+import { type Styled, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
-import { type Styled, styled } from '../gate/styled.ts'
 import { findContext } from '../names.ts'
 import { wrongUsage } from '../refusal.ts'
 import { LineEditor } from '../terminal/line-editor.ts'

@@ -1,8 +1,7 @@
 /** Prints a turn for scripts and pipes: its text on standard output, its progress on standard error. */
 import type { Json, TurnEvent } from 'holdfast'
+import { dim, prose, type Styled, styled, VisibleStream, yellow } from 'holdfast/terminal'
 import { FOREIGN, type Outputs } from '../gate/outputs.ts'
-import { dim, prose, type Styled, styled, yellow } from '../gate/styled.ts'
-import { VisibleStream } from '../gate/visible.ts'
 import { argumentsText, callLines, progressText, toolText } from '../terminal/call-line.ts'
 import { Screen } from '../terminal/screen.ts'
 import { oneLine } from '../terminal/text.ts'

@@ -1,9 +1,9 @@
 /** `holdfast run "…"`: one turn, for scripts. */
 import { randomUUID } from 'node:crypto'
 import type { Agent, ContextKey, Json, RequestData, Store, Turn, TurnOutcome } from 'holdfast'
+import { dim, joinLines, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { answerFrom } from '../answer.ts'
 import { EXIT, exitCodeOf } from '../exit-code.ts'
-import { dim, joinLines, red, type Styled, styled, yellow } from '../gate/styled.ts'
 import { messageFrom } from '../message.ts'
 import { agentWith, findContext, idFrom, keyOf, type NamedContext, namedContext } from '../names.ts'
 import { agentFor, type ReadyAgent, readyAgent } from '../open-agent.ts'

@@ -1,7 +1,7 @@
 /** `holdfast sessions`: lists conversations. */
 import type { Head } from 'holdfast/store'
+import { joinLines, type Styled, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
-import { joinLines, type Styled, styled } from '../gate/styled.ts'
 import { listContexts, namedContext } from '../names.ts'
 import { tableLines } from '../terminal/table.ts'
 import { type CommandContext, columnsOf, workspaceOf } from './context.ts'

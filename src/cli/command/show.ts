@@ -1,6 +1,7 @@
 /** `holdfast show ID`: prints the turns of a conversation. */
+
+import { bold, dim, joinLines, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
-import { bold, dim, joinLines, styled } from '../gate/styled.ts'
 import { findContext, namedContext } from '../names.ts'
 import { readAll } from '../read-exchanges.ts'
 import { costText, exchangeLines } from '../terminal/exchange-lines.ts'

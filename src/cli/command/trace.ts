@@ -1,11 +1,12 @@
 /** `holdfast trace ID`: draws what happened in a turn, and how long it took. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ContextKey, Store } from 'holdfast'
 import { loadSession } from 'holdfast/journal'
 import type { TraceEntry } from 'holdfast/observe'
 import { readTrace, readTraceTree } from 'holdfast/observe'
+import { bold, dim, joinLines, styled } from 'holdfast/terminal'
 import { EXIT } from '../exit-code.ts'
-import { bold, dim, joinLines, styled } from '../gate/styled.ts'
 import { findContext } from '../names.ts'
 import { wrongUsage } from '../refusal.ts'
 import { cut, oneLine } from '../terminal/text.ts'

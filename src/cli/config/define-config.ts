@@ -2,7 +2,7 @@
 import type { AgentConfig, Store } from 'holdfast'
 
 /** An agent without a conversation: the terminal adds its name, its conversation and the store. */
-export type AgentDefinition = Omit<AgentConfig, 'contextId' | 'store' | 'name' | 'owner' | 'parent'>
+export type AgentDefinition = Omit<AgentConfig, 'contextId' | 'store' | 'name' | 'owner' | 'parent' | 'quiet'>
 
 export interface HoldfastConfig {
   /** Agents by name: letters, digits, `_`, `.` and `-`. */

@@ -3,7 +3,7 @@
  * line goes to standard error, or to the part that draws the screen at that time.
  */
 import { StringDecoder } from 'node:string_decoder'
-import { prose, type Styled } from './styled.ts'
+import { prose, type Styled } from 'holdfast/terminal'
 
 type Show = (line: Styled) => void
 

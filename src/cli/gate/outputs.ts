@@ -2,10 +2,18 @@
  * The gate: the two streams of the process, and everything that could print around them. Nothing else in the terminal
  * may touch a stream; `npm run check` refuses it.
  */
+
+import {
+  type ColourOptions,
+  dim,
+  Output,
+  type OutputStream,
+  type Styled,
+  styled,
+  wantsColour,
+} from 'holdfast/terminal'
 import { isDebugging } from './debugging.ts'
 import { ForeignText } from './foreign.ts'
-import { Output, type OutputStream } from './output.ts'
-import { dim, type Styled, styled } from './styled.ts'
 
 /** Every stream that the terminal prints to. */
 export const STREAMS = ['stdout', 'stderr'] as const
@@ -18,12 +26,6 @@ export interface Outputs {
   readonly foreign: ForeignText
 }
 
-export interface ColourOptions {
-  readonly env: Readonly<Record<string, string | undefined>>
-  /** `--no-color`. */
-  readonly off?: boolean
-}
-
 export function openOutputs({ stdout, stderr }: Streams, options: ColourOptions): Outputs {
   const out = new Output(stdout, wantsColour(stdout.isTTY === true, options))
   const err = new Output(stderr, wantsColour(stderr.isTTY === true, options))
@@ -33,15 +35,6 @@ export function openOutputs({ stdout, stderr }: Streams, options: ColourOptions)
 
 /** The prefix of lines that neither the terminal nor the model wrote. */
 export const FOREIGN: Styled = dim('¦ ')
-
-/** `--no-color` decides first, then FORCE_COLOR, then NO_COLOR, then `isTTY`. */
-export function wantsColour(isTTY: boolean, { env, off = false }: ColourOptions): boolean {
-  if (off) return false
-  const forced = env['FORCE_COLOR']
-  if (forced !== undefined) return forced !== '0' && forced !== 'false'
-  if (env['NO_COLOR']) return false
-  return isTTY && env['TERM'] !== 'dumb'
-}
 
 /** The outputs of this process. From now on all other writes to its streams are foreign text, warnings included. */
 export function takeProcess(options: ColourOptions): Outputs {

@@ -1,8 +1,7 @@
 /** A tool call on one line: its name, its shortened arguments, and its result. */
 import type { Json } from 'holdfast'
 import type { EntryData } from 'holdfast/journal'
-import { dim, green, joinLines, red, type Styled, styled } from '../gate/styled.ts'
-import { visible, visibleValue } from '../gate/visible.ts'
+import { dim, green, joinLines, red, type Styled, styled, visible, visibleValue } from 'holdfast/terminal'
 import { cut, oneLine, spanText, widthOf } from './text.ts'
 
 const MOST_ARGUMENT = 40

@@ -1,7 +1,7 @@
 /** Formats an ended turn as lines of text. */
+
+import { bold, cyan, dim, red, type Styled, styled, visibleValue, yellow } from 'holdfast/terminal'
 import type { Exchange, Step } from '../exchange.ts'
-import { bold, cyan, dim, red, type Styled, styled, yellow } from '../gate/styled.ts'
-import { visibleValue } from '../gate/visible.ts'
 import { callLines, toolText } from './call-line.ts'
 import { repeats } from './result-line.ts'
 import { cut, oneLine, spanText } from './text.ts'

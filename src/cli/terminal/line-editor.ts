@@ -5,17 +5,18 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Readable, Writable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
-import type { Output } from '../gate/output.ts'
 import {
   cursorUp,
   ERASE_BELOW,
   LINE_START,
+  type Output,
   PASTE_MARKS_OFF,
   PASTE_MARKS_ON,
   type Styled,
   styled,
-} from '../gate/styled.ts'
-import { typeable, visible } from '../gate/visible.ts'
+  typeable,
+  visible,
+} from 'holdfast/terminal'
 import { pasteFilter } from './paste-filter.ts'
 
 export interface LineEditorOptions {

@@ -3,9 +3,17 @@
  * after a bar. Both are bounded, so that neither can push the other off the screen.
  */
 import type { Json, RequestData } from 'holdfast'
+import {
+  cyan,
+  dim,
+  type Styled,
+  styled,
+  visible,
+  visibleLines,
+  visibleValue,
+  yellow,
+} from 'holdfast/terminal'
 import { optionText } from '../answer.ts'
-import { cyan, dim, type Styled, styled, yellow } from '../gate/styled.ts'
-import { visible, visibleLines, visibleValue } from '../gate/visible.ts'
 import type { RequestSource } from '../request-source.ts'
 import { toolText } from './call-line.ts'
 import { cut, hardWrap, trimBlank } from './text.ts'

@@ -14,10 +14,10 @@ import {
   SHOW_CURSOR,
   type Styled,
   styled,
+  VisibleStream,
   WRAP_OFF,
   WRAP_ON,
-} from '../gate/styled.ts'
-import { VisibleStream } from '../gate/visible.ts'
+} from 'holdfast/terminal'
 import { WordWrap, wrapText } from './word-wrap.ts'
 
 export interface ScreenOutput {

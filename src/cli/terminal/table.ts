@@ -1,5 +1,5 @@
 /** Formats rows in columns that fit the screen. */
-import { dim, type Styled, styled } from '../gate/styled.ts'
+import { dim, type Styled, styled } from 'holdfast/terminal'
 import { cut, padEnd, widthOf } from './text.ts'
 
 const GAP = 2

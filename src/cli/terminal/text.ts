@@ -1,7 +1,7 @@
 /**
  * Measures and cuts text for a screen. Text is escaped before it is measured, because that is how it will be printed.
  */
-import { visible } from '../gate/visible.ts'
+import { visible } from 'holdfast/terminal'
 
 /** Text of several lines on one: each run of breaks, tabs and spaces becomes a space. */
 export function oneLine(text: string): string {

@@ -3,7 +3,7 @@
  * their duration. It prints events and starts nothing.
  */
 import type { Json, TurnEvent, TurnOutcome } from 'holdfast'
-import { cyan, dim, type Paint, red, type Styled, styled, yellow } from '../gate/styled.ts'
+import { cyan, dim, type Paint, red, type Styled, styled, yellow } from 'holdfast/terminal'
 import { argumentsText, callLines, callRows, progressText, toolText } from './call-line.ts'
 import { ResultLine } from './result-line.ts'
 import type { Screen } from './screen.ts'

@@ -1,7 +1,18 @@
 /** Draws a trace as a waterfall: a line for each thing that happened, and a bar where it took time. */
+
 import type { TraceEntry, TraceTree } from 'holdfast/observe'
-import { bold, cyan, dim, green, type Paint, red, type Styled, styled, yellow } from '../gate/styled.ts'
-import { visibleValue } from '../gate/visible.ts'
+import {
+  bold,
+  cyan,
+  dim,
+  green,
+  type Paint,
+  red,
+  type Styled,
+  styled,
+  visibleValue,
+  yellow,
+} from 'holdfast/terminal'
 import { costText } from './exchange-lines.ts'
 import { cut, oneLine, padEnd } from './text.ts'
 

@@ -2,7 +2,7 @@
  * Wraps text between words as it arrives, in pieces of any size. A word is held back until its end is known. Code between
  * fences is not wrapped, so that it can be copied.
  */
-import { visibleLines } from '../gate/visible.ts'
+import { visibleLines } from 'holdfast/terminal'
 import { startOf, widthOf } from './text.ts'
 
 /** A whole text as lines. */

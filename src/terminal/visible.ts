@@ -27,10 +27,13 @@ const KEPT = [
   String.raw`(?<=\p{Ideographic})[\u{FE00}-\u{FE02}\u{E0100}-\u{E01EF}]`,
 ].join('|')
 const UNSEEN = String.raw`[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{DI}]--${SEEN_FORMATS}]`
-const CHARACTERS = new RegExp(`(${KEPT})|${UNSEEN}|(?<=\\p{M}{${MOST_MARKS}})\\p{M}`, 'gv')
+/** Made when it is needed: it takes longer to make than the rest of this room. */
+const characters = lazily(() => new RegExp(`(${KEPT})|${UNSEEN}|(?<=\\p{M}{${MOST_MARKS}})\\p{M}`, 'gv'))
 
-const PLAIN_LINE = /^[\x20-\x7e]*$/
-const PLAIN_LINES = /^[\x20-\x7e\n\t]*$/
+/** Characters that need no look at their neighbours: ASCII, Latin, usual punctuation and currencies. For speed only. */
+const PLAIN = String.raw`\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf`
+const PLAIN_LINE = new RegExp(`^[${PLAIN}]*$`)
+const PLAIN_LINES = new RegExp(`^[${PLAIN}\\n\\t]*$`)
 
 /** Text for one line: line breaks and tabs are escaped, too. */
 export function visible(text: string): string {
@@ -43,7 +46,7 @@ export function visibleLines(text: string): string {
 }
 
 function escaped(text: string, allowed: string): string {
-  return text.replace(CHARACTERS, (char: string, kept: string | undefined) =>
+  return text.replace(characters(), (char: string, kept: string | undefined) =>
     kept !== undefined || allowed.includes(char) ? char : codeOf(char),
   )
 }
@@ -54,14 +57,14 @@ function codeOf(char: string): string {
 
 /** Typed or pasted text without the same characters: the visible text must equal the sent text. */
 export function typeable(text: string, allowed = ''): string {
-  return text.replace(CHARACTERS, (char: string, kept: string | undefined) =>
+  return text.replace(characters(), (char: string, kept: string | undefined) =>
     kept !== undefined || allowed.includes(char) ? char : '',
   )
 }
 
 /** A JSON text in which the same characters stand as `\u001b`. It parses to the same value. */
 export function visibleJson(json: string): string {
-  return json.replace(CHARACTERS, (char: string, kept: string | undefined) =>
+  return json.replace(characters(), (char: string, kept: string | undefined) =>
     kept !== undefined || char === '\n' ? char : unitsOf(char),
   )
 }
@@ -89,9 +92,12 @@ export function visibleValue(value: unknown, depth = 0): string {
 
 const MOST_HELD = 32
 /** The end of a piece that may belong to a character of the next one: half a pair, a carriage return, emoji, joiners. */
-const UNFINISHED = new RegExp(
-  `(?:\\r|[\\p{Cs}\\p{ExtPict}\\p{EMod}\\p{RI}\\p{M}\\u{200C}\\u{200D}\\u{FE0E}\\u{FE0F}\\u{E0020}-\\u{E007F}]|${JOINING}){1,${MOST_HELD}}$`,
-  'v',
+const unfinished = lazily(
+  () =>
+    new RegExp(
+      `(?:\\r|[\\p{Cs}\\p{ExtPict}\\p{EMod}\\p{RI}\\p{M}\\u{200C}\\u{200D}\\u{FE0E}\\u{FE0F}\\u{E0020}-\\u{E007F}]|${JOINING}){1,${MOST_HELD}}$`,
+      'v',
+    ),
 )
 
 /** Text that arrives in pieces, which may end in the middle of a character. */
@@ -102,7 +108,7 @@ export class VisibleStream {
   add(piece: string): string {
     const text = this.#held + piece
     const end = endOf(text)
-    const at = text.length - (UNFINISHED.exec(end)?.[0].length ?? 0)
+    const at = text.length - (unfinished().exec(end)?.[0].length ?? 0)
     this.#held = text.slice(at)
     return visibleLines(text.slice(0, at))
   }
@@ -118,4 +124,9 @@ export class VisibleStream {
 function endOf(text: string): string {
   const end = text.slice(-2 * MOST_HELD)
   return /^[\udc00-\udfff]/.test(end) ? end.slice(1) : end
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => (made ??= { value: make() }).value
 }

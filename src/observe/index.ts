@@ -1,0 +1,4 @@
+/** Logs: text files, session files, the user's logger and the console, as observers of turns. */
+export { type LogConfig, type LogOptions, loggerObservers, logTelemetry } from './log-options.ts'
+export type { Logger } from './logger.ts'
+export { flushLogs } from './pending-writes.ts'
