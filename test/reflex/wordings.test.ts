@@ -1,4 +1,4 @@
-/** The built-in model on wordings that were written down; `npm run reflex` prints the figures by set and language. */
+/** The built-in model on wordings that were written down; `npm run reflex` plays them all and prints the figures. */
 import { describe, expect, it } from 'vitest'
 import type { Judged } from './trial.ts'
 import { playWording, readWordings, WORDING_FILES } from './wordings/play.ts'
@@ -16,7 +16,8 @@ const MOST = {
 describe.each(WORDING_FILES)('%s wordings', (file) => {
   it('invent no id, and are wrong or missed in no more than their share', async () => {
     const judged: Judged[] = []
-    for (const wording of readWordings(file)) judged.push(await playWording(wording))
+    const wordings = readWordings(file).filter((_, at) => file === 'held-out' || at % 3 === 0)
+    for (const wording of wordings) judged.push(await playWording(wording))
     const share = (keep: (each: Judged) => boolean): number => judged.filter(keep).length / judged.length
     expect(judged.flatMap(({ invented }) => invented)).toEqual([])
     expect(share(({ verdict }) => verdict === 'wrong')).toBeLessThanOrEqual(MOST[file].wrong)
