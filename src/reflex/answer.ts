@@ -1,14 +1,14 @@
 /** Understands a message as the answer to the question before it. */
 import type { Json } from '../protocol/index.ts'
-import { fitSpan, fitText } from './coerce.ts'
+import { chooseTool, matchTools } from './choose.ts'
 import { fillArguments } from './fill.ts'
-import { chooseTool, matchTools } from './intent.ts'
+import { CANCEL, NEGATION, ordinalOf, STOP, YES } from './lexicon.ts'
 import type { Goal, Pending } from './plan.ts'
-import { groupsOf, type Request, readRequest } from './request.ts'
+import { type Request, readRequest } from './request.ts'
 import { idFor, mentioned, type Row } from './rows.ts'
-import { isMarked, nounsOf, type Things, takesRow } from './things.ts'
-import type { Param, Profile } from './tools.ts'
-import { CANCEL, NEGATION, ordinalOf, STOP, YES } from './vocabulary.ts'
+import { fitSpan, fitText, type Param } from './schema.ts'
+import { isMarked, kindOf, type Things, takesRow } from './things.ts'
+import type { Profile } from './tools.ts'
 
 export type Answer =
   | { readonly kind: 'goal'; readonly goal: Goal }
@@ -59,7 +59,7 @@ function goalOf(asked: Asked, request: Request, words: readonly string[]): Goal 
     const said = pick(tools, place) ?? named(tools, request)
     const tool = second === undefined ? (isAgreed ? first : undefined) : said
     if (tool === undefined || isAnew(asked, request)) return undefined
-    const param = row && tool.tool.params.find((each) => takesRow(each, nounsOf(each, tool, things), row))
+    const param = row && tool.tool.params.find((each) => takesRow(each, kindOf(each, tool, things), row))
     const id = row && param && idFor(row, param)
     return {
       text,
@@ -86,7 +86,7 @@ function goalOf(asked: Asked, request: Request, words: readonly string[]): Goal 
 function nameGiven(asked: Asked, param: Param, { tokens, text }: Request): string | undefined {
   if (!isMarked(param) || param.type !== 'string' || tokens.length === 0 || tokens.length > LONGEST_NAME)
     return undefined
-  if (tokens.some(({ stem }) => groupsOf(stem).length > 0)) return undefined
+  if (tokens.some(({ verbs }) => verbs.length > 0)) return undefined
   return chooseTool(asked.text, asked.profiles, asked.things).kind === 'none' ? bare(text) : undefined
 }
 
@@ -112,14 +112,13 @@ function isAnew({ text, profiles, things }: Asked, request: Request): boolean {
   if (request.spans.some(({ kind }) => kind !== 'number')) return true
   if (request.tokens.some(({ word }) => NEGATION.has(word))) return true
   const choice = chooseTool(text, profiles, things)
-  if (choice.kind !== 'one' || choice.match.coverage < 0.99) return false
+  if (choice.kind !== 'one' || choice.match.noun < 1) return false
   const { rest, used } = fillArguments({ match: choice.match, request, things })
   return rest !== '' || used > 0
 }
 
 function rowOf(rows: readonly Row[], { tokens }: Request, place: number | undefined): Row | undefined {
-  const stems = tokens.map(({ said }) => said)
-  const found = mentioned(rows, stems, new Set())
+  const found = mentioned(rows, tokens)
   const [first] = found
   if (first !== undefined && found.every(({ row }) => row.id === first.row.id)) return first.row
   return found.length === 0 ? pick(rows, place) : undefined
@@ -129,7 +128,7 @@ function rowOf(rows: readonly Row[], { tokens }: Request, place: number | undefi
 function isCommand({ text, profiles, things }: Asked, request: Request): boolean {
   if (request.spans[0]?.kind === 'quoted' && request.spans[0].start === 0) return false
   const choice = chooseTool(text, profiles, things)
-  if (choice.kind !== 'one' || choice.match.coverage < 0.5) return false
+  if (choice.kind !== 'one' || choice.match.noun < 0.5) return false
   return choice.match.tokens.size > 1 || fillArguments({ match: choice.match, request, things }).named > 0
 }
 

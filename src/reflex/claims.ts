@@ -3,21 +3,11 @@
  * value is used for one parameter only.
  */
 import type { Json } from '../protocol/index.ts'
-import { BREAK, isContent, type Request, runsOf } from './request.ts'
-import type { Param, Profile } from './tools.ts'
+import { BEFORE_NAMES, CURRENT, ENDS, NAMING, ordinalOf, PLACES, PRONOUNS, QUIET, STOP } from './lexicon.ts'
+import { BREAK, isContent, type Request, runsOf, shares } from './request.ts'
+import type { Param } from './schema.ts'
+import { type Profile, WEIGHT } from './tools.ts'
 import type { Span, SpanKind } from './values.ts'
-import {
-  BEFORE_NAMES,
-  CURRENT,
-  ENDS,
-  LIGHT,
-  NAMING,
-  ordinalOf,
-  PLACES,
-  PRONOUNS,
-  QUALIFIERS,
-  STOP,
-} from './vocabulary.ts'
 import { stemsOf, UNSPACED } from './words.ts'
 
 export interface Gap {
@@ -33,6 +23,11 @@ const LONGEST_REQUEST = 200
 const LINKING = new Set(['the', 'of', 's', 'a'])
 /** Signs that end a clause, without the colon. */
 const CLAUSE = /[,;.!?()\n]|:\s|\s[-–—]+\s/
+
+/** Words that no value ends with. */
+const TAIL = new Set(
+  'please pls thanks thank on in at for to of with and from by the a an as into now or is are'.split(' '),
+)
 
 function hasForm({ kind }: Span): boolean {
   return kind !== 'number' && kind !== 'id'
@@ -58,7 +53,7 @@ export class Claims {
     const places = [...spoken].map((at) => request.sentenceOf[at] ?? 0)
     this.#sentences = new Set(places)
     const count = (sentence: number): number => places.filter((each) => each === sentence).length
-    this.mainSentence = [...this.#sentences].sort((a, b) => count(b) - count(a))[0] ?? 0
+    this.mainSentence = [...this.#sentences].sort((a, b) => count(b) - count(a) || a - b)[0] ?? 0
   }
 
   /** How many values with a form of their own have found a place. */
@@ -119,9 +114,14 @@ export class Claims {
   }
 
   #namesParam(at: number): boolean {
-    return this.profile.tool.params.some(({ stems }) => {
-      return stems.length > 0 && stems.every((stem, step) => this.request.tokens[at + step]?.stem === stem)
-    })
+    const { tokens } = this.request
+    return this.profile.tool.params.some(
+      ({ stems, keys }) =>
+        stems.length > 0 &&
+        (stems.every((stem, step) => tokens[at + step]?.said === stem) ||
+          (/^\s*[:=]/.test(this.gapBefore(at + keys.length)) &&
+            keys.every((each, step) => shares(tokens[at + step]?.keys ?? [], each)))),
+    )
   }
 
   /** The end of the plain words that begin at a token: where a sentence, a clause or another parameter begins. */
@@ -143,7 +143,8 @@ export class Claims {
       if (ENDS.has(word) && (word !== 'and' || at === from || this.#beginsAnew(at + 1))) break
       at++
     }
-    while (at > from && STOP.has(tokens[at - 1]?.word ?? '')) at--
+    if (/[:=]/.test(this.gapBefore(from))) return at
+    while (at > from && TAIL.has(tokens[at - 1]?.word ?? '')) at--
     return at
   }
 
@@ -172,7 +173,8 @@ export class Claims {
     const { tokens, spanOf } = this.request
     for (let at = to; at < tokens.length; at++) {
       if (BREAK.test(this.gapBefore(at))) return false
-      if (this.spoken.has(at)) return this.profile.name.includes(tokens[at]?.stem ?? '')
+      if (this.spoken.has(at))
+        return this.profile.name.some(({ keys }) => shares(keys, tokens[at]?.keys ?? []))
       if (spanOf[at] !== undefined || !STOP.has(tokens[at]?.word ?? '')) return false
     }
     return false
@@ -190,23 +192,33 @@ export class Claims {
     for (let at = 0; at < tokens.length; at++) {
       let end = at
       while (end < tokens.length && clauseOf[end] === clauseOf[at] && this.#isUnexplained(end)) end++
-      if (end > at && (this.spoken.size === 0 || this.#isTied(at, end))) return this.textOf(at, end)
+      const isOther = tokens.slice(at, end).some(({ isTool }) => isTool)
+      if (end > at && (this.spoken.size === 0 || isOther || this.#isTied(at, end)))
+        return this.textOf(at, end)
       at = Math.max(at, end - 1)
     }
     return ''
   }
 
+  /** How many words nothing has explained, wherever they stand. */
+  get left(): readonly number[] {
+    const { tokens } = this.request
+    return tokens.length > LONGEST_REQUEST ? [] : [...tokens.keys()].filter((at) => this.#isUnexplained(at))
+  }
+
   #isUnexplained(at: number): boolean {
     const { request, spoken, profile } = this
-    const { stem = '', word = '' } = request.tokens[at] ?? {}
+    const { stem = '', word = '', keys = [] } = request.tokens[at] ?? {}
     if (!this.isFree(at) || spoken.has(at) || UNSPACED.test(word)) return false
     const isMeant = isContent(request, at) || (request.spanOf[at] !== undefined && !STOP.has(word))
     const isCount = ordinalOf(word) !== undefined && request.spanOf[at + 1]?.kind === 'number'
     return (
       isMeant &&
       !isCount &&
-      !profile.weights.has(stem) &&
-      ![LIGHT, QUALIFIERS, CURRENT].some((set) => set.has(word))
+      !keys.some((key) => (profile.weights.get(key) ?? 0) >= WEIGHT.param) &&
+      !QUIET.has(stem) &&
+      !(word === 'new' && !profile.looks) &&
+      !CURRENT.has(word)
     )
   }
 
@@ -238,9 +250,7 @@ export class Claims {
       if (stems.has(said) && !STOP.has(word)) this.takeTokens(at, at + 1)
   }
 
-  runsOf(stems: readonly string[]): number[] {
-    return runsOf(this.request, stems).filter(
-      (at) => this.isFree(at) && this.request.spanOf[at] === undefined,
-    )
+  runsOf(row: readonly (readonly string[])[]): number[] {
+    return runsOf(this.request, row).filter((at) => this.isFree(at) && this.request.spanOf[at] === undefined)
   }
 }

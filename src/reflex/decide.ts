@@ -6,10 +6,21 @@
 import type { GroundingContext } from '../model/grounding-context.ts'
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { readAnswer } from './answer.ts'
+import { chooseTool, isLeading, matchOf, matchTools, uncoveredVerbs } from './choose.ts'
 import { Claims } from './claims.ts'
 import type { Done, Exchange } from './conversation.ts'
 import { type Filled, fillArguments } from './fill.ts'
-import { chooseTool, matchOf, matchTools, uncoveredVerbs } from './intent.ts'
+import {
+  AGAIN,
+  asksAboutSelf,
+  asksForHelp,
+  GREETINGS,
+  LIGHT,
+  ordinalOf,
+  PRONOUNS,
+  STOP,
+  THANKS,
+} from './lexicon.ts'
 import {
   type Call,
   callByName,
@@ -21,22 +32,13 @@ import {
   refusalOf,
   type Step,
 } from './plan.ts'
-import { groupsOf, isContent, type Lexicon, languageOf, type Request, readRequest } from './request.ts'
-import { idFor } from './rows.ts'
-import { isMarked, nounsOf, referredTo, severalNamed, type Things, takesRow, thingsOf } from './things.ts'
+import { isContent, type Lexicon, languageOf, type Request, readRequest, type Token } from './request.ts'
+import { describes, idFor, latestOf, mentioned, type Row } from './rows.ts'
+import { isMarked, kindOf, referredTo, severalNamed, type Things, takesRow, thingsOf } from './things.ts'
 import type { Profile } from './tools.ts'
-import {
-  AGAIN,
-  asksAboutSelf,
-  asksForHelp,
-  GREETINGS,
-  ordinalOf,
-  PRONOUNS,
-  STOP,
-  THANKS,
-} from './vocabulary.ts'
+import { findSpans } from './values.ts'
 import { Wording } from './wording.ts'
-import { foldText, stemOf, stemsOf } from './words.ts'
+import { foldText, stemsOf } from './words.ts'
 
 export type Decision = Step | { readonly kind: 'say'; readonly text: string }
 
@@ -219,56 +221,76 @@ function byName(
     : [goalFor(tool, turn.text)]
 }
 
-const NO_CHOICE = new Set(['not', 'never', 'what', 'who', 'where', 'how', 'why', 'if'])
+const NO_CHOICE = new Set(['what', 'who', 'where', 'how', 'why', 'if', 'when', 'is', 'are', 'which'])
 /** Words of somebody who wants more than to see something. */
 const WANTING = new Set(['want', 'need', 'take', 'will', 'like', 'have'])
-const SELECT = groupsOf(stemOf('select'))
+/** Verbs that only say that something is pointed at. */
+const POINTING = new Set(['!look', '!select', '!search'])
 
 /** `2`, `the first one`, `Bureau` after a list: the thing is chosen or shown, if one tool does that. */
-function justPointed({ turn, profiles, things, wording }: Moment): readonly Goal[] | Decision | undefined {
+function justPointed(moment: Moment): readonly Goal[] | Decision | undefined {
+  const { turn, profiles, things, wording } = moment
   const request = readRequest(turn.text, things.lexicon)
-  const [row, more] = referredTo({ request }, things)
-  if (row === undefined || more !== undefined || row.id === undefined) return undefined
-  const labels = new Set([row.label, ...row.fields.values()].flatMap((text) => stemsOf(String(text))))
-  const isPointing = request.tokens.every(({ word, stem, said }, at) => {
-    const isPlace = ordinalOf(word) !== undefined || request.spanOf[at]?.kind === 'number'
-    return (
-      isPlace ||
-      STOP.has(word) ||
-      labels.has(said) ||
-      row.nouns.has(stem) ||
-      word === 'number' ||
-      !isContent(request, at)
-    )
-  })
-  const isEmpty = request.tokens.every(({ word }) => STOP.has(word) && !PRONOUNS.has(word))
-  if (!isPointing || isEmpty || request.tokens.some(({ word }) => NO_CHOICE.has(word))) return undefined
-  if (request.tokens.every(({ word }) => STOP.has(word))) return undefined
+  const [row, more] = pointedAt(request, things)
+  if (row === undefined || row.id === undefined) return undefined
   const taking = profiles.flatMap((tool) => {
-    const ids = tool.tool.params.filter((param) => takesRow(param, nounsOf(param, tool, things), row))
+    const ids = tool.tool.params.filter((param) => takesRow(param, kindOf(param, tool, things), row))
     const needed = tool.tool.params.filter(({ required }) => required)
     const [param] = ids
     const isOnly = param !== undefined && ids.length === 1 && needed.every((each) => each === param)
     return param === undefined ? [] : [{ tool, param, isOnly }]
   })
   const selecting = taking.filter(
-    ({ tool, isOnly }) =>
-      isOnly &&
-      tool.verbs.some((verb) => groupsOf(verb).some((group) => SELECT.includes(group)) && !tool.looks),
+    ({ tool, isOnly }) => isOnly && tool.verbs.some(({ verbs }) => verbs.includes('!select')) && !tool.looks,
   )
   const showing = taking.filter(({ tool, isOnly }) => isOnly && tool.looks && !tool.lists)
   const wants = request.tokens.some(({ word }) => WANTING.has(word))
   const [best, other] = selecting.length > 0 ? selecting : wants ? [] : showing
-  const preset = ({ param }: (typeof taking)[number]): JsonObject => ({
-    [param.name]: idFor(row, param) ?? null,
-  })
   const isQuestion = turn.text.trimEnd().endsWith('?') && selecting.length > 0
-  if (best !== undefined && other === undefined && !isQuestion)
-    return [{ ...goalFor(best.tool, turn.text, preset(best)), isAgreed: true }]
+  if (best !== undefined && other === undefined && !isQuestion) {
+    if (more !== undefined) return [goalFor(best.tool, turn.text)]
+    const preset = { [best.param.name]: idFor(row, best.param) ?? null }
+    return [{ ...goalFor(best.tool, turn.text, preset), isAgreed: true }]
+  }
   const tools = taking.slice(0, 4).map(({ tool }) => tool)
-  if (tools.length === 0) return undefined
+  if (tools.length === 0 || more !== undefined) return undefined
   const pending: Pending = { of: 'tool', text: turn.text, tools, row }
   return { kind: 'ask', text: wording.askTool(tools.map(({ tool }) => tool)), pending }
+}
+
+/** The things that a message points at, if it says nothing else. */
+function pointedAt(request: Request, things: Things): readonly Row[] {
+  const { tokens, spanOf } = request
+  const isNo = tokens.some(({ word }) => word === 'not' || word === 'never')
+  if (isNo || NO_CHOICE.has(tokens[0]?.word ?? '') || tokens.length > 12) return []
+  const rows = referredTo({ request }, things)
+  const found = rows.length > 0 ? rows : namedIn(request, things)
+  const isPointing = tokens.every(({ word, keys, verbs }, at) => {
+    const isPlace = ordinalOf(word) !== undefined || spanOf[at]?.kind === 'number'
+    const isVerb =
+      verbs.some((family) => POINTING.has(family)) &&
+      LIGHT.has(tokens[at]?.stem ?? '') &&
+      tokens.slice(0, at).every((token) => STOP.has(token.word))
+    const isKind = found.some(({ nouns }) => keys.some((key) => nouns.has(key)))
+    const isPart = found.some((row) => describes(row, tokens[at] as Token))
+    return isPlace || STOP.has(word) || isPart || isKind || isVerb || !isContent(request, at)
+  })
+  const isEmpty = tokens.every(({ word }) => STOP.has(word))
+  const isKindOnly = rows.length === 0 && found.length === 0
+  return !isPointing || isEmpty || isKindOnly ? [] : found
+}
+
+/** Things of one kind that a message names in part. */
+function namedIn({ tokens, spanOf }: Request, things: Things): readonly Row[] {
+  const rows = latestOf(things.seen).filter(({ id }) => id !== undefined)
+  const stems = tokens.map(({ said, word }) => (STOP.has(word) ? '' : said))
+  const found = mentioned(rows, tokens).map(({ row }) => row)
+  const points = tokens.some(({ word }) => PRONOUNS.has(word))
+  const isCounted = tokens.some(({ word }, at) => ordinalOf(word) !== undefined || spanOf[at] !== undefined)
+  const isNamed = found.some(({ label }) => stemsOf(label).some((stem) => stems.includes(stem)))
+  if (isCounted || (!points && (!isNamed || tokens.some(({ word }) => word === 'is')))) return []
+  const isOneKind = found.every(({ entity, tool }) => entity === found[0]?.entity && tool === found[0]?.tool)
+  return isOneKind ? found : []
 }
 
 /** `and the second one`, `and in X`: the same as before, with another thing or another text. */
@@ -281,10 +303,7 @@ function followUp({ turn: { text }, before, profiles, things }: Moment): Goal | 
   const again = [...words.slice(0, 3), words.at(-1) ?? ''].some((word) => AGAIN.has(word) || word === 'about')
   const isPointing = words.some((word) => PRONOUNS.has(word) || ordinalOf(word) !== undefined)
   if (words.length > 12 || !(again || (isPointing && tool.looks))) return undefined
-  if (
-    matchTools(profiles, request).some(({ plainVerb }) => plainVerb) ||
-    uncoveredVerbs(request, []).length > 0
-  )
+  if (matchTools(profiles, request).some(({ verb }) => verb > 0.5) || uncoveredVerbs(request, []).length > 0)
     return undefined
   const filled = fillArguments({ match: matchOf(tool, request), request, things })
   const ids = tool.tool.params.filter(({ isId }) => isId)
@@ -319,31 +338,52 @@ const MOST_CLAUSES = 4
 const CUTS = [
   /\s*(?:;|\.\s|\n|,?\s+(?:and\s+|et\s+)?(?:then|also|puis|ensuite)\s)\s*/i,
   /\s*(?:;|,?\s+(?:and|then|also|et|puis)\s)\s*/i,
+  /\s*,\s*/,
 ]
 
 /** `mark X and Y as done`: an `and` that joins things, and not requests. */
 function namesSeveral(tool: Profile, request: Request, things: Things): boolean {
+  if (request.places.has('!on') && request.places.has('!off')) return false
   const claims = new Claims(request, tool, matchOf(tool, request).tokens)
   return tool.tool.params.some((param) => param.isId && severalNamed(claims, param, things).length > 1)
 }
 
 /** Several requests in one message, if each of them is clear by itself. */
 function clausesOf({ turn: { text }, profiles, things }: Moment): readonly Goal[] | undefined {
-  if (text.length > 1000 || /["“«`]/.test(text)) return undefined
+  if (text.length > 1000) return undefined
   const whole = chooseTool(text, profiles, things)
   if (whole.kind === 'one' && namesSeveral(whole.match.profile, readRequest(text, things.lexicon), things))
     return undefined
+  const quoted = findSpans(text).filter(({ kind }) => kind === 'quoted')
+  const masked = quoted.reduce(
+    (all, { start, end }) => all.slice(0, start) + '_'.repeat(end - start) + all.slice(end),
+    text,
+  )
   for (const cut of CUTS) {
-    const parts = text.split(cut).filter((part) => /\p{L}/u.test(part))
+    const parts = partsOf(masked, cut).map(([start, end]) => text.slice(start, end))
     if (parts.length < 2 || parts.length > MOST_CLAUSES) continue
     const goals = parts.flatMap((part) => {
       const choice = chooseTool(part, profiles, things)
-      const first = readRequest(part, things.lexicon).tokens.findIndex(({ word }) => !STOP.has(word))
-      return choice.kind === 'one' && choice.match.verbAt.has(first)
-        ? [goalFor(choice.match.profile, part)]
-        : []
+      if (choice.kind !== 'one') return []
+      const request = readRequest(part, things.lexicon)
+      const isClear = [...choice.match.verbAt].some(
+        (at) => cut !== CUTS[2] || isLeading(request, at) || request.tokens[at]?.word.startsWith('!o'),
+      )
+      return choice.match.profile.looks || isClear ? [goalFor(choice.match.profile, part)] : []
     })
     if (goals.length === parts.length) return goals
   }
   return undefined
+}
+
+/** Where the parts of a text begin and end. */
+function partsOf(text: string, cut: RegExp): [number, number][] {
+  const parts: [number, number][] = []
+  let start = 0
+  for (const match of text.matchAll(new RegExp(cut.source, 'gi'))) {
+    parts.push([start, match.index])
+    start = match.index + match[0].length
+  }
+  parts.push([start, text.length])
+  return parts.filter(([from, to]) => /[\p{L}\d]/u.test(text.slice(from, to)))
 }

@@ -5,34 +5,45 @@
  */
 import type { Json } from '../protocol/index.ts'
 import type { Claims } from './claims.ts'
-import { fitSpan, fitText, formOfParam } from './coerce.ts'
-import { isContent } from './request.ts'
-import { isCompletion, type Param } from './tools.ts'
+import {
+  ASKING,
+  BEFORE_NOUNS,
+  FALSE,
+  FLAG_WORDS,
+  FROM,
+  LINKS,
+  LOOSE_LINKS,
+  NEGATION,
+  STOP,
+  TO,
+  TRUE,
+} from './lexicon.ts'
+import { clauseBefore, isContent, shares } from './request.ts'
+import { fitSpan, fitText, formOfParam, type Param } from './schema.ts'
 import type { Span, SpanKind } from './values.ts'
-import { FALSE, FLAG_WORDS, FROM, LINKS, LOOSE_LINKS, NEGATION, STOP, TO, TRUE } from './vocabulary.ts'
-import { stemOf, tokenise } from './words.ts'
+import { stemOf } from './words.ts'
 
 type Range = readonly [from: number, to: number]
 
 const LONGEST_CHOICE = 4
 
 export function fillNamed(claims: Claims, params: readonly Param[]): void {
-  for (const nameOf of [({ stems }: Param) => stems, (param: Param) => shortName(param, params)]) {
+  for (const nameOf of [({ keys }: Param) => keys, (param: Param) => shortName(param, params)]) {
     for (const param of params) {
       if (!claims.isOpen(param) || param.type === 'object') continue
-      const stems = nameOf(param)
-      if (stems.length > 0)
-        claims.runsOf(stems).some((at) => takeNamed(claims, param, [at, at + stems.length]))
+      const name = nameOf(param)
+      if (name.length > 0) claims.runsOf(name).some((at) => takeNamed(claims, param, [at, at + name.length]))
     }
   }
 }
 
 /** People leave out what goes without saying: `is` of a flag, and all but the last word, if no other parameter has it. */
-function shortName({ stems, type, isId }: Param, params: readonly Param[]): readonly string[] {
-  if (type === 'boolean') return FLAG_WORDS.has(stems[0] ?? '') ? stems.slice(1) : []
+function shortName({ stems, keys, type, isId }: Param, params: readonly Param[]): Param['keys'] {
+  if (type === 'boolean' && stems.at(-1) === 'onli') return keys.slice(0, -1)
+  if (type === 'boolean') return FLAG_WORDS.has(stems[0] ?? '') ? keys.slice(1) : []
   const last = stems.at(-1) ?? ''
   const isOwn = stems.length > 1 && !isId && params.filter((each) => each.stems.includes(last)).length === 1
-  return isOwn ? [last] : []
+  return isOwn ? keys.slice(-1) : []
 }
 
 function takeNamed(claims: Claims, param: Param, [from, to]: Range): boolean {
@@ -87,10 +98,14 @@ function takeAt(claims: Claims, param: Param, { at, explicit }: Spot): number | 
   return undefined
 }
 
+function isInName({ profile }: Claims, { stems }: Param): boolean {
+  return stems.every((stem) => profile.name.some((word) => word.stem === stem))
+}
+
 function mayBeWords(claims: Claims, param: Param, { at, explicit }: Spot): boolean {
   const isText = (param.type === 'string' || param.type === 'any') && !param.isId
   if (!isText || formOfParam(param) !== undefined) return false
-  const isToolWord = param.stems.every((stem) => claims.profile.name.includes(stem))
+  const isToolWord = isInName(claims, param)
   const isOther =
     STOP.has(claims.request.tokens[at]?.word ?? '') || claims.spoken.has(at) || claims.isTurn(at)
   return explicit || !(isOther || (isToolWord && !param.required))
@@ -136,7 +151,7 @@ function takeList(claims: Claims, param: Param, at: number): number | undefined 
 
 /** A yes-or-no parameter is yes when it is named, unless something says no. */
 function takeFlag(claims: Claims, param: Param, [from, to]: Range): boolean {
-  if (param.stems.every((stem) => claims.profile.name.includes(stem))) return false
+  if (isInName(claims, param)) return false
   const wordsAt = (...places: number[]): string[] => places.map((at) => claims.request.tokens[at]?.word ?? '')
   const after = wordsAt(to, to + 1)
   const said = after.find((word) => TRUE.has(word) || FALSE.has(word))
@@ -175,25 +190,39 @@ export function fillChoices(claims: Claims, params: readonly Param[]): void {
   }
 }
 
-function hitsOf(claims: Claims, { choices, items }: Param): Hit[] {
+/** `open it`; not `any open ones`. */
+function opens({ request }: Claims, at: number): boolean {
+  return clauseBefore(request, at).every(
+    ({ word }) => STOP.has(word) && !ASKING.has(word) && !BEFORE_NOUNS.has(word),
+  )
+}
+
+function hitsOf(claims: Claims, { choices, items, choiceWords = [] }: Param): Hit[] {
   const { tokens } = claims.request
-  const all = (choices ?? items?.choices ?? []).flatMap((value): Hit[] => {
-    if (typeof value === 'boolean') return []
-    const words = tokenise(String(value))
-    const stems = words.map(({ stem }) => stem)
+  const { name, settings, verbs } = claims.profile
+  const all = (choices ?? items?.choices ?? []).flatMap((value, nth): Hit[] => {
+    const words = choiceWords[nth]
+    if (typeof value === 'boolean' || words === undefined) return []
     // A word that says nothing elsewhere is a choice only where one is due: `… as done`, `… to done`.
     const isPlain = words.every(({ word }) => STOP.has(word))
-    const isSetting = stems.length === 1 && claims.profile.settings.includes(stems[0] ?? '')
-    const alike = isSetting
-      ? tokens.flatMap(({ stem }, at) => (isCompletion(stem) && claims.isFree(at) ? [at] : []))
-      : []
-    return [...new Set([...claims.runsOf(stems), ...alike])].flatMap((at) => {
+    const alike = tokens.flatMap(({ verbs: said }, at) =>
+      said.some((family) => settings.get(family) === value) && claims.isFree(at) ? [at] : [],
+    )
+    const runs = claims.runsOf(words.map(({ keys }) => keys))
+    return [...new Set([...runs, ...alike])].flatMap((at) => {
       const before = tokens[at - 1]?.word ?? ''
-      const isOwn = tokens
-        .slice(at, at + stems.length)
-        .every(({ stem }) => claims.profile.name.includes(stem))
-      if (isOwn || NEGATION.has(before) || (isPlain && before !== 'as' && before !== 'to')) return []
-      return [{ value, from: at, to: at + stems.length }]
+      const said = tokens.slice(at, at + words.length)
+      const isOwn = said.every(({ keys }) =>
+        name.some((word) => !verbs.includes(word) && shares(word.keys, keys)),
+      )
+      const isVerb =
+        !alike.includes(at) &&
+        claims.spoken.has(at) &&
+        said.every(({ word }) => word === 'open') &&
+        opens(claims, at)
+      if (isOwn || isVerb || NEGATION.has(before) || (isPlain && before !== 'as' && before !== 'to'))
+        return []
+      return [{ value, from: at, to: at + words.length }]
     })
   })
   const isInside = (hit: Hit, other: Hit): boolean =>
@@ -227,7 +256,7 @@ function countsOther(claims: Claims, span: Span): boolean {
   const at = claims.placeOf(span) + 1
   if (claims.followsTool(at - 1) || !isContent(claims.request, at) || !/^\s+$/.test(claims.gapBefore(at)))
     return false
-  return !claims.profile.weights.has(claims.request.tokens[at]?.stem ?? '')
+  return !(claims.request.tokens[at]?.keys ?? []).some((key) => claims.profile.weights.has(key))
 }
 
 /** Values of one kind to parameters of that kind: by the words around them, in order, or because nothing else fits. */

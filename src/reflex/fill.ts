@@ -4,13 +4,13 @@
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
 import { Claims, type Gap } from './claims.ts'
-import { fitSpan } from './coerce.ts'
 import { fillChoices, fillForms, fillLists, fillNamed, fillNumbers } from './fill-values.ts'
-import { fillText, isName, nameLeft, nameOf, restOf, runsIn } from './free-text.ts'
-import type { Request } from './request.ts'
+import { fillText, isName, nameLeft, nameOf, restOf } from './free-text.ts'
+import { type Request, shares } from './request.ts'
 import { idFor, latestOf, type Row } from './rows.ts'
-import { fillThing, isMarked, nounsOf, rowsFor, type Things, takeLabel } from './things.ts'
-import type { Param, Profile } from './tools.ts'
+import { fitSpan, type Param } from './schema.ts'
+import { fillThing, isLabel, isMarked, kindOf, rowsFor, type Things, takeLabel } from './things.ts'
+import type { Profile } from './tools.ts'
 
 export interface UnknownThing {
   readonly param: Param
@@ -36,8 +36,8 @@ export interface Filled {
   readonly guessed: number
   /** The words that nothing has explained; of those, the ones beside words of the tool. */
   readonly rest: string
-  /** How many runs of them there are. */
-  readonly runs: number
+  /** How many words nothing has explained, but for those of a name that can be looked up. */
+  readonly left: number
   readonly residue: string
   /** A possible name of a thing, and whether it is written as a name. */
   readonly mention: string
@@ -61,11 +61,12 @@ export function fillArguments(input: FillInput): Filled {
   const { match, request, things, preset = {}, canLookUp = () => false, isInner = false } = input
   const { profile } = match
   const { params } = profile.tool
-  const marked = params.filter(isMarked).flatMap((param) => nounsOf(param, profile, things))
-  const kindAt = request.tokens.flatMap(({ stem }, at) => (marked.includes(stem) ? [at] : []))
+  const marked = params.filter(isMarked).flatMap((param) => kindOf(param, profile, things))
+  const kindAt = request.tokens.flatMap(({ keys }, at) => (shares(keys, marked) ? [at] : []))
   const claims = new Claims(request, profile, new Set([...match.tokens, ...kindAt]))
   Object.assign(claims.args, preset)
   const plain = params.filter(({ isId }) => !isId)
+  fillChoices(claims, plain)
   takePreset(claims, preset, things)
   fillNamed(claims, params)
   fillForms(claims, plain)
@@ -85,6 +86,7 @@ export function fillArguments(input: FillInput): Filled {
     .filter((param) => param.required && claims.isOpen(param) && !unknown.has(param.name))
     .map((param) => ({ param }))
   const mention = mentionIn(claims, [...unknown.values()])
+  const isNamed = isName(claims, mention)
   return {
     args: Object.fromEntries(
       params.flatMap(({ name }) =>
@@ -98,11 +100,27 @@ export function fillArguments(input: FillInput): Filled {
     named,
     guessed,
     rest: restOf(claims),
-    runs: runsIn(claims).length,
+    left: leftBeside(
+      claims,
+      unknown.size === 1 && (isNamed || !profile.looks || request.places.has('!detail')) ? mention : '',
+    ),
     residue: claims.residue(),
     mention,
-    isNamed: isName(claims, mention),
+    isNamed,
   }
+}
+
+function leftBeside({ left, request: { text, tokens } }: Claims, mention: string): number {
+  const start = mention === '' ? -1 : text.indexOf(mention)
+  const isInside = (at: number): boolean =>
+    start >= 0 &&
+    !tokens[at]?.isTool &&
+    !(
+      /^\p{Lu}/u.test(mention) && /^\p{Ll}.*(?:ed|ing)$/u.test(text.slice(tokens[at]?.start, tokens[at]?.end))
+    ) &&
+    (tokens[at]?.start ?? 0) >= start &&
+    (tokens[at]?.end ?? 0) <= start + mention.length
+  return left.filter((at) => !isInside(at)).length
 }
 
 /** The names of things that are settled are explained. */
@@ -121,14 +139,20 @@ function takePreset(claims: Claims, preset: JsonObject, things: Things): void {
 function fillThings(claims: Claims, things: Things): Map<string, UnknownThing> {
   const unknown = new Map<string, UnknownThing>()
   for (const param of claims.profile.tool.params) {
-    if (!param.isId || !claims.isOpen(param)) continue
+    if (!claims.isOpen(param)) continue
+    if (!param.isId && !(isLabel(param) && isKnownByName(claims.profile))) continue
     const found = fillThing(claims, param, things)
-    if (found.kind === 'filled' || !param.required) continue
-    const nouns = nounsOf(param, claims.profile, things)
+    if (found.kind === 'filled' || !param.required || !param.isId) continue
+    const nouns = kindOf(param, claims.profile, things)
     const rows = found.kind === 'several' ? found.rows : []
     unknown.set(param.name, { param, nouns, rows, isMissed: found.kind === 'missed' })
   }
   return unknown
+}
+
+/** A tool that makes something gives it a name of its own. */
+function isKnownByName({ verbs }: Profile): boolean {
+  return !verbs.some(({ verbs: families }) => families.includes('!create'))
 }
 
 /** A thing that no word names is the active one. */
@@ -166,7 +190,9 @@ function fillLeftIds(
     .spans(...(canLookUp(nouns) ? (['number'] as const) : (['number', 'quoted'] as const)))
     .filter((span) => {
       const at = claims.placeOf(span)
-      const counts = claims.profile.nouns.includes(claims.request.tokens[at + 1]?.stem ?? '')
+      const counts = claims.profile.nouns.some(({ keys }) =>
+        shares(keys, claims.request.tokens[at + 1]?.keys ?? []),
+      )
       const isFree = span.kind === 'quoted' || (/\d/.test(span.raw) && claims.followsTool(at) && !counts)
       return isFree && fitSpan(param, span) !== undefined
     })

@@ -3,20 +3,21 @@
  * request that nothing else has explained. Words are taken only if one parameter can have them.
  */
 import type { Claims } from './claims.ts'
-import { fitSpan, fitText, formOfParam } from './coerce.ts'
-import { BREAK, groupsOf, isContent } from './request.ts'
-import type { Param } from './tools.ts'
-import type { Span } from './values.ts'
 import {
   BEFORE_NAMES,
   CURRENT,
   EXPRESSION_WORDS,
   NAME_WORDS,
+  NAMELESS,
   NAMING,
+  ordinalOf,
   PLACE_WORDS,
   STOP,
   TEXT_WORDS,
-} from './vocabulary.ts'
+} from './lexicon.ts'
+import { BREAK, isContent } from './request.ts'
+import { fitSpan, fitText, formOfParam, type Param } from './schema.ts'
+import type { Span } from './values.ts'
 
 type Run = readonly [from: number, to: number]
 
@@ -24,6 +25,10 @@ type Run = readonly [from: number, to: number]
 export function fillText(claims: Claims, params: readonly Param[], settled: boolean): void {
   const open = () => params.filter((param) => isPlain(param) && claims.isOpen(param))
   putSpan(claims, speaksOf(open(), EXPRESSION_WORDS), claims.spans('expression', 'literal'))
+  fillPair(
+    claims,
+    open().filter(({ required }) => required),
+  )
   fillNaming(claims, open(), settled)
   if (settled && claims.spans('quoted').length === 0)
     putSpan(
@@ -97,6 +102,10 @@ function fillQuoted(claims: Claims, params: readonly Param[], settled: boolean):
   const title =
     first && claims.followsTool(claims.placeOf(first)) ? speaksOf(required, NAME_WORDS) : undefined
   putSpan(claims, settled ? (onlyOne(params) ?? only ?? title) : onlyOne(required), quoted)
+  if (quoted.length > 1 && quoted.length === required.length && title !== undefined) {
+    for (const [nth, param] of required.entries()) putSpan(claims, param, quoted.slice(nth, nth + 1))
+    return
+  }
   if (quoted.length > 1)
     for (const param of required) claims.unsure.push({ param, options: quoted.map(({ raw }) => raw) })
 }
@@ -109,9 +118,20 @@ function fillBehindColon(claims: Claims, param: Param | undefined): void {
       place > 0 &&
       claims.isFree(place) &&
       (claims.gapBefore(place).includes(':') ||
-        /^(?:saying|says|reading)$/.test(tokens[place - 1]?.word ?? '')),
+        /^(?:saying|says|reading)$/.test(tokens[place - 1]?.word ?? '') ||
+        (tokens[place - 1]?.word === 'that' &&
+          !/^(?:says|reads)$/.test(tokens[place]?.word ?? '') &&
+          place > 1 &&
+          !claims.isFree(place - 2))),
   )
-  if (param === undefined || at < 0 || [...claims.spoken].some((place) => place >= at)) return
+  const isSearch = claims.profile.verbs.some(({ verbs }) => verbs.includes('!search'))
+  if (
+    param === undefined ||
+    at < 0 ||
+    [...claims.spoken].some((place) => place >= at && tokens[place]?.word !== 'new')
+  )
+    return
+  if (claims.profile.looks && !isSearch) return
   let end = at
   const isPart = (place: number): boolean => !claims.profile.looks || sentenceOf[place] === sentenceOf[at]
   while (end < tokens.length && claims.isFree(end) && isPart(end)) end++
@@ -119,10 +139,38 @@ function fillBehindColon(claims: Claims, param: Param | undefined): void {
   put(claims, param, [at, end])
 }
 
-/** `… to X` or `… as X` at the end: what something is changed into. */
+/** `rename X to Y`, `copy X as Y`: a name, and what comes of it. */
+function fillPair(claims: Claims, [first, second, more]: readonly Param[]): void {
+  const { tokens, spanOf } = claims.request
+  const isPair =
+    first && second && !more && [first, second].every(({ stems }) => NAME_WORDS.has(stems.at(-1) ?? ''))
+  const at = tokens.findIndex(
+    ({ word }, place) => /^(?:to|as|into|in)$/.test(word) && place > 1 && claims.isFree(place),
+  )
+  if (!isPair || at < 0) return
+  const parts = [
+    [lastSpoken(claims, at) + 1, at],
+    [at + 1, at + 1],
+  ] as const
+  for (const [nth, param] of [first, second].entries()) {
+    const [from, to] = parts[nth] ?? [0, 0]
+    const span = spanOf[nth === 0 ? to - 1 : from]
+    if (span !== undefined) putSpan(claims, param, [span])
+    else put(claims, param, nth === 0 ? [from, to] : [from, claims.runEnd(from)])
+  }
+}
+
+/** The last token before a place that speaks for the tool or says nothing. */
+function lastSpoken(claims: Claims, to: number): number {
+  let at = to - 1
+  while (at >= 0 && !claims.spoken.has(at) && !STOP.has(claims.request.tokens[at]?.word ?? '')) at--
+  return at
+}
+
+/** `… to X` or `… as X` at the end: what something is changed into, or who gets it. */
 function fillTarget(claims: Claims, [param, more]: readonly Param[]): void {
-  const isTitle = param && more === undefined && NAME_WORDS.has(param.stems.at(-1) ?? '')
-  if (!isTitle || !claims.profile.tool.params.some(({ isId }) => isId)) return
+  const isTarget = param && more === undefined && !param.stems.some((stem) => TEXT_WORDS.has(stem))
+  if (!isTarget || !claims.profile.tool.params.some(({ isId }) => isId)) return
   const { tokens } = claims.request
   const at = tokens.findLastIndex(({ word }, place) => /^(?:to|as)$/.test(word) && claims.isFree(place)) + 1
   if (at > 0 && !claims.spoken.has(at) && !STOP.has(tokens[at]?.word ?? ''))
@@ -140,13 +188,19 @@ function fillWhere(claims: Claims, param: Param | undefined): void {
 /** The left-over words that follow directly on words of the tool; words before its noun only describe that. */
 function fillRest(claims: Claims, param: Param | undefined): void {
   const isText = param?.stems.some(
-    (stem) => TEXT_WORDS.has(stem) || (claims.profile.looks && NAME_WORDS.has(stem)),
+    (stem) =>
+      TEXT_WORDS.has(stem) ||
+      (NAME_WORDS.has(stem) && !claims.profile.verbs.some(({ verbs }) => verbs.includes('!create'))),
   )
   const run = longestOf(
     runsIn(claims).filter(
       ([from, to]) =>
-        claims.followsTool(from) &&
-        (isText || !claims.leadsToName(to) || /^\p{Lu}/u.test(claims.textOf(from, to))),
+        (claims.profile.looks &&
+          from === 0 &&
+          claims.leadsToName(to) &&
+          /^\p{Lu}/u.test(claims.textOf(from, to))) ||
+        (claims.followsTool(from) &&
+          (isText || !claims.leadsToName(to) || /^\p{Lu}/u.test(claims.textOf(from, to)))),
     ),
   )
   if (param && run) put(claims, param, run)
@@ -177,13 +231,16 @@ function textOfRun(claims: Claims, run: Run | undefined): string {
 }
 
 /** Whether words are the name of something: in quotes, with a capital, or behind `for` and the like. */
-export function isName({ request: { tokens, text, spanOf } }: Claims, name: string): boolean {
+export function isName(claims: Claims, name: string): boolean {
+  const { tokens, text, spanOf } = claims.request
   const start = name === '' ? -1 : text.indexOf(name)
   const at = tokens.findIndex((token) => token.start >= start)
   if (start < 0 || at < 0) return false
   const said = tokens.filter((token) => token.start >= start && token.end <= start + name.length)
   if (said.every(({ word }) => CURRENT.has(word) || STOP.has(word))) return false
   if (spanOf[at]?.kind === 'quoted' || (at > 0 && /^[\p{Lu}\p{N}]/u.test(name))) return true
+  const isLed = at === 0 && /^\p{Lu}/u.test(name) && claims.leadsToName(said.length)
+  if (isLed && said.every(({ verbs }) => verbs.length === 0)) return true
   const before = tokens[at - 1]?.word === 'the' ? tokens[at - 2] : tokens[at - 1]
   return BEFORE_NAMES.has(before?.word ?? '')
 }
@@ -195,8 +252,11 @@ function longestOf(runs: readonly Run[]): Run | undefined {
   )
 }
 
+/** Words that no name goes on with. */
+const LINKING = /^(?:should|must|has|have|had|is|are|was|be|needs?|gets?|will|can|could|would|please)$/
+
 /** Well-known verbs alone name nothing. */
-export function runsIn(claims: Claims): Run[] {
+function runsIn(claims: Claims): Run[] {
   const { tokens, sentenceOf } = claims.request
   const sentence = claims.mainSentence
   const runs: Run[] = []
@@ -204,13 +264,18 @@ export function runsIn(claims: Claims): Run[] {
   for (let at = 0; at <= tokens.length; at++) {
     const isLeft =
       at < tokens.length && sentenceOf[at] === sentence && claims.isFree(at) && !claims.spoken.has(at)
-    if (from >= 0 && (!isLeft || BREAK.test(claims.gapBefore(at)))) {
+    const isEnd =
+      !isLeft || BREAK.test(claims.gapBefore(at)) || (at > from && LINKING.test(tokens[at]?.word ?? ''))
+    if (from >= 0 && isEnd) {
       let [start, end] = [from, at]
       while (start < end && !isContent(claims.request, start)) start++
       while (end > start && !isContent(claims.request, end - 1)) end--
       const isNamed = tokens
         .slice(start, end)
-        .some(({ stem, word }) => groupsOf(stem).length === 0 && !STOP.has(word))
+        .some(
+          ({ verbs, word }) =>
+            verbs.length === 0 && !STOP.has(word) && !NAMELESS.has(word) && ordinalOf(word) === undefined,
+        )
       if (isNamed) runs.push([start, end])
       from = -1
     }

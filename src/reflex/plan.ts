@@ -3,14 +3,16 @@
  * It repeats no call, looks something up only with tools that only look, and does what a refusal says instead of guessing.
  */
 import type { Json, JsonObject } from '../protocol/index.ts'
+import { matchOf } from './choose.ts'
 import { Claims } from './claims.ts'
 import type { Done } from './conversation.ts'
 import { type Filled, fillArguments, type UnknownThing } from './fill.ts'
-import { matchOf } from './intent.ts'
 import { type Request, readRequest } from './request.ts'
 import { idFor, type Row } from './rows.ts'
+import { fitSpan, type Param } from './schema.ts'
 import { isMarked, rowsFor, severalNamed, type Things } from './things.ts'
-import type { Param, Profile } from './tools.ts'
+import { lookupsFor, type Profile } from './tools.ts'
+import { findSpans } from './values.ts'
 import type { Wording } from './wording.ts'
 
 /** Something that the person wants, as far as it is settled. */
@@ -54,12 +56,54 @@ export function goalsFor(goal: Goal, situation: Situation): readonly Goal[] {
   if (refused?.refusal.do === 'one-by-one') return each(refused.param.name, refused.refusal.ids)
   const ids = goal.tool.tool.params.filter(({ isId, required }) => isId && required)
   const [param] = ids.filter(({ name }) => !Object.hasOwn(goal.preset, name))
-  if (param === undefined || ids.length > 1 || !isMarked(param)) return [goal]
+  const values = ids.length > 0 ? undefined : severalValues(goal, situation)
+  if (values !== undefined) return each(values.name, values.values)
+  if (param === undefined || ids.length > 1) return [goal]
+  const written = joinedIds(goal.text, param)
+  if (written.length > 1 && !isMarked(param)) return each(param.name, written)
+  const isFinal = goal.tool.verbs.some(({ verbs }) => verbs.includes('!delete')) && !isMarked(param)
+  if (isFinal && !/\b(?:both|les deux)\b/i.test(goal.text)) return [goal]
   const request = readRequest(goal.text, situation.things.lexicon)
   const { profile, tokens } = matchOf(goal.tool, request)
   const rows = severalNamed(new Claims(request, profile, tokens), param, situation.things)
   const found = rows.flatMap((row) => idFor(row, param) ?? [])
   return found.length < 2 ? [goal] : each(param.name, found)
+}
+
+const JOIN = /^\s*(?:,|(?:,\s*)?(?:and|et|&))\s+(?:(?:the|la|le|les)\s+)?(?:\p{L}+\s+)?$/iu
+
+/** `f-1 and f-2`, `lights 1 and 2`: ids that are written one after the other. */
+function joinedIds(text: string, param: Param): readonly Json[] {
+  const spans = findSpans(text).filter(
+    ({ kind }) => kind === 'id' || (kind === 'number' && param.type !== 'string'),
+  )
+  const [first, ...rest] = spans
+  if (first === undefined || rest.length === 0) return []
+  const isJoined = rest.every((span, at) => JOIN.test(text.slice(spans[at]?.end, span.start)))
+  const values = spans.map((span) => fitSpan(param, span))
+  return isJoined && values.every((value) => value !== undefined) ? values : []
+}
+
+const NAMES =
+  /^(\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*)(?:,? (?:and|et|&) )(?:in |at |for |à |a |de |pour )?(\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*)$/u
+
+/** `the kitchen and the bathroom`, `Paris and London`: several values where a tool takes one. */
+function severalValues(
+  { text, tool, preset }: Goal,
+  { things }: Situation,
+): { readonly name: string; readonly values: readonly Json[] } | undefined {
+  if (!/\s(?:and|et|&)\s/i.test(text) || Object.keys(preset).length > 0) return undefined
+  const request = readRequest(text, things.lexicon)
+  const { gaps, args } = fillArguments({ match: matchOf(tool, request), request, things })
+  const [gap, more] = gaps
+  if (gap?.options !== undefined && gap.options.length > 1 && more === undefined && gap.param.choices)
+    return { name: gap.param.name, values: gap.options }
+  for (const { name, required, type } of tool.tool.params) {
+    const value = args[name]
+    const names = required && type === 'string' && typeof value === 'string' ? NAMES.exec(value) : null
+    if (names !== null) return { name, values: names.slice(1) }
+  }
+  return undefined
 }
 
 export function nextStep(wanted: Goal, situation: Situation): Step {
@@ -164,19 +208,6 @@ function onlyRow(
   const isNow = ({ id }: Row): boolean => calls.some(({ seen = [] }) => seen.some((one) => one.id === id))
   const kind = rowsFor(param, nouns, things).filter((row) => !isMarked(param) || isNow(row))
   return kind.length === 1 && rest === '' && !isMissed ? kind[0] : undefined
-}
-
-/** Tools that look for such things: those that list many first, and those that have the noun in their name. */
-function lookupsFor(nouns: readonly string[], goal: Profile, profiles: readonly Profile[]): Profile[] {
-  const rate = ({ name, weights, lists, tool }: Profile): number => {
-    const named = nouns.some((noun) => name.includes(noun))
-    if (!named && !(lists && nouns.some((noun) => (weights.get(noun) ?? 0) >= 0.35))) return 0
-    const needs = tool.params.filter(({ required }) => required).length
-    return (named ? 4 : 1) + (lists ? 2 : 0) - Math.min(needs, 3) / 2
-  }
-  return profiles
-    .filter((profile) => profile.looks && profile.tool.name !== goal.tool.name && rate(profile) > 0)
-    .sort((a, b) => rate(b) - rate(a))
 }
 
 interface Search {
@@ -360,8 +391,7 @@ function adviceOn(goal: Goal, situation: Situation): Goal | Step | undefined {
 function lookAgain(goal: Goal, param: Param, situation: Situation): readonly Call[] {
   const request = readRequest(goal.text, situation.things.lexicon)
   const filled = fillArguments({ match: matchOf(goal.tool, request), request, things: situation.things })
-  const { one = [], many = [] } = situation.things.entities[param.entity ?? ''] ?? {}
-  const nouns = isMarked(param) ? [...one, ...many, param.entity] : param.stems
+  const nouns = isMarked(param) ? situation.things.words(param.entity) : param.keys.flat()
   const unknown = { param, nouns, rows: [], isMissed: false }
   return lookUp(unknown, { goal, request, filled, situation, depth: DEEPEST }) ?? []
 }

@@ -15,9 +15,8 @@ import type {
 import { checkOptions } from '../protocol/index.ts'
 import { readConversation, type Structured } from './conversation.ts'
 import { type Decision, decide } from './decide.ts'
-import { languageOf, lexiconOf } from './request.ts'
-import { type Profile, profileOf } from './tools.ts'
-import { stemsOf } from './words.ts'
+import { type Lexicon, languageOf, lexiconOf } from './request.ts'
+import { type Profile, profileOf, WEIGHT, withShared } from './tools.ts'
 
 export interface ReflexOptions {
   /** Time between two pieces of text, for those who want to watch it being said; none unless said otherwise. */
@@ -100,7 +99,7 @@ function decisionOn({ prompt, tools = [], toolChoice, providerOptions }: ModelCa
     .map(({ name, description = '' }) => `${name.replaceAll('_', ' ')} ${description}`)
     .join(' ')
   const language = languageOf(about) ?? 'en'
-  const profiles = offered.map((tool) => profileOf(tool, { entities, language }))
+  const profiles = withShared(offered.map((tool) => profileOf(tool, { entities, language })))
   const system = prompt.map(({ role, content }) => (role === 'system' ? content : '')).join(' ')
   return decide({
     turns: readConversation(prompt, { displays, unknown, known }),
@@ -112,12 +111,14 @@ function decisionOn({ prompt, tools = [], toolChoice, providerOptions }: ModelCa
 }
 
 /** The stems that tools use: requests are read in these words. */
-function wordsOf(profiles: readonly Profile[]): ReadonlySet<string> {
-  const choices = profiles.flatMap(({ tool }) => tool.params.flatMap(({ choices: given = [] }) => given))
-  return new Set([
-    ...profiles.flatMap(({ weights }) => [...weights.keys()]),
-    ...choices.flatMap((choice) => stemsOf(String(choice))),
-  ])
+function wordsOf(profiles: readonly Profile[]): Pick<Lexicon, 'own' | 'names'> {
+  const names = new Set(profiles.flatMap(({ name }) => name.map(({ stem }) => stem)))
+  const own = new Set(
+    profiles.flatMap(({ weights }) =>
+      [...weights].flatMap(([key, weight]) => (weight >= WEIGHT.param && !key.startsWith('=') ? [key] : [])),
+    ),
+  )
+  return { own, names }
 }
 
 const CHARS_PER_TOKEN = 4

@@ -1,33 +1,58 @@
 /**
- * A message taken apart once: its language, its words in the words of the tools, its values, sentences and clauses. It
- * chooses nothing.
+ * A message taken apart once: its language, its words with the families they are in, its values, sentences and clauses.
+ * It chooses nothing.
  */
 import type { EntityWords } from '../model/grounding-context.ts'
-import { findSpans, type Span } from './values.ts'
+import { editDistance } from '../protocol/index.ts'
 import {
   AUXILIARY,
   BEFORE_NOUNS,
-  FRENCH,
   FRENCH_GRAMMAR,
   FRENCH_GREETINGS,
   GREETINGS,
-  IDIOMS,
+  IDIOM_INDEX,
+  isKnownWord,
+  type Language,
+  nounsOf,
+  ordinalOf,
   STOP,
-  SYNONYMS,
-  VERB_GROUPS,
-} from './vocabulary.ts'
-import { foldText, stemOf, type Token, tokenise } from './words.ts'
+  verbsOf,
+} from './lexicon.ts'
+import { findSpans, type Span } from './values.ts'
+import { foldText, type Piece, stemOf, tokenise } from './words.ts'
 
-export type Language = 'en' | 'fr'
+/** A word of a request or of a tool. */
+export interface Word {
+  /** Small letters, no accents; little French words in English. */
+  readonly word: string
+  readonly stem: string
+  /** The stem, and the families of nouns that the word is in: words that share one mean the same. */
+  readonly keys: readonly string[]
+  /** The families of verbs that the word is in. */
+  readonly verbs: readonly string[]
+  readonly isPlural: boolean
+}
+
+export interface Token extends Word {
+  /** The stem as the person wrote it. */
+  readonly said: string
+  /** Whether a tool has it in its name. */
+  readonly isTool: boolean
+  readonly start: number
+  readonly end: number
+}
 
 /** How the words of requests are read. */
 export interface Lexicon {
   /** Other words for things, and the one that stands for them here. */
   readonly nouns: ReadonlyMap<string, string>
-  /** Stems that tools use. */
+  /** Stems that tools use in their names, and anywhere. */
+  readonly names: ReadonlySet<string>
   readonly own: ReadonlySet<string>
   /** Of a text that does not show its language. */
   readonly language: Language
+  /** Stems of the names of things, which are no typing errors. */
+  readonly labels?: ReadonlySet<string>
 }
 
 export interface Request {
@@ -40,37 +65,46 @@ export interface Request {
   /** For each token the numbers of its sentence and of its clause. */
   readonly sentenceOf: readonly number[]
   readonly clauseOf: readonly number[]
-  /** Where each stem stands. */
+  /** Where each key stands. */
   readonly places: ReadonlyMap<string, readonly number[]>
 }
 
 const SENTENCE = /[.!?\n](?:\s|$)|\n/
-export const BREAK: RegExp = /[,;:.!?()\n…]|\s[-–—]+\s|\/\/|->/
+export const BREAK: RegExp = /[,;:.!?()\n…]|\s[-–—]+\s|\/\/|->|→/
 
 export function lexiconOf(
-  own: ReadonlySet<string>,
+  { own, names }: Pick<Lexicon, 'own' | 'names'>,
   entities: Readonly<Record<string, EntityWords>>,
   language: Language,
 ): Lexicon {
   const nouns = new Map<string, string>()
-  for (const { one, many } of Object.values(entities)) {
-    const [first = '', several = first] = [one[0], many[0]]
-    for (const word of one) if (stemOf(word) !== stemOf(first)) nouns.set(word, first)
-    for (const word of many) if (!stemOf(word).startsWith(stemOf(first))) nouns.set(word, several)
-  }
-  return { nouns, own, language }
+  for (const { one, many } of Object.values(entities))
+    for (const word of [...one, ...many]) nouns.set(foldText(word), stemOf(foldText(one[0] ?? word)))
+  return { nouns, own, names, language }
 }
 
+/** The last message that was read with a lexicon: one decision reads the same one several times. */
+const LAST = new WeakMap<Lexicon, Request>()
+
 export function readRequest(text: string, lexicon: Lexicon): Request {
+  const last = LAST.get(lexicon)
+  if (last?.text === text) return last
+  const request = takeApart(text, lexicon)
+  LAST.set(lexicon, request)
+  return request
+}
+
+function takeApart(text: string, lexicon: Lexicon): Request {
   const language = languageOf(text, lexicon.nouns) ?? lexicon.language
-  const tokens = withIdioms(tokenise(text), language).map((token) => inToolWords(token, language, lexicon))
   const spans = findSpans(text)
+  const pieces = tokenise(text)
+  const tokens = readWords(pieces, language, lexicon)
   const spanOf: (Span | undefined)[] = []
   const sentenceOf: number[] = []
   const clauseOf: number[] = []
   const places = new Map<string, number[]>()
   let [span, sentence, clause, before] = [0, 0, 0, 0]
-  for (const [at, { stem, said, start, end }] of tokens.entries()) {
+  for (const [at, { keys, said, start, end }] of tokens.entries()) {
     while (spans[span] !== undefined && (spans[span] as Span).end <= start) span++
     const around = spans[span]
     spanOf.push(around && around.start < end && around.end > start ? around : undefined)
@@ -80,13 +114,158 @@ export function readRequest(text: string, lexicon: Lexicon): Request {
     sentenceOf.push(sentence)
     clauseOf.push(clause)
     before = end
-    for (const each of stem === said ? [stem] : [stem, said]) {
-      const known = places.get(each)
+    for (const key of new Set([...keys, said])) {
+      const known = places.get(key)
       if (known) known.push(at)
-      else places.set(each, [at])
+      else places.set(key, [at])
     }
   }
   return { text, language, tokens, spans, spanOf, sentenceOf, clauseOf, places }
+}
+
+/** The words of a tool. */
+export function wordsOf(text: string, language: Language): readonly Word[] {
+  return readWords(tokenise(text), language, NO_LEXICON)
+}
+
+const NO_LEXICON: Lexicon = { nouns: new Map(), own: new Set(), names: new Set(), language: 'en' }
+/** In a longer text, a typing error says little. */
+const LONGEST_CORRECTED = 60
+
+function readWords(pieces: readonly Piece[], language: Language, lexicon: Lexicon): Token[] {
+  const tokens = pieces.map((piece) => readWord(piece, language, lexicon))
+  const corrected =
+    tokens.length > LONGEST_CORRECTED ? tokens : tokens.map((token) => withoutTypo(token, language, lexicon))
+  return withIdioms(corrected, pieces)
+}
+
+function readWord({ word: said, start, end }: Piece, language: Language, lexicon: Lexicon): Token {
+  const { nouns, names } = lexicon
+  const grammar = language === 'fr' ? FRENCH_GRAMMAR.get(said) : undefined
+  // English words that say nothing may be names in French: Nice.
+  const isForeign = language === 'fr' && grammar === undefined && STOP.has(said) && !SHARED.has(said)
+  const word = grammar ?? (isForeign ? `${said}_` : said)
+  const stem = stemOf(word)
+  const entity = nouns.get(said)
+  const families = names.has(stem) && !STOP.has(word) ? [] : nounsOf(said, stemOf(said), language)
+  const keys = [...new Set([stem, ...(entity === undefined ? [] : [entity]), ...families])]
+  const isPlural = /[^s]s$|x$/.test(said)
+  const isNounOnly = language === 'en' && isPlural && (names.has(stem) || families.length > 0)
+  const mayBeVerb = grammar === undefined || VERBAL_GRAMMAR.has(said)
+  const verbs = mayBeVerb && !isNounOnly ? verbsOf(said, stemOf(said), language) : []
+  return { word, stem, keys, verbs, said: stemOf(said), isTool: names.has(stem), isPlural, start, end }
+}
+
+function sorted(word: string): string {
+  return word.split('').sort().join('')
+}
+
+/** A word that nobody knows, and that is one of the tools' or a well-known one but for a letter. */
+function withoutTypo(token: Token, language: Language, lexicon: Lexicon): Token {
+  const { word, stem, said } = token
+  const { own, labels, nouns } = lexicon
+  const isKnown =
+    STOP.has(word) ||
+    own.has(stem) ||
+    isKnownWord(word, stem) ||
+    nouns.has(word) ||
+    labels?.has(said) ||
+    ordinalOf(word) !== undefined
+  if (
+    isKnown ||
+    own.size === 0 ||
+    !/^[a-z]{3,}$/.test(word) ||
+    /^[aeiouy]*[^aeiouy]?[aeiouy]+[^aeiouy]?$/.test(word)
+  )
+    return token
+  const most = word.length > 7 ? 2 : 1
+  const near = [...own].filter(
+    (each) =>
+      each[0] === word[0] &&
+      each.length > 2 &&
+      editDistance(each, stem, most) <= most &&
+      (stem.length > 5 || each.length !== stem.length || sorted(each) === sorted(stem)),
+  )
+  const [only, more] = near
+  if (only === undefined || more !== undefined) return token
+  return { ...readWord({ ...token, word: only }, language, lexicon), said, isPlural: token.isPlural }
+}
+
+/** Words that say nothing in both languages. */
+const SHARED = new Set(
+  'ok okay please super cool assistant bot hello hi total simple moment possible'.split(' '),
+)
+/** Little words that may be verbs, too. */
+const VERBAL_GRAMMAR = new Set(['suis', 'combien', 'fait'])
+const WIDEST = 7
+
+/** Several words that mean one thing: the first of them gets the meaning, the others none. */
+function withIdioms(tokens: readonly Token[], pieces: readonly Piece[]): Token[] {
+  const found = [...tokens]
+  for (let at = 0; at < tokens.length; at++) {
+    for (const { meaning, parts } of IDIOM_INDEX.get(pieces[at]?.word ?? '') ?? []) {
+      const places = placesOf(parts, pieces, at)
+      if (places === undefined) continue
+      for (const [step, place] of places.entries())
+        found[place] = meant(tokens[place] as Token, step === 0 ? meaning : 'just')
+      if (!parts.includes('*')) at += parts.length - 1
+      break
+    }
+    const { word = '' } = tokens[at] ?? {}
+    if (found[at] === tokens[at] && (word === 'on' || word === 'off') && isParticle(tokens, at))
+      found[at] = meant(tokens[at] as Token, word)
+  }
+  return found
+}
+
+/** `the lamp on`, `lights off please`. */
+function isParticle(tokens: readonly Token[], at: number): boolean {
+  const before = tokens[at - 1]
+  const isNoun = before !== undefined && !STOP.has(before.word) && before.verbs.length === 0
+  const next = tokens[at + 1]
+  const isLast = next !== undefined && next.start - (tokens[at]?.end ?? 0) > 1
+  return isNoun && (isLast || /^(?:|please|pls|now|again|in|thanks|then|too)$/.test(next?.word ?? ''))
+}
+
+function placesOf(parts: readonly string[], pieces: readonly Piece[], from: number): number[] | undefined {
+  const places: number[] = []
+  let at = from
+  for (const [step, part] of parts.entries()) {
+    if (part === '*') {
+      const next = parts[step + 1]
+      const found = pieces.slice(at + 1, at + WIDEST).findIndex(({ word }) => word === next)
+      // `put it on the list`, `put it on 2026-05-01` switch nothing on.
+      const after = next === 'on' ? (pieces[at + found + 2]?.word ?? 'please') : 'please'
+      if (found < 0 || !STOP.has(after) || BEFORE_NOUNS.has(after)) return undefined
+      at += found + 1
+    } else {
+      if (pieces[at]?.word !== part) return undefined
+      places.push(at++)
+    }
+  }
+  return places
+}
+
+/** Idioms that mean a family of verbs. */
+const VERBAL = new Set('delete look search detail select finish create change order lock on off'.split(' '))
+
+function meant(token: Token, meaning: string): Token {
+  if (VERBAL.has(meaning))
+    return {
+      ...token,
+      word: `!${meaning}`,
+      stem: `!${meaning}`,
+      keys: [`!${meaning}`],
+      verbs: [`!${meaning}`],
+    }
+  const families = nounsOf(meaning, stemOf(meaning), 'en')
+  return {
+    ...token,
+    word: meaning,
+    stem: stemOf(meaning),
+    keys: [stemOf(meaning), ...families],
+    verbs: verbsOf(meaning, stemOf(meaning), 'en'),
+  }
 }
 
 /** Undefined for a text that could be in either language. */
@@ -94,85 +273,29 @@ export function languageOf(text: string, nouns: Lexicon['nouns'] = new Map()): L
   let [french, english] = [0, 0]
   for (const run of text.slice(0, 2000).matchAll(/[\p{L}\p{M}]+/gu)) {
     const word = foldText(run[0])
-    if (word.length < 2) continue
-    const isEnglish = !FRENCH_GREETINGS.has(word) && (STOP.has(word) || groupsOf(stemOf(word)).length > 0)
+    if (word.length < 2 && word === run[0].toLowerCase()) continue
+    const stem = stemOf(word)
     const isFrench =
       FRENCH_GREETINGS.has(word) ||
       FRENCH_GRAMMAR.has(word) ||
-      (nouns.get(word) ?? word) !== word ||
-      isOtherWord(word, FRENCH.get(word))
-    if (isFrench && !isEnglish) french++
-    if (isEnglish && !isFrench && !FRENCH.has(word)) english++
+      /[àâçéèêëîïôùûœ]/i.test(run[0]) ||
+      (nouns.has(word) && nouns.get(word) !== stem) ||
+      verbsOf(word, '', 'fr').length > 0 ||
+      nounsOf(word, '', 'fr').length > 0
+    const isEnglish =
+      !FRENCH_GREETINGS.has(word) &&
+      word === run[0].toLowerCase() &&
+      (STOP.has(word) || verbsOf('', stem, 'en').length > 0 || nounsOf('', stem, 'en').length > 0)
+    const weight = FRENCH_GRAMMAR.has(word) || STOP.has(word) ? 2 : 1
+    if (isFrench && !isEnglish) french += weight
+    if (isEnglish && !isFrench) english += weight
   }
   return french === english ? undefined : french > english ? 'fr' : 'en'
 }
 
-/** Whether a French word is no English one. */
-function isOtherWord(word: string, meanings: readonly string[] = [word]): boolean {
-  return !meanings.some((meaning) => stemOf(meaning) === stemOf(word))
-}
-
-/** Several words that mean one thing: the first of them gets the meaning, the others none. */
-function withIdioms(tokens: readonly Token[], language: Language): Token[] {
-  const found = [...tokens]
-  for (let at = 0; at < tokens.length; at++) {
-    const phrase = IDIOMS.get(tokens[at]?.word ?? '')?.find(([, ...parts]) =>
-      parts.every((part, step) => tokens[at + step]?.word === part),
-    )
-    if (phrase === undefined) continue
-    const [verb = '', ...parts] = phrase
-    const [only, next] = [parts.length, tokens[at + parts.length]]
-    // `change to` needs something to change to; `look for` what to look for.
-    if (verb !== '' && next === undefined && language === 'en' && only < 3) continue
-    for (let step = 0; step < parts.length; step++) {
-      const token = tokens[at + step] as Token
-      const word = step === 0 && verb !== '' ? verb : 'just'
-      found[at + step] = { ...token, word, stem: stemOf(word) }
-    }
-    at += parts.length - 1
-  }
-  return found
-}
-
-/** The word that the tools use for it; a word that they use themselves stays. */
-function inToolWords(token: Token, language: Language, { nouns, own }: Lexicon): Token {
-  const { word: said, stem } = token
-  const grammar = language === 'fr' ? FRENCH_GRAMMAR.get(said) : undefined
-  const meanings = grammar ?? [
-    ...(nouns.has(said) ? [nouns.get(said) as string] : []),
-    ...(language === 'fr' ? (FRENCH.get(said) ?? []) : []),
-    ...(SYNONYMS.get(said) ?? []),
-  ]
-  if (meanings.length === 0 || (grammar === undefined && own.has(stem))) return token
-  const known = meanings.find((meaning) => own.has(stemOf(meaning.split('+')[0] ?? '')))
-  const isTranslated = grammar !== undefined || nouns.has(said) || (language === 'fr' && FRENCH.has(said))
-  const word = known ?? (isTranslated ? meanings[0] : undefined)
-  if (word === undefined) return token
-  const [verb = '', particle] = word.split('+')
-  // The plural tells a list from one thing.
-  const form = grammar === undefined && /[sx]$/.test(said) && !verb.endsWith('s') ? `${verb}s` : verb
-  return { ...token, word: form, stem: stemOf(verb), ...(particle === undefined ? {} : { particle }) }
-}
-
-/** Words of a tool, in the language that requests are read in. */
-export function translated(tokens: readonly Token[], language: Language): Token[] {
-  return tokens.map((token) => inToolWords(token, language, NO_LEXICON))
-}
-
-const NO_LEXICON: Lexicon = { nouns: new Map(), own: new Set(), language: 'en' }
-
-const GROUPS: ReadonlyMap<string, readonly number[]> = groupsByStem()
-
-function groupsByStem(): Map<string, number[]> {
-  const groups = new Map<string, number[]>()
-  for (const [at, group] of VERB_GROUPS.entries())
-    for (const stem of new Set(group.map(stemOf))) groups.set(stem, [...(groups.get(stem) ?? []), at])
-  return groups
-}
-
-/** The groups of verbs that a word is in; none for a word that is no known verb. */
-export function groupsOf(stem: string): readonly number[] {
-  return GROUPS.get(stem) ?? []
+/** Whether two words mean the same. */
+export function shares(a: readonly string[], b: readonly string[]): boolean {
+  return a.some((key) => b.includes(key))
 }
 
 /** Whether a token is part of a value that has a form of its own, and so says nothing about what is wanted. */
@@ -193,23 +316,45 @@ export function isAsked(request: Request, at: number): boolean {
   const { tokens, clauseOf } = request
   const [before, token] = [tokens[at - 1], tokens[at]]
   const isFirst = before === undefined || clauseOf[at] !== clauseOf[at - 1]
+  if (token?.word.startsWith('!')) return true
   if (/ed$|^(?:sent|bought|done)$/.test(token?.word ?? '')) {
-    const clause = tokens.filter((_, place) => place < at && clauseOf[place] === clauseOf[at])
+    const isState = /^(?:is|are|was|were)$/.test(before?.word ?? '') && (token?.verbs.length ?? 0) > 0
+    if (isState && !/make sure|see (?:to it )?that|ensure/i.test(request.text)) return false
+    const clause = clauseBefore(request, at)
     return (
       !isFirst && (AUXILIARY.has(before.word) || clause.some(({ word }) => /^(?:have|get|want)$/.test(word)))
     )
   }
+  const said = request.text.slice(token?.start, token?.end)
   // `tu peux la marquer`: a French infinitive is no noun.
-  if (request.language === 'fr' && /(?:er|ir|re)$/.test(token?.said ?? '')) return true
+  if (request.language === 'fr' && /(?:er|ir|re)$/.test(said)) return true
+  if (!isFirst && STATE.has(before.word)) return false
+  const isSubject = !isFirst && /^(?:i|we|you|they)$/.test(before.word)
+  if (isSubject && /^(?:did|have|what)$/.test(tokens[at - 2]?.word ?? '')) return false
   return isFirst || !(BEFORE_NOUNS.has(before.word) || isContent(request, at - 1))
 }
 
-/** Where one of the stems in a row begins; each place once, in order. */
-export function runsOf({ tokens, places }: Request, stems: readonly string[]): number[] {
-  const starts = places.get(stems[0] ?? '') ?? []
-  return starts
+const LONGEST_CLAUSE = 30
+
+/** The tokens before one in its clause, as far as they matter. */
+export function clauseBefore({ tokens, clauseOf }: Request, at: number): readonly Token[] {
+  let from = at
+  while (from > 0 && at - from < LONGEST_CLAUSE && clauseOf[from - 1] === clauseOf[at]) from--
+  return tokens.slice(from, at)
+}
+
+const STATE = new Set(['is', 'are', 'as', 'be', 'still', 'not', 's'])
+
+/** Where a row of words begins, each given by its keys; each place once, in order. */
+export function runsOf({ tokens, places }: Request, row: readonly (readonly string[])[]): number[] {
+  const starts = (row[0] ?? []).flatMap((key) => places.get(key) ?? [])
+  return [...new Set(starts)]
+    .sort((a, b) => a - b)
     .slice(0, 100)
     .filter((at) =>
-      stems.every((stem, step) => tokens[at + step]?.stem === stem || tokens[at + step]?.said === stem),
+      row.every((keys, step) => {
+        const token = tokens[at + step]
+        return token !== undefined && (shares(token.keys, keys) || keys.includes(token.said))
+      }),
     )
 }

@@ -5,14 +5,14 @@
 import type { EntityWords, GroundingContext } from '../model/grounding-context.ts'
 import { type ActiveValue, foldedText, type Json } from '../protocol/index.ts'
 import type { Claims } from './claims.ts'
-import { fitSpan } from './coerce.ts'
 import type { Exchange } from './conversation.ts'
-import type { Lexicon } from './request.ts'
-import { idFor, latestOf, mentioned, type Row, rowsOf } from './rows.ts'
-import type { Param } from './tools.ts'
+import { BEFORE_NAMES, ID_WORDS, NAME_WORDS, ordinalOf, PRONOUNS, STOP } from './lexicon.ts'
+import { type Lexicon, shares, wordsOf } from './request.ts'
+import { describes, idFor, latestOf, mentioned, type Row, rowsOf } from './rows.ts'
+import { fitSpan, type Param } from './schema.ts'
+import type { Profile } from './tools.ts'
 import type { Span } from './values.ts'
-import { BEFORE_NAMES, ID_WORDS, ordinalOf, PRONOUNS, STOP } from './vocabulary.ts'
-import { stemOf, stemsOf } from './words.ts'
+import { stemsOf } from './words.ts'
 
 /** The knowledge at one point of a conversation. */
 export interface Things {
@@ -22,6 +22,8 @@ export interface Things {
   /** The last thing mentioned. */
   readonly focus: Row | undefined
   readonly entities: Readonly<Record<string, EntityWords>>
+  /** The keys of the words for an entity. */
+  readonly words: (entity: string) => readonly string[]
   /** The tool that finds things of an entity by their name. */
   readonly lookups: Readonly<Record<string, string>>
   readonly active: readonly ActiveValue[]
@@ -63,8 +65,12 @@ export function thingsOf(
   const lost = new Set(showing.slice(0, -Math.max(1, memoryTurns)).flatMap((turn) => turn.calls))
   const seen = calls.flatMap((call, list) => (lost.has(call) ? [] : rowsOf(call, list)))
   const start = since.findLast(({ callId }) => callId === undefined)?.values ?? []
+  const labels = new Set(
+    seen.flatMap(({ label, fields }) => [label, ...fields.values()].flatMap((text) => stemsOf(String(text)))),
+  )
   return {
-    lexicon,
+    lexicon: { ...lexicon, labels },
+    words: (entity) => entityKeys(entities[entity] ?? {}, entity),
     seen,
     focus: focusOf(
       calls.map(({ args }) => args),
@@ -90,21 +96,20 @@ function focusOf(args: readonly unknown[], seen: readonly Row[]): Row | undefine
   return undefined
 }
 
-/** Stems of what the kind of a parameter is called. */
-export function nounsOf(
-  param: Param,
-  { name, nouns }: { name: readonly string[]; nouns: readonly string[] },
-  things: Things,
-): readonly string[] {
-  if (isMarked(param)) return entityStems(things, param.entity)
-  const own = param.stems.filter((stem) => !ID_WORDS.has(stem) && !STOP.has(stem))
-  if (own.length > 0) return own
-  return nouns.length > 0 ? nouns : name
+/** Keys of what the kind of a parameter is called. */
+export function kindOf(param: Param, { name, nouns }: Profile, things: Things): readonly string[] {
+  if (isMarked(param)) return things.words(param.entity)
+  const own = isLabel(param)
+    ? []
+    : param.keys.filter((_, at) => !ID_WORDS.has(param.stems[at] ?? '') && !STOP.has(param.stems[at] ?? ''))
+  if (own.length > 0) return own.flat()
+  return (nouns.length > 0 ? nouns : name).flatMap(({ keys }) => keys)
 }
 
-function entityStems({ entities }: Pick<Things, 'entities'>, entity: string): readonly string[] {
-  const { one = [], many = [] } = entities[entity] ?? {}
-  return [...new Set([...one, ...many, entity].map((word) => stemOf(word)))]
+function entityKeys({ one = [], many = [] }: Partial<EntityWords>, entity: string): readonly string[] {
+  return [
+    ...new Set([...one, ...many, entity].flatMap((word) => wordsOf(word, 'en').flatMap(({ keys }) => keys))),
+  ]
 }
 
 /** All that is known of the kind that a parameter wants, each once; marked ones as far as they belong to what is chosen. */
@@ -167,10 +172,21 @@ function latestList({ seen, now }: Things): number | undefined {
   return seen.findLast(({ list, isListed, id }) => isListed && list < now && id !== undefined)?.list
 }
 
+/** Whether a parameter takes the name of a thing, by which another tool may know it. */
+export function isLabel({ type, required, choices, stems }: Param): boolean {
+  return (
+    type === 'string' &&
+    required &&
+    choices === undefined &&
+    stems.length === 1 &&
+    NAME_WORDS.has(stems[0] ?? '')
+  )
+}
+
 /** Whether a row is of the kind that a parameter takes. */
 export function takesRow(param: Param, nouns: readonly string[], row: Row): boolean {
   if (isMarked(param) || row.entity !== undefined) return param.isId && param.entity === row.entity
-  return param.isId && nouns.some((noun) => row.nouns.has(noun))
+  return (param.isId || isLabel(param)) && nouns.some((noun) => row.nouns.has(noun))
 }
 
 /** The one thing that a request points at, whatever it is: by its whole label, by a place, or by a pronoun. */
@@ -179,40 +195,23 @@ export function referredTo(
   things: Things,
 ): readonly Row[] {
   const rows = latestOf(things.seen).filter(({ id }) => id !== undefined)
-  const whole = mentioned(
-    rows,
-    tokens.map(({ said }) => said),
-    NOTHING,
-  ).filter((mention) => mention.whole)
+  const whole = mentioned(rows, tokens).filter((mention) => mention.whole)
   if (whole.length > 0) return whole.map(({ row }) => row)
   const latest = latestList(things)
   const listed = things.seen.filter(({ list, id }) => list === latest && id !== undefined)
   const place = tokens.findIndex(({ word }, at) => ordinalOf(word) !== undefined && spanOf[at] === undefined)
   if (place >= 0) return [listed.at(ordinalOf(tokens[place]?.word ?? '') ?? 0)].flatMap((row) => row ?? [])
   const number = tokens.findIndex((_, at) => isPlaceNumber(spanOf[at]))
-  const rest = tokens.filter(
-    ({ word, stem }, at) => at !== number && !STOP.has(word) && !isFillerOfPlace(stem),
-  )
+  const rest = tokens.filter(({ word, stem }, at) => at !== number && !STOP.has(word) && !FILLERS.has(stem))
   if (number >= 0 && rest.length <= 1)
     return [listed[Number(spanOf[number]?.value) - 1]].flatMap((row) => row ?? [])
   const points = tokens.some(({ word }) => PRONOUNS.has(word))
-  const described = points
-    ? mentioned(
-        listed,
-        tokens.map(({ said }) => said),
-        NOTHING,
-      )
-    : []
+  const described = points ? mentioned(listed, tokens) : []
   if (described.length === 1) return described.map(({ row }) => row)
   return points ? [things.focus ?? things.seen.at(-1)].flatMap((row) => row ?? []) : []
 }
 
-const NOTHING: ReadonlySet<string> = new Set()
 const FILLERS = new Set(['number', 'no', 'nr', 'n', 'the'])
-
-function isFillerOfPlace(stem: string): boolean {
-  return FILLERS.has(stem)
-}
 
 function isPlaceNumber(span: Span | undefined): boolean {
   return span?.kind === 'number' && /^(?:\d{1,3}|[a-z]+)$/i.test(span.raw) && Number(span.value) >= 1
@@ -220,7 +219,7 @@ function isPlaceNumber(span: Span | undefined): boolean {
 
 /** Which thing a parameter means by what the request itself says; what is chosen is another matter. */
 export function fillThing(claims: Claims, param: Param, things: Things): Found {
-  const nouns = nounsOf(param, claims.profile, things)
+  const nouns = kindOf(param, claims.profile, things)
   const rows = latestOf(kindRows(param, nouns, things))
   const written = writtenId(claims, param, { nouns, rows, things })
   if (written) {
@@ -229,24 +228,23 @@ export function fillThing(claims: Claims, param: Param, things: Things): Found {
     return { kind: 'filled' }
   }
   const groups = labelsIn(claims, rows, nouns)
-  if (groups.length > 1) return { kind: 'several', rows: groups.flat() }
+  const isWhole = groups.some(({ whole }) => whole)
+  const place = isWhole ? undefined : fillPlace(claims, param, { nouns, rows, things })
+  if (place !== undefined && (place.kind === 'filled' || groups.length === 0)) return place
+  if (groups.length > 1) return { kind: 'several', rows: groups.flatMap((group) => group.rows) }
   const [group] = groups
-  if (group) {
-    const near = atHand(things, param, group)
-    return takeGroup(claims, param, near.length > 0 ? near : group)
-  }
-  return fillPlace(claims, param, { nouns, rows, things }) ?? { kind: 'none' }
+  if (group === undefined) return { kind: 'none' }
+  const near = atHand(things, param, group.rows)
+  return takeGroup(claims, param, near.length > 0 ? near : group.rows)
 }
 
 /** Things that a request names one by one, each clearly: `1 and 3`, `Champigny and Levallois`. */
 export function severalNamed(claims: Claims, param: Param, things: Things): readonly Row[] {
-  const nouns = nounsOf(param, claims.profile, things)
+  const nouns = kindOf(param, claims.profile, things)
   const groups = labelsIn(claims, latestOf(kindRows(param, nouns, things)), nouns)
-  if (groups.length > 0) {
-    const text = claims.request.tokens.map(({ said }) => said).join(' ')
-    const isWhole = (group: readonly Row[]): boolean =>
-      group.length === 1 && text.includes(stemsOf(group[0]?.label ?? '').join(' '))
-    return groups.length > 1 && groups.every(isWhole) ? groups.flat() : []
+  if (groups.some(({ whole }) => whole)) {
+    const isClear = groups.every(({ rows, whole }) => whole && rows.length === 1)
+    return groups.length > 1 && isClear ? groups.flatMap(({ rows }) => rows) : []
   }
   if (/\s(?:or|ou)\s/i.test(claims.request.text)) return []
   const places = placesOf(claims, nouns, things)
@@ -269,6 +267,11 @@ function writtenId(claims: Claims, param: Param, { nouns, rows, things }: Kind):
   const spans = claims
     .spans('id', 'uuid', 'literal', 'number')
     .filter((span) => fitSpan(param, span) !== undefined)
+  const written = spans.filter(({ kind }) => kind === 'id')
+  if (written.length > 1 && /\s(?:and|et|&)\s/i.test(claims.request.text) && !isMarked(param)) {
+    for (const span of written.slice(1)) claims.takeSpan(span)
+    return written[0]
+  }
   const known = spans.find(({ raw }) => rows.some((row) => String(row.id) === raw && row.list >= 0))
   if (known) return known
   const others = things.seen.filter((row) => !rows.some(({ id }) => id === row.id))
@@ -281,7 +284,7 @@ function writtenId(claims: Claims, param: Param, { nouns, rows, things }: Kind):
   const isPlace = ({ kind }: Span): boolean =>
     kind === 'number' && listed.some(({ id }) => typeof id === 'string' && !/^\d+$/.test(id))
   const behind = fitting.filter(
-    (span) => !isPlace(span) && isBehindNoun(claims, [...nouns, ...param.stems], span),
+    (span) => !isPlace(span) && isBehindNoun(claims, [...nouns, ...param.keys.flat()], span),
   )
   const rivals = claims.profile.tool.params.filter((other) => other.isId && claims.isOpen(other))
   if (behind.length === 1) return behind[0]
@@ -292,8 +295,8 @@ function isBehindNoun(claims: Claims, nouns: readonly string[], span: Span): boo
   const { tokens, clauseOf } = claims.request
   const place = claims.placeOf(span)
   for (let at = place - 1; at >= place - 3 && clauseOf[at] === clauseOf[place]; at--) {
-    const { word = '', stem = '' } = tokens[at] ?? {}
-    if (nouns.includes(stem)) return true
+    const { word = '', keys = [] } = tokens[at] ?? {}
+    if (shares(keys, nouns)) return true
     if (!BEFORE_ID.has(word)) return false
   }
   return false
@@ -304,17 +307,20 @@ function labelsIn(
   claims: Claims,
   rows: readonly Row[],
   nouns: readonly string[],
-): readonly (readonly Row[])[] {
+): readonly { readonly rows: readonly Row[]; readonly whole: boolean }[] {
   const { tokens } = claims.request
-  const stems = tokens.map(({ said }, at) => (claims.isFree(at) ? said : ''))
+  const free = tokens.map((token, at) => (claims.isFree(at) && !STOP.has(token.word) ? token : undefined))
   const ignored = new Set([
-    ...claims.profile.name,
+    ...claims.profile.name.map(({ stem }) => stem),
     ...nouns,
     ...[...claims.spoken].map((at) => tokens[at]?.said ?? ''),
     ...tokens.flatMap(({ word, said }) => (STOP.has(word) || ordinalOf(word) !== undefined ? [said] : [])),
   ])
-  const found = mentioned(rows, stems, ignored).map(({ row }) => row)
-  return [...Map.groupBy(found, ({ label }) => foldedText(label)).values()]
+  const found = mentioned(rows, free, ignored)
+  return [...Map.groupBy(found, ({ row }) => foldedText(row.label)).values()].map((group) => ({
+    rows: group.map(({ row }) => row),
+    whole: group.every(({ whole }) => whole),
+  }))
 }
 
 /** A label that two marked things have is passed on as it is: the guard of ids asks which of them is meant. */
@@ -336,14 +342,20 @@ function takeAs(claims: Claims, param: Param, { row, value }: { row: Row; value:
 }
 
 /** The words of its name are explained, and are not to be taken for anything else. */
-export function takeLabel(claims: Claims, { label, id, fields }: Row): void {
+export function takeLabel(claims: Claims, row: Row): void {
+  const { label, id, fields } = row
   const described = [...fields.values()].filter((value) => typeof value === 'string')
   const words = new Set([label, String(id ?? ''), ...described].flatMap(stemsOf))
+  const asked = claims.profile.looks
+    ? [...fields.keys()].flatMap((key) => wordsOf(key, 'en').flatMap(({ keys }) => keys))
+    : []
   for (const span of claims.spans('quoted', 'id', 'uuid', 'literal'))
     if (stemsOf(span.raw).every((stem) => words.has(stem))) claims.takeSpan(span)
-  for (const [at, { said, word }] of claims.request.tokens.entries())
-    if (claims.request.spanOf[at] === undefined && words.has(said) && !(STOP.has(word) && said === word))
+  for (const [at, token] of claims.request.tokens.entries()) {
+    if (claims.request.spanOf[at] !== undefined || STOP.has(token.word)) continue
+    if (words.has(token.said) || describes(row, token) || shares(token.keys, asked))
       claims.takeTokens(at, at + 1)
+  }
 }
 
 function fillPlace(claims: Claims, param: Param, { nouns, things }: Kind): Found | undefined {
@@ -390,10 +402,10 @@ const LINKS = new Set(['and', 'or', 'the'])
 /** Each place once, in order. A number that nothing ties to a thing of this kind is no place. */
 function placesOf(claims: Claims, nouns: readonly string[], things: Things): readonly Place[] {
   const { tokens, spanOf } = claims.request
-  const others = new Set(Object.keys(things.entities).flatMap((entity) => entityStems(things, entity)))
-  const kindOf = (at: number): 'own' | 'other' | undefined => {
-    const { stem = '' } = tokens[at] ?? {}
-    return nouns.includes(stem) ? 'own' : others.has(stem) ? 'other' : undefined
+  const others = Object.keys(things.entities).flatMap((entity) => things.words(entity))
+  const ownerOf = (at: number): 'own' | 'other' | undefined => {
+    const { keys = [] } = tokens[at] ?? {}
+    return shares(keys, nouns) ? 'own' : shares(keys, others) ? 'other' : undefined
   }
   const found = new Map<number, Place>()
   let last: { readonly at: number; readonly isBare: boolean } | undefined
@@ -406,7 +418,7 @@ function placesOf(claims: Claims, nouns: readonly string[], things: Things): rea
         : ordinalOf(tokens[at]?.word ?? '')
     if (place === undefined || !claims.isFree(at)) continue
     const joined = last !== undefined && isLinked(claims, last.at, at) ? last.isBare : undefined
-    const kind = isNumber ? numbered(claims, at, kindOf) : counted(claims, at, kindOf)
+    const kind = isNumber ? numbered(claims, at, ownerOf) : counted(claims, at, ownerOf)
     if (kind === 'other' || (kind === undefined && joined === undefined)) continue
     last = { at, isBare: kind === 'bare' ? (joined ?? true) : kind === undefined ? (joined ?? true) : false }
     const take = (): void => {
@@ -424,11 +436,11 @@ function placesOf(claims: Claims, nouns: readonly string[], things: Things): rea
 type KindOf = (at: number) => 'own' | 'other' | undefined
 
 /** `project 2`, `project number 2`, `for 2`, `2` right behind what is to be done, or nothing but `2`. */
-function numbered(claims: Claims, at: number, kindOf: KindOf): 'own' | 'other' | 'bare' | undefined {
+function numbered(claims: Claims, at: number, ownerOf: KindOf): 'own' | 'other' | 'bare' | undefined {
   const { tokens, spanOf } = claims.request
   let before = at - 1
   while (before >= 0 && FILLERS.has(tokens[before]?.word ?? '')) before--
-  const kind = before < 0 ? undefined : kindOf(before)
+  const kind = before < 0 ? undefined : ownerOf(before)
   if (kind !== undefined) return kind
   // Numbers that are spelled out count things, unless something says that they name one.
   if (!/\d/.test(spanOf[at]?.raw ?? '') && tokens[at - 1]?.word !== 'number') return undefined
@@ -445,15 +457,15 @@ function numbered(claims: Claims, at: number, kindOf: KindOf): 'own' | 'other' |
 }
 
 /** The kind of thing that an ordinal counts: the first noun behind it. */
-function counted(claims: Claims, at: number, kindOf: KindOf): 'own' | 'other' | 'bare' {
+function counted(claims: Claims, at: number, ownerOf: KindOf): 'own' | 'other' | 'bare' {
   const { tokens } = claims.request
   for (let next = at + 1; next < tokens.length; next++) {
-    const kind = kindOf(next)
+    const kind = ownerOf(next)
     if (kind !== undefined) return kind
     const word = tokens[next]?.word ?? ''
     if (!LINKS.has(word) && ordinalOf(word) === undefined) break
   }
-  return at > 0 && kindOf(at - 1) === 'own' ? 'own' : 'bare'
+  return at > 0 && ownerOf(at - 1) === 'own' ? 'own' : 'bare'
 }
 
 /** `1, 2 and 3`: nothing between two places but what joins them. */

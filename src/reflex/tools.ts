@@ -1,81 +1,31 @@
-/**
- * The subject of a tool: the words of its name and description, and its parameters by JSON Schema. Schemas
- * come from strangers: whatever is strange in one is left out, nothing throws, and patterns are left to the tool.
- */
-
+/** The subject of a tool: the words of its name and description, what it does, and what it is about. */
 import type { ToolDeclaration } from '../model/language-model.ts'
-import { ENTITY_MARK, type Json } from '../protocol/index.ts'
-import { groupsOf, type Language, translated } from './request.ts'
-import { CHANGE, ID_WORDS, LOOK, MANY, PARTICLES, QUALIFIERS, STOP } from './vocabulary.ts'
-import { foldText, stemOf, stemsOf, type Token, tokenise } from './words.ts'
-
-export type ParamType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'any'
-
-export interface Param {
-  readonly name: string
-  /** Of the name. */
-  readonly stems: readonly string[]
-  /** Of name and description, small letters. */
-  readonly about: ReadonlySet<string>
-  readonly description: string
-  readonly type: ParamType
-  readonly required: boolean
-  /** Whether it names one of several things that another tool may know. */
-  readonly isId: boolean
-  /** The kind of things that it is an id of, if the schema says so. */
-  readonly entity?: string
-  readonly choices?: readonly (string | number | boolean)[]
-  readonly format?: string
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly default?: Json
-  /** Of an array. */
-  readonly items?: Param
-  /** Of an object. */
-  readonly params?: readonly Param[]
-}
-
-export interface ToolInfo {
-  readonly name: string
-  readonly description: string
-  readonly params: readonly Param[]
-}
+import { ID_WORDS, type Language, LOOKING, MANY, NAME_WORDS, STOP } from './lexicon.ts'
+import { shares, type Word, wordsOf } from './request.ts'
+import { type Param, type ToolInfo, toolOf } from './schema.ts'
+import { stemOf } from './words.ts'
 
 /** The subject of a tool, ready to be compared. */
 export interface Profile {
   readonly tool: ToolInfo
-  /** Stems of its name, and the forms that the name itself uses. */
-  readonly name: readonly string[]
-  readonly forms: ReadonlySet<string>
+  /** The words of its name. */
+  readonly name: readonly Word[]
   /** All words by which the tool tells what it does, in its name or first in its description. */
-  readonly verbs: readonly string[]
-  /** Values that it may set, which people say as verbs. */
-  readonly settings: readonly string[]
+  readonly verbs: readonly Word[]
   /** The rest of its name. */
-  readonly nouns: readonly string[]
-  /** The best weight of every stem that the tool has anywhere. */
+  readonly nouns: readonly Word[]
+  /** Families of verbs by which people ask for one of its choices. */
+  readonly settings: ReadonlyMap<string, string | number | boolean>
+  /** The best weight of every key that the tool has anywhere. */
   readonly weights: ReadonlyMap<string, number>
+  /** Words that ask, in its description: `Tells where an order is.` */
+  readonly asks: ReadonlySet<string>
   /** Whether it only looks, and whether it answers with many. */
   readonly looks: boolean
   readonly lists: boolean
 }
 
-export const WEIGHT = {
-  name: 1,
-  synonym: 0.6,
-  verb: 0.8,
-  description: 0.35,
-  choice: 0.4,
-  param: 0.3,
-  about: 0.12,
-  context: 0.5,
-} as const
-
-type Shape = Readonly<Record<string, unknown>>
-
-const MOST_PARAMS = 100
-const DEEPEST = 4
-const LONGEST_TEXT = 2000
+export const WEIGHT = { name: 1, verb: 0.8, description: 0.35, choice: 0.4, param: 0.3, about: 0.12 } as const
 
 interface Around {
   /** Marks of entities that nobody has said anything about count for nothing. */
@@ -84,265 +34,152 @@ interface Around {
 }
 
 export function profileOf(declaration: ToolDeclaration, { entities = {}, language }: Around): Profile {
-  const { name: title, inputSchema } = declaration
-  const description = textOf(declaration.description)
-  const root = isShape(inputSchema) ? inputSchema : {}
-  const params = paramsOf(root, root, 0).map(({ entity, ...param }): Param => {
+  const { name: title, description, params: declared } = toolOf(declaration)
+  const params = declared.map(({ entity, ...param }): Param => {
     const kind = entity !== undefined && Object.hasOwn(entities, entity) ? { entity } : {}
-    if (language === 'en') return { ...param, ...kind }
-    const own = translated(tokenise(param.name), language)
-    const about = [...own, ...translated(tokenise(param.description), language)]
-    return {
-      ...param,
-      stems: own.map(({ stem }) => stem),
-      about: new Set(about.map(({ word }) => word)),
-      ...kind,
-    }
+    const choices = param.choices ?? param.items?.choices
+    const choiceWords = choices?.slice(0, 50).map((choice) => contentOf(String(choice), language))
+    const keys = wordsOf(param.name, language).map((word) => word.keys)
+    return { ...param, ...kind, keys, ...(choiceWords === undefined ? {} : { choiceWords }) }
   })
-  const named = translated(tokenise(title), language).filter(
-    ({ word }) => PARTICLES.has(word) || (!STOP.has(word) && !ID_WORDS.has(word)),
+  const named = wordsOf(title, language).filter(({ word }) => !STOP.has(word) && !ID_WORDS.has(word))
+  const described = wordsOf(description, language).filter(({ word }) => !STOP.has(word))
+  const asks = new Set(
+    wordsOf(description, language).flatMap(({ word }) => (/^(?:where|who|when)$/.test(word) ? [word] : [])),
   )
-  const described = translated(tokenise(description), language).filter(({ word }) => !STOP.has(word))
-  return profileFrom({ name: title, description, params }, named, described)
+  return { ...profileFrom({ name: title, description, params }, named, described), asks }
 }
 
-function profileFrom(tool: ToolInfo, named: readonly Token[], described: readonly Token[]): Profile {
-  const name = named.map(({ stem }) => stem)
-  const first = described[0]?.stem ?? ''
-  const spoken = verbsIn(name, first)
-  const nouns = name.filter((stem) => !spoken.includes(stem))
-  const verbs = first === '' || nouns.includes(first) ? spoken : [...new Set([...spoken, first])]
+/** The words that say something, or all if none does. */
+function contentOf(text: string, language: Language): readonly Word[] {
+  const all = wordsOf(text, language)
+  const content = all.filter(({ word }) => !STOP.has(word))
+  return content.length > 0 ? content : all
+}
+
+/** Words that go along with a verb. */
+const QUALIFIERS = new Set(['all', 'every', 'new'])
+
+function profileFrom(
+  tool: ToolInfo,
+  named: readonly Word[],
+  described: readonly Word[],
+): Omit<Profile, 'asks'> {
+  const [first] = described
+  const spoken = verbsIn(named, first)
+  const nouns = named.filter((word) => !spoken.includes(word) && !QUALIFIERS.has(word.word))
+  const isNoun = first === undefined || nouns.some(({ stem }) => stem === first.stem)
+  const isKnown = spoken.some((verb) => verb.verbs.length > 0)
+  // The verb of the description is the same said again: `create_ticket`, opens a new ticket.
+  const verbs = isNoun ? spoken : [...spoken, isKnown ? { ...first, verbs: [] } : first]
   const weights = new Map<string, number>()
-  const put = (stem: string, weight: number): void => {
-    if (weight > (weights.get(stem) ?? 0)) weights.set(stem, weight)
+  const put = ({ keys, verbs: own }: Pick<Word, 'keys' | 'verbs'>, weight: number): void => {
+    for (const key of own.length > 0 && weight === WEIGHT.verb ? keys.slice(0, 1) : keys)
+      if (weight > (weights.get(key) ?? 0)) weights.set(key, weight)
   }
-  for (const stem of name) put(stem, WEIGHT.name)
-  for (const stem of verbs) put(stem, WEIGHT.verb)
-  for (const { stem } of described) put(stem, WEIGHT.description)
+  for (const word of named) put(word, verbs.includes(word) ? WEIGHT.verb : WEIGHT.name)
+  for (const word of described) put(word, WEIGHT.description)
   for (const param of tool.params) putParam(param, put)
-  const cues = [...name, ...verbs]
-  const looks = cues.some((stem) => lookStems.has(stem)) && !cues.some((stem) => changeStems.has(stem))
-  const lists =
-    looks && (cues.some((stem) => manyStems.has(stem)) || described.some(({ word }) => MANY.has(word)))
+  const [lead] = isKnown
+    ? spoken.filter((verb) => verb.verbs.length > 0)
+    : verbs.filter((verb) => verb.verbs.length > 0)
+  const needed = tool.params.filter(({ required }) => required)
+  const looks = lead !== undefined && lead.word !== 'open' && LOOKING.has(lead.verbs[0] ?? '')
+  const isMany = (word: Word): boolean => MANY.has(word.word) || manyStems.has(word.stem)
+  const lists = looks && [...named, ...described].some(isMany)
+  const isDetail =
+    looks &&
+    !lists &&
+    needed.length === 1 &&
+    needed.every(({ isId, stems }) => isId || NAME_WORDS.has(stems[0] ?? ''))
+  const all = isDetail ? [...verbs, DETAIL] : verbs
   return {
     tool,
-    name,
-    forms: new Set(named.map(({ word }) => word)),
-    verbs,
-    settings: settingVerbs(verbs, tool.params),
+    name: named,
+    verbs: all,
     nouns,
+    settings: settingsOf(verbs, tool.params),
     weights,
     looks,
     lists,
   }
 }
 
-const lookStems = new Set([...LOOK].map(stemOf))
-const manyStems = new Set([...MANY].map(stemOf))
-const changeStems = new Set([...CHANGE].map(stemOf))
-const qualifierStems = new Set([...QUALIFIERS].map(stemOf))
-
-/** The well-known verbs of a name; without one, the word that the description begins with, or else the first. */
-function verbsIn(name: readonly string[], first: string): string[] {
-  const known = name.filter((stem) => groupsOf(stem).length > 0)
-  const [lead = ''] = name
-  // Of several, those behind the first are nouns: `add_note`, `send_mail`, `list_orders`.
-  const isLead = known.includes(lead) && !qualifierStems.has(lead)
-  const own = isLead ? known.filter((stem) => stem === lead || qualifierStems.has(stem)) : known
-  if (own.some((stem) => !qualifierStems.has(stem))) return own
-  if (own.length === 0 && groupsOf(first).length > 0) return [first]
-  const rest = name.filter((stem) => groupsOf(stem).length === 0)
-  if (own.length > 0 && rest.length < 2) return own
-  return [...own, ...(rest.includes(first) ? [first] : rest.slice(0, 1))]
+/** Asked of a tool that tells about one thing. */
+const DETAIL: Word = {
+  word: '!detail',
+  stem: '!detail',
+  keys: ['!detail'],
+  verbs: ['!detail'],
+  isPlural: false,
 }
+const manyStems = new Set([...MANY].map(stemOf))
 
-const COMPLETE = groupsOf(stemOf('complete'))
+/** The well-known verb of a name; without one, the word that the description begins with, or else the first. */
+function verbsIn(name: readonly Word[], first: Word | undefined): readonly Word[] {
+  const known = name.filter(({ verbs }) => verbs.length > 0)
+  const [lead] = name
+  if (lead !== undefined && known.includes(lead)) return [lead]
+  if (known.some(({ word }) => !QUALIFIERS.has(word))) return known
+  if (first !== undefined && first.verbs.length > 0) return [first]
+  const rest = name.filter(({ word }) => !QUALIFIERS.has(word))
+  const same = rest.find(({ stem }) => stem === first?.stem)
+  return same === undefined ? rest.slice(0, 1) : [same]
+}
 
 /** Of a tool that updates: what it may set something to, such as `done`, which people say as a verb. */
-function settingVerbs(verbs: readonly string[], params: readonly Param[]): string[] {
-  if (!verbs.some((verb) => groupsOf(verb).some((group) => UPDATE.includes(group)))) return []
-  const stems = params.flatMap(({ choices = [] }) =>
-    choices.map((choice) => stemOf(foldText(String(choice)))),
-  )
-  return stems.filter((stem) => isCompletion(stem))
+function settingsOf(
+  verbs: readonly Word[],
+  params: readonly Param[],
+): Map<string, string | number | boolean> {
+  const settings = new Map<string, string | number | boolean>()
+  if (!verbs.some((verb) => verb.verbs.includes('!change'))) return settings
+  for (const { choices = [], choiceWords = [] } of params)
+    for (const [at, choice] of choices.entries()) {
+      const [word, more] = choiceWords[at] ?? []
+      if (word === undefined || more !== undefined) continue
+      if (word.verbs.includes('!finish')) settings.set('!finish', choice)
+      if (word.keys.includes('=open')) settings.set('!reopen', choice)
+    }
+  return settings
 }
 
-const UPDATE = groupsOf(stemOf('update'))
-
-/** Whether a word says that something is finished. */
-export function isCompletion(stem: string): boolean {
-  return groupsOf(stem).some((group) => COMPLETE.includes(group))
+function putParam(param: Param, put: (word: Pick<Word, 'keys' | 'verbs'>, weight: number) => void): void {
+  for (const keys of param.keys) put({ keys, verbs: [] }, WEIGHT.param)
+  for (const choice of param.choiceWords ?? []) for (const word of choice) put(word, WEIGHT.choice)
+  for (const word of param.about) if (!STOP.has(word)) put({ keys: [stemOf(word)], verbs: [] }, WEIGHT.about)
 }
 
-function putParam(param: Param, put: (stem: string, weight: number) => void): void {
-  for (const stem of param.stems) put(stem, WEIGHT.param)
-  for (const choice of (param.choices ?? param.items?.choices ?? []).slice(0, 50))
-    for (const stem of stemsOf(String(choice))) put(stem, WEIGHT.choice)
-  for (const word of param.about) if (!STOP.has(word)) put(stemOf(word), WEIGHT.about)
+/** Tools about the same thing share the words that describe it: `Lists the events of the calendar.` */
+export function withShared(profiles: readonly Profile[]): Profile[] {
+  return profiles.map((profile) => {
+    const weights = new Map(profile.weights)
+    const related = profiles.filter((other) =>
+      other.nouns.some(({ keys }) => profile.nouns.some((noun) => shares(keys, noun.keys))),
+    )
+    for (const other of related)
+      for (const [key, weight] of other.weights)
+        if (weight === WEIGHT.description && !weights.has(key)) weights.set(key, WEIGHT.param)
+    return { ...profile, weights }
+  })
 }
 
 /** Whether a word may stand for what the tool does. */
-export function isAlike({ verbs }: Profile, stem: string): boolean {
-  const groups = groupsOf(stem)
-  return groups.length > 0 && verbs.some((verb) => groupsOf(verb).some((group) => groups.includes(group)))
-}
-
-function paramsOf(schema: Shape, root: Shape, depth: number): Param[] {
-  const shape = settle(schema, root)
-  const { properties } = shape
-  if (!isShape(properties) || depth > DEEPEST) return []
-  const required = new Set(Array.isArray(shape['required']) ? (shape['required'] as unknown[]) : [])
-  return Object.entries(properties)
-    .slice(0, MOST_PARAMS)
-    .map(([name, value]) => paramOf({ name, value, required: required.has(name) }, root, depth))
-}
-
-interface Property {
-  readonly name: string
-  readonly value: unknown
-  readonly required: boolean
-}
-
-function paramOf({ name, value, required }: Property, root: Shape, depth: number): Param {
-  const own: Shape = isShape(value) ? value : {}
-  const shape = settle(own, root)
-  const description = textOf(own['description']) || textOf(shape['description']) || textOf(shape['title'])
-  const tokens = tokenise(name)
-  const about = new Set([...tokens, ...tokenise(description)].map(({ word }) => word))
-  const type = typeOf(shape)
-  const choices = choicesOf(shape)
-  const nested: { items?: Param; params?: readonly Param[] } = {}
-  if (type === 'array' && depth < DEEPEST) {
-    nested.items = paramOf({ name, value: shape['items'], required: false }, root, depth + 1)
-  }
-  if (type === 'object') nested.params = paramsOf(shape, root, depth + 1)
-  const last = tokens.at(-1)?.word ?? ''
-  const entity = shape[ENTITY_MARK] ?? own[ENTITY_MARK]
-  const scalar = type === 'string' || type === 'integer' || type === 'number' || type === 'any'
-  return {
-    name,
-    stems: tokens.map(({ stem }) => stem),
-    about,
-    description,
-    type,
-    required,
-    isId: scalar && choices === undefined && (isText(entity) || ID_WORDS.has(last) || saysId(description)),
-    ...(scalar && isText(entity) ? { entity } : {}),
-    ...(choices === undefined ? {} : { choices }),
-    ...limitsOf(shape),
-    ...nested,
-  }
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
-}
-
-function saysId(description: string): boolean {
-  return /^(?:the )?(?:unique )?(?:id|identifier|uuid)\b|\b(?:id|identifier|uuid) of\b/.test(
-    foldText(description),
+export function isAlike({ verbs }: Profile, word: Word): boolean {
+  return verbs.some(
+    (verb) => verb.stem === word.stem || verb.verbs.some((family) => word.verbs.includes(family)),
   )
 }
 
-function limitsOf(shape: Shape): Pick<Param, 'format' | 'minimum' | 'maximum' | 'default'> {
-  const minimum = lowest(shape['minimum'], shape['exclusiveMinimum'], 1)
-  const maximum = lowest(shape['maximum'], shape['exclusiveMaximum'], -1)
-  return {
-    ...(typeof shape['format'] === 'string' ? { format: shape['format'] } : {}),
-    ...(minimum === undefined ? {} : { minimum }),
-    ...(maximum === undefined ? {} : { maximum }),
-    ...(shape['default'] === undefined ? {} : { default: shape['default'] as Json }),
+/** Tools that look for such things: those that list many first, and those that have the noun in their name. */
+export function lookupsFor(nouns: readonly string[], goal: Profile, profiles: readonly Profile[]): Profile[] {
+  const rate = ({ name, weights, lists, tool }: Profile): number => {
+    const named = name.some(({ keys }) => shares(keys, nouns))
+    if (!named && !(lists && nouns.some((noun) => (weights.get(noun) ?? 0) >= 0.35))) return 0
+    const needs = tool.params.filter(({ required }) => required).length
+    return (named ? 4 : 1) + (lists ? 2 : 0) - Math.min(needs, 3) / 2
   }
-}
-
-function lowest(inclusive: unknown, exclusive: unknown, step: number): number | undefined {
-  if (typeof inclusive === 'number') return inclusive
-  return typeof exclusive === 'number' ? exclusive + step * Number.EPSILON : undefined
-}
-
-/** The schema itself, with references followed, the first real alternative taken and parts put together. */
-function settle(schema: Shape, root: Shape, depth = 0): Shape {
-  if (depth > 8) return {}
-  const ref = schema['$ref']
-  if (typeof ref === 'string') return settle(refer(ref, root), root, depth + 1)
-  const parts = listOf(schema['allOf'])
-  if (parts.length > 0) {
-    const { allOf: _all, ...rest } = schema
-    return [rest, ...parts.slice(0, 20)].map((part) => settle(part, root, depth + 1)).reduce(merge)
-  }
-  const either = [...listOf(schema['anyOf']), ...listOf(schema['oneOf'])]
-  if (either.length === 0) return schema
-  const real = either.map((each) => settle(each, root, depth + 1)).filter((each) => each['type'] !== 'null')
-  const constants = real.flatMap((each) => choicesOf(each) ?? [])
-  const { anyOf: _any, oneOf: _one, ...rest } = schema
-  const first =
-    real.length > 0 && constants.length >= real.length
-      ? { ...real[0], const: undefined, enum: constants }
-      : real[0]
-  return merge(first ?? {}, rest)
-}
-
-function merge(one: Shape, other: Shape): Shape {
-  const properties = { ...(one['properties'] as object), ...(other['properties'] as object) }
-  const required = [...arrayOf(one['required']), ...arrayOf(other['required'])]
-  return {
-    ...one,
-    ...other,
-    ...(Object.keys(properties).length > 0 ? { properties } : {}),
-    ...(required.length > 0 ? { required } : {}),
-  }
-}
-
-function refer(ref: string, root: Shape): Shape {
-  if (!ref.startsWith('#')) return {}
-  let at: unknown = root
-  for (const step of ref.slice(1).split('/').filter(Boolean)) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
-    at = isShape(at) && Object.hasOwn(at, key) ? at[key] : undefined
-  }
-  return isShape(at) ? at : {}
-}
-
-const TYPES: ReadonlySet<unknown> = new Set<ParamType>([
-  'string',
-  'number',
-  'integer',
-  'boolean',
-  'array',
-  'object',
-])
-
-function typeOf(shape: Shape): ParamType {
-  const given = shape['type']
-  const type: unknown = Array.isArray(given) ? given.find((each) => each !== 'null') : given
-  if (TYPES.has(type)) return type as ParamType
-  if (isShape(shape['properties'])) return 'object'
-  return shape['items'] === undefined ? 'any' : 'array'
-}
-
-function choicesOf(shape: Shape): Param['choices'] {
-  if (isChoice(shape['const'])) return [shape['const']]
-  if (!Array.isArray(shape['enum'])) return undefined
-  const choices = shape['enum'].filter(isChoice).slice(0, 500)
-  return choices.length > 0 ? choices : undefined
-}
-
-function isChoice(value: unknown): value is string | number | boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, LONGEST_TEXT) : ''
-}
-
-function listOf(value: unknown): Shape[] {
-  return arrayOf(value).filter(isShape)
-}
-
-function arrayOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-function isShape(value: unknown): value is Shape {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return profiles
+    .filter((profile) => profile.looks && profile.tool.name !== goal.tool.name && rate(profile) > 0)
+    .sort((a, b) => rate(b) - rate(a))
 }

@@ -1,8 +1,8 @@
 /**
- * Finds what in a text has the form of a value: quoted text, numbers, dates, addresses, ids, arithmetic. It does not know
- * what any of them is for. Its work grows with the length of the text and not faster.
+ * Values: what in a text has the form of one (quoted text, numbers, dates, addresses, ids, arithmetic), and whether it
+ * fits a parameter. Its work grows with the length of the text and not faster.
  */
-import { numberWord } from './vocabulary.ts'
+import { numberWord } from './lexicon.ts'
 
 /** A `literal` is written as no word is: a path, a version, a telephone number. */
 export type SpanKind =
@@ -68,16 +68,19 @@ const ARITHMETIC = new RegExp(
 /** Signs that dates, ranges, versions and telephone numbers share with arithmetic, and nothing else. */
 const NOT_ARITHMETIC = /^\d+(?:[-/]\d+)+$/
 
+/** Words of somebody who wants a sum. */
+const SUMS = /\bmaths?\b|\bcalc|\br[eé]sult|combien|how much|what(?:'s|’s|s| is)\b|\bsolve|\bcomput|=\s*$/i
+
 /** A comma belongs to a chunk only inside a number such as 1,000. */
 const CHUNK = /(?:\d{1,3}(?:,\d{3})+(?![\d,])|[^\s,;=()[\]{}<>])+/gu
 const ORDINAL = /^\d+(?:st|nd|rd|th|er|[eè]re|i?[eè]me|e)$/i
 const LONGEST_CHUNK = 200
-const LONGEST_NUMBER = 6
+const LONGEST_NUMBER = 9
 const MOST_SPANS = 500
 
 /** The values of a text, in order, none inside another. */
 export function findSpans(text: string): Span[] {
-  const fixed = withoutOverlaps([...findQuoted(text), ...findArithmetic(text)])
+  const fixed = withoutOverlaps([...findQuoted(text), ...findSpoken(text), ...findArithmetic(text)])
   const spans: Span[] = [...fixed]
   let from = 0
   for (const { start, end } of [...fixed, { start: text.length, end: text.length }]) {
@@ -102,11 +105,49 @@ function findQuoted(text: string): Span[] {
   )
 }
 
-function findArithmetic(text: string): Span[] {
+/** Numbers in words between signs or words of arithmetic, as digits in as many places. */
+function withDigits(text: string): string {
+  if (text.length > 500 || !new RegExp(`\\b(?:${WORD_OPERATOR})\\b|[-+*/×]`, 'i').test(text)) return text
+  return text.replaceAll(/[a-z]{3,9}/gi, (word) => {
+    const value = numberWord(word.toLowerCase())
+    return value === undefined ? word : String(value).padEnd(word.length)
+  })
+}
+
+/** `add 17 and 25`, `multiply 6 by 9`: the verb, what joins the operands, the sign, and whether they change places. */
+const SPOKEN: readonly (readonly [RegExp, string, boolean])[] = [
+  [
+    /\b(?:add|sum(?: of)?|additionne[rz]?|ajoute[rz]?)\s+(N)\s+(?:and|to|et|[aà])\s+(N)(?![\w.,]*\d)/i,
+    '+',
+    false,
+  ],
+  [/\b(?:multiply|multiplie[rz]?)\s+(N)\s+(?:by|and|par)\s+(N)/i, '*', false],
+  [/\b(?:divide|divise[rz]?)\s+(N)\s+(?:by|par)\s+(N)/i, '/', false],
+  [/\b(?:subtract|take)\s+(N)\s+from\s+(N)/i, '-', true],
+].map(([form, sign, isSwapped]) => [
+  new RegExp((form as RegExp).source.replaceAll('N', String.raw`-?\d+(?:[.,]\d+)?`), 'i'),
+  sign as string,
+  isSwapped as boolean,
+])
+
+function findSpoken(text: string): Span[] {
+  return SPOKEN.flatMap(([form, sign, isSwapped]): Span[] => {
+    const match = form.exec(text.slice(0, 500))
+    if (match === null) return []
+    const [whole, a = '', b = ''] = match
+    const raw = isSwapped ? `${b} ${sign} ${a}` : `${a} ${sign} ${b}`
+    return [{ kind: 'expression', value: raw, raw, start: match.index, end: match.index + whole.length }]
+  })
+}
+
+function findArithmetic(source: string): Span[] {
+  const text = withDigits(source)
   return [...text.matchAll(ARITHMETIC)].slice(0, MOST_SPANS).flatMap((match): Span[] => {
     const [whole] = match
-    if (NOT_ARITHMETIC.test(whole)) return []
+    if (NOT_ARITHMETIC.test(whole) && !(/^\d+[-/]\d+$/.test(whole) && SUMS.test(source))) return []
     const raw = OPERATORS.reduce((signs, [words, sign]) => signs.replaceAll(words, sign), whole)
+      .replaceAll(/\s+/g, ' ')
+      .trim()
     return [{ kind: 'expression', value: raw, raw, start: match.index, end: match.index + whole.length }]
   })
 }

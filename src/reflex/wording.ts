@@ -1,9 +1,9 @@
 /** Everything that reflex says, in English and French. Questions end with a question mark, and nothing else does. */
 import type { Json } from '../protocol/index.ts'
 import type { Done } from './conversation.ts'
-import type { Language } from './request.ts'
+import type { Language } from './lexicon.ts'
 import { fieldsOf, type Row, type Scalar } from './rows.ts'
-import type { Param, ToolInfo } from './tools.ts'
+import type { Param, ToolInfo } from './schema.ts'
 
 const ENGLISH = {
   who: 'I am reflex, the model that comes with Holdfast. I am made of rules, not of a neural network: I compare your words with the tools I have, fill in what you said, and ask when something is missing or unclear.',

@@ -1,13 +1,8 @@
 /** From text to words that can be compared: accents folded, names in any style taken apart, endings taken off. */
 
-export interface Token {
-  /** Small letters, no accents; in the words of the tools, where the request used others. */
+/** A word of a text, in small letters and without accents. */
+export interface Piece {
   readonly word: string
-  readonly stem: string
-  /** The stem as the person wrote it. */
-  readonly said: string
-  /** `on` of a verb that says it without another word. */
-  readonly particle?: string
   readonly start: number
   readonly end: number
 }
@@ -28,11 +23,10 @@ export function foldText(text: string): string {
 }
 
 /** The words of a text, in order. `camelCase`, `snake_case` and `kebab-case` are several words. */
-export function tokenise(text: string): Token[] {
-  const tokens: Token[] = []
+export function tokenise(text: string): Piece[] {
+  const tokens: Piece[] = []
   const add = (word: string, start: number, end: number): void => {
-    const stem = stemOf(word)
-    if (word !== '') tokens.push({ word, stem, said: stem, start, end })
+    if (word !== '') tokens.push({ word, start, end })
   }
   for (const { 0: run, index } of text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
     if (run.length > LONGEST_WORD) continue
@@ -43,7 +37,7 @@ export function tokenise(text: string): Token[] {
 }
 
 export function stemsOf(text: string): string[] {
-  return tokenise(text).map(({ stem }) => stem)
+  return tokenise(text).map(({ word }) => stemOf(word))
 }
 
 function partsOf(run: string): [number, string][] {

@@ -1,18 +1,23 @@
-/** The built-in model on wordings that were written down; `npm run reflex` prints the figures by set and language. */
+/** The built-in model on wordings that were written down; `npm run reflex` plays them all and prints the figures. */
 import { describe, expect, it } from 'vitest'
 import type { Judged } from './trial.ts'
 import { playWording, readWordings, WORDING_FILES } from './wordings/play.ts'
 
 /**
- * Shares of wrong and of missed wordings. The aim for both files is 0.005 and 0.05, which `npm run reflex` asks for; on
- * held-out wordings it is not reached (measured when they were written: 0.034 and 0.319), and must not get worse.
+ * Shares of wrong and of missed wordings. The aim for every file is 0.005 and 0.05, which `npm run reflex` asks for; on
+ * wordings that the rules were not written with it is not reached, and must not get worse than measured.
  */
-const MOST = { known: { wrong: 0.005, missed: 0.05 }, 'held-out': { wrong: 0.035, missed: 0.32 } } as const
+const MOST = {
+  known: { wrong: 0.005, missed: 0.02 },
+  practice: { wrong: 0.005, missed: 0.05 },
+  'held-out': { wrong: 0.026, missed: 0.235 },
+} as const
 
 describe.each(WORDING_FILES)('%s wordings', (file) => {
   it('invent no id, and are wrong or missed in no more than their share', async () => {
     const judged: Judged[] = []
-    for (const wording of readWordings(file)) judged.push(await playWording(wording))
+    const wordings = readWordings(file).filter((_, at) => file === 'held-out' || at % 3 === 0)
+    for (const wording of wordings) judged.push(await playWording(wording))
     const share = (keep: (each: Judged) => boolean): number => judged.filter(keep).length / judged.length
     expect(judged.flatMap(({ invented }) => invented)).toEqual([])
     expect(share(({ verdict }) => verdict === 'wrong')).toBeLessThanOrEqual(MOST[file].wrong)

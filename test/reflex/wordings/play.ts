@@ -19,7 +19,7 @@ export interface WordingCase {
   readonly expect: 'ask' | 'say' | 'none' | ExpectedCall | readonly ExpectedCall[]
 }
 
-export const WORDING_FILES = ['known', 'held-out'] as const
+export const WORDING_FILES = ['known', 'practice', 'held-out'] as const
 
 export function readWordings(file: (typeof WORDING_FILES)[number]): WordingCase[] {
   const text = readFileSync(new URL(`./${file}.jsonl`, import.meta.url), 'utf8')

@@ -4,17 +4,21 @@ import { openSite } from '../../../examples/site-manager/database.ts'
 import { entities as siteEntities, siteTools } from '../../../examples/site-manager/site.ts'
 import { openSupplier, orderTool } from '../../../examples/site-manager/supplier.ts'
 import { calculate } from '../../../src/cli/builtin/calculate.ts'
-import type { Entity } from '../../../src/entry/grounding.ts'
-import { defineTool, type Tool } from '../../../src/index.ts'
+import { defineTool } from '../../../src/index.ts'
+import { files, mail, tickets, todo } from './more-sets.ts'
+import type { WordingSet } from './wording-set.ts'
 
-export interface WordingSet {
-  readonly tools: readonly Tool[]
-  readonly entities?: readonly Entity[]
-  /** Tools that only look: they may be called on the way to what is expected. */
-  readonly looks: readonly string[]
-}
-
-export type SetName = 'site' | 'assistant' | 'shop' | 'office' | 'home' | 'atelier'
+export type SetName =
+  | 'site'
+  | 'assistant'
+  | 'shop'
+  | 'office'
+  | 'home'
+  | 'atelier'
+  | 'tickets'
+  | 'mail'
+  | 'files'
+  | 'todo'
 
 /** A fresh world each time, so that no case sees what another has done. */
 export function makeSet(name: SetName): WordingSet {
@@ -34,6 +38,10 @@ const SETS: Readonly<Record<SetName, () => WordingSet>> = {
   office,
   home,
   atelier,
+  tickets,
+  mail,
+  files,
+  todo,
 }
 
 function assistant(): WordingSet {
