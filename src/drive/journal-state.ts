@@ -10,7 +10,7 @@
  * L4  The state is of one conversation. If that was erased and another has begun under its name, a read rejects with
  *     `erased`.
  */
-import { type Clock, chain, type MaybePromise } from '../base/index.ts'
+import { type Clock, isPromise, type MaybePromise } from '../base/index.ts'
 import {
   advance,
   isWorthSaving,
@@ -130,11 +130,14 @@ export class JournalState {
 
   /** The window, and before it the rest of the open turn. */
   turnEntries(): MaybePromise<readonly Entry[]> {
-    return chain(this.window(), (entries) => {
-      const { from } = this.#liveWindow
-      const { startSeq = from } = this.#session.open ?? {}
-      return startSeq >= from ? entries : this.#withStart(startSeq, from, entries)
-    })
+    const entries = this.window()
+    return isPromise(entries) ? entries.then((found) => this.#fromStart(found)) : this.#fromStart(entries)
+  }
+
+  #fromStart(entries: readonly Entry[]): MaybePromise<readonly Entry[]> {
+    const { from } = this.#liveWindow
+    const startSeq = this.#session.open?.startSeq ?? from
+    return startSeq >= from ? entries : this.#withStart(startSeq, from, entries)
   }
 
   async #withStart(startSeq: number, from: number, entries: readonly Entry[]): Promise<readonly Entry[]> {

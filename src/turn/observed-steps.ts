@@ -7,6 +7,7 @@ import type { ModelSource } from './definition.ts'
 import type { TurnRun } from './turn-run.ts'
 
 export function observedModel(run: TurnRun, source: ModelSource, request: ModelRequest): Promise<ModelReply> {
+  if (run.scope.telemetry === undefined) return streamModel(request)
   return run.observed(
     () => modelStep(run, source, request),
     () => streamModel(request),
@@ -48,6 +49,7 @@ function observedRequest(run: TurnRun, request: ModelRequest): ObservedRequest {
 }
 
 export function observedCall(run: TurnRun, one: CallRun): Promise<CallEnd> {
+  if (run.scope.telemetry === undefined) return runCall(one)
   const { tool, context } = one
   const { turn, callId } = context
   const step = (): ObservedStep => ({

@@ -1,6 +1,6 @@
 /** The trace and the messages of the running turn, for hooks and tools. Computed on access. */
 import { traceOf, transcript } from '../journal/index.ts'
-import type { Entry, TraceEntry } from '../protocol/index.ts'
+import type { Entry, Message, TraceEntry } from '../protocol/index.ts'
 import type { XraySource } from '../tool/index.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -22,10 +22,30 @@ export function hookTrace(
   return [...trace.filter((one) => !isLater(one)), ...trace.filter(isMeant)]
 }
 
-export function xraySource({ open: { turn }, scope }: TurnRun, entries: readonly Entry[]): XraySource {
-  return {
-    agent: scope.agent ?? '',
-    messages: () => transcript(entries),
-    trace: () => traceOf(entries, { turn }),
+export function xraySource(run: TurnRun, entries: readonly Entry[]): XraySource {
+  return new TurnXray(run, entries)
+}
+
+class TurnXray implements XraySource {
+  readonly #run: TurnRun
+  readonly #entries: readonly Entry[]
+  readonly #turn: number
+
+  constructor(run: TurnRun, entries: readonly Entry[]) {
+    this.#run = run
+    this.#entries = entries
+    this.#turn = run.open.turn
+  }
+
+  get agent(): string {
+    return this.#run.scope.agent ?? ''
+  }
+
+  messages(): readonly Message[] {
+    return transcript(this.#entries)
+  }
+
+  trace(): readonly TraceEntry[] {
+    return traceOf(this.#entries, { turn: this.#turn })
   }
 }

@@ -65,11 +65,11 @@ function inventedIn(entries: readonly Entry[]): readonly string[] {
   })
 }
 
-it('invents no id in 60 conversations of 12 messages, and every turn comes to an end', async () => {
+it('invents no id in 30 conversations of 12 messages, and every turn comes to an end', async () => {
   const random = new Random(7)
   const reasons = new Set<string>()
   let calls = 0
-  for (let conversation = 0; conversation < 60; conversation++) {
+  for (let conversation = 0; conversation < 30; conversation++) {
     const site = new Site()
     const talk = site.talk()
     for (let message = 0; message < 12; message++) {
