@@ -12,15 +12,14 @@ const CONFIG = resolve('test/cli/fixture/payments.config.ts')
 const folders = new Folders()
 afterAll(() => folders.remove())
 
-const GUIDE = 'docs/guide/trace.md'
-
-/** The capture in the guide. `UPDATE_CAPTURES=1` makes it this text. */
-function capture(name: string, text: string): string {
-  const guide = readFileSync(GUIDE, 'utf8')
+/** The capture in a page of the guide. `UPDATE_CAPTURES=1` makes it this text. */
+function capture(name: string, text: string, page = 'trace'): string {
+  const path = `docs/guide/${page}.md`
+  const guide = readFileSync(path, 'utf8')
   const from = guide.indexOf('```text\n', guide.indexOf(`<!-- capture: ${name} -->`)) + 8
   const to = guide.indexOf('```\n', from)
   if (!process.env['UPDATE_CAPTURES']) return guide.slice(from, to - 1)
-  writeFileSync(GUIDE, `${guide.slice(0, from)}${text}\n${guide.slice(to)}`)
+  writeFileSync(path, `${guide.slice(0, from)}${text}\n${guide.slice(to)}`)
   return text
 }
 
@@ -172,11 +171,29 @@ describe.skipIf(noTmux !== '')(`a breakpoint in the chat${noTmux}`, () => {
       await terminal.ask('', 'stopped after pay (ok)')
       await terminal.ask('e', 'result as JSON or text ›')
       await terminal.ask('nothing was paid', 'result: "nothing was paid"')
-      const screen = await terminal.ask('', 'The clerk says: "nothing was paid"')
+      const screen = await terminal.ask('', /The clerk says: "nothing was paid"\n\n›/)
       const text = screen.slice(screen.indexOf('› Pay Meyer 120'), screen.lastIndexOf('\n\n›')).trimEnd()
       expect(text).toBe(capture('breakpoint', text))
       await terminal.ask('/break off', 'None. Type /break TOOL')
       await terminal.ask('/break after', 'A breakpoint is TOOL')
+      await terminal.leave()
+    } finally {
+      terminal.close()
+    }
+  })
+
+  it('is not there without being asked for: the capture of a chat', async () => {
+    const terminal = new TestTerminal({
+      cwd: folders.make(),
+      config: CONFIG,
+      args: ['--context', 'main'],
+      columns: 78,
+    })
+    try {
+      await terminal.until('main')
+      const screen = await terminal.ask('Pay Meyer 120', /The clerk says: .*\n\n›/)
+      const text = screen.slice(screen.indexOf('clerk · '), screen.lastIndexOf('\n\n›')).trimEnd()
+      expect(text).toBe(capture('chat', text, 'terminal'))
       await terminal.leave()
     } finally {
       terminal.close()
