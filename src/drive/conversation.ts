@@ -18,9 +18,9 @@ import { attachCause } from './cause.ts'
 import { type ChildScope, childConfig, limitsLeft } from './child-scope.ts'
 import { Driver } from './driver.ts'
 import type { DriverOptions, PendingWork } from './driver-options.ts'
-import { withoutSelfCancel } from './find-consumed.ts'
 import { callersContext, type ObservedTurns, observeTurns } from './observed-turns.ts'
 import { isCallerError, Outbox } from './outbox.ts'
+import { withoutSelfCancel } from './posted-entries.ts'
 import { type Callers, Pump } from './pump.ts'
 import { cancelledEarly, checkReason } from './refusal.ts'
 import { Subscribers } from './subscribers.ts'
@@ -471,6 +471,8 @@ export class Conversation {
     await this.#entering
     if (turn.isEnded) return { done: true, next: 'done' }
     const progress = await this.#pump.step()
+    // The end of the turn may be queued behind a gap that could not be read.
+    if (progress?.state === 'idle') await this.#subscribers.catchUp()
     const next = progress?.state === 'again' ? progress.next : 'done'
     if (turn.isEnded && this.#isWaiting()) this.#pump.start()
     return { done: turn.isEnded, next }

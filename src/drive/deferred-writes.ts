@@ -42,9 +42,13 @@ export function deferredWrites({ store, key, timer }: WriteTarget): DeferredWrit
   const known = owed.get(store) ?? new Map<string, DeferredWrites>()
   owed.set(store, known)
   const name = keyText(key)
-  const found = known.get(name) ?? new DeferredWrites(timer, () => known.delete(name))
-  known.set(name, found)
-  return found
+  const found = known.get(name)
+  if (found !== undefined) return found
+  const made: DeferredWrites = new DeferredWrites(timer, () => {
+    if (known.get(name) === made) known.delete(name)
+  })
+  known.set(name, made)
+  return made
 }
 
 /** The deferred writes of a conversation, if there are any. */
@@ -60,7 +64,8 @@ interface WriteTarget {
 
 export class DeferredWrites {
   readonly #timer: Timer
-  readonly #forget: () => void
+  /** Removes this object from the conversation's, unless another has taken its place. */
+  readonly #remove: () => void
   readonly #results = new Map<string, LateResult>()
   /** Ownerships without a loop, to be released. */
   readonly #releases = new Set<Ownership>()
@@ -68,9 +73,9 @@ export class DeferredWrites {
   #trying: Promise<void> | undefined
   #isWaiting = false
 
-  constructor(timer: Timer, forget: () => void) {
+  constructor(timer: Timer, remove: () => void) {
     this.#timer = timer
-    this.#forget = forget
+    this.#remove = remove
   }
 
   get isEmpty(): boolean {
@@ -133,6 +138,11 @@ export class DeferredWrites {
     this.#isWaiting = false
     if (this.isEmpty) this.#forget()
     else this.#try(ownership)
+  }
+
+  /** A write may have been added since the last check: then it stays owed (D2). */
+  #forget(): void {
+    if (this.isEmpty) this.#remove()
   }
 
   async #post(result: LateResult, ownership: Ownership): Promise<void> {

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { END, graph, reduce, START, value } from '../../src/graph/index.ts'
 import { Agent, askUser, defineTool, memoryStore, type Store } from '../../src/index.ts'
+import { LOCAL_OWNER } from '../../src/protocol/index.ts'
 import { ScriptedModel } from '../../src/testing/index.ts'
 
 const contextId = 'order-7'
@@ -128,4 +129,25 @@ it('an interrupt that is sent again spares the turn that goes on with its own', 
   open()
   expect((await answered).status).toBe('completed')
   expect(await again).toMatchObject({ status: 'completed', turn: 2, text: 'Blue.' })
+})
+
+it('a message that was taken for nothing between turns is reported as not taken again', async () => {
+  const store = memoryStore()
+  const key = { ...LOCAL_OWNER, contextId }
+  const { epoch } = await store.append({ key, id: 'x', since: 0, claim: { driver: 'x', leaseMs: 60_000 } })
+  const agent = new Agent({ contextId, store, model: new ScriptedModel([]) })
+  const send = () => agent.executeTurn('Paint', { key: 'k' }).outcome
+  const sent = send()
+  await expect.poll(() => store.inbox(key)).toHaveLength(1)
+  const { seq = 0 } = (await store.head(key)) ?? {}
+  await store.append({
+    ...{ key, id: 'y', since: seq, epoch },
+    entries: [
+      { type: 'take', turn: 0, data: { as: 'nothing', reason: 'It has the wrong shape.' }, takes: ['k'] },
+      { type: 'release', turn: 0, data: { reason: 'idle' } },
+    ],
+  })
+  const notTaken = { status: 'failed', error: { code: 'not-taken', message: 'It has the wrong shape.' } }
+  expect(await sent).toMatchObject(notTaken)
+  expect(await send()).toMatchObject(notTaken)
 })
