@@ -60,7 +60,7 @@ export class Conversation {
 
   constructor(options: ConversationOptions) {
     this.#options = options
-    const subscribers = new Subscribers(options.store, options.key)
+    const subscribers = new Subscribers(options.store, options.key, (entry) => this.driver.follow(entry))
     this.#subscribers = subscribers
     this.#outbox = new Outbox({
       post: (posts) => this.driver.ownership.post(posts),

@@ -25,6 +25,7 @@ import { LoopView } from './loop-view.ts'
 import { nextBatch, resumeObserved } from './observed-turns.ts'
 import { isCallerError } from './outbox.ts'
 import { isLoss, Ownership } from './ownership.ts'
+import { readTurn } from './posted-entries.ts'
 import { Serial } from './serial.ts'
 import type { Loop, State } from './state.ts'
 import { Vault } from './vault.ts'
@@ -186,8 +187,15 @@ export class Driver {
   async #takeOver(loop: Loop): Promise<Progress> {
     await this.ownership.claim({ loop })
     this.#heartbeat.start()
+    if (this.vault.isWaiting) await this.#followTurn()
     await resumeObserved(this.#options, this.journal.session)
     return this.#advance(loop)
+  }
+
+  /** The open turn may have taken a message of this process, in entries that were not published here yet. */
+  async #followTurn(): Promise<void> {
+    const { store, key, session } = this.journal
+    for (const entry of await readTurn(store, key, session.turn)) this.follow(entry)
   }
 
   /**
@@ -449,9 +457,14 @@ export class Driver {
     if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#mayAct(stop))
   }
 
+  /** Follows an entry that was read, not written here: the credentials of a message go with the turn that takes it. */
+  follow(entry: Entry): void {
+    this.vault.follow(entry, this.journal.session)
+  }
+
   #onEntry(entry: Entry, how?: Publication): void {
     const { session } = this.journal
-    if (how !== 'saved') this.vault.follow(entry, session.open?.principal)
+    if (how !== 'saved') this.vault.follow(entry, session)
     if (entry.type === 'cancel' && dataOf(entry, 'cancel').turn === session.open?.turn) this.#cancel()
     this.#options.onEntry(entry, how)
   }

@@ -49,7 +49,7 @@ function isUnused({ type, data }: Entry): boolean {
 /** The bound of a turn that is read whole. */
 const MAX_ENTRIES = 100_000
 
-/** The entries of one turn, and the inbox entries that it took. */
+/** The entries from the first input of a turn to its end. */
 export function readTurn(store: Store, key: ContextKey, turn: number): Promise<readonly Entry[]> {
   return store.read(key, { turn, limit: MAX_ENTRIES })
 }

@@ -160,7 +160,7 @@ export class Pump {
     const polling = pollHead().catch(() => wake.abort())
     try {
       for await (const entry of store.watch(key, { since: subscribers.published, signal })) {
-        subscribers.receive(entry)
+        subscribers.follow(entry)
         if (entry.type === 'release') break
         // With a non-empty inbox the owner continues, or releases when it stops. If it dies, `pollHead` notices.
         if (entry.type === 'turn.end' && !subscribers.hasWaiting) break

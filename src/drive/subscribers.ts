@@ -20,6 +20,7 @@ export class Subscribers {
   readonly subscriptions: Set<TurnSubscription> = new Set()
   readonly #store: Store
   readonly #key: ContextKey
+  readonly #onRead: (entry: Entry) => void
   /** The last published position; undefined before the conversation was loaded. */
   #published: number | undefined
   /** Entries that wait until the gap before the first of them is filled. */
@@ -36,9 +37,11 @@ export class Subscribers {
 
   #isCompleting = false
 
-  constructor(store: Store, key: ContextKey) {
+  /** `onRead`: called with every entry that was read from the journal, before it is published. */
+  constructor(store: Store, key: ContextKey, onRead: (entry: Entry) => void = () => {}) {
     this.#store = store
     this.#key = key
+    this.#onRead = onRead
   }
 
   /** True while an observer runs its `complete`. */
@@ -79,6 +82,13 @@ export class Subscribers {
     for (const request of requests) this.#openRequests.set(request.requestId, request)
   }
 
+  /** Receives an entry that was read from the journal. */
+  follow(entry: Entry): void {
+    this.#onRead(entry)
+    this.receive(entry)
+  }
+
+  /** Receives an entry that this process has appended or posted. */
   receive(entry: Entry, how?: Publication): void {
     if (this.#queue !== undefined) this.#queue.push({ entry, how })
     else if (how === 'unsaved' || this.#published === undefined || entry.seq === this.#published + 1)
@@ -100,6 +110,8 @@ export class Subscribers {
       const found = await findPosted(this.#store, this.#key, posted)
       // A turn that ended meanwhile may have taken the message, and is not published again.
       if (before !== this.#ended) continue
+      if (found !== undefined) this.#onRead(found.entry)
+      if (found?.taker !== undefined) this.#onRead(found.taker)
       if (found?.turn !== undefined) await this.replay(subscription, found.turn, found.isOver)
       else if (found !== undefined) {
         const { entry, taker } = found
@@ -114,7 +126,7 @@ export class Subscribers {
     for (;;) {
       if (this.#queue !== undefined) await this.#fill()
       const entries = await this.#readOn()
-      for (const entry of entries) this.receive(entry)
+      for (const entry of entries) this.follow(entry)
       if (entries.length === 0 && this.#queue === undefined) return
     }
   }
@@ -177,7 +189,10 @@ export class Subscribers {
     while (this.published < last) {
       const missing = await this.#readOn(last)
       if (missing.length === 0) return // pruned
-      for (const entry of missing) this.#publish(entry)
+      for (const entry of missing) {
+        this.#onRead(entry)
+        this.#publish(entry)
+      }
     }
   }
 
