@@ -1,7 +1,14 @@
 /** The context that a turn passes to the agents and graphs it runs below itself (R17), hidden in that of the call. */
 import type { Clock, Ids, Timer } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
-import { DEFAULT_LIMITS, type IdsAbove, isUnlimited, type Limits, type Telemetry } from '../loop/index.ts'
+import {
+  DEFAULT_LIMITS,
+  type IdsAbove,
+  isUnlimited,
+  type Limits,
+  storedLimits,
+  type Telemetry,
+} from '../loop/index.ts'
 import {
   type ContextKey,
   defined,
@@ -61,7 +68,7 @@ export function limitsLeft({ open, graph }: Session, limits: Limits, now: number
   if (open === undefined) return {}
   const calls = open.calls.filter(({ state }) => state === 'started').length
   const sharing = Math.max(1, calls + (graph?.tasks.filter(({ state }) => state === 'begun').length ?? 0))
-  const whole: Limits = { ...DEFAULT_LIMITS, ...limits, ...(open.limits as Limits | undefined) }
+  const whole: Limits = { ...DEFAULT_LIMITS, ...limits, ...storedLimits(open.limits) }
   const used = {
     tokens: open.usage.inputTokens + open.usage.outputTokens,
     costUsd: open.usage.costUsd,

@@ -3,11 +3,10 @@
  * and releases. `step` does one of these at a time, for engines, agents and manual stepping alike.
  */
 import { chain, type MaybePromise } from '../base/index.ts'
-import { isStarted, type Session } from '../journal/index.ts'
+import { type Session, SHUTDOWN_RELEASE } from '../journal/index.ts'
 import { type Batch, dataOf, type LoopScope, type Next } from '../loop/index.ts'
 import {
   type Entry,
-  type EntryData,
   type ErrorCode,
   HoldfastError,
   type NewEntry,
@@ -17,7 +16,7 @@ import {
 import type { Credentials, Settled } from '../tool/index.ts'
 import { type ConversationArtifacts, journalArtifacts } from './artifacts.ts'
 import { mayBuffer } from './buffering.ts'
-import { type DeferredWrites, deferredWrites, owedTo } from './deferred-writes.ts'
+import { deferredWrites, owedTo, resultsIn } from './deferred-writes.ts'
 import { type DriverOptions, NO_PENDING_WORK, type PendingWork, type Progress } from './driver-options.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { JournalState, Publication } from './journal-state.ts'
@@ -27,7 +26,7 @@ import { isCallerError } from './outbox.ts'
 import { isLoss, Ownership } from './ownership.ts'
 import { readTurn } from './posted-entries.ts'
 import { Serial } from './serial.ts'
-import type { Loop, State } from './state.ts'
+import { decisionOf, isActing, isRunning, type Loop, type State } from './state.ts'
 import { Vault } from './vault.ts'
 
 const ON: Progress = { state: 'again', next: 'on' }
@@ -80,8 +79,7 @@ export class Driver {
   }
 
   get isRunning(): boolean {
-    const { is } = this.ownership.state
-    return is === 'opening' || is === 'driving'
+    return isRunning(this.ownership.state)
   }
 
   /** While a turn is being opened: resolves when its claim is granted or refused. */
@@ -285,8 +283,9 @@ export class Driver {
       await this.#closeLoop(state.loop, why)
     }
     if (!this.ownership.isOwner || this.journal.hasUnsaved) return
-    this.#deferred.release(this.ownership)
-    await this.#deferred.tried()
+    const owed = deferredWrites(this.#options)
+    owed.release(this.ownership)
+    await owed.tried()
   }
 
   /** Another driver has claimed: the loop is stopped, and the results of its effects are posted (R4, S6). */
@@ -321,8 +320,8 @@ export class Driver {
       this.ownership.close()
       await state.loop.batches.return(true)
       const { turn, open } = this.journal.session
-      const pause = this.#stopping === 'pause' ? ({ pause: true } as const) : {}
-      const data = { reason: this.#stopping ?? '', ...pause }
+      const data =
+        this.#stopping === 'pause' ? { reason: 'pause', pause: true } : { reason: SHUTDOWN_RELEASE }
       const released = open && this.ownership.append([{ type: 'release', turn, data }])
       await released?.finally(() => this.#options.telemetry?.leave())
     }
@@ -369,10 +368,6 @@ export class Driver {
     await quietly(this.record((session) => (isOwed(session) ? [release] : [])))
   }
 
-  get #deferred(): DeferredWrites {
-    return deferredWrites(this.#options)
-  }
-
   /** Buffered results are not lost with the ownership (R4). */
   #postUnsavedResults(): void {
     this.#postResults(this.journal.unsaved, this.journal.saved)
@@ -380,16 +375,11 @@ export class Driver {
 
   /** Posts results that are in no journal, for the turn's new driver. */
   #postResults(entries: readonly NewEntry[], session: Session = this.journal.session): void {
-    for (const { type, data } of entries) {
-      if (type !== 'tool.end' && type !== 'effect.end') continue
-      const { callId, seen: _, ...settled } = data as EntryData['tool.end']
-      const isKnown = settled.status === 'ok' || settled.status === 'error'
-      if (isKnown && isStarted(session, callId)) this.#late(callId, settled)
-    }
+    for (const [callId, settled] of resultsIn(entries, session)) this.#late(callId, settled)
   }
 
   #late(callId: string, settled: Settled): void {
-    this.#deferred.postResult({ ...settled, callId }, this.#options.driver, this.ownership)
+    deferredWrites(this.#options).postResult({ ...settled, callId }, this.#options.driver, this.ownership)
   }
 
   /** True if there is a turn to open or to continue. */
@@ -478,15 +468,6 @@ export class Driver {
 }
 
 type EntriesToRecord = readonly Omit<NewEntry, 'turn'>[]
-
-/** True if effects of the last batch have not been looked at: the turn cannot be stopped here. */
-function isActing(state: State): boolean {
-  return state.is === 'driving' && (state.next === 'tools' || state.next === 'on')
-}
-
-function decisionOf(state: State, is: 'opening' | 'draining'): Promise<void> | undefined {
-  return state.is === is ? state.decided.promise : undefined
-}
 
 /** A smaller batch, or the loop's next one after it was told of the refusal. */
 async function insteadOf(

@@ -21,7 +21,7 @@ import {
   saveSession,
   type WindowOptions,
 } from '../journal/index.ts'
-import { type ContextKey, type Entry, formatOf, type Message, type NewEntry } from '../protocol/index.ts'
+import { type ContextKey, type Entry, type Message, type NewEntry, stampEntry } from '../protocol/index.ts'
 import { begunAnew, isOfErased, type Receipt, type Store } from '../store/index.ts'
 
 export interface JournalStateOptions {
@@ -248,15 +248,8 @@ export class JournalState {
     this.#unsaved ??= { entries: [], folded: new Set(), before: this.#session }
     for (const newEntry of entries) {
       const takes = newEntry.takes?.map((key) => this.#inbox.get(key)?.seq ?? 0)
-      const entry: Entry = {
-        seq: this.#session.seq + 1,
-        at: this.#options.clock.now(),
-        v: formatOf(newEntry.type),
-        type: newEntry.type,
-        turn: newEntry.turn,
-        data: newEntry.data,
-        ...(takes === undefined ? {} : { takes }),
-      }
+      const stamp = { seq: this.#session.seq + 1, at: this.#options.clock.now() }
+      const entry = stampEntry(newEntry, takes === undefined ? stamp : { ...stamp, takes })
       this.#unsaved.entries.push(newEntry)
       this.#unsaved.folded.add(entry)
       this.#take([entry])

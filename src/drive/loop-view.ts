@@ -2,7 +2,13 @@
 import type { MaybePromise } from '../base/index.ts'
 import type { Session } from '../journal/index.ts'
 import { dataOf, type JournalView } from '../loop/index.ts'
-import type { Entry, Message, NewInboxEntry, RequestData } from '../protocol/index.ts'
+import {
+  type Entry,
+  type Message,
+  type NewInboxEntry,
+  type RequestData,
+  stampEntry,
+} from '../protocol/index.ts'
 import type { JournalState } from './journal-state.ts'
 import type { Ownership } from './ownership.ts'
 
@@ -16,7 +22,7 @@ export class LoopView implements JournalView {
     this.#ownership = ownership
     this.#journal = ownership.journal
     const { seq } = this.#journal.session
-    this.#carried = posts.map((post, index) => ({ seq: seq + index + 1, turn: 0, at, v: 1, ...post }))
+    this.#carried = posts.map((post, index) => stampEntry(post, { seq: seq + index + 1, at }))
   }
 
   get session(): Session {

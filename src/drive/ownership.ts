@@ -31,6 +31,8 @@ import {
   FREE,
   type Grant,
   grantOf,
+  isKeptCurrent,
+  isOwner,
   type Loop,
   type State,
   TRANSITIONS,
@@ -88,7 +90,7 @@ export class Ownership {
   }
 
   get isOwner(): boolean {
-    return grantOf(this.#state) !== undefined
+    return isOwner(this.#state)
   }
 
   /** Milliseconds since the grant. */
@@ -117,10 +119,8 @@ export class Ownership {
     if (!this.#isKeptCurrent) this.journal.forget()
   }
 
-  /** Receipts keep an owner's journal current, and an opening relies on the journal that it was decided from. */
   get #isKeptCurrent(): boolean {
-    const { is } = this.#state
-    return is === 'opening' || is === 'driving' || is === 'holding'
+    return isKeptCurrent(this.#state)
   }
 
   /** Moves to `opening` if `isWanted` holds for the current journal (S2). */
@@ -310,10 +310,10 @@ export class Ownership {
         throw this.#refusal(error)
       },
     )
-    const { isOwner } = this
-    this.journal.receive(receipt.inbox, { isOwner })
+    const owns = this.isOwner
+    this.journal.receive(receipt.inbox, { isOwner: owns })
     const { store, key } = this.#options
-    if (!isOwner && posts.some(({ type }) => type === 'cancel')) cancelBell(store).ring(keyText(key))
+    if (!owns && posts.some(({ type }) => type === 'cancel')) cancelBell(store).ring(keyText(key))
     return receipt.entries
   }
 
@@ -357,7 +357,7 @@ interface ClaimRequest {
 
 function withRelease(entries: readonly NewEntry[]): readonly NewEntry[] {
   const isReleased = entries.at(-1)?.type === 'release'
-  return isReleased ? entries : [...entries, { type: 'release', turn: 0, data: { reason: 'said' } }]
+  return isReleased ? entries : [...entries, { type: 'release', turn: 0, data: { reason: 'recorded' } }]
 }
 
 function moved({ key: { contextId } }: JournalState): HoldfastError {

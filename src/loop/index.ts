@@ -12,7 +12,7 @@ export {
 export { accountFor, appendTurnEnd, type Ending, lateResultOf, waitingFor } from './end-turn.ts'
 export { type EndFailed, endsTurn, type Failure } from './fail-turn.ts'
 export { aboveOf, type IdsAbove, idsOfRun, type RunKnowledge } from './ids-above.ts'
-export { DEFAULT_LIMITS, isUnlimited, type Limits, UNLIMITED } from './limits.ts'
+export { DEFAULT_LIMITS, isUnlimited, type Limits, storedLimits, UNLIMITED } from './limits.ts'
 export {
   checkRequestFields,
   hasExpired,

@@ -17,6 +17,7 @@ import type {
 import { importMessages } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import { Interrupted } from '../loop/index.ts'
+import { GO_ON } from '../model/index.ts'
 import {
   checkName,
   HOOK_TABLE,
@@ -229,7 +230,7 @@ export class Phase {
     const broken = repairs.filter(({ kind }) => kind !== 'opening-added')
     this.#repairs.push(...broken.map(({ said }) => said))
     const own = broken.length === repairs.length ? messages : messages.slice(1)
-    return own.at(-1)?.role === 'assistant' ? [...own, { role: 'user', content: 'Go on.' }] : own
+    return own.at(-1)?.role === 'assistant' ? [...own, { role: 'user', content: GO_ON }] : own
   }
 
   #pending(callId: string): string {

@@ -223,7 +223,6 @@ async function askModel(
   source: ModelSource,
   { tools, system: own }: Configured,
 ): Promise<ModelReply | ModelFailure> {
-  const { scope } = run
   let wire: WireIds | undefined
   try {
     const resolved = source.resolve()
@@ -234,15 +233,14 @@ async function askModel(
     if (output !== undefined) checkWriter(model, source)
     const { prompt } = run.open
     const readsData = model.capabilities?.structuredContext === true
-    const hasTools = tools.length > 0
     const asked = prompt?.system ?? (readsData ? own : withRules(run, own))
-    const system = withInstruction(asked, output, { hasTools })
+    const system = withInstruction(asked, output, { hasTools: tools.length > 0 })
     const shown = shownMessages(run, source, model)
     const messages = isPromise(shown) ? await shown : shown
     if (messages === undefined) return lostEdit()
     const wiring = wireIds(run, { readsData, givesData: output !== undefined })
     wire = isPromise(wiring) ? await wiring : wiring
-    const hasEntities = scope.definition.grounding.entities.size > 0
+    const hasEntities = run.scope.definition.grounding.entities.size > 0
     const blocks = readsData || !hasEntities ? undefined : await blocksMessage(run, wire.blocks)
     if (messages.every(isBlank)) return silence()
     const parts: PromptParts = {
@@ -263,8 +261,8 @@ async function askModel(
       ...jsonRequest(output),
       ...(readsData ? { displays: await displays(run), ...(await groundingContext(run, tools)) } : {}),
       signal: run.stop,
-      ids: scope.ids,
-      timer: scope.timer,
+      ids: run.scope.ids,
+      timer: run.scope.timer,
       // The probes for refused files come after the request that is recorded.
       record: run,
       onDelta: deltas.push,
@@ -278,7 +276,7 @@ async function askModel(
     }
   } catch (error) {
     // The turn may be lost: then its new driver decides, and this error does not count.
-    if (run.stop.aborted && !run.signal.aborted) await scope.mayAct()
+    if (run.stop.aborted && !run.signal.aborted) await run.scope.mayAct()
     return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notSent(error, run.secrets)
   }
 }

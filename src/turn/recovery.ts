@@ -1,4 +1,4 @@
-/** Recovers calls that an earlier driver started and did not settle (R4, R21): run again, verified, or unknown. */
+/** Recovers calls that an earlier driver started and did not settle (R3, R4): run again, verified, or unknown. */
 import type { Call } from '../journal/index.ts'
 import { dataOf, lateResultOf } from '../loop/index.ts'
 import { argumentsKey, type Credentials, prepareCall, verifyCall } from '../tool/index.ts'
