@@ -11,9 +11,9 @@ import {
   copyJson,
   type DriveResult,
   HANDED_DOWN,
-  isBusy,
-  isPaused,
-  isShutDown,
+  busyError,
+  pausedError,
+  shutdownError,
   refuseInside,
   requestFields,
   type TurnView as Turn,
@@ -249,7 +249,7 @@ export class Agent<Output = unknown> {
    * followed to its end, and taken over if that process is gone; a paused turn waits for `start()` or `resume()`.
    */
   async lastTurn(): Promise<Turn<Output> | undefined> {
-    const refusal = this.#status === 'shutdown' ? isShutDown(this.contextId) : undefined
+    const refusal = this.#status === 'shutdown' ? shutdownError(this.contextId) : undefined
     return (await this.#conversation.lastTurn(refusal)) as Turn<Output> | undefined
   }
 
@@ -280,7 +280,7 @@ export class Agent<Output = unknown> {
 
   /** Continues after `pause`. After `shutdown`, rejects with `shutdown`: call `start` instead. */
   async resume(): Promise<void> {
-    if ((this.#closing ?? this.#status) === 'shutdown') throw isShutDown(this.contextId)
+    if ((this.#closing ?? this.#status) === 'shutdown') throw shutdownError(this.contextId)
     if (this.#status === 'paused' || this.#closing === 'paused') await this.start()
   }
 
@@ -294,7 +294,7 @@ export class Agent<Output = unknown> {
         await this.#conversation.stop('release')
         await this.#save('shutdown')
       } finally {
-        this.#conversation.close(isShutDown(this.contextId))
+        this.#conversation.close(shutdownError(this.contextId))
         this.#status = 'shutdown'
       }
     })
@@ -429,8 +429,8 @@ export class Agent<Output = unknown> {
 
   #begin<T>(options: TurnOptions, request: Parameters<Conversation['ask']>[1]): Turn<T> {
     const closed = this.#closing ?? this.#status
-    if (closed === 'shutdown') throw isShutDown(this.contextId)
-    if (closed === 'paused') throw isPaused(this.contextId)
+    if (closed === 'shutdown') throw shutdownError(this.contextId)
+    if (closed === 'paused') throw pausedError(this.contextId)
     const turn = this.#conversation.ask(options, request)
     if (this.#status === 'created') this.#status = 'ready'
     return turn as Turn<T>
@@ -445,7 +445,7 @@ export class Agent<Output = unknown> {
   }
 
   #input({ message, sender, key, whileBusy }: NewInput, busy?: number): readonly NewInboxEntry[] {
-    if (busy !== undefined && whileBusy === 'reject') throw isBusy(this.contextId, busy)
+    if (busy !== undefined && whileBusy === 'reject') throw busyError(this.contextId, busy)
     // Set whether or not a turn runs: a re-sent input must be identical under its key.
     const steer = whileBusy === 'steer' ? { steer: true } : {}
     const post: NewInboxEntry = { type: 'input', key, data: { message, ...sender, ...steer } }

@@ -22,7 +22,7 @@ import { callersContext, type ObservedTurns, observeTurns } from './observed-tur
 import { isCallerError, Outbox } from './outbox.ts'
 import { withoutSelfCancel } from './posted-entries.ts'
 import { type Callers, Pump } from './pump.ts'
-import { cancelledEarly, checkReason } from './refusal.ts'
+import { cancelledEarlyError, checkReason } from './refusal.ts'
 import { Subscribers } from './subscribers.ts'
 import { Turn, type TurnOutcome, type TurnStep } from './turn.ts'
 import type { TurnRequest, TurnRequestOptions } from './turn-request.ts'
@@ -361,7 +361,7 @@ export class Conversation {
     if (isPromise(loading)) await loading
     if (request.check !== undefined) await request.check(this.driver.journal)
     const { signal, credentials, keys = [] } = request
-    if (signal?.aborted) throw cancelledEarly()
+    if (signal?.aborted) throw cancelledEarlyError()
     if (signal !== undefined) this.#cancelWith(signal, subscription)
     const secrets = credentials === undefined ? undefined : { principal: request.principal, credentials }
     if (secrets !== undefined) for (const key of keys) this.driver.vault.put(key, secrets)

@@ -343,7 +343,7 @@ export class Driver {
     for (let attempt = 1; ; attempt++) {
       await this.opening
       try {
-        if (await this.ownership.appendBetween(entriesFor)) return
+        if (await this.ownership.appendOrClaim(entriesFor)) return
       } catch (error) {
         if (!HoldfastError.is(error, 'moved') || attempt >= MAX_ATTEMPTS) throw error
         await this.ownership.refresh()

@@ -60,7 +60,7 @@ export interface Claim {
 }
 
 /** Attempts at a claim while others post. */
-const MAX_CLAIMS = 5
+const MAX_CLAIM_ATTEMPTS = 5
 
 export class Ownership {
   readonly journal: JournalState
@@ -149,7 +149,7 @@ export class Ownership {
    * Appends in the running turn or between turns: as the owner, or with a claim and a release of its own. `entriesFor`
    * gets the current session. False while a turn is being opened: retry when that is decided.
    */
-  appendBetween(entriesFor: (session: Session) => readonly NewEntry[]): Promise<boolean> {
+  appendOrClaim(entriesFor: (session: Session) => readonly NewEntry[]): Promise<boolean> {
     return this.#inOrder.run(async () => {
       const state = this.#state
       if (state.is === 'opening') return false
@@ -258,7 +258,7 @@ export class Ownership {
       try {
         return await this.#claimOnce(claim)
       } catch (error) {
-        const isLast = attempt >= MAX_CLAIMS || claim.posts.length > 0 || !HoldfastError.is(error, 'moved')
+        const isLast = attempt >= MAX_CLAIM_ATTEMPTS || claim.posts.length > 0 || !HoldfastError.is(error, 'moved')
         if (isLast || !(await this.journal.readInbox())) throw this.#refusal(error)
       }
     }

@@ -27,7 +27,7 @@ export { redactEntry } from './redact-entry.ts'
 export {
   answerOriginsOf,
   answersOf,
-  approvalOf,
+  givenApproval,
   expire,
   findCredentials,
   givenAnswersOf,

@@ -114,7 +114,7 @@ function showsThings({ type, data }: Pick<Entry, 'type' | 'data'>): boolean {
 }
 
 /** True if the window has to be compacted. */
-export function isDue(
+export function isCompactionDue(
   { compact, models }: TurnDefinition,
   { entries, session }: { readonly entries: readonly Entry[]; readonly session: Session },
 ): boolean {

@@ -25,7 +25,7 @@ import {
 import type { TurnInfo } from './definition.ts'
 import { uncounted } from './ending.ts'
 import { select, shown } from './grounding.ts'
-import { idsOfTurn } from './ids-above.ts'
+import { idsOfTurn } from './ids-of-turn.ts'
 import { observedCall } from './observed-steps.ts'
 import { runEndHooks } from './phases.ts'
 import { xraySource } from './trace.ts'

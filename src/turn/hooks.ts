@@ -35,7 +35,7 @@ import {
 } from '../protocol/index.ts'
 import { NO_SECRETS, type Redactor, runAround, thrownText, toJson } from '../tool/index.ts'
 import { contextPercent } from './context.ts'
-import { idsOfTurn } from './ids-above.ts'
+import { idsOfTurn } from './ids-of-turn.ts'
 import { hookTrace } from './trace.ts'
 import type { TurnRun } from './turn-run.ts'
 
@@ -53,7 +53,7 @@ interface HookActions {
 export type DataMaker<Name extends HookName> = (phase: Phase) => DataOf<Name>
 
 /** True if there is a hook of this name to run now. */
-export function isDue(run: TurnRun, name: HookName): boolean {
+export function isPhaseDue(run: TurnRun, name: HookName): boolean {
   return run.hooks.has(name) && (run.open.stop === undefined || HOOK_KINDS[name].afterStop === true)
 }
 
@@ -65,7 +65,7 @@ export async function* runPhase<Name extends HookName>(
   name: Name,
   make: () => DataMaker<Name> | Promise<DataMaker<Name>>,
 ): AsyncGenerator<Batch, void> {
-  if (!isDue(run, name)) return
+  if (!isPhaseDue(run, name)) return
   if (run.draft.hasNews) yield run.commit('hooks')
   if (name === 'onComplete') await run.scope.telemetry?.completing(run.open.turn)
   const phase = new Phase(run)

@@ -20,7 +20,7 @@ import {
 import { endTurn, NOT_RUN, settleRest } from './ending.ts'
 import { configuredPrompt, withRules } from './grounding-prompt.ts'
 import { callResults, lastReply, lastText, pendingCalls } from './hook-input.ts'
-import { type DataMaker, isDue, Phase, runPhase } from './hooks.ts'
+import { type DataMaker, isPhaseDue, Phase, runPhase } from './hooks.ts'
 import type { ReachedLimit } from './limits.ts'
 import { changed, difference } from './prompt-edit.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -41,7 +41,7 @@ async function fits(run: TurnRun): Promise<boolean> {
 }
 
 async function* editPrompt(run: TurnRun): AsyncGenerator<Batch, void> {
-  if (!isDue(run, 'beforeLlm')) return
+  if (!isPhaseDue(run, 'beforeLlm')) return
   if (run.draft.hasNews) yield run.commit('hooks')
   const before = await promptOf(run)
   const phase = new Phase(run)

@@ -11,7 +11,7 @@ import type { TurnRun } from './turn-run.ts'
 export async function recoverStarted(run: TurnRun, credentials: Credentials): Promise<readonly Ready[]> {
   const again: Ready[] = []
   for (const call of run.calls.filter(({ state }) => state === 'started')) {
-    const verdict = await judge(run, call, credentials)
+    const verdict = await recoverCall(run, call, credentials)
     if (verdict !== undefined) again.push(verdict)
   }
   return again
@@ -20,7 +20,7 @@ export async function recoverStarted(run: TurnRun, credentials: Credentials): Pr
 const FORGOTTEN =
   'Started, and nobody can say whether it happened: the process that ran it is gone, and with it a credential in its arguments, which is not stored. Check before doing it again.'
 
-async function judge(run: TurnRun, call: Call, credentials: Credentials): Promise<Ready | undefined> {
+async function recoverCall(run: TurnRun, call: Call, credentials: Credentials): Promise<Ready | undefined> {
   const { callId, tool, args } = call
   const isKnown = run.knowsArguments(callId)
   const prepared = isKnown

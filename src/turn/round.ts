@@ -7,7 +7,7 @@ import { isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import {
-  approvalOf,
+  givenApproval,
   findCredentials,
   isCommittedFirst,
   request,
@@ -15,12 +15,12 @@ import {
   waitingFor,
 } from '../loop/index.ts'
 import { HoldfastError } from '../protocol/index.ts'
-import { approvalOf as approvalQuestion, argumentsKey, thrownText } from '../tool/index.ts'
+import { approvalOf, argumentsKey, thrownText } from '../tool/index.ts'
 import { type Ready, runGroup } from './effects.ts'
 import { endTurn, UNANSWERED } from './ending.ts'
 import { ground, recordGrounds } from './grounding.ts'
 import { pendingCall } from './hook-input.ts'
-import { isDue, Phase } from './hooks.ts'
+import { isPhaseDue, Phase } from './hooks.ts'
 import { failuresReached } from './limits.ts'
 import { beforeRound, finishAtLimit, runEndHooks } from './phases.ts'
 import { recoverStarted } from './recovery.ts'
@@ -137,7 +137,7 @@ async function prepare(run: TurnRun, requested: Call): Promise<Ready | undefined
     )
     return undefined
   }
-  const approval = approvalOf(call)
+  const approval = givenApproval(call)
   if (approval?.approved === false) {
     const reason = approval.reason === undefined ? '' : ` (${approval.reason})`
     reject(run, call, `Not approved${reason}. Do not repeat it; ask what to do instead.`)
@@ -153,7 +153,7 @@ async function prepare(run: TurnRun, requested: Call): Promise<Ready | undefined
 }
 
 function isHookedIn(run: TurnRun, calls: readonly Call[]): boolean {
-  return isDue(run, 'beforeEachTool') && calls.some(({ checked }) => !checked)
+  return isPhaseDue(run, 'beforeEachTool') && calls.some(({ checked }) => !checked)
 }
 
 /** The call as edited by its hooks; undefined if they reject it. An exception rejects it. */
@@ -192,7 +192,7 @@ async function approvalFor(run: TurnRun, { call, tool, input }: Ready): Promise<
   const about = { tool: tool.name, input, principal, callId: call.callId }
   await run.credentials()
   const onFailed = (message: string): void => run.draft.append('warning', { code: 'approve-failed', message })
-  return run.within(approvalQuestion(tool, about, { secrets: run.secrets, onFailed }))
+  return run.within(approvalOf(tool, about, { secrets: run.secrets, onFailed }))
 }
 
 function appendStart(run: TurnRun, { call, tool, argsKey }: Ready): void {

@@ -8,7 +8,7 @@ import type { Batch } from '../loop/index.ts'
 import type { ModelFailure } from '../model/index.ts'
 import type { Entry, EntryData, Usage } from '../protocol/index.ts'
 import { type Compaction, type Cut, compactEntry, compaction, cutMessages, keepOf } from './compaction.ts'
-import { entriesSoFar, isDue, warnIfFull } from './context.ts'
+import { entriesSoFar, isCompactionDue, warnIfFull } from './context.ts'
 import type { CompactionPlan } from './definition.ts'
 import { wantsRoom } from './overflow.ts'
 import type { TurnRun } from './turn-run.ts'
@@ -44,7 +44,7 @@ export async function* makeRoom(run: TurnRun): AsyncGenerator<Batch, void> {
   const { compact } = definition
   // A prompt that was too long leaves no choice: everything but this turn is cut.
   const isTight = wantsRoom(entries, run.session.turn)
-  const isWanted = compact?.strategy === 'summary' && isDue(definition, { entries, session: run.session })
+  const isWanted = compact?.strategy === 'summary' && isCompactionDue(definition, { entries, session: run.session })
   if (compact === undefined || !(isTight || (isWanted && !hasTried(run, entries)))) {
     warnIfFull(run, entries)
     return
