@@ -108,7 +108,7 @@ export function idsAround(): IdsAbove | undefined {
 
 /**
  * Refuses to wait for a turn inside one of its own tools: the turn waits for the tool, so neither would end. Another
- * store object on the same file is not recognised.
+ * store object on the same file is not recognised. `what`: the method called, or 'run' for a run of a graph.
  */
 export function refuseInside(store: Store, key: ContextKey, what: string): void {
   const isInside = callsAround().some((context) => {
@@ -116,8 +116,16 @@ export function refuseInside(store: Store, key: ContextKey, what: string): void 
     return config?.store === store && sameKey({ ...config.owner, contextId: config.contextId }, key)
   })
   if (!isInside) return
+  const { contextId } = key
+  const insteadOf = {
+    run: 'Return from the node first, or use another contextId or context.run().',
+    call: "Return from the tool or hook first, speak into the running turn with whileBusy: 'steer', or use another conversation or agentTool().",
+  }
   throw new HoldfastError('busy', {
-    message: `${what} of ${key.contextId} was called inside of a tool or hook or node of its own turn, and would wait for that turn for ever. ${what === 'A run' ? 'Return from there first, or use another contextId or context.run().' : "Return from there first, speak into the running turn with whileBusy: 'steer', or use another conversation or agentTool()."}`,
-    details: { contextId: key.contextId },
+    message:
+      what === 'run'
+        ? `You started a run of ${contextId} from inside its own run: it would never return. ${insteadOf.run}`
+        : `You called ${what}() on ${contextId} from inside its own turn: it would never return. ${insteadOf.call}`,
+    details: { contextId },
   })
 }

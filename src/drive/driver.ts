@@ -1,6 +1,20 @@
 /**
  * Drives one conversation: opens or takes over a turn, makes each batch of its loop durable before the loop continues,
  * and releases. `step` does one of these at a time, for engines, agents and manual stepping alike.
+ *
+ * The errors of a step, and who decides what follows:
+ *
+ *   owned, moved, fenced        `#step`: no failure of a caller; the pump follows the owner, or tries again
+ *   a batch that does not fit   `#begin`, `#advance`: the loop gets the refusal, and yields another batch
+ *   posts that do not fit       `#open`: the claim is repeated without them, and their caller is refused (P3)
+ *   any other                   `#abandon`: the turn breaks, a release is owed (S5), and the callers are refused
+ *
+ * A loss (`fenced`, `erased`) is decided in one of three places, and ends in `#lose`:
+ *
+ *   an append or `mayAct` of a loop     driving            `#abandon`, with the error of the step
+ *   an append or release without loop   holding, leaving   `Ownership.#writeAs`: no step would report it
+ *   the renewal of a heartbeat          any owner          `Heartbeat.#lose`, after the writes under way, if the epoch
+ *                                                          is still held: a turn that has ended meanwhile is not lost
  */
 import { chain, type MaybePromise } from '../base/index.ts'
 import { type Session, SHUTDOWN_RELEASE } from '../journal/index.ts'
@@ -49,7 +63,7 @@ export class Driver {
   #stopping: 'pause' | 'release' | undefined
   /** Ends the current step's wait for its loop. */
   #leaveStep: (() => void) | undefined
-  #leave = new AbortController()
+  #stopRequested = new AbortController()
 
   constructor(options: DriverOptions) {
     this.#options = options
@@ -112,8 +126,8 @@ export class Driver {
    */
   stop(how: 'pause' | 'release' | undefined): void {
     this.#stopping = how
-    if (how === undefined) this.#leave = new AbortController()
-    else this.#leave.abort()
+    if (how === undefined) this.#stopRequested = new AbortController()
+    else this.#stopRequested.abort()
   }
 
   /** Steps run one at a time, in the order of the calls. */
@@ -158,7 +172,11 @@ export class Driver {
     }
   }
 
-  /** Begins a turn: the claim and its first batch are one append. */
+  /**
+   * Begins a turn: the claim and its first batch are one append, with the posts of a caller. That saves a commit (P2),
+   * and is why the loop runs before its claim: on posts that are not stored, at the positions that they will have
+   * (`LoopView`). If anyone else writes first, the claim is refused, and the loop is closed unused (W3).
+   */
   async #begin(loop: Loop, posts: readonly NewInboxEntry[]): Promise<Progress> {
     const from = this.journal.session
     let result = await loop.batches.next()
@@ -310,8 +328,8 @@ export class Driver {
     this.ownership.drained()
   }
 
-  async #closeLoop({ batches, stop }: Loop, why: unknown): Promise<void> {
-    stop.abort()
+  async #closeLoop({ batches, interrupt }: Loop, why: unknown): Promise<void> {
+    interrupt.abort()
     await quietly(batches.throw(why))
   }
 
@@ -399,11 +417,12 @@ export class Driver {
   }
 
   #loop(posts: readonly NewInboxEntry[]): Loop {
-    const [cancel, stop] = [new AbortController(), new AbortController()]
-    return { batches: this.#options.run(this.#scope(posts, { cancel, stop }), this.journal), cancel, stop }
+    const [cancel, interrupt] = [new AbortController(), new AbortController()]
+    const scope = this.#scope(posts, { cancel, interrupt })
+    return { batches: this.#options.run(scope, this.journal), cancel, interrupt }
   }
 
-  #scope(posts: readonly NewInboxEntry[], { cancel, stop }: Omit<Loop, 'batches'>): LoopScope {
+  #scope(posts: readonly NewInboxEntry[], { cancel, interrupt }: Omit<Loop, 'batches'>): LoopScope {
     const { key, definition, clock, timer, ids, emit, abandoned, thrown, telemetry } = this.#options
     return {
       key,
@@ -417,10 +436,10 @@ export class Driver {
       telemetry,
       continuing: this.#pending.continuing(),
       view: new LoopView(this.ownership, posts, clock.now()),
-      signal: cancel.signal,
-      stop: stop.signal,
-      leave: this.#leave.signal,
-      mayAct: () => this.#mayAct(stop),
+      cancelled: cancel.signal,
+      cancelledOrLost: interrupt.signal,
+      stopping: this.#stopRequested.signal,
+      mayAct: () => this.#mayAct(interrupt),
       credentials: (principal) => this.#credentials(principal),
       artifacts: (callId, secrets) => this.artifacts.by({ callId, secrets }),
       callArguments: this.vault.callArguments,
@@ -440,11 +459,11 @@ export class Driver {
   }
 
   /** No effect starts on a grant older than half the lease, nor for a loop that no longer drives (R4, S3). */
-  #mayAct(stop: AbortController): MaybePromise<void> {
+  #mayAct(of: AbortController): MaybePromise<void> {
     const { ownership } = this
     const { state } = ownership
-    if (state.is !== 'driving' || state.loop.stop !== stop) throw ownership.lossError()
-    if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#mayAct(stop))
+    if (state.is !== 'driving' || state.loop.interrupt !== of) throw ownership.lossError()
+    if (ownership.age > this.#options.leaseMs / 2) return ownership.renew().then(() => this.#mayAct(of))
   }
 
   /** Follows an entry that was read, not written here: the credentials of a message go with the turn that takes it. */
@@ -463,7 +482,7 @@ export class Driver {
     const { state } = this.ownership
     if (state.is !== 'driving') return
     state.loop.cancel.abort()
-    state.loop.stop.abort()
+    state.loop.interrupt.abort()
   }
 }
 

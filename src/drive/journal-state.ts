@@ -212,7 +212,12 @@ export class JournalState {
     this.#unsaved = undefined
   }
 
-  /** Adds inbox entries of others. `isOwner`: no other entry can lie in between. */
+  /**
+   * Adds inbox entries of others. `isOwner`: no other entry can lie in between. The receipts of an owner's posts and
+   * renewals arrive in any order and perhaps under a later epoch (W1). That is safe: an entry up to `seen` is known and
+   * skipped, and one after it came after the claim that this process owns the journal by, so only inbox entries and
+   * appends of its own, whose receipts come, lie in between.
+   */
   receive(entries: readonly Entry[], { isOwner = false }: { readonly isOwner?: boolean } = {}): void {
     for (const entry of entries) {
       if (entry.seq <= this.#seen || entry.key === undefined) continue

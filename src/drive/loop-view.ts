@@ -15,7 +15,10 @@ import type { Ownership } from './ownership.ts'
 export class LoopView implements JournalView {
   readonly #ownership: Ownership
   readonly #journal: JournalState
-  /** The posts that the claim will carry, as it will store them (P2). None once it is granted. */
+  /**
+   * The posts that the claim will carry, at the positions that it will store them at if it is granted: a claim with posts
+   * is refused if anyone else has written since (P2, W3). None once it is granted: then they are in the inbox.
+   */
   #carried: readonly Entry[]
 
   constructor(ownership: Ownership, posts: readonly NewInboxEntry[], at: number) {

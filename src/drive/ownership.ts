@@ -4,8 +4,9 @@
  *
  * W1  Reads, claims, appends and the posts of a driver that is not the owner run one after the other, so receipts are
  *     absorbed in the order of the journal. An owner's posts and renewals run beside them: their receipts bring inbox
- *     entries, and only the owner's own appends can lie between those (L1).
- * W2  A reply of the store counts only under the epoch of its request. A late one changes nothing.
+ *     entries, and only the owner's own appends can lie between those (L1, `JournalState.receive`).
+ * W2  A reply of the store to an append, renewal or release counts only under the epoch of its request: a late one
+ *     changes nothing. A post has no epoch, and its receipt counts whoever owns the journal when it comes.
  * W3  The first batch of a turn is claimed only from the session that it was computed from; otherwise `moved`.
  * W4  The state changes before the entries that changed it are published: a caller that receives the end of a turn
  *     finds the conversation free.
@@ -59,7 +60,7 @@ export interface Claim {
   readonly first?: { readonly entries: readonly NewEntry[]; readonly from: Session }
 }
 
-/** Attempts at a claim while others post. */
+/** Attempts at one claim while others post. The claims of a turn without progress are `maxClaims` (R7). */
 const MAX_CLAIM_ATTEMPTS = 5
 
 export class Ownership {
@@ -258,7 +259,8 @@ export class Ownership {
       try {
         return await this.#claimOnce(claim)
       } catch (error) {
-        const isLast = attempt >= MAX_CLAIM_ATTEMPTS || claim.posts.length > 0 || !HoldfastError.is(error, 'moved')
+        const isLast =
+          attempt >= MAX_CLAIM_ATTEMPTS || claim.posts.length > 0 || !HoldfastError.is(error, 'moved')
         if (isLast || !(await this.journal.readInbox())) throw this.#refusal(error)
       }
     }

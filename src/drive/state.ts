@@ -33,7 +33,7 @@ export interface Loop {
   /** Aborts when the turn is cancelled. */
   readonly cancel: AbortController
   /** Aborts on a cancel too, and when the turn was lost. */
-  readonly stop: AbortController
+  readonly interrupt: AbortController
 }
 
 /** A grant of the store. `at` is the time of the request: the lease runs from then at the latest. */

@@ -27,10 +27,10 @@ export { redactEntry } from './redact-entry.ts'
 export {
   answerOriginsOf,
   answersOf,
-  givenApproval,
   expire,
   findCredentials,
   givenAnswersOf,
+  givenApproval,
   isCommittedFirst,
   type Question,
   reasonsOf,

@@ -214,7 +214,7 @@ export class Phase {
 
   #json(value: unknown): Json {
     const json = toJson(value)
-    if (json instanceof Error) throw new TypeError(`what it was changed to cannot be kept: ${json.message}`)
+    if (json instanceof Error) throw new TypeError(`JSON cannot carry the edited value: ${json.message}`)
     return json
   }
 
@@ -258,11 +258,11 @@ function checkedPrompt(changes: Json): Partial<Prompt> {
 
 /** Waits for a hook at most as long as the turn lasts; when its time is up, for the grace. */
 async function patiently<T>(run: TurnRun, work: () => Promise<T>): Promise<T> {
-  if (!run.signal.aborted) return run.within(work())
-  const { timer, definition, stop, signal } = run.scope
+  if (!run.cancelledOrTimedOut.aborted) return run.within(work())
+  const { timer, definition, cancelled, cancelledOrLost } = run.scope
   const over = new AbortController()
-  // A cancel aborts both signals, and hooks get the grace of tools. `stop` alone means that the turn was lost.
-  const ends = signal.aborted ? [over.signal] : [stop, over.signal]
+  // After a cancel, hooks get the grace of tools; after a loss, none.
+  const ends = cancelled.aborted ? [over.signal] : [cancelledOrLost, over.signal]
   const late = timer.wait(definition.graceMs, { signal: AbortSignal.any(ends) }).then((): never => {
     throw new Interrupted('The turn did not wait for it any longer.')
   })
@@ -290,7 +290,7 @@ async function turnPoint(run: TurnRun): Promise<Omit<TurnPoint, 'trace'>> {
     metadata,
     task,
     usage,
-    signal: run.stop,
+    signal: run.interrupted,
     messages: async () => view.messages(),
   }
 }

@@ -67,13 +67,13 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
   if (isWatched(run.scope.definition)) yield* makeRoom(run)
   if (run.scope.definition.grounding.entities.size > 0) await readChoices(run)
   if (!run.hooks.isEmpty) yield* beforeModel(run)
-  if (run.open.stop !== undefined || run.signal.aborted) return
+  if (run.open.stop !== undefined || run.cancelledOrTimedOut.aborted) return
   if (isSilent(run)) {
     await endTurn(run, 'failed', { error: NOTHING_TO_SAY })
     return
   }
   if (run.open.retry?.until !== undefined) yield* waitToRetry(run)
-  if (run.signal.aborted) return
+  if (run.cancelledOrTimedOut.aborted) return
   const { index, attempt } = nextAttempt(run)
   const { models } = run.scope.definition
   const source = models[index]
@@ -95,7 +95,7 @@ export async function* runModelStep(run: TurnRun): AsyncGenerator<Batch, void> {
     })
     // A large reply may be cut, and its calls with it.
     if (isLarge(reply.content)) yield run.commit('on')
-  } else if (run.signal.aborted) appendAborted(run, source, reply)
+  } else if (run.cancelledOrTimedOut.aborted) appendAborted(run, source, reply)
   else {
     const continues = await continuesWithout(run, reply)
     const isFinal = index + 1 >= models.length
@@ -140,13 +140,15 @@ function nextAttempt(run: TurnRun): { readonly index: number; readonly attempt: 
 
 /** Waits for the rest of the delay before the next attempt. */
 async function* waitToRetry(run: TurnRun): AsyncGenerator<Batch, void> {
-  const { timer, clock, leave } = run.scope
+  const { timer, clock, stopping } = run.scope
   const left = (run.open.retry?.until ?? 0) - clock.now()
   if (left <= 0) return
   if (!run.draft.isEmpty) yield run.commit('wait')
-  await timer.wait(left, { signal: leave === undefined ? run.stop : AbortSignal.any([run.stop, leave]) })
+  await timer.wait(left, {
+    signal: stopping === undefined ? run.interrupted : AbortSignal.any([run.interrupted, stopping]),
+  })
   // A stopping driver leaves here: the next attempt is not begun.
-  if (leave?.aborted && !run.stop.aborted) yield run.commit('wait')
+  if (stopping?.aborted && !run.interrupted.aborted) yield run.commit('wait')
 }
 
 const NOTHING_TO_SAY = {
@@ -260,7 +262,7 @@ async function askModel(
       ...source.request,
       ...jsonRequest(output),
       ...(readsData ? { displays: await displays(run), ...(await groundingContext(run, tools)) } : {}),
-      signal: run.stop,
+      signal: run.interrupted,
       ids: run.scope.ids,
       timer: run.scope.timer,
       // The probes for refused files come after the request that is recorded.
@@ -276,7 +278,7 @@ async function askModel(
     }
   } catch (error) {
     // The turn may be lost: then its new driver decides, and this error does not count.
-    if (run.stop.aborted && !run.signal.aborted) await run.scope.mayAct()
+    if (run.interrupted.aborted && !run.cancelledOrTimedOut.aborted) await run.scope.mayAct()
     return error instanceof ModelFailure ? (wire?.failure(error) ?? error) : notSent(error, run.secrets)
   }
 }
@@ -426,7 +428,8 @@ function silence(): ModelFailure {
 
 /** Refuses to send what a hook wanted to remove. */
 function lostEdit(): ModelFailure {
-  const message = 'What a hook changed in the prompt does not fit the messages any more.'
+  const message =
+    'The messages have changed since a beforeLlm hook edited them, so the prompt was not sent. Call executeTurn(null) to try again: the hook then edits the new messages.'
   return new ModelFailure('invalid', { message })
 }
 

@@ -7,8 +7,8 @@ import { isPromise, type MaybePromise } from '../base/index.ts'
 import type { Call } from '../journal/index.ts'
 import type { Batch } from '../loop/index.ts'
 import {
-  givenApproval,
   findCredentials,
+  givenApproval,
   isCommittedFirst,
   request,
   takeAnswers,
@@ -44,10 +44,10 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
   const again = run.open.calls.some(isStarted) ? await recoverStarted(run, credentials) : []
   if (!run.hooks.isEmpty) yield* commitForHooks(run)
   let ready: readonly Ready[] = [...again, ...(await findReady(run))]
-  while (ready.length > 0 && !run.signal.aborted && run.open.stop === undefined) {
+  while (ready.length > 0 && !run.cancelledOrTimedOut.aborted && run.open.stop === undefined) {
     const { toolConcurrency } = run.scope.definition
     // A stopping driver leaves here: no further call is started.
-    if (run.scope.leave?.aborted) yield run.commit('wait')
+    if (run.scope.stopping?.aborted) yield run.commit('wait')
     const group = firstGroup(ready).slice(0, toolConcurrency)
     const rest = ready.slice(group.length).filter(({ call }) => call.state === 'started')
     for (const one of group) if (one.call.state === 'requested') appendStart(run, one)
@@ -55,8 +55,8 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
     yield run.commit('tools')
     yield* runGroup(run, group, credentials)
     if (run.inbox.length > 0 || run.open.requests.length > 0) await takeAnswers(run)
-    ready = run.signal.aborted ? [] : rest
-    if (ready.length > 0 || run.signal.aborted) continue
+    ready = run.cancelledOrTimedOut.aborted ? [] : rest
+    if (ready.length > 0 || run.cancelledOrTimedOut.aborted) continue
     if (!run.open.calls.some(isNext)) break
     // Hooks get a result before the next call is prepared.
     if (!run.hooks.isEmpty) {
@@ -65,7 +65,7 @@ export async function* runRound(run: TurnRun): AsyncGenerator<Batch, void> {
     }
     ready = run.open.stop === undefined ? await findReady(run) : []
   }
-  if (run.signal.aborted || run.open.stop !== undefined || run.open.calls.length === 0) return
+  if (run.cancelledOrTimedOut.aborted || run.open.stop !== undefined || run.open.calls.length === 0) return
   yield* runEndHooks(run)
   if (run.open.stop === undefined) await endToWait(run)
 }

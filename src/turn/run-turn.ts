@@ -315,8 +315,8 @@ class Journal {
       ...(message === null
         ? { continuing: { principal, ...(metadata === undefined ? {} : { metadata }) } }
         : {}),
-      signal,
-      stop: signal,
+      cancelled: signal,
+      cancelledOrLost: signal,
       mayAct: async () => {},
       emit: (type, data) => onDelta?.({ type, turn: this.session.turn, data } as DeltaEvent),
       credentials: async () => credentials,
