@@ -65,7 +65,7 @@ interface WriteTarget {
   readonly timer: Timer
 }
 
-/** The results among these entries of effects that the session has as started: with no journal, they would be lost. */
+/** The results among these entries whose effects the session has as started and not ended. */
 export function resultsIn(entries: readonly NewEntry[], session: Session): readonly [string, Settled][] {
   return entries.flatMap(({ type, data }): [string, Settled][] => {
     if (type !== 'tool.end' && type !== 'effect.end') return []
